@@ -1,0 +1,75 @@
+# What people do here. Needs make, Python 3.11 or newer, and the Python package index on first use.
+# Written for GNU make 3.81 (macOS) and a POSIX shell.
+
+SHELL := /bin/sh
+BIN := .venv/bin
+READY := .venv/.ready
+# Arguments of serve, test and bench: make serve ARGS="--port 9000"
+ARGS ?=
+# Test processes: a number, or auto for one per core.
+WORKERS ?= auto
+
+# Prints the interpreter's own path; prints nothing and fails in one that is too old.
+NEW_ENOUGH := import sys; sys.version_info >= (3, 11) or sys.exit(1); print(sys.executable)
+
+export UV_PYTHON_DOWNLOADS := never
+export UV_PROJECT_ENVIRONMENT := .venv
+
+.DEFAULT_GOAL := help
+.PHONY: help setup serve test check lint types imports format bench clean
+
+help: ## Show this list
+	@awk 'BEGIN { FS = ":.*## " } /^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
+
+setup: $(READY) ## Make the environment in .venv (the others do it when needed)
+
+serve: $(READY) ## Start the server; ARGS are those of `agentpost serve`
+	@exec $(BIN)/agentpost serve $(ARGS)
+
+test: $(READY) ## Run all tests in parallel; ARGS are pytest's
+	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(ARGS)
+
+check: lint types imports ## Lint, formatting, types, import contracts
+
+lint: $(READY)
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+
+types: $(READY)
+	@$(BIN)/mypy
+
+imports: $(READY)
+	@$(BIN)/lint-imports --no-logo
+
+format: $(READY) ## Format the code and fix what can be fixed
+	@$(BIN)/ruff check --fix --exit-zero .
+	@$(BIN)/ruff format .
+
+bench: $(READY) ## Measure; ARGS are those of `python -m benchmarks`
+	@$(BIN)/python -m benchmarks $(ARGS)
+
+clean: ## Remove the environment and every cache
+	rm -rf .venv .tools .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+
+# The interpreter is the one .venv has, while that is new enough, else the first such on PATH: asked
+# for its own path, since a shim's path would make uv build .venv anew each time. uv is the one on
+# PATH, else one of our own.
+$(READY): pyproject.toml uv.lock
+	@python=; \
+	for name in $(BIN)/python python3 python3.14 python3.13 python3.12 python3.11; do \
+	  python=$$($$name -c '$(NEW_ENOUGH)' 2>/dev/null) && break; \
+	done; \
+	if [ -z "$$python" ]; then \
+	  echo "agentpost needs Python 3.11 or newer, and none was found on PATH." >&2; exit 1; \
+	fi; \
+	uv=uv; \
+	if ! uv --version >/dev/null 2>&1; then \
+	  uv=.tools/uv/bin/uv; \
+	  if ! $$uv --version >/dev/null 2>&1; then \
+	    echo "Installing uv into .tools"; \
+	    "$$python" -m venv --clear .tools/uv && \
+	    .tools/uv/bin/pip install --quiet --disable-pip-version-check uv || exit 1; \
+	  fi; \
+	fi; \
+	$$uv sync --locked --all-extras --python "$$python"
+	@touch $@

@@ -1,0 +1,319 @@
+"""The agent protocol: what an agent author writes against.
+
+An agent is one coroutine function ``agent(turn)``. It is called once per message and has seconds:
+it replies, asks, or starts jobs. A job is a coroutine function ``job_fn(job, **args)``: it has
+minutes to days and survives restarts, because every call on ``job`` is recorded. When the server
+comes back after a crash the function runs again from the top and recorded calls return what they
+returned before, so code *between* calls must be repeatable.
+
+Everything here is re-exported by :mod:`agentpost.agents`; import it from there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
+
+Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
+"""What may be passed to and returned from recorded calls (a `File` may stand anywhere in it)."""
+
+
+class JobFailed(Exception):
+    """Raised by a job to end as failed; its text is shown to the user, so write it for them."""
+
+
+class Unreadable(Exception):
+    """A file has no text that can be read (wrong type, encrypted, damaged); says which."""
+
+
+class StepFailed(Exception):
+    """A step ended with an exception whose own class cannot be rebuilt; carries its text."""
+
+
+class FileSource(Protocol):
+    """How a `File` reaches its bytes. Given by the runtime, never by an agent."""
+
+    async def path(self, file: File) -> Path:
+        """A local copy of the file, read-only."""
+        ...
+
+    async def text(self, file: File) -> str:
+        """The file's text; raises `Unreadable`."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """A file an agent may read: an attachment of the message or something a job wrote.
+
+    ``kind`` is one of ``image video audio document deck site data archive text other``;
+    ``size`` is in bytes; ``revision`` is the quoted entity tag of the bytes.
+    """
+
+    id: str
+    name: str
+    content_type: str
+    kind: str
+    size: int
+    revision: str
+    work_id: str
+    label: str | None = None
+    blob: str = field(default="", repr=False)
+    source: FileSource | None = field(default=None, repr=False, compare=False)
+    local_path: Path | None = field(default=None, repr=False, compare=False)
+
+    async def path(self) -> Path:
+        """A local path to the bytes (a download if they live elsewhere); do not write to it."""
+        assert self.source is not None, "a File is readable only inside a turn or job"
+        return await self.source.path(self)
+
+    async def text(self) -> str:
+        """The file's text, extracted for PDF, Word, Excel and the like; raises `Unreadable`."""
+        assert self.source is not None, "a File is readable only inside a turn or job"
+        return await self.source.text(self)
+
+    @property
+    def local(self) -> Path:
+        """The local path, inside a plain step function (which runs in a worker process)."""
+        assert self.local_path is not None, "File.local exists only inside a plain step function"
+        return self.local_path
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """One thing said in a conversation; ``at`` is an ISO 8601 UTC timestamp."""
+
+    role: Literal["user", "agent", "job"]
+    text: str
+    files: tuple[File, ...]
+    at: str
+    message_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """A job that runs in this conversation right now; ``step`` is its last progress line."""
+
+    job_id: str
+    work_id: str
+    message_id: str
+    title: str
+    step: str | None
+    started_at: str
+
+
+@dataclass(frozen=True, slots=True)
+class WorkRef:
+    """A work (chat) of this conversation, with what its last job left behind."""
+
+    work_id: str
+    title: str
+    text: str
+    files: tuple[File, ...]
+    question: str | None
+    state: dict[str, Json]
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """What became of `Turn.start`; ``reason`` is set when the state is not ``running``."""
+
+    job_id: str
+    work_id: str
+    state: Literal["running", "queued", "refused"]
+    reason: str | None = None
+
+
+JobFn: TypeAlias = "Callable[..., Coroutine[Any, Any, str | None]]"
+AgentFn: TypeAlias = "Callable[[Turn], Awaitable[None]]"
+
+
+class Turn(Protocol):
+    """The handling of one message: seconds long. Its inputs stay the same if it is run again."""
+
+    @property
+    def message(self) -> Said:
+        """The message to answer."""
+        ...
+
+    @property
+    def metadata(self) -> dict[str, str]:
+        """The caller's own labels on the message."""
+        ...
+
+    @property
+    def conversation(self) -> str:
+        """The conversation's name; empty for the key's unnamed one."""
+        ...
+
+    @property
+    def account(self) -> str:
+        """The account's id."""
+        ...
+
+    @property
+    def history(self) -> Sequence[Said]:
+        """What was said before in this conversation, oldest first: the last 50."""
+        ...
+
+    @property
+    def running(self) -> Sequence[Running]:
+        """The jobs of this conversation that run right now."""
+        ...
+
+    @property
+    def works(self) -> Sequence[WorkRef]:
+        """The last 20 works of this conversation, newest first."""
+        ...
+
+    @property
+    def notes(self) -> Sequence[str]:
+        """Problems with the attachments, as the caller will see them."""
+        ...
+
+    @property
+    def credits(self) -> float:
+        """Available credits when the turn began."""
+        ...
+
+    @property
+    def state(self) -> dict[str, Json]:
+        """The agent's own memory of this conversation; saved when the turn ends well."""
+        ...
+
+    def reply(self, text: str) -> None:
+        """Say something. Shown when the turn ends; several replies are joined by a blank line."""
+        ...
+
+    def ask(self, question: str) -> None:
+        """Ask the user; the message ends ``needs_input`` once nothing runs."""
+        ...
+
+    def start(
+        self, job: JobFn, /, title: str, *, work: str | None = None, **args: Any
+    ) -> Awaitable[Started]:
+        """Start durable work. Never raises for credits or the cap: look at `Started.state`.
+
+        ``job`` must be a module-level coroutine function; ``args`` are JSON or `File`;
+        ``work`` continues an existing work of the account instead of opening a new one.
+        """
+        ...
+
+    def join(self, job_id: str, text: str | None = None) -> Awaitable[bool]:
+        """Hand this message (or ``text``) to a running job; False when it has already ended."""
+        ...
+
+    def stop(self, job_id: str) -> Awaitable[bool]:
+        """Stop a job; False when it has already ended."""
+        ...
+
+    def step(self, fn: Callable[..., Any], /, *args: Any) -> Awaitable[Any]:
+        """Run ``fn`` once and record what it returns (see `Job.step`)."""
+        ...
+
+    def write(self, path: str, data: bytes | str | Path) -> Awaitable[File]:
+        """Attach a file to the reply. ``path`` is relative to the conversation's home work."""
+        ...
+
+
+class Job(Protocol):
+    """A piece of durable work: minutes to days long, survives restarts."""
+
+    @property
+    def id(self) -> str:
+        """``exe_…``"""
+        ...
+
+    @property
+    def work_id(self) -> str:
+        """The work the job writes its files to."""
+        ...
+
+    @property
+    def title(self) -> str:
+        """The title given at the start."""
+        ...
+
+    @property
+    def message(self) -> Said:
+        """The message that started the job."""
+        ...
+
+    @property
+    def state(self) -> dict[str, Json]:
+        """The work's memory: later turns see it as `WorkRef.state`. Saved when the job ends."""
+        ...
+
+    def step(
+        self,
+        fn: Callable[..., Any],
+        /,
+        *args: Any,
+        cost: float = 0,
+        retries: int = 0,
+        timeout: float | None = None,
+    ) -> Awaitable[Any]:
+        """Run ``fn(*args)`` once and record the value: a recorded step never runs again.
+
+        A plain function runs in a worker process and must be module-level; a coroutine function
+        runs on the agent loop. ``cost`` credits are held before and charged when the value is
+        recorded; ``timeout`` is in seconds; ``retries`` counts tries after the first.
+        """
+        ...
+
+    def write(
+        self,
+        path: str,
+        data: bytes | str | Path | Callable[..., bytes | str | Path],
+        /,
+        *args: Any,
+        cost: float = 0,
+        label: str | None = None,
+    ) -> Awaitable[File]:
+        """Write a file of the work. A function is called like a step and returns the contents."""
+        ...
+
+    def files(self) -> Awaitable[list[File]]:
+        """The message's attachments and the work's files."""
+        ...
+
+    def progress(self, step: str) -> Awaitable[None]:
+        """Tell the user what is going on, at once."""
+        ...
+
+    def inbox(self, wait: float = 0) -> Awaitable[list[Said]]:
+        """Follow-up messages since the last call; waits up to ``wait`` (≤ 60) seconds for one."""
+        ...
+
+    def charge(self, amount: float, note: str = "") -> Awaitable[None]:
+        """Charge credits for work already done; may take the balance to zero, never below."""
+        ...
+
+    def ask(self, question: str) -> None:
+        """Ask the user; takes effect when the function returns. The last question wins."""
+        ...
+
+
+@runtime_checkable
+class AgentInfo(Protocol):
+    """Optional: an agent object may say what it is called (shown by ``GET /v1/me``)."""
+
+    name: str
+
+
+current_step_key: ContextVar[str | None] = ContextVar("agentpost_step_key", default=None)
+
+
+def step_key() -> str:
+    """A stable key for the running step, for effects outside (e.g. another API's idempotency key).
+
+    A step that was interrupted by a crash runs again with the same key. Raises `RuntimeError`
+    outside a step.
+    """
+    key = current_step_key.get()
+    if key is None:
+        raise RuntimeError("step_key() is only available inside a step")
+    return key

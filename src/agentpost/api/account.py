@@ -1,0 +1,46 @@
+"""The account (spec: getAccount)."""
+
+from __future__ import annotations
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from agentpost.api.operation import Api, Operation
+from agentpost.contract import render
+from agentpost.contract.account import AccountShape
+from agentpost.domain.credits import to_credits
+from agentpost.services import accounts
+from agentpost.services.messages import Caller
+
+
+async def get(api: Api, request: Request, caller: Caller) -> Response:
+    """Whose key this is, and what is left."""
+    account = await accounts.get(api.house, caller.account_id)
+    settings = api.house.settings
+    shape: render.Shape = {
+        "object": "account",
+        "user_id": account.id,
+        "email": account.email,
+        "name": account.name,
+        "plan": account.plan,
+        "credits": to_credits(account.wallet.available),
+        "agent": {"name": api.house.agent_name},
+        "key": {"id": caller.key_id, "name": caller.key_name},
+        "limits": {
+            "running_jobs": settings.running_jobs_max,
+            "requests_per_minute": settings.requests_per_minute,
+        },
+    }
+    return Response(render.dumps(shape), media_type="application/json")
+
+
+OPERATIONS = (
+    Operation(
+        id="getAccount",
+        method="GET",
+        path="/v1/me",
+        summary="Read the account of this key",
+        handler=get,
+        answer=AccountShape,
+    ),
+)

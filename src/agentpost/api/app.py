@@ -1,0 +1,170 @@
+"""The application: every route, and what surrounds each request.
+
+Around every request: an id, the key before the body, one shape for every failure, a fault of ours
+as a 500 with the id that is in the log. Plain ASGI on Starlette's router: with two commits as the
+floor of a request, what a framework adds on top would be the larger part of its cost.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Awaitable, Callable, Sequence
+
+import structlog
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import HTMLResponse, JSONResponse, Response
+from starlette.routing import BaseRoute, Match, Route
+from starlette.types import Message, Receive, Scope, Send
+
+from agentpost.api import account, blobs, errors_page, events, files, messages, openapi, work
+from agentpost.api.auth import Keys
+from agentpost.api.errors import error_response, internal_error
+from agentpost.api.operation import Api, Operation
+from agentpost.clock import new_id
+from agentpost.domain import ids
+from agentpost.domain.errors import Refusal
+from agentpost.services.context import House
+from agentpost.storage.signing import LinkSigner
+
+log = structlog.get_logger(__name__)
+
+OPERATIONS: tuple[Operation, ...] = (
+    *messages.OPERATIONS,
+    *events.OPERATIONS,
+    *work.OPERATIONS,
+    *files.OPERATIONS,
+    *account.OPERATIONS,
+)
+
+Answer = Callable[[Request], Awaitable[Response]]
+
+
+class App:
+    """The ASGI application.
+
+    Args:
+        signer: checks the links that `blobs` answers.
+        ready: whether requests can be served.
+        pages: the web app's routes.
+    """
+
+    def __init__(
+        self,
+        house: House,
+        signer: LinkSigner,
+        *,
+        ready: Callable[[], bool],
+        pages: Sequence[BaseRoute] = (),
+    ) -> None:
+        self._house = house
+        self._api = Api(house)
+        self.keys = Keys(house)
+        self._signer = signer
+        self._ready = ready
+        self._docs_url = f"{house.settings.public_url}/docs/errors"
+        self._answers: dict[str, dict[str, Answer]] = defaultdict(dict)
+        self._add_plain_routes()
+        for operation in OPERATIONS:
+            self._answers[operation.path][operation.method] = self._guarded(operation)
+        self._routes: list[BaseRoute] = [
+            Route(path, _Dispatch(self, answers)) for path, answers in self._answers.items()
+        ]
+        self._routes.extend(pages)
+
+    def _add_plain_routes(self) -> None:
+        """Routes that need no key."""
+        spec = openapi.document(OPERATIONS, self._house.settings.public_url)
+        self._answers["/openapi.json"]["GET"] = _always(lambda: JSONResponse(spec))
+        self._answers["/docs/errors"]["GET"] = _always(lambda: HTMLResponse(errors_page.page()))
+        self._answers["/healthz"]["GET"] = _always(lambda: JSONResponse({"status": "live"}))
+        self._answers["/readyz"]["GET"] = _always(self._readiness)
+
+        async def download(request: Request) -> Response:
+            return await blobs.download(self._api, self._signer, request)
+
+        self._answers["/files/{file_id:path}"]["GET"] = download
+
+    def _readiness(self) -> Response:
+        ready = self._ready()
+        status = "ready" if ready else "starting"
+        return JSONResponse({"status": status}, 200 if ready else 503)
+
+    def _guarded(self, operation: Operation) -> Answer:
+        """The key first, then the handler."""
+
+        async def answer(request: Request) -> Response:
+            caller = await self.keys.caller(request)
+            return await operation.handler(self._api, request, caller)
+
+        return answer
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """One request; other kinds of connection are not ours."""
+        if scope["type"] != "http":
+            return
+        for route in self._routes:
+            match, child = route.matches(scope)
+            if match is not Match.NONE:
+                scope.update(child)
+                await route.handle(scope, receive, send)
+                return
+        await self.answer(_unknown_route, scope, receive, send)
+
+    async def answer(self, answer: Answer, scope: Scope, receive: Receive, send: Send) -> None:
+        """Run a handler and send what it answers, whatever happens in it."""
+        request = Request(scope, receive, send)
+        request_id = new_id(ids.REQUEST, self._house.clock.now())
+        try:
+            response = await answer(request)
+        except Refusal as refusal:
+            response = error_response(refusal, request_id, self._docs_url)
+            if refusal.code == "too_large":  # the rest of the body is not read
+                response.headers["Connection"] = "close"
+        except ClientDisconnect:
+            return
+        except Exception:
+            log.exception("request_failed", request_id=request_id, method=scope["method"])
+            response = error_response(internal_error(), request_id, self._docs_url)
+        finally:
+            for watcher in scope.get("agentpost.watchers", ()):
+                watcher.cancel()
+        response.headers["Request-Id"] = request_id
+        await response(scope, receive, send)
+
+
+class _Dispatch:
+    """One route's methods."""
+
+    def __init__(self, app: App, answers: dict[str, Answer]) -> None:
+        self._app = app
+        self._answers = answers
+        self._allow = ", ".join(sorted(answers))
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        method = scope["method"]
+        answer = self._answers.get("GET" if method == "HEAD" else method)
+        if answer is not None:
+            await self._app.answer(answer, scope, receive, send)
+            return
+
+        async def with_allow(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                message["headers"].append((b"allow", self._allow.encode()))
+            await send(message)
+
+        await self._app.answer(_wrong_method, scope, receive, with_allow)
+
+
+def _always(build: Callable[[], Response]) -> Answer:
+    async def answer(_: Request) -> Response:
+        return build()
+
+    return answer
+
+
+async def _unknown_route(_: Request) -> Response:
+    raise Refusal("not_found", "There is no such route.")
+
+
+async def _wrong_method(request: Request) -> Response:
+    raise Refusal("method_not_allowed", f"This route does not take {request.method}.")

@@ -1,0 +1,85 @@
+"""Downloads behind signed links: the local `{file_url}` (design: 4.17).
+
+What an agent made never runs on our origin: no sniffing, a sandbox without scripts, and anything
+that is not plainly safe to show comes as an attachment.
+"""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import quote
+
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+
+from agentpost.api.operation import Api
+from agentpost.domain.errors import Refusal
+from agentpost.domain.record import FileRecord
+from agentpost.domain.times import SECOND
+from agentpost.services import works
+from agentpost.storage.signing import LinkSigner, LinkState, compact_revision
+from agentpost.storage.sniff import is_previewable
+
+_RANGE = re.compile(r"bytes=([0-9]{0,15})-([0-9]{0,15})")
+
+
+async def download(api: Api, signer: LinkSigner, request: Request) -> Response:
+    """A file's bytes; raises ``link_invalid``, ``not_found``, ``file_changed`` and the 416."""
+    file_id = request.path_params["file_id"]
+    query = request.query_params
+    rev = query.get("rev", "")
+    now = api.house.clock.now() / SECOND
+    state = signer.check(file_id, query.get("exp", ""), rev, query.get("sig", ""), now)
+    if state is LinkState.EXPIRED:
+        raise Refusal("link_invalid", "This link has expired; get a fresh one.")
+    if state is not LinkState.OK:
+        raise Refusal("link_invalid", "This link is not valid.")
+    file = await works.linked_file(api.house, file_id)
+    if compact_revision(file.revision) != rev:
+        raise Refusal("file_changed", "The file changed since this link was made; get a fresh one.")
+    headers = _headers(file)
+    if request.headers.get("if-none-match") == file.revision:
+        return Response(status_code=304, headers=headers)
+    span = _range(request, file)
+    start, end = span or (0, file.size)
+    headers["Content-Length"] = str(end - start)
+    if span is not None:
+        headers["Content-Range"] = f"bytes {start}-{end - 1}/{file.size}"
+    status = 206 if span is not None else 200
+    if request.method == "HEAD":
+        return Response(status_code=status, headers=headers, media_type=file.content_type)
+    body = api.house.storage.open(file.blob, start, end)
+    return StreamingResponse(body, status, headers, media_type=file.content_type)
+
+
+def _headers(file: FileRecord) -> dict[str, str]:
+    shown = "inline" if is_previewable(file.content_type) else "attachment"
+    plain = re.sub(r'[^\x20-\x7e]|["\\%]', "_", file.name)
+    named = f"filename=\"{plain}\"; filename*=UTF-8''{quote(file.name, safe='')}"
+    return {
+        "ETag": file.revision,
+        "Accept-Ranges": "bytes",
+        "Cache-Control": "private, max-age=300",
+        "Content-Disposition": f"{shown}; {named}",
+        "Content-Security-Policy": "sandbox; default-src 'none'",
+        "Cross-Origin-Resource-Policy": "cross-origin",
+        "Referrer-Policy": "no-referrer",
+        "X-Content-Type-Options": "nosniff",
+    }
+
+
+def _range(request: Request, file: FileRecord) -> tuple[int, int] | None:
+    """(start, end) of the one range asked for; several at once get the whole file."""
+    match = _RANGE.fullmatch(request.headers.get("range", "").replace(" ", ""))
+    if_range = request.headers.get("if-range")
+    if match is None or match[0] == "bytes=-" or (if_range and if_range != file.revision):
+        return None
+    first, last = match[1], match[2]
+    if first:
+        start = int(first)
+        end = min(int(last) + 1, file.size) if last else file.size
+    else:
+        start, end = max(file.size - int(last), 0), file.size
+    if start >= end:
+        raise Refusal("range_not_satisfiable", f"The file has {file.size} bytes.")
+    return start, end

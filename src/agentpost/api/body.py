@@ -1,0 +1,137 @@
+"""Reading a JSON body: bounded, strict, every problem named (design: 4.12)."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from typing import Any, NoReturn, TypeVar
+
+from pydantic import BaseModel, ValidationError
+from starlette.requests import ClientDisconnect, Request
+
+from agentpost.api.operation import Api
+from agentpost.domain.errors import InvalidRequest, Problem, Refusal
+from agentpost.domain.limits import PROBLEMS_MAX
+
+LARGE_BYTES = 64 * 1024
+"""Bodies over this are parsed on a thread, a few at once, so they hold up nobody."""
+DEPTH_MAX = 64
+
+_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+Shape = TypeVar("Shape", bound=BaseModel)
+
+
+async def read_json(api: Api, request: Request) -> dict[str, Any]:
+    """The body as a JSON object; raises ``invalid_request`` and ``too_large``."""
+    most = api.house.settings.body_bytes_max
+    declared = request.headers.get("content-length")
+    if declared is not None and declared.isascii() and declared.isdigit():
+        size = int(declared[:20])
+        if size > most:
+            raise _too_large(most)
+        if size <= LARGE_BYTES:
+            return _parsed(await _read(request, most))
+    async with api.large_bodies:
+        data = await _read(request, most)
+        return await asyncio.to_thread(_parsed, data)
+
+
+async def _read(request: Request, most: int) -> bytes:
+    """The bytes, counted while they arrive: a length that lies is cut off too."""
+    chunks: list[bytes] = []
+    size = 0
+    while True:
+        message = await request.receive()
+        if message["type"] == "http.disconnect":
+            raise ClientDisconnect
+        chunk: bytes = message.get("body", b"")
+        size += len(chunk)
+        if size > most:
+            raise _too_large(most)
+        chunks.append(chunk)
+        if not message.get("more_body", False):
+            return b"".join(chunks)
+
+
+def _too_large(most: int) -> Refusal:
+    return Refusal("too_large", f"The body is over {most} bytes; send large files as uploads.")
+
+
+def _parsed(data: bytes) -> dict[str, Any]:
+    """The object; text that cannot be stored is refused by the name of its field."""
+    try:
+        text = data.decode("utf-8")
+        body = json.loads(text, object_pairs_hook=_no_twins, parse_constant=_no_constant)
+    except UnicodeDecodeError:
+        _refuse(None, "the body is not UTF-8 text")
+    except RecursionError:
+        _refuse(None, "the body is nested too deeply")
+    except ValueError as error:
+        _refuse(None, f"the body is not valid JSON: {_first_line(error)}")
+    if not isinstance(body, dict):
+        _refuse(None, "the body must be a JSON object")
+    problems: list[Problem] = []
+    _check(body, "", 0, problems, b"\\u" in data)
+    if problems:
+        raise InvalidRequest(*problems[:PROBLEMS_MAX])
+    return body
+
+
+def _no_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Two values for one name: whichever we took, somebody would be surprised."""
+    read = dict(pairs)
+    if len(read) != len(pairs):
+        seen: set[str] = set()
+        for name, _ in pairs:
+            if name in seen:
+                shown = _UNSTORABLE.sub("?", name)[:100]
+                raise InvalidRequest(Problem(shown, "the field is given twice"))
+            seen.add(name)
+    return read
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not a JSON number")
+
+
+def _first_line(error: ValueError) -> str:
+    return str(error).splitlines()[0][:200]
+
+
+def _check(value: Any, where: str, depth: int, problems: list[Problem], escapes: bool) -> None:
+    """Depth, and characters that only an escape can smuggle in (U+0000, lone surrogates)."""
+    if depth > DEPTH_MAX:
+        _refuse(where[:100] or None, f"the body is nested deeper than {DEPTH_MAX} levels")
+    if isinstance(value, str):
+        if escapes and _UNSTORABLE.search(value):
+            problem = "the text holds U+0000 or half a surrogate pair, which cannot be stored"
+            problems.append(Problem(where or None, problem))
+    elif isinstance(value, dict):
+        for name, item in value.items():
+            if escapes and _UNSTORABLE.search(name):
+                _refuse(where or None, "a field name holds U+0000 or half a surrogate pair")
+            _check(item, f"{where}.{name}" if where else name, depth + 1, problems, escapes)
+    elif isinstance(value, list):
+        for n, item in enumerate(value):
+            _check(item, f"{where}.{n}" if where else str(n), depth + 1, problems, escapes)
+
+
+def _refuse(field: str | None, problem: str) -> NoReturn:
+    raise InvalidRequest(Problem(field, problem))
+
+
+def validated(shape: type[Shape], body: dict[str, Any]) -> Shape:
+    """The body as a shape; raises ``invalid_request`` with every problem, up to ten."""
+    try:
+        return shape.model_validate(body)
+    except ValidationError as error:
+        problems = [
+            Problem(".".join(str(part) for part in e["loc"]) or None, _sentence(e["msg"]))
+            for e in error.errors(include_url=False, include_context=False, include_input=False)
+        ]
+        raise InvalidRequest(*problems[:PROBLEMS_MAX]) from None
+
+
+def _sentence(message: str) -> str:
+    return message[:1].lower() + message[1:]

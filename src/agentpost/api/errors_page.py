@@ -1,0 +1,32 @@
+"""The page behind every error's ``docs`` link, made from the catalogue."""
+
+from __future__ import annotations
+
+from functools import cache
+from html import escape
+
+from agentpost.contract.errors import CATALOGUE
+
+_STYLE = (
+    "body{font:16px/1.5 system-ui,sans-serif;max-width:46rem;margin:3rem auto;padding:0 1rem;"
+    "color-scheme:light dark}h2{margin:2rem 0 .2rem}code{font-size:.95em}"
+    "h2 small{font-weight:400;opacity:.7}:target{background:#fe06}"
+)
+
+
+@cache
+def page() -> str:
+    """Every code with its status, meaning and advice, each under its own anchor."""
+    sections = "".join(
+        f'<h2 id="{name}"><code>{name}</code> <small>{code.status}</small></h2>'
+        f"<p>{escape(code.meaning)}<br><strong>What to do:</strong> {escape(code.advice)}</p>"
+        for name, code in CATALOGUE.items()
+    )
+    return (
+        '<!doctype html><html lang="en"><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width,initial-scale=1">'
+        f"<title>agentpost: errors</title><style>{_STYLE}</style><h1>Errors</h1>"
+        "<p>Every failure has this shape: <code>error</code> (the code below), "
+        "<code>message</code>, <code>request_id</code>, <code>docs</code>.</p>"
+        f"{sections}</html>"
+    )

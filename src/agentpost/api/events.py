@@ -1,0 +1,52 @@
+"""The event log of a message (spec: listMessageEvents)."""
+
+from __future__ import annotations
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from agentpost.api.messages import WAIT
+from agentpost.api.operation import Api, Operation, watch_hang_up
+from agentpost.api.query import text, whole
+from agentpost.contract import render
+from agentpost.contract.events import EventListShape
+from agentpost.services import follow
+from agentpost.services.messages import Caller
+
+
+async def list_events(api: Api, request: Request, caller: Caller) -> Response:
+    """The next page of the log; an empty one is held for at least a second."""
+    page = await follow.events(
+        api.house,
+        api.holds,
+        caller,
+        request.path_params["message_id"],
+        text(request, "cursor"),
+        whole(request, WAIT),
+        watch_hang_up(request),
+    )
+    shape: render.Shape = {
+        "object": "list",
+        "data": [render.entry(entry, api.house.links) for entry in page.entries],
+        "has_more": page.has_more,
+        "done": page.done,
+        "cursor": page.cursor,
+    }
+    if page.cursor_expired:
+        shape["cursor_expired"] = True
+    return Response(render.dumps(shape), media_type="application/json")
+
+
+OPERATIONS = (
+    Operation(
+        id="listMessageEvents",
+        method="GET",
+        path="/v1/messages/{message_id}/events",
+        summary="Read a message's event log, or wait for its next entries",
+        handler=list_events,
+        answer=EventListShape,
+        errors=("invalid_request", "bad_cursor", "not_found", "poll_in_progress"),
+        queries=(WAIT,),
+        texts=(("cursor", "Where to go on: the `cursor` of the last answer."),),
+    ),
+)

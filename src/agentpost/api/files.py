@@ -1,0 +1,32 @@
+"""Files (spec: getFile)."""
+
+from __future__ import annotations
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from agentpost.api.operation import Api, Operation
+from agentpost.contract import render
+from agentpost.contract.message import FileObject
+from agentpost.services import works
+from agentpost.services.messages import Caller
+
+
+async def get(api: Api, request: Request, caller: Caller) -> Response:
+    """A file with a fresh download link."""
+    file = await works.get_file(api.house, caller.account_id, request.path_params["file_id"])
+    shape = render.file_object(file, api.house.links)
+    return Response(render.dumps(shape), media_type="application/json")
+
+
+OPERATIONS = (
+    Operation(
+        id="getFile",
+        method="GET",
+        path="/v1/files/{file_id:path}",
+        summary="Read a file's facts and a fresh download link",
+        handler=get,
+        answer=FileObject,
+        errors=("not_found",),
+    ),
+)

@@ -1,0 +1,177 @@
+"""Messages (spec: createMessage, getMessage)."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from agentpost.api.body import read_json, validated
+from agentpost.api.operation import Api, Operation, Query, watch_hang_up
+from agentpost.api.query import whole
+from agentpost.contract import render
+from agentpost.contract.message import InlineFileIn, MessageIn, MessageShape
+from agentpost.domain import idempotency, limits
+from agentpost.domain.errors import InvalidRequest, Problem, Refusal
+from agentpost.domain.record import Snapshot
+from agentpost.services import attachments, follow, messages
+from agentpost.services.attachments import Attached, InlineFile
+from agentpost.services.messages import Caller, NewMessage
+
+WAIT = Query(
+    "wait",
+    "Hold the call up to that many seconds, until something changes.",
+    0,
+    limits.WAIT_SECONDS_MAX,
+    0,
+)
+_ETAG = re.compile(r'(?:W/)?"v([0-9]{1,15})"')
+
+
+async def create(api: Api, request: Request, caller: Caller) -> Response:
+    """Accept a message and answer when its turn has ended, or the window is over."""
+    body = await read_json(api, request)
+    _refuse_by_name(body)
+    shape = validated(MessageIn, body)
+    files = _inline_files(shape.files or [])
+    new = _new_message(request, shape, files)
+    if shape.upload_ids:
+        await _check_uploads(shape.upload_ids)
+    attached = Attached()
+    if files:
+        await messages.find_replay(api.house, caller, new)  # a conflict stores nothing
+        attached = await attachments.take(api.house, files)
+    try:
+        sent = await follow.send(api.house, caller, new, attached, watch_hang_up(request))
+    except Refusal:
+        await attachments.discard(api.house, attached)
+        raise
+    if not sent.fresh:
+        await attachments.discard(api.house, attached)
+    headers = {} if sent.fresh else {"Idempotent-Replayed": "true"}
+    return message_response(api, sent.snapshot, 201 if sent.fresh else 200, headers)
+
+
+async def get(api: Api, request: Request, caller: Caller) -> Response:
+    """A message; with `wait` held until its status, reply or a job's status changes."""
+    message_id = request.path_params["message_id"]
+    wait = whole(request, WAIT)
+    seen = _seen_version(request.headers.get("if-none-match"))
+    if wait == 0:
+        snapshot = await messages.get(api.house, caller, message_id)
+    else:
+        snapshot = await follow.until_changed(
+            api.house, caller, message_id, wait, seen, watch_hang_up(request)
+        )
+    if seen is not None and seen == snapshot.message.version:
+        return Response(status_code=304, headers={"ETag": _etag(snapshot)})
+    return message_response(api, snapshot, 200, {})
+
+
+def message_response(
+    api: Api, snapshot: Snapshot, status: int, headers: dict[str, str]
+) -> Response:
+    """A Message as an answer."""
+    shape = render.message(snapshot, api.house.links)
+    headers["ETag"] = _etag(snapshot)
+    return Response(render.dumps(shape), status, headers, media_type="application/json")
+
+
+def _etag(snapshot: Snapshot) -> str:
+    return f'"v{snapshot.message.version}"'
+
+
+def _seen_version(header: str | None) -> int | None:
+    match = _ETAG.fullmatch((header or "").strip())
+    return int(match[1]) if match else None
+
+
+def _refuse_by_name(body: dict[str, Any]) -> None:
+    """Refusals with a code of their own come before ``invalid_request`` (design: 4.12)."""
+    message, uploads = body.get("message"), body.get("upload_ids")
+    if isinstance(message, str) and len(message.strip()) > limits.MESSAGE_CHARACTERS_MAX:
+        most = limits.MESSAGE_CHARACTERS_MAX
+        raise Refusal("too_long", f"The message is over {most:,} characters; attach it as a file.")
+    if isinstance(uploads, list):
+        different = {u for u in uploads if isinstance(u, str)}
+        if len(different) > limits.UPLOADS_PER_MESSAGE_MAX:
+            most = limits.UPLOADS_PER_MESSAGE_MAX
+            raise Refusal("too_many", f"A message takes up to {most} uploads.")
+    blank = message is None or (isinstance(message, str) and not message.strip())
+    if blank and not body.get("files") and not uploads:
+        wrong = [n for n in ("files", "upload_ids") if body.get(n) not in (None, [])]
+        if not wrong:
+            raise Refusal("empty_message", "Give a message, files or upload_ids.")
+
+
+def _inline_files(shapes: list[InlineFileIn]) -> list[InlineFile]:
+    problems = [
+        Problem(f"files.{n}", "needs a url or base64")
+        for n, file in enumerate(shapes)
+        if file.url is None and file.base64 is None
+    ]
+    if problems:
+        raise InvalidRequest(*problems)
+    return [InlineFile(f.name, f.url, f.base64, f.content_type) for f in shapes]
+
+
+def _new_message(request: Request, shape: MessageIn, files: list[InlineFile]) -> NewMessage:
+    text = (shape.message or "").strip()
+    taken = [
+        {"name": f.name, "url": f.url, "base64": f.base64, "content_type": f.content_type}
+        for f in files[: limits.INLINE_FILES_MAX]
+    ]
+    traceparent = request.headers.get("traceparent")
+    return NewMessage(
+        text=text,
+        fingerprint=idempotency.fingerprint(text, taken, shape.upload_ids or []),
+        conversation=shape.conversation or "",
+        idempotency_key=idempotency.key_of(request.headers.get("idempotency-key")),
+        metadata=shape.metadata,
+        traceparent=traceparent[: limits.TRACEPARENT_CHARACTERS_MAX] if traceparent else None,
+        webhook_endpoint_id=shape.webhook_endpoint_id,
+    )
+
+
+async def _check_uploads(upload_ids: list[str]) -> None:
+    """No upload can be ready before there are upload routes: each is "not ready"."""
+    raise Refusal("upload_not_ready", f"The upload {upload_ids[0]} is not ready.")
+
+
+OPERATIONS = (
+    Operation(
+        id="createMessage",
+        method="POST",
+        path="/v1/messages",
+        summary="Send a message to the agent",
+        handler=create,
+        body=MessageIn,
+        answer=MessageShape,
+        status=201,
+        errors=(
+            "invalid_request",
+            "empty_message",
+            "too_long",
+            "too_many",
+            "not_found",
+            "idempotency_conflict",
+            "upload_not_ready",
+            "too_large",
+        ),
+        headers=(
+            ("Idempotency-Key", "Makes the call safe to repeat for seven days; 128 characters."),
+        ),
+    ),
+    Operation(
+        id="getMessage",
+        method="GET",
+        path="/v1/messages/{message_id}",
+        summary="Read a message, or wait for it to change",
+        handler=get,
+        answer=MessageShape,
+        errors=("invalid_request", "not_found"),
+        queries=(WAIT,),
+    ),
+)

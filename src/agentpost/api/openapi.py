@@ -1,0 +1,113 @@
+"""The OpenAPI 3.1 description, built from the operations (design: 7)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from pydantic import BaseModel
+from pydantic.json_schema import models_json_schema
+
+from agentpost.api.operation import Operation, Query
+from agentpost.contract.errors import CATALOGUE, ErrorShape
+
+VERSION = "1.0.0"
+EVERYWHERE = ("unauthorized", "rate_limited", "internal", "unavailable")
+"""Codes any operation may answer with."""
+
+_REF = "#/components/schemas/{model}"
+
+
+def document(operations: Sequence[Operation], base_url: str) -> dict[str, Any]:
+    """The whole description."""
+    paths: dict[str, dict[str, Any]] = {}
+    for operation in operations:
+        path = operation.path.replace(":path}", "}")
+        paths.setdefault(path, {})[operation.method.lower()] = _operation(operation)
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "agentpost",
+            "version": VERSION,
+            "description": "Send a message to an agent, follow its work, take the files.",
+            "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
+        },
+        "servers": [{"url": base_url}],
+        "security": [{"key": []}],
+        "paths": paths,
+        "components": {
+            "schemas": _schemas(operations),
+            "securitySchemes": {"key": {"type": "http", "scheme": "bearer"}},
+        },
+    }
+
+
+def _operation(operation: Operation) -> dict[str, Any]:
+    described: dict[str, Any] = {
+        "operationId": operation.id,
+        "summary": operation.summary,
+        "parameters": _parameters(operation),
+        "responses": _responses(operation),
+    }
+    if operation.handler.__doc__:
+        described["description"] = operation.handler.__doc__
+    if operation.body is not None:
+        content = {"application/json": {"schema": _ref(operation.body)}}
+        described["requestBody"] = {"required": True, "content": content}
+    return described
+
+
+def _parameters(operation: Operation) -> list[dict[str, Any]]:
+    in_path = [part[1:-1] for part in operation.path.split("/") if part.startswith("{")]
+    return [
+        *(_parameter(name.split(":")[0], "path", {"type": "string"}) for name in in_path),
+        *(_parameter(q.name, "query", _whole(q), q.description) for q in operation.queries),
+        *(_parameter(name, "query", {"type": "string"}, text) for name, text in operation.texts),
+        *(_parameter(name, "header", {"type": "string"}, text) for name, text in operation.headers),
+    ]
+
+
+def _parameter(
+    name: str, where: str, schema: dict[str, Any], description: str | None = None
+) -> dict[str, Any]:
+    parameter = {"name": name, "in": where, "required": where == "path", "schema": schema}
+    return {**parameter, "description": description} if description else parameter
+
+
+def _whole(query: Query) -> dict[str, Any]:
+    schema: dict[str, Any] = {"type": "integer", "minimum": query.least, "default": query.default}
+    if query.most is not None:
+        schema["maximum"] = query.most
+    return schema
+
+
+def _responses(operation: Operation) -> dict[str, Any]:
+    success = {"application/json": {"schema": _ref(operation.answer)}}
+    responses: dict[str, Any] = {
+        str(operation.status): {"description": "Success", "content": success}
+    }
+    if operation.id == "createMessage":
+        responses["200"] = {"description": "The message, as it is now", "content": success}
+    if operation.id == "getMessage":
+        responses["304"] = {"description": "Nothing newer than the given ETag"}
+    by_status: dict[int, list[str]] = {}
+    for code in (*operation.errors, *EVERYWHERE):
+        by_status.setdefault(CATALOGUE[code].status, []).append(code)
+    failure = {"application/json": {"schema": _ref(ErrorShape)}}
+    for status, codes in sorted(by_status.items()):
+        text = ", ".join(f"`{code}`" for code in codes)
+        responses[str(status)] = {"description": text, "content": failure}
+    return responses
+
+
+def _ref(shape: type[BaseModel]) -> dict[str, str]:
+    return {"$ref": _REF.format(model=shape.__name__)}
+
+
+def _schemas(operations: Sequence[Operation]) -> dict[str, Any]:
+    bodies = [(op.body, "validation") for op in operations if op.body is not None]
+    answers = [(op.answer, "serialization") for op in operations]
+    models: Any = [*bodies, *answers, (ErrorShape, "serialization")]
+    _, described = models_json_schema(list(dict.fromkeys(models)), ref_template=_REF)
+    schemas: dict[str, Any] = described["$defs"]
+    return schemas

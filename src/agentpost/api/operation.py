@@ -1,0 +1,78 @@
+"""An operation: one method of one route, described once for routing and for the OpenAPI page."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+
+from pydantic import BaseModel
+from starlette.requests import Request
+from starlette.responses import Response
+
+from agentpost.services.context import House
+from agentpost.services.follow import HungUp, LogHolds
+from agentpost.services.messages import Caller
+from agentpost.wakeups.base import Wait
+
+
+@dataclass(slots=True)
+class Api:
+    """What handlers work with."""
+
+    house: House
+    holds: LogHolds = field(default_factory=LogHolds)
+    large_bodies: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(3))
+
+
+Handler = Callable[[Api, Request, Caller], Awaitable[Response]]
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A query parameter that is a whole number."""
+
+    name: str
+    description: str
+    least: int
+    most: int | None
+    default: int
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """``answer`` is the shape of the success answer, ``errors`` the codes besides those of all."""
+
+    id: str
+    method: str
+    path: str
+    summary: str
+    handler: Handler
+    answer: type[BaseModel]
+    errors: tuple[str, ...] = ()
+    body: type[BaseModel] | None = None
+    status: int = 200
+    queries: tuple[Query, ...] = ()
+    texts: tuple[tuple[str, str], ...] = ()
+    headers: tuple[tuple[str, str], ...] = ()
+
+
+def watch_hang_up(request: Request) -> HungUp:
+    """Cancels a held wait as soon as the client is gone, so its place is free within a second."""
+
+    def watch(wait: Wait) -> None:
+        task = asyncio.get_running_loop().create_task(_gone(request, wait))
+        _watchers.add(task)
+        task.add_done_callback(_watchers.discard)
+        request.scope.setdefault("agentpost.watchers", []).append(task)
+
+    return watch
+
+
+_watchers: set[asyncio.Task[None]] = set()
+
+
+async def _gone(request: Request, wait: Wait) -> None:
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
+    wait.cancel()

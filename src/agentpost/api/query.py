@@ -1,0 +1,36 @@
+"""Query parameters: whole numbers, plainly written (design: 4.12)."""
+
+from __future__ import annotations
+
+import re
+
+from starlette.requests import Request
+
+from agentpost.api.operation import Query
+from agentpost.domain.errors import InvalidRequest, Problem
+
+_WHOLE = re.compile(r"[0-9]{1,15}", re.ASCII)
+
+
+def whole(request: Request, query: Query) -> int:
+    """The parameter's value, or its default; raises ``invalid_request``."""
+    given = request.query_params.getlist(query.name)
+    if not given:
+        return query.default
+    if len(given) > 1:
+        raise InvalidRequest(Problem(query.name, "the parameter is given twice"))
+    most = f" to {query.most}" if query.most is not None else " or more"
+    if not _WHOLE.fullmatch(given[0]):
+        raise InvalidRequest(Problem(query.name, f"must be a whole number, {query.least}{most}"))
+    value = int(given[0])
+    if value < query.least or (query.most is not None and value > query.most):
+        raise InvalidRequest(Problem(query.name, f"must be {query.least}{most}"))
+    return value
+
+
+def text(request: Request, name: str) -> str | None:
+    """A text parameter, None when absent or empty; raises ``invalid_request``."""
+    given = request.query_params.getlist(name)
+    if len(given) > 1:
+        raise InvalidRequest(Problem(name, "the parameter is given twice"))
+    return given[0] if given and given[0] else None

@@ -1,0 +1,82 @@
+"""Works (spec: listWork, getWork; design: 4.19 stop)."""
+
+from __future__ import annotations
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from agentpost.api.operation import Api, Operation, Query
+from agentpost.api.query import whole
+from agentpost.contract import render
+from agentpost.contract.work import WorkListShape, WorkShape
+from agentpost.domain import limits
+from agentpost.services import works
+from agentpost.services.messages import Caller
+from agentpost.services.works import WorkView
+
+LIMIT = Query("limit", "How many to list.", 1, limits.WORK_LIST_MAX, limits.WORK_LIST_DEFAULT)
+FROM_CHAR = Query("from_char", "Where the page of text begins.", 0, None, 0)
+
+
+async def list_work(api: Api, request: Request, caller: Caller) -> Response:
+    """The account's works, newest first."""
+    found = await works.list_works(api.house, caller.account_id, whole(request, LIMIT))
+    items = [render.work_item(work, api.house.links) for work in found]
+    return Response(render.dumps({"object": "list", "data": items}), media_type="application/json")
+
+
+async def get(api: Api, request: Request, caller: Caller) -> Response:
+    """A work with a page of its text."""
+    from_char = whole(request, FROM_CHAR)
+    view = await works.get(api.house, caller.account_id, request.path_params["work_id"])
+    return _response(api, view, from_char)
+
+
+async def stop(api: Api, request: Request, caller: Caller) -> Response:
+    """Stop what runs in a work."""
+    view = await works.stop(api.house, caller.account_id, request.path_params["work_id"])
+    return _response(api, view, 0)
+
+
+def _response(api: Api, view: WorkView, from_char: int) -> Response:
+    shape = render.work(
+        view.work,
+        running=view.running,
+        files=view.files,
+        from_char=from_char,
+        links=api.house.links,
+    )
+    return Response(render.dumps(shape), media_type="application/json")
+
+
+OPERATIONS = (
+    Operation(
+        id="listWork",
+        method="GET",
+        path="/v1/work",
+        summary="List works, newest first",
+        handler=list_work,
+        answer=WorkListShape,
+        errors=("invalid_request",),
+        queries=(LIMIT,),
+    ),
+    Operation(
+        id="getWork",
+        method="GET",
+        path="/v1/work/{work_id}",
+        summary="Read a work and its newest files",
+        handler=get,
+        answer=WorkShape,
+        errors=("invalid_request", "not_found"),
+        queries=(FROM_CHAR,),
+    ),
+    Operation(
+        id="stopWork",
+        method="POST",
+        path="/v1/work/{work_id}/stop",
+        summary="Stop everything that runs or waits in a work",
+        handler=stop,
+        answer=WorkShape,
+        errors=("not_found",),
+    ),
+)

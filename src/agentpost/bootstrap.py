@@ -1,0 +1,232 @@
+"""Settings -> adapters -> server: the only place that names concrete classes."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import structlog
+
+from agentpost.agents import registry
+from agentpost.agents.loop import AgentLoop
+from agentpost.agents.pool import WorkerPool
+from agentpost.api.app import App
+from agentpost.clock import Clock, SystemClock, new_id
+from agentpost.db import migrate
+from agentpost.db.lock import FolderLock
+from agentpost.db.session import Database
+from agentpost.db.sqlite import SqliteDatabase
+from agentpost.domain import ids
+from agentpost.engine.base import Engine
+from agentpost.engine.local import LocalEngine
+from agentpost.services import accounts
+from agentpost.services.accounts import NewKey
+from agentpost.services.context import House
+from agentpost.services.links import SignedLinks
+from agentpost.services.secrets import server_secret
+from agentpost.settings import Settings
+from agentpost.storage.base import Storage
+from agentpost.storage.local import LocalStorage
+from agentpost.storage.signing import CursorSigner, LinkSigner
+from agentpost.tasks.background import Background
+from agentpost.tasks.nodes import Nodes
+from agentpost.tasks.run_turn import TurnRunner
+from agentpost.tasks.steps import Blobs, Steps
+from agentpost.tasks.worker import JobWorker
+from agentpost.wakeups.base import Wakeups
+from agentpost.wakeups.memory import MemoryWakeups
+from agentpost.webhooks.addresses import AllowList
+from agentpost.webhooks.egress import Egress
+
+log = structlog.get_logger(__name__)
+STOP_SECONDS = 5.0
+
+
+class _Relay:
+    """Something to call that is known only later."""
+
+    def __init__(self) -> None:
+        self.target: list[object] = []
+
+    def __call__(self) -> None:
+        for target in self.target:
+            assert callable(target)
+            target()
+
+
+def prepare_folder(settings: Settings) -> Path:
+    """The data folder, private to us."""
+    folder = settings.data_path
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    return folder
+
+
+def upgrade_database(settings: Settings) -> None:
+    """Bring the schema up to date."""
+    url = settings.database_url.get_secret_value()
+    if url:
+        migrate.upgrade(migrate.postgres_engine(url))
+    else:
+        migrate.upgrade(migrate.sqlite_engine(prepare_folder(settings) / "agentpost.db"))
+
+
+@dataclass(slots=True)
+class Parts:
+    """A wired house with what is needed to close it."""
+
+    house: House
+    signer: LinkSigner
+    foreign_commit: _Relay
+
+
+async def open_house(settings: Settings, clock: Clock | None = None) -> Parts:
+    """Wire the ports; the schema must be there. Close with `close_house`."""
+    folder = prepare_folder(settings)
+    clock = clock or SystemClock()
+    node = new_id(ids.NODE, clock.now())
+    foreign_commit = _Relay()
+    db, wakeups, engine = _scaled(settings, node) or _embedded(
+        settings, folder, node, foreign_commit
+    )
+    await asyncio.to_thread(db.open)
+    secret = await server_secret(db, settings.secret_key.get_secret_value())
+    signer = LinkSigner(secret, settings.public_file_url)
+    ca_file = Path(settings.egress_ca_file) if settings.egress_ca_file else None
+    house = House(
+        settings=settings,
+        clock=clock,
+        db=db,
+        storage=_storage(settings, folder),
+        wakeups=wakeups,
+        engine=engine,
+        egress=Egress(AllowList.parse(settings.egress_allow), ca_file=ca_file),
+        links=SignedLinks(
+            signer, clock, app_url=settings.public_app_url, link_seconds=settings.link_seconds
+        ),
+        cursors=CursorSigner(secret),
+        node=node,
+    )
+    await wakeups.start()
+    return Parts(house, signer, foreign_commit)
+
+
+async def close_house(parts: Parts) -> None:
+    """Disconnect everything."""
+    await parts.house.wakeups.stop()
+    await parts.house.storage.aclose()
+    await asyncio.to_thread(parts.house.db.close)
+
+
+def _embedded(
+    settings: Settings, folder: Path, node: str, foreign_commit: _Relay
+) -> tuple[Database, Wakeups, Engine]:
+    db = SqliteDatabase(
+        folder / "agentpost.db",
+        durability=settings.durability,
+        on_foreign_commit=foreign_commit,
+    )
+    return db, MemoryWakeups(), LocalEngine(node)
+
+
+def _scaled(settings: Settings, node: str) -> tuple[Database, Wakeups, Engine] | None:
+    """PostgreSQL, when a database URL is set."""
+    url = settings.database_url.get_secret_value()
+    if not url:
+        return None
+    from agentpost.db.postgres import PostgresDatabase
+    from agentpost.engine.procrastinate import ProcrastinateEngine
+    from agentpost.wakeups.postgres import PostgresWakeups
+
+    db = PostgresDatabase(url, durability=settings.durability)
+    return db, PostgresWakeups(url), ProcrastinateEngine(url, node)
+
+
+def _storage(settings: Settings, folder: Path) -> Storage:
+    if not settings.storage_url:
+        return LocalStorage(folder / "blobs")
+    if urlsplit(settings.storage_url).scheme != "s3":
+        raise ValueError("STORAGE_URL must be empty or s3://bucket/prefix?endpoint=…")
+    from agentpost.storage.s3 import S3Storage
+
+    return S3Storage.from_url(settings.storage_url, folder / "cache")
+
+
+class Server:
+    """A whole server in this process, without its socket.
+
+    `start` before the socket listens, `close_door` when it is to stop, then `stop`.
+    """
+
+    def __init__(self, settings: Settings, clock: Clock | None = None) -> None:
+        self._settings = settings
+        self._clock = clock
+        self._ready = False
+        self._lock: FolderLock | None = None
+        self._loop: AgentLoop | None = None
+        self.first_key: NewKey | None = None
+        self.app: App
+
+    async def start(self) -> None:
+        """Set everything up and take up what was left behind; raises `DatabaseBusy`."""
+        settings = self._settings
+        folder = prepare_folder(settings)
+        alone = not settings.database_url.get_secret_value()
+        if alone:
+            self._lock = FolderLock(folder)
+            self._lock.take()
+        await asyncio.to_thread(upgrade_database, settings)
+        agent = registry.resolve(settings.agent)
+        self._parts = await open_house(settings, self._clock)
+        house = self._parts.house
+        house.agent_name = agent.name
+        self._loop = AgentLoop()
+        self._loop.start()
+        self._pool = WorkerPool(settings.pool_workers, scratch=folder / "scratch" / house.node)
+        steps = Steps(self._pool, Blobs(house.storage, self._pool))
+        worker = JobWorker(house, self._loop, steps) if settings.role != "api" else None
+        if settings.role != "worker":
+            house.turns = TurnRunner(house, self._loop, agent.run, steps)
+        await self._loop.run(self._pool.start())
+        await house.engine.start(worker)
+        await self._bootstrap_account(house)
+        self._nodes = Nodes(house, worker, alone=alone)
+        await self._nodes.enter()
+        self._background = Background(house, worker, self._nodes)
+        self._background.start()
+        self.app = App(house, self._parts.signer, ready=lambda: self._ready)
+        self._parts.foreign_commit.target = [self._background.kick, self.app.keys.forget]
+        if settings.egress_allow:
+            log.warning("egress_open", allowed=settings.egress_allow)
+        self._ready = True
+
+    async def _bootstrap_account(self, house: House) -> None:
+        given = self._settings.bootstrap_api_key.get_secret_value()
+        secret = given or accounts.generate_secret(self._settings.key_prefix)
+        self.first_key = await accounts.bootstrap(house, secret, self._settings.bootstrap_credits)
+
+    @property
+    def house(self) -> House:
+        """The wired parts."""
+        return self._parts.house
+
+    def close_door(self) -> None:
+        """Held waits answer now: the socket is about to close."""
+        self._ready = False
+        self._parts.house.wakeups.close_door()
+
+    async def stop(self) -> None:
+        """End what runs; unfinished turns and jobs go on at the next start."""
+        house = self._parts.house
+        await self._background.stop()
+        await house.engine.stop()
+        if self._loop is not None:
+            await self._loop.run(house.egress.aclose())
+            await self._loop.run(self._pool.aclose())
+            await asyncio.to_thread(partial(self._loop.stop, STOP_SECONDS))
+        await self._nodes.leave()
+        await close_house(self._parts)
+        if self._lock is not None:
+            self._lock.release()

@@ -1,0 +1,43 @@
+"""The `agentpost` command."""
+
+from __future__ import annotations
+
+import sys
+
+import typer
+
+from agentpost import __version__
+from agentpost.cli import admin, caller, serve
+
+app = typer.Typer(
+    name="agentpost",
+    help="Put any agent behind one honest HTTP API.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        print(f"agentpost {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: bool = typer.Option(
+        False, "--version", callback=_version, is_eager=True, help="Show the version."
+    ),
+) -> None:
+    """Put any agent behind one honest HTTP API."""
+
+
+serve.attach(app)
+admin.attach(app)
+caller.attach(app)
+
+
+def main() -> None:
+    """The entry point of the command."""
+    sys.exit(app())

@@ -1,0 +1,255 @@
+"""Commands for the operator. They write through the same services as the server, beside it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import sys
+from collections.abc import Awaitable, Callable
+from typing import Annotated, Any, TypeVar
+
+import typer
+from pydantic import SecretStr, ValidationError
+
+from agentpost import bootstrap
+from agentpost.db.accounts import AccountRecord, KeyRecord
+from agentpost.domain.credits import to_credits
+from agentpost.domain.errors import Refusal
+from agentpost.domain.times import iso
+from agentpost.services import accounts, credits, doctor
+from agentpost.services.context import House
+from agentpost.settings import load_settings
+
+T = TypeVar("T")
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Account = Annotated[str, typer.Argument(help="Account id or e-mail address.")]
+_LIFETIME = re.compile(r"([0-9]{1,6})([smhd])")
+_UNITS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
+
+
+def attach(app: typer.Typer) -> None:
+    """Add the operator's commands."""
+    groups: dict[str, tuple[str, list[tuple[str, Callable[..., None]]]]] = {
+        "accounts": ("Accounts.", [("create", accounts_create), ("list", accounts_list)]),
+        "keys": (
+            "API keys.",
+            [("create", keys_create), ("list", keys_list), ("revoke", keys_revoke)],
+        ),
+        "credits": ("Credits.", [("add", credits_add), ("show", credits_show)]),
+        "hosting-fees": ("Hosting fees.", [("due", fees_due), ("clear", fees_clear)]),
+        "config": ("Settings.", [("show", config_show)]),
+        "db": ("The database.", [("upgrade", db_upgrade)]),
+    }
+    for name, (text, commands) in groups.items():
+        group = typer.Typer(help=text, no_args_is_help=True, rich_markup_mode=None)
+        for command, function in commands:
+            group.command(command)(function)
+        app.add_typer(group, name=name)
+    app.command("doctor")(doctor_command)
+
+
+def accounts_create(
+    email: Annotated[str, typer.Option(help="E-mail address of the owner.")],
+    name: Annotated[str, typer.Option(help="Name shown to clients.")] = "",
+    amount: Annotated[float, typer.Option("--credits", help="Opening balance.")] = 0,
+    as_json: AsJson = False,
+) -> None:
+    """Make an account."""
+    account = _do(lambda house: accounts.create(house, email, name or email, amount))
+    _show(_account(account), as_json, f"{account.id}  {account.email}")
+
+
+def accounts_list(as_json: AsJson = False) -> None:
+    """List accounts."""
+    found = [_account(a) for a in _do(accounts.all_accounts)]
+    _show_rows(found, as_json, ("id", "email", "name", "credits"))
+
+
+def keys_create(
+    account: Annotated[str, typer.Option(help="Account id or e-mail address.")],
+    name: Annotated[str, typer.Option(help="A nickname for the key.")],
+    expires: Annotated[str | None, typer.Option(help="Lifetime, e.g. 12h or 30d.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Make an API key. The key itself is shown this once."""
+    lifetime = _lifetime(expires)
+    new = _do(lambda house: accounts.create_key(house, account, name, lifetime))
+    _show({**_key(new.record), "key": new.secret}, as_json, new.secret)
+
+
+def keys_list(as_json: AsJson = False) -> None:
+    """List API keys (never the keys themselves)."""
+    found = [_key(k) for k in _do(accounts.all_keys)]
+    _show_rows(found, as_json, ("id", "account_id", "name", "hint", "expires_at", "revoked_at"))
+
+
+def keys_revoke(
+    key_id: Annotated[str, typer.Argument(help="The key's id, key_….")], as_json: AsJson = False
+) -> None:
+    """Revoke a key; it stops working within a second."""
+    _do(lambda house: accounts.revoke_key(house, key_id))
+    _show({"id": key_id, "revoked": True}, as_json, f"{key_id} is revoked")
+
+
+def credits_add(
+    account: Account,
+    amount: Annotated[float, typer.Argument(help="Credits to add.")],
+    note: Annotated[str, typer.Option(help="Kept in the ledger.")] = "added by command",
+    as_json: AsJson = False,
+) -> None:
+    """Add credits; work waiting for them goes on within a second."""
+    after = _do(lambda house: credits.add(house, account, amount, note))
+    _show(
+        _account(after), as_json, f"{after.email}: {to_credits(after.wallet.available):g} credits"
+    )
+
+
+def credits_show(account: Account, as_json: AsJson = False) -> None:
+    """Show an account's credits and their last moves."""
+
+    async def read(house: House) -> tuple[AccountRecord, list[dict[str, Any]]]:
+        found = await accounts.find(house, account)
+        moves = [
+            {
+                "at": iso(line.at),
+                "kind": line.kind,
+                "amount": to_credits(line.amount),
+                "job_id": line.job_id,
+                "note": line.note,
+            }
+            for line in await accounts.ledger(house, found.id)
+        ]
+        return found, moves
+
+    found, moves = _do(read)
+    if as_json:
+        _show({**_account(found), "ledger": moves}, as_json, "")
+        return
+    print(f"{found.email}: {to_credits(found.wallet.available):g} credits")
+    _show_rows(moves, False, ("at", "kind", "amount", "job_id", "note"))
+
+
+def fees_due(account: Account, as_json: AsJson = False) -> None:
+    """Refuse new work until fees are paid."""
+    _do(lambda house: accounts.set_hosting_fees(house, account, True))
+    _show({"account": account, "hosting_fees": "due"}, as_json, f"{account}: hosting fees are due")
+
+
+def fees_clear(account: Account, as_json: AsJson = False) -> None:
+    """Let new work start again."""
+    _do(lambda house: accounts.set_hosting_fees(house, account, False))
+    _show({"account": account, "hosting_fees": "clear"}, as_json, f"{account}: nothing is due")
+
+
+def config_show(as_json: AsJson = False) -> None:
+    """Show the settings in force, secrets masked."""
+    settings = _guarded(load_settings)
+    shown = {
+        name: ("********" if value.get_secret_value() else "")
+        if isinstance(value, SecretStr)
+        else value
+        for name, value in settings
+    }
+    shown["data_dir"] = str(settings.data_path)
+    if as_json:
+        print(json.dumps(shown, indent=2))
+        return
+    for name, value in shown.items():
+        print(f"{name} = {json.dumps(value)}")
+
+
+def db_upgrade() -> None:
+    """Bring the database schema up to date (serve does it too)."""
+    settings = _guarded(load_settings)
+    _guarded(lambda: bootstrap.upgrade_database(settings))
+    print("The database schema is up to date.")
+
+
+def doctor_command(as_json: AsJson = False) -> None:
+    """List every message and job that nobody takes care of; exit 1 when there are any."""
+    findings = [finding.as_dict() for finding in _do(doctor.examine)]
+    if as_json:
+        print(json.dumps({"ok": not findings, "findings": findings}, indent=2))
+    elif not findings:
+        print("Everything open has an owner or a deadline.")
+    else:
+        _show_rows(findings, False, ("id", "state", "problem"))
+    if findings:
+        raise typer.Exit(1)
+
+
+# --- parts ----------------------------------------------------------------------------------------
+def _do(use: Callable[[House], Awaitable[T]]) -> T:
+    """Open the house, do one thing, close it; refusals become one line and exit 1."""
+
+    async def run() -> T:
+        settings = load_settings()
+        await asyncio.to_thread(bootstrap.upgrade_database, settings)
+        parts = await bootstrap.open_house(settings)
+        try:
+            return await use(parts.house)
+        finally:
+            await bootstrap.close_house(parts)
+
+    return _guarded(lambda: asyncio.run(run()))
+
+
+def _guarded(call: Callable[[], T]) -> T:
+    try:
+        return call()
+    except Refusal as error:
+        print(f"agentpost: {error.message}", file=sys.stderr)
+    except ValidationError as error:
+        for problem in error.errors(include_url=False, include_input=False):
+            name = "AGENTPOST_" + "_".join(str(part) for part in problem["loc"]).upper()
+            print(f"agentpost: {name}: {problem['msg']}", file=sys.stderr)
+    except (ValueError, OSError) as error:
+        print(f"agentpost: {error}", file=sys.stderr)
+    raise typer.Exit(1)
+
+
+def _lifetime(text: str | None) -> float | None:
+    if text is None:
+        return None
+    match = _LIFETIME.fullmatch(text)
+    if match is None or int(match[1]) == 0:
+        print("agentpost: --expires takes a number with s, m, h or d, e.g. 30d", file=sys.stderr)
+        raise typer.Exit(2)
+    return int(match[1]) * _UNITS[match[2]]
+
+
+def _account(account: AccountRecord) -> dict[str, Any]:
+    return {
+        "id": account.id,
+        "email": account.email,
+        "name": account.name,
+        "credits": to_credits(account.wallet.available),
+        "held": to_credits(account.held),
+        "hosting_fees_due": bool(account.hosting_fees_due),
+        "created_at": iso(account.created_at),
+    }
+
+
+def _key(key: KeyRecord) -> dict[str, Any]:
+    return {
+        "id": key.id,
+        "account_id": key.account_id,
+        "name": key.name,
+        "hint": f"…{key.hint}",
+        "created_at": iso(key.created_at),
+        "expires_at": iso(key.expires_at) if key.expires_at else None,
+        "revoked_at": iso(key.revoked_at) if key.revoked_at else None,
+    }
+
+
+def _show(shape: dict[str, Any], as_json: bool, line: str) -> None:
+    print(json.dumps(shape, indent=2) if as_json else line)
+
+
+def _show_rows(rows: list[dict[str, Any]], as_json: bool, columns: tuple[str, ...]) -> None:
+    if as_json:
+        print(json.dumps(rows, indent=2))
+        return
+    for row in rows:
+        print("  ".join(str(row[name]) if row[name] is not None else "-" for name in columns))

@@ -1,0 +1,209 @@
+"""What the caller's commands show a person: live lines, the closing block, lists.
+
+On a terminal there are colours, a spinner and rendered Markdown; otherwise plain lines that can be
+piped and searched. Texts of agents and names of files are shown without control characters: they
+must not be able to drive the terminal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+from unicodedata import category
+
+from rich.console import Console
+from rich.markdown import Markdown
+from rich.status import Status
+from rich.text import Text
+
+if TYPE_CHECKING:
+    from agentpost.client import Account, Entry, File, Job, Message, Work, WorkItem
+
+REASON_WORDS = {
+    "agent_busy": "the agent is busy with another message; nothing ran, send it again later",
+    "execution_failed": "the work failed",
+    "hosting_fees": "hosting fees are due",
+    "out_of_credits": "out of credits",
+    "queue_expired": "it waited over a day for credits and was dropped",
+    "result_unknown": "no result was found",
+    "stopped": "it was stopped",
+    "too_many_running": "too much work is running already",
+    "turn_failed": "the agent failed while answering",
+    "watch_expired": "it did not report back in time",
+}
+STATUS_STYLES = {"completed": "green", "processing": "cyan", "needs_input": "yellow"}
+OUTCOME_MARKS = {"completed": "✓", "failed": "✗", "stalled_credits": "‖"}
+BIDI_CONTROLS = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+BYTE_UNITS = ("bytes", "kB", "MB", "GB")
+
+
+def clean(text: str) -> str:
+    """The text without control characters; line ends and tabs stay."""
+    return "".join(
+        character for character in text if character in "\n\t" or not _is_control(character)
+    )
+
+
+def one_line(text: str) -> str:
+    """Cleaned, with every run of white space as one blank."""
+    return " ".join(clean(text).split())
+
+
+def size_words(size: int) -> str:
+    """Bytes for people, such as ``12.3 kB``."""
+    amount, unit = float(size), 0
+    while amount >= 1000 and unit < len(BYTE_UNITS) - 1:
+        amount, unit = amount / 1000, unit + 1
+    return f"{amount:.1f} {BYTE_UNITS[unit]}" if unit else f"{size} {BYTE_UNITS[0]}"
+
+
+class Screen:
+    """Standard output for people; see the module docstring. ``spins`` allows the spinner."""
+
+    def __init__(self, console: Console | None = None, spins: bool = True) -> None:
+        self._console = console or Console(highlight=False)
+        self._spins = spins and self._console.is_terminal
+        self._status: Status | None = None
+
+    @contextmanager
+    def waiting(self, what: str) -> Iterator[None]:
+        """A spinner while the block runs, on a terminal only; live steps change its text."""
+        if not self._spins:
+            yield
+            return
+        with self._console.status(Text(what)) as self._status:
+            try:
+                yield
+            finally:
+                self._status = None
+
+    def line(self, text: str, style: str = "") -> None:
+        """One line, never wrapped or interpreted."""
+        self._console.print(Text(one_line(text), style=style), soft_wrap=True)
+
+    def prose(self, text: str) -> None:
+        """Words of an agent: Markdown on a terminal, as they are otherwise."""
+        if self._console.is_terminal:
+            self._console.print(Markdown(clean(text)))
+        else:
+            self._console.print(Text(clean(text)), soft_wrap=True)
+
+    def entry(self, entry: Entry, reply_shown: bool = False) -> None:
+        """A log entry as it comes; a reply that was shown before is not repeated."""
+        match entry.type:
+            case "agent_reply":
+                if not reply_shown:
+                    self.prose(entry.text or "")
+            case "progress":
+                self._progress(entry)
+            case "result":
+                self._result(entry)
+            case "turn_failed" | "turn_busy":
+                self.line(f"✗ {entry.text or entry.type}", style="red")
+            case _:
+                self.line(f"• {entry.text or entry.state or entry.type}", style="dim")
+
+    def _progress(self, entry: Entry) -> None:
+        files = ", ".join(entry.file_names)
+        text = ": ".join(part for part in (entry.step, files) if part)
+        if text:
+            self.line(f"• {text}", style="dim")
+        if self._status is not None and entry.step:
+            self._status.update(Text(one_line(entry.step)))
+
+    def _result(self, entry: Entry) -> None:
+        mark = OUTCOME_MARKS.get(entry.outcome or "", "•")
+        style = "green" if entry.outcome == "completed" else "red"
+        self.line(f"{mark} {entry.title or entry.job_id or 'work'}", style=style)
+        if entry.text:
+            self.prose(entry.text)
+
+    def closing(self, message: Message) -> None:
+        """Where a message stands: status, question, problems, files, credits, what to do next."""
+        credits_used = f"{message.credits_used:g} credits"
+        reason = f" ({reason_words(message.reason)})" if message.reason else ""
+        self.line(
+            f"{message.status}{reason} · {message.id} · {credits_used}",
+            style=f"bold {STATUS_STYLES.get(message.status, 'red')}",
+        )
+        if message.question:
+            self.prose(message.question)
+        for note in message.notes:
+            self.line(f"note: {note}", style="yellow")
+        for job in message.jobs:
+            self._unfinished(job)
+        for running in message.running:
+            self.line(f"running: work {running.work_id}, started by {running.message_id}")
+        self.files(message.files)
+        for hint in _hints(message):
+            self.line(f"→ {hint}")
+
+    def _unfinished(self, job: Job) -> None:
+        if job.status not in ("completed", "running"):
+            reason = f": {reason_words(job.reason)}" if job.reason else ""
+            self.line(f"{job.title or job.job_id} {job.status}{reason}", style="yellow")
+
+    def files(self, files: Sequence[File]) -> None:
+        """Files by the id that ``files get`` takes. Links are keys to a file and not shown."""
+        for file in files:
+            self.line(f"file: {file.file_id} ({size_words(file.size)})")
+
+    def saved(self, path: Path) -> None:
+        self.line(f"saved {path}")
+
+    def work(self, work: Work, text: str) -> None:
+        """A chat with its whole text."""
+        self.line(f"{work.title or work.work_id} · {work.status} · {work.work_id}", style="bold")
+        if text:
+            self.prose(text)
+        self.files(work.files)
+        if work.link:
+            self.line(work.link, style="dim")
+
+    def work_list(self, items: Sequence[WorkItem]) -> None:
+        for item in items:
+            preview = f" · {item.preview}" if item.preview else ""
+            self.line(f"{item.work_id} · {item.title}{preview}")
+        if not items:
+            self.line('No work yet: agentpost send "…" starts some.')
+
+    def account(self, account: Account) -> None:
+        who = f"{account.name} <{account.email}>" if account.email else account.name
+        self.line(f"account: {who} ({account.user_id})")
+        if account.key is not None:
+            self.line(f"key: {account.key.name} ({account.key.id})")
+        self.line(f"agent: {account.agent.name}")
+        self.line(f"credits: {account.credits:g}")
+        limits = account.limits
+        self.line(
+            f"limits: {limits.running_jobs} jobs at once, "
+            f"{limits.requests_per_minute} requests per minute"
+        )
+
+
+def reason_words(reason: str) -> str:
+    """A reason for people; one that is newer than this program is shown as it is."""
+    return REASON_WORDS.get(reason, reason)
+
+
+def _hints(message: Message) -> Iterator[str]:
+    if message.resume == "add_credits":
+        until = f" until {_moment(message.resume_by)}" if message.resume_by else ""
+        yield f"it waits for credits{until} and goes on by itself once there are some"
+    if message.reason == "too_many_running":
+        yield "wait for running work, or end some with: agentpost work stop WORK_ID"
+    if message.status == "needs_input":
+        yield 'answer with: agentpost send "…" (in the same --conversation, if one was given)'
+    if not message.final:
+        yield f"watch it with: agentpost follow {message.id}"
+
+
+def _moment(when: datetime) -> str:
+    return when.strftime("%Y-%m-%d %H:%M %Z").strip()
+
+
+def _is_control(character: str) -> bool:
+    return category(character) in ("Cc", "Cs") or character in BIDI_CONTROLS

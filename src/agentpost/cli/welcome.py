@@ -1,0 +1,53 @@
+"""What a person sees when the server is up, and once, on the first start, how to begin."""
+
+from __future__ import annotations
+
+import base64
+
+from agentpost.bootstrap import Server
+from agentpost.settings import Settings
+
+SAMPLE = "month,revenue\nJan,120\nFeb,135\nMar,128\nApr,151\nMay,170\nJun,182\n"
+
+
+def welcome(server: Server, settings: Settings) -> str:
+    """A few lines for the terminal. A generated key is shown here and nowhere else."""
+    url = settings.public_url
+    lines = [f"agentpost is ready at {url}   (agent: {server.house.agent_name})"]
+    first = server.first_key
+    if first is None:
+        lines.append(f"data: {settings.data_path}")
+        return "\n".join(lines)
+    generated = not settings.bootstrap_api_key.get_secret_value()
+    key = first.secret if generated else "$AGENTPOST_BOOTSTRAP_API_KEY"
+    file = base64.b64encode(SAMPLE.encode()).decode()
+    body = (
+        '{"message": "Chart revenue by month",'
+        f' "files": [{{"name": "sales.csv", "base64": "{file}"}}]}}'
+    )
+    lines += [
+        f"data: {settings.data_path}",
+        "",
+        "A default account was made. Its API key is shown this once:"
+        if generated
+        else "A default account was made with your bootstrap key.",
+    ]
+    if generated:
+        lines.append(f"  {key}")
+    lines += [
+        "",
+        "Try it: send a message with a file, in another terminal:",
+        "",
+        f"  curl -s {url}/v1/messages \\",
+        f"    -H 'Authorization: Bearer {key}' \\"
+        if generated
+        else f'    -H "Authorization: Bearer {key}" \\',
+        f"    -d '{body}'",
+        "",
+        "or, with live progress:",
+        "",
+        f"  export AGENTPOST_URL={url} AGENTPOST_KEY={key}",
+        '  agentpost send "Chart revenue by month" --file sales.csv --save .',
+        "",
+    ]
+    return "\n".join(lines)

@@ -1,0 +1,53 @@
+"""Where the server is and which key to use, checked once."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import httpx2
+
+from agentpost.client.errors import ConfigError
+
+URL_VARIABLE = "AGENTPOST_URL"
+KEY_VARIABLE = "AGENTPOST_KEY"
+PORT_MAX = 65_535
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """``url`` has no trailing slash and no ``/v1``; the key never shows up in a ``repr``."""
+
+    url: str
+    key: str = field(repr=False)
+
+
+def resolve_config(
+    url: str | None, key: str | None, environment: Mapping[str, str] = os.environ
+) -> Config:
+    """Take what is given, else the environment; raises `ConfigError` that says what to set."""
+    url = (url or environment.get(URL_VARIABLE, "")).strip()
+    key = (key or environment.get(KEY_VARIABLE, "")).strip()
+    if not url:
+        raise ConfigError(f"No server address: set {URL_VARIABLE}, such as http://127.0.0.1:8000.")
+    if not key:
+        raise ConfigError(f"No API key: set {KEY_VARIABLE} to a key of this server.")
+    # A password in the address would be sent in place of the key, and shown in error texts.
+    if not is_http_url(url) or any(character in url for character in "@?# "):
+        raise ConfigError(
+            f"{URL_VARIABLE} must be an http:// or https:// address of a host, without a password."
+        )
+    if not (key.isascii() and key.isprintable()) or " " in key:
+        raise ConfigError(f"{KEY_VARIABLE} has characters that no API key has.")
+    return Config(url.rstrip("/").removesuffix("/v1"), key)
+
+
+def is_http_url(url: str) -> bool:
+    """Whether it is an absolute http or https address with a host and a possible port."""
+    try:
+        parsed = httpx2.URL(url)
+    except httpx2.InvalidURL:
+        return False
+    port = 1 if parsed.port is None else parsed.port  # none given: the scheme's own
+    return parsed.scheme in ("http", "https") and bool(parsed.host) and 1 <= port <= PORT_MAX

@@ -1,0 +1,62 @@
+"""A download on its way to the disk: all of the file under its name, or nothing."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+from uuid import uuid4
+
+FALLBACK_NAME = "file"
+
+
+def place_for(name: str, into: Path) -> Path:
+    """Where a file called ``name`` goes: inside ``into`` if that is a folder, else ``into`` itself.
+
+    The name comes from the server: only its last part counts, so it can't lead out of the folder.
+    """
+    return into / local_name(name) if into.is_dir() else into
+
+
+def local_name(name: str) -> str:
+    """The last part of a name, without characters that no file name should have."""
+    last = name.replace("\\", "/").rpartition("/")[2]
+    cleaned = "".join(character for character in last if character.isprintable()).strip()
+    return FALLBACK_NAME if cleaned in ("", ".", "..") else cleaned
+
+
+class PartialFile:
+    """A context in which bytes are written beside the target; `keep` puts them in its place.
+
+    Leaving the context without `keep` removes what was written. An `OSError` of the disk is the
+    caller's to handle.
+    """
+
+    def __init__(self, target: Path) -> None:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        self._target = target
+        self._path = target.with_name(f".{uuid4().hex}.part")
+        self._stream = self._path.open("xb")
+
+    def write(self, chunk: bytes) -> None:
+        self._stream.write(chunk)
+
+    def keep(self) -> None:
+        """Make the file visible under its name, replacing what was there, in one step."""
+        self._stream.flush()
+        os.fsync(self._stream.fileno())
+        self._stream.close()
+        self._path.replace(self._target)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._stream.close()
+        self._path.unlink(missing_ok=True)

@@ -1,0 +1,197 @@
+"""Requests out, answers in: pure functions and the small values both clients share.
+
+`Call` says what to ask; an `Answer` or a `Fault` is what came of it. Nothing here does any I/O.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+from urllib.parse import quote
+
+import httpx2
+from pydantic import ValidationError
+
+from agentpost import __version__
+from agentpost.client.config import Config
+from agentpost.client.errors import AgentpostError, ApiError, BadAnswer, ConnectionFailed
+from agentpost.client.models import Record
+from agentpost.domain.errors import Problem
+
+CONNECT_SECONDS = 5.0
+CHUNK_BYTES = 2**18
+"""Of a download, held in memory and written at once."""
+USER_AGENT = f"agentpost-python/{__version__}"
+
+R = TypeVar("R", bound=Record)
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One request to the API, sent unchanged however often it is tried.
+
+    ``hold_seconds`` is how long the server may keep the answer back on purpose (a long poll).
+    ``repeatable`` tells whether sending it twice does the same as once (spec: Retry safety).
+    """
+
+    method: str
+    path: str
+    query: Mapping[str, str] = field(default_factory=dict)
+    body: bytes | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+    hold_seconds: int = 0
+    repeatable: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """An HTTP answer read to its end; header names are in lower case."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+    @property
+    def is_success(self) -> bool:
+        return 200 <= self.status < 300
+
+    @property
+    def request_id(self) -> str | None:
+        return self.headers.get("request-id")
+
+    @property
+    def retry_after(self) -> float | None:
+        """Seconds, or None when the header is missing or not a plain number."""
+        text = self.headers.get("retry-after", "")
+        return float(text) if text.isascii() and text.isdigit() else None
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """No answer. ``passing`` is false when trying again cannot help."""
+
+    problem: str
+    passing: bool
+
+
+def path_to(*segments: str) -> str:
+    """``/v1/...`` with every segment quoted."""
+    return "/v1/" + "/".join(quote(segment, safe="") for segment in segments)
+
+
+def json_body(value: Mapping[str, Any]) -> bytes:
+    """UTF-8 JSON; raises `ValueError` for what JSON cannot carry, such as a lone surrogate."""
+    return json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
+
+
+def api_request(config: Config, call: Call, timeout_seconds: float) -> dict[str, Any]:
+    """The arguments of httpx2's ``request`` for a call. The key goes to the API only, never along
+    with a file link, so it is no default of the HTTP client."""
+    headers = {"Authorization": f"Bearer {config.key}", "User-Agent": USER_AGENT, **call.headers}
+    if call.body is not None:
+        headers["Content-Type"] = "application/json"
+    return {
+        "method": call.method,
+        "url": config.url + call.path,
+        "params": dict(call.query) or None,
+        "content": call.body,
+        "headers": headers,
+        "timeout": timeout(call.hold_seconds + timeout_seconds),
+        "follow_redirects": False,
+    }
+
+
+def link_request(url: str, timeout_seconds: float) -> dict[str, Any]:
+    """The arguments of httpx2's ``stream`` for a file link: no key, and bytes as they are."""
+    return {
+        "method": "GET",
+        "url": url,
+        "headers": {"User-Agent": USER_AGENT, "Accept-Encoding": "identity"},
+        "timeout": timeout(timeout_seconds),
+        "follow_redirects": True,
+    }
+
+
+def timeout(seconds: float) -> httpx2.Timeout:
+    """A silence of that many seconds is a fault; connecting has its own, shorter limit."""
+    return httpx2.Timeout(seconds, connect=min(CONNECT_SECONDS, seconds))
+
+
+def read_answer(response: httpx2.Response, body: bytes) -> Answer:
+    headers = {name.lower(): value for name, value in response.headers.items()}
+    return Answer(response.status_code, headers, body)
+
+
+def read_fault(error: httpx2.RequestError) -> Fault:
+    """Name the trouble in words; the library's own text is kept where it adds something."""
+    match error:
+        case httpx2.ConnectTimeout():
+            return Fault("it did not accept a connection in time", passing=True)
+        case httpx2.TimeoutException():
+            return Fault("it was silent for too long", passing=True)
+        case httpx2.ConnectError():
+            return Fault(f"cannot connect ({error})", passing=True)
+        case httpx2.NetworkError() | httpx2.RemoteProtocolError() | httpx2.ProxyError():
+            return Fault(f"the connection broke ({error or type(error).__name__})", passing=True)
+    return Fault(str(error) or type(error).__name__, passing=False)
+
+
+def parse(answer: Answer, model: type[R]) -> R:
+    """The record in a successful answer; raises `BadAnswer` when it isn't one."""
+    try:
+        return model.model_validate(json.loads(answer.body))
+    except ValidationError as error:
+        what = ".".join(str(part) for part in error.errors()[0]["loc"]) or "the whole answer"
+        raise BadAnswer(
+            f"The answer is not a {model.__name__} of this API (at {what}).", answer.request_id
+        ) from None
+    except ValueError:
+        raise BadAnswer(
+            "The answer is not JSON; is this the address of an agentpost server?",
+            answer.request_id,
+        ) from None
+
+
+def failure(outcome: Answer | Fault, url: str) -> AgentpostError:
+    """The exception for an outcome that is no success; ``url`` is the address to show."""
+    if isinstance(outcome, Fault):
+        return ConnectionFailed(url, outcome.problem)
+    if 300 <= outcome.status < 400:
+        return BadAnswer(f"{url} answers with a redirect; use the address it leads to.")
+    body = _error_body(outcome)
+    if body is None:
+        return ApiError(
+            f"http_{outcome.status}",
+            f"The server answered {outcome.status} without an error of this API.",
+            outcome.status,
+            request_id=outcome.request_id,
+            retry_after=outcome.retry_after,
+        )
+    return ApiError(
+        body["error"],
+        str(body.get("message") or body["error"]),
+        outcome.status,
+        request_id=body.get("request_id") or outcome.request_id,
+        problems=_problems(body.get("problems")),
+        retry_after=outcome.retry_after,
+        cursor=body.get("cursor"),
+    )
+
+
+def _error_body(answer: Answer) -> dict[str, Any] | None:
+    try:
+        body = json.loads(answer.body)
+    except ValueError:
+        return None
+    return body if isinstance(body, dict) and isinstance(body.get("error"), str) else None
+
+
+def _problems(value: object) -> tuple[Problem, ...]:
+    items = value if isinstance(value, list) else []
+    return tuple(
+        Problem(item.get("field"), str(item.get("problem", "")))
+        for item in items
+        if isinstance(item, dict)
+    )

@@ -1,0 +1,49 @@
+"""Time and ids as ports: the only place that reads the clock or makes randomness.
+
+Times are integers: microseconds since 1970 UTC. `ManualClock` lets a test move days at once.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import Protocol
+
+from agentpost.domain import ids
+from agentpost.domain.times import SECOND, seconds
+
+
+class Clock(Protocol):
+    """Where "now" comes from."""
+
+    def now(self) -> int:
+        """Microseconds since 1970 UTC."""
+        ...
+
+
+class SystemClock:
+    """The machine's clock."""
+
+    def now(self) -> int:
+        """See `Clock.now`."""
+        return time.time_ns() // 1_000
+
+
+class ManualClock:
+    """A clock that stands still until it is moved."""
+
+    def __init__(self, now: int = 1_800_000_000 * SECOND) -> None:
+        self._now = now
+
+    def now(self) -> int:
+        """See `Clock.now`."""
+        return self._now
+
+    def advance(self, duration: float) -> None:
+        """Move on by that many seconds."""
+        self._now += seconds(duration)
+
+
+def new_id(prefix: str, now: int) -> str:
+    """A fresh id that sorts by ``now`` (microseconds)."""
+    return ids.compose(prefix, now, os.urandom(9))

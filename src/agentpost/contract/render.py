@@ -1,0 +1,203 @@
+"""The only builder of Message, Job, File and entry JSON (design: 2).
+
+Poll, create response, event log, webhook and web pages all come from here, so they cannot disagree.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+from pydantic_core import to_json
+
+from agentpost.domain.credits import to_credits
+from agentpost.domain.job import VIEWS, JobRole, JobState, Reason
+from agentpost.domain.limits import (
+    AGENT_BUSY_RETRY_SECONDS,
+    WORK_PREVIEW_CHARACTERS,
+    WORK_TEXT_PAGE_CHARACTERS,
+)
+from agentpost.domain.record import (
+    EntryRecord,
+    FileRecord,
+    JobLink,
+    JobRecord,
+    Snapshot,
+    WorkRecord,
+)
+from agentpost.domain.times import iso
+
+Shape = dict[str, Any]
+
+
+class Links(Protocol):
+    """Builds the addresses that appear in shapes."""
+
+    def chat(self, work_id: str) -> str:
+        """Where a person sees the work."""
+        ...
+
+    def file(self, file_id: str, revision: str) -> str:
+        """A signed, expiring download link."""
+        ...
+
+
+def dumps(shape: Shape) -> bytes:
+    """JSON bytes of a shape."""
+    return to_json(shape)
+
+
+def _time(at: int | None) -> str | None:
+    return iso(at) if at is not None else None
+
+
+def file(record: FileRecord, links: Links) -> Shape:
+    """A File with a fresh link."""
+    return _with_link(file_facts(record), links)
+
+
+def file_facts(record: FileRecord) -> Shape:
+    """A File without its link: what a log entry keeps, since links expire."""
+    return {
+        "file_id": record.file_id,
+        "name": record.name,
+        "content_type": record.content_type,
+        "kind": record.kind,
+        "size": record.size,
+        "revision": record.revision,
+        "work_id": record.work_id,
+        "label": record.label,
+    }
+
+
+def _with_link(facts: Shape, links: Links) -> Shape:
+    return {**facts, "url": links.file(facts["file_id"], facts["revision"])}
+
+
+def job(link: JobLink, files: Sequence[FileRecord], links: Links) -> Shape:
+    """A Job as one message lists it; ``files`` are the job's own."""
+    record = link.job
+    view = VIEWS[record.state]
+    reason = view.reason or record.reason
+    return {
+        "job_id": record.id,
+        "kind": record.kind.value,
+        "role": link.role.value,
+        "work_id": record.work_id,
+        "title": record.title,
+        "status": view.status.value,
+        "reason": reason.value if reason else None,
+        "final": view.final,
+        "queued": True if view.queued else None,
+        "resume_by": _time(record.queue_by) if view.queued else None,
+        "link": links.chat(record.work_id),
+        "started_at": _time(record.started_at),
+        "settled_at": _time(record.settled_at),
+        "files": [file(f, links) for f in files],
+    }
+
+
+def job_event(record: JobRecord, files: Sequence[FileRecord], links: Links) -> Shape:
+    """``data`` of a ``job.*`` event: it is sent for the message that started the job."""
+    shape = job(JobLink(record, JobRole.EXECUTION), files, links)
+    return {"object": "job", "message_id": record.message_id, **shape}
+
+
+def message(snapshot: Snapshot, links: Links) -> Shape:
+    """A Message: the answer to GET, to POST, and ``data`` of a ``message.*`` event."""
+    record = snapshot.message
+    by_job: dict[str | None, list[FileRecord]] = {}
+    for made in snapshot.files:
+        by_job.setdefault(made.job_id, []).append(made)
+    used = sum(link.job.credits_used for link in snapshot.links if link.role is JobRole.EXECUTION)
+    shape: Shape = {
+        "id": record.id,
+        "object": "message",
+        "status": record.status.value,
+        "reason": record.reason.value if record.reason else None,
+        "question": record.question,
+        "final": bool(record.final),
+        "reply": record.reply,
+        "jobs": [job(link, by_job.get(link.job.id, ()), links) for link in snapshot.links],
+        "files": [file(made, links) for made in snapshot.files],
+        "notes": json.loads(record.notes_json),
+        "credits_used": to_credits(used),
+        "created_at": iso(record.created_at),
+        "updated_at": iso(record.updated_at),
+        "version": record.version,
+    }
+    if record.metadata_json is not None:
+        shape["metadata"] = json.loads(record.metadata_json)
+    if record.reason is Reason.AGENT_BUSY:
+        shape["retry_after_seconds"] = AGENT_BUSY_RETRY_SECONDS
+    _add_waiting(shape, snapshot.links)
+    return shape
+
+
+def _add_waiting(shape: Shape, links: Sequence[JobLink]) -> None:
+    """``resume``, ``resume_by`` and ``running``: only there when they say something."""
+    deadlines = [
+        link.job.queue_by
+        for link in links
+        if link.job.state is JobState.QUEUED and link.job.queue_by is not None
+    ]
+    if deadlines:
+        shape["resume"] = "add_credits"
+        shape["resume_by"] = iso(min(deadlines))
+    refused = next((link.job.running_json for link in links if link.job.running_json), None)
+    if refused is not None:
+        shape["running"] = json.loads(refused)
+
+
+def entry(record: EntryRecord, links: Links) -> Shape:
+    """A line of the event log, with fresh links for its files."""
+    body = json.loads(record.body_json)
+    shape: Shape = {"seq": record.seq, "type": record.type, "at": iso(record.at)}
+    shape["message_id"] = record.message_id
+    if record.work_id is not None:
+        shape["work_id"] = record.work_id
+    if record.job_id is not None:
+        shape["job_id"] = record.job_id
+    shape.update(body)
+    if "files" in body:
+        shape["files"] = [_with_link(facts, links) for facts in body["files"]]
+    return shape
+
+
+def work(
+    record: WorkRecord,
+    *,
+    running: bool,
+    files: Sequence[FileRecord],
+    from_char: int,
+    links: Links,
+) -> Shape:
+    """A Work with one page of its text, counted in characters."""
+    end = from_char + WORK_TEXT_PAGE_CHARACTERS
+    return {
+        "object": "work",
+        "work_id": record.id,
+        "title": record.title,
+        "status": "running" if running else "idle",
+        "text": record.text[from_char:end],
+        "next_from_char": end if end < len(record.text) else None,
+        "link": links.chat(record.id),
+        "files": [file(made, links) for made in files],
+    }
+
+
+def work_item(record: WorkRecord, links: Links) -> Shape:
+    """A line of the work list."""
+    return {
+        "object": "work",
+        "work_id": record.id,
+        "title": record.title,
+        "preview": record.text[:WORK_PREVIEW_CHARACTERS],
+        "link": links.chat(record.id),
+    }
+
+
+def file_object(record: FileRecord, links: Links) -> Shape:
+    """The answer to ``GET /v1/files/{file_id}``."""
+    return {"object": "file", **file(record, links)}

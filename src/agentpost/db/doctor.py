@@ -1,0 +1,67 @@
+"""Queries of the doctor: rows that no sweep, runner or deadline would ever move again."""
+
+from __future__ import annotations
+
+from agentpost.db.session import Tx
+
+GRACE = 10 * 1_000_000
+"""Microseconds a sweep may be late before it counts as a problem."""
+
+_QUERIES = (
+    (
+        "the turn runs, but nobody owns it",
+        "SELECT id, turn_state FROM messages WHERE turn_state = 'running' AND turn_node IS NULL",
+        False,
+    ),
+    (
+        "waits for its turn beyond its deadline",
+        "SELECT id, turn_state FROM messages WHERE turn_state = 'waiting' AND busy_by < ?",
+        True,
+    ),
+    (
+        "waits for its turn, but no turn runs before it",
+        (
+            "SELECT m.id, m.turn_state FROM messages m JOIN conversations c"
+            " ON c.id = m.conversation_id"
+            " WHERE m.turn_state = 'waiting' AND c.turn_message_id IS NULL"
+        ),
+        False,
+    ),
+    (
+        "not final, but its turn has ended and no job of it is open",
+        (
+            "SELECT m.id, m.status FROM messages m WHERE m.final = 0"
+            " AND m.turn_state NOT IN ('waiting', 'running') AND NOT EXISTS"
+            " (SELECT 1 FROM message_jobs l JOIN jobs j ON j.id = l.job_id"
+            " WHERE l.message_id = m.id AND j.state IN ('running', 'queued'))"
+        ),
+        False,
+    ),
+    (
+        "should run, but nobody has taken it",
+        (
+            "SELECT id, state FROM jobs WHERE state IN ('running', 'overdue') AND node IS NULL"
+            " AND COALESCE(started_at, created_at) < ?"
+        ),
+        True,
+    ),
+    (
+        "waits for credits without a deadline, or beyond it",
+        "SELECT id, state FROM jobs WHERE state = 'queued' AND COALESCE(queue_by, 0) < ?",
+        True,
+    ),
+    (
+        "runs without a deadline, or beyond it",
+        "SELECT id, state FROM jobs WHERE state = 'running' AND COALESCE(watch_by, 0) < ?",
+        True,
+    ),
+)
+
+
+def neglected(tx: Tx, now: int) -> list[tuple[str, str, str]]:
+    """(id, state, problem) of everything nobody takes care of."""
+    found: list[tuple[str, str, str]] = []
+    for problem, sql, timed in _QUERIES:
+        rows = tx.all(sql, (now - GRACE,) if timed else ())
+        found.extend((row[0], row[1], problem) for row in rows)
+    return found

@@ -1,0 +1,110 @@
+"""Reading jobs. All writing of state is in `db.record`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from agentpost.db import columns
+from agentpost.db.messages import job_of
+from agentpost.db.session import Tx
+from agentpost.domain.record import FileRecord, JobRecord
+
+_SELECT = columns.select(JobRecord, "jobs")
+_BY_ID = f"{_SELECT} WHERE id = ?"
+_LOCK = f"{_BY_ID} /*for update*/"
+_COUNT_EXECUTING = (
+    "SELECT COUNT(*) FROM jobs WHERE account_id = ? AND state IN ('running', 'overdue')"
+)
+_EXECUTING = (
+    f"{_SELECT} WHERE account_id = ? AND state IN ('running', 'overdue') ORDER BY id LIMIT ?"
+)
+_QUEUED = f"{_SELECT} WHERE account_id = ? AND state = 'queued' ORDER BY created_at, id"
+_RUNNING_HERE = f"{_SELECT} WHERE conversation_id = ? AND state = 'running' ORDER BY id LIMIT ?"
+_OF_WORK = f"{_SELECT} WHERE work_id = ? AND state IN ('running', 'queued', 'overdue') ORDER BY id"
+_UNOWNED = (
+    "SELECT id FROM jobs WHERE state IN ('running', 'overdue') AND node IS NULL ORDER BY id LIMIT ?"
+)
+_ANYWHERE = "SELECT id, node FROM jobs WHERE state IN ('running', 'overdue') ORDER BY id"
+_WITH_QUEUED = "SELECT DISTINCT account_id FROM jobs WHERE state = 'queued'"
+_QUEUE_DUE = (
+    "SELECT id FROM jobs WHERE state = 'queued' AND queue_by <= ? ORDER BY queue_by LIMIT ?"
+)
+_WATCH_DUE = (
+    "SELECT id FROM jobs WHERE state = 'running' AND watch_by <= ? ORDER BY watch_by LIMIT ?"
+)
+_MESSAGES = "SELECT message_id FROM message_jobs WHERE job_id = ? ORDER BY message_id"
+_FILES = columns.select(FileRecord, "files") + " WHERE job_id = ? ORDER BY created_at, path"
+
+
+def get(tx: Tx, job_id: str) -> JobRecord | None:
+    """By id, whoever owns it: for our own machinery."""
+    row = tx.one(_BY_ID, (job_id,))
+    return job_of(row) if row else None
+
+
+def lock(tx: Tx, job_id: str) -> JobRecord | None:
+    """By id, and hold it until the commit."""
+    row = tx.one(_LOCK, (job_id,))
+    return job_of(row) if row else None
+
+
+def count_executing(tx: Tx, account_id: str) -> int:
+    """How many slots of the account are taken."""
+    row = tx.one(_COUNT_EXECUTING, (account_id,))
+    assert row is not None
+    return int(row[0])
+
+
+def executing(tx: Tx, account_id: str, limit: int) -> list[JobRecord]:
+    """Jobs that hold a slot of the account, oldest first."""
+    return [job_of(row) for row in tx.all(_EXECUTING, (account_id, limit))]
+
+
+def queued(tx: Tx, account_id: str) -> list[JobRecord]:
+    """The account's jobs waiting for credits, oldest first."""
+    return [job_of(row) for row in tx.all(_QUEUED, (account_id,))]
+
+
+def running_in(tx: Tx, conversation_id: str, limit: int) -> list[JobRecord]:
+    """Jobs that run in a conversation, oldest first."""
+    return [job_of(row) for row in tx.all(_RUNNING_HERE, (conversation_id, limit))]
+
+
+def open_in_work(tx: Tx, work_id: str) -> list[JobRecord]:
+    """A work's jobs that still have a future."""
+    return [job_of(row) for row in tx.all(_OF_WORK, (work_id,))]
+
+
+def message_ids(tx: Tx, job_id: str) -> Sequence[str]:
+    """The messages that list the job, in the order in which they are locked."""
+    return [row[0] for row in tx.all(_MESSAGES, (job_id,))]
+
+
+def files(tx: Tx, job_id: str) -> list[FileRecord]:
+    """What the job made."""
+    return [FileRecord(*row) for row in tx.all(_FILES, (job_id,))]
+
+
+def unowned(tx: Tx, limit: int) -> list[str]:
+    """Jobs that should run and that no node has taken."""
+    return [row[0] for row in tx.all(_UNOWNED, (limit,))]
+
+
+def executing_anywhere(tx: Tx) -> list[tuple[str, str | None]]:
+    """(job id, node) of every job that holds a slot."""
+    return [(row[0], row[1]) for row in tx.all(_ANYWHERE)]
+
+
+def accounts_with_queued(tx: Tx) -> list[str]:
+    """Accounts with work waiting for credits."""
+    return [row[0] for row in tx.all(_WITH_QUEUED)]
+
+
+def queue_due(tx: Tx, now: int, limit: int) -> list[str]:
+    """Queued jobs whose time to wait for credits is over."""
+    return [row[0] for row in tx.all(_QUEUE_DUE, (now, limit))]
+
+
+def watch_due(tx: Tx, now: int, limit: int) -> list[str]:
+    """Running jobs that should have reported back by now."""
+    return [row[0] for row in tx.all(_WATCH_DUE, (now, limit))]

@@ -1,0 +1,44 @@
+"""The journal of calls, and a job's inbox. The rule is in `domain.journal`."""
+
+from __future__ import annotations
+
+from agentpost.db.session import Tx
+from agentpost.domain.journal import Call, CallState
+
+_PUT = (
+    "INSERT INTO calls (owner, n, fingerprint, state, value, at) VALUES (?, ?, ?, ?, ?, ?)"
+    " ON CONFLICT (owner, n) DO UPDATE SET state = excluded.state, value = excluded.value,"
+    " at = excluded.at"
+)
+_ALL = "SELECT n, fingerprint, state, value FROM calls WHERE owner = ? ORDER BY n"
+_POST = (
+    "INSERT INTO inbox (job_id, n, message_id, text, at)"
+    " SELECT ?, COALESCE(MAX(n), 0) + 1, ?, ?, ? FROM inbox WHERE job_id = ?"
+)
+_INBOX = "SELECT n, message_id, text, at FROM inbox WHERE job_id = ? AND n > ? ORDER BY n LIMIT ?"
+
+
+def put(tx: Tx, owner: str, call: Call, now: int) -> None:
+    """Record a call of a turn (owner: message id) or job; a held one is completed."""
+    tx.execute(_PUT, (owner, call.n, call.fingerprint, call.state, call.value, now))
+
+
+def all_(tx: Tx, owner: str) -> dict[int, Call]:
+    """Everything recorded for a turn or job, by number."""
+    rows = tx.all(_ALL, (owner,))
+    return {row[0]: Call(row[0], row[1], CallState(row[2]), row[3]) for row in rows}
+
+
+def forget_held(tx: Tx, owner: str) -> None:
+    """The job is parked: its holds were given back, so its unfinished steps hold nothing."""
+    tx.execute("DELETE FROM calls WHERE owner = ? AND state = 'held'", (owner,))
+
+
+def post(tx: Tx, job_id: str, message_id: str, text: str, now: int) -> None:
+    """A follow-up for a job; the caller holds the job's lock."""
+    tx.execute(_POST, (job_id, message_id, text, now, job_id))
+
+
+def inbox(tx: Tx, job_id: str, after: int, limit: int) -> list[tuple[int, str, str, int]]:
+    """(n, message id, text, at) of follow-ups a job has not read yet."""
+    return [(r[0], r[1], r[2], r[3]) for r in tx.all(_INBOX, (job_id, after, limit))]

@@ -1,0 +1,132 @@
+"""Reading messages, their jobs and files. All writing of state is in `db.record`."""
+
+from __future__ import annotations
+
+from agentpost.db import columns
+from agentpost.db.session import Row, Tx
+from agentpost.domain.job import JobKind, JobRole, JobState, Reason
+from agentpost.domain.message import MessageStatus, TurnState
+from agentpost.domain.record import FileRecord, JobLink, JobRecord, MessageRecord, Snapshot
+
+_SELECT = columns.select(MessageRecord, "messages")
+_BY_ID = f"{_SELECT} WHERE id = ?"
+_LOCK = f"{_BY_ID} /*for update*/"
+_OF_KEY = f"{_SELECT} WHERE id = ? AND key_id = ?"
+_BY_IDEMPOTENCY_KEY = f"{_SELECT} WHERE key_id = ? AND idempotency_key = ? /*for update*/"
+_NEXT_WAITING = (
+    f"{_SELECT} WHERE conversation_id = ? AND turn_state = 'waiting'"
+    " ORDER BY busy_by, id LIMIT 1 /*for update*/"
+)
+_OPEN = "SELECT id, turn_node FROM messages WHERE turn_state = ? ORDER BY id"
+_BUSY_DUE = (
+    "SELECT id FROM messages WHERE turn_state = 'waiting' AND busy_by <= ? ORDER BY id LIMIT ?"
+)
+_FOR_NOBODY = (
+    "SELECT m.id FROM messages m JOIN conversations c ON c.id = m.conversation_id"
+    " WHERE m.turn_state = 'waiting' AND c.turn_message_id IS NULL ORDER BY m.id"
+)
+_VERSIONS = "SELECT id, state_version, version FROM messages WHERE id IN ({})"
+
+_JOB_COLUMNS = columns.names(JobRecord)
+_JOB_SELECT = columns.select(JobRecord, "jobs", "j")
+_LINKS = (
+    f"SELECT {', '.join('j.' + name for name in _JOB_COLUMNS)}, l.role"
+    " FROM message_jobs l JOIN jobs j ON j.id = l.job_id"
+    " WHERE l.message_id = ? ORDER BY l.joined_at, l.job_id"
+)
+_FILES = (
+    columns.select(FileRecord, "files")
+    + " WHERE job_id IN (SELECT job_id FROM message_jobs WHERE message_id = ?)"
+    + " OR (message_id = ? AND job_id IS NULL) ORDER BY created_at, path"
+)
+
+
+def message_of(row: Row) -> MessageRecord:
+    """A row as a record, with its words as enumerations."""
+    message = MessageRecord(*row)
+    message.turn_state = TurnState(message.turn_state)
+    message.status = MessageStatus(message.status)
+    message.reason = Reason(message.reason) if message.reason else None
+    return message
+
+
+def job_of(row: Row) -> JobRecord:
+    """A row as a record, with its words as enumerations."""
+    job = JobRecord(*row)
+    job.state = JobState(job.state)
+    job.kind = JobKind(job.kind)
+    job.reason = Reason(job.reason) if job.reason else None
+    return job
+
+
+def get(tx: Tx, message_id: str) -> MessageRecord | None:
+    """By id, whoever owns it: for our own machinery."""
+    row = tx.one(_BY_ID, (message_id,))
+    return message_of(row) if row else None
+
+
+def lock(tx: Tx, message_id: str) -> MessageRecord | None:
+    """By id, and hold it until the commit."""
+    row = tx.one(_LOCK, (message_id,))
+    return message_of(row) if row else None
+
+
+def get_of_key(tx: Tx, message_id: str, key_id: str) -> MessageRecord | None:
+    """By id, for the key that sent it."""
+    row = tx.one(_OF_KEY, (message_id, key_id))
+    return message_of(row) if row else None
+
+
+def by_idempotency_key(tx: Tx, key_id: str, key: str) -> MessageRecord | None:
+    """The message that holds an idempotency key."""
+    row = tx.one(_BY_IDEMPOTENCY_KEY, (key_id, key))
+    return message_of(row) if row else None
+
+
+def next_waiting(tx: Tx, conversation_id: str) -> MessageRecord | None:
+    """Whose turn is next in a conversation: in order of acceptance."""
+    row = tx.one(_NEXT_WAITING, (conversation_id,))
+    return message_of(row) if row else None
+
+
+def open_turns(tx: Tx, state: TurnState) -> list[tuple[str, str | None]]:
+    """(message id, node) of all turns in that state."""
+    return [(row[0], row[1]) for row in tx.all(_OPEN, (state,))]
+
+
+def busy_due(tx: Tx, now: int, limit: int) -> list[str]:
+    """Messages that have waited long enough for their turn."""
+    return [row[0] for row in tx.all(_BUSY_DUE, (now, limit))]
+
+
+def waiting_for_nobody(tx: Tx) -> list[str]:
+    """Waiting messages in whose conversation no turn runs."""
+    return [row[0] for row in tx.all(_FOR_NOBODY)]
+
+
+def links(tx: Tx, message_id: str) -> list[JobLink]:
+    """The message's jobs as it lists them."""
+    rows = tx.all(_LINKS, (message_id,))
+    return [JobLink(job_of(row[:-1]), JobRole(row[-1])) for row in rows]
+
+
+def files(tx: Tx, message_id: str) -> list[FileRecord]:
+    """Every file of the reply and of the message's jobs."""
+    return [FileRecord(*row) for row in tx.all(_FILES, (message_id, message_id))]
+
+
+def snapshot(tx: Tx, message: MessageRecord) -> Snapshot:
+    """All that a client sees of the message."""
+    message_links = links(tx, message.id) if message.jobs else []
+    has_files = message.jobs or message.reply_files
+    return Snapshot(message, message_links, files(tx, message.id) if has_files else [])
+
+
+def versions(tx: Tx, message_ids: list[str]) -> dict[str, tuple[int, int]]:
+    """(state_version, version) of many messages, for the re-check of held reads."""
+    found: dict[str, tuple[int, int]] = {}
+    for start in range(0, len(message_ids), 500):
+        chunk = message_ids[start : start + 500]
+        sql = _VERSIONS.format(", ".join("?" * len(chunk)))
+        found.update({row[0]: (row[1], row[2]) for row in tx.all(sql, chunk)})
+    return found

@@ -1,0 +1,15 @@
+"""Single values of this installation."""
+
+from __future__ import annotations
+
+from agentpost.db.session import Tx
+
+
+def get_or_put(tx: Tx, name: str, value: str) -> str:
+    """The stored value; ``value`` is stored when there is none."""
+    tx.execute(
+        "INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT (name) DO NOTHING", (name, value)
+    )
+    row = tx.one("SELECT value FROM meta WHERE name = ?", (name,))
+    assert row is not None
+    return str(row[0])

@@ -1,0 +1,1 @@
+"""Alembic migrations: one chain, run by `db.migrate` on both databases."""

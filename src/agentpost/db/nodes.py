@@ -1,0 +1,21 @@
+"""Nodes and their beats."""
+
+from __future__ import annotations
+
+from agentpost.db.session import Tx
+
+_BEAT = (
+    "INSERT INTO nodes (id, started_at, beat) VALUES (?, ?, 1)"
+    " ON CONFLICT (id) DO UPDATE SET beat = nodes.beat + 1"
+)
+
+
+def beat(tx: Tx, node: str, now: int) -> dict[str, int]:
+    """One more beat of a node; every node's beat."""
+    tx.execute(_BEAT, (node, now))
+    return {row[0]: row[1] for row in tx.all("SELECT id, beat FROM nodes")}
+
+
+def forget(tx: Tx, node: str) -> None:
+    """The node is gone."""
+    tx.execute("DELETE FROM nodes WHERE id = ?", (node,))

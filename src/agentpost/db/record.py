@@ -1,0 +1,134 @@
+"""The only statements that write the state of messages and jobs, and their log.
+
+Only `services.record` may import this. Each write names the state it started from and fails loudly
+when the row is no longer in it.
+"""
+
+from __future__ import annotations
+
+from operator import attrgetter
+
+from agentpost.db import columns
+from agentpost.db.session import Tx
+from agentpost.domain.errors import Fenced
+from agentpost.domain.job import JobRole
+from agentpost.domain.record import EntryRecord, JobRecord, MessageRecord
+
+_MESSAGE = columns.getter(MessageRecord)
+_INSERT_MESSAGE = columns.insert(
+    MessageRecord,
+    "messages",
+    "ON CONFLICT (key_id, idempotency_key) WHERE idempotency_key IS NOT NULL DO NOTHING",
+)
+_MESSAGE_CHANGES = (
+    "notes_json",
+    "turn_state",
+    "turn_no",
+    "turn_node",
+    "turn_epoch",
+    "turn_began_at",
+    "turn_inputs_json",
+    "busy_by",
+    "sync_by",
+    "asked",
+    "reply",
+    "status",
+    "reason",
+    "question",
+    "final",
+    "jobs",
+    "reply_files",
+    "seq",
+    "version",
+    "state_version",
+    "updated_at",
+    "expires_at",
+)
+_message_changes = attrgetter(*_MESSAGE_CHANGES)
+_UPDATE_MESSAGE = columns.update("messages", _MESSAGE_CHANGES, "id = ? AND version = ?")
+
+_JOB = columns.getter(JobRecord)
+_INSERT_JOB = columns.insert(JobRecord, "jobs")
+_JOB_CHANGES = (
+    "state",
+    "reason",
+    "question",
+    "result",
+    "step",
+    "node",
+    "epoch",
+    "calls",
+    "calls_taken",
+    "recoveries",
+    "recovers",
+    "credits_used",
+    "credits_needed",
+    "started_at",
+    "settled_at",
+    "queue_by",
+    "watch_by",
+)
+_job_changes = attrgetter(*_JOB_CHANGES)
+_UPDATE_JOB = columns.update("jobs", _JOB_CHANGES, "id = ? AND state = ? AND epoch = ?")
+
+_INSERT_ENTRY = columns.insert(EntryRecord, "entries")
+_ENTRY = columns.getter(EntryRecord)
+_INSERT_LINK = (
+    "INSERT INTO message_jobs (message_id, job_id, role, joined_at) VALUES (?, ?, ?, ?)"
+    " ON CONFLICT (message_id, job_id) DO NOTHING"
+)
+_INSERT_SIGNAL = "INSERT INTO signals (owner, id, at, name, body_json) VALUES (?, ?, ?, ?, ?)"
+_COUNT_CALL = (
+    "UPDATE jobs SET calls = calls + 1"
+    " WHERE id = ? AND epoch = ? AND state IN ('running', 'overdue')"
+)
+
+
+def insert_message(tx: Tx, message: MessageRecord) -> bool:
+    """False when the idempotency key is taken."""
+    return tx.execute(_INSERT_MESSAGE, _MESSAGE(message)) == 1
+
+
+def free_idempotency_key(tx: Tx, message_id: str) -> None:
+    """Take the key from a message whose hold on it has lapsed (design: 4.10)."""
+    tx.execute("UPDATE messages SET idempotency_key = NULL WHERE id = ?", (message_id,))
+
+
+def update_message(tx: Tx, message: MessageRecord, version_before: int) -> None:
+    """Write what may change of a message; raises `Fenced` when somebody else was faster."""
+    params = (*_message_changes(message), message.id, version_before)
+    if tx.execute(_UPDATE_MESSAGE, params) != 1:
+        raise Fenced(f"message {message.id} has moved on")
+
+
+def insert_job(tx: Tx, job: JobRecord) -> None:
+    """A job is made."""
+    tx.execute(_INSERT_JOB, _JOB(job))
+
+
+def update_job(tx: Tx, job: JobRecord, state_before: str, epoch_before: int) -> None:
+    """Write what may change of a job; raises `Fenced` when it is no longer in that state."""
+    params = (*_job_changes(job), job.id, state_before, epoch_before)
+    if tx.execute(_UPDATE_JOB, params) != 1:
+        raise Fenced(f"job {job.id} has moved on")
+
+
+def count_call(tx: Tx, job_id: str, epoch: int) -> None:
+    """One more recorded call; raises `Fenced` when the runner no longer owns the job."""
+    if tx.execute(_COUNT_CALL, (job_id, epoch)) != 1:
+        raise Fenced(f"job {job_id} is not ours any more")
+
+
+def append_entry(tx: Tx, entry: EntryRecord) -> None:
+    """A line of the log."""
+    tx.execute(_INSERT_ENTRY, _ENTRY(entry))
+
+
+def link_job(tx: Tx, message_id: str, job_id: str, role: JobRole, now: int) -> bool:
+    """Put a job into a message's list; False when it is there already."""
+    return tx.execute(_INSERT_LINK, (message_id, job_id, role, now)) == 1
+
+
+def keep_signal(tx: Tx, owner: str, signal_id: str, at: int, name: str, body: str) -> None:
+    """The story of a message or job, for `agentpost explain`."""
+    tx.execute(_INSERT_SIGNAL, (owner, signal_id, at, name, body))

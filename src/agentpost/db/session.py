@@ -1,0 +1,73 @@
+"""The database port: a transaction is a plain synchronous function of a connection.
+
+``await db.write(fn)`` runs ``fn(tx)`` in a write transaction and returns what it returned once the
+commit is on disk. The function may be run again (a deadlock, a lost group), so it has no side
+effect besides its SQL; what has to follow the commit is registered with ``tx.after`` and is started
+by whoever commits, so nothing depends on the caller still being there.
+
+SQL is one text for both databases: parameters are ``?``, and the comments ``/*for update*/`` and
+``/*skip locked*/`` stand where PostgreSQL takes row locks (SQLite has one writer and reads past
+them). Contract of the adapters: `tests/conformance/test_database.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol, TypeVar
+
+T = TypeVar("T")
+Params = Sequence[Any]
+Row = tuple[Any, ...]
+
+
+class Tx(Protocol):
+    """One transaction."""
+
+    @property
+    def connection(self) -> Any:
+        """The driver's own connection, for an adapter that must take part in the commit."""
+        ...
+
+    def execute(self, sql: str, params: Params = ()) -> int:
+        """Run a statement; the number of rows it changed."""
+        ...
+
+    def one(self, sql: str, params: Params = ()) -> Row | None:
+        """The first row, or None."""
+        ...
+
+    def all(self, sql: str, params: Params = ()) -> list[Row]:
+        """All rows."""
+        ...
+
+    def after(self, callback: Callable[[], None]) -> None:
+        """Call this once the transaction is committed; must be quick and safe on any thread."""
+        ...
+
+
+class Database(Protocol):
+    """A database with its schema in place. Usable from any thread and any event loop."""
+
+    def open(self) -> None:
+        """Connect and start the threads. Blocks."""
+        ...
+
+    def close(self) -> None:
+        """Finish what was accepted, then disconnect. Blocks."""
+        ...
+
+    async def write(self, fn: Callable[[Tx], T]) -> T:
+        """Run ``fn`` in a write transaction; returns after the commit, raises what it raised."""
+        ...
+
+    async def read(self, fn: Callable[[Tx], T]) -> T:
+        """Run ``fn`` on a consistent snapshot; it must not write."""
+        ...
+
+    def read_now(self, fn: Callable[[Tx], T]) -> T:
+        """`read` on the calling thread. Blocks: for short point reads only."""
+        ...
+
+
+class DatabaseBusy(Exception):
+    """Another process holds the database; the text says which and what to do."""

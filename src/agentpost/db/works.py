@@ -1,0 +1,103 @@
+"""Works and their files."""
+
+from __future__ import annotations
+
+from agentpost.db import columns
+from agentpost.db.session import Tx
+from agentpost.domain.record import FileRecord, WorkRecord
+
+_SELECT = columns.select(WorkRecord, "works")
+_INSERT = columns.insert(WorkRecord, "works")
+_VALUES = columns.getter(WorkRecord)
+_OF_ACCOUNT = f"{_SELECT} WHERE id = ? AND account_id = ? AND deleted_at IS NULL"
+_LOCK = f"{_SELECT} WHERE id = ? AND account_id = ? AND deleted_at IS NULL /*for update*/"
+_LIST = (
+    f"{_SELECT} WHERE account_id = ? AND home = 0 AND deleted_at IS NULL ORDER BY id DESC LIMIT ?"
+)
+_OF_CONVERSATION = (
+    f"{_SELECT} WHERE conversation_id = ? AND home = 0 AND deleted_at IS NULL"
+    " ORDER BY id DESC LIMIT ?"
+)
+_RUNS = "SELECT 1 FROM jobs WHERE work_id = ? AND state IN ('running', 'overdue') LIMIT 1"
+
+_FILE_SELECT = columns.select(FileRecord, "files")
+_FILE = f"{_FILE_SELECT} WHERE work_id = ? AND path = ?"
+_FILES = f"{_FILE_SELECT} WHERE work_id = ? ORDER BY created_at, path"
+_RECENT = f"{_FILE_SELECT} WHERE work_id = ? ORDER BY created_at DESC, path LIMIT ?"
+_PUT_FILE = columns.insert(
+    FileRecord,
+    "files",
+    "ON CONFLICT (work_id, path) DO UPDATE SET message_id = excluded.message_id,"
+    " job_id = excluded.job_id, content_type = excluded.content_type, kind = excluded.kind,"
+    " size = excluded.size, revision = excluded.revision, blob = excluded.blob,"
+    " label = excluded.label, created_at = excluded.created_at",
+)
+_FILE_VALUES = columns.getter(FileRecord)
+
+
+def insert(tx: Tx, work: WorkRecord) -> None:
+    """A work is opened."""
+    tx.execute(_INSERT, _VALUES(work))
+
+
+def get(tx: Tx, work_id: str, account_id: str) -> WorkRecord | None:
+    """A work of the account that was not deleted."""
+    row = tx.one(_OF_ACCOUNT, (work_id, account_id))
+    return WorkRecord(*row) if row else None
+
+
+def lock(tx: Tx, work_id: str, account_id: str) -> WorkRecord | None:
+    """`get`, held until the commit."""
+    row = tx.one(_LOCK, (work_id, account_id))
+    return WorkRecord(*row) if row else None
+
+
+def list_(tx: Tx, account_id: str, limit: int) -> list[WorkRecord]:
+    """The account's works, newest first; home works are not shown."""
+    return [WorkRecord(*row) for row in tx.all(_LIST, (account_id, limit))]
+
+
+def of_conversation(tx: Tx, conversation_id: str, limit: int) -> list[WorkRecord]:
+    """A conversation's works, newest first."""
+    return [WorkRecord(*row) for row in tx.all(_OF_CONVERSATION, (conversation_id, limit))]
+
+
+def is_running(tx: Tx, work_id: str) -> bool:
+    """Whether any job of the work still executes."""
+    return tx.one(_RUNS, (work_id,)) is not None
+
+
+def save_result(
+    tx: Tx, work_id: str, *, text: str, question: str | None, state_json: str, now: int
+) -> None:
+    """What a job leaves behind when it ends."""
+    tx.execute(
+        "UPDATE works SET text = ?, question = ?, state_json = ?, updated_at = ? WHERE id = ?",
+        (text, question, state_json, now, work_id),
+    )
+
+
+def delete(tx: Tx, work_id: str, now: int) -> None:
+    """From here on the work and its files answer 404."""
+    tx.execute("UPDATE works SET deleted_at = ? WHERE id = ?", (now, work_id))
+
+
+def put_file(tx: Tx, file: FileRecord) -> None:
+    """A file lands in a work, over an older one of the same path."""
+    tx.execute(_PUT_FILE, _FILE_VALUES(file))
+
+
+def file(tx: Tx, work_id: str, path: str) -> FileRecord | None:
+    """One file, whoever owns it: a signed link is its own permission."""
+    row = tx.one(_FILE, (work_id, path))
+    return FileRecord(*row) if row else None
+
+
+def files(tx: Tx, work_id: str) -> list[FileRecord]:
+    """All files of a work, oldest first."""
+    return [FileRecord(*row) for row in tx.all(_FILES, (work_id,))]
+
+
+def recent_files(tx: Tx, work_id: str, limit: int) -> list[FileRecord]:
+    """The newest files of a work, newest first."""
+    return [FileRecord(*row) for row in tx.all(_RECENT, (work_id, limit))]

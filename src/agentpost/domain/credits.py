@@ -1,0 +1,103 @@
+"""Credits: integer millionths inside, floats only at the edge (design: 4.6).
+
+The balance is what was granted minus what was charged; held credits are still in the balance but
+promised to a running step. Available = balance - held, and none of the three is ever negative.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from enum import StrEnum
+
+from agentpost.domain.job import Reason
+
+MILLIONTHS = 1_000_000
+
+
+class LedgerKind(StrEnum):
+    """A line of the ledger: balance = grants - charges, held = holds - releases.
+
+    A held step that succeeds writes a release and a charge.
+    """
+
+    GRANT = "grant"
+    HOLD = "hold"
+    RELEASE = "release"
+    CHARGE = "charge"
+
+
+@dataclass(frozen=True, slots=True)
+class Wallet:
+    """An account's credits in millionths."""
+
+    balance: int
+    held: int
+
+    @property
+    def available(self) -> int:
+        """What new work may use."""
+        return self.balance - self.held
+
+
+def to_millionths(amount: float) -> int:
+    """Credits as integer millionths, rounded half up.
+
+    Raises `ValueError` for negative, NaN or infinite amounts and for things that are no number.
+    """
+    if isinstance(amount, bool) or not isinstance(amount, int | float):
+        raise ValueError(f"credits must be a number, not {type(amount).__name__}")
+    if not math.isfinite(amount) or amount < 0:
+        raise ValueError(f"credits must be zero or more, not {amount}")
+    if amount > 1e12:
+        raise ValueError("credits must be at most a trillion")
+    return math.floor(amount * MILLIONTHS + 0.5)
+
+
+def to_credits(millionths: int) -> float:
+    """Millionths as the number a client reads."""
+    return millionths / MILLIONTHS
+
+
+def admission(
+    *, hosting_fees_due: bool, executing: int, slots: int, available: int
+) -> Reason | None:
+    """Why new work may not start, or None. When several reasons apply the order is fixed.
+
+    ``out_of_credits`` queues the work, the other two refuse it for good (design: 4.6).
+    """
+    if hosting_fees_due:
+        return Reason.HOSTING_FEES
+    if executing >= slots:
+        return Reason.TOO_MANY_RUNNING
+    if available <= 0:
+        return Reason.OUT_OF_CREDITS
+    return None
+
+
+def hold(wallet: Wallet, cost: int) -> Wallet | None:
+    """Promise credits to a step; None when there are too few."""
+    if cost > wallet.available:
+        return None
+    return Wallet(wallet.balance, wallet.held + cost)
+
+
+def release(wallet: Wallet, cost: int) -> Wallet:
+    """Give a hold back."""
+    return Wallet(wallet.balance, wallet.held - cost)
+
+
+def charge_held(wallet: Wallet, cost: int) -> Wallet:
+    """Turn a hold into a charge."""
+    return Wallet(wallet.balance - cost, wallet.held - cost)
+
+
+def charge_done(wallet: Wallet, amount: int) -> tuple[Wallet, int] | None:
+    """Charge for work already done: as much as is available, so the balance may reach zero.
+
+    Returns the wallet and what was charged; None when nothing at all is available.
+    """
+    if amount > 0 and wallet.available <= 0:
+        return None
+    charged = min(amount, wallet.available)
+    return Wallet(wallet.balance - charged, wallet.held), charged

@@ -1,0 +1,74 @@
+"""What can go wrong for a caller. Errors know a code, never a transport.
+
+    Refusal                     a request is refused; `code` is stable, the text may change
+    ├── InvalidRequest          with `problems`: which fields, and why
+    ├── PollInProgress          with the `cursor` to go on from
+    └── RateLimited             with `retry_after_seconds`
+    RuleBroken                  a programmer's error: a signal the state has no row for
+    Fenced                      the writer no longer owns the turn or job it writes for
+
+`contract/errors.py` maps each code to its HTTP status and its page in the documentation.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One field and what is wrong with it; ``field`` is a dotted path, None for the whole body."""
+
+    field: str | None
+    problem: str
+
+
+class Refusal(Exception):
+    """A request is refused with a code of the catalogue; nothing was changed."""
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+
+
+class InvalidRequest(Refusal):
+    """``invalid_request``: up to ten problems (spec: Errors)."""
+
+    def __init__(self, *problems: Problem) -> None:
+        first = problems[0]
+        where = f" ({first.field})" if first.field else ""
+        super().__init__("invalid_request", f"The request is not valid{where}: {first.problem}.")
+        self.problems = problems
+
+
+class PollInProgress(Refusal):
+    """``poll_in_progress``: another events wait runs for this message."""
+
+    def __init__(self, cursor: str) -> None:
+        super().__init__(
+            "poll_in_progress",
+            "Another call is already waiting for this message's events; go on with the cursor.",
+        )
+        self.cursor = cursor
+
+
+class RateLimited(Refusal):
+    """``rate_limited``: come back after that many seconds."""
+
+    def __init__(self, message: str, retry_after_seconds: int) -> None:
+        super().__init__("rate_limited", message)
+        self.retry_after_seconds = retry_after_seconds
+
+
+class RuleBroken(Exception):
+    """No row of the tables allows this signal in this state."""
+
+
+class Fenced(Exception):
+    """The turn or job was taken over or has ended; the runner must stop without a trace."""
+
+
+def not_found(what: str = "Nothing") -> Refusal:
+    """The one 404: foreign, unknown, expired and deleted look the same (design: 4.15)."""
+    return Refusal("not_found", f"{what} with this id exists for this key.")

@@ -1,0 +1,41 @@
+"""When two POSTs are the same (spec: createMessage 2; design: 4.10)."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from enum import StrEnum
+from typing import Any
+
+from agentpost.domain.limits import IDEMPOTENCY_KEY_CHARACTERS_MAX
+
+
+class Verdict(StrEnum):
+    """What a second POST with a known key is."""
+
+    REPLAY = "replay"
+    CONFLICT = "conflict"
+
+
+def key_of(header: str | None) -> str | None:
+    """The key as it counts: longer ones are cut, an empty one is none."""
+    return (header or "")[:IDEMPOTENCY_KEY_CHARACTERS_MAX] or None
+
+
+def fingerprint(message: str, files: Sequence[dict[str, Any]], upload_ids: Sequence[str]) -> str:
+    """A hash of what makes a body the same: trimmed message, the files taken, the uploads.
+
+    ``conversation``, ``webhook_endpoint_id`` and ``metadata`` are not part of it.
+    """
+    if not files and not upload_ids:
+        body = message.encode()
+    else:
+        parts = [message, list(files), list(dict.fromkeys(upload_ids))]
+        body = b"\0" + json.dumps(parts, sort_keys=True, separators=(",", ":")).encode()
+    return hashlib.sha256(body).hexdigest()
+
+
+def compare(stored: str, given: str) -> Verdict:
+    """Judge a POST whose key is already taken."""
+    return Verdict.REPLAY if stored == given else Verdict.CONFLICT

@@ -1,0 +1,36 @@
+"""Public ids: a prefix that names the kind and 32 hex digits that sort by time of creation.
+
+Time order is what keeps inserts cheap: new rows land at the end of every index.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+ACCOUNT: Final = "acc_"
+KEY: Final = "key_"
+CONVERSATION: Final = "cnv_"
+MESSAGE: Final = "msg_"
+JOB: Final = "exe_"
+REFUSAL: Final = "ref_"
+WORK: Final = "wrk_"
+UPLOAD: Final = "up_"
+ENDPOINT: Final = "whe_"
+EVENT: Final = "evt_"
+REQUEST: Final = "req_"
+LEDGER: Final = "led_"
+SIGNAL: Final = "sig_"
+NODE: Final = "node_"
+
+_TAIL = re.compile(r"[0-9a-f]{32}")
+
+
+def compose(prefix: str, now: int, entropy: bytes) -> str:
+    """Build an id from a time in microseconds and 9 random bytes."""
+    return prefix + now.to_bytes(7, "big").hex() + entropy.hex()
+
+
+def is_id(prefix: str, text: str) -> bool:
+    """Whether the text has the shape of an id of that kind; anything else is a plain 404."""
+    return text.startswith(prefix) and _TAIL.fullmatch(text, len(prefix)) is not None

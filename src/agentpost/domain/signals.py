@@ -1,0 +1,158 @@
+"""What can happen to a turn or a job. Everything enters the record as one of these.
+
+A signal says what happened, never what follows from it: that is `domain.transitions`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from agentpost.domain.job import Reason
+from agentpost.domain.message import TurnFailure
+
+
+# --- to a turn ------------------------------------------------------------------------------------
+@dataclass(frozen=True, slots=True)
+class TurnQueued:
+    """Accepted while another turn of the conversation runs."""
+
+
+@dataclass(frozen=True, slots=True)
+class TurnBegun:
+    """The conversation is free: the agent gets the message."""
+
+
+@dataclass(frozen=True, slots=True)
+class TurnRetaken:
+    """The node that ran the turn is gone; it runs again with the same inputs."""
+
+
+@dataclass(frozen=True, slots=True)
+class BusyTimedOut:
+    """The turn before it took too long."""
+
+
+@dataclass(frozen=True, slots=True)
+class Resent:
+    """The client sent a busy message again with the same key and body."""
+
+
+@dataclass(frozen=True, slots=True)
+class TurnReplied:
+    """The agent finished its turn. ``delivered_sync``: the POST call still waits for it."""
+
+    reply: str | None
+    question: str | None
+    delivered_sync: bool
+
+
+@dataclass(frozen=True, slots=True)
+class TurnBroken:
+    """The agent's turn failed."""
+
+    detail: TurnFailure
+
+
+# --- to a job -------------------------------------------------------------------------------------
+@dataclass(frozen=True, slots=True)
+class Admitted:
+    """Room and credits are there: the job starts."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShortOfCredits:
+    """No credits at the start, or too few for the next step; ``needed`` in millionths."""
+
+    needed: int
+
+
+@dataclass(frozen=True, slots=True)
+class StartRefused:
+    """The start is refused for good."""
+
+    reason: Reason
+
+
+@dataclass(frozen=True, slots=True)
+class JobRetaken:
+    """The node that ran the job is gone; it goes on from its last recorded call."""
+
+
+@dataclass(frozen=True, slots=True)
+class CallRecorded:
+    """A call without an entry of its own was recorded (a step, an inbox read, a charge)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Progressed:
+    """The job says what it does now."""
+
+    step: str
+
+
+@dataclass(frozen=True, slots=True)
+class FileWritten:
+    """A file landed in the work."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """The job's function returned."""
+
+    text: str
+    question: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """The job's function raised."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Stopped:
+    """Somebody stopped the job."""
+
+
+@dataclass(frozen=True, slots=True)
+class Resumed:
+    """Credits and a slot are there for queued work."""
+
+
+@dataclass(frozen=True, slots=True)
+class QueueTimedOut:
+    """Queued work waited too long for credits."""
+
+
+@dataclass(frozen=True, slots=True)
+class WatchTimedOut:
+    """Running work did not report back in time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recovered:
+    """The client asked to look again for the result of expired work; ``text`` is what was kept."""
+
+    text: str = ""
+
+
+TurnSignal = TurnQueued | TurnBegun | TurnRetaken | BusyTimedOut | Resent | TurnReplied | TurnBroken
+JobSignal = (
+    Admitted
+    | ShortOfCredits
+    | StartRefused
+    | JobRetaken
+    | CallRecorded
+    | Progressed
+    | FileWritten
+    | Finished
+    | Failed
+    | Stopped
+    | Resumed
+    | QueueTimedOut
+    | WatchTimedOut
+    | Recovered
+)

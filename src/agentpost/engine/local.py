@@ -1,0 +1,39 @@
+"""Dispatch inside one process: the commit that makes a job run hands it to our own worker."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from agentpost.engine.base import Transaction, Worker
+
+
+class LocalEngine:
+    """See `Engine`.
+
+    Args:
+        node: this process' id; jobs placed here are owned by it at once.
+    """
+
+    def __init__(self, node: str) -> None:
+        self._node = node
+        self._worker: Worker | None = None
+
+    def place(self, tx: Transaction, job_id: str, epoch: int) -> str | None:
+        """See `Engine.place`."""
+        if self._worker is None:
+            return None
+        tx.after(partial(self._worker.run, job_id, epoch))
+        return self._node
+
+    def abort(self, tx: Transaction, job_id: str) -> None:
+        """See `Engine.abort`."""
+        if self._worker is not None:
+            tx.after(partial(self._worker.abort, job_id))
+
+    async def start(self, worker: Worker | None) -> None:
+        """See `Engine.start`."""
+        self._worker = worker
+
+    async def stop(self) -> None:
+        """See `Engine.stop`."""
+        self._worker = None

@@ -1,0 +1,174 @@
+"""Accounts and API keys (spec: Authentication, Account)."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from dataclasses import dataclass
+
+from agentpost.clock import new_id
+from agentpost.db import accounts as rows
+from agentpost.db.accounts import AccountRecord, KeyRecord, LedgerRecord
+from agentpost.db.session import Tx
+from agentpost.domain import ids
+from agentpost.domain.credits import LedgerKind, to_millionths
+from agentpost.domain.errors import not_found
+from agentpost.domain.times import seconds
+from agentpost.services.context import House
+
+PLAN = "self_hosted"
+KEY_BYTES = 24
+DEFAULT_EMAIL = "owner@localhost"
+
+
+@dataclass(frozen=True, slots=True)
+class NewKey:
+    """A key just made; ``secret`` is shown once and stored nowhere."""
+
+    record: KeyRecord
+    secret: str
+
+
+def digest(secret: str) -> str:
+    """How a key is stored and looked up: SHA-256. Keys are long and random, so a fast hash is
+    enough, and looking up by it leaks nothing through timing."""
+    return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def generate_secret(prefix: str) -> str:
+    """A fresh key."""
+    return prefix + secrets.token_urlsafe(KEY_BYTES)
+
+
+async def find_key(house: House, secret: str) -> KeyRecord | None:
+    """The key, whatever its state; the door checks expiry and revocation."""
+    wanted = digest(secret)
+    return await house.db.read(lambda tx: rows.key_by_digest(tx, wanted))
+
+
+async def create(house: House, email: str, name: str, amount: float = 0) -> AccountRecord:
+    """A new account; raises `ValueError` when the address is taken or the credits are no number."""
+    millionths = to_millionths(amount)
+
+    def fn(tx: Tx) -> AccountRecord:
+        account = _insert(tx, house, email, name, millionths)
+        if account is None:
+            raise ValueError(f"there is an account with the address {email} already")
+        return account
+
+    return await house.db.write(fn)
+
+
+async def bootstrap(house: House, secret: str, amount: float) -> NewKey | None:
+    """The default account with its first key, on the very first start; None when accounts exist."""
+    millionths = to_millionths(amount)
+
+    def fn(tx: Tx) -> NewKey | None:
+        if rows.all_(tx):
+            return None
+        account = _insert(tx, house, DEFAULT_EMAIL, "Owner", millionths)
+        if account is None:
+            return None  # another node was faster
+        record = _insert_key(tx, house, account.id, "default", secret, None)
+        return NewKey(record, secret)
+
+    return await house.db.write(fn)
+
+
+async def create_key(
+    house: House, id_or_email: str, name: str, lifetime_seconds: float | None = None
+) -> NewKey:
+    """A new key for an account; raises ``not_found``."""
+    secret = generate_secret(house.settings.key_prefix)
+
+    def fn(tx: Tx) -> NewKey:
+        account = rows.find(tx, id_or_email)
+        if account is None:
+            raise not_found("No account")
+        record = _insert_key(tx, house, account.id, name, secret, lifetime_seconds)
+        return NewKey(record, secret)
+
+    return await house.db.write(fn)
+
+
+async def revoke_key(house: House, key_id: str) -> None:
+    """The key stops working within a second; raises ``not_found``."""
+    now = house.clock.now()
+    if not await house.db.write(lambda tx: rows.revoke_key(tx, key_id, now)):
+        raise not_found("No live key")
+
+
+async def all_accounts(house: House) -> list[AccountRecord]:
+    """Every account, oldest first."""
+    return await house.db.read(rows.all_)
+
+
+async def all_keys(house: House) -> list[KeyRecord]:
+    """Every key, oldest first."""
+    return await house.db.read(rows.keys)
+
+
+async def get(house: House, account_id: str) -> AccountRecord:
+    """An account by the id our own rows carry."""
+    return await house.db.read(lambda tx: rows.get(tx, account_id))
+
+
+async def find(house: House, id_or_email: str) -> AccountRecord:
+    """An account by id or e-mail address; raises ``not_found``."""
+    account = await house.db.read(lambda tx: rows.find(tx, id_or_email))
+    if account is None:
+        raise not_found("No account")
+    return account
+
+
+async def ledger(house: House, account_id: str, limit: int = 20) -> list[LedgerRecord]:
+    """The newest moves of credits."""
+    return await house.db.read(lambda tx: rows.ledger(tx, account_id, limit))
+
+
+async def set_hosting_fees(house: House, id_or_email: str, due: bool) -> None:
+    """While fees are due no new work starts (spec: Reasons); raises ``not_found``."""
+    account = await find(house, id_or_email)
+    await house.db.write(lambda tx: rows.set_hosting_fees(tx, account.id, due))
+
+
+def _insert(tx: Tx, house: House, email: str, name: str, millionths: int) -> AccountRecord | None:
+    now = house.clock.now()
+    account = AccountRecord(
+        id=new_id(ids.ACCOUNT, now),
+        email=email,
+        name=name,
+        plan=PLAN,
+        balance=millionths,
+        held=0,
+        hosting_fees_due=0,
+        limits_json="{}",
+        created_at=now,
+    )
+    if not rows.insert(tx, account):
+        return None
+    if millionths:
+        note = "opening balance"
+        grant = LedgerKind.GRANT.value
+        line = (new_id(ids.LEDGER, now), account.id, grant, millionths, None, None, note, now)
+        rows.add_ledger(tx, LedgerRecord(*line))
+    return account
+
+
+def _insert_key(
+    tx: Tx, house: House, account_id: str, name: str, secret: str, lifetime: float | None
+) -> KeyRecord:
+    now = house.clock.now()
+    key = KeyRecord(
+        id=new_id(ids.KEY, now),
+        account_id=account_id,
+        name=name,
+        digest=digest(secret),
+        hint=secret[-4:],
+        created_at=now,
+        expires_at=now + seconds(lifetime) if lifetime is not None else None,
+        revoked_at=None,
+        last_used_at=None,
+    )
+    rows.insert_key(tx, key)
+    return key

@@ -1,0 +1,230 @@
+"""Files that come with a message: inline bytes are stored at once, URLs fetched by the turn.
+
+spec: createMessage 4, Limits; design: 4.12, 4.13. A file that cannot be taken becomes a note; it
+never fails the message.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import binascii
+import json
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import structlog
+
+from agentpost.clock import new_id
+from agentpost.db import history as rows
+from agentpost.db import messages as message_rows
+from agentpost.db.session import Tx
+from agentpost.domain import limits
+from agentpost.domain.executables import (
+    HEAD_BYTES,
+    SECOND_HEADER_BYTES,
+    is_executable,
+    second_header_at,
+)
+from agentpost.domain.filenames import safe_file_name
+from agentpost.domain.record import AttachmentRecord, MessageRecord
+from agentpost.services import record
+from agentpost.services.context import House
+from agentpost.storage import sniff
+from agentpost.webhooks.failures import EgressError
+
+log = structlog.get_logger(__name__)
+TOTAL_MB = limits.INLINE_TOTAL_BYTES_MAX // limits.MEBIBYTE
+FILE_MB = limits.INLINE_FILE_BYTES_MAX // limits.MEBIBYTE
+
+
+@dataclass(frozen=True, slots=True)
+class InlineFile:
+    """A file of the request; exactly one of url and base64 is to be given."""
+
+    name: str | None
+    url: str | None
+    base64: str | None
+    content_type: str | None
+
+
+@dataclass(slots=True)
+class Attached:
+    """What became of the files: rows to insert, and problems for the caller."""
+
+    files: list[AttachmentRecord] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+
+async def take(house: House, files: list[InlineFile]) -> Attached:
+    """Decode and store inline bytes; keep URLs for later."""
+    attached = Attached()
+    total = 0
+    for n, given in enumerate(files[: limits.INLINE_FILES_MAX]):
+        name = safe_file_name(given.name) if given.name else None
+        label = name or f"file {n + 1}"
+        if given.url is not None and given.base64 is not None:
+            attached.notes.append(f"{label}: skipped, it has both a url and base64 content.")
+        elif given.url is not None:
+            attached.files.append(_to_fetch(n, name, given))
+        else:
+            total += await _take_bytes(house, attached, n, label, given, total)
+    if len(files) > limits.INLINE_FILES_MAX:
+        extra = len(files) - limits.INLINE_FILES_MAX
+        attached.notes.append(
+            f"{extra} more file{'s' if extra > 1 else ''} skipped: a message takes"
+            f" {limits.INLINE_FILES_MAX} inline files."
+        )
+    return attached
+
+
+async def discard(house: House, attached: Attached) -> None:
+    """The message was not accepted: remove what was stored for it."""
+    for attachment in attached.files:
+        if attachment.blob is not None:
+            await house.storage.delete(attachment.blob)
+
+
+async def fetch(house: House, message: MessageRecord) -> None:
+    """Fetch the message's URLs, once: what was fetched or noted is not tried again.
+
+    Brings ``message.notes_json`` up to date. Part of the turn, so a crash in between repeats only
+    what was not recorded.
+    """
+    attachments = await house.db.read(lambda tx: rows.attachments(tx, message.id))
+    total = sum(a.size for a in attachments if a.blob is not None)
+    for attachment in attachments:
+        if attachment.blob is not None or attachment.url is None:
+            continue
+        problem = await _fetch_one(house, attachment, total)
+        total += attachment.size
+        await _record_fetched(house, message, attachment, problem)
+
+
+async def _fetch_one(house: House, attachment: AttachmentRecord, total: int) -> str | None:
+    """Fetch into ``attachment``; the problem to note, if there is one."""
+    assert attachment.url is not None
+    room = limits.INLINE_TOTAL_BYTES_MAX - total
+    with tempfile.TemporaryDirectory(prefix="agentpost-fetch-") as folder:
+        into = Path(folder) / "body"
+        try:
+            fetched = await house.egress.fetch(
+                attachment.url,
+                max_bytes=limits.INLINE_FILE_BYTES_MAX,
+                seconds=house.settings.fetch_seconds,
+                into=into,
+            )
+        except EgressError as error:
+            return f"{attachment.name or 'a file'}: could not be fetched, {error}"
+        name = attachment.name or fetched.name or f"file-{attachment.n + 1}"
+        if fetched.size > room:
+            return f"{name}: skipped, the files together are over {TOTAL_MB} MB."
+        head, executable = await asyncio.to_thread(_inspect, into)
+        if executable:
+            return f"{name}: skipped, it is an executable."
+        declared = attachment.content_type or fetched.content_type
+        await _store(house, attachment, name, into, head, declared)
+    return None
+
+
+async def _record_fetched(
+    house: House, message: MessageRecord, attachment: AttachmentRecord, problem: str | None
+) -> None:
+    def fn(tx: Tx) -> str:
+        current = message_rows.lock(tx, message.id)
+        assert current is not None
+        if problem is None:
+            rows.save_fetched(tx, attachment)
+            return current.notes_json
+        rows.drop_attachment(tx, attachment.message_id, attachment.n)
+        notes = [*json.loads(current.notes_json), problem]
+        record.note(tx, house, current, notes, house.clock.now())
+        return current.notes_json
+
+    message.notes_json = await house.db.write(fn)
+
+
+async def _take_bytes(
+    house: House, attached: Attached, n: int, label: str, given: InlineFile, total: int
+) -> int:
+    """Decode and store one inline file; its size when it was taken."""
+    try:
+        data = await asyncio.to_thread(_decode, given.base64 or "")
+    except (binascii.Error, ValueError):
+        attached.notes.append(f"{label}: skipped, its base64 content cannot be decoded.")
+        return 0
+    if len(data) > limits.INLINE_FILE_BYTES_MAX:
+        attached.notes.append(f"{label}: skipped, it is over {FILE_MB} MB; use an upload.")
+        return 0
+    if total + len(data) > limits.INLINE_TOTAL_BYTES_MAX:
+        attached.notes.append(
+            f"{label}: skipped, the files together are over {TOTAL_MB} MB; use an upload."
+        )
+        return 0
+    at = second_header_at(data[:HEAD_BYTES])
+    beyond = data[at : at + SECOND_HEADER_BYTES] if at is not None else b""
+    if is_executable(data[:HEAD_BYTES], beyond):
+        attached.notes.append(f"{label}: skipped, it is an executable.")
+        return 0
+    attachment = _blank(n, None)
+    name = safe_file_name(given.name) if given.name else f"file-{n + 1}"
+    await _store(house, attachment, name, data, data[:HEAD_BYTES], given.content_type)
+    attached.files.append(attachment)
+    return len(data)
+
+
+def _decode(text: str) -> bytes:
+    """Standard base64, padding required, line breaks allowed; anything else is refused."""
+    return base64.b64decode(text.translate(_BREAKS), validate=True)
+
+
+_BREAKS = {ord("\n"): None, ord("\r"): None}
+
+
+def _inspect(path: Path) -> tuple[bytes, bool]:
+    """The first bytes of a file, and whether it is an executable."""
+    with path.open("rb") as file:
+        head = file.read(HEAD_BYTES)
+        at = second_header_at(head)
+        beyond = b""
+        if at is not None:
+            file.seek(at)
+            beyond = file.read(SECOND_HEADER_BYTES)
+    return head, is_executable(head, beyond)
+
+
+async def _store(
+    house: House,
+    attachment: AttachmentRecord,
+    name: str,
+    data: bytes | Path,
+    head: bytes,
+    declared: str | None,
+) -> None:
+    blob = f"attachments/{new_id('', house.clock.now())}"
+    info = await house.storage.put(blob, data)
+    attachment.name, attachment.blob, attachment.size = name, blob, info.size
+    attachment.content_type, attachment.kind = sniff.describe(name, head, declared)
+    attachment.revision = f'"{info.sha256[:32]}"'
+
+
+def _to_fetch(n: int, name: str | None, given: InlineFile) -> AttachmentRecord:
+    attachment = _blank(n, given.url)
+    attachment.name = name or ""
+    attachment.content_type = given.content_type
+    return attachment
+
+
+def _blank(n: int, url: str | None) -> AttachmentRecord:
+    return AttachmentRecord(
+        message_id="",
+        n=n,
+        name="",
+        url=url,
+        content_type=None,
+        kind="other",
+        size=0,
+        revision="",
+        blob=None,
+    )

@@ -1,0 +1,43 @@
+"""What every use case needs: the ports and the settings, wired by `bootstrap`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from agentpost.clock import Clock
+from agentpost.contract.render import Links
+from agentpost.db.session import Database
+from agentpost.engine.base import Engine
+from agentpost.services.tickets import TurnTicket
+from agentpost.settings import Settings
+from agentpost.storage.base import Storage
+from agentpost.storage.signing import CursorSigner
+from agentpost.wakeups.base import Wakeups
+from agentpost.webhooks.egress import Egress
+
+
+class TurnRunner(Protocol):
+    """What runs turns in this process; safe to call on any thread."""
+
+    def run(self, ticket: TurnTicket) -> None:
+        """Run the agent's turn for a message that is ours."""
+        ...
+
+
+@dataclass(slots=True)
+class House:
+    """The wired parts. ``turns`` is None in a process that runs no agent (a CLI command)."""
+
+    settings: Settings
+    clock: Clock
+    db: Database
+    storage: Storage
+    wakeups: Wakeups
+    engine: Engine
+    egress: Egress
+    links: Links
+    cursors: CursorSigner
+    node: str
+    agent_name: str = ""
+    turns: TurnRunner | None = None

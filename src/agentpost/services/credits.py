@@ -1,0 +1,139 @@
+"""Moving credits: every move is a ledger line and a new balance in one transaction (design: 4.6).
+
+All functions take an `AccountRecord` that the caller has locked in this transaction and keep it up
+to date.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from agentpost.clock import new_id
+from agentpost.db import accounts
+from agentpost.db import jobs as job_rows
+from agentpost.db.accounts import AccountRecord, LedgerRecord
+from agentpost.db.session import Tx
+from agentpost.domain import credits, ids
+from agentpost.domain import signals as s
+from agentpost.domain.credits import LedgerKind, Wallet, to_millionths
+from agentpost.domain.errors import not_found
+from agentpost.services import record
+from agentpost.services.context import House
+
+
+@dataclass(frozen=True, slots=True)
+class Purpose:
+    """What a move is for."""
+
+    job_id: str | None = None
+    call_n: int | None = None
+    note: str = ""
+
+
+def hold(tx: Tx, account: AccountRecord, cost: int, purpose: Purpose, now: int) -> bool:
+    """Promise credits to a step; False when there are too few."""
+    wallet = credits.hold(account.wallet, cost)
+    if wallet is None:
+        return False
+    _move(tx, account, wallet, [(LedgerKind.HOLD, cost)], purpose, now)
+    return True
+
+
+def charge_held(tx: Tx, account: AccountRecord, cost: int, purpose: Purpose, now: int) -> None:
+    """The step succeeded: its hold becomes a charge."""
+    wallet = credits.charge_held(account.wallet, cost)
+    lines = [(LedgerKind.RELEASE, cost), (LedgerKind.CHARGE, cost)]
+    _move(tx, account, wallet, lines, purpose, now)
+
+
+def release(tx: Tx, account: AccountRecord, cost: int, purpose: Purpose, now: int) -> None:
+    """The step failed: its hold is given back."""
+    if cost:
+        wallet = credits.release(account.wallet, cost)
+        _move(tx, account, wallet, [(LedgerKind.RELEASE, cost)], purpose, now)
+
+
+def release_all(tx: Tx, account: AccountRecord, job_id: str, now: int) -> None:
+    """The job leaves its slot: nothing stays held for it."""
+    held = accounts.held_for(tx, job_id)
+    release(tx, account, held, Purpose(job_id, note="the job ended"), now)
+
+
+def charge_done(
+    tx: Tx, account: AccountRecord, amount: int, purpose: Purpose, now: int
+) -> int | None:
+    """Charge for work already done; what was charged, or None when nothing is available."""
+    outcome = credits.charge_done(account.wallet, amount)
+    if outcome is None:
+        return None
+    wallet, charged = outcome
+    _move(tx, account, wallet, [(LedgerKind.CHARGE, charged)], purpose, now)
+    return charged
+
+
+async def add(house: House, id_or_email: str, amount: float, note: str = "") -> AccountRecord:
+    """Grant credits and resume queued work; raises `ValueError` and ``not_found``."""
+    millionths = to_millionths(amount)
+    if millionths == 0:
+        raise ValueError("credits to add must be more than zero")
+
+    def grant(tx: Tx) -> AccountRecord:
+        found = accounts.find(tx, id_or_email)
+        if found is None:
+            raise not_found("No account")
+        now = house.clock.now()
+        account = accounts.lock(tx, found.id)
+        wallet = Wallet(account.balance + millionths, account.held)
+        _move(tx, account, wallet, [(LedgerKind.GRANT, millionths)], Purpose(note=note), now)
+        resume_queued(tx, house, account, now)
+        return account
+
+    return await house.db.write(grant)
+
+
+def resume_queued(tx: Tx, house: House, account: AccountRecord, now: int) -> None:
+    """Let queued work go on, oldest first, as far as slots and credits reach.
+
+    A job that needs more than there is does not hold up the ones behind it. What a resumed job
+    needs for its next step is set aside here, so two jobs are not resumed for the same credits.
+    """
+    queued = job_rows.queued(tx, account.id)
+    if not queued or account.hosting_fees_due:
+        return
+    slots = house.settings.running_jobs_max - job_rows.count_executing(tx, account.id)
+    available = account.wallet.available
+    for job in queued:
+        if slots <= 0:
+            return
+        if available < max(job.credits_needed, 1):
+            continue
+        record.apply_job(tx, house, job.id, s.Resumed(), now)
+        available -= job.credits_needed
+        slots -= 1
+
+
+def _move(
+    tx: Tx,
+    account: AccountRecord,
+    wallet: Wallet,
+    lines: list[tuple[LedgerKind, int]],
+    purpose: Purpose,
+    now: int,
+) -> None:
+    assert 0 <= wallet.held <= wallet.balance, "credits never go below zero"
+    accounts.save_wallet(tx, account.id, wallet)
+    account.balance, account.held = wallet.balance, wallet.held
+    for kind, amount in lines:
+        accounts.add_ledger(
+            tx,
+            LedgerRecord(
+                new_id(ids.LEDGER, now),
+                account.id,
+                kind.value,
+                amount,
+                purpose.job_id,
+                purpose.call_n,
+                purpose.note,
+                now,
+            ),
+        )

@@ -1,0 +1,247 @@
+"""Following a message: the held read and the event log (spec: getMessage, listMessageEvents).
+
+Waiting is the same in both: listen first, then look, then wait for a hint, then look again. A lost
+hint is made up for by the re-check (`recheck`), which asks the database about every id waited for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from agentpost.clock import new_id
+from agentpost.db import entries as entry_rows
+from agentpost.db import messages as message_rows
+from agentpost.db.session import Tx
+from agentpost.domain import ids
+from agentpost.domain.errors import PollInProgress, Refusal, not_found
+from agentpost.domain.limits import EVENTS_PAGE_ENTRIES, EVENTS_WAIT_SECONDS_MIN
+from agentpost.domain.message import OPEN_TURNS, TurnState
+from agentpost.domain.record import EntryRecord, MessageRecord, Snapshot
+from agentpost.domain.times import SECOND, seconds
+from agentpost.services import messages, turns
+from agentpost.services.attachments import Attached
+from agentpost.services.context import House
+from agentpost.services.messages import Caller, NewMessage
+from agentpost.wakeups.base import Wait
+
+HungUp = Callable[[Wait], None]
+"""Registers a held wait, to be cancelled when the client hangs up."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """The answer to a POST: ``fresh`` is False for an idempotent replay."""
+
+    snapshot: Snapshot
+    fresh: bool
+
+
+async def send(
+    house: House, caller: Caller, new: NewMessage, attached: Attached, hung_up: HungUp
+) -> Sent:
+    """Accept a message and hold the call until its turn has ended, or its window is over.
+
+    A replay answers at once with the message as it is, unless it re-armed a busy message: then it
+    is held like the first call. Raises as `messages.accept`.
+    """
+    message_id = new_id(ids.MESSAGE, house.clock.now())
+    with house.wakeups.listen(message_id) as wait:
+        hung_up(wait)
+        accepted = await messages.accept(house, caller, new, attached, message_id)
+        if accepted.fresh:
+            snapshot = await _until_turn_ends(house, accepted.message, wait)
+            return Sent(snapshot, fresh=True)
+    if not accepted.rearmed:
+        return Sent(await messages.settled(house, accepted.message.id), fresh=False)
+    with house.wakeups.listen(accepted.message.id) as wait:
+        hung_up(wait)
+        snapshot = await messages.settled(house, accepted.message.id)
+        if snapshot.message.turn_state in OPEN_TURNS:
+            snapshot = await _until_turn_ends(house, snapshot.message, wait)
+    return Sent(snapshot, fresh=False)
+
+
+async def _until_turn_ends(house: House, message: MessageRecord, wait: Wait) -> Snapshot:
+    """Wait for the turn's end, and for the end of its patience while it is not its turn yet."""
+    while True:
+        now = house.clock.now()
+        waiting = message.turn_state is TurnState.WAITING
+        until = min(message.sync_by, message.busy_by) if waiting else message.sync_by
+        hinted = await wait.wait((until - now) / SECOND)
+        over = wait.over or (not hinted and message.sync_by <= house.clock.now())
+        if not hinted and not over and waiting:
+            await turns.give_up(house, message.id)
+        look = messages.current if hinted else messages.settled
+        snapshot = await look(house, message.id)
+        message = snapshot.message
+        if over or message.turn_state not in OPEN_TURNS:
+            return snapshot
+
+
+async def until_changed(
+    house: House,
+    caller: Caller,
+    message_id: str,
+    wait_seconds: int,
+    seen_version: int | None,
+    hung_up: HungUp,
+) -> Snapshot:
+    """The message, held until its status, reply or a job's status changes, or it is final.
+
+    ``seen_version``: the version the client already has; any newer one answers at once.
+    """
+    until = house.clock.now() + seconds(wait_seconds)
+    with house.wakeups.listen(message_id) as wait:
+        hung_up(wait)
+        first = await messages.get(house, caller, message_id)
+        snapshot = first
+        while not snapshot.message.final:
+            if seen_version is not None and snapshot.message.version > seen_version:
+                break
+            if snapshot.message.state_version != first.message.state_version:
+                break
+            left = (until - house.clock.now()) / SECOND
+            if left <= 0 or wait.over:
+                break
+            await wait.wait(left)
+            snapshot = await messages.get(house, caller, message_id)
+    return snapshot
+
+
+# --- the event log --------------------------------------------------------------------------------
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A page of the log."""
+
+    entries: list[EntryRecord]
+    has_more: bool
+    done: bool
+    cursor: str
+    cursor_expired: bool
+
+
+class LogHolds:
+    """Which messages' logs are being waited for in this process: one wait at a time each."""
+
+    def __init__(self) -> None:
+        self._held: set[str] = set()
+
+    def take(self, message_id: str) -> bool:
+        """False when another call waits already."""
+        if message_id in self._held:
+            return False
+        self._held.add(message_id)
+        return True
+
+    def free(self, message_id: str) -> None:
+        """The wait is over."""
+        self._held.discard(message_id)
+
+
+async def events(
+    house: House,
+    holds: LogHolds,
+    caller: Caller,
+    message_id: str,
+    cursor: str | None,
+    wait_seconds: int,
+    hung_up: HungUp,
+) -> Page:
+    """The next page of a message's log; an empty one comes after at least a second.
+
+    Raises `Refusal`: ``not_found``, ``bad_cursor``, ``poll_in_progress``.
+    """
+    snapshot = await messages.get(house, caller, message_id)
+    now = house.clock.now()
+    oldest = now - seconds(house.settings.entry_retention_seconds)
+    seq, expired = _position(house, caller, message_id, cursor, oldest)
+    if expired:
+        return _page(house, caller, message_id, [], snapshot.message.seq, snapshot, expired=True)
+    if not holds.take(message_id):
+        raise PollInProgress(cursor or _cursor(house, caller, message_id, 0))
+    try:
+        until = now + seconds(max(wait_seconds, EVENTS_WAIT_SECONDS_MIN))
+        with house.wakeups.listen(message_id) as wait:
+            hung_up(wait)
+            while True:
+                entries, snapshot = await house.db.read(
+                    lambda tx: _entries(tx, caller, message_id, seq)
+                )
+                left = (until - house.clock.now()) / SECOND
+                if entries or left <= 0:
+                    break
+                if snapshot.message.final:  # nothing more can come: only the least wait is kept
+                    left = min(left, (now - house.clock.now()) / SECOND + EVENTS_WAIT_SECONDS_MIN)
+                if left <= 0 or wait.over:
+                    break
+                await wait.wait(left)
+    finally:
+        holds.free(message_id)
+    return _page(house, caller, message_id, entries, seq, snapshot, expired=False)
+
+
+class Recheck:
+    """Makes up for lost hints: looks at every message waited for, in one query."""
+
+    def __init__(self, house: House) -> None:
+        self._house = house
+        self._seen: dict[str, tuple[int, int]] = {}
+
+    async def run(self) -> None:
+        """Wake the waiters of messages that changed since the last look."""
+        house = self._house
+        waited_for = [i for i in house.wakeups.waited_for() if i.startswith(ids.MESSAGE)]
+        if not waited_for:
+            self._seen = {}
+            return
+        versions = await house.db.read(lambda tx: message_rows.versions(tx, waited_for))
+        for message_id, version in versions.items():
+            if self._seen.get(message_id, version) != version:
+                house.wakeups.hint(message_id)
+        self._seen = versions
+
+
+def _position(
+    house: House, caller: Caller, message_id: str, cursor: str | None, oldest: int
+) -> tuple[int, bool]:
+    """(last entry seen, whether the cursor is too old)."""
+    if cursor is None:
+        return 0, False
+    read = house.cursors.read(cursor)
+    if read is None or read[:2] != (message_id, caller.key_id):
+        raise Refusal("bad_cursor", "This cursor is not one we gave for this message and key.")
+    _, _, seq, given_at = read
+    return seq, given_at * SECOND < oldest
+
+
+def _entries(
+    tx: Tx, caller: Caller, message_id: str, seq: int
+) -> tuple[list[EntryRecord], Snapshot]:
+    """Entries and message of one moment, one entry more than a page."""
+    message = message_rows.get_of_key(tx, message_id, caller.key_id)
+    if message is None:
+        raise not_found("No message")
+    found = entry_rows.after(tx, message_id, seq, EVENTS_PAGE_ENTRIES + 1)
+    return found, Snapshot(message, [], [])
+
+
+def _page(
+    house: House,
+    caller: Caller,
+    message_id: str,
+    entries: list[EntryRecord],
+    seq: int,
+    snapshot: Snapshot,
+    *,
+    expired: bool,
+) -> Page:
+    shown = entries[:EVENTS_PAGE_ENTRIES]
+    has_more = len(entries) > len(shown)
+    last = shown[-1].seq if shown else seq
+    done = bool(snapshot.message.final) and not has_more
+    return Page(shown, has_more, done, _cursor(house, caller, message_id, last), expired)
+
+
+def _cursor(house: House, caller: Caller, message_id: str, seq: int) -> str:
+    return house.cursors.make(message_id, caller.key_id, seq, house.clock.now() // SECOND)

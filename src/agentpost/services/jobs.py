@@ -1,0 +1,274 @@
+"""Jobs: taking them, recording their calls, ending, stopping and parking them.
+
+design: 2 (journal, ownership and fencing), 4.5 (how jobs end), 4.6 (credits). A runner's writes
+name the epoch at which the job is its own; with an old one nothing changes and `Fenced` is raised.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from agentpost.agents import File, Said, values
+from agentpost.db import accounts, journal
+from agentpost.db import jobs as job_rows
+from agentpost.db import messages as message_rows
+from agentpost.db import works as work_rows
+from agentpost.db.accounts import AccountRecord
+from agentpost.db.session import Tx
+from agentpost.domain import signals as s
+from agentpost.domain.job import EXECUTING, POISON_FAILURE, JobState
+from agentpost.domain.journal import Call
+from agentpost.domain.limits import POISON_RECOVERIES_MAX
+from agentpost.domain.record import FileRecord
+from agentpost.domain.times import iso
+from agentpost.services import credits, history, record
+from agentpost.services.context import House
+from agentpost.services.credits import Purpose
+from agentpost.services.tickets import JobTicket
+
+
+@dataclass(frozen=True, slots=True)
+class Owned:
+    """A job as its runner names it in every write."""
+
+    job_id: str
+    account_id: str
+    epoch: int
+
+
+class OutOfCredits(Exception):
+    """The job was parked: its runner stops, a top-up continues it."""
+
+
+# --- taking ---------------------------------------------------------------------------------------
+async def open_(house: House, job_id: str, epoch: int) -> JobTicket | None:
+    """Read what a job that was placed here needs; None when it is no longer ours."""
+    return await house.db.read(lambda tx: _ticket(tx, job_id, epoch))
+
+
+async def take(house: House, job_id: str, dead_node: str | None = None) -> JobTicket | None:
+    """Claim a job that nobody runs, or whose node is dead; None when another was faster.
+
+    A job that is interrupted again and again without recording a call fails (design: 2, poison).
+    """
+
+    def fn(tx: Tx) -> JobTicket | None:
+        now = house.clock.now()
+        unlocked = job_rows.get(tx, job_id)
+        if unlocked is None or unlocked.state not in EXECUTING:
+            return None
+        account = accounts.lock(tx, unlocked.account_id)
+        job = job_rows.lock(tx, job_id)
+        if job is None or job.state not in EXECUTING or job.node != dead_node:
+            return None
+        if job.recoveries >= POISON_RECOVERIES_MAX and job.calls == job.calls_taken:
+            _end(tx, house, account, job_id, s.Failed(POISON_FAILURE), None, None, now)
+            return None
+        job = record.apply_job(tx, house, job_id, s.JobRetaken(), now)
+        return _ticket(tx, job_id, job.epoch)
+
+    return await house.db.write(fn)
+
+
+def _ticket(tx: Tx, job_id: str, epoch: int) -> JobTicket | None:
+    job = job_rows.get(tx, job_id)
+    if job is None or job.epoch != epoch or job.state not in EXECUTING:
+        return None
+    message = message_rows.get(tx, job.message_id)
+    assert message is not None, "a message outlives its jobs"
+    files = tuple(history.attachments(tx, message.id)) if message.attachments else ()
+    said = Said("user", message.text, files, iso(message.created_at), message.id)
+    work = work_rows.get(tx, job.work_id, job.account_id)
+    calls = journal.all_(tx, job_id) if job.calls else {}
+    return JobTicket(job, epoch, calls, said, work.state_json if work else "{}")
+
+
+# --- recorded calls -------------------------------------------------------------------------------
+async def record_call(house: House, owned: Owned, call: Call, cost: int = 0) -> None:
+    """Record an answer; a held cost becomes a charge, or is given back on an error.
+
+    Raises `Fenced`.
+    """
+
+    def fn(tx: Tx) -> None:
+        now = house.clock.now()
+        if cost:
+            account = accounts.lock(tx, owned.account_id)
+            _settle_hold(tx, house, owned, account, call, cost, now)
+        record.count_call(tx, owned.job_id, owned.epoch)
+        journal.put(tx, owned.job_id, call, now)
+
+    await house.db.write(fn)
+
+
+async def hold(house: House, owned: Owned, call: Call, cost: int) -> None:
+    """Hold a step's cost before it runs. Raises `OutOfCredits` (the job is parked) and `Fenced`."""
+
+    def fn(tx: Tx) -> bool:
+        now = house.clock.now()
+        account = accounts.lock(tx, owned.account_id)
+        purpose = Purpose(owned.job_id, call.n)
+        if not credits.hold(tx, account, cost, purpose, now):
+            _park(tx, house, owned, account, cost, now)
+            return False
+        record.count_call(tx, owned.job_id, owned.epoch)
+        journal.put(tx, owned.job_id, call, now)
+        return True
+
+    if not await house.db.write(fn):
+        raise OutOfCredits(owned.job_id)
+
+
+async def charge(house: House, owned: Owned, call: Call, amount: int, note: str) -> None:
+    """Charge for work already done. Raises `OutOfCredits` (parked) and `Fenced`."""
+
+    def fn(tx: Tx) -> bool:
+        now = house.clock.now()
+        account = accounts.lock(tx, owned.account_id)
+        purpose = Purpose(owned.job_id, call.n, note)
+        charged = credits.charge_done(tx, account, amount, purpose, now)
+        if charged is None:
+            _park(tx, house, owned, account, 1, now)
+            return False
+        record.spend(tx, house, owned.job_id, owned.epoch, charged, now)
+        record.count_call(tx, owned.job_id, owned.epoch)
+        journal.put(tx, owned.job_id, call, now)
+        return True
+
+    if not await house.db.write(fn):
+        raise OutOfCredits(owned.job_id)
+
+
+async def progress(house: House, owned: Owned, call: Call, step: str) -> None:
+    """Tell what the job does now. Raises `Fenced`."""
+
+    def fn(tx: Tx) -> None:
+        now = house.clock.now()
+        record.apply_job(tx, house, owned.job_id, s.Progressed(step), now, epoch=owned.epoch)
+        journal.put(tx, owned.job_id, call, now)
+
+    await house.db.write(fn)
+
+
+async def write_file(
+    house: House, owned: Owned, call: Call, file: FileRecord, cost: int
+) -> FileRecord:
+    """A file lands in the work, its cost is charged, the log says so. Raises `Fenced`."""
+
+    def fn(tx: Tx) -> FileRecord:
+        now = house.clock.now()
+        file.created_at = now
+        if cost:
+            account = accounts.lock(tx, owned.account_id)
+            _settle_hold(tx, house, owned, account, call, cost, now)
+        work_rows.put_file(tx, file)
+        written = s.FileWritten(file.name)
+        record.apply_job(tx, house, owned.job_id, written, now, epoch=owned.epoch)
+        value = values.dump(history.agent_file(file))
+        journal.put(tx, owned.job_id, Call(call.n, call.fingerprint, call.state, value), now)
+        return file
+
+    return await house.db.write(fn)
+
+
+async def read_inbox(
+    house: House, owned: Owned, call: Call, after: int, *, keep_empty: bool
+) -> str | None:
+    """Record the follow-ups since number ``after``; None when there are none (and not kept).
+
+    The recorded value: ``{"last": n, "said": [[message_id, text, at], …]}``. Raises `Fenced`.
+    """
+
+    def fn(tx: Tx) -> str | None:
+        now = house.clock.now()
+        posted = journal.inbox(tx, owned.job_id, after, 100)
+        if not posted and not keep_empty:
+            return None
+        last = posted[-1][0] if posted else after
+        said = [[message_id, text, iso(at)] for _, message_id, text, at in posted]
+        value = values.dump({"last": last, "said": said})
+        record.count_call(tx, owned.job_id, owned.epoch)
+        journal.put(tx, owned.job_id, Call(call.n, call.fingerprint, call.state, value), now)
+        return value
+
+    return await house.db.write(fn)
+
+
+async def list_files(house: House, ticket: JobTicket) -> list[File]:
+    """The message's attachments and the work's files, as they are now."""
+    work_id = ticket.job.work_id
+    made = await house.db.read(lambda tx: work_rows.files(tx, work_id))
+    return [*ticket.message.files, *(history.agent_file(f) for f in made)]
+
+
+# --- ending ---------------------------------------------------------------------------------------
+async def finish(
+    house: House, owned: Owned, text: str, question: str | None, state_json: str
+) -> None:
+    """The job's function returned. Raises `Fenced`."""
+    await _ended(house, owned, s.Finished(text, question), state_json)
+
+
+async def fail(house: House, owned: Owned, text: str) -> None:
+    """The job's function raised; ``text`` is shown to the user. Raises `Fenced`."""
+    await _ended(house, owned, s.Failed(text), None)
+
+
+async def _ended(
+    house: House, owned: Owned, signal: s.Finished | s.Failed, state_json: str | None
+) -> None:
+    def fn(tx: Tx) -> None:
+        account = accounts.lock(tx, owned.account_id)
+        now = house.clock.now()
+        _end(tx, house, account, owned.job_id, signal, owned.epoch, state_json, now)
+
+    await house.db.write(fn)
+
+
+def _end(
+    tx: Tx,
+    house: House,
+    account: AccountRecord,
+    job_id: str,
+    signal: s.Finished | s.Failed | s.Stopped,
+    epoch: int | None,
+    state_json: str | None,
+    now: int,
+) -> None:
+    """The slot is free: holds go back, queued work may go on."""
+    credits.release_all(tx, account, job_id, now)
+    record.apply_job(tx, house, job_id, signal, now, epoch=epoch, state_json=state_json)
+    credits.resume_queued(tx, house, account, now)
+
+
+def _park(
+    tx: Tx, house: House, owned: Owned, account: AccountRecord, needed: int, now: int
+) -> None:
+    credits.release_all(tx, account, owned.job_id, now)
+    journal.forget_held(tx, owned.job_id)
+    short = s.ShortOfCredits(needed)
+    record.apply_job(tx, house, owned.job_id, short, now, epoch=owned.epoch)
+
+
+def _settle_hold(
+    tx: Tx, house: House, owned: Owned, account: AccountRecord, call: Call, cost: int, now: int
+) -> None:
+    """The held step ended: its cost is charged, or given back when it raised."""
+    purpose = Purpose(owned.job_id, call.n)
+    if call.state == "error":
+        credits.release(tx, account, cost, purpose, now)
+        return
+    credits.charge_held(tx, account, cost, purpose, now)
+    record.spend(tx, house, owned.job_id, owned.epoch, cost, now)
+
+
+# --- stopping -------------------------------------------------------------------------------------
+def stop_one(tx: Tx, house: House, account: AccountRecord, job_id: str, now: int) -> bool:
+    """Stop a job of the account, running or queued; False when it has ended."""
+    job = job_rows.get(tx, job_id)
+    if job is None or job.account_id != account.id:
+        return False
+    if job.state not in (JobState.RUNNING, JobState.QUEUED, JobState.OVERDUE):
+        return False
+    _end(tx, house, account, job_id, s.Stopped(), None, None, now)
+    return True

@@ -1,0 +1,90 @@
+"""Events enter the outbox in the transaction of the change they tell about.
+
+spec: Webhook events 1-3; design: 4.8.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from agentpost.clock import new_id
+from agentpost.contract import render
+from agentpost.db import jobs as job_rows
+from agentpost.db import outbox
+from agentpost.db.session import Tx
+from agentpost.domain import ids
+from agentpost.domain.endpoints import DeliveryStatus, wants
+from agentpost.domain.events import EventName
+from agentpost.domain.record import JobRecord, MessageRecord, Snapshot
+from agentpost.services.context import House
+
+
+class _LinksToCome:
+    """File links are signed at each attempt, so a stored event holds none."""
+
+    def __init__(self, links: render.Links) -> None:
+        self.chat = links.chat
+
+    def file(self, file_id: str, revision: str) -> str:
+        """See `Links.file`."""
+        return ""
+
+
+def message_changed(
+    tx: Tx, house: House, name: EventName, snapshot: Callable[[], Snapshot], now: int
+) -> None:
+    """A ``message.*`` event: ``data`` is the message as a read would give it."""
+    message = snapshot().message
+    body = partial(_message_body, house, snapshot)
+    _add(tx, name, message, None, body, now)
+
+
+def job_changed(
+    tx: Tx, house: House, name: EventName, message: MessageRecord, job: JobRecord, now: int
+) -> None:
+    """A ``job.*`` event, once, for the message that started the job."""
+    _add(tx, name, message, job.id, partial(_job_body, tx, house, job), now)
+
+
+def _message_body(house: House, snapshot: Callable[[], Snapshot]) -> bytes:
+    return render.dumps(render.message(snapshot(), _LinksToCome(house.links)))
+
+
+def _job_body(tx: Tx, house: House, job: JobRecord) -> bytes:
+    files = job_rows.files(tx, job.id)
+    return render.dumps(render.job_event(job, files, _LinksToCome(house.links)))
+
+
+def _add(
+    tx: Tx,
+    name: EventName,
+    message: MessageRecord,
+    job_id: str | None,
+    body: Callable[[], bytes],
+    now: int,
+) -> None:
+    """Store the event when somebody receives it; a disabled chosen endpoint drops it."""
+    due: list[tuple[str, DeliveryStatus]] = []
+    for endpoint_id, events, disabled in outbox.receivers(tx, message.account_id):
+        chosen = endpoint_id == message.webhook_endpoint_id
+        if message.webhook_endpoint_id is not None and not chosen:
+            continue
+        if not wants(events, name, chosen=chosen) or (disabled and not chosen):
+            continue
+        due.append((endpoint_id, DeliveryStatus.DROPPED if disabled else DeliveryStatus.PENDING))
+    if not due:
+        return
+    event_id = new_id(ids.EVENT, now)
+    outbox.add_event(
+        tx,
+        event_id,
+        account_id=message.account_id,
+        message_id=message.id,
+        job_id=job_id,
+        name=name,
+        data=body().decode(),
+        at=now,
+    )
+    for endpoint_id, status in due:
+        outbox.add_delivery(tx, event_id, endpoint_id, status, now)

@@ -1,0 +1,376 @@
+"""The one writer of the record: a signal comes in, everything that follows is written at once.
+
+`apply_turn` and `apply_job` fold a signal through `domain.transitions`, write the new state, append
+the log entry to every message concerned, derive each message's status anew, add events to the
+outbox, keep the signal, and wake whoever waits once it is committed (design: 2).
+
+Locks are taken in one order: conversation, account, jobs (by id), messages (by id). Callers that
+move credits or slots lock the account before they come here.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+from pydantic_core import to_json
+
+from agentpost.clock import new_id
+from agentpost.contract import render
+from agentpost.db import jobs as job_rows
+from agentpost.db import messages as message_rows
+from agentpost.db import record as rows
+from agentpost.db import works as work_rows
+from agentpost.db.session import Tx
+from agentpost.domain import ids, status, transitions
+from agentpost.domain import signals as s
+from agentpost.domain.errors import Fenced
+from agentpost.domain.events import Entry, EntryType, EventName, message_event
+from agentpost.domain.job import EXECUTING, VIEWS, JobRole, JobState
+from agentpost.domain.record import (
+    EntryRecord,
+    FileRecord,
+    JobLink,
+    JobRecord,
+    MessageRecord,
+    Snapshot,
+)
+from agentpost.domain.times import seconds
+from agentpost.services import outbox
+from agentpost.services.context import House
+
+
+# --- messages and turns ---------------------------------------------------------------------------
+def create_message(
+    tx: Tx, house: House, message: MessageRecord, signal: s.TurnQueued | s.TurnBegun
+) -> bool:
+    """A message is accepted, its turn begun or waiting. False: its idempotency key is taken."""
+    change = transitions.turn(None, signal)
+    message.turn_state = change.after
+    message.version = message.state_version = 1
+    if not rows.insert_message(tx, message):
+        return False
+    _keep(tx, message.id, signal, message.created_at)
+    return True
+
+
+def free_idempotency_key(tx: Tx, message_id: str) -> None:
+    """A key that was held long enough is free again (design: 4.10)."""
+    rows.free_idempotency_key(tx, message_id)
+
+
+def apply_turn(
+    tx: Tx, house: House, message: MessageRecord, signal: s.TurnSignal, now: int
+) -> None:
+    """Fold a signal into a locked message's turn. ``message`` is brought up to date.
+
+    Fields that come with the signal but are no state (inputs, deadlines, owner) are set on
+    ``message`` by the caller beforehand. Raises `RuleBroken`, `Fenced`.
+    """
+    change = transitions.turn(message.turn_state, signal)
+    message.turn_state = change.after
+    match signal:
+        case s.TurnReplied():
+            message.reply = _joined(signal.reply, signal.question)
+            message.asked = signal.question
+            message.updated_at = now
+            message.turn_node = None
+        case s.TurnBroken() | s.BusyTimedOut():
+            message.updated_at = now
+            message.turn_node = None
+        case s.Resent():
+            message.updated_at = message.created_at
+        case s.TurnBegun() | s.TurnRetaken() | s.TurnQueued():
+            pass
+    files: list[FileRecord] = []
+    if change.entry is not None and change.entry.with_files and message.reply_files:
+        files = [f for f in message_rows.files(tx, message.id) if f.job_id is None]
+    told = not isinstance(signal, s.TurnBegun | s.TurnRetaken)
+    _settle(tx, house, message, _entry(change.entry, files, None), None, now, told=told)
+    _keep(tx, message.id, signal, now)
+
+
+def note(tx: Tx, house: House, message: MessageRecord, notes: list[str], now: int) -> None:
+    """Problems with attachments are known now (spec: createMessage 4)."""
+    message.notes_json = json.dumps(notes)
+    _settle(tx, house, message, None, None, now, told=False)
+
+
+def add_reply_file(tx: Tx, house: House, message: MessageRecord, file: FileRecord) -> None:
+    """A turn wrote a file: it belongs to the reply."""
+    work_rows.put_file(tx, file)
+    message.reply_files += 1
+    landed = Entry(
+        EntryType.PROGRESS,
+        {"step": f"Wrote {file.name}", "status": "done", "file_names": [file.name]},
+    )
+    _settle(tx, house, message, landed, None, file.created_at, told=False, work_id=file.work_id)
+
+
+# --- jobs -----------------------------------------------------------------------------------------
+def create_job(
+    tx: Tx,
+    house: House,
+    job: JobRecord,
+    signal: s.Admitted | s.ShortOfCredits | s.StartRefused,
+    message: MessageRecord,
+) -> None:
+    """A turn starts a job: it runs, waits for credits or is refused."""
+    now = job.created_at
+    change = transitions.job(None, signal)
+    job.state = change.after
+    match signal:
+        case s.Admitted():
+            job.started_at = now
+            job.watch_by = now + seconds(house.settings.watch_seconds)
+            job.epoch = 1
+            job.node = house.engine.place(tx, job.id, job.epoch)
+        case s.ShortOfCredits():
+            job.credits_needed = signal.needed
+            job.queue_by = now + seconds(house.settings.queue_wait_seconds)
+        case s.StartRefused():
+            job.reason = signal.reason
+            job.settled_at = now
+    rows.insert_job(tx, job)
+    rows.link_job(tx, message.id, job.id, JobRole.EXECUTION, now)
+    message.jobs += 1
+    _settle(tx, house, message, None, None, now, told=True)
+    if change.event is not None:
+        outbox.job_changed(tx, house, change.event, message, job, now)
+    _keep(tx, job.id, signal, now)
+
+
+def join(tx: Tx, house: House, message: MessageRecord, job: JobRecord, now: int) -> None:
+    """A message joins a job that another one started: from now on it follows it."""
+    if rows.link_job(tx, message.id, job.id, JobRole.FOLLOW_UP, now):
+        message.jobs += 1
+        _settle(tx, house, message, None, None, now, told=True)
+
+
+def apply_job(
+    tx: Tx,
+    house: House,
+    job_id: str,
+    signal: s.JobSignal,
+    now: int,
+    *,
+    epoch: int | None = None,
+    state_json: str | None = None,
+) -> JobRecord:
+    """Fold a signal into a job and into every message that lists it.
+
+    Args:
+        epoch: given by a runner: raises `Fenced` unless it still owns the job.
+        state_json: JSON of the work's memory, saved when the job ends.
+    Raises:
+        RuleBroken: the job's state has no row for the signal.
+        Fenced: see ``epoch``.
+    """
+    job = job_rows.lock(tx, job_id)
+    if job is None or (epoch is not None and not _owns(job, epoch)):
+        raise Fenced(f"job {job_id} is not ours any more")
+    if isinstance(signal, s.Recovered):
+        signal = replace(signal, text=job.result or "")
+    change = transitions.job(job.state, signal)
+    state_before, epoch_before = job.state, job.epoch
+    job.state = change.after
+    _change_job(tx, house, job, signal, now)
+    rows.update_job(tx, job, state_before, epoch_before)
+    if isinstance(signal, s.Finished | s.Failed):
+        _save_work(tx, job, state_json, now)
+    _tell(tx, house, job, change, now)
+    _keep(tx, job.id, signal, now)
+    return job
+
+
+def count_call(tx: Tx, job_id: str, epoch: int) -> None:
+    """A call that nobody but the job sees was recorded; raises `Fenced`."""
+    rows.count_call(tx, job_id, epoch)
+
+
+def spend(tx: Tx, house: House, job_id: str, epoch: int, amount: int, now: int) -> None:
+    """Add charged credits (millionths) to the job and tell its messages; raises `Fenced`."""
+    job = job_rows.lock(tx, job_id)
+    if job is None or not _owns(job, epoch):
+        raise Fenced(f"job {job_id} is not ours any more")
+    job.credits_used += amount
+    rows.update_job(tx, job, job.state, epoch)
+    message = message_rows.lock(tx, job.message_id)
+    if message is not None:
+        _settle(tx, house, message, None, None, now, told=False)
+
+
+def _owns(job: JobRecord, epoch: int) -> bool:
+    return job.epoch == epoch and job.state in EXECUTING
+
+
+def _change_job(tx: Tx, house: House, job: JobRecord, signal: s.JobSignal, now: int) -> None:
+    """What a signal sets on the job besides its state."""
+    match signal:
+        case s.Progressed():
+            job.step = signal.step
+            job.calls += 1
+        case s.CallRecorded() | s.FileWritten():
+            job.calls += 1
+        case s.Finished():
+            job.result, job.question = signal.text, signal.question
+            job.settled_at, job.node = now, None
+        case s.Failed():
+            job.result = signal.text
+            job.settled_at, job.node = now, None
+        case s.Stopped():
+            job.settled_at, job.node = now, None
+            house.engine.abort(tx, job.id)
+        case s.ShortOfCredits():
+            job.credits_needed, job.node = signal.needed, None
+            if job.state is JobState.QUEUED:
+                job.queue_by = now + seconds(house.settings.queue_wait_seconds)
+            else:
+                job.settled_at = now
+        case s.QueueTimedOut():
+            job.settled_at, job.queue_by = now, None
+        case s.WatchTimedOut():
+            job.settled_at = now
+        case s.Resumed():
+            job.queue_by, job.started_at = None, job.started_at or now
+            job.watch_by = job.watch_by or now + seconds(house.settings.watch_seconds)
+            job.calls_taken, job.recoveries = job.calls, 0
+            job.epoch += 1
+            job.node = house.engine.place(tx, job.id, job.epoch)
+        case s.JobRetaken():
+            again = job.calls == job.calls_taken
+            job.recoveries = job.recoveries + 1 if again else 1
+            job.calls_taken = job.calls
+            job.epoch, job.node = job.epoch + 1, house.node
+        case s.Recovered():
+            job.recovers += 1
+            if job.state is JobState.RUNNING:
+                job.settled_at = None
+                job.watch_by = now + seconds(house.settings.watch_seconds)
+        case s.Admitted() | s.StartRefused():
+            raise AssertionError("these make a job; see create_job")
+
+
+def _save_work(tx: Tx, job: JobRecord, state_json: str | None, now: int) -> None:
+    """What the job leaves in its work: text, question, memory."""
+    if state_json is None:
+        work = work_rows.get(tx, job.work_id, job.account_id)
+        state_json = work.state_json if work else "{}"
+    work_rows.save_result(
+        tx,
+        job.work_id,
+        text=job.result or "",
+        question=job.question,
+        state_json=state_json,
+        now=now,
+    )
+
+
+def _tell(
+    tx: Tx, house: House, job: JobRecord, change: transitions.Change[JobState], now: int
+) -> None:
+    """Let every message of the job know: its log, its status, its events."""
+    before = change.before
+    told = before is None or VIEWS[before] != VIEWS[change.after]
+    if change.entry is None and not told:
+        return
+    entry = change.entry
+    if entry is not None:
+        files = job_rows.files(tx, job.id) if entry.with_files else []
+        entry = _entry(entry, files, job)
+    for message_id in job_rows.message_ids(tx, job.id):
+        message = message_rows.lock(tx, message_id)
+        if message is None:
+            continue  # purged: a job may outlive a message that joined it
+        _settle(tx, house, message, entry, job, now, told=told)
+        if change.event is not None and message.id == job.message_id:
+            outbox.job_changed(tx, house, change.event, message, job, now)
+
+
+# --- what all of them share -----------------------------------------------------------------------
+def _settle(
+    tx: Tx,
+    house: House,
+    message: MessageRecord,
+    entry: Entry | None,
+    job: JobRecord | None,
+    now: int,
+    *,
+    told: bool,
+    work_id: str | None = None,
+) -> None:
+    """Append the entry, derive the status anew from fresh jobs, write, send, wake.
+
+    ``told``: a held read is to answer (status, reply or a job's status may have changed).
+    """
+    version_before = message.version
+    if entry is not None:
+        message.seq += 1
+        rows.append_entry(
+            tx,
+            EntryRecord(
+                message.id,
+                message.seq,
+                entry.type,
+                now,
+                job.work_id if job else work_id,
+                job.id if job else None,
+                to_json(entry.fields).decode(),
+            ),
+        )
+    links: list[JobLink] = message_rows.links(tx, message.id) if message.jobs else []
+    event = _derive(house, message, links)
+    message.version += 1
+    if told or event is not None:
+        message.state_version += 1
+    rows.update_message(tx, message, version_before)
+    house.wakeups.publish(tx, message.id)
+    if event is not None:
+        outbox.message_changed(tx, house, event, lambda: _snapshot(tx, message, links), now)
+
+
+def _derive(house: House, message: MessageRecord, links: list[JobLink]) -> EventName | None:
+    """Bring status, finality and retention up to date; the event that is worth."""
+    before = (message.status, bool(message.final))
+    facts = [
+        status.JobFacts(
+            link.job.state, VIEWS[link.job.state].reason or link.job.reason, link.job.question
+        )
+        for link in links
+    ]
+    derived = status.derive(message.turn_state, message.asked, facts)
+    message.status, message.reason = derived.status, derived.reason
+    message.question, message.final = derived.question, int(derived.final)
+    deadlines = [link.job.queue_by or link.job.watch_by or 0 for link in links]
+    keep = seconds(house.settings.message_retention_seconds)
+    message.expires_at = max([message.created_at, *deadlines]) + keep
+    return message_event(before, (message.status, bool(message.final)))
+
+
+def _snapshot(tx: Tx, message: MessageRecord, links: list[JobLink]) -> Snapshot:
+    has_files = message.jobs or message.reply_files
+    return Snapshot(message, links, message_rows.files(tx, message.id) if has_files else [])
+
+
+def _entry(entry: Entry | None, files: list[FileRecord], job: JobRecord | None) -> Entry | None:
+    """Complete a log line with what the tables do not know: title and files."""
+    if entry is None:
+        return None
+    fields: dict[str, Any] = dict(entry.fields)
+    if job is not None and entry.type is EntryType.RESULT:
+        fields = {"title": job.title, **fields}
+    if entry.with_files:
+        fields["files"] = [render.file_facts(f) for f in files]
+    return Entry(entry.type, fields)
+
+
+def _joined(reply: str | None, question: str | None) -> str | None:
+    """What the agent said: its replies, then its question (design: 4.4)."""
+    return "\n\n".join(part for part in (reply, question) if part) or None
+
+
+def _keep(tx: Tx, owner: str, signal: s.TurnSignal | s.JobSignal, now: int) -> None:
+    """Keep the signal: `agentpost explain` tells the story from these rows."""
+    name = type(signal).__name__
+    rows.keep_signal(tx, owner, new_id(ids.SIGNAL, now), now, name, to_json(signal).decode())

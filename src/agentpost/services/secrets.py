@@ -1,0 +1,22 @@
+"""The server's own secret: given by the operator, or made once and kept in the database."""
+
+from __future__ import annotations
+
+import secrets
+
+from agentpost.db import meta
+from agentpost.db.session import Database, Tx
+
+NAME = "secret_key"
+
+
+async def server_secret(db: Database, given: str) -> bytes:
+    """What links and cursors are signed with; the same on every node."""
+    if given:
+        return given.encode()
+    fresh = secrets.token_hex(32)
+
+    def fn(tx: Tx) -> str:
+        return meta.get_or_put(tx, NAME, fresh)
+
+    return (await db.write(fn)).encode()

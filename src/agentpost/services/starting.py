@@ -1,0 +1,189 @@
+"""Starting a job from a turn: admission, the work it runs in, the row (spec: transitions)."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+
+from agentpost.agents import Started, values
+from agentpost.clock import new_id
+from agentpost.db import accounts, conversations, journal
+from agentpost.db import jobs as job_rows
+from agentpost.db import messages as message_rows
+from agentpost.db import works as work_rows
+from agentpost.db.session import Tx
+from agentpost.domain import ids
+from agentpost.domain import signals as s
+from agentpost.domain.credits import admission
+from agentpost.domain.errors import Fenced
+from agentpost.domain.job import JobKind, JobState, Reason
+from agentpost.domain.journal import Call
+from agentpost.domain.limits import TITLE_CHARACTERS_MAX
+from agentpost.domain.message import TurnState
+from agentpost.domain.record import ConversationRecord, JobRecord, MessageRecord, WorkRecord
+from agentpost.services import record
+from agentpost.services.context import House
+from agentpost.services.tickets import TurnTicket
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """A job to start: its function ``module:qualname`` and arguments as recorded JSON."""
+
+    fn: str
+    args_json: str
+    title: str
+    work_id: str | None
+
+
+async def start_job(house: House, ticket: TurnTicket, call: Call, start: Start) -> Started:
+    """Start, queue or refuse a job; never raises for credits or the cap (agent rule 5).
+
+    Raises `Fenced`, and `LookupError` when ``start.work_id`` is no work of the account.
+    """
+
+    def fn(tx: Tx) -> Started:
+        now = house.clock.now()
+        conversation = conversations.lock(tx, ticket.message.conversation_id)
+        account = accounts.lock(tx, ticket.message.account_id)
+        message = fence(tx, ticket)
+        slots = house.settings.running_jobs_max
+        reason = admission(
+            hosting_fees_due=bool(account.hosting_fees_due),
+            executing=job_rows.count_executing(tx, account.id),
+            slots=slots,
+            available=account.wallet.available,
+        )
+        work_id = _work_for(tx, conversation, start, reason, now)
+        job = _new_job(ticket, start, work_id, reason, now)
+        if reason is Reason.TOO_MANY_RUNNING:
+            job.running_json = _running(job_rows.executing(tx, account.id, slots))
+        record.create_job(tx, house, job, _signal(reason), message)
+        started = _started(job)
+        journal.put(tx, message.id, answered(call, asdict(started)), now)
+        return started
+
+    return await house.db.write(fn)
+
+
+def started_from(value: str) -> Started:
+    """A recorded answer of `start_job`."""
+    return Started(**values.load(value, None))
+
+
+def fence(tx: Tx, ticket: TurnTicket) -> MessageRecord:
+    """The message, locked, if its turn is still ours; raises `Fenced`."""
+    message = message_rows.lock(tx, ticket.message.id)
+    if (
+        message is None
+        or message.turn_epoch != ticket.epoch
+        or message.turn_state is not TurnState.RUNNING
+    ):
+        raise Fenced(f"the turn of {ticket.message.id} is not ours any more")
+    return message
+
+
+def answered(call: Call, value: object) -> Call:
+    """The call with its answer, as it is recorded."""
+    return Call(call.n, call.fingerprint, call.state, values.dump(value))
+
+
+def _work_for(
+    tx: Tx, conversation: ConversationRecord, start: Start, reason: Reason | None, now: int
+) -> str:
+    """The work the job runs in: a given one, a new one, or home for a refused start."""
+    if start.work_id is not None:
+        if work_rows.lock(tx, start.work_id, conversation.account_id) is None:
+            raise LookupError(f"there is no work {start.work_id}")
+        return start.work_id
+    if reason not in (None, Reason.OUT_OF_CREDITS):
+        return home_of(tx, conversation, now)
+    conversations.count_work(tx, conversation.id)
+    return _open_work(tx, conversation, start.title, now, home=False)
+
+
+def home_of(tx: Tx, conversation: ConversationRecord, now: int) -> str:
+    """The conversation's home work, made when first needed (design: 4.1)."""
+    if conversation.home_work_id is None:
+        title = conversation.name or "Conversation"
+        conversation.home_work_id = _open_work(tx, conversation, title, now, home=True)
+        conversations.set_home(tx, conversation.id, conversation.home_work_id)
+    return conversation.home_work_id
+
+
+def _open_work(
+    tx: Tx, conversation: ConversationRecord, title: str, now: int, *, home: bool
+) -> str:
+    work = WorkRecord(
+        id=new_id(ids.WORK, now),
+        account_id=conversation.account_id,
+        conversation_id=conversation.id,
+        title=title[:TITLE_CHARACTERS_MAX],
+        text="",
+        question=None,
+        state_json="{}",
+        home=int(home),
+        created_at=now,
+        updated_at=now,
+        deleted_at=None,
+    )
+    work_rows.insert(tx, work)
+    return work.id
+
+
+def _new_job(
+    ticket: TurnTicket, start: Start, work_id: str, reason: Reason | None, now: int
+) -> JobRecord:
+    runs = reason in (None, Reason.OUT_OF_CREDITS)
+    return JobRecord(
+        id=new_id(ids.JOB if runs else ids.REFUSAL, now),
+        account_id=ticket.message.account_id,
+        conversation_id=ticket.message.conversation_id,
+        message_id=ticket.message.id,
+        work_id=work_id,
+        kind=JobKind.EXECUTION if runs else JobKind.REFUSAL,
+        title=start.title[:TITLE_CHARACTERS_MAX],
+        state=JobState.RUNNING,
+        reason=None,
+        fn=start.fn,
+        args_json=start.args_json,
+        question=None,
+        result=None,
+        step=None,
+        running_json=None,
+        node=None,
+        epoch=0,
+        calls=0,
+        calls_taken=0,
+        recoveries=0,
+        recovers=0,
+        credits_used=0,
+        credits_needed=0,
+        created_at=now,
+        started_at=None,
+        settled_at=None,
+        queue_by=None,
+        watch_by=None,
+    )
+
+
+def _signal(reason: Reason | None) -> s.Admitted | s.ShortOfCredits | s.StartRefused:
+    if reason is None:
+        return s.Admitted()
+    if reason is Reason.OUT_OF_CREDITS:
+        return s.ShortOfCredits(needed=1)
+    return s.StartRefused(reason)
+
+
+def _started(job: JobRecord) -> Started:
+    if job.state is JobState.RUNNING:
+        return Started(job.id, job.work_id, "running")
+    if job.state is JobState.QUEUED:
+        return Started(job.id, job.work_id, "queued", Reason.OUT_OF_CREDITS.value)
+    assert job.reason is not None
+    return Started(job.id, job.work_id, "refused", job.reason.value)
+
+
+def _running(running: list[JobRecord]) -> str:
+    return values.dump(
+        [{"job_id": j.id, "message_id": j.message_id, "work_id": j.work_id} for j in running]
+    )

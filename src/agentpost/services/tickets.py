@@ -1,0 +1,34 @@
+"""What a runner is given: a turn or job that is ours, with everything needed to run it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from agentpost.agents import Said
+from agentpost.domain.journal import Call
+from agentpost.domain.record import JobRecord, MessageRecord
+
+
+@dataclass(slots=True)
+class TurnTicket:
+    """A turn, with its frozen inputs and recorded calls."""
+
+    message: MessageRecord
+    conversation: str
+    calls: dict[int, Call] = field(default_factory=dict)
+
+    @property
+    def epoch(self) -> int:
+        """The epoch at which it is ours."""
+        return self.message.turn_epoch
+
+
+@dataclass(slots=True)
+class JobTicket:
+    """A job that is ours at ``epoch``."""
+
+    job: JobRecord
+    epoch: int
+    calls: dict[int, Call]
+    message: Said
+    state_json: str

@@ -1,0 +1,238 @@
+"""Turns: one at a time per conversation, their inputs frozen, each call recorded.
+
+design: 2 (turns and the journal), 4.1-4.4. Everything a running turn writes is fenced: it names the
+epoch at which the turn is ours and changes nothing when that has passed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+
+from agentpost.agents import values
+from agentpost.db import accounts, conversations, journal
+from agentpost.db import jobs as job_rows
+from agentpost.db import messages as message_rows
+from agentpost.db.session import Tx
+from agentpost.domain import signals as s
+from agentpost.domain.credits import to_credits
+from agentpost.domain.job import JobState
+from agentpost.domain.journal import Call
+from agentpost.domain.message import TurnFailure, TurnState
+from agentpost.domain.record import ConversationRecord, FileRecord, MessageRecord
+from agentpost.domain.times import seconds
+from agentpost.services import history, jobs, record
+from agentpost.services.context import House
+from agentpost.services.starting import answered, fence, home_of
+from agentpost.services.tickets import TurnTicket
+
+
+# --- beginning ------------------------------------------------------------------------------------
+def begin(
+    tx: Tx, house: House, conversation: ConversationRecord, message: MessageRecord, now: int
+) -> None:
+    """The conversation is free: freeze the turn's inputs and hand it to our runner.
+
+    Sets fields of ``message``; the caller writes it with a `TurnBegun`.
+    """
+    account = accounts.get(tx, message.account_id)
+    conversation.turns += 1
+    conversation.turn_message_id = message.id
+    message.turn_no = conversation.turns
+    message.turn_began_at = now
+    running = works = "[]"
+    if conversation.works:
+        running, works = history.freeze(tx, conversation.id)
+    available = to_credits(account.wallet.available)
+    message.turn_inputs_json = (
+        f'{{"credits":{available},"running":{running},"state":{conversation.state_json},'
+        f'"works":{works}}}'
+    )
+    conversations.set_turn(tx, conversation.id, message.id, conversation.turns)
+    _take(tx, house, conversation, message, {})
+
+
+def _take(
+    tx: Tx,
+    house: House,
+    conversation: ConversationRecord,
+    message: MessageRecord,
+    calls: dict[int, Call],
+) -> None:
+    """The turn is ours from the commit on."""
+    assert house.turns is not None, "this process runs no turns"
+    message.turn_epoch += 1
+    message.turn_node = house.node
+    ticket = TurnTicket(message, conversation.name, calls)
+    tx.after(partial(house.turns.run, ticket))
+
+
+def next_turn(tx: Tx, house: House, conversation: ConversationRecord, now: int) -> None:
+    """A turn is over: begin the next one of the conversation, in order of acceptance."""
+    waiting = message_rows.next_waiting(tx, conversation.id)
+    while waiting is not None and waiting.busy_by <= now:
+        record.apply_turn(tx, house, waiting, s.BusyTimedOut(), now)
+        waiting = message_rows.next_waiting(tx, conversation.id)
+    if waiting is None:
+        conversations.set_turn(tx, conversation.id, None, conversation.turns)
+        return
+    begin(tx, house, conversation, waiting, now)
+    record.apply_turn(tx, house, waiting, s.TurnBegun(), now)
+
+
+async def give_up(house: House, message_id: str) -> None:
+    """A waiting turn's patience is over: the message ends ``agent_busy``; nothing ran."""
+
+    def fn(tx: Tx) -> None:
+        now = house.clock.now()
+        message = message_rows.lock(tx, message_id)
+        if message and message.turn_state is TurnState.WAITING and message.busy_by <= now:
+            record.apply_turn(tx, house, message, s.BusyTimedOut(), now)
+
+    await house.db.write(fn)
+
+
+async def retake(house: House, message_id: str) -> None:
+    """Its node is gone: run the turn again with the same inputs and recorded answers."""
+
+    def fn(tx: Tx) -> None:
+        now = house.clock.now()
+        conversation, message = _locked(tx, message_id)
+        if message.turn_state is TurnState.WAITING and conversation.turn_message_id is None:
+            next_turn(tx, house, conversation, now)
+        if message.turn_state is not TurnState.RUNNING:
+            return
+        limit = seconds(house.settings.turn_limit_seconds)
+        if message.turn_began_at is not None and message.turn_began_at + limit <= now:
+            record.apply_turn(tx, house, message, s.TurnBroken(TurnFailure.ABANDONED), now)
+            next_turn(tx, house, conversation, now)
+            return
+        _take(tx, house, conversation, message, journal.all_(tx, message.id))
+        record.apply_turn(tx, house, message, s.TurnRetaken(), now)
+
+    await house.db.write(fn)
+
+
+# --- ending ---------------------------------------------------------------------------------------
+@dataclass(frozen=True, slots=True)
+class TurnResult:
+    """What the agent said, and its memory when it changed."""
+
+    reply: str | None
+    question: str | None
+    state_json: str | None
+
+
+async def end(house: House, ticket: TurnTicket, result: TurnResult) -> None:
+    """The agent returned. Raises `Fenced`."""
+
+    def fn(tx: Tx) -> None:
+        now = house.clock.now()
+        conversation, message = _owned(tx, ticket)
+        # The POST call waits for a turn that has run once only, and until its deadline; it reads
+        # through the same lock, so what is said here is what happens (design: 4.3).
+        in_time = ticket.epoch == 1 and now < message.sync_by
+        replied = s.TurnReplied(result.reply, result.question, delivered_sync=in_time)
+        record.apply_turn(tx, house, message, replied, now)
+        if result.state_json is not None:
+            conversations.set_state(tx, conversation.id, result.state_json)
+        next_turn(tx, house, conversation, now)
+
+    await house.db.write(fn)
+
+
+async def fail(house: House, ticket: TurnTicket, detail: TurnFailure) -> None:
+    """The turn broke; jobs it started go on. Raises `Fenced`."""
+
+    def fn(tx: Tx) -> None:
+        now = house.clock.now()
+        conversation, message = _owned(tx, ticket)
+        record.apply_turn(tx, house, message, s.TurnBroken(detail), now)
+        next_turn(tx, house, conversation, now)
+
+    await house.db.write(fn)
+
+
+# --- recorded calls -------------------------------------------------------------------------------
+async def record_call(house: House, ticket: TurnTicket, call: Call) -> None:
+    """Record an answer with no effect of ours (a step). Raises `Fenced`."""
+
+    def fn(tx: Tx) -> None:
+        _owned(tx, ticket)
+        journal.put(tx, ticket.message.id, call, house.clock.now())
+
+    await house.db.write(fn)
+
+
+async def join_job(
+    house: House, ticket: TurnTicket, call: Call, job_id: str, text: str | None
+) -> bool:
+    """Hand the message to a job of the account; False when it has ended. Raises `Fenced`."""
+
+    def fn(tx: Tx) -> bool:
+        now = house.clock.now()
+        conversations.lock(tx, ticket.message.conversation_id)
+        job = job_rows.lock(tx, job_id)
+        message = fence(tx, ticket)
+        joined = (
+            job is not None
+            and job.account_id == message.account_id
+            and job.state in (JobState.RUNNING, JobState.QUEUED)
+        )
+        if joined and job is not None:
+            record.join(tx, house, message, job, now)
+            journal.post(tx, job.id, message.id, message.text if text is None else text, now)
+            house.wakeups.publish(tx, job.id)
+        journal.put(tx, message.id, answered(call, joined), now)
+        return joined
+
+    return await house.db.write(fn)
+
+
+async def stop_job(house: House, ticket: TurnTicket, call: Call, job_id: str) -> bool:
+    """Stop a job of the account; False when it has ended. Raises `Fenced`."""
+
+    def fn(tx: Tx) -> bool:
+        now = house.clock.now()
+        conversations.lock(tx, ticket.message.conversation_id)
+        account = accounts.lock(tx, ticket.message.account_id)
+        stopped = jobs.stop_one(tx, house, account, job_id, now)
+        fence(tx, ticket)
+        journal.put(tx, ticket.message.id, answered(call, stopped), now)
+        return stopped
+
+    return await house.db.write(fn)
+
+
+async def write_file(house: House, ticket: TurnTicket, call: Call, file: FileRecord) -> FileRecord:
+    """A file for the reply, in the conversation's home work. Raises `Fenced`.
+
+    ``file.work_id`` and the times are filled in here.
+    """
+
+    def fn(tx: Tx) -> FileRecord:
+        now = house.clock.now()
+        conversation, message = _owned(tx, ticket)
+        file.work_id = home_of(tx, conversation, now)
+        file.created_at = now
+        record.add_reply_file(tx, house, message, file)
+        value = values.dump(history.agent_file(file))
+        journal.put(tx, message.id, Call(call.n, call.fingerprint, call.state, value), now)
+        return file
+
+    return await house.db.write(fn)
+
+
+# --- parts ----------------------------------------------------------------------------------------
+def _locked(tx: Tx, message_id: str) -> tuple[ConversationRecord, MessageRecord]:
+    unlocked = message_rows.get(tx, message_id)
+    assert unlocked is not None, "a message outlives its turn"
+    conversation = conversations.lock(tx, unlocked.conversation_id)
+    message = message_rows.lock(tx, message_id)
+    assert message is not None
+    return conversation, message
+
+
+def _owned(tx: Tx, ticket: TurnTicket) -> tuple[ConversationRecord, MessageRecord]:
+    conversation = conversations.lock(tx, ticket.message.conversation_id)
+    return conversation, fence(tx, ticket)

@@ -1,0 +1,91 @@
+"""What is due: deadlines of turns and jobs, and work left behind by a node that is gone.
+
+Every sweep is bounded, guarded by the state it starts from and idempotent, so any node may run it
+at any time (design: 2, deadlines and upkeep).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+
+from agentpost.db import accounts
+from agentpost.db import jobs as job_rows
+from agentpost.db import messages as message_rows
+from agentpost.db.session import Tx
+from agentpost.domain import signals as s
+from agentpost.domain.job import JobState
+from agentpost.domain.message import TurnState
+from agentpost.services import credits, record, turns
+from agentpost.services.context import House
+
+CHUNK = 100
+
+
+async def give_up_waiting_turns(house: House) -> None:
+    """Messages that waited too long for their turn end ``agent_busy`` (spec: agent_busy)."""
+    now = house.clock.now()
+    for message_id in await house.db.read(lambda tx: message_rows.busy_due(tx, now, CHUNK)):
+        await turns.give_up(house, message_id)
+
+
+async def expire_jobs(house: House) -> None:
+    """Queued work that waited too long, running work that did not report back."""
+    now = house.clock.now()
+    for job_id in await house.db.read(lambda tx: job_rows.queue_due(tx, now, CHUNK)):
+        await house.db.write(partial(_expire, house, job_id, JobState.QUEUED))
+    for job_id in await house.db.read(lambda tx: job_rows.watch_due(tx, now, CHUNK)):
+        await house.db.write(partial(_expire, house, job_id, JobState.RUNNING))
+
+
+def _expire(house: House, job_id: str, state: JobState, tx: Tx) -> None:
+    """Expire a job if it is still due: the sweep read it before this transaction."""
+    now = house.clock.now()
+    job = job_rows.lock(tx, job_id)
+    if job is None or job.state is not state:
+        return
+    due = job.queue_by if state is JobState.QUEUED else job.watch_by
+    if due is None or due > now:
+        return
+    signal = s.QueueTimedOut() if state is JobState.QUEUED else s.WatchTimedOut()
+    record.apply_job(tx, house, job_id, signal, now)
+
+
+async def resume_queued(house: House) -> None:
+    """A safety net: queued work that could go on does (a lowered cap, fees that were cleared)."""
+    for account_id in await house.db.read(job_rows.accounts_with_queued):
+
+        def resume(tx: Tx, account_id: str = account_id) -> None:
+            account = accounts.lock(tx, account_id)
+            credits.resume_queued(tx, house, account, house.clock.now())
+
+        await house.db.write(resume)
+
+
+@dataclass(frozen=True, slots=True)
+class LeftBehind:
+    """What has to be taken up again: message ids, and (job id, node) pairs."""
+
+    turns: list[str]
+    jobs: list[tuple[str, str | None]]
+
+
+async def left_behind(house: House, alive: set[str]) -> LeftBehind:
+    """Open turns and jobs whose node is not among the living."""
+
+    def fn(tx: Tx) -> LeftBehind:
+        open_turns = [
+            message_id
+            for message_id, node in message_rows.open_turns(tx, TurnState.RUNNING)
+            if node not in alive
+        ]
+        orphans = message_rows.waiting_for_nobody(tx)
+        jobs = [(j, node) for j, node in job_rows.executing_anywhere(tx) if node not in alive]
+        return LeftBehind([*open_turns, *orphans], jobs)
+
+    return await house.db.read(fn)
+
+
+async def unowned_jobs(house: House) -> list[str]:
+    """Jobs that should run and that nobody has taken, e.g. resumed by a command."""
+    return await house.db.read(lambda tx: job_rows.unowned(tx, CHUNK))

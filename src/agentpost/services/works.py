@@ -1,0 +1,80 @@
+"""Reading and stopping works, and finding files (spec: Work, Files)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from agentpost.db import accounts
+from agentpost.db import jobs as job_rows
+from agentpost.db import works as rows
+from agentpost.db.session import Tx
+from agentpost.domain.errors import not_found
+from agentpost.domain.limits import WORK_FILES_MAX
+from agentpost.domain.record import FileRecord, WorkRecord
+from agentpost.services import jobs
+from agentpost.services.context import House
+
+
+@dataclass(frozen=True, slots=True)
+class WorkView:
+    """A work as a client sees it."""
+
+    work: WorkRecord
+    running: bool
+    files: list[FileRecord]
+
+
+async def list_works(house: House, account_id: str, limit: int) -> list[WorkRecord]:
+    """The account's works, newest first."""
+    return await house.db.read(lambda tx: rows.list_(tx, account_id, limit))
+
+
+async def get(house: House, account_id: str, work_id: str) -> WorkView:
+    """A work of the account; raises ``not_found``."""
+    return await house.db.read(lambda tx: _view(tx, account_id, work_id))
+
+
+async def stop(house: House, account_id: str, work_id: str) -> WorkView:
+    """Stop everything that runs or waits in the work; repeating it changes nothing."""
+
+    def fn(tx: Tx) -> WorkView:
+        now = house.clock.now()
+        account = accounts.lock(tx, account_id)
+        _view(tx, account_id, work_id)
+        for job in job_rows.open_in_work(tx, work_id):
+            jobs.stop_one(tx, house, account, job.id, now)
+        return _view(tx, account_id, work_id)
+
+    return await house.db.write(fn)
+
+
+async def get_file(house: House, account_id: str, file_id: str) -> FileRecord:
+    """A file of the account by its public id; raises ``not_found``."""
+    work_id, _, path = file_id.partition("/")
+
+    def fn(tx: Tx) -> FileRecord | None:
+        if rows.get(tx, work_id, account_id) is None:
+            return None
+        return rows.file(tx, work_id, path)
+
+    found = await house.db.read(fn)
+    if found is None:
+        raise not_found("No file")
+    return found
+
+
+async def linked_file(house: House, file_id: str) -> FileRecord:
+    """A file by its public id, for whoever holds a signed link; raises ``not_found``."""
+    work_id, _, path = file_id.partition("/")
+    found = await house.db.read(lambda tx: rows.file(tx, work_id, path))
+    if found is None:
+        raise not_found("No file")
+    return found
+
+
+def _view(tx: Tx, account_id: str, work_id: str) -> WorkView:
+    work = rows.get(tx, work_id, account_id)
+    if work is None:
+        raise not_found("No work")
+    files = rows.recent_files(tx, work_id, WORK_FILES_MAX)
+    return WorkView(work, rows.is_running(tx, work_id), files)

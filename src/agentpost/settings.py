@@ -1,0 +1,135 @@
+"""The settings: validated once at the start, passed on, never imported as a global.
+
+`defaults.toml` beside this file holds every default with its explanation. Order of precedence:
+arguments, environment (``AGENTPOST_*``), the TOML file, the defaults.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from platformdirs import user_data_path
+from pydantic import BeforeValidator, Field, SecretStr
+from pydantic_settings import (
+    BaseSettings,
+    NoDecode,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+    TomlConfigSettingsSource,
+)
+
+DEFAULTS = Path(__file__).with_name("defaults.toml")
+CONFIG_ENV = "AGENTPOST_CONFIG"
+CONFIG_FILE = "agentpost.toml"
+
+
+def _as_list(value: Any) -> Any:
+    """A list written as JSON or separated by commas."""
+    if not isinstance(value, str):
+        return value
+    text = value.strip()
+    if text.startswith("["):
+        return json.loads(text)
+    return [part.strip() for part in text.split(",") if part.strip()]
+
+
+Seconds = Annotated[float, Field(gt=0)]
+Count = Annotated[int, Field(gt=0)]
+TextList = Annotated[list[str], NoDecode, BeforeValidator(_as_list)]
+
+
+class Settings(BaseSettings):
+    """See `defaults.toml` for what each one means."""
+
+    model_config = SettingsConfigDict(
+        env_prefix="AGENTPOST_", extra="ignore", frozen=True, env_ignore_empty=True
+    )
+
+    data_dir: str
+    host: str
+    port: Annotated[int, Field(ge=0, le=65_535)]
+    base_url: str
+    app_url: str
+    file_url: str
+    role: Literal["all", "api", "worker"]
+    agent: str
+    pool_workers: Count
+    database_url: SecretStr
+    storage_url: str
+    durability: Literal["full", "normal"]
+    secret_key: SecretStr
+    key_prefix: Annotated[str, Field(min_length=1, max_length=32, pattern=r"^[A-Za-z0-9_]+$")]
+    bootstrap_api_key: SecretStr
+    bootstrap_credits: Annotated[float, Field(ge=0)]
+    egress_allow: TextList
+    egress_ca_file: str
+    log_format: Literal["auto", "console", "json"]
+    log_level: Literal["debug", "info", "warning", "error"]
+    running_jobs_max: Count
+    requests_per_minute: Count
+    body_bytes_max: Count
+    fetch_seconds: Seconds
+    turn_reply_seconds: Seconds
+    turn_limit_seconds: Seconds
+    busy_wait_seconds: Seconds
+    queue_wait_seconds: Seconds
+    watch_seconds: Seconds
+    message_retention_seconds: Seconds
+    entry_retention_seconds: Seconds
+    idempotency_seconds: Seconds
+    link_seconds: Seconds
+    sweep_seconds: Seconds
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Arguments, environment, the operator's file, our defaults."""
+        chosen = Path(os.environ.get(CONFIG_ENV) or CONFIG_FILE)
+        files = [
+            TomlConfigSettingsSource(settings_cls, toml_file=path)
+            for path in (chosen, DEFAULTS)
+            if path.exists()
+        ]
+        return (init_settings, env_settings, *files)
+
+    @property
+    def data_path(self) -> Path:
+        """The data folder."""
+        if self.data_dir:
+            return Path(self.data_dir).expanduser().resolve()
+        return user_data_path("agentpost", appauthor=False)
+
+    @property
+    def public_url(self) -> str:
+        """`{base_url}` of the spec, without a trailing slash."""
+        host = "localhost" if self.host in ("0.0.0.0", "::", "") else self.host  # noqa: S104
+        host = f"[{host}]" if ":" in host else host
+        return (self.base_url or f"http://{host}:{self.port}").rstrip("/")
+
+    @property
+    def public_app_url(self) -> str:
+        """`{app_url}` of the spec."""
+        return (self.app_url or self.public_url).rstrip("/")
+
+    @property
+    def public_file_url(self) -> str:
+        """`{file_url}` of the spec."""
+        return (self.file_url or self.public_url).rstrip("/")
+
+
+def load_settings(**overrides: Any) -> Settings:
+    """Read the settings; raises `pydantic.ValidationError` naming what is wrong."""
+    chosen = os.environ.get(CONFIG_ENV)
+    if chosen and not Path(chosen).exists():
+        raise FileNotFoundError(f"{CONFIG_ENV} names {chosen}, which does not exist")
+    settings: Settings = Settings(**overrides)
+    return settings

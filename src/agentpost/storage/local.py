@@ -1,0 +1,152 @@
+"""Blobs in a folder of this machine."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import os
+import tempfile
+from collections.abc import AsyncIterator, Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import ParamSpec, TypeVar
+
+from agentpost.storage.base import CHUNK_BYTES, BlobInfo, BlobMissing, fanned_out
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+_THREADS = 8
+# A temporary file this old belongs to a process that died.
+_ABANDONED_SECONDS = 86_400
+
+
+class LocalStorage:
+    """`Storage` in a folder, for one machine. See the port for the contract.
+
+    New bytes go to a temporary file on the same file system and are renamed into place when they
+    are safely on the disk. Files are readable by their owner alone.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        """``folder`` is made if need be; leftovers of crashed processes are removed from it."""
+        self._root = folder
+        self._unfinished = folder / "tmp"
+        self._unfinished.mkdir(mode=0o700, parents=True, exist_ok=True)
+        # Own threads: whatever else blocks the event loops' threads must not delay files.
+        self._threads = ThreadPoolExecutor(_THREADS, "blobs")
+        _remove_abandoned(self._unfinished)
+
+    async def put(self, key: str, data: bytes | Path) -> BlobInfo:
+        """See `Storage.put`."""
+        return await self._in_thread(self._put, self._path(key), data)
+
+    async def open(self, key: str, start: int = 0, end: int | None = None) -> AsyncIterator[bytes]:
+        """See `Storage.open`."""
+        descriptor = await self._in_thread(_open, self._path(key), key)
+        try:
+            while end is None or start < end:
+                wanted = CHUNK_BYTES if end is None else min(CHUNK_BYTES, end - start)
+                # Positioned reads: one that outlives a cancelled reader disturbs nobody.
+                chunk = await self._in_thread(os.pread, descriptor, wanted, start)
+                if not chunk:
+                    break
+                start += len(chunk)
+                yield chunk
+        finally:
+            os.close(descriptor)
+
+    async def size(self, key: str) -> int:
+        """See `Storage.size`."""
+        return await self._in_thread(_size, self._path(key), key)
+
+    async def local(self, key: str) -> Path:
+        """See `Storage.local`; this is the blob itself, not a copy."""
+        path = self._path(key)
+        await self._in_thread(_size, path, key)
+        return path
+
+    async def delete(self, key: str) -> None:
+        """See `Storage.delete`."""
+        await self._in_thread(self._path(key).unlink, missing_ok=True)
+
+    async def aclose(self) -> None:
+        """Finish what has begun, then stop the threads."""
+        await asyncio.get_running_loop().run_in_executor(None, self._threads.shutdown)
+
+    def _path(self, key: str) -> Path:
+        return self._root / fanned_out(key)
+
+    async def _in_thread(self, work: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._threads, lambda: work(*args, **kwargs))
+
+    def _put(self, path: Path, data: bytes | Path) -> BlobInfo:
+        # mkstemp makes files of mode 0600.
+        descriptor, name = tempfile.mkstemp(dir=self._unfinished)
+        unfinished = Path(name)
+        try:
+            with os.fdopen(descriptor, "wb") as out:
+                digest, size = hashlib.sha256(), 0
+                for chunk in _chunks(data):
+                    out.write(chunk)
+                    digest.update(chunk)
+                    size += len(chunk)
+                out.flush()
+                os.fsync(out.fileno())
+            self._make_folder(path.parent)
+            unfinished.replace(path)
+            _sync_folder(path.parent)
+        except BaseException:
+            unfinished.unlink(missing_ok=True)
+            raise
+        return BlobInfo(size, digest.hexdigest())
+
+    def _make_folder(self, folder: Path) -> None:
+        """Make the two levels of folders, so that they too survive a power cut."""
+        for level in (folder.parent, folder):
+            if not level.is_dir():
+                level.mkdir(mode=0o700, exist_ok=True)
+                _sync_folder(level.parent)
+
+
+def _chunks(data: bytes | Path) -> Iterator[bytes | memoryview]:
+    if isinstance(data, Path):
+        with data.open("rb") as source:
+            while chunk := source.read(CHUNK_BYTES):
+                yield chunk
+    else:
+        yield memoryview(data)
+
+
+def _open(path: Path, key: str) -> int:
+    try:
+        return os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        raise BlobMissing(key) from None
+
+
+def _size(path: Path, key: str) -> int:
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:
+        raise BlobMissing(key) from None
+
+
+def _sync_folder(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _remove_abandoned(folder: Path) -> None:
+    os.utime(folder)  # asks the file system's own clock, which the files' times come from
+    oldest = folder.stat().st_mtime - _ABANDONED_SECONDS
+    for path in folder.iterdir():
+        try:
+            if path.stat().st_mtime < oldest:
+                path.unlink()
+        except FileNotFoundError:
+            continue  # another process was faster

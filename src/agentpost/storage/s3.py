@@ -1,0 +1,162 @@
+"""Blobs in a bucket of any S3-compatible object store."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qs, urlsplit
+
+from agentpost.storage.base import CHUNK_BYTES, BlobInfo, BlobMissing, checked_key
+from agentpost.storage.cache import CACHE_BYTES_DEFAULT, FileCache
+
+if TYPE_CHECKING:
+    from obstore import ObjectMeta
+    from obstore.store import ClientConfig, S3Config, S3Store
+
+# Larger blobs are sent in parts of this size, so that neither side holds a whole one.
+_PART_BYTES = 8 * 1_024 * 1_024
+_PARTS_AT_ONCE = 2
+_URL_OPTIONS = frozenset({"endpoint", "region", "virtual_hosted_style"})
+
+
+class S3Storage:
+    """`Storage` in a bucket; an upload becomes visible as a whole. See the port for the contract.
+
+    Parts of an upload that a crash cut off stay hidden; a lifecycle rule of the bucket ("abort
+    incomplete multipart uploads") removes them.
+    """
+
+    def __init__(self, store: S3Store, cache: FileCache) -> None:
+        self._store = store
+        self._cache = cache
+
+    @classmethod
+    def from_url(
+        cls, url: str, cache_folder: Path, *, cache_bytes_max: int = CACHE_BYTES_DEFAULT
+    ) -> S3Storage:
+        """Open ``s3://bucket/prefix?endpoint=http://host:9000&region=eu-west-1``.
+
+        Credentials come from the usual ``AWS_…`` environment variables, or the machine's role.
+        ``virtual_hosted_style=true`` puts the bucket's name into the host. ``cache_folder`` holds
+        what `local` downloaded. Raises `ValueError` for another kind of URL or unknown options.
+        """
+        return cls(_open_store(url), FileCache(cache_folder, cache_bytes_max))
+
+    async def put(self, key: str, data: bytes | Path) -> BlobInfo:
+        """See `Storage.put`."""
+        import obstore
+
+        checked_key(key)
+        if isinstance(data, bytes):
+            digest = await asyncio.to_thread(hashlib.sha256, data)
+            await obstore.put_async(self._store, key, data, **_parts(len(data)))
+            return BlobInfo(len(data), digest.hexdigest())
+        source = _Source(data)
+        size = (await asyncio.to_thread(data.stat)).st_size
+        await obstore.put_async(self._store, key, source.chunks(), **_parts(size))
+        return BlobInfo(source.size, source.digest.hexdigest())
+
+    async def open(self, key: str, start: int = 0, end: int | None = None) -> AsyncIterator[bytes]:
+        """See `Storage.open`."""
+        import obstore
+
+        options: dict[str, Any] = {}
+        if start > 0 or end is not None:
+            # The store refuses ranges that are empty or begin past the end.
+            size = await self.size(key)
+            stop = size if end is None else min(end, size)
+            if start >= stop:
+                return
+            options = {"range": (start, stop)}
+        try:
+            found = await obstore.get_async(self._store, checked_key(key), options=options)  # type: ignore[arg-type]
+        except FileNotFoundError:
+            raise BlobMissing(key) from None
+        async for chunk in found.stream(min_chunk_size=CHUNK_BYTES):
+            yield bytes(chunk)
+
+    async def size(self, key: str) -> int:
+        """See `Storage.size`."""
+        return (await self._head(key))["size"]
+
+    async def local(self, key: str) -> Path:
+        """See `Storage.local`. The store is asked each time, so that a deleted blob is missing here
+        even if an old copy is at hand."""
+        found = await self._head(key)
+        version = f"{found['e_tag']} {found['size']} {found['last_modified']}"
+        return await self._cache.path(key, version, lambda: self.open(key))
+
+    async def delete(self, key: str) -> None:
+        """See `Storage.delete`."""
+        import obstore
+
+        with suppress(FileNotFoundError):  # S3 itself never says so, some of its kind do
+            await obstore.delete_async(self._store, checked_key(key))
+        await self._cache.forget(key)
+
+    async def _head(self, key: str) -> ObjectMeta:
+        import obstore
+
+        try:
+            return await obstore.head_async(self._store, checked_key(key))
+        except FileNotFoundError:
+            raise BlobMissing(key) from None
+
+    async def aclose(self) -> None:
+        """Nothing to do: connections close with their last use."""
+
+
+class _Source:
+    """A local file, read piece by piece in threads and digested on its way."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self.digest = hashlib.sha256()
+        self.size = 0
+
+    async def chunks(self) -> AsyncIterator[bytes]:
+        with await asyncio.to_thread(self._path.open, "rb") as source:
+            while chunk := await asyncio.to_thread(source.read, 4 * CHUNK_BYTES):
+                await asyncio.to_thread(self.digest.update, chunk)
+                self.size += len(chunk)
+                yield chunk
+
+
+def _parts(size: int) -> dict[str, Any]:
+    return {
+        "use_multipart": size > _PART_BYTES,
+        "chunk_size": _PART_BYTES,
+        "max_concurrency": _PARTS_AT_ONCE,
+    }
+
+
+def _open_store(url: str) -> S3Store:
+    from obstore.store import S3Store
+
+    parts = urlsplit(url)
+    options = parse_qs(parts.query, strict_parsing=bool(parts.query))
+    if parts.scheme != "s3" or not parts.hostname:
+        raise ValueError("the storage URL is not of the form s3://bucket/prefix?endpoint=…")
+    if unknown := options.keys() - _URL_OPTIONS:
+        raise ValueError(f"unknown option in the storage URL: {', '.join(sorted(unknown))}")
+    config: S3Config = {}
+    if region := options.get("region"):
+        config["region"] = region[0]
+    if endpoint := options.get("endpoint"):
+        config["endpoint"] = endpoint[0]
+    if style := options.get("virtual_hosted_style"):
+        config["virtual_hosted_style_request"] = style[0] == "true"
+    client: ClientConfig = {
+        "connect_timeout": timedelta(seconds=5),
+        # For a whole transfer; the library's 30 s would cut large blobs on a slow line.
+        "timeout": timedelta(hours=1),
+        "allow_http": config.get("endpoint", "").startswith("http://"),
+    }
+    return S3Store(
+        parts.netloc, prefix=parts.path.strip("/") or None, config=config, client_options=client
+    )

@@ -1,0 +1,89 @@
+"""What runs in the background of a server: the list of periodic tasks and their loop."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+import structlog
+
+from agentpost.services import follow, upkeep
+from agentpost.services.context import House
+from agentpost.tasks.nodes import Nodes
+from agentpost.tasks.worker import JobWorker
+
+log = structlog.get_logger(__name__)
+RECHECK_SECONDS = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A function run again and again; ``seconds`` between the end of one run and the next."""
+
+    name: str
+    run: Callable[[], Awaitable[None]]
+    seconds: float
+
+
+class Background:
+    """Runs the periodic tasks on the event loop that starts it."""
+
+    def __init__(self, house: House, worker: JobWorker | None, nodes: Nodes) -> None:
+        sweep = house.settings.sweep_seconds
+        self._house = house
+        self._worker = worker
+        self._loops: list[asyncio.Task[None]] = []
+        self._kick = asyncio.Event()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._tasks = [
+            Task("recheck_waits", follow.Recheck(house).run, RECHECK_SECONDS),
+            Task("give_up_waiting_turns", lambda: upkeep.give_up_waiting_turns(house), sweep),
+            Task("expire_jobs", lambda: upkeep.expire_jobs(house), sweep),
+            Task("resume_queued", lambda: upkeep.resume_queued(house), sweep),
+            Task("watch_nodes", nodes.watch, sweep),
+        ]
+
+    def start(self) -> None:
+        """Begin; each task has its own loop, so a slow one holds up no other."""
+        self._loop = asyncio.get_running_loop()
+        self._loops = [asyncio.create_task(self._forever(task)) for task in self._tasks]
+        if self._worker is not None:
+            self._loops.append(asyncio.create_task(self._pick_up()))
+
+    def kick(self) -> None:
+        """Another process has committed: look for its work now. Safe on any thread."""
+        if self._loop is not None:
+            self._loop.call_soon_threadsafe(self._kick.set)
+
+    async def stop(self) -> None:
+        """End all loops."""
+        for loop in self._loops:
+            loop.cancel()
+        await asyncio.gather(*self._loops, return_exceptions=True)
+
+    async def _forever(self, task: Task) -> None:
+        while True:
+            await self._once(task.name, task.run)
+            await asyncio.sleep(task.seconds)
+
+    async def _pick_up(self) -> None:
+        """Start jobs that nobody has taken: at once when kicked, else with every sweep."""
+        while True:
+            await self._once("pick_up_jobs", self._run_unowned)
+            try:
+                await asyncio.wait_for(self._kick.wait(), self._house.settings.sweep_seconds)
+            except TimeoutError:
+                continue
+            self._kick.clear()
+
+    async def _run_unowned(self) -> None:
+        assert self._worker is not None
+        for job_id in await upkeep.unowned_jobs(self._house):
+            self._worker.run(job_id, None)
+
+    async def _once(self, name: str, run: Callable[[], Awaitable[None]]) -> None:
+        try:
+            await run()
+        except Exception:
+            log.exception("background_task_failed", task=name)

@@ -1,0 +1,280 @@
+"""Running a job: its function on the agent loop, its calls recorded one by one."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, TypeVar
+
+import structlog
+
+from agentpost.agents import File, JobFailed, Said, values
+from agentpost.clock import new_id
+from agentpost.domain import ids, job, limits
+from agentpost.domain.credits import to_millionths
+from agentpost.domain.errors import Fenced
+from agentpost.domain.journal import CallState
+from agentpost.domain.paths import check_path
+from agentpost.services import jobs
+from agentpost.services.context import House
+from agentpost.services.history import agent_file
+from agentpost.services.jobs import OutOfCredits, Owned
+from agentpost.services.tickets import JobTicket
+from agentpost.tasks import files
+from agentpost.tasks.journal import Journal, RunStopped, Slot, StopCause
+from agentpost.tasks.run_turn import content_mark
+from agentpost.tasks.steps import Body, Steps, check_body, name_of
+
+log = structlog.get_logger(__name__)
+T = TypeVar("T")
+
+
+async def run_job(house: House, steps: Steps, ticket: JobTicket) -> None:
+    """Run a job's function once and record how it ended (design: 4.5).
+
+    Cancelled (a stop, a shutdown) it leaves without a word: what is to be recorded already was.
+    """
+    run = JobRun(house, steps, ticket)
+    try:
+        await _run(house, steps, ticket, run)
+    except Fenced:
+        log.info("job_lost", job_id=ticket.job.id, epoch=ticket.epoch)
+
+
+async def _run(house: House, steps: Steps, ticket: JobTicket, run: JobRun) -> None:
+    try:
+        fn = values.resolve(ticket.job.fn)
+        args = values.load(ticket.job.args_json, steps.blobs)
+    except values.MissingFunction as error:
+        log.error("job_code_missing", job_id=run.id, fn=ticket.job.fn, error=str(error))
+        await jobs.fail(house, run.owned, job.MISSING_CODE_FAILURE)
+        return
+    try:
+        text = await fn(run, **args)
+        question, state_json = run.ending(text)
+    except RunStopped as stopped:
+        if stopped.cause is StopCause.DIVERGED:
+            await jobs.fail(house, run.owned, job.CODE_CHANGED_FAILURE)
+    except JobFailed as failed:
+        await jobs.fail(house, run.owned, _clean(str(failed)) or job.GENERIC_FAILURE)
+    except Exception:
+        log_id = new_id(ids.REQUEST, house.clock.now())
+        log.exception("job_failed", job_id=run.id, log_id=log_id)
+        await jobs.fail(house, run.owned, f"{job.GENERIC_FAILURE} (log id {log_id})")
+    else:
+        await jobs.finish(house, run.owned, _clean(text or ""), question, state_json)
+
+
+class JobRun:
+    """One run of a job (see `agentpost.agents.Job`)."""
+
+    def __init__(self, house: House, steps: Steps, ticket: JobTicket) -> None:
+        self._house = house
+        self._steps = steps
+        self._ticket = ticket
+        self._journal = Journal(ticket.calls, steps.blobs)
+        self._question: str | None = None
+        self._inbox_read = 0
+        record = ticket.job
+        self.owned = Owned(record.id, record.account_id, ticket.epoch)
+        self.id = record.id
+        self.work_id = record.work_id
+        self.title = record.title
+        self.message: Said = replace(
+            ticket.message, files=tuple(self._readable(f) for f in ticket.message.files)
+        )
+        self.state: dict[str, Any] = values.load(ticket.state_json, steps.blobs)
+
+    def ask(self, question: str) -> None:
+        """See `Job.ask`."""
+        self._question = _clean(question)
+
+    def ending(self, text: object) -> tuple[str | None, str]:
+        """(question, JSON of the memory) when the function returned; checks what it left."""
+        if self._journal.stopped is not None:  # it caught what should have ended it
+            raise RunStopped(self._journal.stopped)
+        if text is not None and not isinstance(text, str):
+            raise TypeError(f"a job returns its result as text, not {type(text).__name__}")
+        return self._question or None, values.dump(self.state)
+
+    # --- recorded calls ---------------------------------------------------------------------------
+    def step(
+        self,
+        fn: Callable[..., Any],
+        /,
+        *args: Any,
+        cost: float = 0,
+        retries: int = 0,
+        timeout: float | None = None,
+    ) -> Awaitable[Any]:
+        """See `Job.step`."""
+        check_body(fn)
+        price = to_millionths(cost)
+        slot = self._journal.next("step", name_of(fn), list(args), price)
+        return self._step(slot, fn, args, price, retries, timeout)
+
+    async def _step(
+        self,
+        slot: Slot,
+        fn: Body,
+        args: tuple[Any, ...],
+        price: int,
+        retries: int,
+        timeout: float | None,
+    ) -> Any:
+        if slot.done is not None:
+            return self._journal.answer(slot.done)
+        await self._hold(slot, price)
+        try:
+            value = await self._steps.retried(
+                fn, args, self._key(slot), retries=retries, timeout=timeout
+            )
+        except Exception as error:
+            await self._record_error(slot, error, price)
+            raise
+        call = slot.call(CallState.DONE, value)
+        await self._ours(jobs.record_call(self._house, self.owned, call, price))
+        return self._journal.answer(call)
+
+    def write(
+        self,
+        path: str,
+        data: bytes | str | Path | Callable[..., bytes | str | Path],
+        /,
+        *args: Any,
+        cost: float = 0,
+        label: str | None = None,
+    ) -> Awaitable[File]:
+        """See `Job.write`."""
+        check_path(path)
+        price = to_millionths(cost)
+        mark = content_mark(data)
+        if callable(data):
+            check_body(data)
+            mark = name_of(data)
+        slot = self._journal.next("write", path, mark, list(args), price, label)
+        return self._write(slot, path, data, args, price, label)
+
+    async def _write(
+        self,
+        slot: Slot,
+        path: str,
+        data: bytes | str | Path | Body,
+        args: tuple[Any, ...],
+        price: int,
+        label: str | None,
+    ) -> File:
+        if slot.done is not None:
+            written: File = self._journal.answer(slot.done)
+            return written
+        await self._hold(slot, price)
+        record = self._ticket.job
+        try:
+            async with self._steps.contents(data, args, self._key(slot)) as contents:
+                stored = await files.store(
+                    self._house,
+                    contents,
+                    path=path,
+                    label=label,
+                    account_id=record.account_id,
+                    message_id=record.message_id,
+                    work_id=record.work_id,
+                    job_id=record.id,
+                )
+        except Exception as error:
+            await self._record_error(slot, error, price)
+            raise
+        call = slot.call(CallState.DONE)
+        made = await self._ours(jobs.write_file(self._house, self.owned, call, stored, price))
+        return self._readable(agent_file(made))
+
+    def files(self) -> Awaitable[list[File]]:
+        """See `Job.files`."""
+        return self._files(self._journal.next("files"))
+
+    async def _files(self, slot: Slot) -> list[File]:
+        if slot.done is None:
+            found = await jobs.list_files(self._house, self._ticket)
+            call = slot.call(CallState.DONE, values.dump(found))
+            await self._ours(jobs.record_call(self._house, self.owned, call))
+            return [self._readable(f) for f in found]
+        listed: list[File] = self._journal.answer(slot.done)
+        return listed
+
+    def progress(self, step: str) -> Awaitable[None]:
+        """See `Job.progress`."""
+        return self._progress(self._journal.next("progress", step), _clean(step))
+
+    async def _progress(self, slot: Slot, step: str) -> None:
+        if slot.done is None:
+            call = slot.call(CallState.DONE)
+            await self._ours(jobs.progress(self._house, self.owned, call, step))
+
+    def inbox(self, wait: float = 0) -> Awaitable[list[Said]]:
+        """See `Job.inbox`."""
+        return self._inbox(self._journal.next("inbox"), min(wait, limits.INBOX_WAIT_SECONDS_MAX))
+
+    async def _inbox(self, slot: Slot, wait: float) -> list[Said]:
+        value = slot.done.value if slot.done is not None else await self._await_inbox(slot, wait)
+        read = values.load(value, None)
+        self._inbox_read = read["last"]
+        return [Said("user", text, (), at, message_id) for message_id, text, at in read["said"]]
+
+    async def _await_inbox(self, slot: Slot, wait: float) -> str:
+        call = slot.call(CallState.DONE)
+        until = asyncio.get_running_loop().time() + wait
+        with self._house.wakeups.listen(self.id) as waiting:
+            while True:
+                left = until - asyncio.get_running_loop().time()
+                last_look = left <= 0 or waiting.over
+                value: str | None = await self._ours(
+                    jobs.read_inbox(
+                        self._house, self.owned, call, self._inbox_read, keep_empty=last_look
+                    )
+                )
+                if value is not None:
+                    return value
+                await waiting.wait(left)
+
+    def charge(self, amount: float, note: str = "") -> Awaitable[None]:
+        """See `Job.charge`."""
+        price = to_millionths(amount)
+        return self._charge(self._journal.next("charge", price, note), price, note)
+
+    async def _charge(self, slot: Slot, price: int, note: str) -> None:
+        if slot.done is None and price:
+            call = slot.call(CallState.DONE)
+            await self._ours(jobs.charge(self._house, self.owned, call, price, _clean(note)))
+
+    # --- parts ------------------------------------------------------------------------------------
+    async def _hold(self, slot: Slot, price: int) -> None:
+        if price and not slot.held:
+            held = slot.call(CallState.HELD)
+            await self._ours(jobs.hold(self._house, self.owned, held, price))
+
+    async def _record_error(self, slot: Slot, error: Exception, price: int) -> None:
+        described = values.dump(values.describe_error(error))
+        failed = slot.call(CallState.ERROR, described)
+        await self._ours(jobs.record_call(self._house, self.owned, failed, price))
+
+    async def _ours(self, writing: Awaitable[T]) -> T:
+        """A job that is parked or not ours any more ends here."""
+        try:
+            return await writing
+        except Fenced:
+            self._journal.stop(StopCause.FENCED)
+        except OutOfCredits:
+            self._journal.stop(StopCause.PARKED)
+
+    def _key(self, slot: Slot) -> str:
+        return f"{self.id}:{slot.n}"
+
+    def _readable(self, file: File) -> File:
+        return replace(file, source=self._steps.blobs)
+
+
+def _clean(text: str) -> str:
+    """Text as it can be stored: no lone surrogates, no U+0000."""
+    return text.encode("utf-8", "replace").decode().replace("\0", "")

@@ -1,0 +1,303 @@
+"""Running a turn: the agent's function on the agent loop, its calls recorded one by one."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import inspect
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, TypeVar
+
+import structlog
+
+from agentpost.agents import AgentFn, File, JobFn, Running, Said, Started, WorkRef, values
+from agentpost.agents.loop import AgentLoop
+from agentpost.domain.errors import Fenced
+from agentpost.domain.journal import CallState
+from agentpost.domain.message import TurnFailure
+from agentpost.domain.paths import check_path
+from agentpost.domain.times import SECOND, iso
+from agentpost.services import attachments, history, starting, turns
+from agentpost.services.context import House
+from agentpost.services.starting import Start
+from agentpost.services.tickets import TurnTicket
+from agentpost.services.turns import TurnResult
+from agentpost.tasks import files
+from agentpost.tasks.journal import Journal, RunStopped, Slot, StopCause
+from agentpost.tasks.steps import Body, Steps, check_body, name_of
+
+log = structlog.get_logger(__name__)
+T = TypeVar("T")
+
+
+class TurnRunner:
+    """Runs the turns of this process on the agent loop (see `services.context.TurnRunner`)."""
+
+    def __init__(self, house: House, loop: AgentLoop, agent: AgentFn, steps: Steps) -> None:
+        self._house = house
+        self._loop = loop
+        self._agent = agent
+        self._steps = steps
+
+    def run(self, ticket: TurnTicket) -> None:
+        """See `services.context.TurnRunner.run`."""
+        self._loop.submit(lambda: run_turn(self._house, self._agent, self._steps, ticket))
+
+
+async def run_turn(house: House, agent: AgentFn, steps: Steps, ticket: TurnTicket) -> None:
+    """Run the agent once for a message and record how its turn ended (design: 4.4)."""
+    try:
+        attached: tuple[File, ...] = ()
+        if ticket.message.attachments:
+            await attachments.fetch(house, ticket.message)
+            attached = tuple(
+                await house.db.read(lambda tx: history.attachments(tx, ticket.message.id))
+            )
+        turn = TurnRun(house, steps, ticket, attached)
+        ended = await _outcome(house, agent, turn, ticket)
+        if isinstance(ended, TurnFailure):
+            await turns.fail(house, ticket, ended)
+        else:
+            await turns.end(house, ticket, ended)
+    except Fenced:
+        log.info("turn_lost", message_id=ticket.message.id, epoch=ticket.epoch)
+
+
+async def _outcome(
+    house: House, agent: AgentFn, turn: TurnRun, ticket: TurnTicket
+) -> TurnResult | TurnFailure:
+    """What the agent's function did, as a value; raises `Fenced` and `CancelledError`."""
+    began = ticket.message.turn_began_at or house.clock.now()
+    left = house.settings.turn_limit_seconds - (house.clock.now() - began) / SECOND
+    limit = asyncio.timeout(max(left, 0.0))
+    try:
+        async with limit:
+            await agent(turn)
+        return turn.result()
+    except RunStopped as stopped:
+        if stopped.cause is StopCause.FENCED:
+            raise Fenced(ticket.message.id) from None
+        return TurnFailure.INTERRUPTED
+    except TimeoutError:
+        if limit.expired():
+            return TurnFailure.ABANDONED
+        log.exception("turn_failed", message_id=ticket.message.id)
+        return TurnFailure.ERROR
+    except Exception:
+        log.exception("turn_failed", message_id=ticket.message.id)
+        return TurnFailure.ERROR
+
+
+@dataclass(frozen=True, slots=True)
+class _Inputs:
+    credits: float
+    running: tuple[Running, ...]
+    works: tuple[WorkRef, ...]
+    state: dict[str, Any]
+
+
+class TurnRun:
+    """One run of a turn (see `agentpost.agents.Turn`)."""
+
+    def __init__(
+        self, house: House, steps: Steps, ticket: TurnTicket, attached: tuple[File, ...]
+    ) -> None:
+        self._house = house
+        self._steps = steps
+        self._ticket = ticket
+        self._journal = Journal(ticket.calls, steps.blobs)
+        self._replies: list[str] = []
+        self._question: str | None = None
+        self._state_before = ""
+        message = ticket.message
+        readable = tuple(_readable(f, steps) for f in attached)
+        self.message = Said("user", message.text, readable, iso(message.created_at), message.id)
+        self.conversation = ticket.conversation
+        self.account = message.account_id
+
+    # --- inputs -----------------------------------------------------------------------------------
+    @cached_property
+    def metadata(self) -> dict[str, str]:
+        """See `Turn.metadata`."""
+        text = self._ticket.message.metadata_json
+        read: dict[str, str] = values.load(text, None) if text else {}
+        return read
+
+    @cached_property
+    def notes(self) -> Sequence[str]:
+        """See `Turn.notes`."""
+        return tuple(values.load(self._ticket.message.notes_json, None))
+
+    @cached_property
+    def history(self) -> Sequence[Said]:
+        """See `Turn.history`. Read when first asked for: most agents never do."""
+        said = self._house.db.read_now(lambda tx: history.said_before(tx, self._ticket.message))
+        return tuple(
+            replace(item, files=tuple(_readable(f, self._steps) for f in item.files))
+            for item in said
+        )
+
+    @property
+    def running(self) -> Sequence[Running]:
+        """See `Turn.running`."""
+        return self._inputs.running
+
+    @property
+    def works(self) -> Sequence[WorkRef]:
+        """See `Turn.works`."""
+        return self._inputs.works
+
+    @property
+    def credits(self) -> float:
+        """See `Turn.credits`."""
+        return self._inputs.credits
+
+    @property
+    def state(self) -> dict[str, Any]:
+        """See `Turn.state`."""
+        return self._inputs.state
+
+    @cached_property
+    def _inputs(self) -> _Inputs:
+        text = self._ticket.message.turn_inputs_json
+        assert text is not None, "inputs are frozen in the commit that begins the turn"
+        frozen = values.load(text, self._steps.blobs)
+        self._state_before = values.dump(frozen["state"])
+        return _Inputs(
+            credits=frozen["credits"],
+            running=tuple(Running(**item) for item in frozen["running"]),
+            works=tuple(history.work_ref(item) for item in frozen["works"]),
+            state=frozen["state"],
+        )
+
+    # --- saying -----------------------------------------------------------------------------------
+    def reply(self, text: str) -> None:
+        """See `Turn.reply`."""
+        self._replies.append(_said(text))
+
+    def ask(self, question: str) -> None:
+        """See `Turn.ask`."""
+        self._question = _said(question)
+
+    def result(self) -> TurnResult | TurnFailure:
+        """What the agent said when its function returned."""
+        if self._journal.stopped is not None:  # it caught what should have ended it
+            raise RunStopped(self._journal.stopped)
+        reply = "\n\n".join(part for part in self._replies if part) or None
+        if reply is None and not self._question and not self._journal.made:
+            return TurnFailure.EMPTY
+        return TurnResult(reply, self._question or None, self._changed_state())
+
+    def _changed_state(self) -> str | None:
+        if "_inputs" not in self.__dict__:
+            return None  # never looked at
+        after = values.dump(self._inputs.state)
+        return after if after != self._state_before else None
+
+    # --- recorded calls ---------------------------------------------------------------------------
+    def start(
+        self, job: JobFn, /, title: str, *, work: str | None = None, **args: Any
+    ) -> Awaitable[Started]:
+        """See `Turn.start`."""
+        ref = values.function_ref(job)
+        if not inspect.iscoroutinefunction(job):
+            raise TypeError(f"a job is a coroutine function, {ref} is not")
+        start = Start(ref, values.dump(args), title, work)
+        return self._start(self._journal.next("start", ref, title, work, args), start)
+
+    async def _start(self, slot: Slot, start: Start) -> Started:
+        if slot.done is not None:
+            return Started(**self._journal.answer(slot.done))
+        call = slot.call(CallState.DONE)
+        return await self._fenced(starting.start_job(self._house, self._ticket, call, start))
+
+    def join(self, job_id: str, text: str | None = None) -> Awaitable[bool]:
+        """See `Turn.join`."""
+        return self._join(self._journal.next("join", job_id, text), job_id, text)
+
+    async def _join(self, slot: Slot, job_id: str, text: str | None) -> bool:
+        if slot.done is not None:
+            return bool(self._journal.answer(slot.done))
+        call = slot.call(CallState.DONE)
+        return await self._fenced(turns.join_job(self._house, self._ticket, call, job_id, text))
+
+    def stop(self, job_id: str) -> Awaitable[bool]:
+        """See `Turn.stop`."""
+        return self._stop(self._journal.next("stop", job_id), job_id)
+
+    async def _stop(self, slot: Slot, job_id: str) -> bool:
+        if slot.done is not None:
+            return bool(self._journal.answer(slot.done))
+        call = slot.call(CallState.DONE)
+        return await self._fenced(turns.stop_job(self._house, self._ticket, call, job_id))
+
+    def step(self, fn: Callable[..., Any], /, *args: Any) -> Awaitable[Any]:
+        """See `Turn.step`."""
+        check_body(fn)
+        return self._step(self._journal.next("step", name_of(fn), list(args)), fn, args)
+
+    async def _step(self, slot: Slot, fn: Body, args: tuple[Any, ...]) -> Any:
+        if slot.done is not None:
+            return self._journal.answer(slot.done)
+        key = f"{self._ticket.message.id}:{slot.n}"
+        try:
+            call = slot.call(CallState.DONE, await self._steps.value(fn, args, key))
+        except Exception as error:
+            failed = slot.call(CallState.ERROR, values.dump(values.describe_error(error)))
+            await self._fenced(turns.record_call(self._house, self._ticket, failed))
+            raise
+        await self._fenced(turns.record_call(self._house, self._ticket, call))
+        return self._journal.answer(call)
+
+    def write(self, path: str, data: bytes | str | Path) -> Awaitable[File]:
+        """See `Turn.write`."""
+        check_path(path)
+        return self._write(self._journal.next("write", path, content_mark(data)), path, data)
+
+    async def _write(self, slot: Slot, path: str, data: bytes | str | Path) -> File:
+        if slot.done is not None:
+            written: File = self._journal.answer(slot.done)
+            return written
+        message = self._ticket.message
+        stored = await files.store(
+            self._house,
+            data.encode() if isinstance(data, str) else data,
+            path=path,
+            label=None,
+            account_id=message.account_id,
+            message_id=message.id,
+            work_id="",
+            job_id=None,
+        )
+        call = slot.call(CallState.DONE)
+        file = await self._fenced(turns.write_file(self._house, self._ticket, call, stored))
+        return _readable(history.agent_file(file), self._steps)
+
+    async def _fenced(self, writing: Awaitable[T]) -> T:
+        """A turn that is not ours any more ends here."""
+        try:
+            return await writing
+        except Fenced:
+            self._journal.stop(StopCause.FENCED)
+
+
+def content_mark(data: object) -> str:
+    """How contents count in a call's fingerprint: bytes by their hash, the rest by its kind."""
+    if isinstance(data, str):
+        data = data.encode()
+    if isinstance(data, bytes):
+        return hashlib.sha256(data).hexdigest()
+    return "path"
+
+
+def _readable(file: File, steps: Steps) -> File:
+    return replace(file, source=steps.blobs)
+
+
+def _said(text: object) -> str:
+    if not isinstance(text, str):
+        raise TypeError(f"what an agent says is text, not {type(text).__name__}")
+    return text.encode("utf-8", "replace").decode().replace("\0", "").strip()

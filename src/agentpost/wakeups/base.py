@@ -1,0 +1,79 @@
+"""Wake-ups: "something about this message or job changed". Hints, never truth.
+
+A lost hint costs latency only: besides them, held reads are re-checked once a second. Contract:
+`tests/conformance/test_wakeups.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+
+class Transaction(Protocol):
+    """What this port needs of a database transaction."""
+
+    def execute(self, sql: str, params: Sequence[Any] = ()) -> int:
+        """Run a statement in it."""
+        ...
+
+    def after(self, callback: Callable[[], None]) -> None:
+        """Call this once it is committed."""
+        ...
+
+
+class Wait(Protocol):
+    """One listener's place; a context manager that belongs to the event loop that entered it."""
+
+    def __enter__(self) -> Wait:
+        """Begin to listen: hints from here on are not missed."""
+        ...
+
+    def __exit__(self, *exc: object) -> None:
+        """Stop listening."""
+        ...
+
+    @property
+    def over(self) -> bool:
+        """Whether there is nothing to wait for any more: cancelled, or the door is closed."""
+        ...
+
+    def cancel(self) -> None:
+        """End the wait now (the client hung up); for the owning event loop."""
+        ...
+
+    async def wait(self, seconds: float) -> bool:
+        """True once hinted since the last call; False when the time is over or the door closes."""
+        ...
+
+
+class Wakeups(Protocol):
+    """Carries hints from whoever commits to whoever waits."""
+
+    def publish(self, tx: Transaction, subject: str) -> None:
+        """Hint at a message or job id once the transaction is committed."""
+        ...
+
+    def listen(self, subject: str) -> Wait:
+        """A place to wait for hints about one id."""
+        ...
+
+    def waited_for(self) -> list[str]:
+        """Every id somebody listens to in this process: what the re-check has to look at."""
+        ...
+
+    def hint(self, subject: str) -> None:
+        """Wake this process' listeners of an id; safe on any thread."""
+        ...
+
+    def close_door(self) -> None:
+        """Let every held wait answer now, and new ones at once: the server is shutting down."""
+        ...
+
+    async def start(self) -> None:
+        """Connect, where there is something to connect to."""
+        ...
+
+    async def stop(self) -> None:
+        """Disconnect."""
+        ...

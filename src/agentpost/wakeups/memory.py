@@ -1,0 +1,134 @@
+"""Wake-ups inside one process."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from functools import partial
+
+from agentpost.wakeups.base import Transaction
+
+
+class MemoryWait:
+    """See `Wait`."""
+
+    __slots__ = ("_future", "_hinted", "_hub", "_loop", "_over", "_subject")
+
+    def __init__(self, hub: MemoryWakeups, subject: str) -> None:
+        self._hub = hub
+        self._subject = subject
+        self._loop = asyncio.get_running_loop()
+        self._future: asyncio.Future[bool] | None = None
+        self._hinted = False
+        self._over = False
+
+    def __enter__(self) -> MemoryWait:
+        """See `Wait.__enter__`."""
+        self._hub.add(self._subject, self)
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        """See `Wait.__exit__`."""
+        self._hub.remove(self._subject, self)
+
+    async def wait(self, seconds: float) -> bool:
+        """See `Wait.wait`."""
+        if self._hinted:
+            self._hinted = False
+            return True
+        if self.over or seconds <= 0:
+            return False
+        self._future = self._loop.create_future()
+        timer = self._loop.call_later(seconds, self._end, False)
+        try:
+            return await self._future
+        finally:
+            timer.cancel()
+            self._future = None
+            self._hinted = False
+
+    @property
+    def over(self) -> bool:
+        """See `Wait.over`."""
+        return self._over or self._hub.closing
+
+    def fire(self) -> None:
+        """A hint, from any thread."""
+        self._loop.call_soon_threadsafe(self._hint)
+
+    def shut(self) -> None:
+        """The door closes, from any thread."""
+        self._loop.call_soon_threadsafe(self._end, False)
+
+    def cancel(self) -> None:
+        """See `Wait.cancel`."""
+        self._over = True
+        self._end(False)
+
+    def _hint(self) -> None:
+        self._hinted = True
+        self._end(True)
+
+    def _end(self, hinted: bool) -> None:
+        if self._future is not None and not self._future.done():
+            self._future.set_result(hinted)
+
+
+class MemoryWakeups:
+    """See `Wakeups`."""
+
+    def __init__(self) -> None:
+        self._waits: dict[str, list[MemoryWait]] = {}
+        self._lock = threading.Lock()
+        self._closing = False
+
+    @property
+    def closing(self) -> bool:
+        """Whether held waits are to be answered now."""
+        return self._closing
+
+    def publish(self, tx: Transaction, subject: str) -> None:
+        """See `Wakeups.publish`."""
+        tx.after(partial(self.hint, subject))
+
+    def listen(self, subject: str) -> MemoryWait:
+        """See `Wakeups.listen`."""
+        return MemoryWait(self, subject)
+
+    def waited_for(self) -> list[str]:
+        """See `Wakeups.waited_for`."""
+        with self._lock:
+            return list(self._waits)
+
+    def hint(self, subject: str) -> None:
+        """See `Wakeups.hint`."""
+        with self._lock:
+            for wait in self._waits.get(subject, ()):
+                wait.fire()
+
+    def close_door(self) -> None:
+        """See `Wakeups.close_door`."""
+        self._closing = True
+        with self._lock:
+            for waits in self._waits.values():
+                for wait in waits:
+                    wait.shut()
+
+    async def start(self) -> None:
+        """See `Wakeups.start`."""
+
+    async def stop(self) -> None:
+        """See `Wakeups.stop`."""
+
+    def add(self, subject: str, wait: MemoryWait) -> None:
+        """A listener comes."""
+        with self._lock:
+            self._waits.setdefault(subject, []).append(wait)
+
+    def remove(self, subject: str, wait: MemoryWait) -> None:
+        """A listener goes."""
+        with self._lock:
+            waits = self._waits[subject]
+            waits.remove(wait)
+            if not waits:
+                del self._waits[subject]

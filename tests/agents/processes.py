@@ -1,0 +1,54 @@
+"""Helpers for tests that watch real processes come and go."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+PATIENCE = 20.0
+"""Seconds to wait for what must come; only a failing test uses them up."""
+
+
+def gone(pid: int) -> bool:
+    """Whether the process has ended; one that nobody has collected yet counts as ended."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return True
+    stat = Path(f"/proc/{pid}/stat")
+    try:
+        return stat.read_text().rpartition(")")[2].split()[0] == "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return Path("/proc/self").exists()  # else: a system that tells no more
+
+
+async def until(condition: Callable[[], Any], seconds: float = PATIENCE) -> None:
+    async with asyncio.timeout(seconds):
+        while not condition():  # noqa: ASYNC110 - other processes set no event
+            await asyncio.sleep(0.01)
+
+
+async def pid_in(note: Path) -> int:
+    await until(note.exists)
+    return number(note)
+
+
+def number(note: Path) -> int:
+    return int(note.read_text())
+
+
+@contextmanager
+def start(*args: str | Path, path: Path) -> Iterator[subprocess.Popen[str]]:
+    environ = {**os.environ, "PYTHONPATH": str(path)}
+    argv = [sys.executable, *args]
+    with subprocess.Popen(argv, env=environ, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            yield process
+        finally:
+            process.kill()

@@ -1,0 +1,55 @@
+"""Fixtures every test may use. Servers start when first asked for and are shared by all workers."""
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from tests import servers
+
+# Set by the process that runs the tests, inherited by its xdist workers.
+RUN_DIR = "TEST_RUN_DIR"
+RUN_OWNER = "TEST_RUN_OWNER"
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if hasattr(config, "workerinput"):
+        return
+    run_dir = servers.new_run_dir()
+    os.environ[RUN_DIR] = str(run_dir)
+    os.environ[RUN_OWNER] = str(os.getpid())
+    config.add_cleanup(lambda: servers.end_run(run_dir))
+
+
+@pytest.fixture(scope="session")
+def anyio_backend() -> str:
+    """Async tests run on asyncio only."""
+    return "asyncio"
+
+
+@pytest.fixture(scope="session")
+def postgres() -> servers.Postgres:
+    """The run's PostgreSQL. `with postgres.database() as url` serves a fixture of any scope."""
+    return servers.shared_postgres(Path(os.environ[RUN_DIR]), int(os.environ[RUN_OWNER]))
+
+
+@pytest.fixture(scope="session")
+def postgres_url(postgres: servers.Postgres) -> str:
+    """Address of the maintenance database: for making databases, not for keeping tables."""
+    return postgres.url()
+
+
+@pytest.fixture
+def fresh_postgres(postgres: servers.Postgres) -> Iterator[Callable[..., str]]:
+    """`fresh_postgres()` makes an empty database and returns its URL; dropped after the test.
+
+    `fresh_postgres(template)` copies one made by `postgres.template(name, build)` instead.
+    """
+    with ExitStack() as made:
+
+        def fresh(template: str = "template1") -> str:
+            return made.enter_context(postgres.database(template))
+
+        yield fresh

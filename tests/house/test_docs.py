@@ -1,0 +1,102 @@
+"""Every setting, error code and command is documented, and nothing is documented that is not there.
+
+A page or module that does not exist fails these tests: documentation is part of the thing.
+"""
+
+import re
+import tomllib
+from collections.abc import Iterator
+from importlib import import_module
+
+import typer
+
+from tests.house.tree import DOCS, ROOT, SRC, document
+
+DEFAULTS = SRC / "defaults.toml"
+HEADING = re.compile(r"^#{2,4} `?([a-z_]+)`?$", re.M)
+
+
+def settings() -> set[str]:
+    fields: dict[str, object] = import_module("agentpost.settings").Settings.model_fields
+    return set(fields)
+
+
+def statuses() -> dict[str, int]:
+    table: dict[str, int] = import_module("agentpost.contract.errors").STATUS
+    return table
+
+
+def commands() -> Iterator[str]:
+    """Full names of the commands people can type, such as `agentpost keys create`."""
+    app: typer.Typer = import_module("agentpost.cli").app
+    yield from _below("agentpost", typer.main.get_command(app))
+
+
+def _below(name: str, command: object) -> Iterator[str]:
+    group: dict[str, object] = getattr(command, "commands", {})
+    if not group:
+        yield name
+    for word, inner in group.items():
+        if not getattr(inner, "hidden", False):
+            yield from _below(f"{name} {word}", inner)
+
+
+def test_every_setting_has_a_default_and_every_default_a_setting() -> None:
+    defaults = set(tomllib.loads(document(DEFAULTS)))
+    assert sorted(settings() - defaults) == [], "no default"
+    assert sorted(defaults - settings()) == [], "no such setting"
+
+
+def test_every_default_is_explained() -> None:
+    """A setting stands below a comment, or below another one that shares it."""
+    before = ""
+    bare = []
+    for line in document(DEFAULTS).splitlines():
+        if re.match(r"[a-z_]+ *=", line) and (not before.strip() or before.startswith("# ---")):
+            bare.append(line)
+        before = line
+    assert bare == []
+
+
+def test_every_error_code_is_documented() -> None:
+    documented = set(HEADING.findall(document(DOCS / "errors.md")))
+    assert sorted(statuses().keys() - documented) == [], "no heading in docs/errors.md"
+    assert sorted(documented - statuses().keys()) == [], "documented, but no such code"
+
+
+def test_every_error_code_is_documented_with_its_status() -> None:
+    page = HEADING.split(document(DOCS / "errors.md"))
+    sections = dict(zip(page[1::2], page[2::2], strict=True))
+    wrong = [code for code, text in sections.items() if not has_status(text, statuses()[code])]
+    assert wrong == []
+
+
+def has_status(text: str, status: int) -> bool:
+    return re.search(rf"\b{status}\b", text) is not None
+
+
+def test_every_command_is_documented() -> None:
+    page = document(DOCS / "cli.md")
+    names = list(commands())
+    assert len(names) > 1
+    assert [name for name in names if not re.search(rf"\b{re.escape(name)}\b", page)] == []
+
+
+def test_every_documented_command_exists() -> None:
+    written = re.findall(r"^#{2,4} `(agentpost(?: [a-z-]+)+)", document(DOCS / "cli.md"), re.M)
+    assert written, "docs/cli.md has a heading such as ## `agentpost serve` for each command"
+    names = set(commands())
+    assert [
+        name for name in written if not any(f"{n} ".startswith(f"{name} ") for n in names)
+    ] == []
+
+
+def test_links_between_pages_lead_somewhere() -> None:
+    pages = [*ROOT.glob("*.md"), *DOCS.rglob("*.md")]
+    broken = [
+        f"{page.relative_to(ROOT).as_posix()}: {link}"
+        for page in pages
+        for link in re.findall(r"\]\((?!https?:|mailto:|#)([^)#]+)", document(page))
+        if not (page.parent / link).exists()
+    ]
+    assert broken == []

