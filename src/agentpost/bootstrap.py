@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -22,11 +23,12 @@ from agentpost.db.sqlite import SqliteDatabase
 from agentpost.domain import ids
 from agentpost.engine.base import Engine
 from agentpost.engine.local import LocalEngine
-from agentpost.services import accounts
+from agentpost.services import accounts, sessions
 from agentpost.services.accounts import NewKey
 from agentpost.services.context import House
 from agentpost.services.links import SignedLinks
 from agentpost.services.secrets import server_secret
+from agentpost.services.sessions import LoginLink
 from agentpost.settings import Settings
 from agentpost.storage.base import Storage
 from agentpost.storage.local import LocalStorage
@@ -38,6 +40,7 @@ from agentpost.tasks.steps import Blobs, Steps
 from agentpost.tasks.worker import JobWorker
 from agentpost.wakeups.base import Wakeups
 from agentpost.wakeups.memory import MemoryWakeups
+from agentpost.web import pages
 from agentpost.webhooks.addresses import AllowList
 from agentpost.webhooks.egress import Egress
 
@@ -68,9 +71,9 @@ def upgrade_database(settings: Settings) -> None:
     """Bring the schema up to date."""
     url = settings.database_url.get_secret_value()
     if url:
-        migrate.upgrade(migrate.postgres_engine(url))
+        migrate.upgrade_postgres(url)
     else:
-        migrate.upgrade(migrate.sqlite_engine(prepare_folder(settings) / "agentpost.db"))
+        migrate.upgrade_sqlite(prepare_folder(settings) / "agentpost.db")
 
 
 @dataclass(slots=True)
@@ -166,7 +169,10 @@ class Server:
         self._ready = False
         self._lock: FolderLock | None = None
         self._loop: AgentLoop | None = None
+        self._turns: TurnRunner | None = None
+        self._worker: JobWorker | None = None
         self.first_key: NewKey | None = None
+        self.first_login: LoginLink | None = None
         self.app: App
 
     async def start(self) -> None:
@@ -174,6 +180,8 @@ class Server:
         settings = self._settings
         folder = prepare_folder(settings)
         alone = not settings.database_url.get_secret_value()
+        if alone and settings.role != "all":
+            raise ValueError(f"ROLE={settings.role} needs a DATABASE_URL; SQLite has one process.")
         if alone:
             self._lock = FolderLock(folder)
             self._lock.take()
@@ -186,9 +194,11 @@ class Server:
         self._loop.start()
         self._pool = WorkerPool(settings.pool_workers, scratch=folder / "scratch" / house.node)
         steps = Steps(self._pool, Blobs(house.storage, self._pool))
-        worker = JobWorker(house, self._loop, steps) if settings.role != "api" else None
+        worker = self._worker = (
+            JobWorker(house, self._loop, steps) if settings.role != "api" else None
+        )
         if settings.role != "worker":
-            house.turns = TurnRunner(house, self._loop, agent.run, steps)
+            house.turns = self._turns = TurnRunner(house, self._loop, agent.run, steps)
         await self._loop.run(self._pool.start())
         await house.engine.start(worker)
         await self._bootstrap_account(house)
@@ -196,7 +206,9 @@ class Server:
         await self._nodes.enter()
         self._background = Background(house, worker, self._nodes)
         self._background.start()
-        self.app = App(house, self._parts.signer, ready=lambda: self._ready)
+        self.app = App(
+            house, self._parts.signer, ready=lambda: self._ready, pages=pages.routes(house)
+        )
         self._parts.foreign_commit.target = [self._background.kick, self.app.keys.forget]
         if settings.egress_allow:
             log.warning("egress_open", allowed=settings.egress_allow)
@@ -206,6 +218,12 @@ class Server:
         given = self._settings.bootstrap_api_key.get_secret_value()
         secret = given or accounts.generate_secret(self._settings.key_prefix)
         self.first_key = await accounts.bootstrap(house, secret, self._settings.bootstrap_credits)
+        if self._settings.role == "worker":  # serves no pages
+            return
+        await sessions.remember_address(house)
+        if self.first_key is not None:
+            account_id = self.first_key.record.account_id
+            self.first_login = await sessions.make_link(house, account_id)
 
     @property
     def house(self) -> House:
@@ -222,9 +240,15 @@ class Server:
         house = self._parts.house
         await self._background.stop()
         await house.engine.stop()
+        # What runs ends before the pool: a step whose worker dies under it would count as failed.
+        for runner in (self._turns, self._worker):
+            if runner is not None:
+                await runner.stop(STOP_SECONDS)
         if self._loop is not None:
-            await self._loop.run(house.egress.aclose())
-            await self._loop.run(self._pool.aclose())
+            with contextlib.suppress(TimeoutError):  # an agent may be blocking its loop for good
+                async with asyncio.timeout(STOP_SECONDS):
+                    await self._loop.run(house.egress.aclose())
+                    await self._loop.run(self._pool.aclose())
             await asyncio.to_thread(partial(self._loop.stop, STOP_SECONDS))
         await self._nodes.leave()
         await close_house(self._parts)

@@ -57,6 +57,12 @@ def test_sentences_know_their_line_and_section() -> None:
     }
 
 
+@pytest.mark.parametrize("text", ["![" * 50_000, " *a" * 50_000, ". A" * 50_000])
+def test_hostile_text_is_cut_without_trying_every_way(text: str) -> None:
+    # With unbounded patterns each of these takes minutes.
+    assert 1 <= len(sentences(text, "a.md")) <= 2
+
+
 def test_sentences_of_pages_are_cited_by_page() -> None:
     found = sentences("One is here.\fTwo is there. # Not a heading.", "a.pdf")
     assert [s.citation for s in found[:2]] == ["[a.pdf, page 1]", "[a.pdf, page 2]"]

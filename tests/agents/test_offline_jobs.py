@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from agentpost.agents import File, JobFailed
-from agentpost.agents.offline import chart_draw, docx_writer, jobs, pdf_writer
+from agentpost.agents.offline import chart_draw, docx_writer, jobs, limits, pdf_writer
 from tests.agents.fakes import Crash, FakeJob, file, said
 
 REPORT = """# Harbour *Review*
@@ -196,8 +196,18 @@ async def test_a_report_survives_a_crash_after_each_call(tmp_path: Path, notes: 
         assert first.charged + second.charged == 2
 
 
-async def test_characters_no_font_has_are_reported(
+async def test_a_very_long_text_is_cut_and_said(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "REPORT_LINES", 3)
+    path = tmp_path / "long.md"
+    path.write_text("# Long\n\nKept.\n\nLost.")
+    text = await jobs.write_report(FakeJob(tmp_path), [file(path)], "", {"formats": ["pdf"]}, 1)
+    assert "Note: long.md is cut after 13 characters." in text
+
+
+async def test_characters_no_font_has_are_reported(
+    tmp_path: Path,
 ) -> None:
     path = tmp_path / "cuneiform.md"
     path.write_text("# Tablet\n\nThe sign \U00012000\U00012001 means water, Ω and Ж are fine.")

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
-from agentpost.agents.base import Unreadable
+from agentpost.agents.base import File, Unreadable
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
@@ -56,6 +56,11 @@ def read_text(
         raise Unreadable(f"{name} is larger than {MAX_BYTES // 2**20} MB")
     text = _reader(path, name, content_type)(path, name)
     return text.replace("\r\n", "\n").replace("\r", "\n").replace("\0", "")[:max_characters]
+
+
+def text_of(file: File) -> str:
+    """`read_text` of a file inside a worker process: what `File.text` runs."""
+    return read_text(file.local, file.name, file.content_type)
 
 
 def _reader(path: Path, name: str, content_type: str) -> Callable[[Path, str], str]:

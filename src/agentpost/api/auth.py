@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from starlette.requests import Request
 
-from agentpost.db.accounts import KeyRecord
 from agentpost.domain.errors import Refusal
 from agentpost.domain.times import SECOND
 from agentpost.services import accounts
+from agentpost.services.accounts import KnownKey
 from agentpost.services.context import House
 from agentpost.services.messages import Caller
 
@@ -21,7 +21,7 @@ class Keys:
 
     def __init__(self, house: House) -> None:
         self._house = house
-        self._known: dict[str, tuple[int, KeyRecord, Caller]] = {}
+        self._known: dict[str, tuple[int, KnownKey]] = {}
 
     async def caller(self, request: Request) -> Caller:
         """The caller of a request; raises ``unauthorized``. Reads no body."""
@@ -29,28 +29,25 @@ class Keys:
         if secret is None:
             raise Refusal("unauthorized", "Send an API key: Authorization: Bearer <key>.")
         now = self._house.clock.now()
-        known = self._known.get(secret)
-        if known is None or known[0] <= now:
-            known = await self._look_up(secret, now)
-        _, key, caller = known
-        if key.revoked_at is not None or (key.expires_at is not None and key.expires_at <= now):
+        until, key = self._known.get(secret, (0, None))
+        if key is None or until <= now:
+            key = await self._look_up(secret, now)
+        if not key.is_live(now):
             raise Refusal("unauthorized", "This API key is revoked or has expired.")
-        return caller
+        return key.caller
 
     def forget(self) -> None:
         """Another process has committed: keys may have changed."""
         self._known = {}
 
-    async def _look_up(self, secret: str, now: int) -> tuple[int, KeyRecord, Caller]:
+    async def _look_up(self, secret: str, now: int) -> KnownKey:
         key = await accounts.find_key(self._house, secret)
         if key is None:
             raise Refusal("unauthorized", "This API key is not known.")
         if len(self._known) >= CACHE_KEYS_MAX:
             self._known = {}
-        caller = Caller(key.id, key.name, key.account_id)
-        known = (now + CACHE_SECONDS * SECOND, key, caller)
-        self._known[secret] = known
-        return known
+        self._known[secret] = (now + CACHE_SECONDS * SECOND, key)
+        return key
 
 
 def _bearer(header: str | None) -> str | None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any, NoReturn, TypeVar
 
 from pydantic import BaseModel, ValidationError
@@ -17,24 +19,43 @@ from agentpost.domain.limits import PROBLEMS_MAX
 LARGE_BYTES = 64 * 1024
 """Bodies over this are parsed on a thread, a few at once, so they hold up nobody."""
 DEPTH_MAX = 64
+BODY_SECONDS_MAX = 120
 
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 Shape = TypeVar("Shape", bound=BaseModel)
 
 
+@asynccontextmanager
+async def room_for(api: Api, request: Request) -> AsyncIterator[None]:
+    """Few large bodies at once: inside, a body of any legal size may be held in memory."""
+    declared = _declared(request)
+    if declared is not None and declared <= LARGE_BYTES:
+        yield
+        return
+    async with api.large_bodies:
+        yield
+
+
 async def read_json(api: Api, request: Request) -> dict[str, Any]:
     """The body as a JSON object; raises ``invalid_request`` and ``too_large``."""
     most = api.house.settings.body_bytes_max
-    declared = request.headers.get("content-length")
-    if declared is not None and declared.isascii() and declared.isdigit():
-        size = int(declared[:20])
-        if size > most:
-            raise _too_large(most)
-        if size <= LARGE_BYTES:
-            return _parsed(await _read(request, most))
-    async with api.large_bodies:
-        data = await _read(request, most)
-        return await asyncio.to_thread(_parsed, data)
+    declared = _declared(request)
+    if declared is not None and declared > most:
+        raise _too_large(most)
+    if declared is not None and declared <= LARGE_BYTES:
+        return _parsed(await _read(request, most))
+    try:
+        async with asyncio.timeout(BODY_SECONDS_MAX):  # a large body takes one of few places
+            data = await _read(request, most)
+    except TimeoutError:
+        _refuse(None, f"the body did not arrive within {BODY_SECONDS_MAX} seconds")
+    return await asyncio.to_thread(_parsed, data)
+
+
+def _declared(request: Request) -> int | None:
+    """The length the client declares, None when it declares none (chunked)."""
+    length = request.headers.get("content-length", "")
+    return int(length[:20]) if length.isascii() and length.isdigit() else None
 
 
 async def _read(request: Request, most: int) -> bytes:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
 
-from agentpost.api.body import read_json, validated
+from agentpost.api.body import read_json, room_for, validated
 from agentpost.api.operation import Api, Operation, Query, watch_hang_up
 from agentpost.api.query import whole
 from agentpost.contract import render
@@ -18,7 +19,8 @@ from agentpost.domain.errors import InvalidRequest, Problem, Refusal
 from agentpost.domain.record import Snapshot
 from agentpost.services import attachments, follow, messages
 from agentpost.services.attachments import Attached, InlineFile
-from agentpost.services.messages import Caller, NewMessage
+from agentpost.services.follow import Sent
+from agentpost.services.messages import Accepted, Caller, NewMessage
 
 WAIT = Query(
     "wait",
@@ -32,17 +34,39 @@ _ETAG = re.compile(r'(?:W/)?"v([0-9]{1,15})"')
 
 async def create(api: Api, request: Request, caller: Caller) -> Response:
     """Accept a message and answer when its turn has ended, or the window is over."""
+    async with room_for(api, request):
+        new, attached, replayed = await _read(api, request, caller)
+    if replayed is not None:
+        sent = await follow.answer_replay(api.house, replayed, watch_hang_up(request))
+    else:
+        sent = await _send(api, request, caller, new, attached)
+    headers = {} if sent.fresh else {"Idempotent-Replayed": "true"}
+    return message_response(api, sent.snapshot, 201 if sent.fresh else 200, headers)
+
+
+async def _read(
+    api: Api, request: Request, caller: Caller
+) -> tuple[NewMessage, Attached, Accepted | None]:
+    """The message of the body, and its inline files stored or the call it repeats."""
     body = await read_json(api, request)
     _refuse_by_name(body)
     shape = validated(MessageIn, body)
     files = _inline_files(shape.files or [])
-    new = _new_message(request, shape, files)
     if shape.upload_ids:
-        await _check_uploads(shape.upload_ids)
-    attached = Attached()
-    if files:
-        await messages.find_replay(api.house, caller, new)  # a conflict stores nothing
-        attached = await attachments.take(api.house, files)
+        _refuse_uploads(shape.upload_ids)
+    if not files:
+        return _new_message(request, shape, files), Attached(), None
+    new = await asyncio.to_thread(_new_message, request, shape, files)  # hashes megabytes
+    replayed = await messages.find_replay(api.house, caller, new)
+    if replayed is not None:
+        return new, Attached(), replayed
+    return new, await attachments.take(api.house, files), None
+
+
+async def _send(
+    api: Api, request: Request, caller: Caller, new: NewMessage, attached: Attached
+) -> Sent:
+    """Stored files are removed when no message was made that has them."""
     try:
         sent = await follow.send(api.house, caller, new, attached, watch_hang_up(request))
     except Refusal:
@@ -50,8 +74,7 @@ async def create(api: Api, request: Request, caller: Caller) -> Response:
         raise
     if not sent.fresh:
         await attachments.discard(api.house, attached)
-    headers = {} if sent.fresh else {"Idempotent-Replayed": "true"}
-    return message_response(api, sent.snapshot, 201 if sent.fresh else 200, headers)
+    return sent
 
 
 async def get(api: Api, request: Request, caller: Caller) -> Response:
@@ -135,7 +158,7 @@ def _new_message(request: Request, shape: MessageIn, files: list[InlineFile]) ->
     )
 
 
-async def _check_uploads(upload_ids: list[str]) -> None:
+def _refuse_uploads(upload_ids: list[str]) -> None:
     """No upload can be ready before there are upload routes: each is "not ready"."""
     raise Refusal("upload_not_ready", f"The upload {upload_ids[0]} is not ready.")
 

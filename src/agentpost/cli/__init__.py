@@ -7,7 +7,7 @@ import sys
 import typer
 
 from agentpost import __version__
-from agentpost.cli import admin, caller, serve
+from agentpost.cli import admin, caller, login, serve
 
 app = typer.Typer(
     name="agentpost",
@@ -36,6 +36,7 @@ def _root(
 serve.attach(app)
 admin.attach(app)
 caller.attach(app)
+login.attach(app)
 
 
 def main() -> None:

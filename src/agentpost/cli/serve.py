@@ -102,6 +102,7 @@ async def _serve(settings: Settings, listening: socket.socket) -> None:
         http="httptools",
         ws="none",
         server_header=False,
+        proxy_headers=False,  # nothing here depends on the client's address
         timeout_keep_alive=KEEP_ALIVE_SECONDS,
         timeout_graceful_shutdown=STOP_SECONDS,
         backlog=4096,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 
 from agentpost.bootstrap import Server
+from agentpost.services.sessions import LOGIN_LINK_SECONDS
 from agentpost.settings import Settings
 
 SAMPLE = "month,revenue\nJan,120\nFeb,135\nMar,128\nApr,151\nMay,170\nJun,182\n"
@@ -16,7 +17,10 @@ def welcome(server: Server, settings: Settings) -> str:
     lines = [f"agentpost is ready at {url}   (agent: {server.house.agent_name})"]
     first = server.first_key
     if first is None:
-        lines.append(f"data: {settings.data_path}")
+        lines += [
+            f"dashboard: {settings.public_app_url}/dashboard   (sign in by: agentpost login-link)",
+            f"data: {settings.data_path}",
+        ]
         return "\n".join(lines)
     generated = not settings.bootstrap_api_key.get_secret_value()
     key = first.secret if generated else "$AGENTPOST_BOOTSTRAP_API_KEY"
@@ -34,6 +38,14 @@ def welcome(server: Server, settings: Settings) -> str:
     ]
     if generated:
         lines.append(f"  {key}")
+    if server.first_login is not None:
+        minutes = LOGIN_LINK_SECONDS // 60
+        lines += [
+            "",
+            f"Open the dashboard. This link works once, for {minutes} minutes"
+            " (another: agentpost login-link):",
+            f"  {server.first_login.url}",
+        ]
     lines += [
         "",
         "Try it: send a message with a file, in another terminal:",

@@ -21,6 +21,10 @@ _OPEN = "SELECT id, turn_node FROM messages WHERE turn_state = ? ORDER BY id"
 _BUSY_DUE = (
     "SELECT id FROM messages WHERE turn_state = 'waiting' AND busy_by <= ? ORDER BY id LIMIT ?"
 )
+_BEGUN_BEFORE = (
+    "SELECT id FROM messages WHERE turn_state = 'running' AND turn_began_at <= ?"
+    " ORDER BY id LIMIT ?"
+)
 _FOR_NOBODY = (
     "SELECT m.id FROM messages m JOIN conversations c ON c.id = m.conversation_id"
     " WHERE m.turn_state = 'waiting' AND c.turn_message_id IS NULL ORDER BY m.id"
@@ -97,6 +101,11 @@ def open_turns(tx: Tx, state: TurnState) -> list[tuple[str, str | None]]:
 def busy_due(tx: Tx, now: int, limit: int) -> list[str]:
     """Messages that have waited long enough for their turn."""
     return [row[0] for row in tx.all(_BUSY_DUE, (now, limit))]
+
+
+def begun_before(tx: Tx, at: int, limit: int) -> list[str]:
+    """Turns that run since that time or longer."""
+    return [row[0] for row in tx.all(_BEGUN_BEFORE, (at, limit))]
 
 
 def waiting_for_nobody(tx: Tx) -> list[str]:

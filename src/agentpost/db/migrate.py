@@ -1,18 +1,58 @@
-"""Bringing a database to the newest schema. The only use of SQLAlchemy at run time."""
+"""Bringing a database to the newest schema. The only use of SQLAlchemy at run time.
+
+It is imported only when there is something to do: most starts, and every command beside a running
+server, find the schema up to date and save the time and memory.
+"""
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Connection, Engine, create_engine, event, pool, text
+if TYPE_CHECKING:
+    from sqlalchemy import Connection, Engine
 
 MIGRATIONS = Path(__file__).with_name("migrations")
+_REVISION = "SELECT version_num FROM alembic_version"
 _LOCK = 7_301_994_651
+
+
+def newest_revision() -> str:
+    """The head of our one chain: migrations are numbered."""
+    files = (MIGRATIONS / "versions").glob("[0-9]*.py")
+    return max(path.name.partition("_")[0] for path in files)
+
+
+def upgrade_sqlite(path: Path) -> None:
+    """Make the file, or bring it up to date."""
+    with closing(sqlite3.connect(path, timeout=30)) as connection:
+        try:
+            row = connection.execute(_REVISION).fetchone()
+        except sqlite3.OperationalError:
+            row = None  # no such table: a new file
+    if row is None or row[0] != newest_revision():
+        upgrade(sqlite_engine(path))
+
+
+def upgrade_postgres(url: str) -> None:
+    """Bring the database up to date."""
+    import psycopg
+
+    with psycopg.connect(url, connect_timeout=30) as connection:
+        try:
+            row = connection.execute(_REVISION.encode()).fetchone()
+        except psycopg.errors.UndefinedTable:
+            row = None
+    if row is None or row[0] != newest_revision():
+        upgrade(postgres_engine(url))
 
 
 def sqlite_engine(path: Path) -> Engine:
     """SQLAlchemy's view of our SQLite file."""
+    from sqlalchemy import create_engine, event, pool
+
     engine = create_engine(f"sqlite:///{path}", poolclass=pool.NullPool)
 
     @event.listens_for(engine, "connect")
@@ -31,6 +71,8 @@ def sqlite_engine(path: Path) -> Engine:
 
 def postgres_engine(url: str) -> Engine:
     """SQLAlchemy's view of a PostgreSQL database."""
+    from sqlalchemy import create_engine, pool
+
     _, _, rest = url.partition("://")
     return create_engine(f"postgresql+psycopg://{rest}", poolclass=pool.NullPool)
 
@@ -39,6 +81,7 @@ def upgrade(engine: Engine) -> None:
     """Run what is missing; several processes may come at once, one of them does it."""
     from alembic import command
     from alembic.config import Config
+    from sqlalchemy import text
 
     config = Config()
     config.set_main_option("script_location", str(MIGRATIONS))

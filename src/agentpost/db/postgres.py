@@ -20,19 +20,44 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 log = structlog.get_logger(__name__)
 
-READ_ONLY = b"SET TRANSACTION READ ONLY, ISOLATION LEVEL REPEATABLE READ"
+BEGIN = b"BEGIN"
+BEGIN_READ = b"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+CONNECTIONS = 10
+OPEN_SECONDS = 30
 TRIES = 8
-"""How often a transaction that lost a deadlock or a connection is run again."""
+"""How often a transaction that lost a deadlock or its connection is run."""
+
+
+class MissingExtra(ValueError):
+    """A setting asks for what an optional dependency does; the text says how to install it."""
+
+
+class _ConnectionLost(Exception):
+    """The connection broke before our COMMIT was sent: nothing happened."""
+
+
+def check_installed() -> None:
+    """Raise `MissingExtra` unless the ``postgres`` extra can be imported."""
+    try:
+        import procrastinate
+        import psycopg
+        import psycopg_pool
+    except ImportError as error:
+        raise MissingExtra(
+            "AGENTPOST_DATABASE_URL names a PostgreSQL database, but the packages for it are not"
+            f" installed ({error}). Install them: pip install 'agentpost[postgres]'"
+        ) from None
+    del procrastinate, psycopg, psycopg_pool
 
 
 @lru_cache(maxsize=1024)
-def translate(sql: str) -> str:
+def translate(sql: str) -> bytes:
     """Our one SQL text in this database's words. Our SQL has no literal ``?`` or ``%``."""
     return (
         sql.replace("?", "%s")
         .replace("/*for update*/", "FOR UPDATE")
         .replace("/*skip locked*/", "FOR UPDATE SKIP LOCKED")
-    )
+    ).encode()
 
 
 class PostgresTx:
@@ -47,15 +72,15 @@ class PostgresTx:
 
     def execute(self, sql: str, params: Params = ()) -> int:
         """See `Tx.execute`."""
-        return self._execute(translate(sql).encode(), params).rowcount
+        return self._execute(translate(sql), params).rowcount
 
     def one(self, sql: str, params: Params = ()) -> Row | None:
         """See `Tx.one`."""
-        return self._execute(translate(sql).encode(), params).fetchone()
+        return self._execute(translate(sql), params).fetchone()
 
     def all(self, sql: str, params: Params = ()) -> list[Row]:
         """See `Tx.all`."""
-        return self._execute(translate(sql).encode(), params).fetchall()
+        return self._execute(translate(sql), params).fetchall()
 
     def after(self, callback: Callable[[], None]) -> None:
         """See `Tx.after`."""
@@ -71,7 +96,9 @@ class PostgresDatabase:
         durability: ``full`` or ``normal`` (``synchronous_commit=off``).
     """
 
-    def __init__(self, url: str, *, connections: int = 10, durability: str = "full") -> None:
+    def __init__(
+        self, url: str, *, connections: int = CONNECTIONS, durability: str = "full"
+    ) -> None:
         self._url = url
         self._connections = connections
         self._durability = durability
@@ -87,17 +114,18 @@ class PostgresDatabase:
             connection.prepared_max = 500
             commit = "on" if self._durability == "full" else "off"
             connection.execute(f"SET synchronous_commit = {commit}".encode())
-            connection.commit()
 
+        # One more than the threads: `read_now` borrows one on its caller's thread.
         self._pool = ConnectionPool(
             self._url,
             min_size=2,
             max_size=self._connections + 1,
             configure=configure,
-            kwargs={"application_name": "agentpost"},
+            # BEGIN is ours to send: so a read's snapshot costs no statement of its own.
+            kwargs={"application_name": "agentpost", "autocommit": True},
             open=False,
         )
-        self._pool.open(wait=True, timeout=30)
+        self._pool.open(wait=True, timeout=OPEN_SECONDS)
         self._threads = ThreadPoolExecutor(self._connections, thread_name_prefix="db")
 
     def close(self) -> None:
@@ -112,7 +140,7 @@ class PostgresDatabase:
     async def write(self, fn: Callable[[Tx], T]) -> T:
         """See `Database.write`."""
         assert self._threads is not None, "the database is not open"
-        future = self._threads.submit(self._write, fn)
+        future = self._threads.submit(self._run, fn, BEGIN)
         # The transaction goes on when the awaiting request is cancelled: it was accepted.
         return await asyncio.shield(asyncio.wrap_future(future))
 
@@ -123,47 +151,57 @@ class PostgresDatabase:
 
     def read_now(self, fn: Callable[[Tx], T]) -> T:
         """See `Database.read_now`."""
-        return self._retrying(
-            fn,
-            lambda connection: connection.execute(
-                b"SET TRANSACTION READ ONLY, ISOLATION LEVEL REPEATABLE READ"
-            ),
-        )
+        return self._run(fn, BEGIN_READ)
 
-    def _write(self, fn: Callable[[Tx], T]) -> T:
-        return self._retrying(fn, None)
-
-    def _retrying(
-        self, fn: Callable[[Tx], T], begin: Callable[[Connection[Row]], object] | None
-    ) -> T:
-        from psycopg import OperationalError, errors
+    def _run(self, fn: Callable[[Tx], T], begin: bytes) -> T:
+        """Run it until it is committed; a connection that breaks *during* COMMIT is not retried,
+        since nobody can know whether it took effect."""
+        from psycopg import errors
 
         assert self._pool is not None, "the database is not open"
         tried = 0
         while True:
             tried += 1
             try:
-                with self._pool.connection() as connection, connection.transaction():
-                    if begin is not None:
-                        begin(connection)
-                    tx = PostgresTx(connection)
-                    result = fn(tx)
+                result, callbacks = self._attempt(self._pool, fn, begin)
             except (errors.DeadlockDetected, errors.SerializationFailure) as error:
                 if tried >= TRIES:
                     raise
                 log.info("transaction_retried", error=type(error).__name__, tried=tried)
                 time.sleep(0.005 * tried)
-                continue
+            except _ConnectionLost as error:
+                if tried >= TRIES:
+                    raise error.__cause__ or error from None
+                log.warning("connection_lost", error=str(error.__cause__).strip(), tried=tried)
+                self._pool.check()  # a restarted server has broken the idle ones as well
+                time.sleep(0.05 * tried)
+            else:
+                for callback in callbacks:
+                    _call(callback)
+                return result
+
+    @staticmethod
+    def _attempt(
+        pool: ConnectionPool[Connection[Row]], fn: Callable[[Tx], T], begin: bytes
+    ) -> tuple[T, list[Callable[[], None]]]:
+        from psycopg import OperationalError
+
+        with pool.connection() as connection:  # rolls back what raises
+            tx = PostgresTx(connection)
+            try:
+                connection.execute(begin, prepare=False)
+                result = fn(tx)
             except OperationalError as error:
-                # A broken connection before our COMMIT was sent: nothing happened.
-                if begin is None or tried >= TRIES:
-                    raise
-                log.warning("read_retried", error=type(error).__name__)
-                time.sleep(0.1 * tried)
-                continue
-            for callback in tx.callbacks:
-                try:
-                    callback()
-                except Exception:
-                    log.exception("after_commit_failed")
-            return result
+                if connection.closed:
+                    raise _ConnectionLost from error
+                raise
+            connection.commit()
+        return result, tx.callbacks
+
+
+def _call(callback: Callable[[], None]) -> None:
+    """What follows the commit must not make it look failed."""
+    try:
+        callback()
+    except Exception:
+        log.exception("after_commit_failed")

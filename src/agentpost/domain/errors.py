@@ -69,6 +69,6 @@ class Fenced(Exception):
     """The turn or job was taken over or has ended; the runner must stop without a trace."""
 
 
-def not_found(what: str = "Nothing") -> Refusal:
+def not_found(what: str) -> Refusal:
     """The one 404: foreign, unknown, expired and deleted look the same (design: 4.15)."""
-    return Refusal("not_found", f"{what} with this id exists for this key.")
+    return Refusal("not_found", f"There is no such {what}.")

@@ -15,6 +15,7 @@ from agentpost.domain.credits import LedgerKind, to_millionths
 from agentpost.domain.errors import not_found
 from agentpost.domain.times import seconds
 from agentpost.services.context import House
+from agentpost.services.messages import Caller
 
 PLAN = "self_hosted"
 KEY_BYTES = 24
@@ -40,10 +41,26 @@ def generate_secret(prefix: str) -> str:
     return prefix + secrets.token_urlsafe(KEY_BYTES)
 
 
-async def find_key(house: House, secret: str) -> KeyRecord | None:
-    """The key, whatever its state; the door checks expiry and revocation."""
+@dataclass(frozen=True, slots=True)
+class KnownKey:
+    """What a door needs of a key to let its caller in."""
+
+    caller: Caller
+    expires_at: int | None
+    revoked_at: int | None
+
+    def is_live(self, now: int) -> bool:
+        """Neither revoked nor expired."""
+        return self.revoked_at is None and (self.expires_at is None or now < self.expires_at)
+
+
+async def find_key(house: House, secret: str) -> KnownKey | None:
+    """The key, live or not; None when there is no such key."""
     wanted = digest(secret)
-    return await house.db.read(lambda tx: rows.key_by_digest(tx, wanted))
+    key = await house.db.read(lambda tx: rows.key_by_digest(tx, wanted))
+    if key is None:
+        return None
+    return KnownKey(Caller(key.id, key.name, key.account_id), key.expires_at, key.revoked_at)
 
 
 async def create(house: House, email: str, name: str, amount: float = 0) -> AccountRecord:
@@ -84,7 +101,7 @@ async def create_key(
     def fn(tx: Tx) -> NewKey:
         account = rows.find(tx, id_or_email)
         if account is None:
-            raise not_found("No account")
+            raise not_found("account")
         record = _insert_key(tx, house, account.id, name, secret, lifetime_seconds)
         return NewKey(record, secret)
 
@@ -95,7 +112,7 @@ async def revoke_key(house: House, key_id: str) -> None:
     """The key stops working within a second; raises ``not_found``."""
     now = house.clock.now()
     if not await house.db.write(lambda tx: rows.revoke_key(tx, key_id, now)):
-        raise not_found("No live key")
+        raise not_found("live key")
 
 
 async def all_accounts(house: House) -> list[AccountRecord]:
@@ -117,7 +134,7 @@ async def find(house: House, id_or_email: str) -> AccountRecord:
     """An account by id or e-mail address; raises ``not_found``."""
     account = await house.db.read(lambda tx: rows.find(tx, id_or_email))
     if account is None:
-        raise not_found("No account")
+        raise not_found("account")
     return account
 
 

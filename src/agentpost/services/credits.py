@@ -80,7 +80,7 @@ async def add(house: House, id_or_email: str, amount: float, note: str = "") -> 
     def grant(tx: Tx) -> AccountRecord:
         found = accounts.find(tx, id_or_email)
         if found is None:
-            raise not_found("No account")
+            raise not_found("account")
         now = house.clock.now()
         account = accounts.lock(tx, found.id)
         wallet = Wallet(account.balance + millionths, account.held)

@@ -22,7 +22,7 @@ from agentpost.domain.times import SECOND, seconds
 from agentpost.services import messages, turns
 from agentpost.services.attachments import Attached
 from agentpost.services.context import House
-from agentpost.services.messages import Caller, NewMessage
+from agentpost.services.messages import Accepted, Caller, NewMessage
 from agentpost.wakeups.base import Wait
 
 HungUp = Callable[[Wait], None]
@@ -52,6 +52,11 @@ async def send(
         if accepted.fresh:
             snapshot = await _until_turn_ends(house, accepted.message, wait)
             return Sent(snapshot, fresh=True)
+    return await answer_replay(house, accepted, hung_up)
+
+
+async def answer_replay(house: House, accepted: Accepted, hung_up: HungUp) -> Sent:
+    """The answer to a call whose message was there already: see `send`."""
     if not accepted.rearmed:
         return Sent(await messages.settled(house, accepted.message.id), fresh=False)
     with house.wakeups.listen(accepted.message.id) as wait:
@@ -89,16 +94,17 @@ async def until_changed(
 ) -> Snapshot:
     """The message, held until its status, reply or a job's status changes, or it is final.
 
-    ``seen_version``: the version the client already has; any newer one answers at once.
+    ``seen_version``: the version the client already has; when there is a newer one by now, whatever
+    it changed, it is answered at once. From then on progress alone answers nobody, as without it.
     """
     until = house.clock.now() + seconds(wait_seconds)
     with house.wakeups.listen(message_id) as wait:
         hung_up(wait)
         first = await messages.get(house, caller, message_id)
         snapshot = first
+        if seen_version is not None and first.message.version > seen_version:
+            return first
         while not snapshot.message.final:
-            if seen_version is not None and snapshot.message.version > seen_version:
-                break
             if snapshot.message.state_version != first.message.state_version:
                 break
             left = (until - house.clock.now()) / SECOND
@@ -156,8 +162,9 @@ async def events(
     now = house.clock.now()
     oldest = now - seconds(house.settings.entry_retention_seconds)
     seq, expired = _position(house, caller, message_id, cursor, oldest)
-    if expired:
-        return _page(house, caller, message_id, [], snapshot.message.seq, snapshot, expired=True)
+    if expired:  # what is still kept of the log is given at once, with a fresh cursor
+        entries, snapshot = await house.db.read(lambda tx: _entries(tx, caller, message_id, seq))
+        return _page(house, caller, message_id, entries, seq, snapshot, expired=True)
     if not holds.take(message_id):
         raise PollInProgress(cursor or _cursor(house, caller, message_id, 0))
     try:
@@ -221,7 +228,7 @@ def _entries(
     """Entries and message of one moment, one entry more than a page."""
     message = message_rows.get_of_key(tx, message_id, caller.key_id)
     if message is None:
-        raise not_found("No message")
+        raise not_found("message")
     found = entry_rows.after(tx, message_id, seq, EVENTS_PAGE_ENTRIES + 1)
     return found, Snapshot(message, [], [])
 

@@ -58,9 +58,10 @@ class Accepted:
 
 
 async def find_replay(house: House, caller: Caller, new: NewMessage) -> Accepted | None:
-    """Whether the key is taken, before anything is decoded or stored; may refuse.
+    """The message that holds the key, before anything is decoded or stored; may refuse.
 
-    Only a short cut: `accept` decides, in the transaction that takes the key.
+    Decides as `accept` does: a busy message gets its other chance here, and ``rearmed`` says so to
+    this one call only. None leaves it to `accept`, in the transaction that takes the key.
     """
     if new.idempotency_key is None:
         return None
@@ -116,11 +117,11 @@ async def get(house: House, caller: Caller, message_id: str) -> Snapshot:
     def fn(tx: Tx) -> Snapshot:
         message = message_rows.get_of_key(tx, message_id, caller.key_id)
         if message is None:
-            raise not_found("No message")
+            raise not_found("message")
         return message_rows.snapshot(tx, message)
 
     if not ids.is_id(ids.MESSAGE, message_id):
-        raise not_found("No message")
+        raise not_found("message")
     return await house.db.read(fn)
 
 
@@ -183,7 +184,7 @@ def _rearm(tx: Tx, house: House, message: MessageRecord, now: int) -> None:
 
 def _check_endpoint(tx: Tx, caller: Caller, endpoint_id: str | None) -> None:
     if endpoint_id is not None and not endpoints.exists(tx, endpoint_id, caller.account_id):
-        raise not_found("No webhook endpoint")
+        raise not_found("webhook endpoint")
 
 
 def _new_conversation(caller: Caller, name: str, now: int) -> ConversationRecord:

@@ -32,12 +32,18 @@ class _LinksToCome:
 
 
 def message_changed(
-    tx: Tx, house: House, name: EventName, snapshot: Callable[[], Snapshot], now: int
+    tx: Tx,
+    house: House,
+    name: EventName,
+    message: MessageRecord,
+    snapshot: Callable[[], Snapshot],
+    now: int,
 ) -> None:
-    """A ``message.*`` event: ``data`` is the message as a read would give it."""
-    message = snapshot().message
-    body = partial(_message_body, house, snapshot)
-    _add(tx, name, message, None, body, now)
+    """A ``message.*`` event: ``data`` is the message as a read would give it.
+
+    ``snapshot`` is asked for only when somebody receives the event.
+    """
+    _add(tx, name, message, None, partial(_message_body, house, snapshot), now)
 
 
 def job_changed(

@@ -327,7 +327,9 @@ def _settle(
     rows.update_message(tx, message, version_before)
     house.wakeups.publish(tx, message.id)
     if event is not None:
-        outbox.message_changed(tx, house, event, lambda: _snapshot(tx, message, links), now)
+        outbox.message_changed(
+            tx, house, event, message, lambda: _snapshot(tx, message, links), now
+        )
 
 
 def _derive(house: House, message: MessageRecord, links: list[JobLink]) -> EventName | None:

@@ -102,15 +102,35 @@ async def retake(house: House, message_id: str) -> None:
             next_turn(tx, house, conversation, now)
         if message.turn_state is not TurnState.RUNNING:
             return
-        limit = seconds(house.settings.turn_limit_seconds)
-        if message.turn_began_at is not None and message.turn_began_at + limit <= now:
-            record.apply_turn(tx, house, message, s.TurnBroken(TurnFailure.ABANDONED), now)
-            next_turn(tx, house, conversation, now)
+        if _abandon_late(tx, house, conversation, message, now):
             return
         _take(tx, house, conversation, message, journal.all_(tx, message.id))
         record.apply_turn(tx, house, message, s.TurnRetaken(), now)
 
     await house.db.write(fn)
+
+
+async def abandon(house: House, message_id: str) -> None:
+    """A turn over its limit ends, also when the agent holds up the loop that would notice."""
+
+    def fn(tx: Tx) -> None:
+        now = house.clock.now()
+        conversation, message = _locked(tx, message_id)
+        if message.turn_state is TurnState.RUNNING:
+            _abandon_late(tx, house, conversation, message, now)
+
+    await house.db.write(fn)
+
+
+def _abandon_late(
+    tx: Tx, house: House, conversation: ConversationRecord, message: MessageRecord, now: int
+) -> bool:
+    limit = seconds(house.settings.turn_limit_seconds)
+    if message.turn_began_at is None or message.turn_began_at + limit > now:
+        return False
+    record.apply_turn(tx, house, message, s.TurnBroken(TurnFailure.ABANDONED), now)
+    next_turn(tx, house, conversation, now)
+    return True
 
 
 # --- ending ---------------------------------------------------------------------------------------

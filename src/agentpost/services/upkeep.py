@@ -16,6 +16,7 @@ from agentpost.db.session import Tx
 from agentpost.domain import signals as s
 from agentpost.domain.job import JobState
 from agentpost.domain.message import TurnState
+from agentpost.domain.times import seconds
 from agentpost.services import credits, record, turns
 from agentpost.services.context import House
 
@@ -27,6 +28,14 @@ async def give_up_waiting_turns(house: House) -> None:
     now = house.clock.now()
     for message_id in await house.db.read(lambda tx: message_rows.busy_due(tx, now, CHUNK)):
         await turns.give_up(house, message_id)
+
+
+async def abandon_turns(house: House) -> None:
+    """Turns over their limit; a running agent is told first, so this comes a sweep later."""
+    grace = house.settings.turn_limit_seconds + house.settings.sweep_seconds
+    before = house.clock.now() - seconds(grace)
+    for message_id in await house.db.read(lambda tx: message_rows.begun_before(tx, before, CHUNK)):
+        await turns.abandon(house, message_id)
 
 
 async def expire_jobs(house: House) -> None:

@@ -59,7 +59,7 @@ async def get_file(house: House, account_id: str, file_id: str) -> FileRecord:
 
     found = await house.db.read(fn)
     if found is None:
-        raise not_found("No file")
+        raise not_found("file")
     return found
 
 
@@ -68,13 +68,13 @@ async def linked_file(house: House, file_id: str) -> FileRecord:
     work_id, _, path = file_id.partition("/")
     found = await house.db.read(lambda tx: rows.file(tx, work_id, path))
     if found is None:
-        raise not_found("No file")
+        raise not_found("file")
     return found
 
 
 def _view(tx: Tx, account_id: str, work_id: str) -> WorkView:
     work = rows.get(tx, work_id, account_id)
     if work is None:
-        raise not_found("No work")
+        raise not_found("work")
     files = rows.recent_files(tx, work_id, WORK_FILES_MAX)
     return WorkView(work, rows.is_running(tx, work_id), files)

@@ -39,6 +39,7 @@ class Background:
         self._tasks = [
             Task("recheck_waits", follow.Recheck(house).run, RECHECK_SECONDS),
             Task("give_up_waiting_turns", lambda: upkeep.give_up_waiting_turns(house), sweep),
+            Task("abandon_turns", lambda: upkeep.abandon_turns(house), sweep),
             Task("expire_jobs", lambda: upkeep.expire_jobs(house), sweep),
             Task("resume_queued", lambda: upkeep.resume_queued(house), sweep),
             Task("watch_nodes", nodes.watch, sweep),

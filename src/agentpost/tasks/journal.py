@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any, NoReturn
@@ -27,6 +28,14 @@ class RunStopped(BaseException):
         self.cause = cause
 
 
+def is_cancelled(error: BaseException) -> bool:
+    """Whether we are ending the run. A `CancelledError` of the user's own making, or an exit, is
+    a failure like any other."""
+    task = asyncio.current_task()
+    asked = task is not None and task.cancelling() > 0
+    return isinstance(error, asyncio.CancelledError | GeneratorExit) and asked
+
+
 @dataclass(frozen=True, slots=True)
 class Slot:
     """A numbered call: ``done`` is its record; ``held``: its cost is held from an earlier run."""
@@ -49,11 +58,6 @@ class Journal:
         self._source = source
         self._made = 0
         self.stopped: StopCause | None = None
-
-    @property
-    def made(self) -> int:
-        """How many calls the run has made."""
-        return self._made
 
     def next(self, name: str, *parts: object) -> Slot:
         """Number a call as it is made; raises `RunStopped` when the run went another way."""

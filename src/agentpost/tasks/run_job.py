@@ -23,7 +23,7 @@ from agentpost.services.history import agent_file
 from agentpost.services.jobs import OutOfCredits, Owned
 from agentpost.services.tickets import JobTicket
 from agentpost.tasks import files
-from agentpost.tasks.journal import Journal, RunStopped, Slot, StopCause
+from agentpost.tasks.journal import Journal, RunStopped, Slot, StopCause, is_cancelled
 from agentpost.tasks.run_turn import content_mark
 from agentpost.tasks.steps import Body, Steps, check_body, name_of
 
@@ -59,7 +59,9 @@ async def _run(house: House, steps: Steps, ticket: JobTicket, run: JobRun) -> No
             await jobs.fail(house, run.owned, job.CODE_CHANGED_FAILURE)
     except JobFailed as failed:
         await jobs.fail(house, run.owned, _clean(str(failed)) or job.GENERIC_FAILURE)
-    except Exception:
+    except BaseException as error:
+        if is_cancelled(error):
+            raise
         log_id = new_id(ids.REQUEST, house.clock.now())
         log.exception("job_failed", job_id=run.id, log_id=log_id)
         await jobs.fail(house, run.owned, f"{job.GENERIC_FAILURE} (log id {log_id})")

@@ -26,7 +26,8 @@ from agentpost.services.starting import Start
 from agentpost.services.tickets import TurnTicket
 from agentpost.services.turns import TurnResult
 from agentpost.tasks import files
-from agentpost.tasks.journal import Journal, RunStopped, Slot, StopCause
+from agentpost.tasks.journal import Journal, RunStopped, Slot, StopCause, is_cancelled
+from agentpost.tasks.runs import Runs
 from agentpost.tasks.steps import Body, Steps, check_body, name_of
 
 log = structlog.get_logger(__name__)
@@ -38,13 +39,17 @@ class TurnRunner:
 
     def __init__(self, house: House, loop: AgentLoop, agent: AgentFn, steps: Steps) -> None:
         self._house = house
-        self._loop = loop
         self._agent = agent
         self._steps = steps
+        self._runs = Runs(loop)
 
     def run(self, ticket: TurnTicket) -> None:
         """See `services.context.TurnRunner.run`."""
-        self._loop.submit(lambda: run_turn(self._house, self._agent, self._steps, ticket))
+        self._runs.submit(lambda: run_turn(self._house, self._agent, self._steps, ticket))
+
+    async def stop(self, seconds: float) -> None:
+        """End what runs; it goes on from its recorded calls when somebody takes it up."""
+        await self._runs.stop(seconds)
 
 
 async def run_turn(house: House, agent: AgentFn, steps: Steps, ticket: TurnTicket) -> None:
@@ -81,12 +86,11 @@ async def _outcome(
         if stopped.cause is StopCause.FENCED:
             raise Fenced(ticket.message.id) from None
         return TurnFailure.INTERRUPTED
-    except TimeoutError:
-        if limit.expired():
+    except BaseException as error:
+        if isinstance(error, TimeoutError) and limit.expired():
             return TurnFailure.ABANDONED
-        log.exception("turn_failed", message_id=ticket.message.id)
-        return TurnFailure.ERROR
-    except Exception:
+        if is_cancelled(error):
+            raise
         log.exception("turn_failed", message_id=ticket.message.id)
         return TurnFailure.ERROR
 
@@ -112,6 +116,7 @@ class TurnRun:
         self._replies: list[str] = []
         self._question: str | None = None
         self._state_before = ""
+        self._acted = False  # started, joined, stopped or wrote something
         message = ticket.message
         readable = tuple(_readable(f, steps) for f in attached)
         self.message = Said("user", message.text, readable, iso(message.created_at), message.id)
@@ -187,7 +192,7 @@ class TurnRun:
         if self._journal.stopped is not None:  # it caught what should have ended it
             raise RunStopped(self._journal.stopped)
         reply = "\n\n".join(part for part in self._replies if part) or None
-        if reply is None and not self._question and not self._journal.made:
+        if reply is None and not self._question and not self._acted:
             return TurnFailure.EMPTY
         return TurnResult(reply, self._question or None, self._changed_state())
 
@@ -206,6 +211,7 @@ class TurnRun:
         if not inspect.iscoroutinefunction(job):
             raise TypeError(f"a job is a coroutine function, {ref} is not")
         start = Start(ref, values.dump(args), title, work)
+        self._acted = True
         return self._start(self._journal.next("start", ref, title, work, args), start)
 
     async def _start(self, slot: Slot, start: Start) -> Started:
@@ -216,6 +222,7 @@ class TurnRun:
 
     def join(self, job_id: str, text: str | None = None) -> Awaitable[bool]:
         """See `Turn.join`."""
+        self._acted = True
         return self._join(self._journal.next("join", job_id, text), job_id, text)
 
     async def _join(self, slot: Slot, job_id: str, text: str | None) -> bool:
@@ -226,6 +233,7 @@ class TurnRun:
 
     def stop(self, job_id: str) -> Awaitable[bool]:
         """See `Turn.stop`."""
+        self._acted = True
         return self._stop(self._journal.next("stop", job_id), job_id)
 
     async def _stop(self, slot: Slot, job_id: str) -> bool:
@@ -255,6 +263,7 @@ class TurnRun:
     def write(self, path: str, data: bytes | str | Path) -> Awaitable[File]:
         """See `Turn.write`."""
         check_path(path)
+        self._acted = True
         return self._write(self._journal.next("write", path, content_mark(data)), path, data)
 
     async def _write(self, slot: Slot, path: str, data: bytes | str | Path) -> File:

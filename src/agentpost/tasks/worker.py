@@ -12,6 +12,7 @@ from agentpost.services import jobs
 from agentpost.services.context import House
 from agentpost.services.tickets import JobTicket
 from agentpost.tasks.run_job import run_job
+from agentpost.tasks.runs import Runs
 from agentpost.tasks.steps import Steps
 
 log = structlog.get_logger(__name__)
@@ -23,19 +24,24 @@ class JobWorker:
     def __init__(self, house: House, loop: AgentLoop, steps: Steps) -> None:
         self._house = house
         self._loop = loop
+        self._runs = Runs(loop)
         self._steps = steps
         self._running: dict[str, asyncio.Task[None]] = {}
 
     def run(self, job_id: str, epoch: int | None) -> None:
         """See `Worker.run`."""
         if epoch is None:
-            self._loop.submit(lambda: self._run(job_id, jobs.take(self._house, job_id)))
+            self._runs.submit(lambda: self._run(job_id, jobs.take(self._house, job_id)))
         else:
-            self._loop.submit(lambda: self._run(job_id, jobs.open_(self._house, job_id, epoch)))
+            self._runs.submit(lambda: self._run(job_id, jobs.open_(self._house, job_id, epoch)))
 
     def retake(self, job_id: str, dead_node: str) -> None:
         """Go on with a job whose node is gone; safe on any thread."""
-        self._loop.submit(lambda: self._run(job_id, jobs.take(self._house, job_id, dead_node)))
+        self._runs.submit(lambda: self._run(job_id, jobs.take(self._house, job_id, dead_node)))
+
+    async def stop(self, seconds: float) -> None:
+        """End what runs; it goes on from its recorded calls when somebody takes it up."""
+        await self._runs.stop(seconds)
 
     def abort(self, job_id: str) -> None:
         """See `Worker.abort`."""

@@ -1,4 +1,4 @@
-"""Wake-ups: "something about this message or job changed". Hints, never truth.
+"""Wake-ups: "something about this message or job changed". Hints, never truth. And holds.
 
 A lost hint costs latency only: besides them, held reads are re-checked once a second. Contract:
 `tests/conformance/test_wakeups.py`.
@@ -7,6 +7,7 @@ A lost hint costs latency only: besides them, held reads are re-checked once a s
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractAsyncContextManager
 from typing import Any, Protocol
 
 
@@ -64,6 +65,14 @@ class Wakeups(Protocol):
 
     def hint(self, subject: str) -> None:
         """Wake this process' listeners of an id; safe on any thread."""
+        ...
+
+    def hold(self, subject: str) -> AbstractAsyncContextManager[bool]:
+        """Have an id to oneself while the context lasts; False when somebody has it, on any node.
+
+        Free again before the context is left, and when the process dies. For the event loop that
+        called `start`.
+        """
         ...
 
     def close_door(self) -> None:

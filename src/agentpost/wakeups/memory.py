@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from functools import partial
 
 from agentpost.wakeups.base import Transaction
@@ -81,6 +83,7 @@ class MemoryWakeups:
         self._waits: dict[str, list[MemoryWait]] = {}
         self._lock = threading.Lock()
         self._closing = False
+        self._held: set[str] = set()
 
     @property
     def closing(self) -> bool:
@@ -105,6 +108,18 @@ class MemoryWakeups:
         with self._lock:
             for wait in self._waits.get(subject, ()):
                 wait.fire()
+
+    @asynccontextmanager
+    async def hold(self, subject: str) -> AsyncIterator[bool]:
+        """See `Wakeups.hold`."""
+        if subject in self._held:
+            yield False
+            return
+        self._held.add(subject)
+        try:
+            yield True
+        finally:
+            self._held.discard(subject)
 
     def close_door(self) -> None:
         """See `Wakeups.close_door`."""

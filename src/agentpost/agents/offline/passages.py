@@ -139,12 +139,15 @@ def _cut(
     begin = 0
     for match in [*_END.finditer(joined), None]:
         end = match.start() if match else len(joined)
-        piece = joined[begin:end]
-        if match and _ABBREVIATION.search(piece):
+        # The end of the piece is enough: looking at all of it again and again is quadratic.
+        if match and _ABBREVIATION.search(joined[max(begin, end - 12) : end]):
             continue
+        piece = joined[begin:end]
         lead = len(piece) - len(piece.lstrip())
-        line = start + joined.count("\n", 0, begin + lead)
+        line = start + piece.count("\n", 0, lead)
         text = plain(piece.lstrip("> "))
         if text:
             yield Sentence(text, file, heading, line, page)
-        begin = match.end() if match else end
+        after = match.end() if match else end
+        start += joined.count("\n", begin, after)
+        begin = after

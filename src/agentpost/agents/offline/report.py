@@ -90,9 +90,10 @@ def _part(file: File, budget: int, *, draw: bool) -> tuple[Document, str]:
         raise Unreadable(f"{file.name}, because the report is full")
     text = read_text(file.local, file.name, file.content_type)
     phrase = extent(text)
-    document = parse(_unpaged(text)[:budget], markdown=file.name.lower().endswith(_MARKDOWN))
-    if len(text) > budget:
-        document.notes.append(f"{file.name} is cut after {budget:,} characters")
+    fitting = _fitting(text, budget)
+    document = parse(fitting, markdown=file.name.lower().endswith(_MARKDOWN))
+    if len(fitting) < len(_unpaged(text)):
+        document.notes.append(f"{file.name} is cut after {len(fitting):,} characters")
     document.title = document.title or humanise(file.name.rpartition(".")[0] or file.name)
     if not document.blocks:
         raise Unreadable(f"{file.name} has no text in it")

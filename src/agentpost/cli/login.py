@@ -1,0 +1,34 @@
+"""`agentpost login-link`: a way into the web pages for whoever may run commands here."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from agentpost.cli import admin
+from agentpost.domain.times import iso
+from agentpost.services import sessions
+
+
+def attach(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("login-link")(login_link)
+
+
+def login_link(
+    account: Annotated[
+        str | None,
+        typer.Argument(help="Account id or e-mail address; not needed while there is only one."),
+    ] = None,
+    as_json: admin.AsJson = False,
+) -> None:
+    """Make a link that signs one browser in to the dashboard, once, within 15 minutes."""
+    link = admin._do(lambda house: sessions.make_link(house, account))
+    shape = {
+        "account_id": link.account.id,
+        "email": link.account.email,
+        "url": link.url,
+        "expires_at": iso(link.expires_at),
+    }
+    admin._show(shape, as_json, link.url)

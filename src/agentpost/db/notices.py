@@ -1,0 +1,125 @@
+"""Notices between nodes: what one node's transaction says, every node hears once it is committed.
+
+One PostgreSQL channel and one listening connection per process carry all topics. A notice is a
+hint: while the connection is away notices are lost, so whoever needs more asks to be told when it
+is back (`Notices.on_reconnect`) and looks for itself.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING
+
+import structlog
+
+from agentpost.db.session import Tx
+
+if TYPE_CHECKING:
+    from psycopg import AsyncConnection
+
+log = structlog.get_logger(__name__)
+
+CHANNEL = "agentpost"
+PING_SECONDS = 10.0
+PONG_SECONDS = 5.0
+RETRY_SECONDS_MIN = 0.1
+RETRY_SECONDS_MAX = 5.0
+TCP = {"keepalives_idle": 10, "keepalives_interval": 3, "keepalives_count": 3}
+
+
+class PostgresNotices:
+    """Sends and hears notices. Listeners are called on any thread and must be quick.
+
+    Args:
+        url: ``postgresql://…``, a direct connection or a pooler in session mode.
+    """
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+        self._origin = os.urandom(6).hex()
+        self._listeners: dict[str, Callable[[str], None]] = {}
+        self._reconnected: list[Callable[[], None]] = []
+        self._task: asyncio.Task[None] | None = None
+
+    def on(self, topic: str, listener: Callable[[str], None]) -> None:
+        """Call ``listener(subject)`` for every notice of a topic, our own ones included."""
+        self._listeners[topic] = listener
+
+    def on_reconnect(self, listener: Callable[[], None]) -> None:
+        """Call this when the connection is back: notices may have been missed."""
+        self._reconnected.append(listener)
+
+    def send(self, tx: Tx, topic: str, subject: str) -> None:
+        """Give notice once ``tx`` is committed. Here it arrives without the way over the server."""
+        payload = f"{self._origin} {topic} {subject}"
+        tx.execute("SELECT pg_notify(?, ?)", (CHANNEL, payload))
+        tx.after(partial(self._deliver, topic, subject))
+
+    async def start(self) -> None:
+        """Listen from here on; raises `psycopg.OperationalError` when there is no server."""
+        connection = await self._listen()
+        self._task = asyncio.create_task(self._hear_forever(connection), name="notices")
+
+    async def stop(self) -> None:
+        """Disconnect."""
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+            self._task = None
+
+    async def _listen(self) -> AsyncConnection:
+        from psycopg import AsyncConnection
+
+        connection = await AsyncConnection.connect(
+            self._url, autocommit=True, application_name="agentpost notices", **TCP
+        )
+        await connection.execute(f"LISTEN {CHANNEL}".encode())
+        return connection
+
+    async def _hear_forever(self, connection: AsyncConnection) -> None:
+        while True:
+            try:
+                await self._hear(connection)
+            except Exception as error:
+                log.warning("notices_interrupted", error=str(error).strip())
+            finally:
+                with contextlib.suppress(Exception):
+                    await connection.close()
+            connection = await self._reconnect()
+            log.info("notices_resumed")
+            for listener in self._reconnected:
+                listener()
+
+    async def _hear(self, connection: AsyncConnection) -> None:
+        """Deliver until the connection breaks; a silent one is asked whether it still lives."""
+        while True:
+            async for notice in connection.notifies(timeout=PING_SECONDS):
+                origin, _, rest = notice.payload.partition(" ")
+                if origin != self._origin:  # ours were delivered by the commit
+                    topic, _, subject = rest.partition(" ")
+                    self._deliver(topic, subject)
+            async with asyncio.timeout(PONG_SECONDS):
+                await connection.execute(b"SELECT 1")
+
+    async def _reconnect(self) -> AsyncConnection:
+        pause = RETRY_SECONDS_MIN
+        while True:
+            try:
+                return await self._listen()
+            except Exception as error:
+                log.debug("notices_not_back", error=str(error).strip())
+            await asyncio.sleep(pause)
+            pause = min(pause * 2, RETRY_SECONDS_MAX)
+
+    def _deliver(self, topic: str, subject: str) -> None:
+        listener = self._listeners.get(topic)
+        if listener is None:
+            return
+        try:
+            listener(subject)
+        except Exception:
+            log.exception("notice_failed", topic=topic)

@@ -1,0 +1,199 @@
+"""Dispatch over all nodes of a PostgreSQL installation, by Procrastinate (https://procrastinate.readthedocs.io).
+
+A job is deferred on our own connection, so it is dispatched if and only if the commit that makes it
+run goes through. What a Procrastinate worker then does takes no time: it hands the job to our own
+worker, which claims it in the record. So at most one node runs it, and Procrastinate's rows are
+short-lived; whatever gets lost between the two is found by the sweep for jobs that nobody took.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Protocol
+
+import structlog
+
+from agentpost.engine.base import Transaction, Worker
+
+if TYPE_CHECKING:
+    from procrastinate import App
+
+log = structlog.get_logger(__name__)
+
+QUEUE = "agentpost"
+TASK = "agentpost.run_job"
+ABORT = "abort"
+CONCURRENCY = 100
+CONNECTIONS = 3
+BEAT_SECONDS = 5.0
+STALLED_SECONDS = 30.0
+POLL_SECONDS = 5.0
+POOL_SECONDS = 5.0
+STOP_SECONDS = 2.0
+RETRY_SECONDS_MIN = 0.1
+RETRY_SECONDS_MAX = 5.0
+_SCHEMA_LOCK = 7_301_994_652
+
+
+class Notices(Protocol):
+    """What carries the word to stop from node to node."""
+
+    def on(self, topic: str, listener: Callable[[str], None]) -> None:
+        """Call this with the subject of every notice of a topic, our own ones included."""
+        ...
+
+    def on_reconnect(self, listener: Callable[[], None]) -> None:
+        """Call this when the connection to the server was lost and is back."""
+        ...
+
+    def send(self, tx: Transaction, topic: str, subject: str) -> None:
+        """Give notice once ``tx`` is committed."""
+        ...
+
+
+def upgrade(url: str) -> None:
+    """Make Procrastinate's own tables where they are missing; processes may come at once."""
+    import psycopg
+    from procrastinate.schema import SchemaManager
+
+    with psycopg.connect(url) as connection:
+        connection.execute("SELECT pg_advisory_xact_lock(%s)", (_SCHEMA_LOCK,))
+        found = connection.execute("SELECT to_regclass('procrastinate_jobs')").fetchone()
+        if found == (None,):
+            connection.execute(SchemaManager.get_schema())
+
+
+class ProcrastinateEngine:
+    """See `Engine`.
+
+    Args:
+        url: ``postgresql://…``, with Procrastinate's tables (see `upgrade`).
+        node: this process' id, by which its worker is named.
+        notices: carries aborts; started and stopped by others.
+    """
+
+    def __init__(self, url: str, node: str, notices: Notices) -> None:
+        self._url = url
+        self._node = node
+        self._notices = notices
+        self._placing: App | None = None
+        self._task: asyncio.Task[None] | None = None
+        self._running: asyncio.Task[None] | None = None
+        self._stopping = False
+
+    def place(self, tx: Transaction, job_id: str, epoch: int) -> None:
+        """See `Engine.place`."""
+        import psycopg
+        from procrastinate.exceptions import ConnectorException
+
+        if self._placing is None:
+            self._placing = _placing_app()
+        task = self._placing.configure_task(TASK, queue=QUEUE, connection=tx.connection)
+        try:
+            task.defer(job_id=job_id)
+        except ConnectorException as error:
+            # The database adapter knows which of the driver's errors are worth another try.
+            if isinstance(error.__cause__, psycopg.Error):
+                raise error.__cause__ from None
+            raise
+
+    def abort(self, tx: Transaction, job_id: str) -> None:
+        """See `Engine.abort`."""
+        self._notices.send(tx, ABORT, job_id)
+
+    async def start(self, worker: Worker | None) -> None:
+        """See `Engine.start`."""
+        if worker is None:
+            return
+        loop = asyncio.get_running_loop()
+        self._notices.on(ABORT, worker.abort)
+        self._notices.on_reconnect(lambda: loop.call_soon_threadsafe(self._begin_anew))
+        self._task = asyncio.create_task(self._serve(worker), name="procrastinate")
+
+    async def stop(self) -> None:
+        """See `Engine.stop`."""
+        self._stopping = True
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+            self._task = None
+
+    def _begin_anew(self) -> None:
+        """A Procrastinate worker whose listener or heartbeat broke works on without: end it."""
+        if self._running is not None and not self._stopping:
+            self._running.cancel()
+
+    async def _serve(self, worker: Worker) -> None:
+        """Keep a Procrastinate worker running."""
+        pause = RETRY_SECONDS_MIN
+        while True:
+            began = asyncio.get_running_loop().time()
+            self._running = asyncio.create_task(self._work(worker))
+            try:
+                await asyncio.shield(self._running)
+            except asyncio.CancelledError:
+                if self._stopping:
+                    self._running.cancel()
+                    await asyncio.gather(self._running, return_exceptions=True)
+                    raise
+            except Exception as error:
+                log.warning("dispatch_interrupted", error=str(error.__cause__ or error).strip())
+            if asyncio.get_running_loop().time() - began > RETRY_SECONDS_MAX:
+                pause = RETRY_SECONDS_MIN
+            await asyncio.sleep(pause)
+            pause = min(pause * 2, RETRY_SECONDS_MAX)
+
+    async def _work(self, worker: Worker) -> None:
+        async with _working_app(self._url, worker).open_async() as app:
+            await _forget_stalled(app)
+            await app.run_worker_async(
+                name=self._node,
+                queues=[QUEUE],
+                concurrency=CONCURRENCY,
+                fetch_job_polling_interval=POLL_SECONDS,
+                abort_job_polling_interval=STALLED_SECONDS,
+                shutdown_graceful_timeout=STOP_SECONDS,
+                delete_jobs="always",
+                install_signal_handlers=False,
+                update_heartbeat_interval=BEAT_SECONDS,
+                stalled_worker_timeout=STALLED_SECONDS,
+            )
+
+
+def _placing_app() -> App:
+    """Defers on connections it is given, and opens none."""
+    from procrastinate import App, SyncPsycopgConnector
+
+    return App(connector=SyncPsycopgConnector())
+
+
+def _working_app(url: str, worker: Worker) -> App:
+    from procrastinate import App, PsycopgConnector
+
+    connector = PsycopgConnector(
+        conninfo=url,
+        min_size=1,
+        max_size=CONNECTIONS,
+        timeout=POOL_SECONDS,
+        kwargs={"application_name": "agentpost dispatch"},
+    )
+    app = App(connector=connector)
+
+    async def run_job(job_id: str) -> None:
+        worker.run(job_id, None)
+
+    app.task(name=TASK, queue=QUEUE)(run_job)
+    return app
+
+
+async def _forget_stalled(app: App) -> None:
+    """Rows that a killed worker had fetched; their jobs are found by the sweep."""
+    from procrastinate.jobs import Status
+
+    stalled = await app.job_manager.get_stalled_jobs(
+        queue=QUEUE, seconds_since_heartbeat=STALLED_SECONDS
+    )
+    for job in stalled:
+        assert job.id is not None
+        await app.job_manager.finish_job_by_id_async(job.id, Status.FAILED, delete_job=True)

@@ -1,0 +1,106 @@
+"""What the web pages show: an account at a glance, and one chat.
+
+Each is read in one transaction, so a page never contradicts itself.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import Final
+
+from agentpost.db import accounts
+from agentpost.db import jobs as job_rows
+from agentpost.db import works as rows
+from agentpost.db.session import Tx
+from agentpost.domain.credits import to_credits
+from agentpost.domain.errors import not_found
+from agentpost.domain.job import JobState
+from agentpost.domain.limits import WORK_LIST_DEFAULT
+from agentpost.domain.record import FileRecord, JobRecord, WorkRecord
+from agentpost.services.context import House
+
+# More than any account may run: a count that stops short would be wrong.
+_JOBS_READ_MAX: Final = 10_000
+
+
+class WorkState(Enum):
+    """How a work stands, for people; the value is what they read."""
+
+    RUNNING = "running"
+    QUEUED = "waiting for credits"
+    ASKING = "asks you something"
+    IDLE = "idle"
+
+
+@dataclass(frozen=True, slots=True)
+class WorkLine:
+    """A work in a list."""
+
+    work: WorkRecord
+    state: WorkState
+
+
+@dataclass(frozen=True, slots=True)
+class Overview:
+    """An account at a glance; ``works`` are the newest, newest first."""
+
+    name: str
+    email: str
+    credits: float
+    running: int
+    works: list[WorkLine]
+
+
+@dataclass(frozen=True, slots=True)
+class Chat:
+    """A work with all its files (oldest first) and what its jobs are doing now; ``account`` is the
+    name of its owner."""
+
+    account: str
+    work: WorkRecord
+    state: WorkState
+    steps: list[str]
+    files: list[FileRecord]
+
+
+async def overview(house: House, account_id: str) -> Overview:
+    """The account; its id comes from our own rows."""
+
+    def fn(tx: Tx) -> Overview:
+        account = accounts.get(tx, account_id)
+        executing = job_rows.executing(tx, account_id, _JOBS_READ_MAX)
+        jobs = [*executing, *job_rows.queued(tx, account_id)]
+        works = rows.list_(tx, account_id, WORK_LIST_DEFAULT)
+        lines = [
+            WorkLine(work, _state(work, [job for job in jobs if job.work_id == work.id]))
+            for work in works
+        ]
+        available = to_credits(account.wallet.available)
+        return Overview(account.name, account.email, available, len(executing), lines)
+
+    return await house.db.read(fn)
+
+
+async def chat(house: House, account_id: str, work_id: str) -> Chat:
+    """A work of the account; raises ``not_found``."""
+
+    def fn(tx: Tx) -> Chat:
+        work = rows.get(tx, work_id, account_id)
+        if work is None:
+            raise not_found("work")
+        jobs = job_rows.open_in_work(tx, work_id)
+        steps = [job.step for job in jobs if job.step and job.state is not JobState.QUEUED]
+        name = accounts.get(tx, account_id).name
+        return Chat(name, work, _state(work, jobs), steps, rows.files(tx, work_id))
+
+    return await house.db.read(fn)
+
+
+def _state(work: WorkRecord, jobs: list[JobRecord]) -> WorkState:
+    """``jobs``: those of the work that still have a future."""
+    if any(job.state is not JobState.QUEUED for job in jobs):
+        return WorkState.RUNNING
+    if jobs:
+        return WorkState.QUEUED
+    return WorkState.ASKING if work.question else WorkState.IDLE

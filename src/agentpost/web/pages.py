@@ -1,0 +1,145 @@
+"""The pages: sign in, dashboard, one chat with its files, sign out (design: 4.21)."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import BaseRoute
+
+from agentpost.domain import ids
+from agentpost.domain.errors import not_found
+from agentpost.services import overview, sessions, works
+from agentpost.services.context import House
+from agentpost.web import templates
+from agentpost.web.door import Handler, LostBrowsers, Page, Sheets
+from agentpost.web.sessions import Cookie, from_own_page
+
+SignedIn = Callable[[Request, str], Awaitable[Response]]
+
+
+class Pages:
+    """Handlers; ``account_id`` is the account the browser is signed in to."""
+
+    def __init__(self, house: House) -> None:
+        self._house = house
+        self._cookie = Cookie(house.settings)
+        self._sheets = Sheets(house)
+
+    # --- signing in and out -----------------------------------------------------------------------
+    async def show_login(self, request: Request) -> Response:
+        """A button. Looking spends nothing: chat programs and scanners look at every link."""
+        token = request.path_params["token"]
+        if not await sessions.can_log_in(self._house, token):
+            return self._dead_link()
+        return self._sheets.page("Sign in", templates.login(self._sheets.base, token))
+
+    async def log_in(self, request: Request) -> Response:
+        """The button: the link is spent, this browser has a session."""
+        secret = await sessions.log_in(self._house, request.path_params["token"])
+        if secret is None:
+            return self._dead_link()
+        response = self._sheets.to("/dashboard")
+        self._cookie.set(response, secret)
+        return response
+
+    async def log_out(self, request: Request) -> Response:
+        """The session ends on the server too."""
+        secret = self._cookie.read(request)
+        if secret is not None:
+            await sessions.log_out(self._house, secret)
+        title, text = "Signed out", "This browser is signed out."
+        response = self._sheets.page(title, templates.how_to_sign_in(title, text))
+        self._cookie.clear(response)
+        return response
+
+    # --- signed in --------------------------------------------------------------------------------
+    async def home(self, _: Request) -> Response:
+        """The dashboard is the home page."""
+        return self._sheets.to("/dashboard")
+
+    async def dashboard(self, _: Request, account_id: str) -> Response:
+        """The account at a glance."""
+        view = await overview.overview(self._house, account_id)
+        settings = self._house.settings
+        main = templates.dashboard(
+            self._sheets.base, settings.public_url, view, settings.running_jobs_max
+        )
+        return self._sheets.page("Dashboard", main, who=view.name)
+
+    async def chat(self, request: Request, account_id: str) -> Response:
+        """One work; raises ``not_found``."""
+        view = await overview.chat(self._house, account_id, _work_id(request))
+        main = templates.chat(self._sheets.base, view)
+        return self._sheets.page(view.work.title or "Untitled", main, who=view.account)
+
+    async def download(self, request: Request, account_id: str) -> Response:
+        """To a fresh signed link, so that a page left open goes on working; raises
+        ``not_found``."""
+        path = request.path_params["path"]
+        if "\x00" in path:  # PostgreSQL takes no such text, not even to look for it
+            raise not_found("file")
+        file_id = f"{_work_id(request)}/{path}"
+        file = await works.get_file(self._house, account_id, file_id)
+        return RedirectResponse(self._house.links.file(file.file_id, file.revision), 303)
+
+    # --- around the handlers ----------------------------------------------------------------------
+    def signed_in(self, handler: SignedIn) -> Handler:
+        """Only with a session; nothing is looked up for anybody else."""
+
+        async def answer(request: Request) -> Response:
+            secret = self._cookie.read(request)
+            account_id = await sessions.account_of(self._house, secret) if secret else None
+            if account_id is None:
+                text = "This page is for people who are signed in."
+                main = templates.how_to_sign_in("Sign in first", text)
+                return self._sheets.page("Sign in first", main, 401)
+            return await handler(request, account_id)
+
+        return answer
+
+    def own_form(self, handler: Handler) -> Handler:
+        """Only from our own pages: no other site signs anybody in or out."""
+
+        async def answer(request: Request) -> Response:
+            if not from_own_page(request, self._house.settings):
+                text = "This form came from another site, so nothing was done."
+                main = templates.notice(self._sheets.base, "Refused", text)
+                return self._sheets.page("Refused", main, 403)
+            return await handler(request)
+
+        return answer
+
+    def _dead_link(self) -> Response:
+        text = "This link was used already, or its time is over."
+        main = templates.how_to_sign_in("This link does not work", text)
+        return self._sheets.page("This link does not work", main, 403)
+
+    def routes(self) -> Sequence[BaseRoute]:
+        """Every page; the last route takes lost browsers."""
+        login = {"GET": self.show_login, "POST": self.own_form(self.log_in)}
+        chat, dashboard = self.signed_in(self.chat), self.signed_in(self.dashboard)
+        files = "/chat/{work_id}/files/{path:path}"
+        return (
+            Page(self._sheets, "/", {"GET": self.home}),
+            Page(self._sheets, "/login/{token}", login),
+            Page(self._sheets, "/logout", {"POST": self.own_form(self.log_out)}),
+            Page(self._sheets, "/dashboard", {"GET": dashboard}),
+            Page(self._sheets, "/chat/{work_id}", {"GET": chat}),
+            Page(self._sheets, files, {"GET": self.signed_in(self.download)}),
+            LostBrowsers(self._sheets),
+        )
+
+
+def _work_id(request: Request) -> str:
+    """The work's id in the address; raises ``not_found`` when it cannot be one."""
+    work_id: str = request.path_params["work_id"]
+    if not ids.is_id(ids.WORK, work_id):
+        raise not_found("work")
+    return work_id
+
+
+def routes(house: House) -> Sequence[BaseRoute]:
+    """The routes of the web pages, to be tried after all others."""
+    return Pages(house).routes()

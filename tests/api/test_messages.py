@@ -1,0 +1,281 @@
+"""Sending and reading messages over HTTP (spec: createMessage, getMessage)."""
+
+import threading
+import time
+
+import pytest
+
+from tests.e2e.caller import Caller, kinds
+from tests.e2e.fixtures import ServerMaker
+from tests.e2e.server import AgentServer, until
+
+
+@pytest.fixture(scope="module")
+def server(start_server: ServerMaker) -> AgentServer:
+    return start_server(turn_reply_seconds=1)
+
+
+# --- the answer to POST ---------------------------------------------------------------------------
+def test_a_direct_answer_is_final_at_once(caller: Caller) -> None:
+    message = caller.send("  hello  ")
+
+    assert message["status"] == "completed"
+    assert message["final"] is True
+    assert message["reply"] == "You said: hello"
+    assert message["jobs"] == message["files"] == message["notes"] == []
+    assert message["reason"] is message["question"] is None
+    assert message["created_at"] < message["updated_at"]
+    assert caller.get(message["id"]) == message
+
+
+def test_several_replies_are_joined_by_a_blank_line(caller: Caller) -> None:
+    assert caller.send([["reply", "one"], ["reply", "two"]])["reply"] == "one\n\ntwo"
+
+
+def test_a_question_is_asked_and_the_reply_shown(caller: Caller) -> None:
+    message = caller.send([["reply", "Well."], ["ask", "Which one?"]])
+
+    assert (message["status"], message["final"]) == ("needs_input", True)
+    assert message["question"] == "Which one?"
+    assert message["reply"] == "Well.\n\nWhich one?"
+
+
+def test_work_goes_on_after_the_answer(caller: Caller, server: AgentServer) -> None:
+    job = [["progress", "Counting"], ["gate", "counted"], ["return", "It is 42."]]
+    message = caller.send([["start", "Count", job]])
+
+    assert (message["status"], message["final"]) == ("processing", False)
+    assert message["reply"] == "Count: running"
+    running = message["jobs"][0]
+    assert running["status"] == "running"
+    assert running["role"] == running["kind"] == "execution"
+    assert running["job_id"].startswith("exe_")
+    assert running["link"].endswith(f"/chat/{running['work_id']}")
+    assert running["queued"] is running["resume_by"] is running["settled_at"] is None
+
+    server.open_gate("counted")
+    done = caller.final(message["id"])
+    assert done["status"] == "completed"
+    assert done["jobs"][0]["status"] == "completed"
+    assert done["jobs"][0]["final"] is True
+    assert done["updated_at"] == message["updated_at"], "the turn's end, not the job's"
+    assert caller.work(running["work_id"])["text"] == "It is 42."
+
+
+def test_a_job_may_ask(caller: Caller) -> None:
+    message = caller.send([["start", "Ask", [["ask", "a?"], ["ask", "b?"], ["return", ""]]]])
+
+    done = caller.final(message["id"])
+    assert (done["status"], done["question"]) == ("needs_input", "b?")
+    assert done["jobs"][0]["status"] == "completed"
+
+
+def test_the_answer_waits_for_a_turn_that_ends_in_time(caller: Caller, server: AgentServer) -> None:
+    threading.Timer(0.2, server.open_gate, ["in-time"]).start()
+    message = caller.send([["gate", "in-time"], ["reply", "done"]])
+
+    assert message["reply"] == "done"
+    assert caller.log(message["id"])[-1]["delivered_sync"] is True
+
+
+def test_a_longer_turn_is_answered_for_when_the_window_closes(
+    caller: Caller, server: AgentServer
+) -> None:
+    began = time.monotonic()
+    message = caller.send([["gate", "late"], ["reply", "done"]])
+
+    assert 0.9 < time.monotonic() - began < 3
+    assert (message["status"], message["final"], message["reply"]) == ("processing", False, None)
+    assert message["updated_at"] == message["created_at"]
+    server.open_gate("late")
+    assert caller.final(message["id"])["reply"] == "done"
+    assert caller.log(message["id"])[-1]["delivered_sync"] is False
+
+
+def test_metadata_comes_back_unchanged(caller: Caller) -> None:
+    metadata = {"customer": "Zoë ✓", "empty": ""}
+    message = caller.send([["see"]], metadata=metadata)
+
+    assert message["metadata"] == metadata
+    assert '"metadata": {"customer": "Zo\\u00eb \\u2713", "empty": ""}' in message["reply"]
+    assert "metadata" not in caller.send("none")
+
+
+def test_conversations_do_not_see_each_other(caller: Caller) -> None:
+    caller.send("my name is Ada", conversation="ada")
+    caller.send('[["remember", "k", "v"], ["reply", "ok"]]', conversation="ada")
+
+    same = caller.send([["see"]], conversation="ada")["reply"]
+    other = caller.send([["see"]], conversation="eve")["reply"]
+    assert '["user", "my name is Ada"], ["agent", "You said: my name is Ada"]' in same
+    assert '"state": {"k": "v"}' in same
+    assert "Ada" not in other
+    assert '"state": {}' in other
+
+
+def test_unknown_fields_and_null_are_ignored(caller: Caller) -> None:
+    message = caller.send("x", files=None, upload_ids=None, conversation=None, metadata=None, y=1)
+    assert message["reply"] == "You said: x"
+
+
+def test_the_longest_message_is_taken(caller: Caller) -> None:
+    text = "ü" * 20_000
+    assert caller.send(f"  {text}\n")["reply"] == f"You said: {text}"
+
+
+# --- reading --------------------------------------------------------------------------------------
+def test_only_the_sending_key_reads_a_message(caller: Caller, server: AgentServer) -> None:
+    message = caller.send("secret")
+    made = server.command("keys", "create", "--account", "owner@localhost", "--name", "second")
+    other = Caller(server, made["key"])
+
+    path = f"/v1/messages/{message['id']}"
+    same = other.refused(404, "not_found", "GET", path)
+    unknown = other.refused(404, "not_found", "GET", f"{path[:-4]}0000")
+    assert same["message"] == unknown["message"]
+    other.refused(404, "not_found", "GET", f"{path}/events")
+    cursor = caller.events(message["id"])["cursor"]
+    other.refused(404, "not_found", "GET", f"{path}/events?cursor={cursor}")
+    other.close()
+
+
+def held(caller: Caller, message_id: str, headers: dict[str, str] | None = None) -> "Held":
+    return Held(caller, message_id, headers or {})
+
+
+class Held(threading.Thread):
+    """A read with ``wait=20`` in flight."""
+
+    def __init__(self, caller: Caller, message_id: str, headers: dict[str, str]) -> None:
+        super().__init__()
+        self._caller, self._id, self._headers = caller, message_id, headers
+        self.start()
+
+    def run(self) -> None:
+        """See `threading.Thread.run`."""
+        began = time.monotonic()
+        path = f"/v1/messages/{self._id}?wait=20"
+        self.answer = self._caller.call("GET", path, headers=self._headers)
+        self.seconds = time.monotonic() - began
+
+    def ended(self) -> bool:
+        """It ended by itself, long before its 20 seconds."""
+        self.join(10)
+        return not self.is_alive()
+
+
+def test_a_held_read_answers_when_the_job_ends_and_not_on_progress(
+    caller: Caller, server: AgentServer
+) -> None:
+    job = [["gate", "p1"], ["progress", "a"], ["progress", "b"], ["gate", "p2"], ["return", ""]]
+    message = caller.send([["start", "Held", job]])
+    server.await_gate("p1")
+    waiting = held(caller, message["id"])
+    server.open_gate("p1")
+    server.await_gate("p2")
+    assert len(caller.log(message["id"])) == 3, "the progress is there"
+    waiting.join(0.3)
+    assert waiting.is_alive(), "progress alone answers nobody"
+
+    server.open_gate("p2")
+    assert waiting.ended()
+    assert waiting.answer.json()["status"] == "completed"
+
+
+def test_a_held_read_answers_when_the_reply_is_there(caller: Caller, server: AgentServer) -> None:
+    message = caller.send([["start", "Keep", [["gate", "kept"]]], ["gate", "reply"], ["ask", "?"]])
+    assert message["reply"] is None
+    waiting = held(caller, message["id"])
+    until(lambda: server.reached("kept"))
+    server.open_gate("reply")
+
+    assert waiting.ended()
+    assert waiting.answer.json()["reply"] == "Keep: running\n\n?"
+    assert waiting.answer.json()["status"] == "processing", "the job still runs"
+    server.open_gate("kept")
+    assert caller.final(message["id"])["status"] == "needs_input"
+
+
+def test_a_held_read_of_a_final_message_answers_at_once(caller: Caller) -> None:
+    message = caller.send("x")
+    began = time.monotonic()
+    assert caller.get(message["id"], wait=45) == message
+    assert time.monotonic() - began < 1
+
+
+def test_a_held_read_ends_unchanged_after_its_wait(caller: Caller, server: AgentServer) -> None:
+    message = caller.send([["start", "Wait", [["gate", "waited"]]]])
+    began = time.monotonic()
+    assert caller.get(message["id"], wait=1)["status"] == "processing"
+    assert 0.9 < time.monotonic() - began < 3
+    server.open_gate("waited")
+
+
+# --- the version as an entity tag -----------------------------------------------------------------
+def test_the_etag_says_whether_there_is_news(caller: Caller) -> None:
+    answer = caller.post("x")
+    message, tag = answer.json(), answer.headers["ETag"]
+    path = f"/v1/messages/{message['id']}"
+
+    assert tag == f'"v{message["version"]}"'
+    same = caller.call("GET", path, headers={"If-None-Match": tag})
+    assert (same.status_code, same.content, same.headers["ETag"]) == (304, b"", tag)
+    weak = caller.call("GET", f"{path}?wait=30", headers={"If-None-Match": f"W/{tag}"})
+    assert weak.status_code == 304
+    older = caller.call("GET", f"{path}?wait=30", headers={"If-None-Match": '"v1"'})
+    assert older.status_code == 200
+
+
+def test_what_happened_between_two_polls_is_answered_at_once(
+    caller: Caller, server: AgentServer
+) -> None:
+    job = [["gate", "gap"], ["progress", "a"], ["gate", "gap2"], ["return", ""]]
+    first = caller.post([["start", "Gap", job]])
+    message, tag = first.json(), {"If-None-Match": first.headers["ETag"]}
+    server.open_gate("gap")
+    server.await_gate("gap2")
+
+    missed = held(caller, message["id"], tag)
+    assert missed.ended()
+    assert missed.answer.json()["version"] > message["version"]
+    now = {"If-None-Match": missed.answer.headers["ETag"]}
+    waiting = held(caller, message["id"], now)
+    server.open_gate("gap2")
+    assert waiting.ended()
+    assert waiting.answer.json()["final"] is True
+
+
+def test_with_an_etag_too_progress_alone_answers_nobody(
+    caller: Caller, server: AgentServer
+) -> None:
+    job = [["gate", "tag1"], ["progress", "a"], ["gate", "tag2"], ["return", ""]]
+    first = caller.post([["start", "Tag", job]])
+    server.await_gate("tag1")
+    now = caller.call("GET", f"/v1/messages/{first.json()['id']}")
+    waiting = held(caller, first.json()["id"], {"If-None-Match": now.headers["ETag"]})
+    waiting.join(0.2)  # it is held by now
+    server.open_gate("tag1")
+    server.await_gate("tag2")
+    waiting.join(0.3)
+    assert waiting.is_alive()
+
+    server.open_gate("tag2")
+    assert waiting.ended()
+    assert waiting.answer.json()["status"] == "completed"
+
+
+def test_the_log_of_a_whole_job(caller: Caller) -> None:
+    job = [["progress", "Drawing"], ["write", "out/a.txt", "text"], ["return", "Done."]]
+    message = caller.send([["start", "Log", job]])
+    caller.final(message["id"])
+
+    entries = caller.log(message["id"])
+    assert kinds(entries[:1]) in (["agent_reply"], ["progress"])
+    by_type = {entry["type"]: entry for entry in entries}
+    assert sorted(kinds(entries)) == ["agent_reply", "progress", "progress", "result"]
+    result = by_type["result"]
+    assert (result["title"], result["text"], result["outcome"]) == ("Log", "Done.", "completed")
+    assert [file["name"] for file in result["files"]] == ["a.txt"]
+    assert result["job_id"] == message["jobs"][0]["job_id"]
+    assert result["work_id"] == message["jobs"][0]["work_id"]
+    assert result["message_id"] == message["id"]

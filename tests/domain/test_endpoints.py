@@ -1,0 +1,126 @@
+"""Webhook endpoints: their states, the retry schedule, who receives what.
+
+spec: Webhook endpoint states, Webhook events 3, 7 and 8; design: 4.8, 4.18.
+"""
+
+import pytest
+
+from agentpost.domain.endpoints import (
+    DeliveryStatus,
+    DisabledReason,
+    EndpointState,
+    attempted,
+    disabled,
+    enabled,
+    retry_after,
+    wants,
+)
+
+DAY = 86_400 * 1_000_000
+NOW = 20_000 * DAY
+HEALTHY = EndpointState()
+FAILING = EndpointState(failing_since=NOW - DAY)
+OFF_BY_HAND = EndpointState(NOW - DAY, DisabledReason.MANUAL)
+OFF_FAILING = EndpointState(NOW - DAY, DisabledReason.FAILING, NOW - 4 * DAY)
+
+
+@pytest.mark.parametrize(
+    ("attempts", "seconds"),
+    [
+        (1, 60),
+        (2, 5 * 60),
+        (3, 30 * 60),
+        (4, 2 * 3600),
+        (5, 5 * 3600),
+        (6, 10 * 3600),
+        (7, 86_400),
+        (8, 86_400),
+        (100, 86_400),
+    ],
+)
+def test_retry_schedule(attempts: int, seconds: int) -> None:
+    """spec: Webhook events 7."""
+    assert retry_after(attempts) == seconds
+
+
+def test_another_schedule_may_be_given() -> None:
+    assert [retry_after(n, [0.1, 0.2]) for n in (1, 2, 3)] == [0.1, 0.2, 86_400]
+
+
+@pytest.mark.parametrize(
+    ("state", "after"),
+    [
+        (HEALTHY, EndpointState(failing_since=NOW)),
+        (FAILING, FAILING),
+        (
+            EndpointState(failing_since=NOW - 3 * DAY + 1),
+            EndpointState(None, None, NOW - 3 * DAY + 1),
+        ),
+        (
+            EndpointState(failing_since=NOW - 3 * DAY),
+            EndpointState(NOW, DisabledReason.FAILING, NOW - 3 * DAY),
+        ),
+        (OFF_BY_HAND, OFF_BY_HAND),
+        (OFF_FAILING, OFF_FAILING),
+    ],
+)
+def test_a_failed_attempt(state: EndpointState, after: EndpointState) -> None:
+    """spec: Webhook endpoint states, enabled -> disabled after 3 days of continuous failure."""
+    assert attempted(state, succeeded=False, now=NOW) == after
+
+
+@pytest.mark.parametrize(
+    ("state", "after"),
+    [
+        (HEALTHY, HEALTHY),
+        (FAILING, HEALTHY),
+        (OFF_BY_HAND, OFF_BY_HAND),
+        (OFF_FAILING, OFF_FAILING),
+    ],
+)
+def test_a_successful_attempt(state: EndpointState, after: EndpointState) -> None:
+    """spec: Webhook endpoint states: "continuous": one success forgets the failures."""
+    assert attempted(state, succeeded=True, now=NOW) == after
+
+
+@pytest.mark.parametrize(
+    ("state", "after"),
+    [(OFF_BY_HAND, HEALTHY), (OFF_FAILING, HEALTHY), (HEALTHY, HEALTHY), (FAILING, FAILING)],
+)
+def test_switching_on(state: EndpointState, after: EndpointState) -> None:
+    """spec: Webhook endpoint states, disabled -> enabled clears the failure state."""
+    assert enabled(state) == after
+
+
+@pytest.mark.parametrize(
+    ("state", "after"),
+    [
+        (HEALTHY, EndpointState(NOW, DisabledReason.MANUAL)),
+        (FAILING, EndpointState(NOW, DisabledReason.MANUAL, NOW - DAY)),
+        (OFF_BY_HAND, OFF_BY_HAND),
+        (OFF_FAILING, OFF_FAILING),
+    ],
+)
+def test_switching_off(state: EndpointState, after: EndpointState) -> None:
+    """spec: Webhook endpoint states, enabled -> disabled by PATCH."""
+    assert disabled(state, NOW) == after
+
+
+@pytest.mark.parametrize(
+    ("events", "name", "chosen", "received"),
+    [
+        (["*"], "job.failed", False, True),
+        (["job.failed", "message.failed"], "job.failed", False, True),
+        (["message.failed"], "job.failed", False, False),
+        (["message.failed"], "job.failed", True, True),
+    ],
+)
+def test_who_receives_an_event(events: list[str], name: str, chosen: bool, received: bool) -> None:
+    """spec: Webhook events 3: subscribers, and the one a message names whatever its list says."""
+    assert wants(events, name, chosen=chosen) is received
+
+
+def test_the_words_a_client_reads() -> None:
+    """design: 4.18."""
+    assert set(DeliveryStatus) == {"pending", "delivered", "failed", "dropped", "cancelled"}
+    assert set(DisabledReason) == {"failing", "manual"}

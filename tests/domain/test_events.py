@@ -1,0 +1,69 @@
+"""Which move of a message is worth a webhook event, and the words of log and events (spec: Events)."""
+
+from itertools import product
+
+import pytest
+
+from agentpost.domain.events import (
+    STATE_TEXTS,
+    EntryType,
+    EventName,
+    JobStateWord,
+    Outcome,
+    message_event,
+)
+from agentpost.domain.message import MessageStatus
+
+EVENTS = {
+    "message.completed",
+    "message.partial",
+    "message.failed",
+    "message.needs_input",
+    "message.blocked",
+    "message.expired",
+    "job.completed",
+    "job.failed",
+    "job.blocked",
+    "job.resumed",
+    "job.expired",
+}
+MOMENTS = list(product(MessageStatus, (False, True)))
+
+
+def test_the_names_of_the_contract() -> None:
+    """spec: Webhook events (table) and Message event log (tables of types, outcomes, states)."""
+    assert set(EventName) == EVENTS
+    assert set(EntryType) == {
+        "agent_reply",
+        "progress",
+        "result",
+        "state",
+        "turn_failed",
+        "turn_busy",
+    }
+    assert set(Outcome) == {"completed", "failed", "stalled_credits"}
+    assert set(JobStateWord) == {"resumed", "stopped", "expired", "unknown"}
+    assert all(STATE_TEXTS[word] for word in JobStateWord)
+
+
+@pytest.mark.parametrize(("status", "final"), MOMENTS)
+def test_reaching_a_status_is_an_event(status: MessageStatus, final: bool) -> None:
+    """spec: Webhook events 1: once for each arrival at a status other than processing."""
+    event = message_event((MessageStatus.PROCESSING, False), (status, final))
+    expected = None if status == "processing" else f"message.{status}"
+    assert event == expected
+
+
+@pytest.mark.parametrize(("before", "after"), product(MOMENTS, MOMENTS))
+def test_every_move(before: tuple[MessageStatus, bool], after: tuple[MessageStatus, bool]) -> None:
+    """spec: Webhook events 1; design: 4.8: a new status, or the same one become final."""
+    arrives = after[0] != before[0]
+    becomes_final = after[1] and not before[1]
+    worth = after[0] != "processing" and (arrives or becomes_final)
+    assert message_event(before, after) == (f"message.{after[0]}" if worth else None)
+
+
+def test_staying_is_no_event() -> None:
+    """spec: Webhook events 1: "once"."""
+    assert message_event((MessageStatus.BLOCKED, False), (MessageStatus.BLOCKED, False)) is None
+    assert message_event((MessageStatus.EXPIRED, True), (MessageStatus.EXPIRED, True)) is None

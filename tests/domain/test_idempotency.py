@@ -1,0 +1,85 @@
+"""When two POSTs are the same (spec: createMessage 2; design: 4.10)."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agentpost.domain.idempotency import Verdict, compare, fingerprint, key_of
+
+FILE = {"name": "a.csv", "url": None, "base64": "YQ==", "content_type": "text/csv"}
+
+
+@pytest.mark.parametrize(
+    ("header", "key"),
+    [
+        (None, None),
+        ("", None),
+        ("k", "k"),
+        (" ", " "),
+        ("k" * 128, "k" * 128),
+        ("k" * 129, "k" * 128),
+        ("k" * 128 + "a", "k" * 128),
+    ],
+)
+def test_keys_are_cut_and_empty_ones_are_none(header: str | None, key: str | None) -> None:
+    """spec: createMessage, header Idempotency-Key; design: 4.12."""
+    assert key_of(header) == key
+
+
+def test_the_same_body_is_a_replay() -> None:
+    """spec: createMessage 2."""
+    first = fingerprint("hello", [FILE], ["up_1"])
+    assert compare(first, fingerprint("hello", [dict(reversed(FILE.items()))], ["up_1"])) is (
+        Verdict.REPLAY
+    )
+
+
+@pytest.mark.parametrize(
+    ("message", "files", "upload_ids"),
+    [
+        ("hello!", [FILE], ["up_1"]),
+        ("", [FILE], ["up_1"]),
+        ("hello", [], ["up_1"]),
+        ("hello", [FILE, FILE], ["up_1"]),
+        ("hello", [{**FILE, "name": "b.csv"}], ["up_1"]),
+        ("hello", [{**FILE, "base64": "Yg=="}], ["up_1"]),
+        ("hello", [{**FILE, "url": ""}], ["up_1"]),
+        ("hello", [FILE], []),
+        ("hello", [FILE], ["up_2"]),
+        ("hello", [FILE], ["up_2", "up_1"]),
+    ],
+)
+def test_any_other_body_is_a_conflict(
+    message: str, files: list[dict[str, Any]], upload_ids: list[str]
+) -> None:
+    """spec: createMessage 2: message, files and upload_ids are what makes a body the same."""
+    first = fingerprint("hello", [FILE], ["up_1"])
+    assert compare(first, fingerprint(message, files, upload_ids)) is Verdict.CONFLICT
+
+
+def test_an_upload_named_twice_counts_once() -> None:
+    """design: 4.12."""
+    assert fingerprint("", [], ["up_1", "up_2", "up_1"]) == fingerprint("", [], ["up_1", "up_2"])
+
+
+def test_parts_do_not_run_into_each_other() -> None:
+    assert fingerprint('["hello",[],["up_1"]]', [], []) != fingerprint("hello", [], ["up_1"])
+    assert fingerprint("up_1", [], []) != fingerprint("", [], ["up_1"])
+
+
+texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
+bodies = st.tuples(
+    texts,
+    st.lists(st.fixed_dictionaries({"name": texts, "url": texts}), max_size=2),
+    st.lists(texts, max_size=3, unique=True),
+)
+
+
+@given(bodies, bodies)
+def test_fingerprints_are_equal_exactly_when_the_bodies_are(
+    one: tuple[str, list[dict[str, str]], list[str]],
+    other: tuple[str, list[dict[str, str]], list[str]],
+) -> None:
+    assert (fingerprint(*one) == fingerprint(*other)) == (one == other)

@@ -1,0 +1,30 @@
+"""One recorded answer per numbered call (design: 2, Turns and jobs; 4.4; 4.5)."""
+
+import pytest
+
+from agentpost.domain.journal import Call, CallState, Diverged, recorded
+
+
+def call(state: CallState) -> Call:
+    return Call(3, "step:draw", state, '"value"')
+
+
+def test_a_call_that_was_never_made_has_to_run() -> None:
+    assert recorded(None, "step:draw") is None
+
+
+@pytest.mark.parametrize("state", [CallState.DONE, CallState.ERROR])
+def test_a_recorded_answer_is_given_again(state: CallState) -> None:
+    """A completed step never runs again, and a failed one fails the same way again."""
+    assert recorded(call(state), "step:draw") == call(state)
+
+
+def test_a_call_that_was_in_flight_runs_again() -> None:
+    """At least once: its cost is held, its answer unknown."""
+    assert recorded(call(CallState.HELD), "step:draw") is None
+
+
+@pytest.mark.parametrize("state", list(CallState))
+def test_another_call_at_the_same_number_diverges(state: CallState) -> None:
+    with pytest.raises(Diverged, match="call 3"):
+        recorded(call(state), "step:other")

@@ -1,0 +1,245 @@
+"""The tables of turns and jobs, row by row, written down here from the contract.
+
+spec: Job and message transitions; design: 4.7 (entries and events), 4.9 (expiry, recover). The
+expectations are text of their own, so that a wrong row of the implementation cannot hide in them.
+"""
+
+from dataclasses import dataclass
+from typing import get_args
+
+import pytest
+
+from agentpost.domain import signals as s
+from agentpost.domain import transitions
+from agentpost.domain.errors import RuleBroken
+from agentpost.domain.events import Entry
+from agentpost.domain.job import JobState, Reason
+from agentpost.domain.message import TurnFailure, TurnState
+
+TURN_SIGNALS: dict[str, s.TurnSignal] = {
+    "TurnQueued": s.TurnQueued(),
+    "TurnBegun": s.TurnBegun(),
+    "TurnRetaken": s.TurnRetaken(),
+    "BusyTimedOut": s.BusyTimedOut(),
+    "Resent": s.Resent(),
+    "TurnReplied": s.TurnReplied("On it.", None, delivered_sync=True),
+    "TurnBroken": s.TurnBroken(TurnFailure.EMPTY),
+}
+JOB_SIGNALS: dict[str, s.JobSignal] = {
+    "Admitted": s.Admitted(),
+    "ShortOfCredits": s.ShortOfCredits(7),
+    "StartRefused": s.StartRefused(Reason.TOO_MANY_RUNNING),
+    "JobRetaken": s.JobRetaken(),
+    "CallRecorded": s.CallRecorded(),
+    "Progressed": s.Progressed("Counting"),
+    "FileWritten": s.FileWritten("a.csv"),
+    "Finished": s.Finished("All done.", None),
+    "Failed": s.Failed("No such column."),
+    "Stopped": s.Stopped(),
+    "Resumed": s.Resumed(),
+    "QueueTimedOut": s.QueueTimedOut(),
+    "WatchTimedOut": s.WatchTimedOut(),
+    "Recovered": s.Recovered("What was kept."),
+}
+
+# from, signal, to, log entry, webhook event; "-" is none (as "from": being made).
+TURNS = """
+    -        TurnQueued    waiting  -            -
+    -        TurnBegun     running  -            -
+    waiting  TurnBegun     running  -            -
+    waiting  BusyTimedOut  busy     turn_busy    -
+    busy     Resent        waiting  -            -
+    running  TurnRetaken   running  -            -
+    running  TurnReplied   ended    agent_reply  -
+    running  TurnBroken    failed   turn_failed  -
+"""
+JOBS = """
+    -               Admitted        running         -                        -
+    -               ShortOfCredits  queued          -                        job.blocked
+    -               StartRefused    refused         -                        job.blocked
+    running         JobRetaken      running         -                        -
+    running         CallRecorded    running         -                        -
+    running         Progressed      running         progress/started         -
+    running         FileWritten     running         progress/done            -
+    running         Finished        completed       result/completed         job.completed
+    running         Failed          failed          result/failed            job.failed
+    running         ShortOfCredits  queued          result/stalled_credits   job.blocked
+    running         Stopped         stopped         state/stopped            job.failed
+    running         WatchTimedOut   overdue         state/expired            job.expired
+    queued          Resumed         running         state/resumed            job.resumed
+    queued          Stopped         stopped         state/stopped            job.failed
+    queued          QueueTimedOut   queue_expired   state/expired            job.expired
+    overdue         JobRetaken      overdue         -                        -
+    overdue         CallRecorded    overdue         -                        -
+    overdue         Progressed      overdue         -                        -
+    overdue         FileWritten     overdue         -                        -
+    overdue         Finished        late_completed  -                        -
+    overdue         Failed          late_failed     -                        -
+    overdue         ShortOfCredits  lost            -                        -
+    overdue         Stopped         lost            -                        -
+    overdue         Recovered       running         -                        -
+    late_completed  Recovered       completed       result/completed         job.completed
+    late_failed     Recovered       failed          result/failed            job.failed
+    lost            Recovered       unknown         state/unknown            job.expired
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A line of the tables above."""
+
+    state: str
+    signal: str
+    to: str
+    entry: str
+    event: str
+
+    def __str__(self) -> str:
+        return f"{self.state}+{self.signal}"
+
+
+def rows(table: str) -> list[Row]:
+    return [Row(*line.split()) for line in table.strip().splitlines()]
+
+
+def word(entry: Entry | None) -> str:
+    """An entry as the tables above write it: its type and the word its kind turns on."""
+    if entry is None:
+        return "-"
+    turns_on = {"progress": "status", "result": "outcome", "state": "state"}.get(entry.type)
+    return f"{entry.type}/{entry.fields[turns_on]}" if turns_on else entry.type.value
+
+
+def turn(row: Row) -> transitions.Change[TurnState]:
+    state = None if row.state == "-" else TurnState(row.state)
+    return transitions.turn(state, TURN_SIGNALS[row.signal])
+
+
+def job(row: Row) -> transitions.Change[JobState]:
+    state = None if row.state == "-" else JobState(row.state)
+    return transitions.job(state, JOB_SIGNALS[row.signal])
+
+
+@pytest.mark.parametrize("row", rows(TURNS), ids=str)
+def test_each_row_of_turns(row: Row) -> None:
+    """spec: Job and message transitions (rows "message"); design: 4.2, 4.7."""
+    change = turn(row)
+    assert (change.before or "-", change.after) == (row.state, row.to)
+    assert word(change.entry) == row.entry
+    assert (change.event or "-") == row.event
+
+
+@pytest.mark.parametrize("row", rows(JOBS), ids=str)
+def test_each_row_of_jobs(row: Row) -> None:
+    """spec: Job and message transitions (rows "job"); design: 4.7, 4.9."""
+    change = job(row)
+    assert (change.before or "-", change.after) == (row.state, row.to)
+    assert word(change.entry) == row.entry
+    assert (change.event or "-") == row.event
+
+
+def without_row(states: list[str], signals: list[str], table: str) -> list[tuple[str, str]]:
+    known = {(row.state, row.signal) for row in rows(table)}
+    return [(a, b) for a in ["-", *states] for b in signals if (a, b) not in known]
+
+
+@pytest.mark.parametrize(
+    ("state", "signal"), without_row([t.value for t in TurnState], list(TURN_SIGNALS), TURNS)
+)
+def test_a_turn_refuses_every_other_signal(state: str, signal: str) -> None:
+    with pytest.raises(RuleBroken, match=signal):
+        turn(Row(state, signal, "", "", ""))
+
+
+@pytest.mark.parametrize(
+    ("state", "signal"), without_row([j.value for j in JobState], list(JOB_SIGNALS), JOBS)
+)
+def test_a_job_refuses_every_other_signal(state: str, signal: str) -> None:
+    with pytest.raises(RuleBroken, match=signal):
+        job(Row(state, signal, "", "", ""))
+
+
+def test_the_tables_speak_of_every_signal_and_state() -> None:
+    assert {type(signal) for signal in TURN_SIGNALS.values()} == set(get_args(s.TurnSignal))
+    assert {type(signal) for signal in JOB_SIGNALS.values()} == set(get_args(s.JobSignal))
+    assert {row.to for row in rows(TURNS)} == set(TurnState)
+    assert {row.to for row in rows(JOBS)} == set(JobState)
+
+
+def test_a_final_job_state_is_left_only_by_recover() -> None:
+    """spec: Job, final; only expired work may come back (transitions row "recover")."""
+    final = {"refused", "completed", "failed", "stopped", "queue_expired", "unknown"}
+    assert [str(row) for row in rows(JOBS) if row.state in final] == []
+    expired = {"overdue", "late_completed", "late_failed", "lost"}
+    told = [row for row in rows(JOBS) if row.state in expired and row.signal != "Recovered"]
+    assert {row.to for row in told} == expired
+    assert {(row.entry, row.event) for row in told} == {("-", "-")}
+
+
+# --- what the entries say -------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("reply", "question", "text"),
+    [
+        ("On it.", None, "On it."),
+        (None, "Which one?", "Which one?"),
+        ("On it.", "Which one?", "On it.\n\nWhich one?"),
+    ],
+)
+def test_agent_reply_says_reply_and_question(
+    reply: str | None, question: str | None, text: str
+) -> None:
+    """spec: Message event log, agent_reply; design: 4.4 (both are shown)."""
+    signal = s.TurnReplied(reply, question, delivered_sync=False)
+    entry = transitions.turn(TurnState.RUNNING, signal).entry
+    assert entry is not None
+    assert entry.fields == {"text": text, "delivered_sync": False}
+    assert entry.with_files
+
+
+def test_a_turn_that_said_nothing_has_no_agent_reply() -> None:
+    """design: 4.7: the entry is for a reply or question; starting work alone is neither."""
+    signal = s.TurnReplied(None, None, delivered_sync=True)
+    change = transitions.turn(TurnState.RUNNING, signal)
+    assert (change.after, change.entry) == (TurnState.ENDED, None)
+
+
+@pytest.mark.parametrize("detail", list(TurnFailure))
+def test_turn_failed_names_its_detail(detail: TurnFailure) -> None:
+    """spec: transitions, "agent turn failed" (detail values); design: 4.4."""
+    entry = transitions.turn(TurnState.RUNNING, s.TurnBroken(detail)).entry
+    assert entry is not None
+    assert entry.fields["reason"] == detail.value
+    assert entry.fields["text"]
+
+
+def test_turn_busy_names_its_reason() -> None:
+    """spec: Message event log, turn_busy."""
+    entry = transitions.turn(TurnState.WAITING, s.BusyTimedOut()).entry
+    assert entry is not None
+    assert entry.fields["reason"] == "agent_busy"
+    assert set(entry.fields) == {"reason", "text"}
+
+
+@pytest.mark.parametrize(
+    ("signal", "fields"),
+    [
+        ("Progressed", {"step": "Counting", "status": "started", "file_names": []}),
+        ("FileWritten", {"step": "Wrote a.csv", "status": "done", "file_names": ["a.csv"]}),
+        ("Finished", {"text": "All done.", "outcome": "completed"}),
+        ("Failed", {"text": "No such column.", "outcome": "failed"}),
+    ],
+)
+def test_entries_of_a_running_job(signal: str, fields: dict[str, object]) -> None:
+    """spec: Message event log, progress and result. Title and files are added by the record."""
+    entry = transitions.job(JobState.RUNNING, JOB_SIGNALS[signal]).entry
+    assert entry is not None
+    assert entry.fields == fields
+    assert entry.with_files == (signal in {"Finished", "Failed"})
+
+
+@pytest.mark.parametrize("state", [JobState.LATE_COMPLETED, JobState.LATE_FAILED])
+def test_recover_tells_the_result_that_was_kept(state: JobState) -> None:
+    """design: 4.9: a late result appears on recover."""
+    entry = transitions.job(state, s.Recovered("What was kept.")).entry
+    assert entry is not None
+    assert entry.fields["text"] == "What was kept."

@@ -1,0 +1,291 @@
+"""The tests' agent: a message is a script, so that each test says what its agent does.
+
+A script is a JSON list of operations, each a list of a name and its arguments. Any other text is
+answered with that text. Gates are how a test holds the agent at a place of its choice: the agent
+says that it has come there and waits for the test to let it pass.
+"""
+
+import asyncio
+import json
+import os
+import time
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+from agentpost.agents import Job, JobFailed, Turn, step_key
+
+Script = list[list[Any]]
+LEAKS: dict[str, type[BaseException]] = {
+    "cancelled": asyncio.CancelledError,
+    "exit": SystemExit,
+    "interrupt": KeyboardInterrupt,
+    "error": RuntimeError,
+    "timeout": TimeoutError,
+}
+
+
+async def agent(turn: Turn) -> None:
+    """Do what the message says."""
+    if not turn.message.text.startswith("[["):
+        return turn.reply(f"You said: {turn.message.text}")
+    script: Script = json.loads(turn.message.text)
+    for name, *arguments in script:
+        await TURN_OPERATIONS[name](turn, *arguments)
+    return None
+
+
+async def work(job: Job, script: Script, file: Any = None) -> str | None:
+    """A job that does what its script says; ``return`` ends it with a text."""
+    for name, *arguments in script:
+        if name == "return":
+            return str(arguments[0])
+        await JOB_OPERATIONS[name](job, *arguments)
+    return None
+
+
+# --- what both can do -----------------------------------------------------------------------------
+async def pass_gate(name: str) -> None:
+    """Say that we are here and wait for the gate to open."""
+    gate = Path(os.environ["TEST_GATES"]) / name
+    gate.with_name(f"{name}.reached").touch()
+    while not gate.exists():  # noqa: ASYNC110 - it is opened from another process
+        await asyncio.sleep(0.01)
+
+
+def mark(name: str) -> str:
+    """A step with an effect outside: one line for each time it begins, with the step's key."""
+    trace = os.open(os.environ["TEST_TRACE"], os.O_WRONLY | os.O_APPEND)
+    try:
+        os.write(trace, f"{name} {step_key()}\n".encode())
+    finally:
+        os.close(trace)
+    return name
+
+
+async def mark_here(name: str) -> str:
+    """The same on the agent loop."""
+    return mark(name)
+
+
+async def mark_behind_gate(name: str, gate: str) -> str:
+    """The same, then wait: the step has begun and is not recorded."""
+    mark(name)
+    await pass_gate(gate)
+    return name
+
+
+def build(text: str) -> bytes:
+    """Contents of a file, made in a worker process."""
+    return text.encode()
+
+
+def broken() -> None:
+    """A step that fails."""
+    raise ValueError("the step is broken")
+
+
+def leak(kind: str) -> None:
+    """Raise what agents raise by accident."""
+    raise LEAKS[kind]("leaked by the agent")
+
+
+# --- turns ----------------------------------------------------------------------------------------
+async def _reply(turn: Turn, text: str) -> None:
+    turn.reply(text)
+
+
+async def _ask(turn: Turn, question: str) -> None:
+    turn.ask(question)
+
+
+async def _see(turn: Turn) -> None:
+    """Reply with all that the turn sees."""
+    files = [{"name": f.name, "size": f.size, "type": f.content_type} for f in turn.message.files]
+    seen = {
+        "files": files,
+        "metadata": turn.metadata,
+        "conversation": turn.conversation,
+        "history": [[said.role, said.text] for said in turn.history],
+        "running": [running.job_id for running in turn.running],
+        "works": [[w.work_id, w.title, w.text, w.state] for w in turn.works],
+        "notes": list(turn.notes),
+        "credits": turn.credits,
+        "state": turn.state,
+    }
+    turn.reply(json.dumps(seen))
+
+
+async def _read(turn: Turn) -> None:
+    turn.reply("\n".join([await file.text() for file in turn.message.files]))
+
+
+async def _gate_turn(turn: Turn, name: str) -> None:
+    await pass_gate(name)
+
+
+async def _block(turn: Turn, seconds: float) -> None:
+    time.sleep(seconds)  # noqa: ASYNC251 - what an agent must not do
+
+
+async def _leak_turn(turn: Turn, kind: str) -> None:
+    leak(kind)
+
+
+async def _stubborn(turn: Turn, gate: str) -> None:
+    """Never ends and refuses to be cancelled."""
+    while not (Path(os.environ["TEST_GATES"]) / gate).exists():
+        try:
+            await asyncio.sleep(0.05)
+        except asyncio.CancelledError:
+            continue
+
+
+async def _start(turn: Turn, title: str, script: Script, work_id: str | None = None) -> None:
+    started = await turn.start(work, title=title, work=work_id, script=script)
+    turn.reply(f"{title}: {started.state}")
+
+
+async def _start_with_file(turn: Turn, title: str, script: Script) -> None:
+    await turn.start(work, title=title, script=script, file=turn.message.files[0])
+
+
+async def _join(turn: Turn, job_id: str | None = None, text: str | None = None) -> None:
+    joined = await turn.join(job_id or turn.running[0].job_id, text)
+    turn.reply(f"joined: {joined}")
+
+
+async def _stop(turn: Turn, job_id: str | None = None) -> None:
+    stopped = await turn.stop(job_id or turn.running[0].job_id)
+    turn.reply(f"stopped: {stopped}")
+
+
+async def _step_turn(turn: Turn, name: str) -> None:
+    await turn.step(mark, name)
+
+
+async def _step_turn_gate(turn: Turn, name: str, gate: str) -> None:
+    await turn.step(mark_behind_gate, name, gate)
+
+
+async def _write_turn(turn: Turn, path: str, text: str) -> None:
+    await turn.write(path, text)
+
+
+async def _remember(turn: Turn, key: str, value: str) -> None:
+    turn.state[key] = value
+
+
+Operation = Callable[..., Awaitable[None]]
+TURN_OPERATIONS: dict[str, Operation] = {
+    "reply": _reply,
+    "ask": _ask,
+    "see": _see,
+    "read": _read,
+    "gate": _gate_turn,
+    "block": _block,
+    "leak": _leak_turn,
+    "stubborn": _stubborn,
+    "start": _start,
+    "start_with_file": _start_with_file,
+    "join": _join,
+    "stop": _stop,
+    "step": _step_turn,
+    "step_gate": _step_turn_gate,
+    "write": _write_turn,
+    "remember": _remember,
+}
+
+
+# --- jobs -----------------------------------------------------------------------------------------
+async def _progress(job: Job, step: str) -> None:
+    await job.progress(step)
+
+
+async def _many_progress(job: Job, count: int) -> None:
+    for n in range(count):
+        await job.progress(f"step {n}")
+
+
+async def _gate_job(job: Job, name: str) -> None:
+    await pass_gate(name)
+
+
+async def _step_job(job: Job, name: str, cost: float = 0) -> None:
+    await job.step(mark, name, cost=cost)
+
+
+async def _step_here(job: Job, name: str, cost: float = 0) -> None:
+    await job.step(mark_here, name, cost=cost)
+
+
+async def _step_gate(job: Job, name: str, gate: str, cost: float = 0) -> None:
+    await job.step(mark_behind_gate, name, gate, cost=cost)
+
+
+async def _broken_step(job: Job, cost: float = 0) -> None:
+    await job.step(broken, cost=cost)
+
+
+async def _write_job(job: Job, path: str, text: str, cost: float = 0) -> None:
+    await job.write(path, text, cost=cost)
+
+
+async def _build(job: Job, path: str, text: str, cost: float = 0) -> None:
+    await job.write(path, build, text, cost=cost)
+
+
+async def _charge(job: Job, amount: float) -> None:
+    await job.charge(amount, "for work done")
+
+
+async def _ask_job(job: Job, question: str) -> None:
+    job.ask(question)
+
+
+async def _inbox(job: Job, wait: float) -> None:
+    """Wait for follow-ups and tell what they said."""
+    for said in await job.inbox(wait):
+        await job.progress(f"heard: {said.text}")
+
+
+async def _fail(job: Job, text: str) -> None:
+    raise JobFailed(text)
+
+
+async def _leak_job(job: Job, kind: str) -> None:
+    leak(kind)
+
+
+async def _block_job(job: Job, seconds: float) -> None:
+    time.sleep(seconds)  # noqa: ASYNC251 - what an agent must not do
+
+
+async def _remember_job(job: Job, key: str, value: str) -> None:
+    job.state[key] = value
+
+
+async def _list_files(job: Job) -> None:
+    names = sorted(file.name for file in await job.files())
+    await job.progress(f"files: {' '.join(names)}")
+
+
+JOB_OPERATIONS: dict[str, Operation] = {
+    "progress": _progress,
+    "many_progress": _many_progress,
+    "gate": _gate_job,
+    "step": _step_job,
+    "step_here": _step_here,
+    "step_gate": _step_gate,
+    "broken_step": _broken_step,
+    "write": _write_job,
+    "build": _build,
+    "charge": _charge,
+    "ask": _ask_job,
+    "inbox": _inbox,
+    "fail": _fail,
+    "leak": _leak_job,
+    "block": _block_job,
+    "remember": _remember_job,
+    "files": _list_files,
+}

@@ -1,0 +1,60 @@
+"""Servers for black-box tests: one per module unless a test starts its own."""
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.caller import Caller
+from tests.e2e.server import AgentServer
+
+ServerMaker = Callable[..., AgentServer]
+SERVERS = pytest.StashKey[list[AgentServer]]()
+
+
+@pytest.fixture(scope="module")
+def start_server(
+    tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
+) -> Iterator[ServerMaker]:
+    """`start_server(setting=value, …)` starts one; it runs until the module's tests are done."""
+    started: list[AgentServer] = []
+    request.node.stash[SERVERS] = started
+
+    def start(**settings: object) -> AgentServer:
+        home: Path = tmp_path_factory.mktemp("server")
+        server = AgentServer(home, **settings)
+        started.append(server)
+        return server.start()
+
+    yield start
+    with ExitStack() as ends:
+        for server in started:
+            if server.process is not None:
+                ends.callback(server.stop)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item,
+) -> Iterator[None]:
+    """A failed test shows what its servers logged."""
+    report: pytest.TestReport = yield  # type: ignore[assignment]
+    module = item.getparent(pytest.Module)
+    if report.failed and module is not None:
+        for server in module.stash.get(SERVERS, []):
+            report.sections.append(("agentpost serve", server.log_tail()))
+    return report  # type: ignore[return-value]
+
+
+@pytest.fixture
+def callers() -> Iterator[Callable[..., Caller]]:
+    """`callers(server, key)` makes a client, closed after the test."""
+    with ExitStack() as made:
+
+        def make(server: AgentServer, *key: str | None) -> Caller:
+            caller = Caller(server, *key)
+            made.callback(caller.close)
+            return caller
+
+        yield make

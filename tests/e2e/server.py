@@ -1,0 +1,163 @@
+"""A real `agentpost serve` in a process of its own, with a data folder of its own.
+
+Settings are given by their names in lower case and reach the server through its environment. The
+agent is `tests.e2e.agents:agent`, whose gates a test opens here.
+"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import httpx2
+
+from tests.servers import free_port
+
+T = TypeVar("T")
+ROOT = Path(__file__).parents[2]
+KEY = "svc_key_test"
+ACCOUNT = "owner@localhost"
+START_SECONDS_MAX = 20.0
+STOP_SECONDS_MAX = 15.0
+LOG_CHARACTERS = 6_000
+
+
+def until(condition: Callable[[], T], seconds: float = 10.0, what: str = "the condition") -> T:
+    """Ask again and again until the answer is true, and return it; fails after ``seconds``."""
+    deadline = time.monotonic() + seconds
+    while True:
+        found = condition()
+        if found:
+            return found
+        if time.monotonic() > deadline:
+            raise AssertionError(f"{what} did not come within {seconds} s: {found!r}")
+        time.sleep(0.01)
+
+
+class AgentServer:
+    """One data folder and the server that works on it; may be started again and again.
+
+    Args:
+        home: an empty folder: data, gates, traces and the log go there.
+        settings: names and values of settings; ``agent`` is ours unless given.
+    """
+
+    def __init__(self, home: Path, **settings: object) -> None:
+        self.home = home
+        self.port = free_port()
+        self.url = f"http://127.0.0.1:{self.port}"
+        self.log_file = home / "server.log"
+        self.gates = home / "gates"
+        self.trace_file = home / "trace"
+        self.process: subprocess.Popen[bytes] | None = None
+        self._settings = {
+            "agent": "tests.e2e.agents:agent",
+            "bootstrap_api_key": KEY,
+            "pool_workers": 1,
+            **settings,
+        }
+        self.gates.mkdir(parents=True)
+        self.trace_file.touch()
+
+    # --- the process ------------------------------------------------------------------------------
+    def start(self) -> "AgentServer":
+        """Start it and wait until it is ready; raises with its log when it does not come up."""
+        assert self.process is None, "the server runs already"
+        with self.log_file.open("ab") as log:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "agentpost", "serve"],
+                env=self._environment(),
+                cwd=self.home,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
+        try:
+            until(self._is_ready, START_SECONDS_MAX, "readiness")
+        except AssertionError as error:
+            self.kill()
+            error.add_note(self.log_tail())
+            raise
+        return self
+
+    def stop(self) -> int:
+        """Ask it to stop, as a service manager does; its exit code."""
+        return self._end(signal.SIGTERM)
+
+    def kill(self) -> None:
+        """End it at once, wherever it is (kill -9); what it started ends by itself."""
+        self._end(signal.SIGKILL)
+
+    def _end(self, how: signal.Signals) -> int:
+        assert self.process is not None, "the server does not run"
+        process, self.process = self.process, None
+        process.send_signal(how)
+        try:
+            return process.wait(STOP_SECONDS_MAX)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+            raise AssertionError(f"the server did not stop\n{self.log_tail()}") from None
+
+    def _is_ready(self) -> bool:
+        assert self.process is not None
+        if self.process.poll() is not None:
+            raise AssertionError(f"the server ended with {self.process.returncode}")
+        try:
+            return httpx2.get(f"{self.url}/readyz", timeout=2).status_code == 200
+        except httpx2.TransportError:
+            return False
+
+    def _environment(self) -> dict[str, str]:
+        kept = {n: v for n, v in os.environ.items() if not n.startswith("AGENTPOST_")}
+        given = {f"AGENTPOST_{n.upper()}": str(v) for n, v in self._settings.items()}
+        return {
+            **kept,
+            **given,
+            "AGENTPOST_DATA_DIR": str(self.home / "data"),
+            "AGENTPOST_PORT": str(self.port),
+            "PYTHONPATH": str(ROOT),
+            "TEST_GATES": str(self.gates),
+            "TEST_TRACE": str(self.trace_file),
+        }
+
+    # --- beside it --------------------------------------------------------------------------------
+    def command(self, *arguments: str) -> Any:
+        """Run `agentpost …` on the same data folder; what it prints with ``--json``."""
+        done = subprocess.run(
+            [sys.executable, "-m", "agentpost", *arguments, "--json"],
+            env=self._environment(),
+            cwd=self.home,
+            capture_output=True,
+            text=True,
+            timeout=30,
+            check=False,
+        )
+        assert done.returncode == 0, f"{arguments}: {done.stdout}{done.stderr}"
+        return json.loads(done.stdout)
+
+    def open_gate(self, name: str) -> None:
+        """Let the agent pass where it waits, or will wait, for that gate."""
+        (self.gates / name).touch()
+
+    def reached(self, name: str) -> bool:
+        """Whether the agent has come to that gate."""
+        return (self.gates / f"{name}.reached").exists()
+
+    def await_gate(self, name: str) -> None:
+        """Wait until the agent has come to that gate."""
+        until(lambda: self.reached(name), what=f"the agent at the gate {name}")
+
+    def trace(self) -> list[str]:
+        """What the agent's steps left: a line for each time one began."""
+        return self.trace_file.read_text().splitlines()
+
+    def log_tail(self) -> str:
+        """The end of the server's log."""
+        return self.log_file.read_text(errors="replace")[-LOG_CHARACTERS:]
