@@ -34,6 +34,7 @@ from agentpost.storage.base import Storage
 from agentpost.storage.local import LocalStorage
 from agentpost.storage.signing import CursorSigner, LinkSigner
 from agentpost.tasks.background import Background
+from agentpost.tasks.deliver_webhooks import Deliveries
 from agentpost.tasks.nodes import Nodes
 from agentpost.tasks.run_turn import TurnRunner
 from agentpost.tasks.steps import Blobs, Steps
@@ -97,7 +98,6 @@ async def open_house(settings: Settings, clock: Clock | None = None) -> Parts:
     await asyncio.to_thread(db.open)
     secret = await server_secret(db, settings.secret_key.get_secret_value())
     signer = LinkSigner(secret, settings.public_file_url)
-    ca_file = Path(settings.egress_ca_file) if settings.egress_ca_file else None
     house = House(
         settings=settings,
         clock=clock,
@@ -105,7 +105,7 @@ async def open_house(settings: Settings, clock: Clock | None = None) -> Parts:
         storage=_storage(settings, folder),
         wakeups=wakeups,
         engine=engine,
-        egress=Egress(AllowList.parse(settings.egress_allow), ca_file=ca_file),
+        egress=_egress(settings),
         links=SignedLinks(
             signer, clock, app_url=settings.public_app_url, link_seconds=settings.link_seconds
         ),
@@ -145,6 +145,12 @@ def _scaled(settings: Settings, node: str) -> tuple[Database, Wakeups, Engine] |
 
     db = PostgresDatabase(url, durability=settings.durability)
     return db, PostgresWakeups(url), ProcrastinateEngine(url, node)
+
+
+def _egress(settings: Settings) -> Egress:
+    """A way out; one for each event loop that makes requests."""
+    ca_file = Path(settings.egress_ca_file) if settings.egress_ca_file else None
+    return Egress(AllowList.parse(settings.egress_allow), ca_file=ca_file)
 
 
 def _storage(settings: Settings, folder: Path) -> Storage:
@@ -200,6 +206,9 @@ class Server:
         if settings.role != "worker":
             house.turns = self._turns = TurnRunner(house, self._loop, agent.run, steps)
         await self._loop.run(self._pool.start())
+        self._deliveries = Deliveries(house, _egress(settings), alone=alone)
+        await self._deliveries.start()
+        house.sender = self._deliveries
         await house.engine.start(worker)
         await self._bootstrap_account(house)
         self._nodes = Nodes(house, worker, alone=alone)
@@ -209,7 +218,11 @@ class Server:
         self.app = App(
             house, self._parts.signer, ready=lambda: self._ready, pages=pages.routes(house)
         )
-        self._parts.foreign_commit.target = [self._background.kick, self.app.keys.forget]
+        self._parts.foreign_commit.target = [
+            self._background.kick,
+            self._deliveries.look,
+            self.app.keys.forget,
+        ]
         if settings.egress_allow:
             log.warning("egress_open", allowed=settings.egress_allow)
         self._ready = True
@@ -250,6 +263,7 @@ class Server:
                     await self._loop.run(house.egress.aclose())
                     await self._loop.run(self._pool.aclose())
             await asyncio.to_thread(partial(self._loop.stop, STOP_SECONDS))
+        await self._deliveries.stop()
         await self._nodes.leave()
         await close_house(self._parts)
         if self._lock is not None:

@@ -16,7 +16,17 @@ from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import BaseRoute, Match, Route
 from starlette.types import Message, Receive, Scope, Send
 
-from agentpost.api import account, blobs, errors_page, events, files, messages, openapi, work
+from agentpost.api import (
+    account,
+    blobs,
+    errors_page,
+    events,
+    files,
+    messages,
+    openapi,
+    webhooks,
+    work,
+)
 from agentpost.api.auth import Keys
 from agentpost.api.errors import error_response, internal_error
 from agentpost.api.operation import Api, Operation
@@ -34,6 +44,7 @@ OPERATIONS: tuple[Operation, ...] = (
     *work.OPERATIONS,
     *files.OPERATIONS,
     *account.OPERATIONS,
+    *webhooks.OPERATIONS,
 )
 
 Answer = Callable[[Request], Awaitable[Response]]

@@ -52,6 +52,15 @@ async def read_json(api: Api, request: Request) -> dict[str, Any]:
     return await asyncio.to_thread(_parsed, data)
 
 
+async def read_optional_json(api: Api, request: Request) -> dict[str, Any]:
+    """`read_json`; a request without a body gives an empty object."""
+    if _declared(request) == 0 or (
+        _declared(request) is None and "transfer-encoding" not in request.headers
+    ):
+        return {}
+    return await read_json(api, request)
+
+
 def _declared(request: Request) -> int | None:
     """The length the client declares, None when it declares none (chunked)."""
     length = request.headers.get("content-length", "")

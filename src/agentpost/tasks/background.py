@@ -8,8 +8,9 @@ from dataclasses import dataclass
 
 import structlog
 
-from agentpost.services import follow, upkeep
+from agentpost.services import deliveries, follow, mail, upkeep
 from agentpost.services.context import House
+from agentpost.services.mail import SmtpServer
 from agentpost.tasks.nodes import Nodes
 from agentpost.tasks.worker import JobWorker
 
@@ -42,8 +43,13 @@ class Background:
             Task("abandon_turns", lambda: upkeep.abandon_turns(house), sweep),
             Task("expire_jobs", lambda: upkeep.expire_jobs(house), sweep),
             Task("resume_queued", lambda: upkeep.resume_queued(house), sweep),
+            Task("turn_off_failing", lambda: deliveries.turn_off_failing(house), sweep),
             Task("watch_nodes", nodes.watch, sweep),
         ]
+        smtp_url = house.settings.smtp_url.get_secret_value()
+        if smtp_url:
+            server = SmtpServer.parse(smtp_url)
+            self._tasks.append(Task("send_mail", lambda: mail.send_due(house, server), sweep))
 
     def start(self) -> None:
         """Begin; each task has its own loop, so a slow one holds up no other."""
