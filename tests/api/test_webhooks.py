@@ -115,11 +115,11 @@ def test_every_secret_is_another(hooks: Hooks) -> None:
 
 def test_endpoints_belong_to_the_account(hooks: Hooks, server: AgentServer, caller: Caller) -> None:
     made = hooks.create()
-    key = server.command("keys", "create", "--account", ACCOUNT, "--name", "second")["secret"]
+    key = server.command("keys", "create", "--account", ACCOUNT, "--name", "second")["key"]
     sibling = Caller(server, key)
     server.command("accounts", "create", "--email", "other@example.com")
     key = server.command("keys", "create", "--account", "other@example.com", "--name", "k")
-    stranger = Caller(server, key["secret"])
+    stranger = Caller(server, key["key"])
     path = f"/v1/webhooks/{made['id']}"
     try:
         assert sibling.call("GET", path).status_code == 200
