@@ -1,10 +1,12 @@
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
 import pytest
 
 from agentpost.clock import ManualClock
+from agentpost.db import migrate
 from agentpost.services.context import House
+from tests.servers import Postgres
 from tests.services.house import new_account, opened
 
 
@@ -14,10 +16,20 @@ def clock() -> ManualClock:
     return ManualClock()
 
 
+@pytest.fixture(params=["sqlite", "postgres"])
+def schema_url(request: pytest.FixtureRequest) -> str | None:
+    """A database with its schema on PostgreSQL, None on SQLite."""
+    if request.param == "sqlite":
+        return None
+    postgres: Postgres = request.getfixturevalue("postgres")
+    fresh: Callable[[str], str] = request.getfixturevalue("fresh_postgres")
+    return fresh(postgres.template("with_schema", migrate.upgrade_postgres))
+
+
 @pytest.fixture
-async def house(tmp_path: Path, clock: ManualClock) -> AsyncIterator[House]:
-    """A house on SQLite."""
-    async with opened(tmp_path, clock, egress_allow="127.0.0.1/32") as made:
+async def house(tmp_path: Path, clock: ManualClock, schema_url: str | None) -> AsyncIterator[House]:
+    """A house on each database."""
+    async with opened(tmp_path, clock, schema_url, egress_allow="127.0.0.1/32") as made:
         yield made
 
 
