@@ -220,7 +220,8 @@ def test_wrong_types_are_named(hooks: Hooks, body: dict[str, Any], field: str) -
 
 def test_enabled_must_be_a_boolean(hooks: Hooks) -> None:
     path = f"/v1/webhooks/{hooks.create()['id']}"
-    for value in ("true", 1, []):
+    wrong: tuple[object, ...] = ("true", 1, [])
+    for value in wrong:
         hooks.caller.refused(400, "invalid_request", "PATCH", path, json={"enabled": value})
 
 

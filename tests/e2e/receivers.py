@@ -1,5 +1,6 @@
 """Webhook receivers on this machine: they keep what they got and behave as told."""
 
+import socket
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -99,3 +100,50 @@ def receiving(status: int = 200) -> Iterator[Receiver]:
 
 
 ReceiverMaker = Callable[..., Receiver]
+
+
+# --- below HTTP ----------------------------------------------------------------------------------
+Behaviour = Callable[[socket.socket, threading.Event], None]
+
+
+@contextmanager
+def raw_receiver(behave: Behaviour) -> Iterator[str]:
+    """A socket whose connections are handled by ``behave``, given each and the end; its URL."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        ended = threading.Event()
+
+        def accept() -> None:
+            while not ended.is_set():
+                try:
+                    connection, _ = listening.accept()
+                except OSError:
+                    return
+                threading.Thread(target=talk, args=(connection,), daemon=True).start()
+
+        def talk(connection: socket.socket) -> None:
+            try:
+                with connection:
+                    connection.recv(65_536)
+                    behave(connection, ended)
+            except OSError:
+                pass
+
+        threading.Thread(target=accept, daemon=True).start()
+        try:
+            yield f"http://127.0.0.1:{listening.getsockname()[1]}/"
+        finally:
+            ended.set()
+
+
+def drip(connection: socket.socket, ended: threading.Event) -> None:
+    connection.sendall(b"HTTP/1.1 200 OK\r\nX-Slow: ")
+    while not ended.wait(0.1):
+        connection.sendall(b"x")
+
+
+def silent(_: socket.socket, ended: threading.Event) -> None:
+    ended.wait(60)
+
+
+def reset(connection: socket.socket, _: threading.Event) -> None:
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")

@@ -1,18 +1,26 @@
 """Webhooks from a running server to real receivers, good and bad (spec: Webhook events)."""
 
-import socket
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
-from typing import Any
+from contextlib import ExitStack
 
 import httpx2
 import pytest
 
-from tests.e2e.caller import Caller, Json
+from tests.e2e.caller import Caller
 from tests.e2e.fixtures import ServerMaker
-from tests.e2e.receivers import Receiver, ReceiverMaker, receiving
+from tests.e2e.hooks import Hooks
+from tests.e2e.receivers import (
+    Behaviour,
+    Receiver,
+    ReceiverMaker,
+    drip,
+    raw_receiver,
+    receiving,
+    reset,
+    silent,
+)
 from tests.e2e.server import AgentServer, until
 
 TIMEOUT = 1.0
@@ -37,83 +45,12 @@ def receivers() -> Iterator[ReceiverMaker]:
 
 
 @pytest.fixture
-def hooks(caller: Caller) -> Iterator["Hooks"]:
+def hooks(caller: Caller) -> Iterator[Hooks]:
     """The account's endpoints; none is left behind."""
     made = Hooks(caller)
     yield made
     for endpoint in caller.call("GET", "/v1/webhooks").json()["data"]:
         caller.call("DELETE", f"/v1/webhooks/{endpoint['id']}")
-
-
-class Hooks:
-    """Short ways to endpoints and their deliveries."""
-
-    def __init__(self, caller: Caller) -> None:
-        self.caller = caller
-
-    def create(self, url: str, **body: Any) -> Json:
-        """A new endpoint."""
-        return self._json("POST", "", json={"url": url, **body})
-
-    def post(self, path: str, **request: Any) -> Json:
-        """An operation on an endpoint."""
-        return self._json("POST", f"/{path}", **request)
-
-    def change(self, endpoint: Json, **body: Any) -> Json:
-        """Change some fields."""
-        return self._json("PATCH", f"/{endpoint['id']}", json=body)
-
-    def deliveries(self, endpoint: Json) -> list[Json]:
-        """The newest, newest first."""
-        found: list[Json] = self._json("GET", f"/{endpoint['id']}")["recent_deliveries"]
-        return found
-
-    def settled(self, endpoint: Json, status: str, **fields: object) -> Json:
-        """The newest delivery, once it has that status and those fields."""
-
-        def look() -> Json | None:
-            newest = self.deliveries(endpoint)[0]
-            wanted = {"status": status, **fields}
-            return newest if all(newest[n] == v for n, v in wanted.items()) else None
-
-        found = until(look, what=f"a delivery {status} {fields}")
-        assert found is not None
-        return found
-
-    def _json(self, method: str, path: str, **request: Any) -> Json:
-        answer: httpx2.Response = self.caller.call(method, f"/v1/webhooks{path}", **request)
-        assert answer.status_code in (200, 201), answer.text
-        body: Json = answer.json()
-        return body
-
-
-@contextmanager
-def raw_receiver(behave: Any) -> Iterator[str]:
-    """A socket whose connections are handled by ``behave(connection)``; its URL."""
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        ended = threading.Event()
-
-        def accept() -> None:
-            while not ended.is_set():
-                try:
-                    connection, _ = listening.accept()
-                except OSError:
-                    return
-                threading.Thread(target=talk, args=(connection,), daemon=True).start()
-
-        def talk(connection: socket.socket) -> None:
-            try:
-                with connection:
-                    connection.recv(65_536)
-                    behave(connection, ended)
-            except OSError:
-                pass
-
-        threading.Thread(target=accept, daemon=True).start()
-        try:
-            yield f"http://127.0.0.1:{listening.getsockname()[1]}/"
-        finally:
-            ended.set()
 
 
 # --- what is sent ---------------------------------------------------------------------------------
@@ -280,20 +217,6 @@ def test_twenty_deliveries_are_shown_newest_first(hooks: Hooks, receivers: Recei
 
 
 # --- receivers that misbehave ---------------------------------------------------------------------
-def drip(connection: socket.socket, ended: threading.Event) -> None:
-    connection.sendall(b"HTTP/1.1 200 OK\r\nX-Slow: ")
-    while not ended.wait(0.1):
-        connection.sendall(b"x")
-
-
-def silent(_: socket.socket, ended: threading.Event) -> None:
-    ended.wait(60)
-
-
-def reset(connection: socket.socket, _: threading.Event) -> None:
-    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
-
-
 @pytest.mark.parametrize(
     ("behave", "error", "least_ms"),
     [
@@ -303,7 +226,7 @@ def reset(connection: socket.socket, _: threading.Event) -> None:
     ],
 )
 def test_receivers_that_never_answer_fail_in_time(
-    hooks: Hooks, behave: Any, error: str, least_ms: int
+    hooks: Hooks, behave: Behaviour, error: str, least_ms: int
 ) -> None:
     with raw_receiver(behave) as url:
         endpoint = hooks.create(url)

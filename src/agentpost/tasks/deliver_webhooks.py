@@ -97,6 +97,7 @@ class Deliveries:
         self._queue: deque[_Lane] = deque()  # lanes that found no place on the way out
         self._in_flight = 0
         self._failing_in_flight = 0
+        self._changed: set[str] = set()  # endpoints, since the round began
         self._done: deque[Attempted] = deque()
         self._unused: deque[Claimed] = deque()
         self._attempts: set[asyncio.Task[None]] = set()
@@ -115,7 +116,7 @@ class Deliveries:
     def changed(self, endpoint_id: str) -> None:
         """See `DeliverySender.changed`."""
         with contextlib.suppress(RuntimeError):
-            self._loop.call_soon(self._empty_lane, endpoint_id)
+            self._loop.call_soon(self._read_anew, endpoint_id)
 
     def look(self) -> None:
         """Another process has committed: look for what is due now."""
@@ -194,6 +195,7 @@ class Deliveries:
 
     async def _round(self) -> None:
         """One commit: record, give back, claim; then send what was claimed."""
+        self._changed.clear()
         wanted = self._wanted()
         done = list(itertools.islice(self._done, ROUND_MAX))
         unused = list(itertools.islice(self._unused, ROUND_MAX))
@@ -245,12 +247,18 @@ class Deliveries:
         for endpoint_id, count in got.items():
             if count == wanted[endpoint_id]:
                 self._lanes[endpoint_id].due = True
+            if endpoint_id in self._changed:  # by a commit beside ours: what we read is old
+                self._empty_lane(endpoint_id)
 
     def _lane(self, endpoint_id: str) -> _Lane:
         lane = self._lanes.get(endpoint_id)
         if lane is None:
             lane = self._lanes[endpoint_id] = _Lane()
         return lane
+
+    def _read_anew(self, endpoint_id: str) -> None:
+        self._changed.add(endpoint_id)
+        self._empty_lane(endpoint_id)
 
     def _empty_lane(self, endpoint_id: str) -> None:
         """Give back what has not left: it is to be read anew."""
