@@ -27,6 +27,7 @@ from agentpost.services import accounts, sessions
 from agentpost.services.accounts import NewKey
 from agentpost.services.context import House
 from agentpost.services.links import SignedLinks
+from agentpost.services.mail import SmtpServer
 from agentpost.services.secrets import server_secret
 from agentpost.services.sessions import LoginLink
 from agentpost.settings import Settings
@@ -188,6 +189,8 @@ class Server:
         alone = not settings.database_url.get_secret_value()
         if alone and settings.role != "all":
             raise ValueError(f"ROLE={settings.role} needs a DATABASE_URL; SQLite has one process.")
+        smtp_url = settings.smtp_url.get_secret_value()
+        smtp = SmtpServer.parse(smtp_url) if smtp_url else None
         if alone:
             self._lock = FolderLock(folder)
             self._lock.take()
@@ -213,7 +216,7 @@ class Server:
         await self._bootstrap_account(house)
         self._nodes = Nodes(house, worker, alone=alone)
         await self._nodes.enter()
-        self._background = Background(house, worker, self._nodes)
+        self._background = Background(house, worker, self._nodes, smtp)
         self._background.start()
         self.app = App(
             house, self._parts.signer, ready=lambda: self._ready, pages=pages.routes(house)

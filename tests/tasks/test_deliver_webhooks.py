@@ -107,6 +107,33 @@ async def test_no_more_than_eight_at_once_and_nobody_waits(house: House, account
     assert await statuses(house, account, stuck) == {("delivered", 1)}
 
 
+async def test_failing_receivers_leave_places_for_the_others(
+    house: House, account: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """When the way out is full of attempts that hang, half of it is left for the others."""
+    monkeypatch.setattr(deliver_webhooks, "ATTEMPTS_MAX", 10)
+    monkeypatch.setattr(deliver_webhooks, "FAILING_ATTEMPTS_MAX", 5)
+    held = Held()
+
+    async def fails_then_holds(request: Request, writer: asyncio.StreamWriter) -> None:
+        if len(bad.requests) == 1:
+            await replies(status="500 No")(request, writer)
+        else:
+            await held(request, writer)
+
+    async with serving(fails_then_holds) as bad, serving(replies()) as good, sending(house):
+        failing, fine = await endpoint(house, account, bad), await endpoint(house, account, good)
+        await send(house, account, failing, 1)
+        await shown(house, account, failing, "pending", 1)
+        await send(house, account, failing, 20)
+        await until(lambda: held.now == 5)
+        await send(house, account, fine, 40)
+        await until(lambda: len(good.requests) == 40)
+        assert held.most == 5
+        held.gate.set()
+        await until(lambda: len(bad.requests) == 21)
+
+
 async def test_stopping_gives_back_what_is_on_its_way(house: House, account: str) -> None:
     held = Held()
     async with serving(held) as server:

@@ -28,9 +28,15 @@ class Task:
 
 
 class Background:
-    """Runs the periodic tasks on the event loop that starts it."""
+    """Runs the periodic tasks on the event loop that starts it; ``smtp`` is where mail goes."""
 
-    def __init__(self, house: House, worker: JobWorker | None, nodes: Nodes) -> None:
+    def __init__(
+        self,
+        house: House,
+        worker: JobWorker | None,
+        nodes: Nodes,
+        smtp: SmtpServer | None = None,
+    ) -> None:
         sweep = house.settings.sweep_seconds
         self._house = house
         self._worker = worker
@@ -46,10 +52,8 @@ class Background:
             Task("turn_off_failing", lambda: deliveries.turn_off_failing(house), sweep),
             Task("watch_nodes", nodes.watch, sweep),
         ]
-        smtp_url = house.settings.smtp_url.get_secret_value()
-        if smtp_url:
-            server = SmtpServer.parse(smtp_url)
-            self._tasks.append(Task("send_mail", lambda: mail.send_due(house, server), sweep))
+        if smtp is not None:
+            self._tasks.append(Task("send_mail", lambda: mail.send_due(house, smtp), sweep))
 
     def start(self) -> None:
         """Begin; each task has its own loop, so a slow one holds up no other."""
