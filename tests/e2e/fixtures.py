@@ -5,7 +5,6 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from pytest import TestReport as Report
 
 from tests.e2e.caller import Caller
 from tests.e2e.server import AgentServer
@@ -51,8 +50,23 @@ def caller(server: AgentServer) -> Iterator[Caller]:
     made.close()
 
 
+@pytest.fixture
+def callers() -> Iterator[Callable[..., Caller]]:
+    """`callers(server, key)` makes a client, closed after the test."""
+    with ExitStack() as made:
+
+        def make(server: AgentServer, *key: str | None) -> Caller:
+            client = Caller(server, *key)
+            made.callback(client.close)
+            return client
+
+        yield make
+
+
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, Report, Report]:
+def pytest_runtest_makereport(
+    item: pytest.Item,
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """A failed test shows what its servers logged."""
     report = yield
     module = item.getparent(pytest.Module)
