@@ -12,6 +12,9 @@ from agentpost.services import deliveries, endpoints, mail
 from agentpost.services.context import House
 from agentpost.services.deliveries import Attempted, Claimed
 from agentpost.services.endpoints import EndpointChange
+from tests.services.both import account, clock, house, schema_url
+
+__all__ = ["account", "clock", "house", "schema_url"]
 
 MINUTE, HOUR, DAY = 60.0, 3_600.0, 86_400.0
 SCHEDULE = (MINUTE, 5 * MINUTE, 30 * MINUTE, 2 * HOUR, 5 * HOUR, 10 * HOUR)

@@ -11,7 +11,9 @@ from agentpost.domain.errors import Refusal
 from agentpost.services import deliveries, endpoints
 from agentpost.services.context import House
 from agentpost.services.endpoints import EndpointChange
-from tests.services.house import new_account
+from tests.services.both import account, clock, house, new_account, schema_url
+
+__all__ = ["account", "clock", "house", "schema_url"]
 
 URL = "https://hooks.example.com/"
 

@@ -12,6 +12,9 @@ from agentpost.services import deliveries, endpoints, mail
 from agentpost.services.context import House
 from agentpost.services.deliveries import Attempted
 from agentpost.services.mail import SmtpServer
+from tests.services.both import account, clock, house, schema_url
+
+__all__ = ["account", "clock", "house", "schema_url"]
 
 DAY = 86_400
 

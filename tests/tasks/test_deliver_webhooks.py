@@ -17,7 +17,7 @@ from agentpost.tasks.deliver_webhooks import Deliveries
 from agentpost.webhooks.addresses import AllowList
 from agentpost.webhooks.egress import Egress
 from agentpost.webhooks.signing import signed_headers
-from tests.services.conftest import account, clock, house, schema_url
+from tests.services.both import account, clock, house, schema_url
 from tests.webhooks.hostile import Request, Server, replies, serving
 
 __all__ = ["account", "clock", "house", "schema_url"]

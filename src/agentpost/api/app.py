@@ -57,6 +57,7 @@ class App:
         signer: checks the links that `blobs` answers.
         ready: whether requests can be served.
         pages: the web app's routes.
+        operations: what it serves; a node that runs jobs only has none.
     """
 
     def __init__(
@@ -66,6 +67,7 @@ class App:
         *,
         ready: Callable[[], bool],
         pages: Sequence[BaseRoute] = (),
+        operations: Sequence[Operation] = OPERATIONS,
     ) -> None:
         self._house = house
         self._api = Api(house)
@@ -75,7 +77,7 @@ class App:
         self._docs_url = f"{house.settings.public_url}/docs/errors"
         self._answers: dict[str, dict[str, Answer]] = defaultdict(dict)
         self._add_plain_routes()
-        for operation in OPERATIONS:
+        for operation in operations:
             self._answers[operation.path][operation.method] = self._guarded(operation)
         self._routes: list[BaseRoute] = [
             Route(path, _Dispatch(self, answers)) for path, answers in self._answers.items()
