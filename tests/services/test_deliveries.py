@@ -6,80 +6,18 @@ from dataclasses import replace
 import pytest
 
 from agentpost.clock import ManualClock
-from agentpost.domain.endpoints import DeliveryRecord, DeliveryStatus
+from agentpost.domain.endpoints import DeliveryStatus
 from agentpost.domain.errors import Refusal
 from agentpost.services import deliveries, endpoints, mail
 from agentpost.services.context import House
-from agentpost.services.deliveries import Attempted, Claimed
 from agentpost.services.endpoints import EndpointChange
+from tests.services.attempts import Account
 from tests.services.both import account, clock, house, schema_url
 
 __all__ = ["account", "clock", "house", "schema_url"]
 
 MINUTE, HOUR, DAY = 60.0, 3_600.0, 86_400.0
 SCHEDULE = (MINUTE, 5 * MINUTE, 30 * MINUTE, 2 * HOUR, 5 * HOUR, 10 * HOUR)
-
-
-class Account:
-    """An account's deliveries, attempted by the test instead of the sender."""
-
-    def __init__(self, house: House, clock: ManualClock, account_id: str) -> None:
-        self.house = house
-        self.clock = clock
-        self.id = account_id
-
-    async def endpoint(self) -> str:
-        """A new endpoint's id."""
-        return (await endpoints.create(self.house, self.id, "http://127.0.0.1/", None, None)).id
-
-    async def event(self, endpoint_id: str) -> str:
-        """The id of an event due for the endpoint."""
-        return (await deliveries.send_test(self.house, self.id, endpoint_id)).event_id
-
-    async def backlog(self, endpoint_id: str, count: int) -> list[str]:
-        """The ids of events, one each millisecond."""
-        events = []
-        for _ in range(count):
-            self.clock.advance(0.001)
-            events.append(await self.event(endpoint_id))
-        return events
-
-    async def claim(self, limit: int = 100) -> list[Claimed]:
-        """All that is due."""
-        wanted = dict.fromkeys(await deliveries.due_endpoints(self.house), limit)
-        return await deliveries.turn_over(self.house, [], [], wanted)
-
-    async def attempt(self, error: str | None = None) -> list[str]:
-        """Attempt all that is due; the ids of the events."""
-        claimed = await self.claim()
-        await self.ended(claimed, error)
-        return [each.event_id for each in claimed]
-
-    async def ended(self, claimed: list[Claimed], error: str | None = None) -> None:
-        """Record how attempts ended."""
-        code, now = (200 if error is None else 500), self.clock.now()
-        done = [Attempted(each, now, code, error, "answer", 3) for each in claimed]
-        await deliveries.turn_over(self.house, done, [], {})
-
-    async def read(self, endpoint_id: str, event_id: str) -> DeliveryRecord:
-        """One delivery as it is now."""
-        found, _ = await deliveries.page(self.house, self.id, endpoint_id, 100, None, None)
-        return next(each for each in found if each.event_id == event_id)
-
-    async def statuses(self, endpoint_id: str) -> list[str]:
-        """Statuses, oldest first."""
-        found, _ = await deliveries.page(self.house, self.id, endpoint_id, 100, None, None)
-        return [each.status.value for each in reversed(found)]
-
-    async def is_on(self, endpoint_id: str) -> bool:
-        """Whether the endpoint is enabled."""
-        view = await endpoints.get(self.house, self.id, endpoint_id)
-        return view.endpoint.disabled_at is None
-
-    async def failing_since(self, endpoint_id: str) -> int | None:
-        """Since when every attempt failed."""
-        view = await endpoints.get(self.house, self.id, endpoint_id)
-        return view.endpoint.failing_since
 
 
 @pytest.fixture
