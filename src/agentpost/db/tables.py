@@ -290,6 +290,7 @@ works = Table(
 files = Table(
     "files",
     metadata,
+    Column("blob", Text, primary_key=True),
     _text("work_id"),
     _text("path"),
     _text("account_id"),
@@ -300,10 +301,10 @@ files = Table(
     _text("kind"),
     _time("size"),
     _text("revision"),
-    _text("blob"),
     _text("label", null=True),
     _time("created_at"),
-    PrimaryKeyConstraint("work_id", "path"),
+    _count("replaced"),
+    _partial("uq_files_current", "work_id", "path", where="replaced = 0", unique=True),
     Index("ix_files_job", "job_id"),
     Index("ix_files_message", "message_id"),
 )
