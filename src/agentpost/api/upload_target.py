@@ -76,7 +76,7 @@ async def _post(house: House, receiver: Receiver, request: Request) -> Response:
         arrived = await sink.keep()
     finally:
         sink.discard()
-    location = f"{request.url.replace(query='')}/{allowed.upload_id}"
+    location = f"{house.settings.public_upload_url}{PATH}/{allowed.upload_id}"
     headers = {**ANY_ORIGIN, "ETag": f'"{arrived.version}"', "Location": location}
     return Response(status_code=204, headers=headers)
 

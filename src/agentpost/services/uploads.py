@@ -126,7 +126,7 @@ async def _check(house: House, pending: UploadRecord) -> UploadRecord:
     take = await house.db.write(lambda tx: rows.count_take(tx, pending.id))
     if take is None:
         raise _changed()
-    ready = replace(pending, blob=_blob(pending.id, take), size=arrived.size)
+    ready = replace(pending, takes=take, blob=_blob(pending.id, take), size=arrived.size)
     try:
         await house.incoming.take(pending.id, arrived, ready.blob)
     except Replaced:
