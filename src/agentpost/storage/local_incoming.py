@@ -6,6 +6,7 @@ import asyncio
 import hashlib
 import os
 import tempfile
+import threading
 from contextlib import suppress
 from pathlib import Path
 from typing import Protocol
@@ -101,6 +102,9 @@ class LocalSink:
         self._file = os.fdopen(descriptor, "wb", buffering=0)
         self._path = path
         self._place = place
+        # A cancelled writer's thread writes on: its descriptor must not be closed under it, since
+        # by then the number may stand for another file.
+        self._busy = threading.Lock()
 
     async def write(self, data: bytes) -> None:
         """See `Sink.write`."""
@@ -112,18 +116,21 @@ class LocalSink:
 
     def discard(self) -> None:
         """See `Sink.discard`."""
-        self._file.close()
+        with self._busy:
+            self._file.close()
         self._path.unlink(missing_ok=True)
 
     def _write(self, data: bytes) -> None:
         rest = memoryview(data)
-        while rest:
-            rest = rest[self._file.write(rest) :]
+        with self._busy:
+            while rest:
+                rest = rest[self._file.write(rest) :]
 
     def _keep(self) -> Arrived:
-        os.fsync(self._file.fileno())
-        arrived = _arrived(os.fstat(self._file.fileno()))
-        self._path.replace(self._place)
+        with self._busy:
+            os.fsync(self._file.fileno())
+            arrived = _arrived(os.fstat(self._file.fileno()))
+            self._path.replace(self._place)
         folder = os.open(self._place.parent, os.O_RDONLY)
         try:
             os.fsync(folder)
