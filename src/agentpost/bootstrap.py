@@ -14,7 +14,7 @@ import structlog
 from agentpost.agents import registry
 from agentpost.agents.loop import AgentLoop
 from agentpost.agents.pool import WorkerPool
-from agentpost.api.app import App
+from agentpost.api.app import OPERATIONS, App
 from agentpost.clock import Clock, SystemClock, new_id
 from agentpost.db import migrate
 from agentpost.db.lock import FolderLock
@@ -74,7 +74,12 @@ def upgrade_database(settings: Settings) -> None:
     """Bring the schema up to date."""
     url = settings.database_url.get_secret_value()
     if url:
+        from agentpost.db.postgres import check_installed
+        from agentpost.engine import procrastinate
+
+        check_installed()
         migrate.upgrade_postgres(url)
+        procrastinate.upgrade(url)
     else:
         migrate.upgrade_sqlite(prepare_folder(settings) / "agentpost.db")
 
@@ -147,10 +152,12 @@ def _scaled(settings: Settings, node: str) -> tuple[Database, Wakeups, Engine] |
         return None
     from agentpost.db.postgres import PostgresDatabase
     from agentpost.engine.procrastinate import ProcrastinateEngine
+    from agentpost.wakeups.notices import PostgresNotices
     from agentpost.wakeups.postgres import PostgresWakeups
 
     db = PostgresDatabase(url, durability=settings.durability)
-    return db, PostgresWakeups(url), ProcrastinateEngine(url, node)
+    notices = PostgresNotices(url)
+    return db, PostgresWakeups(url, notices), ProcrastinateEngine(url, node, notices)
 
 
 def _storage(
@@ -213,23 +220,30 @@ class Server:
         if settings.role != "worker":
             house.turns = self._turns = TurnRunner(house, self._loop, agent.run, steps)
         await self._loop.run(self._pool.start())
-        await house.engine.start(worker)
         await self._bootstrap_account(house)
         self._nodes = Nodes(house, worker, alone=alone)
         await self._nodes.enter()
+        await house.engine.start(worker)
+        await self._nodes.inherit()
         self._background = Background(house, worker, self._nodes)
         self._background.start()
-        self.app = App(
-            house,
-            self._parts.signer,
-            ready=lambda: self._ready,
-            pages=pages.routes(house),
-            receiver=self._parts.receiver,
-        )
+        self.app = self._app(house)
         self._parts.foreign_commit.target = [self._background.kick, self.app.keys.forget]
         if settings.egress_allow:
             log.warning("egress_open", allowed=settings.egress_allow)
         self._ready = True
+
+    def _app(self, house: House) -> App:
+        """What is served; a worker answers health checks and links to files."""
+        signer, is_worker = self._parts.signer, self._settings.role == "worker"
+        return App(
+            house,
+            signer,
+            ready=lambda: self._ready,
+            pages=() if is_worker else pages.routes(house),
+            operations=() if is_worker else OPERATIONS,
+            receiver=None if is_worker else self._parts.receiver,
+        )
 
     async def _bootstrap_account(self, house: House) -> None:
         given = self._settings.bootstrap_api_key.get_secret_value()
@@ -261,13 +275,13 @@ class Server:
         for runner in (self._turns, self._worker):
             if runner is not None:
                 await runner.stop(STOP_SECONDS)
+        await self._nodes.leave()
         if self._loop is not None:
             with contextlib.suppress(TimeoutError):  # an agent may be blocking its loop for good
                 async with asyncio.timeout(STOP_SECONDS):
                     await self._loop.run(house.egress.aclose())
                     await self._loop.run(self._pool.aclose())
             await asyncio.to_thread(partial(self._loop.stop, STOP_SECONDS))
-        await self._nodes.leave()
         await close_house(self._parts)
         if self._lock is not None:
             self._lock.release()

@@ -1,10 +1,11 @@
 """Servers for black-box tests: one per module unless a test starts its own."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
+from pytest import TestReport as Report
 
 from tests.e2e.caller import Caller
 from tests.e2e.server import AgentServer
@@ -34,17 +35,20 @@ def start_server(
                 ends.callback(server.stop)
 
 
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(
-    item: pytest.Item,
-) -> Iterator[None]:
-    """A failed test shows what its servers logged."""
-    report: pytest.TestReport = yield  # type: ignore[assignment]
-    module = item.getparent(pytest.Module)
-    if report.failed and module is not None:
-        for server in module.stash.get(SERVERS, []):
-            report.sections.append(("agentpost serve", server.log_tail()))
-    return report  # type: ignore[return-value]
+@pytest.fixture(scope="session")
+def plain_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AgentServer]:
+    """One with the default settings, for every module that changes nothing others look at."""
+    server = AgentServer(tmp_path_factory.mktemp("plain-server")).start()
+    yield server
+    server.stop()
+
+
+@pytest.fixture(scope="module")
+def caller(server: AgentServer) -> Iterator[Caller]:
+    """The first key of the module's `server`."""
+    made = Caller(server)
+    yield made
+    made.close()
 
 
 @pytest.fixture
@@ -58,3 +62,15 @@ def callers() -> Iterator[Callable[..., Caller]]:
             return caller
 
         yield make
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, Report, Report]:
+    """A failed test shows what its servers logged."""
+    report = yield
+    module = item.getparent(pytest.Module)
+    if report.failed and module is not None:
+        used = [v for v in getattr(item, "funcargs", {}).values() if isinstance(v, AgentServer)]
+        for server in dict.fromkeys([*module.stash.get(SERVERS, []), *used]):
+            report.sections.append(("agentpost serve", server.log_tail()))
+    return report

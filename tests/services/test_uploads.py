@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from agentpost.bootstrap import Parts
 from agentpost.clock import ManualClock, new_id
 from agentpost.db import uploads as rows
 from agentpost.db.session import Tx
@@ -19,6 +18,8 @@ from agentpost.services import uploads
 from agentpost.services.context import House
 from agentpost.services.uploads import NewUpload
 from agentpost.storage.incoming import Arrived
+from agentpost.storage.local_incoming import LocalIncoming
+from tests.services.house import Desk
 
 ACCOUNT, OTHER = "acc_1", "acc_2"
 DAY = 86_400.0
@@ -27,15 +28,20 @@ CSV = b"a,b\n1,2\n"
 
 
 @pytest.fixture
-def house(parts: Parts) -> House:
-    return parts.house
+def house(desk: Desk) -> House:
+    return desk.house
 
 
 @pytest.fixture
-def post(parts: Parts) -> Callable[..., Any]:
+def clock(desk: Desk) -> ManualClock:
+    return desk.clock
+
+
+@pytest.fixture
+def post(house: House) -> Callable[..., Any]:
     """`await post(upload_id, data)` puts bytes into an upload's place, as the target does."""
-    receiver = parts.receiver
-    assert receiver is not None
+    receiver = house.incoming
+    assert isinstance(receiver, LocalIncoming)
 
     async def put(upload_id: str, data: bytes) -> None:
         sink = await receiver.begin(upload_id)

@@ -60,6 +60,7 @@ class App:
         ready: whether requests can be served.
         pages: the web app's routes.
         receiver: takes posted uploads, when clients post them to this server.
+        operations: what it serves; a node that runs jobs only has none.
     """
 
     def __init__(
@@ -70,6 +71,7 @@ class App:
         ready: Callable[[], bool],
         pages: Sequence[BaseRoute] = (),
         receiver: Receiver | None = None,
+        operations: Sequence[Operation] = OPERATIONS,
     ) -> None:
         self._house = house
         self._api = Api(house)
@@ -81,7 +83,7 @@ class App:
         self._add_plain_routes()
         if receiver is not None:
             self._answers[upload_target.PATH].update(upload_target.answers(house, receiver))
-        for operation in OPERATIONS:
+        for operation in operations:
             self._answers[operation.path][operation.method] = self._guarded(operation)
         self._routes: list[BaseRoute] = [
             Route(path, _Dispatch(self, answers)) for path, answers in self._answers.items()

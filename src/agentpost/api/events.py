@@ -18,7 +18,6 @@ async def list_events(api: Api, request: Request, caller: Caller) -> Response:
     """The next page of the log; an empty one is held for at least a second."""
     page = await follow.events(
         api.house,
-        api.holds,
         caller,
         request.path_params["message_id"],
         text(request, "cursor"),

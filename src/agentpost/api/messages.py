@@ -48,9 +48,7 @@ async def _read(
     api: Api, request: Request, caller: Caller
 ) -> tuple[NewMessage, Attached, Accepted | None]:
     """The message of the body, and its inline files stored or the call it repeats."""
-    body = await read_json(api, request)
-    _refuse_by_name(body)
-    shape = validated(MessageIn, body)
+    shape = validated(MessageIn, await read_json(api, request, _refuse_by_name))
     files = _inline_files(shape.files or [])
     if not files:
         return _new_message(request, shape, files), Attached(), None

@@ -21,8 +21,7 @@ from agentpost.services.uploads import NewUpload
 async def create(api: Api, request: Request, caller: Caller) -> Response:
     """Announce a file; the answer says where and how to post it."""
     async with room_for(api, request):
-        body = await read_json(api, request)
-    _refuse_size(body.get("size"))
+        body = await read_json(api, request, _refuse_size)
     if body.get("content_type") == "":  # what a browser says of a file it does not know
         body["content_type"] = None
     shape = validated(UploadIn, body)
@@ -39,8 +38,9 @@ async def complete(api: Api, request: Request, caller: Caller) -> Response:
     return Response(render.dumps(shapes.completed(ready)), media_type="application/json")
 
 
-def _refuse_size(size: Any) -> None:
+def _refuse_size(body: dict[str, Any]) -> None:
     """``bad_size`` comes before ``invalid_request`` (design: 4.12); True is a bool, 5.0 a float."""
+    size = body.get("size")
     if type(size) is not int or size <= 0:
         raise Refusal("bad_size", "Give the file's exact size in bytes, a positive whole number.")
 

@@ -75,7 +75,9 @@ class Background:
         while True:
             await self._once("pick_up_jobs", self._run_unowned)
             try:
-                await asyncio.wait_for(self._kick.wait(), self._house.settings.sweep_seconds)
+                # Not wait_for: before Python 3.12 it may swallow the cancellation that ends us.
+                async with asyncio.timeout(self._house.settings.sweep_seconds):
+                    await self._kick.wait()
             except TimeoutError:
                 continue
             self._kick.clear()

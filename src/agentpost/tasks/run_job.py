@@ -207,7 +207,8 @@ class JobRun:
 
     def progress(self, step: str) -> Awaitable[None]:
         """See `Job.progress`."""
-        return self._progress(self._journal.next("progress", step), _clean(step))
+        step = _clean(step)
+        return self._progress(self._journal.next("progress", step), step)
 
     async def _progress(self, slot: Slot, step: str) -> None:
         if slot.done is None:
@@ -242,13 +243,13 @@ class JobRun:
 
     def charge(self, amount: float, note: str = "") -> Awaitable[None]:
         """See `Job.charge`."""
-        price = to_millionths(amount)
+        price, note = to_millionths(amount), _clean(note)
         return self._charge(self._journal.next("charge", price, note), price, note)
 
     async def _charge(self, slot: Slot, price: int, note: str) -> None:
         if slot.done is None and price:
             call = slot.call(CallState.DONE)
-            await self._ours(jobs.charge(self._house, self.owned, call, price, _clean(note)))
+            await self._ours(jobs.charge(self._house, self.owned, call, price, note))
 
     # --- parts ------------------------------------------------------------------------------------
     async def _hold(self, slot: Slot, price: int) -> None:

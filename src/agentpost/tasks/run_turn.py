@@ -210,6 +210,7 @@ class TurnRun:
         ref = values.function_ref(job)
         if not inspect.iscoroutinefunction(job):
             raise TypeError(f"a job is a coroutine function, {ref} is not")
+        title = _said(title)
         start = Start(ref, values.dump(args), title, work)
         self._acted = True
         return self._start(self._journal.next("start", ref, title, work, args), start)
@@ -223,6 +224,7 @@ class TurnRun:
     def join(self, job_id: str, text: str | None = None) -> Awaitable[bool]:
         """See `Turn.join`."""
         self._acted = True
+        text = _said(text) if text is not None else None
         return self._join(self._journal.next("join", job_id, text), job_id, text)
 
     async def _join(self, slot: Slot, job_id: str, text: str | None) -> bool:
