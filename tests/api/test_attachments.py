@@ -64,11 +64,19 @@ class Origin(BaseHTTPRequestHandler):
         """Nothing on the console."""
 
 
+class Site(ThreadingHTTPServer):
+    """Clients that go away in the middle are part of the test."""
+
+    daemon_threads = True
+
+    def handle_error(self, *_: Any) -> None:
+        """Nothing on the console."""
+
+
 @pytest.fixture(scope="module")
 def origin() -> Iterator[str]:
     Origin.asked = {}
-    site = ThreadingHTTPServer(("127.0.0.1", 0), Origin)
-    site.daemon_threads = True
+    site = Site(("127.0.0.1", 0), Origin)
     threading.Thread(target=site.serve_forever, daemon=True).start()
     yield f"http://127.0.0.1:{site.server_port}"
     site.shutdown()

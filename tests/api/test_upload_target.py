@@ -9,11 +9,9 @@ import httpx2
 import pytest
 
 from tests.e2e.caller import Caller, Json
-from tests.e2e.fixtures import ServerMaker, callers
+from tests.e2e.fixtures import ServerMaker
 from tests.e2e.posting import CSV, MIB, announce, complete, post, problem
 from tests.e2e.server import AgentServer
-
-__all__ = ["callers"]
 
 
 @pytest.fixture(scope="module")

@@ -8,11 +8,8 @@ from typing import Any
 import pytest
 
 from tests.e2e.caller import Caller, Json
-from tests.e2e.fixtures import callers
 from tests.e2e.posting import CSV, MIB, announce, complete, post, ready
 from tests.e2e.server import AgentServer
-
-__all__ = ["callers"]
 
 
 @pytest.fixture(scope="module")

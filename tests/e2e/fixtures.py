@@ -5,7 +5,6 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from pytest import TestReport as Report
 
 from tests.e2e.caller import Caller
 from tests.e2e.server import AgentServer
@@ -57,15 +56,17 @@ def callers() -> Iterator[Callable[..., Caller]]:
     with ExitStack() as made:
 
         def make(server: AgentServer, *key: str | None) -> Caller:
-            caller = Caller(server, *key)
-            made.callback(caller.close)
-            return caller
+            client = Caller(server, *key)
+            made.callback(client.close)
+            return client
 
         yield make
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, Report, Report]:
+def pytest_runtest_makereport(
+    item: pytest.Item,
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """A failed test shows what its servers logged."""
     report = yield
     module = item.getparent(pytest.Module)

@@ -96,7 +96,7 @@ def test_a_blocking_agent_leaves_the_api_answering(caller: Caller) -> None:
             began = time.monotonic()
             assert caller.call("GET", "/v1/me").status_code == 200
             slowest = max(slowest, time.monotonic() - began)
-    assert slowest < 0.5
+    assert slowest < 1
     failed_turn(caller, blocked.result(), "abandoned")
     assert caller.send("and on")["status"] == "completed"
 

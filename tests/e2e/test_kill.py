@@ -21,7 +21,7 @@ from tests.e2e.fixtures import ServerMaker
 from tests.e2e.server import AgentServer, until
 
 CREDITS = 1000
-ROUNDS = 5
+ROUNDS = 4
 SOON_SECONDS = 5.0
 STEPS = 4
 

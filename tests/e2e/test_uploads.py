@@ -23,10 +23,10 @@ import pytest
 from agentpost.client import Client
 from tests.conformance.conftest import s3_endpoint, s3_url
 from tests.e2e.caller import Caller, Json
-from tests.e2e.fixtures import ServerMaker, callers
+from tests.e2e.fixtures import ServerMaker
 from tests.e2e.server import KEY, AgentServer, until
 
-__all__ = ["callers", "s3_endpoint", "s3_url"]
+__all__ = ["s3_endpoint", "s3_url"]
 
 MIB = 2**20
 BROWSER_SECONDS = 60.0

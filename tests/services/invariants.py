@@ -66,6 +66,7 @@ class Watch:
 
     def _check(self, tx: Tx) -> None:
         check_credits(tx, self._desk.house.settings.running_jobs_max)
+        check_turns(tx)
         events = events_by_message(tx)
         for message_id, turn, asked in tx.all("SELECT id, turn_state, asked FROM messages"):
             shown = self._desk.shown_in(tx, message_id)
@@ -111,6 +112,13 @@ def events_by_message(tx: Tx) -> dict[str, list[tuple[str, Shape]]]:
     return found
 
 
+def check_turns(tx: Tx) -> None:
+    """A conversation names the one turn that runs in it, and no other (design: 4.2)."""
+    named = tx.all("SELECT id, turn_message_id FROM conversations WHERE turn_message_id <> ''")
+    running = tx.all("SELECT conversation_id, id FROM messages WHERE turn_state = 'running'")
+    assert sorted(named) == sorted(running)
+
+
 def check_credits(tx: Tx, slots: int) -> None:
     """The ledger is the balance, holds belong to work that goes on, at most five run."""
     for account_id, balance, held in tx.all("SELECT id, balance, held FROM accounts"):
@@ -151,7 +159,6 @@ def check_status(tx: Tx, shown: Shape, turn: TurnState, asked: str | None) -> No
     assert (shown["question"] is not None) == (rule == 4)
     closed = turn not in {TurnState.WAITING, TurnState.RUNNING}
     assert shown["final"] == (closed and all(job["final"] for job in shown["jobs"]))
-    assert shown["files"] == [*shown["files"]]
     of_jobs = [file["file_id"] for job in shown["jobs"] for file in job["files"]]
     assert sorted(of_jobs) == sorted(file["file_id"] for file in shown["files"])
 

@@ -303,7 +303,7 @@ class Account(RuleBasedStateMachine):
 
 TestAccount = pytest.mark.filterwarnings("error")(Account.TestCase)
 Account.TestCase.settings = settings(
-    max_examples=80,
+    max_examples=50,
     stateful_step_count=50,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],

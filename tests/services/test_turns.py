@@ -89,6 +89,27 @@ async def test_a_turn_that_only_starts_work_says_nothing(desk: Desk) -> None:
     assert desk.names(ticket.message.id) == []
 
 
+async def test_a_held_read_answers_what_it_waits_for(desk: Desk) -> None:
+    """spec: getMessage: status, reply or a job's status; a step or a charge is none of them."""
+
+    def waited_for() -> int:
+        row = desk.one("SELECT state_version FROM messages WHERE id = ?", ticket.message.id)
+        return int(row[0])
+
+    ticket = await desk.begun()
+    versions = [waited_for()]
+    job = desk.owned((await desk.start(ticket)).job_id)
+    versions.append(waited_for())
+    await desk.end(ticket)
+    versions.append(waited_for())
+    assert versions == sorted(set(versions))
+    await jobs.progress(desk.house, job, desk.call(job.job_id), "Counting")
+    await jobs.charge(desk.house, job, desk.call(job.job_id), 1, "")
+    assert waited_for() == versions[-1]
+    await jobs.finish(desk.house, job, "Done.", None, "{}")
+    assert waited_for() > versions[-1]
+
+
 # --- one turn at a time ---------------------------------------------------------------------------
 async def test_turns_of_a_conversation_run_in_order_of_acceptance(desk: Desk) -> None:
     """design: 4.2."""
