@@ -338,6 +338,12 @@ uploads = Table(
     _time("created_at"),
     _time("post_by"),
     _time("keep_by"),
+    Column("takes", Integer, nullable=False, server_default="0"),
+    Column("swept", Integer, nullable=False, server_default="0"),
+    _text("kind", null=True),
+    _text("revision", null=True),
+    _text("sniffed_type", null=True),
+    _partial("ix_uploads_due", "keep_by", where="swept = 0"),
 )
 
 ledger = Table(

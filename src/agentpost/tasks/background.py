@@ -8,13 +8,14 @@ from dataclasses import dataclass
 
 import structlog
 
-from agentpost.services import follow, upkeep
+from agentpost.services import follow, upkeep, uploads
 from agentpost.services.context import House
 from agentpost.tasks.nodes import Nodes
 from agentpost.tasks.worker import JobWorker
 
 log = structlog.get_logger(__name__)
 RECHECK_SECONDS = 1.0
+UPLOAD_SWEEP_SECONDS = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +43,7 @@ class Background:
             Task("abandon_turns", lambda: upkeep.abandon_turns(house), sweep),
             Task("expire_jobs", lambda: upkeep.expire_jobs(house), sweep),
             Task("resume_queued", lambda: upkeep.resume_queued(house), sweep),
+            Task("sweep_uploads", lambda: uploads.sweep(house), UPLOAD_SWEEP_SECONDS),
             Task("watch_nodes", nodes.watch, sweep),
         ]
 
