@@ -32,7 +32,10 @@ from agentpost.services.secrets import server_secret
 from agentpost.services.sessions import LoginLink
 from agentpost.settings import Settings
 from agentpost.storage.base import Storage
+from agentpost.storage.incoming import Incoming, Receiver
 from agentpost.storage.local import LocalStorage
+from agentpost.storage.local_incoming import LocalIncoming
+from agentpost.storage.post_policy import PolicySigner
 from agentpost.storage.signing import CursorSigner, LinkSigner
 from agentpost.tasks.background import Background
 from agentpost.tasks.deliver_webhooks import Deliveries
@@ -90,6 +93,7 @@ class Parts:
     house: House
     signer: LinkSigner
     foreign_commit: _Relay
+    receiver: Receiver | None
 
 
 async def open_house(settings: Settings, clock: Clock | None = None) -> Parts:
@@ -104,11 +108,13 @@ async def open_house(settings: Settings, clock: Clock | None = None) -> Parts:
     await asyncio.to_thread(db.open)
     secret = await server_secret(db, settings.secret_key.get_secret_value())
     signer = LinkSigner(secret, settings.public_file_url)
+    storage, incoming, receiver = _storage(settings, folder, secret)
     house = House(
         settings=settings,
         clock=clock,
         db=db,
-        storage=_storage(settings, folder),
+        storage=storage,
+        incoming=incoming,
         wakeups=wakeups,
         engine=engine,
         egress=_egress(settings),
@@ -119,7 +125,7 @@ async def open_house(settings: Settings, clock: Clock | None = None) -> Parts:
         node=node,
     )
     await wakeups.start()
-    return Parts(house, signer, foreign_commit)
+    return Parts(house, signer, foreign_commit, receiver)
 
 
 async def close_house(parts: Parts) -> None:
@@ -161,14 +167,21 @@ def _egress(settings: Settings) -> Egress:
     return Egress(AllowList.parse(settings.egress_allow), ca_file=ca_file)
 
 
-def _storage(settings: Settings, folder: Path) -> Storage:
+def _storage(
+    settings: Settings, folder: Path, secret: bytes
+) -> tuple[Storage, Incoming, Receiver | None]:
+    """Where blobs are, how uploads come in, and what receives them here, if anything does."""
     if not settings.storage_url:
-        return LocalStorage(folder / "blobs")
+        local = LocalStorage(folder / "blobs")
+        incoming = LocalIncoming(local, PolicySigner(secret), settings.public_upload_url)
+        return local, incoming, incoming
     if urlsplit(settings.storage_url).scheme != "s3":
         raise ValueError("STORAGE_URL must be empty or s3://bucket/prefix?endpoint=…")
     from agentpost.storage.s3 import S3Storage
+    from agentpost.storage.s3_incoming import S3Incoming
 
-    return S3Storage.from_url(settings.storage_url, folder / "cache")
+    posted = S3Incoming(settings.storage_url, settings.upload_url)
+    return S3Storage.from_url(settings.storage_url, folder / "cache"), posted, None
 
 
 class Server:
@@ -245,6 +258,7 @@ class Server:
             ready=lambda: self._ready,
             pages=() if is_worker else pages.routes(house),
             operations=() if is_worker else OPERATIONS,
+            receiver=None if is_worker else self._parts.receiver,
         )
 
     async def _bootstrap_account(self, house: House) -> None:

@@ -57,6 +57,7 @@ class Settings(BaseSettings):
     base_url: str
     app_url: str
     file_url: str
+    upload_url: str
     role: Literal["all", "api", "worker"]
     agent: str
     pool_workers: Count
@@ -83,6 +84,8 @@ class Settings(BaseSettings):
     message_retention_seconds: Seconds
     entry_retention_seconds: Seconds
     idempotency_seconds: Seconds
+    upload_post_seconds: Seconds
+    upload_keep_seconds: Seconds
     link_seconds: Seconds
     webhook_timeout_seconds: Seconds
     webhook_retry_seconds: SecondsList
@@ -131,6 +134,11 @@ class Settings(BaseSettings):
     def public_file_url(self) -> str:
         """`{file_url}` of the spec."""
         return (self.file_url or self.public_url).rstrip("/")
+
+    @property
+    def public_upload_url(self) -> str:
+        """`{upload_url}` of the spec, when this server itself takes the files."""
+        return (self.upload_url or self.public_url).rstrip("/")
 
 
 def load_settings(**overrides: Any) -> Settings:

@@ -131,6 +131,26 @@ def test_a_changed_file_answers_412_until_a_fresh_link_is_asked_for(caller: Call
     assert fetch(fresh["url"]).text == "other"
 
 
+def test_a_final_message_keeps_its_files_when_a_later_one_writes_the_same_path(
+    caller: Caller,
+) -> None:
+    """spec: Message, final: nothing about it changes any more."""
+    first = caller.send([["write", "same.txt", "1"], ["reply", "ok"]], conversation="same")
+    second = caller.send([["write", "same.txt", "22"], ["reply", "ok"]], conversation="same")
+    kept = caller.get(first["id"])
+    assert [{**f, "url": ""} for f in kept["files"]] == [{**f, "url": ""} for f in first["files"]]
+    assert kept["version"] == first["version"]
+    assert [f["size"] for f in second["files"]] == [2]
+    current = caller.call("GET", f"/v1/files/{first['files'][0]['file_id']}").json()
+    assert current["revision"] == second["files"][0]["revision"]
+    refused(kept["files"][0]["url"], 412, "file_changed")
+
+
+def test_a_path_written_twice_is_listed_once(caller: Caller) -> None:
+    message = caller.send([["write", "a.txt", "1"], ["write", "a.txt", "22"], ["reply", "ok"]])
+    assert [f["size"] for f in message["files"]] == [2]
+
+
 def test_a_link_that_was_tampered_with_is_refused(caller: Caller) -> None:
     file, other = write(caller, "mine.txt", "x"), write(caller, "other.txt", "y")
     url = httpx2.URL(file["url"])

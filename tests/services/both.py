@@ -21,6 +21,8 @@ from agentpost.services.context import House
 from agentpost.services.links import SignedLinks
 from agentpost.settings import load_settings
 from agentpost.storage.local import LocalStorage
+from agentpost.storage.local_incoming import LocalIncoming
+from agentpost.storage.post_policy import PolicySigner
 from agentpost.storage.signing import CursorSigner, LinkSigner
 from agentpost.wakeups.memory import MemoryWakeups
 from agentpost.webhooks.addresses import AllowList
@@ -41,11 +43,13 @@ async def opened(
     else:
         await asyncio.to_thread(migrate.upgrade_postgres, postgres_url)
         db = PostgresDatabase(postgres_url)
+    storage = LocalStorage(folder / "blobs")
     house = House(
         settings=settings,
         clock=clock,
         db=db,
-        storage=LocalStorage(folder / "blobs"),
+        storage=storage,
+        incoming=LocalIncoming(storage, PolicySigner(b"secret"), settings.public_upload_url),
         wakeups=MemoryWakeups(),
         engine=LocalEngine("node_test"),
         egress=Egress(AllowList.parse(settings.egress_allow)),

@@ -38,6 +38,8 @@ from agentpost.services.tickets import TurnTicket
 from agentpost.services.turns import TurnResult
 from agentpost.settings import load_settings
 from agentpost.storage.local import LocalStorage
+from agentpost.storage.local_incoming import LocalIncoming
+from agentpost.storage.post_policy import PolicySigner
 from agentpost.storage.signing import CursorSigner
 from agentpost.wakeups.memory import MemoryWakeups
 from agentpost.webhooks.addresses import AllowList
@@ -284,11 +286,13 @@ async def opened(
     """A house in that empty folder, its account and key made, one endpoint listening to all."""
     (folder / "agentpost.db").write_bytes(blank_database())
     clock, engine, runner = ManualClock(), RecordingEngine(), RecordingRunner()
+    storage = LocalStorage(folder / "blobs")
     house = House(
         settings=load_settings(data_dir=str(folder), **settings),
         clock=clock,
         db=SqliteDatabase(folder / "agentpost.db", durability="normal"),
-        storage=LocalStorage(folder / "blobs"),
+        storage=storage,
+        incoming=LocalIncoming(storage, PolicySigner(b"secret"), "https://uploads.test"),
         wakeups=MemoryWakeups(),
         engine=engine,
         egress=_unused_egress(),

@@ -24,6 +24,8 @@ from agentpost.api import (
     files,
     messages,
     openapi,
+    upload_target,
+    uploads,
     webhooks,
     work,
 )
@@ -34,6 +36,7 @@ from agentpost.clock import new_id
 from agentpost.domain import ids
 from agentpost.domain.errors import Refusal
 from agentpost.services.context import House
+from agentpost.storage.incoming import Receiver
 from agentpost.storage.signing import LinkSigner
 
 log = structlog.get_logger(__name__)
@@ -41,6 +44,7 @@ log = structlog.get_logger(__name__)
 OPERATIONS: tuple[Operation, ...] = (
     *messages.OPERATIONS,
     *events.OPERATIONS,
+    *uploads.OPERATIONS,
     *work.OPERATIONS,
     *files.OPERATIONS,
     *account.OPERATIONS,
@@ -57,6 +61,7 @@ class App:
         signer: checks the links that `blobs` answers.
         ready: whether requests can be served.
         pages: the web app's routes.
+        receiver: takes posted uploads, when clients post them to this server.
         operations: what it serves; a node that runs jobs only has none.
     """
 
@@ -67,6 +72,7 @@ class App:
         *,
         ready: Callable[[], bool],
         pages: Sequence[BaseRoute] = (),
+        receiver: Receiver | None = None,
         operations: Sequence[Operation] = OPERATIONS,
     ) -> None:
         self._house = house
@@ -77,6 +83,8 @@ class App:
         self._docs_url = f"{house.settings.public_url}/docs/errors"
         self._answers: dict[str, dict[str, Answer]] = defaultdict(dict)
         self._add_plain_routes()
+        if receiver is not None:
+            self._answers[upload_target.PATH].update(upload_target.answers(house, receiver))
         for operation in operations:
             self._answers[operation.path][operation.method] = self._guarded(operation)
         self._routes: list[BaseRoute] = [

@@ -19,7 +19,7 @@ from agentpost.domain.limits import PROBLEMS_MAX
 LARGE_BYTES = 64 * 1024
 """Bodies over this are parsed on a thread, a few at once, so they hold up nobody."""
 DEPTH_MAX = 64
-BODY_SECONDS_MAX = 120
+BODY_SECONDS_MAX = 60
 
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 Shape = TypeVar("Shape", bound=BaseModel)
@@ -49,13 +49,13 @@ async def read_json(
     declared = _declared(request)
     if declared is not None and declared > most:
         raise _too_large(most)
-    if declared is not None and declared <= LARGE_BYTES:
-        return _parsed(await _read(request, most), refuse_first)
     try:
         async with asyncio.timeout(BODY_SECONDS_MAX):  # a large body takes one of few places
             data = await _read(request, most)
     except TimeoutError:
         _refuse(None, f"the body did not arrive within {BODY_SECONDS_MAX} seconds")
+    if len(data) <= LARGE_BYTES:
+        return _parsed(data, refuse_first)
     return await asyncio.to_thread(_parsed, data, refuse_first)
 
 

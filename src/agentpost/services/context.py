@@ -13,6 +13,7 @@ from agentpost.engine.base import Engine
 from agentpost.services.tickets import TurnTicket
 from agentpost.settings import Settings
 from agentpost.storage.base import Storage
+from agentpost.storage.incoming import Incoming
 from agentpost.storage.signing import CursorSigner
 from agentpost.wakeups.base import Wakeups
 from agentpost.webhooks.egress import Egress
@@ -47,6 +48,7 @@ class House:
     clock: Clock
     db: Database
     storage: Storage
+    incoming: Incoming
     wakeups: Wakeups
     engine: Engine
     egress: Egress

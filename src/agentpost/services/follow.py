@@ -143,9 +143,8 @@ async def events(
     now = house.clock.now()
     oldest = now - seconds(house.settings.entry_retention_seconds)
     seq, expired = _position(house, caller, message_id, cursor, oldest)
-    if expired:  # what is still kept of the log is given at once, with a fresh cursor
-        entries, snapshot = await house.db.read(lambda tx: _entries(tx, caller, message_id, seq))
-        return _page(house, caller, message_id, entries, seq, snapshot, expired=True)
+    if expired:  # what is still kept of the log is given now, with a fresh cursor
+        wait_seconds = 0
     async with house.wakeups.hold(message_id) as ours:
         if not ours:
             raise PollInProgress(cursor or _cursor(house, caller, message_id, 0))
@@ -164,7 +163,7 @@ async def events(
                 if left <= 0 or wait.over:
                     break
                 await wait.wait(left)
-    return _page(house, caller, message_id, entries, seq, snapshot, expired=False)
+    return _page(house, caller, message_id, entries, seq, snapshot, expired=expired)
 
 
 class Recheck:

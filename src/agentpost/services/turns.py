@@ -153,9 +153,12 @@ async def end(house: House, ticket: TurnTicket, result: TurnResult) -> None:
     def fn(tx: Tx) -> None:
         now = house.clock.now()
         conversation, message = _owned(tx, ticket)
-        # The POST call waits for a turn that has run once only, and until its deadline; it reads
-        # through the same lock, so what is said here is what happens (design: 4.3).
-        in_time = ticket.epoch == 1 and now < message.sync_by
+        if _abandon_late(tx, house, conversation, message, now):
+            return  # it held up the loop that would have ended it
+        # The POST call waits for a turn that has run once only, until its deadline or our closing;
+        # it reads through the same lock, so what is said here is what happens (design: 4.3).
+        open_door = not house.wakeups.closing
+        in_time = ticket.epoch == 1 and now < message.sync_by and open_door
         replied = s.TurnReplied(result.reply, result.question, delivered_sync=in_time)
         record.apply_turn(tx, house, message, replied, now)
         if result.state_json is not None:

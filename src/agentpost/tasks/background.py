@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import structlog
 
-from agentpost.services import deliveries, follow, mail, upkeep
+from agentpost.services import deliveries, follow, mail, upkeep, uploads
 from agentpost.services.context import House
 from agentpost.services.mail import SmtpServer
 from agentpost.tasks.nodes import Nodes
@@ -16,6 +16,7 @@ from agentpost.tasks.worker import JobWorker
 
 log = structlog.get_logger(__name__)
 RECHECK_SECONDS = 1.0
+UPLOAD_SWEEP_SECONDS = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +51,7 @@ class Background:
             Task("expire_jobs", lambda: upkeep.expire_jobs(house), sweep),
             Task("resume_queued", lambda: upkeep.resume_queued(house), sweep),
             Task("turn_off_failing", lambda: deliveries.turn_off_failing(house), sweep),
+            Task("sweep_uploads", lambda: uploads.sweep(house), UPLOAD_SWEEP_SECONDS),
             Task("watch_nodes", nodes.watch, sweep),
         ]
         if smtp is not None:

@@ -41,6 +41,11 @@ class PostgresWakeups:
         notices.on(TOPIC, self._local.hint)
         notices.on_reconnect(self._hint_everybody)
 
+    @property
+    def closing(self) -> bool:
+        """See `Wakeups.closing`."""
+        return self._local.closing
+
     def publish(self, tx: Transaction, subject: str) -> None:
         """See `Wakeups.publish`."""
         self._notices.send(tx, TOPIC, subject)
