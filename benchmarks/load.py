@@ -83,6 +83,11 @@ class Load:
         async with self._session.get(path) as response:
             return await decode(response, 200)
 
+    async def write(self, path: str, body: dict[str, Any], *expected: int) -> dict[str, Any]:
+        """A POST to ``path``; raises `LoadError`."""
+        async with self._session.post(path, json=body) as response:
+            return await decode(response, *(expected or (200, 201)))
+
     async def run(self, text: str, conversation: str) -> str:
         """Send a message and follow it until it is final; its id. Raises `LoadError`."""
         message = await self.send(text, conversation)
@@ -132,10 +137,10 @@ class Load:
         return sample
 
 
-async def decode(response: aiohttp.ClientResponse, expected: int) -> dict[str, Any]:
+async def decode(response: aiohttp.ClientResponse, *expected: int) -> dict[str, Any]:
     """The JSON body; raises `LoadError` on another status."""
     body = await response.read()
-    if response.status != expected:
+    if response.status not in expected:
         raise LoadError(f"HTTP {response.status}: {body[:300].decode(errors='replace')}")
     decoded: dict[str, Any] = json.loads(body)
     return decoded

@@ -49,6 +49,8 @@ GOALS = {
     "memory.growth_mb": Goal(10, 5),
     "waits.kib_per_wait": Goal(25),
     "waits.wake_p99_ms": Goal(5),
+    "webhooks.per_s": Goal(1_500, 3_000, at_least=True),
+    "isolation.p99_ms": Goal(2_000),
 }
 
 HEADINGS = ("figure", FLOOR, PRODUCT, "ratio", "must/aim", "verdict")

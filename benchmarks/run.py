@@ -64,6 +64,8 @@ class Session:
                 if turn and not scenario.repeats:
                     continue
                 for server in self.servers:
+                    if server == FLOOR and not scenario.floor:
+                        continue
                     await self._one(scenario, server, turn)
 
     async def _one(self, scenario: Scenario, name: str, turn: int) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from benchmarks import held
+from benchmarks import deliveries, held
 from benchmarks.load import ECHO, Load, Sample, for_runs, for_seconds, percentile
 from benchmarks.servers import Server
 
@@ -39,20 +39,24 @@ class Sizes:
     waits: int = 10_000
     wakes: int = 300
     rounds: int = 3
+    events: int = 2_000
+    backlog: int = 10_000
 
     @classmethod
     def quick(cls) -> Sizes:
         """About a minute in all; too short to be quoted."""
-        return cls(1.5, 0.5, 1_500, 200, 1_000, 100, 1)
+        return cls(1.5, 0.5, 1_500, 200, 1_000, 100, 1, 500, 1_000)
 
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """``repeats`` is whether every round runs it: memory is measured once."""
+    """``repeats`` is whether every round runs it: memory is measured once. ``floor`` is whether the
+    floor server can do it."""
 
     name: str
     run: Callable[[Server, Sizes], Awaitable[Figures]]
     repeats: bool = True
+    floor: bool = True
 
 
 def closed_loop(clients: int, text: str, conversation: str | None = None) -> Scenario:
@@ -139,6 +143,24 @@ async def waits(server: Server, sizes: Sizes) -> Figures:
     }
 
 
+async def webhooks(server: Server, sizes: Sizes) -> Figures:
+    """Deliveries to receivers that answer at once, each attempt on record."""
+    measured = await deliveries.throughput(server, sizes.events)
+    return {
+        "per_s": measured.count / measured.seconds,
+        "cpu_ms_per_delivery": measured.cpu / measured.count * 1000,
+    }
+
+
+async def isolation(server: Server, sizes: Sizes) -> Figures:
+    """From event to arrival at a good receiver, while another one hangs with a backlog."""
+    latencies = await deliveries.beside_a_hanging_one(server, sizes.backlog)
+    return {
+        "p50_ms": percentile(latencies, 0.50) * 1000,
+        "p99_ms": percentile(latencies, 0.99) * 1000,
+    }
+
+
 def checked(sample: Sample) -> Sample:
     """The sample; raises `ScenarioFailed` when a run failed or none finished."""
     if sample.errors:
@@ -160,4 +182,6 @@ SCENARIOS = (
     Scenario("mixed", mixed),
     Scenario("memory", memory, repeats=False),
     Scenario("waits", waits, repeats=False),
+    Scenario("webhooks", webhooks, floor=False),
+    Scenario("isolation", isolation, repeats=False, floor=False),
 )

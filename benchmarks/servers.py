@@ -156,6 +156,7 @@ def environment(folder: Path, key: str, port: int) -> dict[str, str]:
         "WAITS_PER_HOUR": UNLIMITED,
         "WORK_READS_PER_HOUR": UNLIMITED,
         "RUNNING_JOBS_MAX": UNLIMITED,
+        "EGRESS_ALLOW": "127.0.0.1/32",
     }
     ours = {f"AGENTPOST_{setting}": value for setting, value in settings.items()}
     return {**inherited, **ours, "PYTHONPATH": str(ROOT)}

@@ -27,6 +27,7 @@ from agentpost.services import accounts, sessions
 from agentpost.services.accounts import NewKey
 from agentpost.services.context import House
 from agentpost.services.links import SignedLinks
+from agentpost.services.mail import SmtpServer
 from agentpost.services.secrets import server_secret
 from agentpost.services.sessions import LoginLink
 from agentpost.settings import Settings
@@ -37,6 +38,7 @@ from agentpost.storage.local_incoming import LocalIncoming
 from agentpost.storage.post_policy import PolicySigner
 from agentpost.storage.signing import CursorSigner, LinkSigner
 from agentpost.tasks.background import Background
+from agentpost.tasks.deliver_webhooks import Deliveries
 from agentpost.tasks.nodes import Nodes
 from agentpost.tasks.run_turn import TurnRunner
 from agentpost.tasks.steps import Blobs, Steps
@@ -107,7 +109,6 @@ async def open_house(settings: Settings, clock: Clock | None = None) -> Parts:
     secret = await server_secret(db, settings.secret_key.get_secret_value())
     signer = LinkSigner(secret, settings.public_file_url)
     storage, incoming, receiver = _storage(settings, folder, secret)
-    ca_file = Path(settings.egress_ca_file) if settings.egress_ca_file else None
     house = House(
         settings=settings,
         clock=clock,
@@ -116,7 +117,7 @@ async def open_house(settings: Settings, clock: Clock | None = None) -> Parts:
         incoming=incoming,
         wakeups=wakeups,
         engine=engine,
-        egress=Egress(AllowList.parse(settings.egress_allow), ca_file=ca_file),
+        egress=_egress(settings),
         links=SignedLinks(
             signer, clock, app_url=settings.public_app_url, link_seconds=settings.link_seconds
         ),
@@ -158,6 +159,12 @@ def _scaled(settings: Settings, node: str) -> tuple[Database, Wakeups, Engine] |
     db = PostgresDatabase(url, durability=settings.durability)
     notices = PostgresNotices(url)
     return db, PostgresWakeups(url, notices), ProcrastinateEngine(url, node, notices)
+
+
+def _egress(settings: Settings) -> Egress:
+    """A way out; one for each event loop that makes requests."""
+    ca_file = Path(settings.egress_ca_file) if settings.egress_ca_file else None
+    return Egress(AllowList.parse(settings.egress_allow), ca_file=ca_file)
 
 
 def _storage(
@@ -202,6 +209,8 @@ class Server:
         alone = not settings.database_url.get_secret_value()
         if alone and settings.role != "all":
             raise ValueError(f"ROLE={settings.role} needs a DATABASE_URL; SQLite has one process.")
+        smtp_url = settings.smtp_url.get_secret_value()
+        smtp = SmtpServer.parse(smtp_url) if smtp_url else None
         if alone:
             self._lock = FolderLock(folder)
             self._lock.take()
@@ -220,15 +229,22 @@ class Server:
         if settings.role != "worker":
             house.turns = self._turns = TurnRunner(house, self._loop, agent.run, steps)
         await self._loop.run(self._pool.start())
+        self._deliveries = Deliveries(house, _egress(settings), alone=alone)
+        await self._deliveries.start()
+        house.sender = self._deliveries
         await self._bootstrap_account(house)
         self._nodes = Nodes(house, worker, alone=alone)
         await self._nodes.enter()
         await house.engine.start(worker)
         await self._nodes.inherit()
-        self._background = Background(house, worker, self._nodes)
+        self._background = Background(house, worker, self._nodes, smtp)
         self._background.start()
         self.app = self._app(house)
-        self._parts.foreign_commit.target = [self._background.kick, self.app.keys.forget]
+        self._parts.foreign_commit.target = [
+            self._background.kick,
+            self._deliveries.look,
+            self.app.keys.forget,
+        ]
         if settings.egress_allow:
             log.warning("egress_open", allowed=settings.egress_allow)
         self._ready = True
@@ -282,6 +298,7 @@ class Server:
                     await self._loop.run(house.egress.aclose())
                     await self._loop.run(self._pool.aclose())
             await asyncio.to_thread(partial(self._loop.stop, STOP_SECONDS))
+        await self._deliveries.stop()
         await close_house(self._parts)
         if self._lock is not None:
             self._lock.release()

@@ -38,6 +38,9 @@ def _as_list(value: Any) -> Any:
 
 Seconds = Annotated[float, Field(gt=0)]
 Count = Annotated[int, Field(gt=0)]
+SecondsList = Annotated[
+    list[Seconds], NoDecode, BeforeValidator(_as_list), Field(min_length=1, max_length=100)
+]
 TextList = Annotated[list[str], NoDecode, BeforeValidator(_as_list)]
 
 
@@ -84,6 +87,10 @@ class Settings(BaseSettings):
     upload_post_seconds: Seconds
     upload_keep_seconds: Seconds
     link_seconds: Seconds
+    webhook_timeout_seconds: Seconds
+    webhook_retry_seconds: SecondsList
+    webhook_disable_seconds: Seconds
+    smtp_url: SecretStr
     sweep_seconds: Seconds
 
     @classmethod

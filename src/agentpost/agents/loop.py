@@ -56,17 +56,19 @@ class Submitted:
 class AgentLoop:
     """One event loop in a daemon thread (uvloop where it is installed), with a watchdog.
 
+    ``name`` is the thread's: other work that must not hurt the API runs on a loop of its own, too.
+
     ``submit``, ``call_soon`` and ``run`` never wait for the loop, so a blocked loop blocks nobody
     else. All three raise `RuntimeError` when the loop is not running.
     """
 
-    def __init__(self, stall_seconds: float = STALL_SECONDS) -> None:
+    def __init__(self, stall_seconds: float = STALL_SECONDS, *, name: str = "agent-loop") -> None:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stopping = asyncio.Event()
         self._open: set[Submitted] = set()
         self._started = threading.Event()
         self._closed = threading.Event()
-        self._thread = threading.Thread(target=self._main, name="agent-loop", daemon=True)
+        self._thread = threading.Thread(target=self._main, name=name, daemon=True)
         self._watchdog = _Watchdog(stall_seconds)
 
     def start(self) -> None:

@@ -26,6 +26,7 @@ from agentpost.api import (
     openapi,
     upload_target,
     uploads,
+    webhooks,
     work,
 )
 from agentpost.api.auth import Keys
@@ -47,6 +48,7 @@ OPERATIONS: tuple[Operation, ...] = (
     *work.OPERATIONS,
     *files.OPERATIONS,
     *account.OPERATIONS,
+    *webhooks.OPERATIONS,
 )
 
 Answer = Callable[[Request], Awaitable[Response]]

@@ -37,7 +37,9 @@ async def room_for(api: Api, request: Request) -> AsyncIterator[None]:
         yield
 
 
-async def read_json(api: Api, request: Request, refuse_first: RefuseFirst) -> dict[str, Any]:
+async def read_json(
+    api: Api, request: Request, refuse_first: RefuseFirst | None = None
+) -> dict[str, Any]:
     """The body as a JSON object; raises ``invalid_request`` and ``too_large``.
 
     ``refuse_first`` sees the object before its text is judged: a refusal with a code of its own
@@ -55,6 +57,15 @@ async def read_json(api: Api, request: Request, refuse_first: RefuseFirst) -> di
     if len(data) <= LARGE_BYTES:
         return _parsed(data, refuse_first)
     return await asyncio.to_thread(_parsed, data, refuse_first)
+
+
+async def read_optional_json(api: Api, request: Request) -> dict[str, Any]:
+    """`read_json`; a request without a body gives an empty object."""
+    if _declared(request) == 0 or (
+        _declared(request) is None and "transfer-encoding" not in request.headers
+    ):
+        return {}
+    return await read_json(api, request)
 
 
 def _declared(request: Request) -> int | None:
@@ -84,7 +95,7 @@ def _too_large(most: int) -> Refusal:
     return Refusal("too_large", f"The body is over {most} bytes; send large files as uploads.")
 
 
-def _parsed(data: bytes, refuse_first: RefuseFirst) -> dict[str, Any]:
+def _parsed(data: bytes, refuse_first: RefuseFirst | None) -> dict[str, Any]:
     """The object; text that cannot be stored is refused by the name of its field."""
     try:
         text = data.decode("utf-8")
@@ -97,7 +108,8 @@ def _parsed(data: bytes, refuse_first: RefuseFirst) -> dict[str, Any]:
         _refuse(None, f"the body is not valid JSON: {_first_line(error)}")
     if not isinstance(body, dict):
         _refuse(None, "the body must be a JSON object")
-    refuse_first(body)
+    if refuse_first is not None:
+        refuse_first(body)
     problems: list[Problem] = []
     _check(body, "", 0, problems, b"\\u" in data)
     if problems:

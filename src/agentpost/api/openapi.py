@@ -53,7 +53,7 @@ def _operation(operation: Operation) -> dict[str, Any]:
         described["description"] = operation.handler.__doc__
     if operation.body is not None:
         content = {"application/json": {"schema": _ref(operation.body)}}
-        described["requestBody"] = {"required": True, "content": content}
+        described["requestBody"] = {"required": operation.body_required, "content": content}
     return described
 
 

@@ -50,6 +50,7 @@ class Operation:
     answer: type[BaseModel]
     errors: tuple[str, ...] = ()
     body: type[BaseModel] | None = None
+    body_required: bool = True
     status: int = 200
     queries: tuple[Query, ...] = ()
     texts: tuple[tuple[str, str], ...] = ()

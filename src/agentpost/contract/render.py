@@ -185,6 +185,22 @@ def entry(record: EntryRecord, links: Links) -> Shape:
     return shape
 
 
+def event(name: str, at: int, data_json: str, links: Links) -> bytes:
+    """The body of a webhook: the event as it was kept, its files with fresh links.
+
+    Links are signed where `message` and `job_event` put files and nowhere else: a caller's
+    ``metadata`` may look like a file.
+    """
+    head = dumps({"type": name, "timestamp": iso(at)})[:-1]
+    if '"file_id":' not in data_json:
+        return b'%b,"data":%b}' % (head, data_json.encode())
+    data = json.loads(data_json)
+    for holder in (data, *data.get("jobs", ())):
+        if "files" in holder:
+            holder["files"] = [_with_link(facts, links) for facts in holder["files"]]
+    return b'%b,"data":%b}' % (head, dumps(data))
+
+
 def work(
     record: WorkRecord,
     *,

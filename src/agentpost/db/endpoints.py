@@ -1,11 +1,88 @@
-"""Webhook endpoints of an account."""
+"""Webhook endpoints of an account. Only `services` decides; nothing here checks a rule."""
 
 from __future__ import annotations
 
+from agentpost.db import columns
 from agentpost.db.session import Tx
+from agentpost.domain.endpoints import DisabledReason, EndpointRecord, EndpointState
+
+_SELECT = columns.select(EndpointRecord, "endpoints")
+_INSERT = columns.insert(EndpointRecord, "endpoints")
+_VALUES = columns.getter(EndpointRecord)
+_CHANGEABLE = (
+    "url",
+    "events_json",
+    "description",
+    "secret",
+    "old_secret",
+    "old_secret_until",
+    "disabled_at",
+    "disabled_reason",
+    "failing_since",
+)
+_UPDATE = columns.update("endpoints", _CHANGEABLE, "id = ?")
 
 
 def exists(tx: Tx, endpoint_id: str, account_id: str) -> bool:
     """Whether the account has that endpoint, enabled or not."""
     sql = "SELECT 1 FROM endpoints WHERE id = ? AND account_id = ?"
     return tx.one(sql, (endpoint_id, account_id)) is not None
+
+
+def insert(tx: Tx, endpoint: EndpointRecord) -> None:
+    """An endpoint is made."""
+    tx.execute(_INSERT, _VALUES(endpoint))
+
+
+def list_(tx: Tx, account_id: str) -> list[EndpointRecord]:
+    """The account's endpoints, newest first."""
+    rows = tx.all(f"{_SELECT} WHERE account_id = ? ORDER BY id DESC", (account_id,))
+    return [_record(row) for row in rows]
+
+
+def get(tx: Tx, endpoint_id: str) -> EndpointRecord | None:
+    """By id."""
+    row = tx.one(f"{_SELECT} WHERE id = ?", (endpoint_id,))
+    return _record(row) if row else None
+
+
+def lock(tx: Tx, endpoint_id: str) -> EndpointRecord | None:
+    """`get`, held until the commit: before the deliveries of the endpoint are touched."""
+    row = tx.one(f"{_SELECT} WHERE id = ? /*for update*/", (endpoint_id,))
+    return _record(row) if row else None
+
+
+def update(tx: Tx, endpoint: EndpointRecord) -> None:
+    """Write what may change; the caller holds the lock."""
+    values = [getattr(endpoint, name) for name in _CHANGEABLE]
+    tx.execute(_UPDATE, (*values, endpoint.id))
+
+
+def save_state(tx: Tx, endpoint_id: str, state: EndpointState) -> None:
+    """Write whether it is off and since when it fails; the caller holds the lock."""
+    tx.execute(
+        "UPDATE endpoints SET disabled_at = ?, disabled_reason = ?, failing_since = ? WHERE id = ?",
+        (state.disabled_at, state.disabled_reason, state.failing_since, endpoint_id),
+    )
+
+
+def delete(tx: Tx, endpoint_id: str) -> None:
+    """It is gone; its deliveries are the caller's to end."""
+    tx.execute("DELETE FROM endpoints WHERE id = ?", (endpoint_id,))
+
+
+def failing_since_before(tx: Tx, before: int, limit: int) -> list[str]:
+    """Enabled endpoints in an unbroken row of failures that began by then."""
+    rows = tx.all(
+        "SELECT id FROM endpoints WHERE disabled_at IS NULL AND failing_since <= ?"
+        " ORDER BY failing_since LIMIT ?",
+        (before, limit),
+    )
+    return [row[0] for row in rows]
+
+
+def _record(row: tuple[object, ...]) -> EndpointRecord:
+    endpoint = EndpointRecord(*row)  # type: ignore[arg-type]
+    if endpoint.disabled_reason is not None:
+        endpoint.disabled_reason = DisabledReason(endpoint.disabled_reason)
+    return endpoint

@@ -20,7 +20,7 @@ def add_event(
     event_id: str,
     *,
     account_id: str,
-    message_id: str,
+    message_id: str | None,
     job_id: str | None,
     name: str,
     data: str,

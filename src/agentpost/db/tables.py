@@ -375,6 +375,7 @@ endpoints = Table(
     _time("disabled_at", null=True),
     _text("disabled_reason", null=True),
     _time("failing_since", null=True),
+    _partial("ix_endpoints_failing", "failing_since", where="disabled_at IS NULL"),
 )
 
 events = Table(
@@ -382,7 +383,7 @@ events = Table(
     metadata,
     _id(),
     _text("account_id"),
-    Column("message_id", Text, nullable=False, index=True),
+    Column("message_id", Text, nullable=True, index=True),
     _text("job_id", null=True),
     _text("name"),
     _text("data_json"),
@@ -403,7 +404,25 @@ deliveries = Table(
     _time("created_at"),
     _time("delivered_at", null=True),
     _time("next_attempt_at", null=True),
+    _time("claimed_until", null=True),
     PrimaryKeyConstraint("event_id", "endpoint_id"),
     Index("ix_deliveries_endpoint", "endpoint_id", "event_id"),
-    _partial("ix_deliveries_due", "next_attempt_at", where="status = 'pending'"),
+    # By endpoint first: the backlog of one is never read on the way to another's.
+    _partial("ix_deliveries_due", "endpoint_id", "next_attempt_at", where="status = 'pending'"),
+)
+
+mails = Table(
+    "mails",
+    metadata,
+    _id(),
+    Column("account_id", Text, nullable=False, index=True),
+    _text("recipient"),
+    _text("subject"),
+    _text("text"),
+    _time("created_at"),
+    _count("attempts"),
+    _text("last_error", null=True),
+    _time("sent_at", null=True),
+    _time("next_attempt_at", null=True),
+    _partial("ix_mails_due", "next_attempt_at", where="sent_at IS NULL"),
 )

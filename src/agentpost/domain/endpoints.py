@@ -6,8 +6,10 @@ spec: Webhook endpoint states, Webhook events 7 and 8. Times are in microseconds
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
+
+from agentpost.domain.times import seconds
 
 
 class DisabledReason(StrEnum):
@@ -27,9 +29,56 @@ class DeliveryStatus(StrEnum):
     CANCELLED = "cancelled"
 
 
-RETRY_SECONDS = (60, 300, 1_800, 7_200, 18_000, 36_000)
-RETRY_SECONDS_AFTERWARDS = 86_400
+RETRY_SECONDS = (60, 300, 1_800, 7_200, 18_000, 36_000, 86_400)
 DISABLE_SECONDS = 3 * 86_400
+
+
+@dataclass(slots=True)
+class EndpointRecord:
+    """A webhook endpoint as it is stored; the secrets never show in a log."""
+
+    id: str
+    account_id: str
+    url: str
+    events_json: str
+    description: str | None
+    secret: str = field(repr=False)
+    old_secret: str | None = field(repr=False)
+    old_secret_until: int | None
+    created_at: int
+    disabled_at: int | None
+    disabled_reason: DisabledReason | None
+    failing_since: int | None
+
+    @property
+    def state(self) -> EndpointState:
+        """The part the rules below are about."""
+        return EndpointState(self.disabled_at, self.disabled_reason, self.failing_since)
+
+    def secrets(self, now: int) -> tuple[str, ...]:
+        """What deliveries are signed with now: after a rotation with a grace time, both."""
+        if self.old_secret is None or now >= (self.old_secret_until or 0):
+            return (self.secret,)
+        return (self.secret, self.old_secret)
+
+
+@dataclass(frozen=True, slots=True)
+class DeliveryRecord:
+    """One event for one endpoint, with the event's name and message."""
+
+    event_id: str
+    endpoint_id: str
+    status: DeliveryStatus
+    attempts: int
+    last_status_code: int | None
+    last_error: str | None
+    last_response: str | None
+    last_ms: int | None
+    created_at: int
+    delivered_at: int | None
+    next_attempt_at: int | None
+    event: str
+    message_id: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +91,9 @@ class EndpointState:
 
 
 def retry_after(attempts: int, schedule: Sequence[float] = RETRY_SECONDS) -> float:
-    """Seconds to the next attempt after that many failed ones (at least one)."""
-    return schedule[attempts - 1] if attempts <= len(schedule) else RETRY_SECONDS_AFTERWARDS
+    """Seconds to the next attempt after that many failed ones (at least one); the schedule's last
+    pause is kept from then on."""
+    return schedule[min(attempts, len(schedule)) - 1]
 
 
 def attempted(
@@ -55,9 +105,18 @@ def attempted(
     if succeeded:
         return replace(state, failing_since=None)
     since = state.failing_since if state.failing_since is not None else now
-    if now - since >= disable_seconds * 1_000_000:
-        return EndpointState(now, DisabledReason.FAILING, since)
-    return replace(state, failing_since=since)
+    return gave_up(replace(state, failing_since=since), now, disable_seconds)
+
+
+def gave_up(
+    state: EndpointState, now: int, disable_seconds: float = DISABLE_SECONDS
+) -> EndpointState:
+    """Off when it has failed without a break for so long, else as it was."""
+    if state.disabled_at is not None or state.failing_since is None:
+        return state
+    if now - state.failing_since < seconds(disable_seconds):
+        return state
+    return EndpointState(now, DisabledReason.FAILING, state.failing_since)
 
 
 def enabled(state: EndpointState) -> EndpointState:

@@ -54,6 +54,8 @@ class EventName(StrEnum):
 
 
 ALL_EVENTS = "*"
+TEST_EVENT = "webhook.test"
+"""Sent on request to one endpoint, whatever it subscribes to; tells about no message."""
 
 STATE_TEXTS = {
     JobStateWord.RESUMED: "The work goes on.",

@@ -22,6 +22,7 @@ REQUEST: Final = "req_"
 LEDGER: Final = "led_"
 SIGNAL: Final = "sig_"
 NODE: Final = "node_"
+MAIL: Final = "mail_"
 
 _TAIL = re.compile(r"[0-9a-f]{32}")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 
 SECOND = 1_000_000
@@ -22,3 +22,14 @@ def iso(at: int) -> str:
     """UTC ISO 8601 with microseconds and a trailing Z (spec: What the service does 6)."""
     whole, micro = divmod(at, SECOND)
     return f"{_whole(whole)}.{micro:06d}Z"
+
+
+def parse_iso(text: str) -> int:
+    """A time written in ISO 8601 with its offset (or Z); raises `ValueError`."""
+    read = datetime.fromisoformat(text)
+    if read.tzinfo is None:
+        raise ValueError("the time has no offset")
+    return round((read - _EPOCH) / timedelta(microseconds=1))
+
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -26,9 +27,22 @@ class TurnRunner(Protocol):
         ...
 
 
+class DeliverySender(Protocol):
+    """What sends webhooks in this process; safe to call on any thread."""
+
+    def kick(self, endpoint_ids: Sequence[str]) -> None:
+        """Something became due for these endpoints."""
+        ...
+
+    def changed(self, endpoint_id: str) -> None:
+        """The endpoint was changed or removed: what is not on its way yet is read anew."""
+        ...
+
+
 @dataclass(slots=True)
 class House:
-    """The wired parts. ``turns`` is None in a process that runs no agent (a CLI command)."""
+    """The wired parts. ``turns`` is None in a process that runs no agent, ``sender`` in one that
+    sends no webhooks (a CLI command)."""
 
     settings: Settings
     clock: Clock
@@ -43,3 +57,4 @@ class House:
     node: str
     agent_name: str = ""
     turns: TurnRunner | None = None
+    sender: DeliverySender | None = None

@@ -43,14 +43,14 @@ def message_changed(
 
     ``snapshot`` is asked for only when somebody receives the event.
     """
-    _add(tx, name, message, None, partial(_message_body, house, snapshot), now)
+    _add(tx, house, name, message, None, partial(_message_body, house, snapshot), now)
 
 
 def job_changed(
     tx: Tx, house: House, name: EventName, message: MessageRecord, job: JobRecord, now: int
 ) -> None:
     """A ``job.*`` event, once, for the message that started the job."""
-    _add(tx, name, message, job.id, partial(_job_body, tx, house, job), now)
+    _add(tx, house, name, message, job.id, partial(_job_body, tx, house, job), now)
 
 
 def _message_body(house: House, snapshot: Callable[[], Snapshot]) -> bytes:
@@ -64,6 +64,7 @@ def _job_body(tx: Tx, house: House, job: JobRecord) -> bytes:
 
 def _add(
     tx: Tx,
+    house: House,
     name: EventName,
     message: MessageRecord,
     job_id: str | None,
@@ -94,3 +95,5 @@ def _add(
     )
     for endpoint_id, status in due:
         outbox.add_delivery(tx, event_id, endpoint_id, status, now)
+    if house.sender is not None:
+        tx.after(partial(house.sender.kick, [endpoint_id for endpoint_id, _ in due]))

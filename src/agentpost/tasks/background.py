@@ -8,8 +8,9 @@ from dataclasses import dataclass
 
 import structlog
 
-from agentpost.services import follow, upkeep, uploads
+from agentpost.services import deliveries, follow, mail, upkeep, uploads
 from agentpost.services.context import House
+from agentpost.services.mail import SmtpServer
 from agentpost.tasks.nodes import Nodes
 from agentpost.tasks.worker import JobWorker
 
@@ -28,9 +29,15 @@ class Task:
 
 
 class Background:
-    """Runs the periodic tasks on the event loop that starts it."""
+    """Runs the periodic tasks on the event loop that starts it; ``smtp`` is where mail goes."""
 
-    def __init__(self, house: House, worker: JobWorker | None, nodes: Nodes) -> None:
+    def __init__(
+        self,
+        house: House,
+        worker: JobWorker | None,
+        nodes: Nodes,
+        smtp: SmtpServer | None = None,
+    ) -> None:
         sweep = house.settings.sweep_seconds
         self._house = house
         self._worker = worker
@@ -44,8 +51,11 @@ class Background:
             Task("expire_jobs", lambda: upkeep.expire_jobs(house), sweep),
             Task("resume_queued", lambda: upkeep.resume_queued(house), sweep),
             Task("sweep_uploads", lambda: uploads.sweep(house), UPLOAD_SWEEP_SECONDS),
+            Task("turn_off_failing", lambda: deliveries.turn_off_failing(house), sweep),
             Task("watch_nodes", nodes.watch, sweep),
         ]
+        if smtp is not None:
+            self._tasks.append(Task("send_mail", lambda: mail.send_due(house, smtp), sweep))
 
     def start(self) -> None:
         """Begin; each task has its own loop, so a slow one holds up no other."""

@@ -24,7 +24,8 @@ Lookup = Callable[[str], Awaitable[Sequence[str]]]
 
 # Below the 5 s after which common servers hang up, so that we rarely write to a closed connection.
 _KEEPALIVE_SECONDS = 4.0
-_LOOKUP_THREADS = 16
+# Enough that hosts whose name server is silent do not keep the others waiting for a thread.
+_LOOKUP_THREADS = 64
 
 
 class AddressRefused(OSError):

@@ -1,0 +1,241 @@
+"""Webhook endpoints and their deliveries (spec: Webhooks; design: 4.8)."""
+
+from __future__ import annotations
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from agentpost.api.body import read_json, read_optional_json, validated
+from agentpost.api.operation import Api, Operation, Query
+from agentpost.api.query import text, whole
+from agentpost.contract import render
+from agentpost.contract import webhooks as shapes
+from agentpost.domain import limits
+from agentpost.domain.endpoints import DeliveryStatus
+from agentpost.domain.errors import InvalidRequest, Problem
+from agentpost.domain.times import parse_iso
+from agentpost.services import deliveries, endpoints
+from agentpost.services.endpoints import EndpointChange
+from agentpost.services.messages import Caller
+
+LIMIT = Query(
+    "limit",
+    "How many to list.",
+    1,
+    limits.DELIVERIES_PAGE_MAX,
+    limits.DELIVERIES_PAGE_DEFAULT,
+)
+
+
+async def list_all(api: Api, _: Request, caller: Caller) -> Response:
+    """The account's endpoints, newest first."""
+    found = await endpoints.list_all(api.house, caller.account_id)
+    return _json({"object": "list", "data": [shapes.endpoint(each) for each in found]})
+
+
+async def create(api: Api, request: Request, caller: Caller) -> Response:
+    """Register an endpoint; keep its `secret`, which is shown this once."""
+    given = validated(shapes.EndpointIn, await read_json(api, request))
+    made = await endpoints.create(
+        api.house, caller.account_id, given.url, given.events, given.description
+    )
+    return _json(shapes.new_endpoint(made), 201)
+
+
+async def get(api: Api, request: Request, caller: Caller) -> Response:
+    """An endpoint with its 20 newest deliveries."""
+    view = await endpoints.get(api.house, caller.account_id, _id(request))
+    return _json(shapes.endpoint_with(view.endpoint, view.recent))
+
+
+async def change(api: Api, request: Request, caller: Caller) -> Response:
+    """Change what is given. Turning an endpoint off drops what is pending for it."""
+    given = validated(shapes.EndpointChangeIn, await read_json(api, request))
+    wanted = EndpointChange(given.url, given.events, given.description, given.enabled)
+    changed = await endpoints.change(api.house, caller.account_id, _id(request), wanted)
+    return _json(shapes.endpoint(changed))
+
+
+async def delete(api: Api, request: Request, caller: Caller) -> Response:
+    """Remove an endpoint; pending deliveries are cancelled."""
+    await endpoints.delete(api.house, caller.account_id, _id(request))
+    return _json({"object": "webhook_endpoint", "id": _id(request), "deleted": True})
+
+
+async def rotate(api: Api, request: Request, caller: Caller) -> Response:
+    """A new secret, shown this once; with `grace_seconds` the old one signs beside it a while."""
+    given = validated(shapes.RotateIn, await read_optional_json(api, request))
+    rotated = await endpoints.rotate(
+        api.house, caller.account_id, _id(request), given.grace_seconds or 0
+    )
+    return _json(shapes.rotated(rotated))
+
+
+async def test(api: Api, request: Request, caller: Caller) -> Response:
+    """Send a `webhook.test` event to this endpoint, whatever it subscribes to."""
+    sent = await deliveries.send_test(api.house, caller.account_id, _id(request))
+    return _json(shapes.delivery(sent), 201)
+
+
+async def list_deliveries(api: Api, request: Request, caller: Caller) -> Response:
+    """Deliveries, newest first. Go on with `before`, the `id` of the last one."""
+    limit, before = whole(request, LIMIT), text(request, "before")
+    status = text(request, "status")
+    if status is not None and status not in set(DeliveryStatus):
+        raise InvalidRequest(Problem("status", f"must be one of {', '.join(DeliveryStatus)}"))
+    found, more = await deliveries.page(
+        api.house,
+        caller.account_id,
+        _id(request),
+        limit,
+        before,
+        DeliveryStatus(status) if status else None,
+    )
+    data = [shapes.delivery(each) for each in found]
+    return _json({"object": "list", "data": data, "has_more": more})
+
+
+async def redeliver(api: Api, request: Request, caller: Caller) -> Response:
+    """Send one delivery again now, whatever became of it."""
+    sent = await deliveries.redeliver(
+        api.house, caller.account_id, _id(request), request.path_params["event_id"]
+    )
+    return _json(shapes.delivery(sent))
+
+
+async def replay(api: Api, request: Request, caller: Caller) -> Response:
+    """Send everything of a time range again that has ended, dropped events included."""
+    given = validated(shapes.ReplayIn, await read_json(api, request))
+    since = _time("since", given.since)
+    until = _time("until", given.until) if given.until is not None else api.house.clock.now()
+    wanted = tuple(DeliveryStatus(status) for status in given.status or deliveries.REPLAYABLE)
+    count = await deliveries.replay(
+        api.house, caller.account_id, _id(request), since, until, wanted
+    )
+    return _json(
+        {"object": "webhook_replay", "webhook_endpoint_id": _id(request), "deliveries": count}
+    )
+
+
+def _id(request: Request) -> str:
+    endpoint_id: str = request.path_params["endpoint_id"]
+    return endpoint_id
+
+
+def _time(field: str, given: str) -> int:
+    try:
+        return parse_iso(given)
+    except ValueError:
+        raise InvalidRequest(Problem(field, "must be an ISO 8601 time with its offset")) from None
+
+
+def _json(shape: render.Shape, status: int = 200) -> Response:
+    return Response(render.dumps(shape), status, media_type="application/json")
+
+
+ENDPOINT = "/v1/webhooks/{endpoint_id}"
+CHECKED = ("invalid_request", "bad_url", "bad_events", "bad_request")
+
+OPERATIONS = (
+    Operation(
+        id="listWebhookEndpoints",
+        method="GET",
+        path="/v1/webhooks",
+        summary="List webhook endpoints",
+        handler=list_all,
+        answer=shapes.EndpointListShape,
+    ),
+    Operation(
+        id="createWebhookEndpoint",
+        method="POST",
+        path="/v1/webhooks",
+        summary="Register a webhook endpoint",
+        handler=create,
+        body=shapes.EndpointIn,
+        answer=shapes.NewEndpointShape,
+        status=201,
+        errors=(*CHECKED, "too_many_endpoints", "too_large"),
+    ),
+    Operation(
+        id="getWebhookEndpoint",
+        method="GET",
+        path=ENDPOINT,
+        summary="Read a webhook endpoint and its newest deliveries",
+        handler=get,
+        answer=shapes.EndpointWithDeliveriesShape,
+        errors=("not_found",),
+    ),
+    Operation(
+        id="updateWebhookEndpoint",
+        method="PATCH",
+        path=ENDPOINT,
+        summary="Change a webhook endpoint, turn it off or on",
+        handler=change,
+        body=shapes.EndpointChangeIn,
+        answer=shapes.EndpointShape,
+        errors=(*CHECKED, "not_found", "too_large"),
+    ),
+    Operation(
+        id="deleteWebhookEndpoint",
+        method="DELETE",
+        path=ENDPOINT,
+        summary="Remove a webhook endpoint",
+        handler=delete,
+        answer=shapes.DeletedEndpointShape,
+        errors=("not_found",),
+    ),
+    Operation(
+        id="rotateWebhookSecret",
+        method="POST",
+        path=f"{ENDPOINT}/rotate-secret",
+        summary="Replace the secret of a webhook endpoint",
+        handler=rotate,
+        body=shapes.RotateIn,
+        body_required=False,
+        answer=shapes.RotatedSecretShape,
+        errors=("invalid_request", "not_found", "too_large"),
+    ),
+    Operation(
+        id="testWebhookEndpoint",
+        method="POST",
+        path=f"{ENDPOINT}/test",
+        summary="Send a test event",
+        handler=test,
+        answer=shapes.DeliveryShape,
+        status=201,
+        errors=("bad_request", "not_found"),
+    ),
+    Operation(
+        id="listWebhookDeliveries",
+        method="GET",
+        path=f"{ENDPOINT}/deliveries",
+        summary="List the deliveries of a webhook endpoint",
+        handler=list_deliveries,
+        answer=shapes.DeliveryListShape,
+        errors=("invalid_request", "not_found"),
+        queries=(LIMIT,),
+        texts=(
+            ("before", "Only deliveries older than the one with this `id`."),
+            ("status", "Only deliveries with this status."),
+        ),
+    ),
+    Operation(
+        id="redeliverWebhookEvent",
+        method="POST",
+        path=f"{ENDPOINT}/deliveries/{{event_id}}/redeliver",
+        summary="Send a delivery again",
+        handler=redeliver,
+        answer=shapes.DeliveryShape,
+        errors=("bad_request", "not_found"),
+    ),
+    Operation(
+        id="replayWebhookEvents",
+        method="POST",
+        path=f"{ENDPOINT}/replay",
+        summary="Send the deliveries of a time range again",
+        handler=replay,
+        body=shapes.ReplayIn,
+        answer=shapes.ReplayShape,
+        errors=("invalid_request", "bad_request", "not_found", "too_large"),
+    ),
+)

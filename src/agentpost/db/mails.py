@@ -1,0 +1,70 @@
+"""Mail to account owners: written in the transaction of its reason, sent by whoever can."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from agentpost.db import columns
+from agentpost.db.session import Tx
+
+
+@dataclass(slots=True)
+class MailRecord:
+    """One mail; ``next_attempt_at`` is when it is to be sent, None once it is or never will be."""
+
+    id: str
+    account_id: str
+    recipient: str
+    subject: str
+    text: str
+    created_at: int
+    attempts: int = 0
+    last_error: str | None = None
+    sent_at: int | None = None
+    next_attempt_at: int | None = None
+
+
+_SELECT = columns.select(MailRecord, "mails")
+_INSERT = columns.insert(MailRecord, "mails")
+_VALUES = columns.getter(MailRecord)
+
+
+def insert(tx: Tx, mail: MailRecord) -> None:
+    """A mail is written."""
+    tx.execute(_INSERT, _VALUES(mail))
+
+
+def list_(tx: Tx, account_id: str, limit: int) -> list[MailRecord]:
+    """The account's newest mails, newest first."""
+    sql = f"{_SELECT} WHERE account_id = ? ORDER BY id DESC LIMIT ?"
+    return [MailRecord(*row) for row in tx.all(sql, (account_id, limit))]
+
+
+def claim(tx: Tx, now: int, until: int, limit: int) -> list[MailRecord]:
+    """Take unsent mails that are due; due again at ``until`` unless they are said to be sent."""
+    sql = (
+        f"{_SELECT} WHERE sent_at IS NULL AND next_attempt_at <= ?"
+        " ORDER BY next_attempt_at LIMIT ? /*skip locked*/"
+    )
+    mails = [MailRecord(*row) for row in tx.all(sql, (now, limit))]
+    for mail in mails:
+        tx.execute("UPDATE mails SET next_attempt_at = ? WHERE id = ?", (until, mail.id))
+    return mails
+
+
+def sent(tx: Tx, mail_id: str, now: int) -> None:
+    """The mail server took it."""
+    tx.execute(
+        "UPDATE mails SET sent_at = ?, next_attempt_at = NULL, attempts = attempts + 1,"
+        " last_error = NULL WHERE id = ?",
+        (now, mail_id),
+    )
+
+
+def failed(tx: Tx, mail_id: str, error: str, next_attempt_at: int) -> None:
+    """The mail server did not take it."""
+    tx.execute(
+        "UPDATE mails SET attempts = attempts + 1, last_error = ?, next_attempt_at = ?"
+        " WHERE id = ?",
+        (error, next_attempt_at, mail_id),
+    )

@@ -1,0 +1,336 @@
+"""Deliveries: claimed, recorded, looked at and sent again (spec: Webhook events; design: 4.8)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+
+from agentpost.clock import new_id
+from agentpost.contract import render
+from agentpost.db import deliveries as rows
+from agentpost.db import endpoints as endpoint_rows
+from agentpost.db import outbox
+from agentpost.db.session import Tx
+from agentpost.domain import endpoints as rules
+from agentpost.domain import ids
+from agentpost.domain.endpoints import DeliveryRecord, DeliveryStatus, EndpointRecord
+from agentpost.domain.errors import Refusal, not_found
+from agentpost.domain.events import TEST_EVENT
+from agentpost.domain.times import seconds
+from agentpost.services import mail
+from agentpost.services.context import House
+from agentpost.services.endpoints import owned
+
+LEASE_SPARE_SECONDS = 16.0
+"""A claim is good for an attempt, the second it may wait for its turn, and a slow commit."""
+CHUNK = 500
+SWEEP = 100
+REPLAYABLE = (DeliveryStatus.DELIVERED, DeliveryStatus.FAILED, DeliveryStatus.DROPPED)
+
+
+@dataclass(frozen=True, slots=True)
+class Claimed:
+    """A delivery that is ours to send; ``keys`` sign it, ``until`` is the end of the claim."""
+
+    endpoint_id: str
+    event_id: str
+    until: int
+    attempts: int
+    created_at: int
+    name: str
+    at: int
+    data_json: str = field(repr=False)
+    url: str
+    keys: tuple[str, ...] = field(repr=False)
+    failing: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Attempted:
+    """What became of a claim: sent, with ``error`` None when the receiver took it."""
+
+    claimed: Claimed
+    at: int
+    status_code: int | None
+    error: str | None
+    response: str
+    ms: int
+
+
+def body(house: House, claimed: Claimed) -> bytes:
+    """The bytes to send: the event as it was kept, with file links signed now."""
+    return render.event(claimed.name, claimed.at, claimed.data_json, house.links)
+
+
+# --- claiming and recording -----------------------------------------------------------------------
+async def due_endpoints(house: House) -> list[str]:
+    """Endpoints for which something is due that nobody sends."""
+    now = house.clock.now()
+    return await house.db.read(lambda tx: rows.due_endpoints(tx, now))
+
+
+async def turn_over(
+    house: House,
+    done: Sequence[Attempted],
+    unused: Sequence[Claimed],
+    wanted: Mapping[str, int],
+) -> list[Claimed]:
+    """Record what was sent, give back what was not, and claim more, in one commit.
+
+    Args:
+        wanted: endpoint id -> how many to claim at most.
+    """
+
+    def fn(tx: Tx) -> list[Claimed]:
+        now = house.clock.now()
+        for claimed in unused:
+            rows.give_back(tx, claimed.event_id, claimed.endpoint_id, claimed.until)
+        by_endpoint: dict[str, list[Attempted]] = {}
+        for attempted in done:
+            by_endpoint.setdefault(attempted.claimed.endpoint_id, []).append(attempted)
+        for endpoint_id in sorted(by_endpoint):  # one order of locks for all nodes
+            _record(tx, house, endpoint_id, by_endpoint[endpoint_id], now)
+        taken: list[Claimed] = []
+        for endpoint_id, limit in wanted.items():
+            taken.extend(_claim(tx, house, endpoint_id, limit, now))
+        return taken
+
+    return await house.db.write(fn)
+
+
+async def give_back_all(house: House) -> None:
+    """Claims of a process that is gone end now; only for a node that is alone."""
+    await house.db.write(rows.give_back_all)
+
+
+def _claim(tx: Tx, house: House, endpoint_id: str, limit: int, now: int) -> list[Claimed]:
+    endpoint = endpoint_rows.get(tx, endpoint_id)
+    if endpoint is None or endpoint.disabled_at is not None:
+        # Written beside the commit that removed the endpoint or switched it off.
+        gone = DeliveryStatus.CANCELLED if endpoint is None else DeliveryStatus.DROPPED
+        rows.end_pending(tx, endpoint_id, gone)
+        return []
+    until = now + seconds(house.settings.webhook_timeout_seconds + LEASE_SPARE_SECONDS)
+    keys, failing = endpoint.secrets(now), endpoint.failing_since is not None
+    return [
+        Claimed(
+            endpoint_id=endpoint_id,
+            event_id=row.event_id,
+            until=until,
+            attempts=row.attempts,
+            created_at=row.created_at,
+            name=row.name,
+            at=row.at,
+            data_json=row.data_json,
+            url=endpoint.url,
+            keys=keys,
+            failing=failing,
+        )
+        for row in rows.claim(tx, endpoint_id, now, until, limit)
+    ]
+
+
+def _record(
+    tx: Tx, house: House, endpoint_id: str, attempts: Sequence[Attempted], now: int
+) -> None:
+    """Write what became of one endpoint's attempts, and what that means for the endpoint."""
+    endpoint = endpoint_rows.lock(tx, endpoint_id)
+    if endpoint is None:
+        return  # removed meanwhile: its deliveries are cancelled
+    state = endpoint.state
+    for attempt in sorted(attempts, key=lambda attempt: attempt.at):
+        state = rules.attempted(
+            state,
+            succeeded=attempt.error is None,
+            now=attempt.at,
+            disable_seconds=house.settings.webhook_disable_seconds,
+        )
+        _record_one(tx, house, attempt)
+    if state == endpoint.state:
+        return
+    endpoint_rows.save_state(tx, endpoint_id, state)
+    if state.disabled_at is not None:
+        _turned_off(tx, house, endpoint, now)
+
+
+def _record_one(tx: Tx, house: House, attempt: Attempted) -> None:
+    claimed = attempt.claimed
+    claim_of = (claimed.event_id, claimed.endpoint_id, claimed.until)
+    if attempt.error is None:
+        rows.succeeded(
+            tx,
+            claim_of,
+            status_code=attempt.status_code,
+            response=attempt.response,
+            ms=attempt.ms,
+            at=attempt.at,
+        )
+        return
+    pause = rules.retry_after(claimed.attempts + 1, house.settings.webhook_retry_seconds)
+    following = attempt.at + seconds(pause)
+    # The message is gone by then, and with it the event (design: 4.8).
+    gone_at = claimed.created_at + seconds(house.settings.message_retention_seconds)
+    rows.failed(
+        tx,
+        claim_of,
+        status_code=attempt.status_code,
+        error=attempt.error,
+        response=attempt.response,
+        ms=attempt.ms,
+        next_attempt_at=following if following < gone_at else None,
+    )
+
+
+# --- turning off ----------------------------------------------------------------------------------
+async def turn_off_failing(house: House) -> None:
+    """Endpoints whose time is up between two attempts (spec: Webhook events 8)."""
+    before = house.clock.now() - seconds(house.settings.webhook_disable_seconds)
+    for endpoint_id in await house.db.read(
+        lambda tx: endpoint_rows.failing_since_before(tx, before, SWEEP)
+    ):
+        await house.db.write(partial(_turn_off, house, endpoint_id))
+
+
+def _turn_off(house: House, endpoint_id: str, tx: Tx) -> None:
+    """Off, when retries are waiting and every due one was made: after a downtime of ours the
+    receiver gets its next chance first."""
+    now = house.clock.now()
+    endpoint = endpoint_rows.lock(tx, endpoint_id)
+    if endpoint is None:
+        return
+    state = rules.gave_up(endpoint.state, now, house.settings.webhook_disable_seconds)
+    waiting, due = rows.retries(tx, endpoint_id, now)
+    if state != endpoint.state and waiting and not due:
+        endpoint_rows.save_state(tx, endpoint_id, state)
+        _turned_off(tx, house, endpoint, now)
+
+
+def _turned_off(tx: Tx, house: House, endpoint: EndpointRecord, now: int) -> None:
+    """What is pending is dropped and the owner told, once: this is the move from on to off."""
+    rows.end_pending(tx, endpoint.id, DeliveryStatus.DROPPED)
+    mail.endpoint_turned_off(tx, endpoint, now)
+
+
+# --- looking and sending again --------------------------------------------------------------------
+async def page(
+    house: House,
+    account_id: str,
+    endpoint_id: str,
+    limit: int,
+    before: str | None,
+    status: DeliveryStatus | None,
+) -> tuple[list[DeliveryRecord], bool]:
+    """A page of deliveries, newest first, and whether older ones follow; raises ``not_found``."""
+
+    def fn(tx: Tx) -> list[DeliveryRecord]:
+        owned(endpoint_rows.get(tx, endpoint_id), account_id)
+        return rows.list_(tx, endpoint_id, limit + 1, before, status)
+
+    found = await house.db.read(fn)
+    return found[:limit], len(found) > limit
+
+
+async def send_test(house: House, account_id: str, endpoint_id: str) -> DeliveryRecord:
+    """Send an event of no message, whatever the endpoint subscribes to.
+
+    Raises `Refusal`: ``not_found``; ``bad_request`` when the endpoint is off.
+    """
+
+    def fn(tx: Tx) -> DeliveryRecord:
+        endpoint = _ready(tx, account_id, endpoint_id)
+        now = house.clock.now()
+        event_id = new_id(ids.EVENT, now)
+        data = {"object": "webhook_test", "webhook_endpoint_id": endpoint.id}
+        outbox.add_event(
+            tx,
+            event_id,
+            account_id=account_id,
+            message_id=None,
+            job_id=None,
+            name=TEST_EVENT,
+            data=render.dumps(data).decode(),
+            at=now,
+        )
+        outbox.add_delivery(tx, event_id, endpoint_id, DeliveryStatus.PENDING, now)
+        return _kicked(tx, house, endpoint_id, event_id)
+
+    return await house.db.write(fn)
+
+
+async def redeliver(
+    house: House, account_id: str, endpoint_id: str, event_id: str
+) -> DeliveryRecord:
+    """Send one delivery again, at once; one that is pending does not wait for its next attempt.
+
+    Raises `Refusal`: ``not_found``; ``bad_request`` when the endpoint is off.
+    """
+
+    def fn(tx: Tx) -> DeliveryRecord:
+        _ready(tx, account_id, endpoint_id)
+        rows.send_again(tx, endpoint_id, event_id, house.clock.now())
+        return _kicked(tx, house, endpoint_id, event_id)
+
+    return await house.db.write(fn)
+
+
+async def replay(
+    house: House,
+    account_id: str,
+    endpoint_id: str,
+    since: int,
+    until: int,
+    statuses: Sequence[DeliveryStatus] = REPLAYABLE,
+) -> int:
+    """Send again what was made in ``since`` <= time < ``until`` and has ended so; how many.
+
+    In chunks, so that a long time range holds up no other writer. Raises `Refusal`: ``not_found``;
+    ``bad_request`` when the endpoint is off.
+    """
+    count, after = 0, ""
+
+    def fn(tx: Tx) -> list[str]:
+        _ready(tx, account_id, endpoint_id)
+        found = rows.ended_between(
+            tx,
+            endpoint_id,
+            since=since,
+            until=until,
+            statuses=statuses,
+            after=after,
+            limit=CHUNK,
+        )
+        now = house.clock.now()
+        for event_id in found:
+            rows.send_again(tx, endpoint_id, event_id, now)
+        tell_sender(tx, house, [endpoint_id])
+        return found
+
+    while True:
+        found = await house.db.write(fn)
+        count += len(found)
+        if len(found) < CHUNK:
+            return count
+        after = found[-1]
+
+
+def tell_sender(tx: Tx, house: House, endpoint_ids: Sequence[str]) -> None:
+    """Something is due for these: the first attempt leaves right after the commit."""
+    sender = house.sender
+    if sender is not None:
+        tx.after(lambda: sender.kick(endpoint_ids))
+
+
+def _ready(tx: Tx, account_id: str, endpoint_id: str) -> EndpointRecord:
+    endpoint = owned(endpoint_rows.lock(tx, endpoint_id), account_id)
+    if endpoint.disabled_at is not None:
+        raise Refusal("bad_request", "The endpoint is disabled; enable it first.")
+    return endpoint
+
+
+def _kicked(tx: Tx, house: House, endpoint_id: str, event_id: str) -> DeliveryRecord:
+    delivery = rows.get(tx, endpoint_id, event_id)
+    if delivery is None:
+        raise not_found("delivery")
+    tell_sender(tx, house, [endpoint_id])
+    return delivery

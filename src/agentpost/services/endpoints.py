@@ -1,0 +1,208 @@
+"""Webhook endpoints: made, changed, switched off and on, removed (spec: Webhooks)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from agentpost.clock import new_id
+from agentpost.db import accounts, deliveries
+from agentpost.db import endpoints as rows
+from agentpost.db.session import Tx
+from agentpost.domain import endpoints as rules
+from agentpost.domain import ids
+from agentpost.domain.endpoints import DeliveryRecord, DeliveryStatus, EndpointRecord
+from agentpost.domain.errors import Refusal, not_found
+from agentpost.domain.events import ALL_EVENTS, EventName
+from agentpost.domain.limits import (
+    WEBHOOK_DESCRIPTION_CHARACTERS_MAX,
+    WEBHOOK_ENDPOINTS_MAX,
+    WEBHOOK_RECENT_DELIVERIES,
+)
+from agentpost.domain.times import seconds
+from agentpost.domain.urls import BadUrl
+from agentpost.services.context import House
+from agentpost.webhooks.signing import new_secret
+
+
+@dataclass(frozen=True, slots=True)
+class EndpointChange:
+    """What a caller gives; None leaves a field as it is."""
+
+    url: str | None = None
+    events: Sequence[str] | None = None
+    description: str | None = None
+    enabled: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class EndpointView:
+    """An endpoint with its newest deliveries."""
+
+    endpoint: EndpointRecord
+    recent: list[DeliveryRecord] = field(default_factory=list)
+
+
+def check(house: House, change: EndpointChange) -> None:
+    """Raise ``bad_url``, ``bad_events`` or ``bad_request`` for what no endpoint may be."""
+    if change.url is not None:
+        try:
+            house.egress.check_url(change.url)
+        except BadUrl as error:
+            raise Refusal("bad_url", f"The webhook address cannot be used: {error}.") from None
+    if change.events is not None:
+        known = {ALL_EVENTS, *EventName}
+        unknown = next((name for name in change.events if name not in known), None)
+        if unknown is not None:
+            raise Refusal("bad_events", f"There is no event {unknown[:100]!r}.")
+        if not change.events:
+            raise Refusal("bad_events", "An endpoint that receives nothing is of no use.")
+    most = WEBHOOK_DESCRIPTION_CHARACTERS_MAX
+    if change.description is not None and len(change.description) > most:
+        raise Refusal("bad_request", f"The description is over {most} characters.")
+
+
+async def create(
+    house: House, account_id: str, url: str, events: Sequence[str] | None, description: str | None
+) -> EndpointRecord:
+    """A new endpoint; its secret is to be shown now and never again.
+
+    Raises `Refusal`: see `check`; ``too_many_endpoints``.
+    """
+    check(house, EndpointChange(url, events, description))
+    secret = new_secret()
+
+    def fn(tx: Tx) -> EndpointRecord:
+        accounts.lock(tx, account_id)  # two calls must not both see the last free place
+        if len(rows.list_(tx, account_id)) >= WEBHOOK_ENDPOINTS_MAX:
+            most = WEBHOOK_ENDPOINTS_MAX
+            raise Refusal("too_many_endpoints", f"An account has at most {most} endpoints.")
+        now = house.clock.now()
+        endpoint = EndpointRecord(
+            id=new_id(ids.ENDPOINT, now),
+            account_id=account_id,
+            url=url,
+            events_json=_events_json(events),
+            description=description,
+            secret=secret,
+            old_secret=None,
+            old_secret_until=None,
+            created_at=now,
+            disabled_at=None,
+            disabled_reason=None,
+            failing_since=None,
+        )
+        rows.insert(tx, endpoint)
+        return endpoint
+
+    return await house.db.write(fn)
+
+
+async def list_all(house: House, account_id: str) -> list[EndpointRecord]:
+    """The account's endpoints, newest first."""
+    return await house.db.read(lambda tx: rows.list_(tx, account_id))
+
+
+async def get(house: House, account_id: str, endpoint_id: str) -> EndpointView:
+    """An endpoint and its newest deliveries; raises ``not_found``."""
+
+    def fn(tx: Tx) -> EndpointView:
+        endpoint = owned(rows.get(tx, endpoint_id), account_id)
+        return EndpointView(endpoint, deliveries.list_(tx, endpoint_id, WEBHOOK_RECENT_DELIVERIES))
+
+    return await house.db.read(fn)
+
+
+async def change(
+    house: House, account_id: str, endpoint_id: str, wanted: EndpointChange
+) -> EndpointRecord:
+    """Change what is given. Switched off, it drops what is pending; switched on, its failures are
+    forgotten. Raises `Refusal`: see `check`; ``not_found``."""
+    check(house, wanted)
+
+    def alter(tx: Tx, endpoint: EndpointRecord) -> None:
+        if wanted.url is not None:
+            endpoint.url = wanted.url
+        if wanted.events is not None:
+            endpoint.events_json = _events_json(wanted.events)
+        if wanted.description is not None:
+            endpoint.description = wanted.description
+        if wanted.enabled is not None:
+            now = house.clock.now()
+            before = endpoint.state
+            state = rules.enabled(before) if wanted.enabled else rules.disabled(before, now)
+            endpoint.disabled_at = state.disabled_at
+            endpoint.disabled_reason = state.disabled_reason
+            endpoint.failing_since = state.failing_since
+            if before.disabled_at is None and state.disabled_at is not None:
+                deliveries.end_pending(tx, endpoint_id, DeliveryStatus.DROPPED)
+
+    return await _alter(house, account_id, endpoint_id, alter)
+
+
+async def rotate(
+    house: House, account_id: str, endpoint_id: str, grace_seconds: float = 0
+) -> EndpointRecord:
+    """A new secret, to be shown now; the old one signs beside it for that long (design: 4.8).
+
+    Raises ``not_found``.
+    """
+    secret = new_secret()
+
+    def alter(tx: Tx, endpoint: EndpointRecord) -> None:
+        endpoint.old_secret = endpoint.secret if grace_seconds else None
+        until = house.clock.now() + seconds(grace_seconds)
+        endpoint.old_secret_until = until if grace_seconds else None
+        endpoint.secret = secret
+
+    return await _alter(house, account_id, endpoint_id, alter)
+
+
+async def delete(house: House, account_id: str, endpoint_id: str) -> None:
+    """Remove it and cancel what is pending; raises ``not_found``, on a repetition too."""
+
+    def fn(tx: Tx) -> None:
+        owned(rows.lock(tx, endpoint_id), account_id)
+        deliveries.end_pending(tx, endpoint_id, DeliveryStatus.CANCELLED)
+        rows.delete(tx, endpoint_id)
+        _tell_sender(tx, house, endpoint_id)
+
+    await house.db.write(fn)
+
+
+def owned(endpoint: EndpointRecord | None, account_id: str) -> EndpointRecord:
+    """The endpoint, if it is the account's; raises ``not_found``."""
+    if endpoint is None or endpoint.account_id != account_id:
+        raise not_found("webhook endpoint")
+    return endpoint
+
+
+async def _alter(
+    house: House,
+    account_id: str,
+    endpoint_id: str,
+    alter: Callable[[Tx, EndpointRecord], None],
+) -> EndpointRecord:
+    def fn(tx: Tx) -> EndpointRecord:
+        endpoint = owned(rows.lock(tx, endpoint_id), account_id)
+        alter(tx, endpoint)
+        rows.update(tx, endpoint)
+        _tell_sender(tx, house, endpoint_id)
+        return endpoint
+
+    return await house.db.write(fn)
+
+
+def _tell_sender(tx: Tx, house: House, endpoint_id: str) -> None:
+    """What was read of the endpoint is out of date."""
+    sender = house.sender
+    if sender is not None:
+        tx.after(lambda: sender.changed(endpoint_id))
+
+
+def _events_json(events: Sequence[str] | None) -> str:
+    """As stored: every name once; ``*`` says it all."""
+    if events is None or ALL_EVENTS in events:
+        return json.dumps([ALL_EVENTS])
+    return json.dumps(list(dict.fromkeys(events)))

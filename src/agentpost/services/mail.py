@@ -1,0 +1,135 @@
+"""Mail to the owner of an account: a row in the commit of its reason, then SMTP when there is one.
+
+Without a mail server the rows are the outbox a person looks at (design: 4.21).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.message import EmailMessage
+from email.utils import format_datetime
+from urllib.parse import parse_qs, unquote, urlsplit
+
+import structlog
+
+from agentpost.clock import new_id
+from agentpost.db import accounts
+from agentpost.db import mails as rows
+from agentpost.db.mails import MailRecord
+from agentpost.db.session import Tx
+from agentpost.domain import ids
+from agentpost.domain.endpoints import EndpointRecord
+from agentpost.domain.times import SECOND, iso, seconds
+from agentpost.services.context import House
+
+log = structlog.get_logger(__name__)
+
+SMTP_SECONDS = 30.0
+CLAIM_SECONDS = 120.0
+BATCH = 3
+RETRY_SECONDS = 300.0
+_PORTS = {"smtp": 587, "smtps": 465}
+
+
+@dataclass(frozen=True, slots=True)
+class SmtpServer:
+    """Where mail goes, read from ``SMTP_URL``."""
+
+    host: str
+    port: int
+    tls: bool
+    user: str | None
+    password: str | None
+    sender: str
+
+    @classmethod
+    def parse(cls, url: str) -> SmtpServer:
+        """``smtp[s]://[user:password@]host[:port][?from=address]``; raises `ValueError`."""
+        parts = urlsplit(url)
+        if parts.scheme not in _PORTS or not parts.hostname:
+            raise ValueError("SMTP_URL must be smtp:// or smtps:// and name a host")
+        user = unquote(parts.username) if parts.username else None
+        given = parse_qs(parts.query).get("from", [])
+        fallback = user if user and "@" in user else f"agentpost@{parts.hostname}"
+        return cls(
+            parts.hostname,
+            parts.port or _PORTS[parts.scheme],
+            parts.scheme == "smtps",
+            user,
+            unquote(parts.password) if parts.password else None,
+            given[0] if given else fallback,
+        )
+
+
+def endpoint_turned_off(tx: Tx, endpoint: EndpointRecord, now: int) -> None:
+    """Tell the owner that an endpoint failed for too long (spec: Webhook events 8)."""
+    since = f" since {iso(endpoint.failing_since)}" if endpoint.failing_since is not None else ""
+    text = (
+        f"Every delivery to your webhook endpoint {endpoint.id} has failed{since}:\n\n"
+        f"    {endpoint.url}\n\n"
+        f"It was turned off at {iso(now)}, and events that waited for it were dropped.\n"
+        "When the receiver works again, enable the endpoint and replay what it missed.\n"
+    )
+    _write(tx, endpoint.account_id, "A webhook endpoint was turned off", text, now)
+
+
+async def outbox(house: House, account_id: str, limit: int = 50) -> list[MailRecord]:
+    """The account's newest mails, sent or not."""
+    return await house.db.read(lambda tx: rows.list_(tx, account_id, limit))
+
+
+async def send_due(house: House, server: SmtpServer) -> None:
+    """Send what waits; what the server does not take is tried again later."""
+    now = house.clock.now()
+    until = now + seconds(CLAIM_SECONDS)
+    for mail in await house.db.write(lambda tx: rows.claim(tx, now, until, BATCH)):
+        await _send(house, server, mail)
+
+
+async def _send(house: House, server: SmtpServer, mail: MailRecord) -> None:
+    import aiosmtplib
+
+    try:
+        async with asyncio.timeout(SMTP_SECONDS):
+            await aiosmtplib.send(
+                _message(server, mail),
+                hostname=server.host,
+                port=server.port,
+                use_tls=server.tls,
+                username=server.user,
+                password=server.password,
+            )
+    except (aiosmtplib.SMTPException, OSError, TimeoutError) as error:
+        reason = f"{type(error).__name__}: {error}"[:500]
+        log.warning("mail_not_sent", mail_id=mail.id, error=reason)
+        again = house.clock.now() + seconds(RETRY_SECONDS)
+        await house.db.write(lambda tx: rows.failed(tx, mail.id, reason, again))
+        return
+    await house.db.write(lambda tx: rows.sent(tx, mail.id, house.clock.now()))
+
+
+def _message(server: SmtpServer, mail: MailRecord) -> EmailMessage:
+    message = EmailMessage()
+    message["From"] = server.sender
+    message["To"] = mail.recipient
+    message["Subject"] = mail.subject
+    message["Date"] = format_datetime(datetime.fromtimestamp(mail.created_at / SECOND, UTC))
+    message["Message-ID"] = f"<{mail.id}@{server.sender.rpartition('@')[2]}>"
+    message.set_content(mail.text)
+    return message
+
+
+def _write(tx: Tx, account_id: str, subject: str, text: str, now: int) -> None:
+    account = accounts.get(tx, account_id)
+    mail = MailRecord(
+        id=new_id(ids.MAIL, now),
+        account_id=account_id,
+        recipient=account.email,
+        subject=subject,
+        text=text,
+        created_at=now,
+        next_attempt_at=now,
+    )
+    rows.insert(tx, mail)

@@ -1,0 +1,312 @@
+"""Webhook endpoints over HTTP (spec: Webhooks, Webhook endpoint, Limits)."""
+
+import re
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import httpx2
+import pytest
+
+from tests.e2e.caller import Caller
+from tests.e2e.fixtures import ServerMaker
+from tests.e2e.server import ACCOUNT, AgentServer
+
+URL = "https://hooks.example.com/agentpost"
+SECRET = re.compile(r"whsec_[A-Za-z0-9+/]{43}=")
+FIELDS = {
+    "object",
+    "id",
+    "url",
+    "events",
+    "description",
+    "created_at",
+    "disabled_at",
+    "disabled_reason",
+    "failing_since",
+}
+UNKNOWN = f"whe_{'0' * 32}"
+
+
+@pytest.fixture(scope="module")
+def server(start_server: ServerMaker) -> AgentServer:
+    return start_server()
+
+
+@pytest.fixture
+def hooks(caller: Caller) -> Iterator["Hooks"]:
+    """The account's endpoints; none is left behind."""
+    made = Hooks(caller)
+    yield made
+    for endpoint in made.all():
+        assert made.call("DELETE", endpoint["id"]).status_code == 200
+
+
+class Hooks:
+    """Short ways to the webhook operations."""
+
+    def __init__(self, caller: Caller) -> None:
+        self.caller = caller
+
+    def create(self, **body: Any) -> dict[str, Any]:
+        answer = self.caller.call("POST", "/v1/webhooks", json={"url": URL, **body})
+        assert answer.status_code == 201, answer.text
+        made: dict[str, Any] = answer.json()
+        return made
+
+    def all(self) -> list[dict[str, Any]]:
+        body = self.caller.call("GET", "/v1/webhooks").json()
+        assert body["object"] == "list"
+        found: list[dict[str, Any]] = body["data"]
+        return found
+
+    def call(self, method: str, path: str, **request: Any) -> httpx2.Response:
+        return self.caller.call(method, f"/v1/webhooks/{path}", **request)
+
+    def read(self, endpoint_id: str) -> dict[str, Any]:
+        answer = self.call("GET", endpoint_id)
+        assert answer.status_code == 200, answer.text
+        found: dict[str, Any] = answer.json()
+        return found
+
+    def change(self, endpoint_id: str, **body: Any) -> dict[str, Any]:
+        answer = self.call("PATCH", endpoint_id, json=body)
+        assert answer.status_code == 200, answer.text
+        changed: dict[str, Any] = answer.json()
+        return changed
+
+    def refused(self, status: int, code: str, **body: Any) -> dict[str, Any]:
+        return self.caller.refused(status, code, "POST", "/v1/webhooks", json=body)
+
+
+# --- create, read, list ---------------------------------------------------------------------------
+def test_a_new_endpoint_shows_its_secret_once(hooks: Hooks) -> None:
+    made = hooks.create(events=["message.completed", "job.failed"], description="Mine")
+    assert set(made) == FIELDS | {"secret"}
+    assert SECRET.fullmatch(made["secret"])
+    assert re.fullmatch(r"whe_[0-9a-f]{32}", made["id"])
+    assert (made["object"], made["url"]) == ("webhook_endpoint", URL)
+    assert made["events"] == ["message.completed", "job.failed"]
+    assert made["description"] == "Mine"
+    assert made["disabled_at"] is made["disabled_reason"] is made["failing_since"] is None
+
+    read = hooks.read(made["id"])
+    shown = {name: value for name, value in made.items() if name != "secret"}
+    assert read == {**shown, "recent_deliveries": []}
+    assert hooks.all() == [shown]
+    assert hooks.change(made["id"]) == shown
+
+
+@pytest.mark.parametrize("events", [{}, {"events": None}, {"events": ["*"]}])
+def test_all_events_unless_some_are_named(hooks: Hooks, events: dict[str, Any]) -> None:
+    made = hooks.create(**events)
+    assert made["events"] == ["*"]
+    assert made["description"] is None
+
+
+def test_an_event_named_twice_counts_once(hooks: Hooks) -> None:
+    made = hooks.create(events=["job.failed", "job.failed", "job.expired"])
+    assert made["events"] == ["job.failed", "job.expired"]
+
+
+def test_every_secret_is_another(hooks: Hooks) -> None:
+    assert hooks.create()["secret"] != hooks.create()["secret"]
+
+
+def test_endpoints_belong_to_the_account(hooks: Hooks, server: AgentServer, caller: Caller) -> None:
+    made = hooks.create()
+    key = server.command("keys", "create", "--account", ACCOUNT, "--name", "second")["key"]
+    sibling = Caller(server, key)
+    server.command("accounts", "create", "--email", "other@example.com")
+    key = server.command("keys", "create", "--account", "other@example.com", "--name", "k")
+    stranger = Caller(server, key["key"])
+    path = f"/v1/webhooks/{made['id']}"
+    try:
+        assert sibling.call("GET", path).status_code == 200
+        assert stranger.call("GET", "/v1/webhooks").json()["data"] == []
+        for method, below, body in (
+            ("GET", "", None),
+            ("PATCH", "", {"enabled": False}),
+            ("DELETE", "", None),
+            ("POST", "/rotate-secret", None),
+            ("POST", "/test", None),
+            ("POST", "/replay", {"since": "2026-01-01T00:00:00Z"}),
+            ("GET", "/deliveries", None),
+            ("POST", f"/deliveries/evt_{'0' * 32}/redeliver", None),
+        ):
+            request = {} if body is None else {"json": body}
+            stranger.refused(404, "not_found", method, path + below, **request)
+            caller.refused(404, "not_found", method, f"/v1/webhooks/{UNKNOWN}{below}", **request)
+    finally:
+        sibling.close()
+        stranger.close()
+
+
+# --- what is refused ------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://hooks.example.com/",
+        "https://hooks.example.com:8080/",
+        "https://user:secret@hooks.example.com/",
+        "https://127.0.0.1/",
+        "https://10.0.0.8/hook",
+        "https://[::1]/",
+        "https://[::ffff:10.0.0.1]/",
+        "https://localhost/",
+        "https://hooks.internal/",
+        "https://169.254.169.254/latest/meta-data",
+        "https://2130706433/",
+        "ftp://hooks.example.com/",
+        "hooks.example.com",
+        "",
+        "https://hooks.example.com/" + "x" * 1_975,
+    ],
+)
+def test_addresses_that_are_not_public_are_refused(hooks: Hooks, url: str) -> None:
+    made = hooks.create()
+    hooks.refused(400, "bad_url", url=url)
+    hooks.caller.refused(400, "bad_url", "PATCH", f"/v1/webhooks/{made['id']}", json={"url": url})
+    assert hooks.read(made["id"])["url"] == URL
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://hooks.example.com:443/",
+        "https://hooks.example.com:8443/a?b=c",
+        "https://1.1.1.1/",
+        "https://hooks.example.com/" + "x" * 1_974,
+    ],
+)
+def test_public_addresses_are_taken_as_given(hooks: Hooks, url: str) -> None:
+    assert hooks.create(url=url)["url"] == url
+
+
+@pytest.mark.parametrize(
+    "events", [[], ["message.processing"], ["*", "nothing"], ["MESSAGE.COMPLETED"], [""]]
+)
+def test_unknown_events_are_refused(hooks: Hooks, events: list[str]) -> None:
+    hooks.refused(400, "bad_events", url=URL, events=events)
+    made = hooks.create(events=["job.failed"])
+    path = f"/v1/webhooks/{made['id']}"
+    hooks.caller.refused(400, "bad_events", "PATCH", path, json={"events": events})
+    assert hooks.read(made["id"])["events"] == ["job.failed"]
+
+
+def test_a_long_description_is_refused(hooks: Hooks) -> None:
+    made = hooks.create(description="é" * 120)
+    assert made["description"] == "é" * 120
+    hooks.refused(400, "bad_request", url=URL, description="é" * 121)
+    path = f"/v1/webhooks/{made['id']}"
+    hooks.caller.refused(400, "bad_request", "PATCH", path, json={"description": "x" * 121})
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        ({}, "url"),
+        ({"url": None}, "url"),
+        ({"url": 5}, "url"),
+        ({"url": URL, "events": "*"}, "events"),
+        ({"url": URL, "events": [1]}, "events.0"),
+        ({"url": URL, "description": True}, "description"),
+    ],
+)
+def test_wrong_types_are_named(hooks: Hooks, body: dict[str, Any], field: str) -> None:
+    refusal = hooks.refused(400, "invalid_request", **body)
+    assert [problem["field"] for problem in refusal["problems"]] == [field]
+
+
+def test_enabled_must_be_a_boolean(hooks: Hooks) -> None:
+    path = f"/v1/webhooks/{hooks.create()['id']}"
+    wrong: tuple[object, ...] = ("true", 1, [])
+    for value in wrong:
+        hooks.caller.refused(400, "invalid_request", "PATCH", path, json={"enabled": value})
+
+
+def test_ten_endpoints_and_no_more(hooks: Hooks, caller: Caller) -> None:
+    """spec: Limits. Even when all ask at once."""
+
+    def ask(_: int) -> int:
+        return caller.call("POST", "/v1/webhooks", json={"url": URL}).status_code
+
+    with ThreadPoolExecutor(15) as threads:
+        answers = sorted(threads.map(ask, range(15)))
+    assert answers == [201] * 10 + [409] * 5
+    assert len(hooks.all()) == 10
+    hooks.refused(409, "too_many_endpoints", url=URL)
+    hooks.call("DELETE", hooks.all()[0]["id"])
+    hooks.create()
+
+
+# --- change ---------------------------------------------------------------------------------------
+def test_only_what_is_given_changes(hooks: Hooks) -> None:
+    made = hooks.create(events=["job.failed"], description="Mine")
+    del made["secret"]
+    for change in (
+        {"url": "https://other.example.com/"},
+        {"events": ["*"]},
+        {"description": "Yours"},
+    ):
+        made |= change
+        assert hooks.change(made["id"], **change, enabled=None, unknown=1) == made
+    unchanged = {"url": None, "events": None, "description": None}
+    assert hooks.change(made["id"], **unchanged) == made
+
+
+def test_off_and_on_again(hooks: Hooks) -> None:
+    made = hooks.create()
+    off = hooks.change(made["id"], enabled=False)
+    assert off["disabled_at"] is not None
+    assert off["disabled_reason"] == "manual"
+    assert hooks.change(made["id"], enabled=False) == off, "a repetition changes nothing"
+    assert hooks.call("POST", f"{made['id']}/test").json()["error"] == "bad_request"
+    on = hooks.change(made["id"], enabled=True)
+    assert on["disabled_at"] is on["disabled_reason"] is None
+    assert hooks.change(made["id"], enabled=True) == on
+
+
+def test_delete_ends_it(hooks: Hooks) -> None:
+    made = hooks.create()
+    answer = hooks.call("DELETE", made["id"])
+    assert answer.json() == {"object": "webhook_endpoint", "id": made["id"], "deleted": True}
+    for method in ("DELETE", "GET"):
+        hooks.caller.refused(404, "not_found", method, f"/v1/webhooks/{made['id']}")
+    assert hooks.all() == []
+    hooks.caller.refused(
+        404,
+        "not_found",
+        "POST",
+        "/v1/messages",
+        json={"message": "hi", "webhook_endpoint_id": made["id"]},
+    )
+
+
+def test_rotate_shows_a_new_secret(hooks: Hooks) -> None:
+    made = hooks.create()
+    path = f"{made['id']}/rotate-secret"
+    rotated = hooks.call("POST", path).json()
+    assert set(rotated) == {"object", "id", "secret", "old_secret_until"}
+    assert (rotated["object"], rotated["id"]) == ("webhook_endpoint", made["id"])
+    assert SECRET.fullmatch(rotated["secret"])
+    assert rotated["secret"] != made["secret"]
+    assert rotated["old_secret_until"] is None
+    assert hooks.call("POST", path, json={"grace_seconds": 60}).json()["old_secret_until"]
+    for wrong in (-1, 604_801, "60", 1.5):
+        answer = hooks.call("POST", path, json={"grace_seconds": wrong})
+        assert (answer.status_code, answer.json()["error"]) == (400, "invalid_request")
+
+
+# --- deliveries -----------------------------------------------------------------------------------
+def test_pages_and_replays_are_checked(hooks: Hooks) -> None:
+    path = f"/v1/webhooks/{hooks.create()['id']}"
+    refused = hooks.caller.refused
+    for query in ("limit=0", "limit=101", "limit=x", "status=lost"):
+        refused(400, "invalid_request", "GET", f"{path}/deliveries?{query}")
+    for since in ("yesterday", "2026-01-01T00:00:00", 5, None):
+        refused(400, "invalid_request", "POST", f"{path}/replay", json={"since": since})
+    body = {"since": "2026-01-01T00:00:00Z", "status": ["pending"]}
+    refused(400, "invalid_request", "POST", f"{path}/replay", json=body)
+    missing = f"{path}/deliveries/evt_{'0' * 32}/redeliver"
+    refused(404, "not_found", "POST", missing)

@@ -1,0 +1,329 @@
+"""Webhooks from a running server to real receivers, good and bad (spec: Webhook events)."""
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack
+
+import httpx2
+import pytest
+
+from tests.e2e.caller import Caller
+from tests.e2e.fixtures import ServerMaker
+from tests.e2e.hooks import Hooks
+from tests.e2e.receivers import (
+    Behaviour,
+    Receiver,
+    ReceiverMaker,
+    drip,
+    raw_receiver,
+    receiving,
+    reset,
+    silent,
+)
+from tests.e2e.server import AgentServer, until
+
+TIMEOUT = 1.0
+
+
+@pytest.fixture(scope="module")
+def server(start_server: ServerMaker) -> AgentServer:
+    return start_server(
+        egress_allow="127.0.0.1/32",
+        webhook_timeout_seconds=TIMEOUT,
+        webhook_retry_seconds="0.4",
+        sweep_seconds=0.05,
+        turn_reply_seconds=1,
+    )
+
+
+@pytest.fixture
+def receivers() -> Iterator[ReceiverMaker]:
+    """`receivers(status)` starts one for the test."""
+    with ExitStack() as running:
+        yield lambda status=200: running.enter_context(receiving(status))
+
+
+@pytest.fixture
+def hooks(caller: Caller) -> Iterator[Hooks]:
+    """The account's endpoints; none is left behind."""
+    made = Hooks(caller)
+    yield made
+    for endpoint in caller.call("GET", "/v1/webhooks").json()["data"]:
+        caller.call("DELETE", f"/v1/webhooks/{endpoint['id']}")
+
+
+# --- what is sent ---------------------------------------------------------------------------------
+def test_an_event_is_what_a_read_gives(
+    hooks: Hooks, caller: Caller, receivers: ReceiverMaker
+) -> None:
+    receiver = receivers()
+    endpoint = hooks.create(receiver.url)
+    message = caller.send("hello", metadata={"customer": "7"})
+    (delivery,) = receiver.await_count(1)
+    event = delivery.verified(endpoint["secret"])
+    assert set(event) == {"type", "timestamp", "data"}
+    assert event["type"] == "message.completed"
+    assert event["data"] == caller.get(message["id"])
+    caller.contract.check_shape("MessageShape", event["data"])
+    assert delivery.headers["content-type"] == "application/json"
+
+    shown = hooks.settled(endpoint, "delivered")
+    assert shown["id"] == delivery.id
+    assert (shown["event"], shown["message_id"]) == ("message.completed", message["id"])
+    assert (shown["attempts"], shown["last_status_code"], shown["last_error"]) == (1, 200, None)
+    assert shown["last_response"] == "ok"
+    assert shown["delivered_at"] >= shown["created_at"]
+    assert shown["next_attempt_at"] is None
+
+
+def test_job_events_carry_the_job_and_working_links(
+    hooks: Hooks, caller: Caller, receivers: ReceiverMaker
+) -> None:
+    receiver = receivers()
+    endpoint = hooks.create(receiver.url)
+    script = [["write", "report.txt", "All is well."], ["return", "Done."]]
+    message = caller.send([["start", "Report", script]])
+    receiver.await_count(2)
+    events = {event["type"]: event["data"] for event in receiver.events(endpoint["secret"])}
+    assert set(events) == {"job.completed", "message.completed"}
+    job = events["job.completed"]
+    assert (job["object"], job["message_id"]) == ("job", message["id"])
+    assert job["job_id"] == message["jobs"][0]["job_id"]
+    for holder in (job, events["message.completed"], events["message.completed"]["jobs"][0]):
+        (file,) = holder["files"]
+        assert httpx2.get(file["url"]).content == b"All is well."
+
+
+def test_metadata_that_looks_like_a_file_gets_no_link(
+    hooks: Hooks, caller: Caller, receivers: ReceiverMaker
+) -> None:
+    receiver = receivers()
+    endpoint = hooks.create(receiver.url)
+    metadata = {"file_id": "wrk_1/secret.txt", "revision": '"1"', "url": ""}
+    caller.send("hello", metadata=metadata)
+    (delivery,) = receiver.await_count(1)
+    assert delivery.verified(endpoint["secret"])["data"]["metadata"] == metadata
+
+
+def test_only_what_was_subscribed_to(
+    hooks: Hooks, caller: Caller, receivers: ReceiverMaker
+) -> None:
+    failures, all_of_them = receivers(), receivers()
+    only = hooks.create(failures.url, events=["message.failed"])
+    endpoint = hooks.create(all_of_them.url)
+    caller.send("fine")
+    broken = caller.send([["leak", "error"]])
+    all_of_them.await_count(2)
+    events = [event["type"] for event in all_of_them.events(endpoint["secret"])]
+    assert sorted(events) == ["message.completed", "message.failed"]
+    (failure,) = failures.await_count(1)
+    assert failure.verified(only["secret"])["data"]["id"] == broken["id"]
+
+
+def test_the_chosen_endpoint_alone_gets_everything(
+    hooks: Hooks, caller: Caller, receivers: ReceiverMaker
+) -> None:
+    chosen, others = receivers(), receivers()
+    endpoint = hooks.create(chosen.url, events=["job.expired"])
+    hooks.create(others.url)
+    caller.send("hello", webhook_endpoint_id=endpoint["id"])
+    (delivery,) = chosen.await_count(1)
+    assert delivery.verified(endpoint["secret"])["type"] == "message.completed"
+    hooks.settled(endpoint, "delivered")
+    assert others.got == []
+
+
+def test_a_disabled_endpoint_collects_nothing_but_keeps_what_was_meant_for_it(
+    hooks: Hooks, caller: Caller, receivers: ReceiverMaker
+) -> None:
+    receiver = receivers()
+    endpoint = hooks.create(receiver.url)
+    hooks.change(endpoint, enabled=False)
+    caller.send("for everybody")
+    since = caller.send("for you", webhook_endpoint_id=endpoint["id"])["created_at"]
+    (dropped,) = hooks.deliveries(endpoint)
+    assert (dropped["status"], dropped["attempts"]) == ("dropped", 0)
+    hooks.change(endpoint, enabled=True)
+    replayed = hooks.post(f"{endpoint['id']}/replay", json={"since": since})
+    assert replayed["deliveries"] == 1
+    (delivery,) = receiver.await_count(1)
+    assert delivery.verified(endpoint["secret"])["data"]["reply"] == "You said: for you"
+    assert hooks.settled(endpoint, "delivered")["id"] == dropped["id"] == delivery.id
+
+
+# --- again ----------------------------------------------------------------------------------------
+def test_a_failed_delivery_is_tried_again_with_the_same_id(
+    hooks: Hooks, caller: Caller, receivers: ReceiverMaker
+) -> None:
+    receiver = receivers(500)
+    endpoint = hooks.create(receiver.url)
+    caller.send("hello")
+    receiver.await_count(2)
+    failing = hooks.settled(endpoint, "pending", last_status_code=500)
+    assert failing["last_error"] == "it answered with HTTP status 500"
+    assert failing["next_attempt_at"] is not None
+    assert hooks.post(f"{endpoint['id']}/rotate-secret") != endpoint["secret"]
+    receiver.status = 204
+    done = hooks.settled(endpoint, "delivered")
+    assert done["attempts"] == len(receiver.got) >= 3
+    assert {delivery.id for delivery in receiver.got} == {done["id"]}
+    assert len({delivery.body for delivery in receiver.got}) == 1
+
+
+def test_every_later_delivery_is_signed_with_the_new_secret(
+    hooks: Hooks, caller: Caller, receivers: ReceiverMaker
+) -> None:
+    receiver = receivers(500)
+    endpoint = hooks.create(receiver.url)
+    caller.send("hello")
+    (first,) = receiver.await_count(1)[:1]
+    rotated = hooks.post(f"{endpoint['id']}/rotate-secret")["secret"]
+    before = len(receiver.got)
+    later = receiver.await_count(before + 2)[before + 1 :]
+    first.verified(endpoint["secret"])
+    for delivery in later:
+        delivery.verified(rotated)
+        assert len(delivery.headers["webhook-signature"].split(" ")) == 1
+    both = hooks.post(f"{endpoint['id']}/rotate-secret", json={"grace_seconds": 60})["secret"]
+    hooks.post(f"{endpoint['id']}/test")
+    receiver.status = 200
+    hooks.settled(endpoint, "delivered")
+    for secret in (rotated, both):
+        assert receiver.got[-1].verified(secret)
+
+
+def test_a_test_event_and_a_redelivery(
+    hooks: Hooks, caller: Caller, receivers: ReceiverMaker
+) -> None:
+    receiver = receivers()
+    endpoint = hooks.create(receiver.url, events=["job.expired"])
+    sent = hooks.post(f"{endpoint['id']}/test")
+    assert (sent["event"], sent["message_id"]) == ("webhook.test", None)
+    (delivery,) = receiver.await_count(1)
+    event = delivery.verified(endpoint["secret"])
+    assert event["data"] == {"object": "webhook_test", "webhook_endpoint_id": endpoint["id"]}
+    hooks.settled(endpoint, "delivered")
+    hooks.post(f"{endpoint['id']}/deliveries/{sent['id']}/redeliver")
+    assert [each.id for each in receiver.await_count(2)] == [sent["id"]] * 2
+    page = caller.call("GET", f"/v1/webhooks/{endpoint['id']}/deliveries?limit=1").json()
+    assert ([each["id"] for each in page["data"]], page["has_more"]) == ([sent["id"]], False)
+
+
+def test_twenty_deliveries_are_shown_newest_first(hooks: Hooks, receivers: ReceiverMaker) -> None:
+    endpoint = hooks.create(receivers().url)
+    sent = [hooks.post(f"{endpoint['id']}/test")["id"] for _ in range(22)]
+    assert [each["id"] for each in hooks.deliveries(endpoint)] == sent[:1:-1]
+
+
+# --- receivers that misbehave ---------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("behave", "error", "least_ms"),
+    [
+        (drip, "no answer within 1 seconds", 1_000),
+        (silent, "no answer within 1 seconds", 1_000),
+        (reset, "it closed the connection without an answer", 0),
+    ],
+)
+def test_receivers_that_never_answer_fail_in_time(
+    hooks: Hooks, behave: Behaviour, error: str, least_ms: int
+) -> None:
+    with raw_receiver(behave) as url:
+        endpoint = hooks.create(url)
+        hooks.post(f"{endpoint['id']}/test")
+        failed = hooks.settled(endpoint, "pending", last_error=error)
+    assert failed["last_status_code"] is None
+    assert least_ms <= failed["last_ms"] < least_ms + 700
+
+
+def test_a_redirect_is_a_failure(hooks: Hooks, receivers: ReceiverMaker) -> None:
+    target, receiver = receivers(), receivers(307)
+    receiver.location = target.url
+    endpoint = hooks.create(receiver.url)
+    hooks.post(f"{endpoint['id']}/test")
+    failed = hooks.settled(endpoint, "pending", last_status_code=307)
+    assert "redirects are not followed" in failed["last_error"]
+    assert target.got == []
+
+
+def test_a_hanging_receiver_with_a_backlog_delays_nobody(
+    hooks: Hooks, caller: Caller, receivers: ReceiverMaker
+) -> None:
+    good = receivers()
+    with raw_receiver(silent) as url:
+        dead = hooks.create(url)
+        for _ in range(100):
+            hooks.post(f"{dead['id']}/test")
+        endpoint = hooks.create(good.url)
+        for number in range(1, 21):
+            began = time.monotonic()
+            hooks.post(f"{endpoint['id']}/test")
+            good.await_count(number)
+            assert time.monotonic() - began < 1
+        caller.call("DELETE", f"/v1/webhooks/{dead['id']}")
+
+
+def test_deleting_stops_what_is_pending(
+    hooks: Hooks, caller: Caller, receivers: ReceiverMaker
+) -> None:
+    receiver, witness = receivers(500), receivers(500)
+    endpoint = hooks.create(receiver.url)
+    hooks.post(f"{endpoint['id']}/test")
+    receiver.await_count(1)
+    caller.call("DELETE", f"/v1/webhooks/{endpoint['id']}")
+    count = len(receiver.got)
+    other = hooks.create(witness.url)
+    hooks.post(f"{other['id']}/test")
+    witness.await_count(4)  # three pauses later the first one would have been tried again, too
+    assert len(receiver.got) <= count + 1, "one may have been on its way"
+
+
+# --- restarts and endings -------------------------------------------------------------------------
+def test_what_was_on_its_way_at_a_crash_is_sent_again(
+    start_server: ServerMaker, receivers: ReceiverMaker
+) -> None:
+    receiver: Receiver = receivers()
+    receiver.held = threading.Event()
+    own = start_server(egress_allow="127.0.0.1/32")
+    caller = Caller(own)
+    hooks = Hooks(caller)
+    endpoint = hooks.create(receiver.url)
+    message = caller.send("hello")
+    receiver.await_count(1)
+    own.kill()
+    receiver.held.set()
+    receiver.held = None
+    own.start()
+    first, second = receiver.await_count(2)[:2]
+    assert first.id == second.id
+    assert second.verified(endpoint["secret"])["data"]["id"] == message["id"]
+    assert hooks.settled(endpoint, "delivered")["attempts"] == 1
+    assert endpoint["secret"] not in own.log_file.read_text()
+    caller.close()
+
+
+def test_continuous_failure_turns_the_endpoint_off(
+    start_server: ServerMaker, receivers: ReceiverMaker
+) -> None:
+    own = start_server(
+        egress_allow="127.0.0.1/32",
+        webhook_retry_seconds="0.2",
+        webhook_disable_seconds=1,
+        sweep_seconds=0.05,
+    )
+    receiver, caller = receivers(503), Caller(own)
+    hooks = Hooks(caller)
+    endpoint = hooks.create(receiver.url)
+    hooks.post(f"{endpoint['id']}/test")
+    path = f"/v1/webhooks/{endpoint['id']}"
+    until(lambda: caller.call("GET", path).json()["disabled_at"], what="the end")
+    off = caller.call("GET", path).json()
+    assert off["disabled_reason"] == "failing"
+    assert off["failing_since"] < off["disabled_at"]
+    assert [each["status"] for each in off["recent_deliveries"]] == ["dropped"]
+    on = hooks.change(endpoint, enabled=True)
+    assert on["disabled_at"] is on["failing_since"] is None
+    receiver.status = 200
+    hooks.post(f"{endpoint['id']}/replay", json={"since": off["created_at"]})
+    hooks.settled(endpoint, "delivered")
+    caller.close()

@@ -1,0 +1,400 @@
+"""The life of a delivery, on a clock the test moves (spec: Webhook events 7 and 8; design: 4.8)."""
+
+import asyncio
+from dataclasses import replace
+
+import pytest
+
+from agentpost.clock import ManualClock
+from agentpost.domain.endpoints import DeliveryRecord, DeliveryStatus
+from agentpost.domain.errors import Refusal
+from agentpost.services import deliveries, endpoints, mail
+from agentpost.services.context import House
+from agentpost.services.deliveries import Attempted, Claimed
+from agentpost.services.endpoints import EndpointChange
+from tests.services.both import account, clock, house, schema_url
+
+__all__ = ["account", "clock", "house", "schema_url"]
+
+MINUTE, HOUR, DAY = 60.0, 3_600.0, 86_400.0
+SCHEDULE = (MINUTE, 5 * MINUTE, 30 * MINUTE, 2 * HOUR, 5 * HOUR, 10 * HOUR)
+
+
+class Account:
+    """An account's deliveries, attempted by the test instead of the sender."""
+
+    def __init__(self, house: House, clock: ManualClock, account_id: str) -> None:
+        self.house = house
+        self.clock = clock
+        self.id = account_id
+
+    async def endpoint(self) -> str:
+        return (await endpoints.create(self.house, self.id, "http://127.0.0.1/", None, None)).id
+
+    async def event(self, endpoint_id: str) -> str:
+        return (await deliveries.send_test(self.house, self.id, endpoint_id)).event_id
+
+    async def backlog(self, endpoint_id: str, count: int) -> list[str]:
+        """The ids of events, one each millisecond."""
+        events = []
+        for _ in range(count):
+            self.clock.advance(0.001)
+            events.append(await self.event(endpoint_id))
+        return events
+
+    async def claim(self, limit: int = 100) -> list[Claimed]:
+        """All that is due."""
+        wanted = dict.fromkeys(await deliveries.due_endpoints(self.house), limit)
+        return await deliveries.turn_over(self.house, [], [], wanted)
+
+    async def attempt(self, error: str | None = None) -> list[str]:
+        """Attempt all that is due; the ids of the events."""
+        claimed = await self.claim()
+        await self.ended(claimed, error)
+        return [each.event_id for each in claimed]
+
+    async def ended(self, claimed: list[Claimed], error: str | None = None) -> None:
+        """Record how attempts ended."""
+        code, now = (200 if error is None else 500), self.clock.now()
+        done = [Attempted(each, now, code, error, "answer", 3) for each in claimed]
+        await deliveries.turn_over(self.house, done, [], {})
+
+    async def read(self, endpoint_id: str, event_id: str) -> DeliveryRecord:
+        """One delivery as it is now."""
+        found, _ = await deliveries.page(self.house, self.id, endpoint_id, 100, None, None)
+        return next(each for each in found if each.event_id == event_id)
+
+    async def statuses(self, endpoint_id: str) -> list[str]:
+        """Statuses, oldest first."""
+        found, _ = await deliveries.page(self.house, self.id, endpoint_id, 100, None, None)
+        return [each.status.value for each in reversed(found)]
+
+    async def is_on(self, endpoint_id: str) -> bool:
+        """Whether the endpoint is enabled."""
+        view = await endpoints.get(self.house, self.id, endpoint_id)
+        return view.endpoint.disabled_at is None
+
+    async def failing_since(self, endpoint_id: str) -> int | None:
+        """Since when every attempt failed."""
+        view = await endpoints.get(self.house, self.id, endpoint_id)
+        return view.endpoint.failing_since
+
+
+@pytest.fixture
+def own(house: House, clock: ManualClock, account: str) -> Account:
+    return Account(house, clock, account)
+
+
+# --- the schedule ---------------------------------------------------------------------------------
+async def test_retries_follow_the_schedule(own: Account) -> None:
+    endpoint = await own.endpoint()
+    event = await own.event(endpoint)
+    assert await own.attempt("no") == [event]
+    for number, pause in enumerate(SCHEDULE, start=1):
+        failed = await own.read(endpoint, event)
+        assert (failed.status, failed.attempts) == (DeliveryStatus.PENDING, number)
+        assert failed.next_attempt_at == own.clock.now() + pause * 1_000_000
+        own.clock.advance(pause - 0.001)
+        assert await own.attempt("no") == []
+        own.clock.advance(0.001)
+        assert await own.attempt("no") == [event]
+    daily = await own.read(endpoint, event)
+    assert daily.next_attempt_at == own.clock.now() + DAY * 1_000_000
+
+
+async def test_an_attempt_is_told_about(own: Account) -> None:
+    endpoint = await own.endpoint()
+    event = await own.event(endpoint)
+    fresh = await own.read(endpoint, event)
+    assert (fresh.attempts, fresh.last_status_code, fresh.last_ms) == (0, None, None)
+    assert fresh.next_attempt_at == fresh.created_at
+    await own.attempt("it answered with HTTP status 500")
+    failed = await own.read(endpoint, event)
+    assert (failed.last_status_code, failed.last_ms, failed.last_response) == (500, 3, "answer")
+    assert failed.last_error == "it answered with HTTP status 500"
+    own.clock.advance(MINUTE)
+    await own.attempt()
+    done = await own.read(endpoint, event)
+    assert (done.status, done.attempts, done.last_status_code) == ("delivered", 2, 200)
+    assert (done.last_error, done.next_attempt_at) == (None, None)
+    assert done.delivered_at == own.clock.now()
+
+
+async def test_a_delivery_ends_with_its_message(own: Account) -> None:
+    """It fails for good while others of the same endpoint succeed."""
+    endpoint = await own.endpoint()
+    event = await own.event(endpoint)
+    await own.attempt("no")
+    for _ in range(30):
+        own.clock.advance(DAY)
+        await own.event(endpoint)
+        claimed = await own.claim()
+        await own.ended([c for c in claimed if c.event_id == event], "no")
+        await own.ended([c for c in claimed if c.event_id != event])
+    ended = await own.read(endpoint, event)
+    assert (ended.status, ended.next_attempt_at) == (DeliveryStatus.FAILED, None)
+    assert await own.is_on(endpoint)
+
+
+# --- claims ---------------------------------------------------------------------------------------
+async def test_a_claim_keeps_others_away_until_it_runs_out(own: Account) -> None:
+    endpoint = await own.endpoint()
+    event = await own.event(endpoint)
+    lost = await own.claim()
+    assert await own.claim() == []
+    own.clock.advance(10 + deliveries.LEASE_SPARE_SECONDS)
+    again = await own.claim()
+    assert [each.event_id for each in again] == [event]
+    await own.ended(again)
+    await own.ended(lost, "no")
+    assert (await own.read(endpoint, event)).status == DeliveryStatus.DELIVERED
+
+
+async def test_a_lost_claim_changes_nothing(own: Account) -> None:
+    endpoint = await own.endpoint()
+    event = await own.event(endpoint)
+    lost = await own.claim()
+    own.clock.advance(HOUR)
+    held = await own.claim()
+    await own.ended(lost, "no")
+    before = await own.read(endpoint, event)
+    assert (before.status, before.attempts) == (DeliveryStatus.PENDING, 0)
+    await own.ended(held)
+    assert (await own.read(endpoint, event)).attempts == 1
+
+
+async def test_an_unused_claim_is_given_back(own: Account) -> None:
+    await own.event(await own.endpoint())
+    claimed = await own.claim()
+    await deliveries.turn_over(own.house, [], claimed, {})
+    assert len(await own.claim()) == 1
+
+
+async def test_a_restart_takes_all_claims_back(own: Account) -> None:
+    await own.event(await own.endpoint())
+    assert len(await own.claim()) == 1
+    await deliveries.give_back_all(own.house)
+    assert len(await own.claim()) == 1
+
+
+async def test_a_backlog_is_claimed_in_order_and_in_part(own: Account) -> None:
+    dead, good = await own.endpoint(), await own.endpoint()
+    backlog = await own.backlog(dead, 20)
+    event = await own.event(good)
+    claimed = await own.claim(limit=5)
+    assert [each.event_id for each in claimed if each.endpoint_id == dead] == backlog[:5]
+    assert [each.event_id for each in claimed if each.endpoint_id == good] == [event]
+
+
+# --- turning off ----------------------------------------------------------------------------------
+async def fail_for(own: Account, duration: float, pause: float = HOUR) -> None:
+    """Every attempt fails, for that long."""
+    until = own.clock.now() + duration * 1_000_000
+    while own.clock.now() < until:
+        await own.attempt("no")
+        await deliveries.turn_off_failing(own.house)
+        own.clock.advance(min(pause, (until - own.clock.now()) / 1_000_000))
+
+
+async def test_three_days_of_failure_turn_an_endpoint_off(own: Account) -> None:
+    """At three days sharp, although no attempt is due just then; the owner is told once."""
+    endpoint = await own.endpoint()
+    first = await own.event(endpoint)
+    since = own.clock.now()
+    await fail_for(own, 3 * DAY - 1, pause=MINUTE * 10)
+    assert await own.is_on(endpoint)
+    second = await own.event(endpoint)
+    claimed = await own.claim()
+    assert [each.event_id for each in claimed] == [second]
+    await own.ended(claimed, "no")
+    assert await own.failing_since(endpoint) == since
+    own.clock.advance(1)
+    await asyncio.gather(*(deliveries.turn_off_failing(own.house) for _ in range(5)))
+
+    view = await endpoints.get(own.house, own.id, endpoint)
+    assert view.endpoint.disabled_at == own.clock.now()
+    assert view.endpoint.disabled_reason == "failing"
+    assert view.endpoint.failing_since == since
+    assert [each.event_id for each in view.recent] == [second, first]
+    assert await own.statuses(endpoint) == ["dropped", "dropped"]
+    own.clock.advance(10 * DAY)
+    assert await own.attempt() == []
+    (written,) = await mail.outbox(own.house, own.id)
+    assert written.recipient == "owner@example.com"
+    assert endpoint in written.text
+    assert "http://127.0.0.1/" in written.text
+
+
+async def test_a_failed_attempt_after_three_days_turns_off_at_once(own: Account) -> None:
+    endpoint = await own.endpoint()
+    await own.event(endpoint)
+    await own.attempt("no")
+    own.clock.advance(3 * DAY)
+    waiting = await own.event(endpoint)
+    await deliveries.turn_off_failing(own.house)
+    assert await own.is_on(endpoint), "a retry is due: it gets its chance"
+    await own.attempt("no")
+    assert not await own.is_on(endpoint)
+    assert (await own.read(endpoint, waiting)).status == DeliveryStatus.DROPPED
+    assert len(await mail.outbox(own.house, own.id)) == 1
+
+
+async def test_one_success_starts_the_three_days_anew(own: Account) -> None:
+    endpoint = await own.endpoint()
+    await own.event(endpoint)
+    await fail_for(own, 2.9 * DAY)
+    await own.event(endpoint)
+    claimed = await own.claim()
+    await own.ended(claimed[:1])
+    assert await own.failing_since(endpoint) is None
+    await own.event(endpoint)
+    await fail_for(own, 2.9 * DAY)
+    assert await own.is_on(endpoint)
+    assert await mail.outbox(own.house, own.id) == []
+
+
+async def test_sporadic_failures_never_turn_off(own: Account) -> None:
+    endpoint = await own.endpoint()
+    for day in range(20):
+        await own.event(endpoint)
+        await own.attempt("no" if day % 2 else None)
+        own.clock.advance(MINUTE)
+        await own.attempt()
+        await deliveries.turn_off_failing(own.house)
+        own.clock.advance(DAY)
+    assert await own.is_on(endpoint)
+    assert set(await own.statuses(endpoint)) == {"delivered"}
+
+
+async def test_a_single_failure_long_ago_turns_nothing_off(own: Account) -> None:
+    """Nothing was tried since: a cancelled retry is no failure."""
+    endpoint = await own.endpoint()
+    event = await own.event(endpoint)
+    await own.attempt("no")
+    own.clock.advance(15 * DAY)
+    claimed = await own.claim()
+    assert [each.event_id for each in claimed] == [event]
+    await deliveries.turn_off_failing(own.house)
+    assert await own.is_on(endpoint)
+
+
+async def test_switching_on_forgets_the_failures(own: Account) -> None:
+    endpoint = await own.endpoint()
+    await own.event(endpoint)
+    await fail_for(own, 3.1 * DAY)
+    assert not await own.is_on(endpoint)
+    on = await endpoints.change(own.house, own.id, endpoint, EndpointChange(enabled=True))
+    assert (on.disabled_at, on.disabled_reason, on.failing_since) == (None, None, None)
+    assert await own.attempt() == [], "what was dropped stays dropped"
+    event = await own.event(endpoint)
+    await own.attempt("no")
+    assert await own.is_on(endpoint)
+    assert await own.failing_since(endpoint) == (await own.read(endpoint, event)).created_at
+
+
+# --- ended from outside ---------------------------------------------------------------------------
+async def test_what_arrived_although_dropped_is_delivered(own: Account) -> None:
+    endpoint = await own.endpoint()
+    events = await own.backlog(endpoint, 2)
+    claimed = await own.claim()
+    await endpoints.change(own.house, own.id, endpoint, EndpointChange(enabled=False))
+    await own.ended(claimed[:1])
+    await own.ended(claimed[1:], "no")
+    assert await own.statuses(endpoint) == ["delivered", "dropped"]
+    assert [each.event_id for each in claimed] == events
+
+
+async def test_deleting_cancels_what_is_on_its_way(own: Account) -> None:
+    endpoint, other = await own.endpoint(), await own.endpoint()
+    await own.event(endpoint)
+    claimed = await own.claim()
+    await own.event(endpoint)
+    event = await own.event(other)
+    await endpoints.delete(own.house, own.id, endpoint)
+    await own.ended(claimed, "no")
+    own.clock.advance(DAY)
+    assert await own.attempt() == [event]
+
+
+async def test_rotation_with_a_grace_time_signs_with_both(own: Account) -> None:
+    endpoint = await own.endpoint()
+    old = (await endpoints.get(own.house, own.id, endpoint)).endpoint.secret
+    await own.event(endpoint)
+    new = (await endpoints.rotate(own.house, own.id, endpoint, HOUR)).secret
+    (claimed,) = await own.claim()
+    assert claimed.keys == (new, old)
+    await own.ended([claimed], "no")
+    own.clock.advance(HOUR)
+    (claimed,) = await own.claim()
+    assert claimed.keys == (new,)
+    await own.ended([claimed], "no")
+    newest = (await endpoints.rotate(own.house, own.id, endpoint)).secret
+    own.clock.advance(5 * MINUTE)
+    (claimed,) = await own.claim()
+    assert claimed.keys == (newest,)
+    assert newest not in repr(claimed)
+    assert newest not in repr(replace((await endpoints.list_all(own.house, own.id))[0]))
+
+
+# --- again ----------------------------------------------------------------------------------------
+async def test_redeliver_sends_the_same_event_anew(own: Account) -> None:
+    endpoint = await own.endpoint()
+    event = await own.event(endpoint)
+    await own.attempt()
+    sent = await deliveries.redeliver(own.house, own.id, endpoint, event)
+    assert (sent.status, sent.attempts, sent.delivered_at) == (DeliveryStatus.PENDING, 0, None)
+    assert await own.attempt("no") == [event]
+    failed = await own.read(endpoint, event)
+    assert failed.next_attempt_at == own.clock.now() + MINUTE * 1_000_000
+    await deliveries.redeliver(own.house, own.id, endpoint, event)
+    assert await own.attempt() == [event], "a pending one does not wait for its schedule"
+
+
+async def test_replay_covers_a_time_range(own: Account) -> None:
+    endpoint = await own.endpoint()
+    before = await own.event(endpoint)
+    await own.attempt()
+    own.clock.advance(DAY)
+    since = own.clock.now()
+    delivered = await own.event(endpoint)
+    await own.attempt()
+    dropped = [await own.event(endpoint) for _ in range(deliveries.CHUNK + 1)]
+    await endpoints.change(own.house, own.id, endpoint, EndpointChange(enabled=False))
+    own.clock.advance(1)
+    until = own.clock.now()
+    with pytest.raises(Refusal) as refusal:
+        await deliveries.replay(own.house, own.id, endpoint, since, until)
+    assert refusal.value.code == "bad_request"
+    await endpoints.change(own.house, own.id, endpoint, EndpointChange(enabled=True))
+    late = await own.event(endpoint)
+    await own.attempt()
+
+    only = (DeliveryStatus.DELIVERED,)
+    assert await deliveries.replay(own.house, own.id, endpoint, since, until, only) == 1
+    assert await own.attempt() == [delivered]
+    count = await deliveries.replay(own.house, own.id, endpoint, since, until)
+    assert count == len(dropped) + 1
+    sent: set[str] = set()
+    while again := await own.attempt():
+        sent.update(again)
+    assert sent == {delivered, *dropped}
+    assert not {before, late} & sent
+
+
+async def test_pages_lead_through_all_deliveries(own: Account) -> None:
+    endpoint, other = await own.endpoint(), await own.endpoint()
+    events = []
+    for _ in range(7):
+        own.clock.advance(1)
+        events.append(await own.event(endpoint))
+        await own.event(other)
+    await own.attempt()
+    seen: list[str] = []
+    more = True
+    while more:
+        before = seen[-1] if seen else None
+        found, more = await deliveries.page(own.house, own.id, endpoint, 3, before, None)
+        seen += [each.event_id for each in found]
+    assert seen == events[::-1]
+    pending, _ = await deliveries.page(own.house, own.id, endpoint, 3, None, DeliveryStatus.PENDING)
+    assert pending == []

@@ -1,0 +1,157 @@
+"""Mail to owners: kept without a mail server, sent with one (design: 4.21)."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+
+import pytest
+
+from agentpost.clock import ManualClock
+from agentpost.services import deliveries, endpoints, mail
+from agentpost.services.context import House
+from agentpost.services.deliveries import Attempted
+from agentpost.services.mail import SmtpServer
+from tests.services.both import account, clock, house, schema_url
+
+__all__ = ["account", "clock", "house", "schema_url"]
+
+DAY = 86_400
+
+
+@dataclass
+class Postbox:
+    """A mail server that keeps what it is sent, or refuses it."""
+
+    port: int = 0
+    refuses: bool = False
+    mails: list[str] = field(default_factory=list)
+
+    async def talk(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """As much SMTP as a client needs."""
+
+        async def say(line: str) -> None:
+            writer.write(f"{line}\r\n".encode())
+            await writer.drain()
+
+        await say("220 postbox")
+        while line := (await reader.readline()).decode().strip():
+            verb = line[:4].upper()
+            if verb == "DATA":
+                await say("354 go on")
+                self.mails.append((await reader.readuntil(b"\r\n.\r\n")).decode())
+                await say("250 kept")
+            elif verb == "RCPT" and self.refuses:
+                await say("451 not now")
+            else:
+                await say("221 bye" if verb == "QUIT" else "250 fine")
+        writer.close()
+
+
+@asynccontextmanager
+async def listening() -> AsyncIterator[Postbox]:
+    postbox = Postbox()
+    server = await asyncio.start_server(postbox.talk, "127.0.0.1", 0)
+    postbox.port = server.sockets[0].getsockname()[1]
+    async with server:
+        yield postbox
+
+
+TurnOff = Callable[[], Awaitable[str]]
+
+
+@pytest.fixture
+def turn_off(house: House, account: str, clock: ManualClock) -> TurnOff:
+    """Lets an endpoint fail until it is turned off; its id."""
+
+    async def fail() -> str:
+        made = await endpoints.create(house, account, "http://127.0.0.1/", None, None)
+        await deliveries.send_test(house, account, made.id)
+        for _ in range(2):
+            claimed = await deliveries.turn_over(house, [], [], {made.id: 8})
+            done = [Attempted(each, clock.now(), 500, "no", "", 1) for each in claimed]
+            await deliveries.turn_over(house, done, [], {})
+            clock.advance(3 * DAY)
+        return made.id
+
+    return fail
+
+
+async def test_mail_is_sent_once(
+    house: House, account: str, clock: ManualClock, turn_off: TurnOff
+) -> None:
+    endpoint = await turn_off()
+    async with listening() as postbox:
+        server = SmtpServer.parse(f"smtp://127.0.0.1:{postbox.port}?from=post@example.com")
+        await asyncio.gather(*(mail.send_due(house, server) for _ in range(5)))
+        clock.advance(10 * DAY)
+        await mail.send_due(house, server)
+    (text,) = postbox.mails
+    assert "From: post@example.com" in text
+    assert "To: owner@example.com" in text
+    assert endpoint in text
+    (kept,) = await mail.outbox(house, account)
+    assert kept.sent_at is not None
+    assert (kept.attempts, kept.last_error) == (1, None)
+
+
+async def test_refused_mail_is_tried_again(
+    house: House, account: str, clock: ManualClock, turn_off: TurnOff
+) -> None:
+    await turn_off()
+    async with listening() as postbox:
+        postbox.refuses = True
+        server = SmtpServer.parse(f"smtp://127.0.0.1:{postbox.port}")
+        await mail.send_due(house, server)
+        (kept,) = await mail.outbox(house, account)
+        assert (kept.attempts, kept.sent_at) == (1, None)
+        assert kept.last_error is not None
+        assert "not now" in kept.last_error
+        postbox.refuses = False
+        await mail.send_due(house, server)
+        assert postbox.mails == [], "not at once"
+        clock.advance(mail.RETRY_SECONDS)
+        await mail.send_due(house, server)
+        assert len(postbox.mails) == 1
+    clock.advance(DAY)
+    (kept,) = await mail.outbox(house, account)
+    assert kept.attempts == 2
+
+
+async def test_an_unreachable_server_loses_nothing(
+    house: House, account: str, turn_off: TurnOff
+) -> None:
+    await turn_off()
+    async with listening() as postbox:
+        gone = SmtpServer.parse(f"smtp://127.0.0.1:{postbox.port}")
+    await mail.send_due(house, gone)
+    (kept,) = await mail.outbox(house, account)
+    assert kept.sent_at is None
+    assert kept.next_attempt_at is not None
+
+
+@pytest.mark.parametrize(
+    ("url", "server"),
+    [
+        (
+            "smtp://mail.example.com",
+            SmtpServer("mail.example.com", 587, False, None, None, "agentpost@mail.example.com"),
+        ),
+        (
+            "smtps://me%40example.com:p%3Ass@mail.example.com",
+            SmtpServer("mail.example.com", 465, True, "me@example.com", "p:ss", "me@example.com"),
+        ),
+        (
+            "smtp://u:p@mail.example.com:25?from=a@b.example",
+            SmtpServer("mail.example.com", 25, False, "u", "p", "a@b.example"),
+        ),
+    ],
+)
+def test_smtp_addresses(url: str, server: SmtpServer) -> None:
+    assert SmtpServer.parse(url) == server
+
+
+@pytest.mark.parametrize("url", ["mail.example.com", "http://mail.example.com", "smtp://"])
+def test_other_addresses_are_refused(url: str) -> None:
+    with pytest.raises(ValueError, match="SMTP_URL"):
+        SmtpServer.parse(url)

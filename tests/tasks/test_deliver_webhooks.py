@@ -1,0 +1,226 @@
+"""The loop that sends webhooks, with real receivers, on both databases (design: 4.8)."""
+
+import asyncio
+import itertools
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+
+import pytest
+
+from agentpost.clock import ManualClock
+from agentpost.domain.limits import WEBHOOK_ATTEMPTS_IN_FLIGHT_MAX
+from agentpost.services import deliveries, endpoints
+from agentpost.services.context import House
+from agentpost.tasks import deliver_webhooks
+from agentpost.tasks.deliver_webhooks import Deliveries
+from agentpost.webhooks.addresses import AllowList
+from agentpost.webhooks.egress import Egress
+from agentpost.webhooks.signing import signed_headers
+from tests.services.both import account, clock, house, schema_url
+from tests.webhooks.hostile import Request, Server, replies, serving
+
+__all__ = ["account", "clock", "house", "schema_url"]
+
+
+@dataclass
+class Held:
+    """Holds every request but the first ``free`` until the gate opens; counts those it holds."""
+
+    free: int = 0
+    gate: asyncio.Event = field(default_factory=asyncio.Event)
+    now: int = 0
+    most: int = 0
+
+    async def __call__(self, request: Request, writer: asyncio.StreamWriter) -> None:
+        if self.free:
+            self.free -= 1
+            await replies(b"ok")(request, writer)
+            return
+        self.now += 1
+        self.most = max(self.most, self.now)
+        await self.gate.wait()
+        self.now -= 1
+        await replies(b"ok")(request, writer)
+
+
+async def until(condition: Callable[[], bool], seconds: float = 15) -> None:
+    """Wait for something that other threads and servers do."""
+    async with asyncio.timeout(seconds):
+        while not condition():  # noqa: ASYNC110 - nobody announces it
+            await asyncio.sleep(0.005)
+
+
+@asynccontextmanager
+async def sending(house: House) -> AsyncIterator[Deliveries]:
+    """The loop, running until the end of the block."""
+    egress = Egress(AllowList.parse(house.settings.egress_allow))
+    loop = Deliveries(house, egress, alone=True)
+    await loop.start()
+    house.sender = loop
+    try:
+        yield loop
+    finally:
+        await loop.stop()
+
+
+async def endpoint(house: House, account: str, server: Server) -> str:
+    made = await endpoints.create(house, account, server.url(), None, None)
+    return made.id
+
+
+async def send(house: House, account: str, endpoint_id: str, count: int) -> None:
+    await asyncio.gather(*(deliveries.send_test(house, account, endpoint_id) for _ in range(count)))
+
+
+async def statuses(house: House, account: str, endpoint_id: str) -> set[tuple[str, int]]:
+    """Status and attempts of what there is, each once."""
+    found, _ = await deliveries.page(house, account, endpoint_id, 500, None, None)
+    return {(each.status.value, each.attempts) for each in found}
+
+
+async def test_everything_arrives_once(house: House, account: str) -> None:
+    async with serving(replies(b"ok")) as server, sending(house):
+        targets = [await endpoint(house, account, server) for _ in range(3)]
+        for target in targets:
+            await send(house, account, target, 100)
+        await until(lambda: len(server.requests) == 300)
+    ids = [request.headers["webhook-id"] for request in server.requests]
+    assert len(set(ids)) == len(ids) == 300
+    for target in targets:
+        assert await statuses(house, account, target) == {("delivered", 1)}
+
+
+async def test_no_more_than_eight_at_once_and_nobody_waits(house: House, account: str) -> None:
+    held = Held()
+    async with serving(held) as slow, serving(replies()) as good, sending(house):
+        stuck = await endpoint(house, account, slow)
+        free = await endpoint(house, account, good)
+        await send(house, account, stuck, 60)
+        await until(lambda: held.now == WEBHOOK_ATTEMPTS_IN_FLIGHT_MAX)
+        await send(house, account, free, 60)
+        await until(lambda: len(good.requests) == 60)
+        assert held.most == WEBHOOK_ATTEMPTS_IN_FLIGHT_MAX
+        held.gate.set()
+        await until(lambda: len(slow.requests) == 60)
+        assert held.most == WEBHOOK_ATTEMPTS_IN_FLIGHT_MAX
+    assert await statuses(house, account, stuck) == {("delivered", 1)}
+
+
+async def test_failing_receivers_leave_places_for_the_others(
+    house: House, account: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """When the way out is full of attempts that hang, half of it is left for the others."""
+    monkeypatch.setattr(deliver_webhooks, "ATTEMPTS_MAX", 10)
+    monkeypatch.setattr(deliver_webhooks, "FAILING_ATTEMPTS_MAX", 5)
+    held = Held()
+
+    async def fails_then_holds(request: Request, writer: asyncio.StreamWriter) -> None:
+        if len(bad.requests) == 1:
+            await replies(status="500 No")(request, writer)
+        else:
+            await held(request, writer)
+
+    async with serving(fails_then_holds) as bad, serving(replies()) as good, sending(house):
+        failing, fine = await endpoint(house, account, bad), await endpoint(house, account, good)
+        await send(house, account, failing, 1)
+        await shown(house, account, failing, "pending", 1)
+        await send(house, account, failing, 20)
+        await until(lambda: held.now == 5)
+        await send(house, account, fine, 40)
+        await until(lambda: len(good.requests) == 40)
+        assert held.most == 5
+        held.gate.set()
+        await until(lambda: len(bad.requests) == 21)
+
+
+async def test_stopping_gives_back_what_is_on_its_way(house: House, account: str) -> None:
+    held = Held()
+    async with serving(held) as server:
+        async with sending(house):
+            target = await endpoint(house, account, server)
+            await send(house, account, target, 12)
+            await until(lambda: held.now == WEBHOOK_ATTEMPTS_IN_FLIGHT_MAX)
+        assert await statuses(house, account, target) == {("pending", 0)}
+        wanted = dict.fromkeys(await deliveries.due_endpoints(house), 100)
+        claimed = await deliveries.turn_over(house, [], [], wanted)
+        assert len(claimed) == 12
+        held.gate.set()
+
+
+async def test_a_rotated_secret_signs_what_was_claimed_before(house: House, account: str) -> None:
+    """A quick receiver gets more claimed ahead: those claims are read anew."""
+    held = Held(free=100)
+    async with serving(held) as server:
+        target = await endpoint(house, account, server)
+        await send(house, account, target, 200)
+        async with sending(house):
+            await until(lambda: held.now == WEBHOOK_ATTEMPTS_IN_FLIGHT_MAX)
+            old = (await endpoints.get(house, account, target)).endpoint.secret
+            new = (await endpoints.rotate(house, account, target)).secret
+            held.gate.set()
+            await until(lambda: len(server.requests) == 200)
+    early = server.requests[: 100 + WEBHOOK_ATTEMPTS_IN_FLIGHT_MAX]
+    late = server.requests[100 + WEBHOOK_ATTEMPTS_IN_FLIGHT_MAX :]
+    assert {signed_by(old, request) for request in early} == {True}
+    assert {signed_by(new, request) for request in late} == {True}
+
+
+def signed_by(secret: str, request: Request) -> bool:
+    """Whether that secret made the signature; the test server lowers the case of headers."""
+    at = int(request.headers["webhook-timestamp"])
+    made = signed_headers([secret], request.headers["webhook-id"], at, request.body)
+    return made["webhook-signature"].lower() == request.headers["webhook-signature"]
+
+
+async def test_a_retry_comes_when_the_clock_says_so(
+    house: House, account: str, clock: ManualClock
+) -> None:
+    async with serving(replies(status="500 No")) as server, sending(house) as loop:
+        target = await endpoint(house, account, server)
+        await send(house, account, target, 1)
+        await until(lambda: len(server.requests) == 1)
+        for count, pause in enumerate((60, 300, 1_800), start=2):
+            await recorded(house, account, target, count - 1)
+            clock.advance(pause)
+            loop.look()
+            await until(lambda count=count: len(server.requests) == count)  # type: ignore[misc]
+    stamps = [int(request.headers["webhook-timestamp"]) for request in server.requests]
+    assert [after - before for before, after in itertools.pairwise(stamps)] == [60, 300, 1_800]
+    assert len({request.headers["webhook-id"] for request in server.requests}) == 1
+
+
+async def recorded(house: House, account: str, endpoint_id: str, attempts: int) -> None:
+    """Wait until that many attempts are on record."""
+    await shown(house, account, endpoint_id, "pending", attempts)
+
+
+async def shown(house: House, account: str, endpoint_id: str, status: str, attempts: int) -> None:
+    """Wait until the only delivery has that status after that many attempts."""
+    async with asyncio.timeout(15):
+        while await statuses(house, account, endpoint_id) != {(status, attempts)}:  # noqa: ASYNC110
+            await asyncio.sleep(0.005)
+
+
+@pytest.mark.parametrize("failures", [1, 3])
+async def test_a_failed_commit_loses_no_outcome(
+    house: House, account: str, failures: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was sent is recorded later; it is not sent again."""
+    monkeypatch.setattr(deliver_webhooks, "PAUSE_SECONDS", 0.01)
+    real = deliveries.turn_over
+    broken: list[object] = []
+
+    async def turn_over(house: House, done: list[object], *rest: object) -> object:
+        if done and len(broken) < failures:
+            broken.append(done)
+            raise OSError("the disk is full")
+        return await real(house, done, *rest)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(deliveries, "turn_over", turn_over)
+    async with serving(replies()) as server, sending(house):
+        target = await endpoint(house, account, server)
+        await send(house, account, target, 1)
+        await shown(house, account, target, "delivered", 1)
+    assert len(broken) == failures
+    assert len(server.requests) == 1
