@@ -49,7 +49,7 @@ async def opened(
         clock=clock,
         db=db,
         storage=storage,
-        incoming=LocalIncoming(storage, PolicySigner(b"secret"), settings.public_upload_url),
+        incoming=LocalIncoming(storage, PolicySigner(b"secret"), "https://uploads.test"),
         wakeups=MemoryWakeups(),
         engine=LocalEngine("node_test"),
         egress=Egress(AllowList.parse(settings.egress_allow)),

@@ -50,8 +50,8 @@ class Background:
             Task("abandon_turns", lambda: upkeep.abandon_turns(house), sweep),
             Task("expire_jobs", lambda: upkeep.expire_jobs(house), sweep),
             Task("resume_queued", lambda: upkeep.resume_queued(house), sweep),
-            Task("turn_off_failing", lambda: deliveries.turn_off_failing(house), sweep),
             Task("sweep_uploads", lambda: uploads.sweep(house), UPLOAD_SWEEP_SECONDS),
+            Task("turn_off_failing", lambda: deliveries.turn_off_failing(house), sweep),
             Task("watch_nodes", nodes.watch, sweep),
         ]
         if smtp is not None:
