@@ -285,6 +285,7 @@ works = Table(
     _time("deleted_at", null=True),
     Index("ix_works_account", "account_id", "id"),
     Index("ix_works_conversation", "conversation_id", "id"),
+    _partial("ix_works_deleted", "id", where="deleted_at IS NOT NULL"),
 )
 
 files = Table(
@@ -399,4 +400,25 @@ deliveries = Table(
     PrimaryKeyConstraint("event_id", "endpoint_id"),
     Index("ix_deliveries_endpoint", "endpoint_id", "event_id"),
     _partial("ix_deliveries_due", "next_attempt_at", where="status = 'pending'"),
+)
+
+requests = Table(
+    "requests",
+    metadata,
+    _id(),
+    _time("at"),
+    _text("account_id", null=True),
+    _text("key_id", null=True),
+    _text("method"),
+    _text("path"),
+    _count("status"),
+    _text("error", null=True),
+    _count("ms"),
+    _time("request_bytes"),
+    _time("response_bytes"),
+    _text("request_body", null=True),
+    _text("response_body", null=True),
+    _text("traceparent", null=True),
+    Index("ix_requests_account", "account_id", "id"),
+    sqlite_with_rowid=False,
 )

@@ -18,6 +18,7 @@ from agentpost.domain import signals as s
 from agentpost.domain.credits import LedgerKind, Wallet, to_millionths
 from agentpost.domain.errors import not_found
 from agentpost.services import record
+from agentpost.services.allowances import running_jobs_max
 from agentpost.services.context import House
 
 
@@ -100,7 +101,8 @@ def resume_queued(tx: Tx, house: House, account: AccountRecord, now: int) -> Non
     queued = job_rows.queued(tx, account.id)
     if not queued or account.hosting_fees_due:
         return
-    slots = house.settings.running_jobs_max - job_rows.count_executing(tx, account.id)
+    most = running_jobs_max(house.settings, account.limits_json)
+    slots = most - job_rows.count_executing(tx, account.id)
     available = account.wallet.available
     for job in queued:
         if slots <= 0:

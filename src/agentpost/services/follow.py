@@ -163,7 +163,9 @@ async def events(
     oldest = now - seconds(house.settings.entry_retention_seconds)
     seq, expired = _position(house, caller, message_id, cursor, oldest)
     if expired:  # what is still kept of the log is given at once, with a fresh cursor
-        entries, snapshot = await house.db.read(lambda tx: _entries(tx, caller, message_id, seq))
+        entries, snapshot = await house.db.read(
+            lambda tx: _entries(tx, house, caller, message_id, seq)
+        )
         return _page(house, caller, message_id, entries, seq, snapshot, expired=True)
     if not holds.take(message_id):
         raise PollInProgress(cursor or _cursor(house, caller, message_id, 0))
@@ -173,7 +175,7 @@ async def events(
             hung_up(wait)
             while True:
                 entries, snapshot = await house.db.read(
-                    lambda tx: _entries(tx, caller, message_id, seq)
+                    lambda tx: _entries(tx, house, caller, message_id, seq)
                 )
                 left = (until - house.clock.now()) / SECOND
                 if entries or left <= 0:
@@ -223,10 +225,10 @@ def _position(
 
 
 def _entries(
-    tx: Tx, caller: Caller, message_id: str, seq: int
+    tx: Tx, house: House, caller: Caller, message_id: str, seq: int
 ) -> tuple[list[EntryRecord], Snapshot]:
     """Entries and message of one moment, one entry more than a page."""
-    message = message_rows.get_of_key(tx, message_id, caller.key_id)
+    message = message_rows.get_of_key(tx, message_id, caller.key_id, house.clock.now())
     if message is None:
         raise not_found("message")
     found = entry_rows.after(tx, message_id, seq, EVENTS_PAGE_ENTRIES + 1)

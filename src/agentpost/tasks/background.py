@@ -8,13 +8,15 @@ from dataclasses import dataclass
 
 import structlog
 
-from agentpost.services import follow, upkeep
+from agentpost.services import follow, maintenance, requests, upkeep
 from agentpost.services.context import House
 from agentpost.tasks.nodes import Nodes
+from agentpost.tasks.purge import Purge
 from agentpost.tasks.worker import JobWorker
 
 log = structlog.get_logger(__name__)
 RECHECK_SECONDS = 1.0
+MAINTENANCE_SECONDS = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +45,9 @@ class Background:
             Task("expire_jobs", lambda: upkeep.expire_jobs(house), sweep),
             Task("resume_queued", lambda: upkeep.resume_queued(house), sweep),
             Task("watch_nodes", nodes.watch, sweep),
+            Task("look_at_maintenance", lambda: maintenance.look(house), MAINTENANCE_SECONDS),
+            Task("write_request_log", house.requests.flush, requests.FLUSH_SECONDS),
+            Task("purge", Purge(house).run, sweep),
         ]
 
     def start(self) -> None:
