@@ -28,7 +28,8 @@ class MemoryLimiter:
 
     async def take(self, subject: str, rules: Sequence[Rule], now: int) -> Taken:
         """See `RateLimiter.take`."""
-        logs = [self._log(subject, rule, now) for rule in rules]
+        known = len(self._logs)
+        logs = [self._log(subject, rule) for rule in rules]
         for log in logs:
             if log and log[-1] > now:
                 now = log[-1]
@@ -43,6 +44,8 @@ class MemoryLimiter:
         if allowed:
             for log in logs:
                 log.append(now)
+        if len(self._logs) > known:
+            self._drop_idle(now)
         first, shown = rules[0], logs[0]
         reset_at = (shown[0] if shown else now) + first.span
         return Taken(allowed, now, max(first.limit - len(shown), 0), reset_at, free_at)
@@ -50,9 +53,9 @@ class MemoryLimiter:
     async def give_back(self, subject: str, rules: Sequence[Rule], taken: Taken) -> None:
         """See `RateLimiter.give_back`."""
         for rule in rules:
-            log = self._log(subject, rule, taken.at)
-            if taken.at in log:
-                log.remove(taken.at)
+            kept = self._logs.get((subject, rule.name))
+            if kept is not None and taken.at in kept[0]:
+                kept[0].remove(taken.at)
 
     async def start(self) -> None:
         """See `RateLimiter.start`."""
@@ -60,14 +63,11 @@ class MemoryLimiter:
     async def stop(self) -> None:
         """See `RateLimiter.stop`."""
 
-    def _log(self, subject: str, rule: Rule, now: int) -> _Log:
+    def _log(self, subject: str, rule: Rule) -> _Log:
         kept = self._logs.get((subject, rule.name))
-        if kept is not None:
-            return kept[0]
-        self._drop_idle(now)
-        log: _Log = deque()
-        self._logs[subject, rule.name] = (log, rule.span)
-        return log
+        if kept is None:
+            kept = self._logs[subject, rule.name] = (deque(), rule.span)
+        return kept[0]
 
     def _drop_idle(self, now: int) -> None:
         for _ in range(min(LOOKED_AT_PER_NEW, len(self._logs))):

@@ -88,10 +88,15 @@ class RequestLog:
         used: dict[str, int] = {}
         for _ in range(-(-len(self._queue) // BATCH)):
             batch = [self._queue.popleft() for _ in range(min(BATCH, len(self._queue)))]
-            used.update({asked.key_id: asked.at for asked in batch if asked.key_id is not None})
+            for asked in batch:
+                if asked.key_id is not None:
+                    used[asked.key_id] = max(asked.at, used.get(asked.key_id, 0))
             try:
                 records = await asyncio.to_thread(self._records, batch)
                 await self._db.write(partial(_insert, records))
+            except asyncio.CancelledError:  # at the end: the last flush writes them, once
+                self._queue.extendleft(reversed(batch))
+                raise
             except Exception as error:
                 self._lost += len(batch)
                 log.warning("request_log_failed", error=str(error))

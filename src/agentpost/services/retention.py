@@ -29,9 +29,9 @@ FILES_PER_STEP = 50
 REQUESTS_PER_SWEEP = 5_000
 
 
-def _id_at(prefix: str, at: int) -> str:
-    """Ids made before that time sort before it."""
-    return ids.compose(prefix, max(at, 0), bytes(9))
+def _after(prefix: str, at: int) -> str:
+    """Ids made up to that time, and no others, sort before it."""
+    return ids.compose(prefix, max(at + 1, 0), bytes(9))
 
 
 # --- messages -------------------------------------------------------------------------------------
@@ -44,7 +44,7 @@ async def messages(house: House, after: str = "") -> str | None:
     now, settings = house.clock.now(), house.settings
     hold = seconds(settings.idempotency_seconds)
     youngest = now - min(hold, seconds(settings.message_retention_seconds))
-    before = _id_at(ids.MESSAGE, youngest)
+    before = _after(ids.MESSAGE, youngest)
     page = await house.db.read(lambda tx: rows.page(tx, after, before, PAGE))
     lapsed = [m.id for m in page if m.keyed and m.created_at + hold <= now < m.expires_at]
     if lapsed:
@@ -123,7 +123,7 @@ LogPlace = tuple[str, int]
 async def entries(house: House, after: LogPlace = ("", 0)) -> LogPlace | None:
     """Delete log entries kept long enough, of a page behind ``after``; as `messages`."""
     oldest = house.clock.now() - seconds(house.settings.entry_retention_seconds)
-    before = _id_at(ids.MESSAGE, oldest)  # an entry is younger than its message
+    before = _after(ids.MESSAGE, oldest)  # an entry is younger than its message
     page = await house.db.read(lambda tx: rows.entries_page(tx, after, before, PAGE))
     due = {message_id: seq for message_id, seq, at in page if at <= oldest}
     if due:
@@ -160,7 +160,7 @@ def _delete_files(work_id: str, files: list[tuple[str, str]], tx: Tx) -> None:
 async def requests(house: House) -> None:
     """Delete lines of the request log kept long enough."""
     oldest = house.clock.now() - seconds(house.settings.request_log_seconds)
-    before = _id_at(ids.REQUEST, oldest)
+    before = _after(ids.REQUEST, oldest)
     for _ in range(REQUESTS_PER_SWEEP // ROWS_PER_TRANSACTION):
         gone = await house.db.write(
             lambda tx: rows.delete_requests(tx, before, ROWS_PER_TRANSACTION)
