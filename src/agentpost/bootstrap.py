@@ -14,7 +14,7 @@ import structlog
 from agentpost.agents import registry
 from agentpost.agents.loop import AgentLoop
 from agentpost.agents.pool import WorkerPool
-from agentpost.api.app import App
+from agentpost.api.app import OPERATIONS, App
 from agentpost.clock import Clock, SystemClock, new_id
 from agentpost.db import backup, migrate
 from agentpost.db.lock import FolderLock
@@ -34,7 +34,10 @@ from agentpost.services.secrets import server_secret
 from agentpost.services.sessions import LoginLink
 from agentpost.settings import Settings
 from agentpost.storage.base import Storage
+from agentpost.storage.incoming import Incoming, Receiver
 from agentpost.storage.local import LocalStorage
+from agentpost.storage.local_incoming import LocalIncoming
+from agentpost.storage.post_policy import PolicySigner
 from agentpost.storage.signing import CursorSigner, LinkSigner
 from agentpost.tasks.background import Background
 from agentpost.tasks.nodes import Nodes
@@ -74,7 +77,12 @@ def upgrade_database(settings: Settings) -> None:
     """Bring the schema up to date."""
     url = settings.database_url.get_secret_value()
     if url:
+        from agentpost.db.postgres import check_installed
+        from agentpost.engine import procrastinate
+
+        check_installed()
         migrate.upgrade_postgres(url)
+        procrastinate.upgrade(url)
     else:
         migrate.upgrade_sqlite(prepare_folder(settings) / "agentpost.db")
 
@@ -86,6 +94,7 @@ class Parts:
     house: House
     signer: LinkSigner
     foreign_commit: _Relay
+    receiver: Receiver | None
 
 
 async def open_house(settings: Settings, clock: Clock | None = None) -> Parts:
@@ -100,12 +109,14 @@ async def open_house(settings: Settings, clock: Clock | None = None) -> Parts:
     await asyncio.to_thread(db.open)
     secret = await server_secret(db, settings.secret_key.get_secret_value())
     signer = LinkSigner(secret, settings.public_file_url)
+    storage, incoming, receiver = _storage(settings, folder, secret)
     ca_file = Path(settings.egress_ca_file) if settings.egress_ca_file else None
     house = House(
         settings=settings,
         clock=clock,
         db=db,
-        storage=_storage(settings, folder),
+        storage=storage,
+        incoming=incoming,
         wakeups=wakeups,
         engine=engine,
         egress=Egress(AllowList.parse(settings.egress_allow), ca_file=ca_file),
@@ -118,7 +129,7 @@ async def open_house(settings: Settings, clock: Clock | None = None) -> Parts:
         node=node,
     )
     await wakeups.start()
-    return Parts(house, signer, foreign_commit)
+    return Parts(house, signer, foreign_commit, receiver)
 
 
 async def close_house(parts: Parts) -> None:
@@ -147,10 +158,12 @@ def _scaled(settings: Settings, node: str) -> tuple[Database, Wakeups, Engine] |
         return None
     from agentpost.db.postgres import PostgresDatabase
     from agentpost.engine.procrastinate import ProcrastinateEngine
+    from agentpost.wakeups.notices import PostgresNotices
     from agentpost.wakeups.postgres import PostgresWakeups
 
     db = PostgresDatabase(url, durability=settings.durability)
-    return db, PostgresWakeups(url), ProcrastinateEngine(url, node)
+    notices = PostgresNotices(url)
+    return db, PostgresWakeups(url, notices), ProcrastinateEngine(url, node, notices)
 
 
 def _limiter(settings: Settings) -> RateLimiter:
@@ -180,14 +193,21 @@ def backup_database(settings: Settings, path: Path) -> int:
     return backup.copy_sqlite(settings.data_path / "agentpost.db", path)
 
 
-def _storage(settings: Settings, folder: Path) -> Storage:
+def _storage(
+    settings: Settings, folder: Path, secret: bytes
+) -> tuple[Storage, Incoming, Receiver | None]:
+    """Where blobs are, how uploads come in, and what receives them here, if anything does."""
     if not settings.storage_url:
-        return LocalStorage(folder / "blobs")
+        local = LocalStorage(folder / "blobs")
+        incoming = LocalIncoming(local, PolicySigner(secret), settings.public_upload_url)
+        return local, incoming, incoming
     if urlsplit(settings.storage_url).scheme != "s3":
         raise ValueError("STORAGE_URL must be empty or s3://bucket/prefix?endpoint=…")
     from agentpost.storage.s3 import S3Storage
+    from agentpost.storage.s3_incoming import S3Incoming
 
-    return S3Storage.from_url(settings.storage_url, folder / "cache")
+    posted = S3Incoming(settings.storage_url, settings.upload_url)
+    return S3Storage.from_url(settings.storage_url, folder / "cache"), posted, None
 
 
 class Server:
@@ -233,21 +253,32 @@ class Server:
         if settings.role != "worker":
             house.turns = self._turns = TurnRunner(house, self._loop, agent.run, steps)
         await self._loop.run(self._pool.start())
-        await house.engine.start(worker)
         await self._bootstrap_account(house)
         await house.limiter.start()
         await maintenance.look(house)
         self._nodes = Nodes(house, worker, alone=alone)
         await self._nodes.enter()
+        await house.engine.start(worker)
+        await self._nodes.inherit()
         self._background = Background(house, worker, self._nodes)
         self._background.start()
-        self.app = App(
-            house, self._parts.signer, ready=lambda: self._ready, pages=pages.routes(house)
-        )
+        self.app = self._app(house)
         self._parts.foreign_commit.target = [self._background.kick, self.app.keys.forget]
         if settings.egress_allow:
             log.warning("egress_open", allowed=settings.egress_allow)
         self._ready = True
+
+    def _app(self, house: House) -> App:
+        """What is served; a worker answers health checks and links to files."""
+        signer, is_worker = self._parts.signer, self._settings.role == "worker"
+        return App(
+            house,
+            signer,
+            ready=lambda: self._ready,
+            pages=() if is_worker else pages.routes(house),
+            operations=() if is_worker else OPERATIONS,
+            receiver=None if is_worker else self._parts.receiver,
+        )
 
     async def _bootstrap_account(self, house: House) -> None:
         given = self._settings.bootstrap_api_key.get_secret_value()
@@ -280,13 +311,13 @@ class Server:
         for runner in (self._turns, self._worker):
             if runner is not None:
                 await runner.stop(STOP_SECONDS)
+        await self._nodes.leave()
         if self._loop is not None:
             with contextlib.suppress(TimeoutError):  # an agent may be blocking its loop for good
                 async with asyncio.timeout(STOP_SECONDS):
                     await self._loop.run(house.egress.aclose())
                     await self._loop.run(self._pool.aclose())
             await asyncio.to_thread(partial(self._loop.stop, STOP_SECONDS))
-        await self._nodes.leave()
         await close_house(self._parts)
         if self._lock is not None:
             self._lock.release()

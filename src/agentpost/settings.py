@@ -54,6 +54,7 @@ class Settings(BaseSettings):
     base_url: str
     app_url: str
     file_url: str
+    upload_url: str
     role: Literal["all", "api", "worker"]
     agent: str
     pool_workers: Count
@@ -86,6 +87,8 @@ class Settings(BaseSettings):
     entry_retention_seconds: Seconds
     idempotency_seconds: Seconds
     request_log_seconds: Seconds
+    upload_post_seconds: Seconds
+    upload_keep_seconds: Seconds
     link_seconds: Seconds
     sweep_seconds: Seconds
 
@@ -130,6 +133,11 @@ class Settings(BaseSettings):
     def public_file_url(self) -> str:
         """`{file_url}` of the spec."""
         return (self.file_url or self.public_url).rstrip("/")
+
+    @property
+    def public_upload_url(self) -> str:
+        """`{upload_url}` of the spec, when this server itself takes the files."""
+        return (self.upload_url or self.public_url).rstrip("/")
 
 
 def load_settings(**overrides: Any) -> Settings:

@@ -9,6 +9,13 @@ import pytest
 from agentpost.client import ApiError, Attachment, FileRefused
 from tests.client.scripted import Talk, answer, message, refusal
 
+
+def sparse(path: Path, size: int = 400 * 2**20) -> Path:
+    with path.open("wb") as stream:
+        stream.truncate(size)
+    return path
+
+
 BUSY = message("failed", reason="agent_busy", retry_after_seconds=15)
 
 
@@ -105,13 +112,14 @@ async def test_a_file_that_cannot_be_sent_is_refused_before_anything_is(
 ) -> None:
     big = tmp_path / "big.bin"
     with big.open("wb") as stream:
-        stream.truncate(10 * 2**20 + 1)
+        stream.truncate(500 * 2**20 + 1)
     for files, text in [
         ([tmp_path / "missing.csv"], "no file"),
         ([tmp_path], "folder"),
-        ([big], r"big.bin has 10.0 MB"),
-        ([Attachment("a", b"")] * 6, "at most 5"),
-        ([Attachment("a", b"x" * (9 * 2**20))] * 3, "27.0 MB together"),
+        ([big], r"big.bin has 500.0 MB; an upload takes 500.0 MB"),
+        ([Attachment("a", b"")] * 6, "is empty"),
+        ([Attachment("a", b"x")] * 16, "11 of the files have to be uploaded"),
+        ([Attachment("a", b"x")] * 5 + [sparse(tmp_path / str(n)) for n in range(3)], "1200.0 MB"),
     ]:
         with pytest.raises(FileRefused, match=text):
             await talk("send", "Hi", files)

@@ -1,4 +1,4 @@
-"""Which move of a message is worth a webhook event, and the words of log and events (spec: Events)."""
+"""Which move of a message is worth a webhook event; the words of log and events (spec: Events)."""
 
 from itertools import product
 
@@ -54,7 +54,7 @@ def test_reaching_a_status_is_an_event(status: MessageStatus, final: bool) -> No
     assert event == expected
 
 
-@pytest.mark.parametrize(("before", "after"), product(MOMENTS, MOMENTS))
+@pytest.mark.parametrize(("before", "after"), list(product(MOMENTS, MOMENTS)))
 def test_every_move(before: tuple[MessageStatus, bool], after: tuple[MessageStatus, bool]) -> None:
     """spec: Webhook events 1; design: 4.8: a new status, or the same one become final."""
     arrives = after[0] != before[0]

@@ -16,6 +16,8 @@ from typing import Any
 from agentpost.agents import Job, JobFailed, Turn, step_key
 
 Script = list[list[Any]]
+ODD_TEXT = "odd \ud800\0 text"
+"""Text that no database stores and no script can carry."""
 LEAKS: dict[str, type[BaseException]] = {
     "cancelled": asyncio.CancelledError,
     "exit": SystemExit,
@@ -36,12 +38,17 @@ async def agent(turn: Turn) -> None:
 
 
 async def work(job: Job, script: Script, file: Any = None) -> str | None:
-    """A job that does what its script says; ``return`` ends it with a text."""
+    """A job that does what its script says; ``return`` ends it with a text, or with a long one:
+    what is repeated, how often, and the end."""
     for name, *arguments in script:
         if name == "return":
-            return str(arguments[0])
+            return _text(*arguments)
         await JOB_OPERATIONS[name](job, *arguments)
     return None
+
+
+def _text(text: str, times: int = 1, end: str = "") -> str:
+    return f"{text * times}{end}"
 
 
 # --- what both can do -----------------------------------------------------------------------------
@@ -100,13 +107,13 @@ async def _ask(turn: Turn, question: str) -> None:
 
 
 async def _see(turn: Turn) -> None:
-    """Reply with all that the turn sees."""
+    """Reply with all that the turn sees; of what was said before only the first words."""
     files = [{"name": f.name, "size": f.size, "type": f.content_type} for f in turn.message.files]
     seen = {
         "files": files,
         "metadata": turn.metadata,
         "conversation": turn.conversation,
-        "history": [[said.role, said.text] for said in turn.history],
+        "history": [[said.role, said.text[:80]] for said in turn.history],
         "running": [running.job_id for running in turn.running],
         "works": [[w.work_id, w.title, w.text, w.state] for w in turn.works],
         "notes": list(turn.notes),
@@ -130,6 +137,12 @@ async def _block(turn: Turn, seconds: float) -> None:
 
 async def _leak_turn(turn: Turn, kind: str) -> None:
     leak(kind)
+
+
+async def _start_oddly(turn: Turn, script: Script) -> None:
+    started = await turn.start(work, title=ODD_TEXT, script=script)
+    await turn.join(started.job_id, ODD_TEXT)
+    turn.reply(ODD_TEXT)
 
 
 async def _stubborn(turn: Turn, gate: str) -> None:
@@ -185,6 +198,7 @@ TURN_OPERATIONS: dict[str, Operation] = {
     "gate": _gate_turn,
     "block": _block,
     "leak": _leak_turn,
+    "start_oddly": _start_oddly,
     "stubborn": _stubborn,
     "start": _start,
     "start_with_file": _start_with_file,
@@ -257,6 +271,12 @@ async def _leak_job(job: Job, kind: str) -> None:
     leak(kind)
 
 
+async def _talk_oddly(job: Job) -> None:
+    await job.progress(ODD_TEXT)
+    await job.charge(0.5, ODD_TEXT)
+    job.ask(ODD_TEXT)
+
+
 async def _block_job(job: Job, seconds: float) -> None:
     time.sleep(seconds)  # noqa: ASYNC251 - what an agent must not do
 
@@ -285,6 +305,7 @@ JOB_OPERATIONS: dict[str, Operation] = {
     "inbox": _inbox,
     "fail": _fail,
     "leak": _leak_job,
+    "talk_oddly": _talk_oddly,
     "block": _block_job,
     "remember": _remember_job,
     "files": _list_files,

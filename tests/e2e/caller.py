@@ -26,6 +26,7 @@ class Contract:
 
     def __init__(self, document: Json) -> None:
         self.document = document
+        self._validators: dict[str, OAS31Validator] = {}
         self._paths = [
             (
                 re.compile(re.sub(r"\{[^}]+\}", "(.+)" if "file_id" in path else "([^/]+)", path)),
@@ -58,8 +59,12 @@ class Contract:
 
     def check_shape(self, name: str, body: Any) -> None:
         """Fails unless ``body`` is what the component schema says."""
-        schema = {**self.document, "$ref": f"#/components/schemas/{name}"}
-        errors = [f"{list(e.path)}: {e.message}" for e in OAS31Validator(schema).iter_errors(body)]
+        if name not in self._validators:
+            schema: Json = {"$ref": f"#/components/schemas/{name}"}
+            schema["components"] = self.document["components"]
+            self._validators[name] = OAS31Validator(schema)
+        found = self._validators[name].iter_errors(body)
+        errors = [f"{list(error.path)}: {error.message}" for error in found]
         assert errors == [], f"{name}: {errors}"
 
     def _described(self, method: str, path: str) -> Json | None:

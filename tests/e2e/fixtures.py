@@ -1,6 +1,6 @@
 """Servers for black-box tests: one per module unless a test starts its own."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -34,17 +34,20 @@ def start_server(
                 ends.callback(server.stop)
 
 
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(
-    item: pytest.Item,
-) -> Iterator[None]:
-    """A failed test shows what its servers logged."""
-    report: pytest.TestReport = yield  # type: ignore[assignment]
-    module = item.getparent(pytest.Module)
-    if report.failed and module is not None:
-        for server in module.stash.get(SERVERS, []):
-            report.sections.append(("agentpost serve", server.log_tail()))
-    return report  # type: ignore[return-value]
+@pytest.fixture(scope="session")
+def plain_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AgentServer]:
+    """One with the default settings, for every module that changes nothing others look at."""
+    server = AgentServer(tmp_path_factory.mktemp("plain-server")).start()
+    yield server
+    server.stop()
+
+
+@pytest.fixture(scope="module")
+def caller(server: AgentServer) -> Iterator[Caller]:
+    """The first key of the module's `server`."""
+    made = Caller(server)
+    yield made
+    made.close()
 
 
 @pytest.fixture
@@ -53,8 +56,22 @@ def callers() -> Iterator[Callable[..., Caller]]:
     with ExitStack() as made:
 
         def make(server: AgentServer, *key: str | None) -> Caller:
-            caller = Caller(server, *key)
-            made.callback(caller.close)
-            return caller
+            client = Caller(server, *key)
+            made.callback(client.close)
+            return client
 
         yield make
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item,
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """A failed test shows what its servers logged."""
+    report = yield
+    module = item.getparent(pytest.Module)
+    if report.failed and module is not None:
+        used = [v for v in getattr(item, "funcargs", {}).values() if isinstance(v, AgentServer)]
+        for server in dict.fromkeys([*module.stash.get(SERVERS, []), *used]):
+            report.sections.append(("agentpost serve", server.log_tail()))
+    return report

@@ -131,9 +131,9 @@ class AgentServer:
         given = {f"AGENTPOST_{n.upper()}": str(v) for n, v in self._settings.items()}
         return {
             **kept,
-            **given,
             "AGENTPOST_DATA_DIR": str(self.home / "data"),
             "AGENTPOST_PORT": str(self.port),
+            **given,
             "PYTHONPATH": str(ROOT),
             "TEST_GATES": str(self.gates),
             "TEST_TRACE": str(self.trace_file),

@@ -10,6 +10,7 @@ from importlib import import_module
 
 import typer
 
+from agentpost.contract.errors import CATALOGUE
 from tests.house.tree import DOCS, ROOT, SRC, document
 
 DEFAULTS = SRC / "defaults.toml"
@@ -22,8 +23,7 @@ def settings() -> set[str]:
 
 
 def statuses() -> dict[str, int]:
-    table: dict[str, int] = import_module("agentpost.contract.errors").STATUS
-    return table
+    return {name: code.status for name, code in CATALOGUE.items()}
 
 
 def commands() -> Iterator[str]:

@@ -108,7 +108,7 @@ def test_no_contract_has_a_hole() -> None:
     ("contract", "modules", "importers"),
     [
         ("transition", RECORD, ["agentpost.services.record"]),
-        ("adapters", ADAPTERS, ["agentpost.bootstrap", "agentpost.bootstrap.**"]),
+        ("adapters", ADAPTERS, ["agentpost.bootstrap", "agentpost.wakeups.postgres"]),
     ],
 )
 def test_what_exists_is_protected(contract: str, modules: set[str], importers: list[str]) -> None:

@@ -2,6 +2,7 @@
 
 import re
 
+from agentpost.api.app import OPERATIONS
 from tests.house.tree import DOCS, ROOT, document
 
 SECTIONS = """
@@ -64,6 +65,21 @@ def test_every_line_leads_to_a_file() -> None:
     missing = [f"{row['section']}: {row['shown']}" for row in rows() if not leads(row["link"])]
     assert missing == []
     assert [row["shown"] for row in rows() if f"../{row['shown']}" != row["link"]] == []
+
+
+def test_what_is_not_built_is_said_to_be() -> None:
+    """A route of the specification is served or listed as missing, and never both."""
+    page = document(DOCS / "spec-map.md").partition("## Not built yet")[2]
+    missing = [section for section in SECTIONS if f"\n- {section}: " in page]
+    assert len(missing) == len(re.findall(r"^- ", page, re.M)), "a line names no section"
+    served = {f"{operation.method} {route(operation.path)}" for operation in OPERATIONS}
+    routes = [section for section in SECTIONS if re.match(r"[A-Z]+ /v1/", section)]
+    assert [name for name in routes if (name in served) == (name in missing)] == []
+
+
+def route(path: str) -> str:
+    """As the specification writes it."""
+    return path.replace(":path}", "}")
 
 
 def leads(link: str) -> bool:

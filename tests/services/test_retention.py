@@ -9,7 +9,6 @@ from agentpost.db import history
 from agentpost.domain.errors import Refusal
 from agentpost.domain.record import AttachmentRecord
 from agentpost.services import follow, messages, retention, upkeep, works
-from agentpost.services.follow import LogHolds
 from agentpost.services.messages import NewMessage
 from agentpost.tasks.purge import REST_SECONDS, Purge
 from tests.services.moving import DAY, Moving, moving
@@ -35,7 +34,7 @@ async def assert_unseen(at: Moving, message_id: str) -> None:
         await messages.get(at.house, at.caller, message_id)
     assert refused.value.code == "not_found"
     with pytest.raises(Refusal):
-        await follow.events(at.house, LogHolds(), at.caller, message_id, None, 0, lambda wait: None)
+        await follow.events(at.house, at.caller, message_id, None, 0, lambda wait: None)
 
 
 async def test_a_message_is_unseen_at_once_and_gone_after_the_purge(at: Moving) -> None:
@@ -226,8 +225,8 @@ async def test_a_deleted_work_loses_its_files_and_then_its_row(at: Moving) -> No
     await at.house.db.write(
         lambda tx: tx.execute(
             "INSERT INTO files (work_id, path, account_id, name, content_type, kind, size,"
-            " revision, blob, created_at)"
-            " VALUES (?, 'a', ?, 'a', 't', 'text', 1, 'r', 'files/a', 0)",
+            " revision, blob, created_at, replaced)"
+            " VALUES (?, 'a', ?, 'a', 't', 'text', 1, 'r', 'files/a', 0, 0)",
             (work_id, at.caller.account_id),
         )
     )

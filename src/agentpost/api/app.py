@@ -27,6 +27,8 @@ from agentpost.api import (
     messages,
     openapi,
     recover,
+    upload_target,
+    uploads,
     work,
 )
 from agentpost.api.auth import Keys
@@ -37,6 +39,7 @@ from agentpost.clock import new_id
 from agentpost.domain import ids
 from agentpost.domain.errors import Refusal
 from agentpost.services.context import House
+from agentpost.storage.incoming import Receiver
 from agentpost.storage.signing import LinkSigner
 
 log = structlog.get_logger(__name__)
@@ -45,6 +48,7 @@ OPERATIONS: tuple[Operation, ...] = (
     *messages.OPERATIONS,
     *events.OPERATIONS,
     *recover.OPERATIONS,
+    *uploads.OPERATIONS,
     *work.OPERATIONS,
     *files.OPERATIONS,
     *account.OPERATIONS,
@@ -61,6 +65,8 @@ class App:
         signer: checks the links that `blobs` answers.
         ready: whether requests can be served.
         pages: the web app's routes.
+        receiver: takes posted uploads, when clients post them to this server.
+        operations: what it serves; a node that runs jobs only has none.
     """
 
     def __init__(
@@ -70,6 +76,8 @@ class App:
         *,
         ready: Callable[[], bool],
         pages: Sequence[BaseRoute] = (),
+        receiver: Receiver | None = None,
+        operations: Sequence[Operation] = OPERATIONS,
     ) -> None:
         self._house = house
         self._api = Api(house)
@@ -79,7 +87,9 @@ class App:
         self._docs_url = f"{house.settings.public_url}/docs/errors"
         self._answers: dict[str, dict[str, Answer]] = defaultdict(dict)
         self._add_plain_routes()
-        for operation in OPERATIONS:
+        if receiver is not None:
+            self._answers[upload_target.PATH].update(upload_target.answers(house, receiver))
+        for operation in operations:
             self._answers[operation.path][operation.method] = self._guarded(operation)
         self._routes: list[BaseRoute] = [
             Route(path, _Dispatch(self, answers)) for path, answers in self._answers.items()

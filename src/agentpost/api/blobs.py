@@ -13,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from agentpost.api.operation import Api
-from agentpost.domain.errors import Refusal
+from agentpost.domain.errors import BeyondTheEnd, Refusal
 from agentpost.domain.record import FileRecord
 from agentpost.domain.times import SECOND
 from agentpost.services import works
@@ -81,5 +81,5 @@ def _range(request: Request, file: FileRecord) -> tuple[int, int] | None:
     else:
         start, end = max(file.size - int(last), 0), file.size
     if start >= end:
-        raise Refusal("range_not_satisfiable", f"The file has {file.size} bytes.")
+        raise BeyondTheEnd(file.size)
     return start, end

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any, NoReturn, TypeVar
 
@@ -19,12 +19,13 @@ from agentpost.domain.limits import PROBLEMS_MAX, REQUEST_BODY_KEPT_BYTES_MAX
 LARGE_BYTES = 64 * 1024
 """Bodies over this are parsed on a thread, a few at once, so they hold up nobody."""
 DEPTH_MAX = 64
-BODY_SECONDS_MAX = 120
+BODY_SECONDS_MAX = 60
 BODY = "agentpost.body"
 """Where a request's scope keeps its body for the inspector: the bytes, or how many they were."""
 
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 Shape = TypeVar("Shape", bound=BaseModel)
+RefuseFirst = Callable[[dict[str, Any]], None]
 
 
 @asynccontextmanager
@@ -38,20 +39,24 @@ async def room_for(api: Api, request: Request) -> AsyncIterator[None]:
         yield
 
 
-async def read_json(api: Api, request: Request) -> dict[str, Any]:
-    """The body as a JSON object; raises ``invalid_request`` and ``too_large``."""
+async def read_json(api: Api, request: Request, refuse_first: RefuseFirst) -> dict[str, Any]:
+    """The body as a JSON object; raises ``invalid_request`` and ``too_large``.
+
+    ``refuse_first`` sees the object before its text is judged: a refusal with a code of its own
+    comes before ``invalid_request``.
+    """
     most = api.house.settings.body_bytes_max
     declared = _declared(request)
     if declared is not None and declared > most:
         raise _too_large(most)
-    if declared is not None and declared <= LARGE_BYTES:
-        return _parsed(await _read(request, most))
     try:
         async with asyncio.timeout(BODY_SECONDS_MAX):  # a large body takes one of few places
             data = await _read(request, most)
     except TimeoutError:
         _refuse(None, f"the body did not arrive within {BODY_SECONDS_MAX} seconds")
-    return await asyncio.to_thread(_parsed, data)
+    if len(data) <= LARGE_BYTES:
+        return _parsed(data, refuse_first)
+    return await asyncio.to_thread(_parsed, data, refuse_first)
 
 
 def _declared(request: Request) -> int | None:
@@ -83,7 +88,7 @@ def _too_large(most: int) -> Refusal:
     return Refusal("too_large", f"The body is over {most} bytes; send large files as uploads.")
 
 
-def _parsed(data: bytes) -> dict[str, Any]:
+def _parsed(data: bytes, refuse_first: RefuseFirst) -> dict[str, Any]:
     """The object; text that cannot be stored is refused by the name of its field."""
     try:
         text = data.decode("utf-8")
@@ -96,6 +101,7 @@ def _parsed(data: bytes) -> dict[str, Any]:
         _refuse(None, f"the body is not valid JSON: {_first_line(error)}")
     if not isinstance(body, dict):
         _refuse(None, "the body must be a JSON object")
+    refuse_first(body)
     problems: list[Problem] = []
     _check(body, "", 0, problems, b"\\u" in data)
     if problems:

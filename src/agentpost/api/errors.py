@@ -8,7 +8,13 @@ from pydantic_core import to_json
 from starlette.responses import Response
 
 from agentpost.contract.errors import CATALOGUE
-from agentpost.domain.errors import InvalidRequest, PollInProgress, RateLimited, Refusal
+from agentpost.domain.errors import (
+    BeyondTheEnd,
+    InvalidRequest,
+    PollInProgress,
+    RateLimited,
+    Refusal,
+)
 from agentpost.domain.limits import PROBLEMS_MAX
 
 
@@ -30,6 +36,8 @@ def error_response(refusal: Refusal, request_id: str, docs_url: str) -> Response
             shape["cursor"] = refusal.cursor
         case RateLimited():
             headers["Retry-After"] = str(refusal.retry_after_seconds)
+        case BeyondTheEnd():
+            headers["Content-Range"] = f"bytes */{refusal.size}"
         case _:
             pass
     if refusal.code == "unauthorized":

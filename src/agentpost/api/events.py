@@ -20,7 +20,6 @@ async def list_events(api: Api, request: Request, caller: Caller) -> Response:
     await admission.wait(api.house, caller)  # every read of a log is a wait (design: 4.11)
     page = await follow.events(
         api.house,
-        api.holds,
         caller,
         request.path_params["message_id"],
         cursor,

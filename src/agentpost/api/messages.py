@@ -57,12 +57,8 @@ class _Ready:
 
 async def _read(api: Api, request: Request) -> tuple[NewMessage, list[InlineFile]]:
     """The message of the body and its inline files, still encoded."""
-    body = await read_json(api, request)
-    _refuse_by_name(body)
-    shape = validated(MessageIn, body)
+    shape = validated(MessageIn, await read_json(api, request, _refuse_by_name))
     files = _inline_files(shape.files or [])
-    if shape.upload_ids:
-        _refuse_uploads(shape.upload_ids)
     if not files:
         return _new_message(request, shape, files), files
     return await asyncio.to_thread(_new_message, request, shape, files), files  # hashes megabytes
@@ -190,12 +186,8 @@ def _new_message(request: Request, shape: MessageIn, files: list[InlineFile]) ->
         metadata=shape.metadata,
         traceparent=tracing.valid(request.headers.get("traceparent")),
         webhook_endpoint_id=shape.webhook_endpoint_id,
+        upload_ids=tuple(dict.fromkeys(shape.upload_ids or [])),
     )
-
-
-def _refuse_uploads(upload_ids: list[str]) -> None:
-    """No upload can be ready before there are upload routes: each is "not ready"."""
-    raise Refusal("upload_not_ready", f"The upload {upload_ids[0]} is not ready.")
 
 
 OPERATIONS = (

@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from agentpost.services.context import House
-from agentpost.services.follow import HungUp, LogHolds
+from agentpost.services.follow import HungUp
 from agentpost.services.messages import Caller
 from agentpost.wakeups.base import Wait
 
@@ -21,7 +21,6 @@ class Api:
     """What handlers work with."""
 
     house: House
-    holds: LogHolds = field(default_factory=LogHolds)
     large_bodies: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(3))
 
 

@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import re
 import sys
-from collections.abc import Awaitable, Callable
-from typing import Annotated, Any, TypeVar
+from collections.abc import Callable
+from typing import Annotated, Any
 
 import typer
-from pydantic import SecretStr, ValidationError
+from pydantic import SecretStr
 
 from agentpost import bootstrap
+from agentpost.cli.house import AsJson, guarded, in_house, show, show_rows
 from agentpost.db.accounts import AccountRecord, KeyRecord
 from agentpost.domain.credits import to_credits
-from agentpost.domain.errors import Refusal
 from agentpost.domain.times import iso
 from agentpost.services import accounts, credits, doctor
 from agentpost.services.context import House
 from agentpost.settings import load_settings
 
-T = TypeVar("T")
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Account = Annotated[str, typer.Argument(help="Account id or e-mail address.")]
 _LIFETIME = re.compile(r"([0-9]{1,6})([smhd])")
 _UNITS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
@@ -56,14 +53,14 @@ def accounts_create(
     as_json: AsJson = False,
 ) -> None:
     """Make an account."""
-    account = _do(lambda house: accounts.create(house, email, name or email, amount))
-    _show(_account(account), as_json, f"{account.id}  {account.email}")
+    account = in_house(lambda house: accounts.create(house, email, name or email, amount))
+    show(_account(account), as_json, f"{account.id}  {account.email}")
 
 
 def accounts_list(as_json: AsJson = False) -> None:
     """List accounts."""
-    found = [_account(a) for a in _do(accounts.all_accounts)]
-    _show_rows(found, as_json, ("id", "email", "name", "credits"))
+    found = [_account(a) for a in in_house(accounts.all_accounts)]
+    show_rows(found, as_json, ("id", "email", "name", "credits"))
 
 
 def keys_create(
@@ -74,22 +71,22 @@ def keys_create(
 ) -> None:
     """Make an API key. The key itself is shown this once."""
     lifetime = _lifetime(expires)
-    new = _do(lambda house: accounts.create_key(house, account, name, lifetime))
-    _show({**_key(new.record), "key": new.secret}, as_json, new.secret)
+    new = in_house(lambda house: accounts.create_key(house, account, name, lifetime))
+    show({**_key(new.record), "key": new.secret}, as_json, new.secret)
 
 
 def keys_list(as_json: AsJson = False) -> None:
     """List API keys (never the keys themselves)."""
-    found = [_key(k) for k in _do(accounts.all_keys)]
-    _show_rows(found, as_json, ("id", "account_id", "name", "hint", "expires_at", "revoked_at"))
+    found = [_key(k) for k in in_house(accounts.all_keys)]
+    show_rows(found, as_json, ("id", "account_id", "name", "hint", "expires_at", "revoked_at"))
 
 
 def keys_revoke(
     key_id: Annotated[str, typer.Argument(help="The key's id, key_….")], as_json: AsJson = False
 ) -> None:
     """Revoke a key; it stops working within a second."""
-    _do(lambda house: accounts.revoke_key(house, key_id))
-    _show({"id": key_id, "revoked": True}, as_json, f"{key_id} is revoked")
+    in_house(lambda house: accounts.revoke_key(house, key_id))
+    show({"id": key_id, "revoked": True}, as_json, f"{key_id} is revoked")
 
 
 def credits_add(
@@ -99,10 +96,8 @@ def credits_add(
     as_json: AsJson = False,
 ) -> None:
     """Add credits; work waiting for them goes on within a second."""
-    after = _do(lambda house: credits.add(house, account, amount, note))
-    _show(
-        _account(after), as_json, f"{after.email}: {to_credits(after.wallet.available):g} credits"
-    )
+    after = in_house(lambda house: credits.add(house, account, amount, note))
+    show(_account(after), as_json, f"{after.email}: {to_credits(after.wallet.available):g} credits")
 
 
 def credits_show(account: Account, as_json: AsJson = False) -> None:
@@ -122,29 +117,29 @@ def credits_show(account: Account, as_json: AsJson = False) -> None:
         ]
         return found, moves
 
-    found, moves = _do(read)
+    found, moves = in_house(read)
     if as_json:
-        _show({**_account(found), "ledger": moves}, as_json, "")
+        show({**_account(found), "ledger": moves}, as_json, "")
         return
     print(f"{found.email}: {to_credits(found.wallet.available):g} credits")
-    _show_rows(moves, False, ("at", "kind", "amount", "job_id", "note"))
+    show_rows(moves, False, ("at", "kind", "amount", "job_id", "note"))
 
 
 def fees_due(account: Account, as_json: AsJson = False) -> None:
     """Refuse new work until fees are paid."""
-    _do(lambda house: accounts.set_hosting_fees(house, account, True))
-    _show({"account": account, "hosting_fees": "due"}, as_json, f"{account}: hosting fees are due")
+    in_house(lambda house: accounts.set_hosting_fees(house, account, True))
+    show({"account": account, "hosting_fees": "due"}, as_json, f"{account}: hosting fees are due")
 
 
 def fees_clear(account: Account, as_json: AsJson = False) -> None:
     """Let new work start again."""
-    _do(lambda house: accounts.set_hosting_fees(house, account, False))
-    _show({"account": account, "hosting_fees": "clear"}, as_json, f"{account}: nothing is due")
+    in_house(lambda house: accounts.set_hosting_fees(house, account, False))
+    show({"account": account, "hosting_fees": "clear"}, as_json, f"{account}: nothing is due")
 
 
 def config_show(as_json: AsJson = False) -> None:
     """Show the settings in force, secrets masked."""
-    settings = _guarded(load_settings)
+    settings = guarded(load_settings)
     shown = {
         name: ("********" if value.get_secret_value() else "")
         if isinstance(value, SecretStr)
@@ -161,54 +156,25 @@ def config_show(as_json: AsJson = False) -> None:
 
 def db_upgrade() -> None:
     """Bring the database schema up to date (serve does it too)."""
-    settings = _guarded(load_settings)
-    _guarded(lambda: bootstrap.upgrade_database(settings))
+    settings = guarded(load_settings)
+    guarded(lambda: bootstrap.upgrade_database(settings))
     print("The database schema is up to date.")
 
 
 def doctor_command(as_json: AsJson = False) -> None:
     """List every message and job that nobody takes care of; exit 1 when there are any."""
-    findings = [finding.as_dict() for finding in _do(doctor.examine)]
+    findings = [finding.as_dict() for finding in in_house(doctor.examine)]
     if as_json:
         print(json.dumps({"ok": not findings, "findings": findings}, indent=2))
     elif not findings:
         print("Everything open has an owner or a deadline.")
     else:
-        _show_rows(findings, False, ("id", "state", "problem"))
+        show_rows(findings, False, ("id", "state", "problem"))
     if findings:
         raise typer.Exit(1)
 
 
 # --- parts ----------------------------------------------------------------------------------------
-def _do(use: Callable[[House], Awaitable[T]]) -> T:
-    """Open the house, do one thing, close it; refusals become one line and exit 1."""
-
-    async def run() -> T:
-        settings = load_settings()
-        await asyncio.to_thread(bootstrap.upgrade_database, settings)
-        parts = await bootstrap.open_house(settings)
-        try:
-            return await use(parts.house)
-        finally:
-            await bootstrap.close_house(parts)
-
-    return _guarded(lambda: asyncio.run(run()))
-
-
-def _guarded(call: Callable[[], T]) -> T:
-    try:
-        return call()
-    except Refusal as error:
-        print(f"agentpost: {error.message}", file=sys.stderr)
-    except ValidationError as error:
-        for problem in error.errors(include_url=False, include_input=False):
-            name = "AGENTPOST_" + "_".join(str(part) for part in problem["loc"]).upper()
-            print(f"agentpost: {name}: {problem['msg']}", file=sys.stderr)
-    except (ValueError, OSError) as error:
-        print(f"agentpost: {error}", file=sys.stderr)
-    raise typer.Exit(1)
-
-
 def _lifetime(text: str | None) -> float | None:
     if text is None:
         return None
@@ -241,15 +207,3 @@ def _key(key: KeyRecord) -> dict[str, Any]:
         "expires_at": iso(key.expires_at) if key.expires_at else None,
         "revoked_at": iso(key.revoked_at) if key.revoked_at else None,
     }
-
-
-def _show(shape: dict[str, Any], as_json: bool, line: str) -> None:
-    print(json.dumps(shape, indent=2) if as_json else line)
-
-
-def _show_rows(rows: list[dict[str, Any]], as_json: bool, columns: tuple[str, ...]) -> None:
-    if as_json:
-        print(json.dumps(rows, indent=2))
-        return
-    for row in rows:
-        print("  ".join(str(row[name]) if row[name] is not None else "-" for name in columns))

@@ -1,4 +1,4 @@
-"""The commands of a caller: send, follow, files get, work, me.
+"""The commands of a caller: send, follow, upload, files get, work, me.
 
 They talk to a server as any client does, through the SDK, with the address and key of
 ``AGENTPOST_URL`` and ``AGENTPOST_KEY``. Standard output has the answer (``--json``: the API's own
@@ -55,6 +55,7 @@ def attach(app: typer.Typer) -> None:
     """Register the caller's commands on the program."""
     app.command(epilog=EXIT_HELP)(send)
     app.command(epilog=EXIT_HELP)(follow)
+    app.command()(upload)
     app.command()(me)
     files = typer.Typer(no_args_is_help=True, help="Files that work has made.")
     files.command("get")(files_get)
@@ -69,7 +70,11 @@ def attach(app: typer.Typer) -> None:
 def send(
     message: Annotated[str, typer.Argument(help="What to do; - reads standard input.")] = "",
     file: Annotated[
-        list[Path] | None, typer.Option("--file", "-f", help="A file to send along; repeatable.")
+        list[Path] | None,
+        typer.Option("--file", "-f", help="A file to send along, uploaded if large; repeatable."),
+    ] = None,
+    upload_id: Annotated[
+        list[str] | None, typer.Option(help="A finished upload to attach; repeatable.")
     ] = None,
     conversation: Annotated[
         str | None, typer.Option("--conversation", "-c", help="The conversation to go on with.")
@@ -87,13 +92,19 @@ def send(
 ) -> None:
     """Send a message and show what comes of it."""
     text = _read_message(message)
-    if not text.strip() and not file:
+    if not text.strip() and not file and not upload_id:
         raise typer.BadParameter("give a message, or a --file")
     screen = _screen(as_json)
     with _told(), _client() as client:
         with screen.waiting("Waiting for the agent…"):
             try:
-                sent = client.send(text, file or (), conversation, idempotency_key=idempotency_key)
+                sent = client.send(
+                    text,
+                    file or (),
+                    conversation,
+                    idempotency_key=idempotency_key,
+                    upload_ids=upload_id or (),
+                )
             except ValueError as error:  # an unusable idempotency key
                 _fail(str(error))
         if sent.reply and not as_json:
@@ -129,6 +140,21 @@ def follow(
     if not as_json:
         screen.closing(message)
     raise typer.Exit(_exit_code(message))
+
+
+def upload(
+    files: Annotated[list[Path], typer.Argument(metavar="FILE...")], as_json: JsonOption = False
+) -> None:
+    """Upload files of up to 500 MB each; attach them with `send --upload-id`."""
+    screen = _screen(as_json)
+    with _told(), _client() as client:
+        for file in files:
+            with screen.waiting(f"Uploading {file.name}…"):
+                ready = client.upload(file)
+            if as_json:
+                _print_json(ready.raw)
+            else:
+                screen.uploaded(ready)
 
 
 def files_get(

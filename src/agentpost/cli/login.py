@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from agentpost.cli import admin
+from agentpost.cli.house import AsJson, in_house, show
 from agentpost.domain.times import iso
 from agentpost.services import sessions
 
@@ -21,14 +21,14 @@ def login_link(
         str | None,
         typer.Argument(help="Account id or e-mail address; not needed while there is only one."),
     ] = None,
-    as_json: admin.AsJson = False,
+    as_json: AsJson = False,
 ) -> None:
     """Make a link that signs one browser in to the dashboard, once, within 15 minutes."""
-    link = admin._do(lambda house: sessions.make_link(house, account))
+    link = in_house(lambda house: sessions.make_link(house, account))
     shape = {
         "account_id": link.account.id,
         "email": link.account.email,
         "url": link.url,
         "expires_at": iso(link.expires_at),
     }
-    admin._show(shape, as_json, link.url)
+    show(shape, as_json, link.url)

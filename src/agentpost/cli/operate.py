@@ -9,7 +9,8 @@ from typing import Annotated, Any
 import typer
 
 from agentpost import bootstrap
-from agentpost.cli.admin import Account, AsJson, _do, _guarded, _show
+from agentpost.cli.admin import Account
+from agentpost.cli.house import AsJson, guarded, in_house, show
 from agentpost.domain.allowances import NAMES
 from agentpost.services import allowances, maintenance, story
 from agentpost.services.context import House
@@ -56,7 +57,7 @@ def limits_set(
         "work_reads_per_hour": work_reads_per_hour,
         "running_jobs": running_jobs,
     }
-    changes = _guarded(lambda: {n: _number(n, v) for n, v in given.items() if v is not None})
+    changes = guarded(lambda: {n: _number(n, v) for n, v in given.items() if v is not None})
     if not changes:
         raise typer.BadParameter(f"name at least one limit: {', '.join(map(_option, NAMES))}")
 
@@ -64,12 +65,12 @@ def limits_set(
         await allowances.override(house, account, changes)
         return await _limits(house, account)
 
-    _show_limits(_do(change), as_json)
+    _show_limits(in_house(change), as_json)
 
 
 def limits_show(account: Account, as_json: AsJson = False) -> None:
     """Show what an account may do."""
-    _show_limits(_do(lambda house: _limits(house, account)), as_json)
+    _show_limits(in_house(lambda house: _limits(house, account)), as_json)
 
 
 def maintenance_on(as_json: AsJson = False) -> None:
@@ -87,7 +88,7 @@ def explain(
     as_json: AsJson = False,
 ) -> None:
     """Tell the story of a message: every signal, log entry, event and delivery in order."""
-    told = _do(lambda house: story.tell(house, message_id))
+    told = in_house(lambda house: story.tell(house, message_id))
     if as_json:
         lines = [line.as_dict() for line in told.lines]
         print(json.dumps({"message": told.standing, "story": lines}, indent=2))
@@ -107,9 +108,9 @@ def backup(
     as_json: AsJson = False,
 ) -> None:
     """Copy the database while the server runs. Copy the folder of files (blobs) after it."""
-    settings = _guarded(load_settings)
-    size = _guarded(lambda: bootstrap.backup_database(settings, path))
-    _show({"path": str(path), "bytes": size}, as_json, f"{path}: {size:,} bytes")
+    settings = guarded(load_settings)
+    size = guarded(lambda: bootstrap.backup_database(settings, path))
+    show({"path": str(path), "bytes": size}, as_json, f"{path}: {size:,} bytes")
 
 
 # --- parts ----------------------------------------------------------------------------------------
@@ -139,6 +140,6 @@ def _show_limits(found: dict[str, Any], as_json: bool) -> None:
 
 
 def _switch(on: bool, as_json: bool) -> None:
-    _do(lambda house: maintenance.switch(house, on=on))
+    in_house(lambda house: maintenance.switch(house, on=on))
     state = "off: it answers 503 unavailable" if on else "on"
-    _show({"maintenance": on}, as_json, f"The API is switched {state}.")
+    show({"maintenance": on}, as_json, f"The API is switched {state}.")

@@ -9,7 +9,7 @@ import resource
 import signal
 import socket
 import sys
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Iterator
 from typing import Annotated, Any
 
 import typer
@@ -28,6 +28,7 @@ SWITCH_SECONDS = 0.0005
 waits 20 ms for its turn."""
 KEEP_ALIVE_SECONDS = 75
 STOP_SECONDS = 10
+STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 class _Uvicorn(uvicorn.Server):
@@ -41,6 +42,17 @@ class _Uvicorn(uvicorn.Server):
         """See `uvicorn.Server.shutdown`."""
         self._agentpost.close_door()
         await super().shutdown(sockets)
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Stop when asked to. uvicorn's own raises the signal again when the socket is closed,
+        which would end the process before the rest of the server has stopped."""
+        before = {sig: signal.signal(sig, self.handle_exit) for sig in STOP_SIGNALS}
+        try:
+            yield
+        finally:
+            for sig, handler in before.items():
+                signal.signal(sig, handler)
 
 
 def attach(app: typer.Typer) -> None:

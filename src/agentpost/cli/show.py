@@ -20,7 +20,7 @@ from rich.status import Status
 from rich.text import Text
 
 if TYPE_CHECKING:
-    from agentpost.client import Account, Entry, File, Job, Message, Work, WorkItem
+    from agentpost.client import Account, Entry, File, Job, Message, Upload, Work, WorkItem
 
 REASON_WORDS = {
     "agent_busy": "the agent is busy with another message; nothing ran, send it again later",
@@ -153,6 +153,9 @@ class Screen:
 
     def saved(self, path: Path) -> None:
         self.line(f"saved {path}")
+
+    def uploaded(self, upload: Upload) -> None:
+        self.line(f"{upload.upload_id} · {upload.filename} ({size_words(upload.size)})")
 
     def work(self, work: Work, text: str) -> None:
         """A chat with its whole text."""

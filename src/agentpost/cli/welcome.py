@@ -40,12 +40,8 @@ def welcome(server: Server, settings: Settings) -> str:
         lines.append(f"  {key}")
     if server.first_login is not None:
         minutes = LOGIN_LINK_SECONDS // 60
-        lines += [
-            "",
-            f"Open the dashboard. This link works once, for {minutes} minutes"
-            " (another: agentpost login-link):",
-            f"  {server.first_login.url}",
-        ]
+        told = f"Open the dashboard; this link works once, for {minutes} minutes:"
+        lines += ["", told, f"  {server.first_login.url}", "  (another: agentpost login-link)"]
     lines += [
         "",
         "Try it: send a message with a file, in another terminal:",

@@ -27,6 +27,7 @@ from agentpost.client.models import (
     Job,
     Message,
     RunningJob,
+    Upload,
     Work,
     WorkItem,
 )
@@ -50,6 +51,7 @@ __all__ = [
     "Message",
     "RetryPolicy",
     "RunningJob",
+    "Upload",
     "WaitTimeout",
     "Work",
     "WorkItem",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeVar
@@ -15,7 +15,7 @@ import httpx2
 from agentpost.client import flows
 from agentpost.client.attachments import Sendable
 from agentpost.client.config import resolve_config
-from agentpost.client.models import Account, Entry, File, Message, Work, WorkItem
+from agentpost.client.models import Account, Entry, File, Message, Upload, Work, WorkItem
 from agentpost.client.partial import PartialFile
 from agentpost.client.retries import RetryPolicy
 from agentpost.client.wire import (
@@ -24,6 +24,7 @@ from agentpost.client.wire import (
     Call,
     Fault,
     api_request,
+    form_request,
     link_request,
     read_answer,
     read_fault,
@@ -64,6 +65,7 @@ class AsyncClient:
         metadata: Mapping[str, str] | None = None,
         idempotency_key: str | None = None,
         webhook_endpoint_id: str | None = None,
+        upload_ids: Sequence[str] = (),
     ) -> Message:
         """See `Client.send`."""
         return await self._run(
@@ -75,8 +77,13 @@ class AsyncClient:
                 metadata,
                 idempotency_key,
                 webhook_endpoint_id,
+                upload_ids,
             )
         )
+
+    async def upload(self, file: Sendable) -> Upload:
+        """See `Client.upload`."""
+        return await self._run(flows.upload(self._context, file))
 
     async def get(self, message_id: str, wait: int = 0) -> Message:
         """See `Client.get`."""
@@ -158,6 +165,8 @@ class AsyncClient:
                 return await self._ask(step)
             case flows.Fetch():
                 return await self._fetch(step)
+            case flows.Post():
+                return await self._post(step)
             case flows.Pause():
                 return await self._sleep(step.seconds)
             case flows.Local():
@@ -185,3 +194,17 @@ class AsyncClient:
                 return read_answer(response, b"")
         except httpx2.RequestError as error:
             return read_fault(error)
+
+    async def _post(self, post: flows.Post) -> Answer | Fault:
+        request = form_request(post.url, post.form, self._timeout)
+        try:
+            response = await self._http.request(**request, content=_in_threads(post.form.chunks()))
+        except httpx2.RequestError as error:
+            return read_fault(error)
+        return read_answer(response, response.content)
+
+
+async def _in_threads(chunks: Iterator[bytes]) -> AsyncIterator[bytes]:
+    """The same bytes, read from the disk beside the event loop."""
+    while (chunk := await anyio.to_thread.run_sync(next, chunks, None)) is not None:
+        yield chunk

@@ -18,9 +18,10 @@ from typing import Any, TypeAlias, TypeVar
 from urllib.parse import urlsplit
 from uuid import uuid4
 
-from agentpost.client.attachments import Sendable, encode_files
+from agentpost.client.attachments import Outgoing, Packed, Sendable, check_upload, look_at, pack
 from agentpost.client.config import Config, is_http_url
 from agentpost.client.errors import ApiError, BadAnswer, WaitTimeout
+from agentpost.client.form import FileForm
 from agentpost.client.models import (
     Account,
     Entry,
@@ -28,6 +29,8 @@ from agentpost.client.models import (
     File,
     Message,
     Record,
+    Upload,
+    UploadTicket,
     Work,
     WorkItem,
     WorkList,
@@ -67,6 +70,14 @@ class Fetch:
 
 
 @dataclass(frozen=True, slots=True)
+class Post:
+    """Stream a form with a file to an upload's address, without the key: an `Answer` or `Fault`."""
+
+    url: str
+    form: FileForm
+
+
+@dataclass(frozen=True, slots=True)
 class Local:
     """Call a function that blocks on the disk; its value is the outcome, its exception passes."""
 
@@ -80,7 +91,7 @@ class Emit:
     entry: Entry
 
 
-Step: TypeAlias = Call | Pause | Fetch | Local | Emit
+Step: TypeAlias = Call | Pause | Fetch | Post | Local | Emit
 Flow: TypeAlias = Generator[Step, Any, T]
 
 
@@ -101,13 +112,19 @@ def send(
     metadata: Mapping[str, str] | None,
     idempotency_key: str | None,
     webhook_endpoint_id: str | None,
+    upload_ids: Sequence[str] = (),
 ) -> Flow[Message]:
     """Create a message; the same key covers every try, also those after ``agent_busy``."""
     headers = {"Idempotency-Key": _checked_key(idempotency_key)}
-    encoded = (yield Local(partial(encode_files, tuple(files)))) if files else []
+    packed: Packed = (yield Local(partial(pack, tuple(files)))) if files else Packed([], [])
+    attached = list(upload_ids)
+    for outgoing in packed.uploads:
+        ready = yield from _upload(context, outgoing)
+        attached.append(ready.upload_id)
     fields = {
         "message": message or None,
-        "files": encoded or None,
+        "files": packed.inline or None,
+        "upload_ids": attached or None,
         "conversation": conversation,
         "metadata": dict(metadata) if metadata else None,
         "webhook_endpoint_id": webhook_endpoint_id,
@@ -120,6 +137,31 @@ def send(
             return sent
         yield Pause(sent.retry_after_seconds or AGENT_BUSY_RETRY_SECONDS)
     raise AssertionError("counting never ends")
+
+
+def upload(context: Context, file: Sendable) -> Flow[Upload]:
+    """Send a large file ahead; its id goes with one message."""
+    outgoing: Outgoing = yield Local(partial(look_at, file))
+    check_upload(outgoing)
+    return (yield from _upload(context, outgoing))
+
+
+def _upload(context: Context, outgoing: Outgoing) -> Flow[Upload]:
+    """Create, post, complete. Each may be sent again: a second create is a new upload and a second
+    post replaces the first."""
+    wanted = {"filename": outgoing.name, "size": outgoing.size}
+    if outgoing.content_type is not None:
+        wanted["content_type"] = outgoing.content_type
+    create = Call("POST", path_to("uploads"), body=json_body(wanted))
+    ticket = yield from _ask(context, create, UploadTicket)
+    if not is_http_url(ticket.url):
+        raise BadAnswer(f"The address to post {outgoing.name} to is not an http address.")
+    form = FileForm(ticket.fields, outgoing)
+    outcome = yield from _try(context, Post(ticket.url, form), context.policy.retries)
+    if not (isinstance(outcome, Answer) and outcome.is_success):
+        raise failure(outcome, ticket.url)
+    complete = Call("POST", path_to("uploads", ticket.upload_id, "complete"))
+    return (yield from _ask(context, complete, Upload))
 
 
 def get(context: Context, message_id: str, wait: int = 0) -> Flow[Message]:
@@ -235,7 +277,7 @@ def _request(context: Context, call: Call, model: type[R], retries: int) -> Flow
     raise failure(outcome, context.config.url)
 
 
-def _try(context: Context, step: Call | Fetch, retries: int) -> Flow[Answer | Fault]:
+def _try(context: Context, step: Call | Fetch | Post, retries: int) -> Flow[Answer | Fault]:
     """The first success, or the last outcome when the policy gives up."""
     for attempt in count():
         outcome: Answer | Fault = yield step

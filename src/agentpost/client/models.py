@@ -162,6 +162,26 @@ class WorkList(Record):
     data: tuple[WorkItem, ...] = ()
 
 
+class UploadTicket(Record):
+    """Where an upload is posted to, and the form fields that go before the file."""
+
+    upload_id: str
+    url: str
+    fields: dict[str, str]
+    expires_at: datetime | None = None
+    max_bytes: int | None = None
+
+
+class Upload(Record):
+    """A file that is ready to be named in ``upload_ids`` of one message."""
+
+    upload_id: str
+    status: str
+    filename: str = ""
+    content_type: str = "application/octet-stream"
+    size: int = 0
+
+
 class AgentInfo(Record):
     """The agent behind the server."""
 

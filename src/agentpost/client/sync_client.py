@@ -13,7 +13,7 @@ import httpx2
 from agentpost.client import flows
 from agentpost.client.attachments import Sendable
 from agentpost.client.config import resolve_config
-from agentpost.client.models import Account, Entry, File, Message, Work, WorkItem
+from agentpost.client.models import Account, Entry, File, Message, Upload, Work, WorkItem
 from agentpost.client.partial import PartialFile
 from agentpost.client.retries import RetryPolicy
 from agentpost.client.wire import (
@@ -22,6 +22,7 @@ from agentpost.client.wire import (
     Call,
     Fault,
     api_request,
+    form_request,
     link_request,
     read_answer,
     read_fault,
@@ -64,11 +65,15 @@ class Client:
         metadata: Mapping[str, str] | None = None,
         idempotency_key: str | None = None,
         webhook_endpoint_id: str | None = None,
+        upload_ids: Sequence[str] = (),
     ) -> Message:
         """Create a message and return it as the API answers, final or still processing.
 
-        Local files travel inside the request (`FileRefused` if they can't). An Idempotency-Key is
-        made when none is given and kept over all tries, so a repeated try never starts work twice.
+        Local files travel inside the request; those too large or too many for it are uploaded
+        first (`FileRefused` if that can't be either). ``upload_ids`` names finished uploads. An
+        Idempotency-Key is made when none is given and kept over all tries, so a repeated try never
+        starts work twice. With a key of your own, upload large files yourself and name their ids:
+        each call would upload them anew, which makes it another message under the same key.
         While the agent is busy with another message the same request is sent again; if it stays
         busy, the message with ``reason: agent_busy`` is returned.
         """
@@ -81,8 +86,15 @@ class Client:
                 metadata,
                 idempotency_key,
                 webhook_endpoint_id,
+                upload_ids,
             )
         )
+
+    def upload(self, file: Sendable) -> Upload:
+        """Send a file of up to 500 MB ahead, in constant memory; name its id in ``upload_ids``.
+
+        Raises `FileRefused`, and `ApiError` such as ``executable_refused``."""
+        return self._run(flows.upload(self._context, file))
 
     def get(self, message_id: str, wait: int = 0) -> Message:
         """The message now, or after its next change within ``wait`` seconds (0 to 45)."""
@@ -168,6 +180,8 @@ class Client:
                 return self._ask(step)
             case flows.Fetch():
                 return self._fetch(step)
+            case flows.Post():
+                return self._post(step)
             case flows.Pause():
                 return self._sleep(step.seconds)
             case flows.Local():
@@ -195,3 +209,11 @@ class Client:
                 return read_answer(response, b"")
         except httpx2.RequestError as error:
             return read_fault(error)
+
+    def _post(self, post: flows.Post) -> Answer | Fault:
+        request = form_request(post.url, post.form, self._timeout)
+        try:
+            response = self._http.request(**request, content=post.form.chunks())
+        except httpx2.RequestError as error:
+            return read_fault(error)
+        return read_answer(response, response.content)

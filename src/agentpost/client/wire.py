@@ -17,6 +17,7 @@ from pydantic import ValidationError
 from agentpost import __version__
 from agentpost.client.config import Config
 from agentpost.client.errors import AgentpostError, ApiError, BadAnswer, ConnectionFailed
+from agentpost.client.form import FileForm
 from agentpost.client.models import Record
 from agentpost.domain.errors import Problem
 
@@ -111,6 +112,17 @@ def link_request(url: str, timeout_seconds: float) -> dict[str, Any]:
         "headers": {"User-Agent": USER_AGENT, "Accept-Encoding": "identity"},
         "timeout": timeout(timeout_seconds),
         "follow_redirects": True,
+    }
+
+
+def form_request(url: str, form: FileForm, timeout_seconds: float) -> dict[str, Any]:
+    """The arguments of httpx2's ``request`` for an upload's form, without its content: no key."""
+    return {
+        "method": "POST",
+        "url": url,
+        "headers": {"User-Agent": USER_AGENT, **form.headers},
+        "timeout": timeout(timeout_seconds),
+        "follow_redirects": False,
     }
 
 

@@ -80,6 +80,7 @@ def job(link: JobLink, files: Sequence[FileRecord], links: Links) -> Shape:
     record = link.job
     view = VIEWS[record.state]
     reason = view.reason or record.reason
+    watched_until = _watched_until(record)
     return {
         "job_id": record.id,
         "kind": record.kind.value,
@@ -93,9 +94,27 @@ def job(link: JobLink, files: Sequence[FileRecord], links: Links) -> Shape:
         "resume_by": _time(record.queue_by) if view.queued else None,
         "link": links.chat(record.work_id),
         "started_at": _time(record.started_at),
-        "settled_at": _time(record.settled_at),
+        "settled_at": _time(watched_until or record.settled_at),
         "files": [file(f, links) for f in files],
     }
+
+
+def _watched_until(record: JobRecord) -> int | None:
+    """When the watch of expired work ended; what came later is shown by a recover only.
+
+    The message is final meanwhile, so nothing of it may change (spec: Message, final; design: 4.9).
+    """
+    return record.watch_by if VIEWS[record.state].reason is Reason.WATCH_EXPIRED else None
+
+
+def _shown_files(snapshot: Snapshot) -> list[FileRecord]:
+    """The message's files without those that came after the watch."""
+    until = {link.job.id: _watched_until(link.job) for link in snapshot.links}
+    if not any(until.values()):
+        return snapshot.files
+    return [
+        f for f in snapshot.files if f.created_at <= (until.get(f.job_id or "") or f.created_at)
+    ]
 
 
 def job_event(record: JobRecord, files: Sequence[FileRecord], links: Links) -> Shape:
@@ -107,8 +126,9 @@ def job_event(record: JobRecord, files: Sequence[FileRecord], links: Links) -> S
 def message(snapshot: Snapshot, links: Links) -> Shape:
     """A Message: the answer to GET, to POST, and ``data`` of a ``message.*`` event."""
     record = snapshot.message
+    files = _shown_files(snapshot)
     by_job: dict[str | None, list[FileRecord]] = {}
-    for made in snapshot.files:
+    for made in files:
         by_job.setdefault(made.job_id, []).append(made)
     used = sum(link.job.credits_used for link in snapshot.links if link.role is JobRole.EXECUTION)
     shape: Shape = {
@@ -120,7 +140,7 @@ def message(snapshot: Snapshot, links: Links) -> Shape:
         "final": bool(record.final),
         "reply": record.reply,
         "jobs": [job(link, by_job.get(link.job.id, ()), links) for link in snapshot.links],
-        "files": [file(made, links) for made in snapshot.files],
+        "files": [file(made, links) for made in files],
         "notes": json.loads(record.notes_json),
         "credits_used": to_credits(used),
         "created_at": iso(record.created_at),

@@ -137,6 +137,16 @@ def held_for(tx: Tx, job_id: str) -> int:
     return int(row[0])
 
 
+def charged_for(tx: Tx, job_id: str) -> int:
+    """What a job was charged so far."""
+    row = tx.one(
+        "SELECT COALESCE(SUM(amount), 0) FROM ledger WHERE job_id = ? AND kind = 'charge'",
+        (job_id,),
+    )
+    assert row is not None
+    return int(row[0])
+
+
 def insert_key(tx: Tx, key: KeyRecord) -> None:
     """A key is made."""
     tx.execute(columns.insert(KeyRecord, "keys"), columns.getter(KeyRecord)(key))

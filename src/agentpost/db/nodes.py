@@ -16,6 +16,11 @@ def beat(tx: Tx, node: str, now: int) -> dict[str, int]:
     return {row[0]: row[1] for row in tx.all("SELECT id, beat FROM nodes")}
 
 
+def all_(tx: Tx) -> set[str]:
+    """Every node that has come and not been forgotten."""
+    return {row[0] for row in tx.all("SELECT id FROM nodes")}
+
+
 def forget(tx: Tx, node: str) -> None:
     """The node is gone."""
     tx.execute("DELETE FROM nodes WHERE id = ?", (node,))

@@ -24,6 +24,9 @@ BEGIN = b"BEGIN"
 BEGIN_READ = b"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 CONNECTIONS = 10
 OPEN_SECONDS = 30
+RECONNECT_SECONDS = 4.0
+"""The pool's pauses between attempts grow up to this: a node that is slow to come back after an
+outage of the server looks dead to the others."""
 TRIES = 8
 """How often a transaction that lost a deadlock or its connection is run."""
 
@@ -123,6 +126,7 @@ class PostgresDatabase:
             configure=configure,
             # BEGIN is ours to send: so a read's snapshot costs no statement of its own.
             kwargs={"application_name": "agentpost", "autocommit": True},
+            reconnect_timeout=RECONNECT_SECONDS,
             open=False,
         )
         self._pool.open(wait=True, timeout=OPEN_SECONDS)

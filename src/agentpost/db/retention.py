@@ -41,7 +41,8 @@ _OF_MESSAGE = (
 )
 _EVENTS = "SELECT id FROM events WHERE message_id = ? ORDER BY id LIMIT ?"
 _DELETED_WORKS = "SELECT id FROM works WHERE deleted_at IS NOT NULL ORDER BY id LIMIT ?"
-_WORK_FILES = "SELECT path, blob FROM files WHERE work_id = ? ORDER BY path LIMIT ?"
+_WORK_BLOBS = "SELECT blob FROM files WHERE work_id = ? ORDER BY blob LIMIT ?"
+_REPLACED_BLOBS = "SELECT blob FROM files WHERE message_id = ? AND replaced = 1 ORDER BY blob"
 _REQUESTS = (
     "DELETE FROM requests WHERE id IN (SELECT id FROM requests WHERE id < ? ORDER BY id LIMIT ?)"
 )
@@ -112,8 +113,8 @@ def delete_message_parts(tx: Tx, message_id: str, limit: int) -> int:
 
 
 def delete_message(tx: Tx, message_id: str, account_id: str) -> None:
-    """A message without parts, and the uploads that were attached to it."""
-    sql = "DELETE FROM uploads WHERE account_id = ? AND message_id = ?"
+    """A message without parts, and the uploads that were attached to it and cleaned up."""
+    sql = "DELETE FROM uploads WHERE account_id = ? AND message_id = ? AND swept = 1"
     tx.execute(sql, (account_id, message_id))
     tx.execute("DELETE FROM messages WHERE id = ?", (message_id,))
 
@@ -123,15 +124,19 @@ def deleted_works(tx: Tx, limit: int) -> list[str]:
     return [row[0] for row in tx.all(_DELETED_WORKS, (limit,))]
 
 
-def work_files(tx: Tx, work_id: str, limit: int) -> list[tuple[str, str]]:
-    """(path, blob) of a work's files."""
-    return [(row[0], row[1]) for row in tx.all(_WORK_FILES, (work_id, limit))]
+def work_blobs(tx: Tx, work_id: str, limit: int) -> list[str]:
+    """Keys of the bytes of a work's files, replaced ones too."""
+    return [row[0] for row in tx.all(_WORK_BLOBS, (work_id, limit))]
 
 
-def delete_file(tx: Tx, work_id: str, path: str, blob: str) -> None:
-    """A file, unless it was replaced meanwhile."""
-    sql = "DELETE FROM files WHERE work_id = ? AND path = ? AND blob = ?"
-    tx.execute(sql, (work_id, path, blob))
+def replaced_blobs(tx: Tx, message_id: str) -> list[str]:
+    """Keys of the bytes of files that only this message still lists."""
+    return [row[0] for row in tx.all(_REPLACED_BLOBS, (message_id,))]
+
+
+def delete_file(tx: Tx, blob: str) -> None:
+    """A file whose bytes are gone."""
+    tx.execute("DELETE FROM files WHERE blob = ?", (blob,))
 
 
 def delete_work(tx: Tx, work_id: str) -> None:

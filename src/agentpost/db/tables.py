@@ -291,6 +291,7 @@ works = Table(
 files = Table(
     "files",
     metadata,
+    Column("blob", Text, primary_key=True),
     _text("work_id"),
     _text("path"),
     _text("account_id"),
@@ -301,10 +302,11 @@ files = Table(
     _text("kind"),
     _time("size"),
     _text("revision"),
-    _text("blob"),
     _text("label", null=True),
     _time("created_at"),
-    PrimaryKeyConstraint("work_id", "path"),
+    _count("replaced"),
+    _partial("uq_files_current", "work_id", "path", where="replaced = 0", unique=True),
+    Index("ix_files_work", "work_id"),
     Index("ix_files_job", "job_id"),
     Index("ix_files_message", "message_id"),
 )
@@ -338,6 +340,12 @@ uploads = Table(
     _time("created_at"),
     _time("post_by"),
     _time("keep_by"),
+    Column("takes", Integer, nullable=False, server_default="0"),
+    Column("swept", Integer, nullable=False, server_default="0"),
+    _text("kind", null=True),
+    _text("revision", null=True),
+    _text("sniffed_type", null=True),
+    _partial("ix_uploads_due", "keep_by", where="swept = 0"),
 )
 
 ledger = Table(

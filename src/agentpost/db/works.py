@@ -21,17 +21,17 @@ _OF_CONVERSATION = (
 _RUNS = "SELECT 1 FROM jobs WHERE work_id = ? AND state IN ('running', 'overdue') LIMIT 1"
 
 _FILE_SELECT = columns.select(FileRecord, "files")
-_FILE = f"{_FILE_SELECT} WHERE work_id = ? AND path = ?"
+_FILE = f"{_FILE_SELECT} WHERE work_id = ? AND path = ? AND replaced = 0"
 _LIVE_FILE = f"{_FILE} AND EXISTS (SELECT 1 FROM works WHERE id = work_id AND deleted_at IS NULL)"
-_FILES = f"{_FILE_SELECT} WHERE work_id = ? ORDER BY created_at, path"
-_RECENT = f"{_FILE_SELECT} WHERE work_id = ? ORDER BY created_at DESC, path LIMIT ?"
-_PUT_FILE = columns.insert(
-    FileRecord,
-    "files",
-    "ON CONFLICT (work_id, path) DO UPDATE SET message_id = excluded.message_id,"
-    " job_id = excluded.job_id, content_type = excluded.content_type, kind = excluded.kind,"
-    " size = excluded.size, revision = excluded.revision, blob = excluded.blob,"
-    " label = excluded.label, created_at = excluded.created_at",
+_FILES = f"{_FILE_SELECT} WHERE work_id = ? AND replaced = 0 ORDER BY created_at, path"
+_RECENT = (
+    f"{_FILE_SELECT} WHERE work_id = ? AND replaced = 0 ORDER BY created_at DESC, path LIMIT ?"
+)
+_PUT_FILE = columns.insert(FileRecord, "files")
+_SUPERSEDE = "UPDATE files SET replaced = 1 WHERE work_id = ? AND path = ? AND replaced = 0"
+_REWRITE = (
+    "DELETE FROM files WHERE work_id = ? AND path = ? AND replaced = 0 AND message_id = ?"
+    " AND COALESCE(job_id, '') = COALESCE(?, '')"
 )
 _FILE_VALUES = columns.getter(FileRecord)
 
@@ -84,7 +84,14 @@ def delete(tx: Tx, work_id: str, now: int) -> None:
 
 
 def put_file(tx: Tx, file: FileRecord) -> None:
-    """A file lands in a work, over an older one of the same path."""
+    """A file lands in a work, over an older one of the same path.
+
+    Whoever made the older one still lists it, since a final message does not change; a job that
+    writes a path twice lists its last.
+    """
+    place = (file.work_id, file.path)
+    tx.execute(_REWRITE, (*place, file.message_id, file.job_id))
+    tx.execute(_SUPERSEDE, place)
     tx.execute(_PUT_FILE, _FILE_VALUES(file))
 
 

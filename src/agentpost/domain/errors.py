@@ -3,7 +3,8 @@
     Refusal                     a request is refused; `code` is stable, the text may change
     ├── InvalidRequest          with `problems`: which fields, and why
     ├── PollInProgress          with the `cursor` to go on from
-    └── RateLimited             with `retry_after_seconds`
+    ├── RateLimited             with `retry_after_seconds`
+    └── BeyondTheEnd            with the `size` in bytes of the file
     RuleBroken                  a programmer's error: a signal the state has no row for
     Fenced                      the writer no longer owns the turn or job it writes for
 
@@ -59,6 +60,14 @@ class RateLimited(Refusal):
     def __init__(self, message: str, retry_after_seconds: int) -> None:
         super().__init__("rate_limited", message)
         self.retry_after_seconds = retry_after_seconds
+
+
+class BeyondTheEnd(Refusal):
+    """``range_not_satisfiable``: the file has only that many bytes."""
+
+    def __init__(self, size: int) -> None:
+        super().__init__("range_not_satisfiable", f"The file has {size} bytes.")
+        self.size = size
 
 
 class RuleBroken(Exception):

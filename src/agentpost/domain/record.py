@@ -110,6 +110,7 @@ class FileRecord:
     blob: str
     label: str | None
     created_at: int
+    replaced: int = 0  # a later file of the same path took its place; who made it still lists it
 
     @property
     def file_id(self) -> str:

@@ -44,7 +44,7 @@ class Notices(Protocol):
         ...
 
     def on_reconnect(self, listener: Callable[[], None]) -> None:
-        """Call this when the connection to the server was lost and is back."""
+        """Call this, on the loop of `start`, when the connection was lost and is back."""
         ...
 
     def send(self, tx: Transaction, topic: str, subject: str) -> None:
@@ -80,7 +80,6 @@ class ProcrastinateEngine:
         self._placing: App | None = None
         self._task: asyncio.Task[None] | None = None
         self._running: asyncio.Task[None] | None = None
-        self._stopping = False
 
     def place(self, tx: Transaction, job_id: str, epoch: int) -> None:
         """See `Engine.place`."""
@@ -106,22 +105,20 @@ class ProcrastinateEngine:
         """See `Engine.start`."""
         if worker is None:
             return
-        loop = asyncio.get_running_loop()
         self._notices.on(ABORT, worker.abort)
-        self._notices.on_reconnect(lambda: loop.call_soon_threadsafe(self._begin_anew))
+        self._notices.on_reconnect(self._begin_anew)
         self._task = asyncio.create_task(self._serve(worker), name="procrastinate")
 
     async def stop(self) -> None:
         """See `Engine.stop`."""
-        self._stopping = True
-        if self._task is not None:
-            self._task.cancel()
-            await asyncio.gather(self._task, return_exceptions=True)
-            self._task = None
+        for task in (self._task, self._running):
+            if task is not None:
+                await _end(task)
+        self._task = self._running = None
 
     def _begin_anew(self) -> None:
         """A Procrastinate worker whose listener or heartbeat broke works on without: end it."""
-        if self._running is not None and not self._stopping:
+        if self._running is not None:
             self._running.cancel()
 
     async def _serve(self, worker: Worker) -> None:
@@ -130,14 +127,9 @@ class ProcrastinateEngine:
         while True:
             began = asyncio.get_running_loop().time()
             self._running = asyncio.create_task(self._work(worker))
-            try:
-                await asyncio.shield(self._running)
-            except asyncio.CancelledError:
-                if self._stopping:
-                    self._running.cancel()
-                    await asyncio.gather(self._running, return_exceptions=True)
-                    raise
-            except Exception as error:
+            await asyncio.wait({self._running})  # its end is not ours
+            error = None if self._running.cancelled() else self._running.exception()
+            if error is not None:
                 log.warning("dispatch_interrupted", error=str(error.__cause__ or error).strip())
             if asyncio.get_running_loop().time() - began > RETRY_SECONDS_MAX:
                 pause = RETRY_SECONDS_MIN
@@ -159,6 +151,15 @@ class ProcrastinateEngine:
                 update_heartbeat_interval=BEAT_SECONDS,
                 stalled_worker_timeout=STALLED_SECONDS,
             )
+
+
+async def _end(task: asyncio.Task[None]) -> None:
+    """Cancel it until it has ended: before Python 3.12 a notification that arrives at the same
+    moment makes the driver lose the cancellation."""
+    while not task.done():
+        task.cancel()
+        await asyncio.wait({task}, timeout=STOP_SECONDS)
+    await asyncio.gather(task, return_exceptions=True)
 
 
 def _placing_app() -> App:

@@ -12,7 +12,10 @@ def configure(log_format: str, level: str) -> None:
     """Set up logging of this process, to standard error."""
     console = log_format == "console" or (log_format == "auto" and sys.stderr.isatty())
     renderer: structlog.types.Processor = (
-        structlog.dev.ConsoleRenderer() if console else structlog.processors.JSONRenderer()
+        # The default shows local variables beside a traceback: keys and messages among them.
+        structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)
+        if console
+        else structlog.processors.JSONRenderer()
     )
     processors: list[structlog.types.Processor] = [
         structlog.contextvars.merge_contextvars,

@@ -93,8 +93,9 @@ async def fetch(house: House, message: MessageRecord) -> None:
     what was not recorded.
     """
     attachments = await house.db.read(lambda tx: rows.attachments(tx, message.id))
-    total = sum(a.size for a in attachments if a.blob is not None)
-    for attachment in attachments:
+    inline = [a for a in attachments if a.n < limits.INLINE_FILES_MAX]  # the others are uploads
+    total = sum(a.size for a in inline if a.blob is not None)
+    for attachment in inline:
         if attachment.blob is not None or attachment.url is None:
             continue
         problem = await _fetch_one(house, attachment, total)

@@ -14,6 +14,7 @@ from agentpost.services.requests import RequestLog
 from agentpost.services.tickets import TurnTicket
 from agentpost.settings import Settings
 from agentpost.storage.base import Storage
+from agentpost.storage.incoming import Incoming
 from agentpost.storage.signing import CursorSigner
 from agentpost.wakeups.base import Wakeups
 from agentpost.webhooks.egress import Egress
@@ -39,6 +40,7 @@ class House:
     clock: Clock
     db: Database
     storage: Storage
+    incoming: Incoming
     wakeups: Wakeups
     engine: Engine
     egress: Egress

@@ -54,10 +54,11 @@ def release(tx: Tx, account: AccountRecord, cost: int, purpose: Purpose, now: in
         _move(tx, account, wallet, [(LedgerKind.RELEASE, cost)], purpose, now)
 
 
-def release_all(tx: Tx, account: AccountRecord, job_id: str, now: int) -> None:
-    """The job leaves its slot: nothing stays held for it."""
+def release_all(tx: Tx, account: AccountRecord, job_id: str, now: int) -> int:
+    """The job leaves its slot: nothing stays held for it. How much was."""
     held = accounts.held_for(tx, job_id)
     release(tx, account, held, Purpose(job_id, note="the job ended"), now)
+    return held
 
 
 def charge_done(
@@ -92,17 +93,20 @@ async def add(house: House, id_or_email: str, amount: float, note: str = "") -> 
     return await house.db.write(grant)
 
 
-def resume_queued(tx: Tx, house: House, account: AccountRecord, now: int) -> None:
+def resume_queued(
+    tx: Tx, house: House, account: AccountRecord, now: int, *, slots_freed: int = 0
+) -> None:
     """Let queued work go on, oldest first, as far as slots and credits reach.
 
     A job that needs more than there is does not hold up the ones behind it. What a resumed job
     needs for its next step is set aside here, so two jobs are not resumed for the same credits.
+    ``slots_freed``: how many jobs that still count leave their slot later in this transaction.
     """
     queued = job_rows.queued(tx, account.id)
     if not queued or account.hosting_fees_due:
         return
-    most = running_jobs_max(house.settings, account.limits_json)
-    slots = most - job_rows.count_executing(tx, account.id)
+    executing = job_rows.count_executing(tx, account.id) - slots_freed
+    slots = running_jobs_max(house.settings, account.limits_json) - executing
     available = account.wallet.available
     for job in queued:
         if slots <= 0:

@@ -127,27 +127,8 @@ class Page:
     cursor_expired: bool
 
 
-class LogHolds:
-    """Which messages' logs are being waited for in this process: one wait at a time each."""
-
-    def __init__(self) -> None:
-        self._held: set[str] = set()
-
-    def take(self, message_id: str) -> bool:
-        """False when another call waits already."""
-        if message_id in self._held:
-            return False
-        self._held.add(message_id)
-        return True
-
-    def free(self, message_id: str) -> None:
-        """The wait is over."""
-        self._held.discard(message_id)
-
-
 async def events(
     house: House,
-    holds: LogHolds,
     caller: Caller,
     message_id: str,
     cursor: str | None,
@@ -162,14 +143,11 @@ async def events(
     now = house.clock.now()
     oldest = now - seconds(house.settings.entry_retention_seconds)
     seq, expired = _position(house, caller, message_id, cursor, oldest)
-    if expired:  # what is still kept of the log is given at once, with a fresh cursor
-        entries, snapshot = await house.db.read(
-            lambda tx: _entries(tx, house, caller, message_id, seq)
-        )
-        return _page(house, caller, message_id, entries, seq, snapshot, expired=True)
-    if not holds.take(message_id):
-        raise PollInProgress(cursor or _cursor(house, caller, message_id, 0))
-    try:
+    if expired:  # what is still kept of the log is given now, with a fresh cursor
+        wait_seconds = 0
+    async with house.wakeups.hold(message_id) as ours:
+        if not ours:
+            raise PollInProgress(cursor or _cursor(house, caller, message_id, 0))
         until = now + seconds(max(wait_seconds, EVENTS_WAIT_SECONDS_MIN))
         with house.wakeups.listen(message_id) as wait:
             hung_up(wait)
@@ -185,9 +163,7 @@ async def events(
                 if left <= 0 or wait.over:
                     break
                 await wait.wait(left)
-    finally:
-        holds.free(message_id)
-    return _page(house, caller, message_id, entries, seq, snapshot, expired=False)
+    return _page(house, caller, message_id, entries, seq, snapshot, expired=expired)
 
 
 class Recheck:

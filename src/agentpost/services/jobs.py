@@ -92,10 +92,10 @@ async def record_call(house: House, owned: Owned, call: Call, cost: int = 0) -> 
 
     def fn(tx: Tx) -> None:
         now = house.clock.now()
-        if cost:
-            account = accounts.lock(tx, owned.account_id)
-            _settle_hold(tx, house, owned, account, call, cost, now)
+        account = accounts.lock(tx, owned.account_id) if cost else None
         record.count_call(tx, owned.job_id, owned.epoch)
+        if account is not None:
+            _settle_hold(tx, house, owned, account, call, cost, now)
         journal.put(tx, owned.job_id, call, now)
 
     await house.db.write(fn)
@@ -158,12 +158,12 @@ async def write_file(
     def fn(tx: Tx) -> FileRecord:
         now = house.clock.now()
         file.created_at = now
-        if cost:
-            account = accounts.lock(tx, owned.account_id)
-            _settle_hold(tx, house, owned, account, call, cost, now)
-        work_rows.put_file(tx, file)
+        account = accounts.lock(tx, owned.account_id) if cost else None
         written = s.FileWritten(file.name)
         record.apply_job(tx, house, owned.job_id, written, now, epoch=owned.epoch)
+        work_rows.put_file(tx, file)
+        if account is not None:
+            _settle_hold(tx, house, owned, account, call, cost, now)
         value = values.dump(history.agent_file(file))
         journal.put(tx, owned.job_id, Call(call.n, call.fingerprint, call.state, value), now)
         return file
@@ -235,25 +235,41 @@ def _end(
     state_json: str | None,
     now: int,
 ) -> None:
-    """The slot is free: holds go back, queued work may go on."""
+    """The job is over: its holds go back and its slot is passed on.
+
+    Passed on first: a message whose queued job takes the slot in this commit never stops
+    processing, and no event may tell of a status that nobody could read.
+    """
+    job = job_rows.lock(tx, job_id)
     credits.release_all(tx, account, job_id, now)
+    if job is not None and job.state in EXECUTING:
+        credits.resume_queued(tx, house, account, now, slots_freed=1)
     record.apply_job(tx, house, job_id, signal, now, epoch=epoch, state_json=state_json)
-    credits.resume_queued(tx, house, account, now)
 
 
 def _park(
     tx: Tx, house: House, owned: Owned, account: AccountRecord, needed: int, now: int
 ) -> None:
-    credits.release_all(tx, account, owned.job_id, now)
+    """Too few credits: the job leaves its slot until there are enough.
+
+    What it held for steps in flight it will need again: counting only the last one, the credits
+    given back here would resume it at once, into the same shortage.
+    """
+    given_back = credits.release_all(tx, account, owned.job_id, now)
     journal.forget_held(tx, owned.job_id)
-    short = s.ShortOfCredits(needed)
+    short = s.ShortOfCredits(needed + given_back)
+    job_rows.lock(tx, owned.job_id)
+    credits.resume_queued(tx, house, account, now, slots_freed=1)
     record.apply_job(tx, house, owned.job_id, short, now, epoch=owned.epoch)
 
 
 def _settle_hold(
     tx: Tx, house: House, owned: Owned, account: AccountRecord, call: Call, cost: int, now: int
 ) -> None:
-    """The held step ended: its cost is charged, or given back when it raised."""
+    """The held step ended: its cost is charged, or given back when it raised.
+
+    The caller has made sure that the job is still ours: else the hold is gone already.
+    """
     purpose = Purpose(owned.job_id, call.n)
     if call.state == "error":
         credits.release(tx, account, cost, purpose, now)
@@ -265,7 +281,7 @@ def _settle_hold(
 # --- stopping -------------------------------------------------------------------------------------
 def stop_one(tx: Tx, house: House, account: AccountRecord, job_id: str, now: int) -> bool:
     """Stop a job of the account, running or queued; False when it has ended."""
-    job = job_rows.get(tx, job_id)
+    job = job_rows.lock(tx, job_id)
     if job is None or job.account_id != account.id:
         return False
     if job.state not in (JobState.RUNNING, JobState.QUEUED, JobState.OVERDUE):

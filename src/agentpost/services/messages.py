@@ -17,7 +17,7 @@ from agentpost.domain.idempotency import Verdict
 from agentpost.domain.message import MessageStatus, TurnState
 from agentpost.domain.record import ConversationRecord, MessageRecord, Snapshot
 from agentpost.domain.times import seconds
-from agentpost.services import record, turns
+from agentpost.services import record, turns, uploads
 from agentpost.services.allowances import Rules
 from agentpost.services.attachments import Attached
 from agentpost.services.context import House
@@ -44,6 +44,8 @@ class NewMessage:
     metadata: dict[str, str] | None = None
     traceparent: str | None = None
     webhook_endpoint_id: str | None = None
+    upload_ids: tuple[str, ...] = ()
+    """Different ones, in the order named."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +79,8 @@ async def accept(
 
     ``message_id`` is fresh, so the caller can listen for it before it exists.
 
-    Raises `Refusal`: ``idempotency_conflict``, ``not_found`` (webhook endpoint).
+    Raises `Refusal`: ``idempotency_conflict``, ``not_found`` (webhook endpoint),
+    ``upload_not_ready``, ``too_large`` (uploads). A refused message attaches nothing.
     """
 
     def fn(tx: Tx) -> Accepted:
@@ -92,6 +95,8 @@ async def accept(
         for attachment in attached.files:
             attachment.message_id = message.id
             history_rows.insert_attachment(tx, attachment)
+        for upload in uploads.attach(tx, caller.account_id, new.upload_ids, message.id, now):
+            history_rows.insert_attachment(tx, upload)
         signal: s.TurnBegun | s.TurnQueued
         if conversation.turn_message_id is None:
             turns.begin(tx, house, conversation, message, now)
@@ -226,7 +231,7 @@ def _new_message(
         webhook_endpoint_id=new.webhook_endpoint_id,
         idempotency_key=new.idempotency_key,
         fingerprint=new.fingerprint,
-        attachments=len(attached.files),
+        attachments=len(attached.files) + len(new.upload_ids),
         notes_json=json.dumps(attached.notes) if attached.notes else "[]",
         turn_state=TurnState.WAITING,
         turn_no=None,

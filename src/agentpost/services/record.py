@@ -18,6 +18,7 @@ from pydantic_core import to_json
 
 from agentpost.clock import new_id
 from agentpost.contract import render
+from agentpost.db import accounts
 from agentpost.db import jobs as job_rows
 from agentpost.db import messages as message_rows
 from agentpost.db import record as rows
@@ -190,10 +191,15 @@ def count_call(tx: Tx, job_id: str, epoch: int) -> None:
 
 
 def spend(tx: Tx, house: House, job_id: str, epoch: int, amount: int, now: int) -> None:
-    """Add charged credits (millionths) to the job and tell its messages; raises `Fenced`."""
+    """Add charged credits (millionths) to the job and tell its messages; raises `Fenced`.
+
+    After the watch the message is final: until somebody recovers it, only the ledger knows.
+    """
     job = job_rows.lock(tx, job_id)
     if job is None or not _owns(job, epoch):
         raise Fenced(f"job {job_id} is not ours any more")
+    if job.state is JobState.OVERDUE:
+        return
     job.credits_used += amount
     rows.update_job(tx, job, job.state, epoch)
     message = message_rows.lock(tx, job.message_id)
@@ -229,9 +235,9 @@ def _change_job(tx: Tx, house: House, job: JobRecord, signal: s.JobSignal, now: 
             else:
                 job.settled_at = now
         case s.QueueTimedOut():
-            job.settled_at, job.queue_by = now, None
-        case s.WatchTimedOut():
             job.settled_at = now
+        case s.WatchTimedOut():
+            job.watch_by = now  # what comes later belongs to a recover
         case s.Resumed():
             job.queue_by, job.started_at = None, job.started_at or now
             job.watch_by = job.watch_by or now + seconds(house.settings.watch_seconds)
@@ -239,14 +245,15 @@ def _change_job(tx: Tx, house: House, job: JobRecord, signal: s.JobSignal, now: 
             job.epoch += 1
             job.node = house.engine.place(tx, job.id, job.epoch)
         case s.JobRetaken():
-            again = job.calls == job.calls_taken
-            job.recoveries = job.recoveries + 1 if again else 1
+            if job.node is not None:  # not its first run: it was taken from a dead node
+                again = job.calls == job.calls_taken
+                job.recoveries = job.recoveries + 1 if again else 1
             job.calls_taken = job.calls
             job.epoch, job.node = job.epoch + 1, house.node
         case s.Recovered():
             job.recovers += 1
+            job.credits_used = accounts.charged_for(tx, job.id)
             if job.state is JobState.RUNNING:
-                job.settled_at = None
                 job.watch_by = now + seconds(house.settings.watch_seconds)
         case s.Admitted() | s.StartRefused():
             raise AssertionError("these make a job; see create_job")
@@ -344,7 +351,7 @@ def _derive(house: House, message: MessageRecord, links: list[JobLink]) -> Event
     derived = status.derive(message.turn_state, message.asked, facts)
     message.status, message.reason = derived.status, derived.reason
     message.question, message.final = derived.question, int(derived.final)
-    deadlines = [link.job.queue_by or link.job.watch_by or 0 for link in links]
+    deadlines = [at or 0 for link in links for at in (link.job.queue_by, link.job.watch_by)]
     keep = seconds(house.settings.message_retention_seconds)
     message.expires_at = max([message.created_at, *deadlines]) + keep
     return message_event(before, (message.status, bool(message.final)))

@@ -67,13 +67,14 @@ def _free_keys(message_ids: list[str], tx: Tx) -> None:
 async def purge_message(house: House, message_id: str) -> None:
     """Delete a message past its retention with all that is only its own.
 
-    Files stay with their work, and so do jobs that another message lists. A message whose job
-    still runs for another message stays (unseen) as long as that.
+    Files stay with their work, except those that were replaced there; jobs that another message
+    lists stay too. A message whose job still runs for another one stays (unseen) as long as that.
     """
     if not await house.db.write(partial(_end_jobs, house, message_id)):
         return
     for blob in await house.db.read(lambda tx: rows.blobs_of(tx, message_id)):
         await house.storage.delete(blob)
+    await _delete_files(house, await house.db.read(lambda tx: rows.replaced_blobs(tx, message_id)))
     while not await house.db.write(partial(_delete_some, house, message_id)):
         pass
 
@@ -140,21 +141,32 @@ def _delete_entries(due: dict[str, int], tx: Tx) -> None:
 async def deleted_works(house: House) -> None:
     """Delete files and rows of works that clients have deleted."""
     for work_id in await house.db.read(lambda tx: rows.deleted_works(tx, WORKS_PER_SWEEP)):
-        files = await house.db.read(partial(_some_files, work_id))
-        for _, blob in files:
-            await house.storage.delete(blob)
-        await house.db.write(partial(_delete_files, work_id, files))
+        blobs = await house.db.read(partial(_some_blobs, work_id))
+        await _delete_files(house, blobs)
+        if len(blobs) < FILES_PER_STEP:
+            await house.db.write(partial(_delete_work, work_id))
 
 
-def _some_files(work_id: str, tx: Tx) -> list[tuple[str, str]]:
-    return rows.work_files(tx, work_id, FILES_PER_STEP)
+def _some_blobs(work_id: str, tx: Tx) -> list[str]:
+    return rows.work_blobs(tx, work_id, FILES_PER_STEP)
 
 
-def _delete_files(work_id: str, files: list[tuple[str, str]], tx: Tx) -> None:
-    for path, blob in files:
-        rows.delete_file(tx, work_id, path, blob)
-    if not rows.work_files(tx, work_id, 1):
+def _delete_work(work_id: str, tx: Tx) -> None:
+    if not rows.work_blobs(tx, work_id, 1):
         rows.delete_work(tx, work_id)
+
+
+async def _delete_files(house: House, blobs: list[str]) -> None:
+    """Bytes first: a crash in between leaves rows that are met again, never a lost blob."""
+
+    def fn(tx: Tx) -> None:
+        for blob in blobs:
+            rows.delete_file(tx, blob)
+
+    for blob in blobs:
+        await house.storage.delete(blob)
+    if blobs:
+        await house.db.write(fn)
 
 
 async def requests(house: House) -> None:

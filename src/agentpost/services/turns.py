@@ -92,15 +92,19 @@ async def give_up(house: House, message_id: str) -> None:
     await house.db.write(fn)
 
 
-async def retake(house: House, message_id: str) -> None:
-    """Its node is gone: run the turn again with the same inputs and recorded answers."""
+async def retake(house: House, message_id: str, dead_node: str | None) -> None:
+    """Its node is gone: run the turn again with the same inputs and recorded answers.
+
+    Nothing happens when another node was faster. ``dead_node`` is None for a turn that waits in a
+    conversation where none runs.
+    """
 
     def fn(tx: Tx) -> None:
         now = house.clock.now()
         conversation, message = _locked(tx, message_id)
         if message.turn_state is TurnState.WAITING and conversation.turn_message_id is None:
             next_turn(tx, house, conversation, now)
-        if message.turn_state is not TurnState.RUNNING:
+        if message.turn_state is not TurnState.RUNNING or message.turn_node != dead_node:
             return
         if _abandon_late(tx, house, conversation, message, now):
             return
@@ -149,9 +153,12 @@ async def end(house: House, ticket: TurnTicket, result: TurnResult) -> None:
     def fn(tx: Tx) -> None:
         now = house.clock.now()
         conversation, message = _owned(tx, ticket)
-        # The POST call waits for a turn that has run once only, and until its deadline; it reads
-        # through the same lock, so what is said here is what happens (design: 4.3).
-        in_time = ticket.epoch == 1 and now < message.sync_by
+        if _abandon_late(tx, house, conversation, message, now):
+            return  # it held up the loop that would have ended it
+        # The POST call waits for a turn that has run once only, until its deadline or our closing;
+        # it reads through the same lock, so what is said here is what happens (design: 4.3).
+        open_door = not house.wakeups.closing
+        in_time = ticket.epoch == 1 and now < message.sync_by and open_door
         replied = s.TurnReplied(result.reply, result.question, delivered_sync=in_time)
         record.apply_turn(tx, house, message, replied, now)
         if result.state_json is not None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import partial
 
-from agentpost.db import accounts
+from agentpost.db import accounts, nodes
 from agentpost.db import jobs as job_rows
 from agentpost.db import messages as message_rows
 from agentpost.db.session import Tx
@@ -31,7 +31,12 @@ async def give_up_waiting_turns(house: House) -> None:
 
 
 async def abandon_turns(house: House) -> None:
-    """Turns over their limit; a running agent is told first, so this comes a sweep later."""
+    """Turns over their limit; a running agent is told first, so this comes a sweep later.
+
+    Left to processes that run turns: the next of the conversation begins in the same commit.
+    """
+    if house.turns is None:
+        return
     grace = house.settings.turn_limit_seconds + house.settings.sweep_seconds
     before = house.clock.now() - seconds(grace)
     for message_id in await house.db.read(lambda tx: message_rows.begun_before(tx, before, CHUNK)):
@@ -50,6 +55,10 @@ async def expire_jobs(house: House) -> None:
 def _expire(house: House, job_id: str, state: JobState, tx: Tx) -> None:
     """Expire a job if it is still due: the sweep read it before this transaction."""
     now = house.clock.now()
+    unlocked = job_rows.get(tx, job_id)
+    if unlocked is None:
+        return
+    accounts.lock(tx, unlocked.account_id)  # a stop or a top-up decides under this lock as well
     job = job_rows.lock(tx, job_id)
     if job is None or job.state is not state:
         return
@@ -73,22 +82,26 @@ async def resume_queued(house: House) -> None:
 
 @dataclass(frozen=True, slots=True)
 class LeftBehind:
-    """What has to be taken up again: message ids, and (job id, node) pairs."""
+    """What has to be taken up again: (message id, node) and (job id, node), node None: nobody's."""
 
-    turns: list[str]
+    turns: list[tuple[str, str | None]]
     jobs: list[tuple[str, str | None]]
 
 
-async def left_behind(house: House, alive: set[str]) -> LeftBehind:
-    """Open turns and jobs whose node is not among the living."""
+async def left_behind(house: House, dead: set[str]) -> LeftBehind:
+    """Open turns and jobs whose node is dead, or is not in the table of nodes any more.
+
+    Both are read in one snapshot: a node that has just come is in the table before it owns work.
+    """
 
     def fn(tx: Tx) -> LeftBehind:
+        alive = nodes.all_(tx) - dead
         open_turns = [
-            message_id
+            (message_id, node)
             for message_id, node in message_rows.open_turns(tx, TurnState.RUNNING)
             if node not in alive
         ]
-        orphans = message_rows.waiting_for_nobody(tx)
+        orphans = [(message_id, None) for message_id in message_rows.waiting_for_nobody(tx)]
         jobs = [(j, node) for j, node in job_rows.executing_anywhere(tx) if node not in alive]
         return LeftBehind([*open_turns, *orphans], jobs)
 

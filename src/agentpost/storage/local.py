@@ -30,7 +30,7 @@ class LocalStorage:
 
     def __init__(self, folder: Path) -> None:
         """``folder`` is made if need be; leftovers of crashed processes are removed from it."""
-        self._root = folder
+        self.folder = self._root = folder
         self._unfinished = folder / "tmp"
         self._unfinished.mkdir(mode=0o700, parents=True, exist_ok=True)
         # Own threads: whatever else blocks the event loops' threads must not delay files.
@@ -40,6 +40,11 @@ class LocalStorage:
     async def put(self, key: str, data: bytes | Path) -> BlobInfo:
         """See `Storage.put`."""
         return await self._in_thread(self._put, self._path(key), data)
+
+    async def adopt(self, key: str, source: Path) -> os.stat_result:
+        """Give a file of the same file system that is on the disk already a second name as a blob,
+        under a key that is free; what it was at that moment. Raises `FileNotFoundError`."""
+        return await self._in_thread(self._adopt, self._path(key), source)
 
     async def open(self, key: str, start: int = 0, end: int | None = None) -> AsyncIterator[bytes]:
         """See `Storage.open`."""
@@ -101,6 +106,12 @@ class LocalStorage:
             unfinished.unlink(missing_ok=True)
             raise
         return BlobInfo(size, digest.hexdigest())
+
+    def _adopt(self, path: Path, source: Path) -> os.stat_result:
+        self._make_folder(path.parent)
+        path.hardlink_to(source)
+        _sync_folder(path.parent)
+        return path.stat()
 
     def _make_folder(self, folder: Path) -> None:
         """Make the two levels of folders, so that they too survive a power cut."""

@@ -9,10 +9,10 @@ from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import parse_qs, urlsplit
 
 from agentpost.storage.base import CHUNK_BYTES, BlobInfo, BlobMissing, checked_key
 from agentpost.storage.cache import CACHE_BYTES_DEFAULT, FileCache
+from agentpost.storage.s3_url import S3Place
 
 if TYPE_CHECKING:
     from obstore import ObjectMeta
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 # Larger blobs are sent in parts of this size, so that neither side holds a whole one.
 _PART_BYTES = 8 * 1_024 * 1_024
 _PARTS_AT_ONCE = 2
-_URL_OPTIONS = frozenset({"endpoint", "region", "virtual_hosted_style"})
 
 
 class S3Storage:
@@ -138,25 +137,18 @@ def _parts(size: int) -> dict[str, Any]:
 def _open_store(url: str) -> S3Store:
     from obstore.store import S3Store
 
-    parts = urlsplit(url)
-    options = parse_qs(parts.query, strict_parsing=bool(parts.query))
-    if parts.scheme != "s3" or not parts.hostname:
-        raise ValueError("the storage URL is not of the form s3://bucket/prefix?endpoint=…")
-    if unknown := options.keys() - _URL_OPTIONS:
-        raise ValueError(f"unknown option in the storage URL: {', '.join(sorted(unknown))}")
+    place = S3Place.parse(url)
     config: S3Config = {}
-    if region := options.get("region"):
-        config["region"] = region[0]
-    if endpoint := options.get("endpoint"):
-        config["endpoint"] = endpoint[0]
-    if style := options.get("virtual_hosted_style"):
-        config["virtual_hosted_style_request"] = style[0] == "true"
+    if place.region:
+        config["region"] = place.region
+    if place.endpoint:
+        config["endpoint"] = place.endpoint
+    if place.virtual_hosted_style is not None:
+        config["virtual_hosted_style_request"] = place.virtual_hosted_style
     client: ClientConfig = {
         "connect_timeout": timedelta(seconds=5),
         # For a whole transfer; the library's 30 s would cut large blobs on a slow line.
         "timeout": timedelta(hours=1),
-        "allow_http": config.get("endpoint", "").startswith("http://"),
+        "allow_http": place.endpoint.startswith("http://"),
     }
-    return S3Store(
-        parts.netloc, prefix=parts.path.strip("/") or None, config=config, client_options=client
-    )
+    return S3Store(place.bucket, prefix=place.prefix or None, config=config, client_options=client)

@@ -128,7 +128,7 @@ def is_previewable(content_type: str) -> bool:
 
 def _claimed_type(name: str, head: bytes, declared: str | None) -> str:
     is_text = _looks_like_text(head)
-    for claim in (_clean(declared), _by_name(name)):
+    for claim in (_clean(declared), type_of_name(name)):
         if claim in _GENERIC or claim in ANNOUNCED_TYPES:
             continue
         if is_text == _is_textual(claim):
@@ -141,7 +141,8 @@ def _clean(declared: str | None) -> str:
     return content_type if _DECLARED.fullmatch(content_type) else _OCTETS
 
 
-def _by_name(name: str) -> str:
+def type_of_name(name: str) -> str:
+    """The content type a file name suggests, without a look at the bytes."""
     suffix = PurePosixPath(name).suffix.lower()
     known = _BY_SUFFIX.get(suffix) or _LIBRARY.types_map[True].get(suffix)
     return known or _OCTETS

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import structlog
 
-from agentpost.services import follow, maintenance, requests, upkeep
+from agentpost.services import follow, maintenance, requests, upkeep, uploads
 from agentpost.services.context import House
 from agentpost.tasks.nodes import Nodes
 from agentpost.tasks.purge import Purge
@@ -17,6 +17,7 @@ from agentpost.tasks.worker import JobWorker
 log = structlog.get_logger(__name__)
 RECHECK_SECONDS = 1.0
 MAINTENANCE_SECONDS = 0.5
+UPLOAD_SWEEP_SECONDS = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +45,7 @@ class Background:
             Task("abandon_turns", lambda: upkeep.abandon_turns(house), sweep),
             Task("expire_jobs", lambda: upkeep.expire_jobs(house), sweep),
             Task("resume_queued", lambda: upkeep.resume_queued(house), sweep),
+            Task("sweep_uploads", lambda: uploads.sweep(house), UPLOAD_SWEEP_SECONDS),
             Task("watch_nodes", nodes.watch, sweep),
             Task("look_at_maintenance", lambda: maintenance.look(house), MAINTENANCE_SECONDS),
             Task("write_request_log", house.requests.flush, requests.FLUSH_SECONDS),
@@ -78,7 +80,9 @@ class Background:
         while True:
             await self._once("pick_up_jobs", self._run_unowned)
             try:
-                await asyncio.wait_for(self._kick.wait(), self._house.settings.sweep_seconds)
+                # Not wait_for: before Python 3.12 it may swallow the cancellation that ends us.
+                async with asyncio.timeout(self._house.settings.sweep_seconds):
+                    await self._kick.wait()
             except TimeoutError:
                 continue
             self._kick.clear()

@@ -1,13 +1,15 @@
 """Nodes: who is alive, and taking up what a dead node left behind (design: 2, ownership).
 
 Each node beats in the database. A node is judged by what *this* node saw with its own eyes: it is
-dead when its beat did not move for `DEAD_SECONDS` of our own uninterrupted watching, so a restart
-of the database, during which nobody beats, makes nobody look dead.
+dead when its beat did not move for `DEAD_SECONDS` of our own watching. A time during which we could
+not look ourselves counts as one ordinary look, so a restart of the database, when nobody beats, or
+a machine that was asleep makes nobody look dead; and a slow machine still finds the dead, later.
 """
 
 from __future__ import annotations
 
 import time
+from dataclasses import dataclass
 
 import structlog
 
@@ -17,7 +19,14 @@ from agentpost.tasks.worker import JobWorker
 
 log = structlog.get_logger(__name__)
 DEAD_SECONDS = 3.0
-BEAT_SECONDS_MAX = 1.5
+LOOK_SECONDS_MAX = 1.0
+"""What one look can add to a node's silence, however long ago the last one was."""
+
+
+@dataclass(slots=True)
+class _Seen:
+    beat: int
+    silent: float
 
 
 class Nodes:
@@ -32,46 +41,56 @@ class Nodes:
         self._house = house
         self._worker = worker
         self._alone = alone
-        self._seen: dict[str, tuple[int, float]] = {}
-        self._last_look: float | None = None
+        self._seen: dict[str, _Seen] = {}
+        self._looked = 0.0
 
     async def enter(self) -> None:
-        """Before the first request: make ourselves known; alone, take up everything open."""
-        await nodes.beat(self._house)
-        if self._alone:
-            await self._take_up({self._house.node})
+        """Make ourselves known, before we own anything."""
+        self._look(await nodes.beat(self._house))
+
+    async def inherit(self) -> None:
+        """Alone: take up everything that is open, once the first request may come."""
+        if not self._alone:
+            return
+        gone = set(self._seen)
+        for node in gone:
+            await nodes.forget(self._house, node)
+        await self._take_up(gone)
 
     async def leave(self) -> None:
-        """After the last: others may take up at once what we leave."""
+        """When nothing runs here any more: others may take up at once what we leave."""
         await nodes.leave(self._house)
 
     async def watch(self) -> None:
         """One beat and one look around."""
         if self._alone:
             return
-        beats = await nodes.beat(self._house)
-        now = time.monotonic()
-        if self._last_look is None or now - self._last_look > BEAT_SECONDS_MAX:
-            self._seen = {}  # we were away ourselves: begin to watch anew
-        self._last_look = now
-        alive = {self._house.node}
-        for node, beat in beats.items():
-            before = self._seen.get(node)
-            if before is None or before[0] != beat:
-                self._seen[node] = (beat, now)
-            if now - self._seen[node][1] < DEAD_SECONDS:
-                alive.add(node)
-        for node in set(beats) - alive:
+        dead = self._look(await nodes.beat(self._house))
+        for node in dead:
             log.warning("node_dead", node=node)
             await nodes.forget(self._house, node)
-        await self._take_up(alive)
+        await self._take_up(dead)
 
-    async def _take_up(self, alive: set[str]) -> None:
-        left = await upkeep.left_behind(self._house, alive)
+    def _look(self, beats: dict[str, int]) -> set[str]:
+        """The nodes that have been silent for too long."""
+        now = time.monotonic()
+        passed = min(now - self._looked, LOOK_SECONDS_MAX)
+        self._looked = now
+        before, self._seen = self._seen, {}
+        for node, beat in beats.items():
+            if node == self._house.node:
+                continue
+            seen = before.get(node)
+            silent = seen.silent + passed if seen is not None and seen.beat == beat else 0.0
+            self._seen[node] = _Seen(beat, silent)
+        return {node for node, seen in self._seen.items() if seen.silent >= DEAD_SECONDS}
+
+    async def _take_up(self, dead: set[str]) -> None:
+        left = await upkeep.left_behind(self._house, dead)
         if self._house.turns is not None:
-            for message_id in left.turns:
-                log.info("turn_taken_up", message_id=message_id)
-                await turns.retake(self._house, message_id)
+            for message_id, node in left.turns:
+                log.info("turn_taken_up", message_id=message_id, dead_node=node)
+                await turns.retake(self._house, message_id, node)
         if self._worker is not None:
             for job_id, node in left.jobs:
                 if node is not None:

@@ -16,6 +16,7 @@ from agentpost.domain import ids, job, limits
 from agentpost.domain.credits import to_millionths
 from agentpost.domain.errors import Fenced
 from agentpost.domain.journal import CallState
+from agentpost.domain.limits import SAID_CHARACTERS_MAX
 from agentpost.domain.paths import check_path
 from agentpost.services import jobs
 from agentpost.services.context import House
@@ -25,6 +26,7 @@ from agentpost.services.tickets import JobTicket
 from agentpost.tasks import files
 from agentpost.tasks.journal import Journal, RunStopped, Slot, StopCause, is_cancelled
 from agentpost.tasks.run_turn import content_mark
+from agentpost.tasks.said import storable
 from agentpost.tasks.steps import Body, Steps, check_body, name_of
 
 log = structlog.get_logger(__name__)
@@ -52,13 +54,14 @@ async def _run(house: House, steps: Steps, ticket: JobTicket, run: JobRun) -> No
         await jobs.fail(house, run.owned, job.MISSING_CODE_FAILURE)
         return
     try:
-        text = await fn(run, **args)
-        question, state_json = run.ending(text)
+        text, question, state_json = run.ending(await fn(run, **args))
     except RunStopped as stopped:
         if stopped.cause is StopCause.DIVERGED:
             await jobs.fail(house, run.owned, job.CODE_CHANGED_FAILURE)
     except JobFailed as failed:
-        await jobs.fail(house, run.owned, _clean(str(failed)) or job.GENERIC_FAILURE)
+        await jobs.fail(
+            house, run.owned, storable(str(failed)[:SAID_CHARACTERS_MAX]) or job.GENERIC_FAILURE
+        )
     except BaseException as error:
         if is_cancelled(error):
             raise
@@ -66,7 +69,7 @@ async def _run(house: House, steps: Steps, ticket: JobTicket, run: JobRun) -> No
         log.exception("job_failed", job_id=run.id, log_id=log_id)
         await jobs.fail(house, run.owned, f"{job.GENERIC_FAILURE} (log id {log_id})")
     else:
-        await jobs.finish(house, run.owned, _clean(text or ""), question, state_json)
+        await jobs.finish(house, run.owned, text, question, state_json)
 
 
 class JobRun:
@@ -91,15 +94,14 @@ class JobRun:
 
     def ask(self, question: str) -> None:
         """See `Job.ask`."""
-        self._question = _clean(question)
+        self._question = storable(question)
 
-    def ending(self, text: object) -> tuple[str | None, str]:
-        """(question, JSON of the memory) when the function returned; checks what it left."""
+    def ending(self, text: object) -> tuple[str, str | None, str]:
+        """(result, question, JSON of the memory) when the function returned; checks them."""
         if self._journal.stopped is not None:  # it caught what should have ended it
             raise RunStopped(self._journal.stopped)
-        if text is not None and not isinstance(text, str):
-            raise TypeError(f"a job returns its result as text, not {type(text).__name__}")
-        return self._question or None, values.dump(self.state)
+        result = storable(text) if text is not None else ""
+        return result, self._question or None, values.dump(self.state)
 
     # --- recorded calls ---------------------------------------------------------------------------
     def step(
@@ -207,7 +209,8 @@ class JobRun:
 
     def progress(self, step: str) -> Awaitable[None]:
         """See `Job.progress`."""
-        return self._progress(self._journal.next("progress", step), _clean(step))
+        step = storable(step)
+        return self._progress(self._journal.next("progress", step), step)
 
     async def _progress(self, slot: Slot, step: str) -> None:
         if slot.done is None:
@@ -242,13 +245,13 @@ class JobRun:
 
     def charge(self, amount: float, note: str = "") -> Awaitable[None]:
         """See `Job.charge`."""
-        price = to_millionths(amount)
+        price, note = to_millionths(amount), storable(note)
         return self._charge(self._journal.next("charge", price, note), price, note)
 
     async def _charge(self, slot: Slot, price: int, note: str) -> None:
         if slot.done is None and price:
             call = slot.call(CallState.DONE)
-            await self._ours(jobs.charge(self._house, self.owned, call, price, _clean(note)))
+            await self._ours(jobs.charge(self._house, self.owned, call, price, note))
 
     # --- parts ------------------------------------------------------------------------------------
     async def _hold(self, slot: Slot, price: int) -> None:
@@ -275,8 +278,3 @@ class JobRun:
 
     def _readable(self, file: File) -> File:
         return replace(file, source=self._steps.blobs)
-
-
-def _clean(text: str) -> str:
-    """Text as it can be stored: no lone surrogates, no U+0000."""
-    return text.encode("utf-8", "replace").decode().replace("\0", "")

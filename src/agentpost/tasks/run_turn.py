@@ -28,6 +28,7 @@ from agentpost.services.turns import TurnResult
 from agentpost.tasks import files
 from agentpost.tasks.journal import Journal, RunStopped, Slot, StopCause, is_cancelled
 from agentpost.tasks.runs import Runs
+from agentpost.tasks.said import storable
 from agentpost.tasks.steps import Body, Steps, check_body, name_of
 
 log = structlog.get_logger(__name__)
@@ -181,11 +182,11 @@ class TurnRun:
     # --- saying -----------------------------------------------------------------------------------
     def reply(self, text: str) -> None:
         """See `Turn.reply`."""
-        self._replies.append(_said(text))
+        self._replies.append(storable(text))
 
     def ask(self, question: str) -> None:
         """See `Turn.ask`."""
-        self._question = _said(question)
+        self._question = storable(question)
 
     def result(self) -> TurnResult | TurnFailure:
         """What the agent said when its function returned."""
@@ -210,6 +211,7 @@ class TurnRun:
         ref = values.function_ref(job)
         if not inspect.iscoroutinefunction(job):
             raise TypeError(f"a job is a coroutine function, {ref} is not")
+        title = storable(title)
         start = Start(ref, values.dump(args), title, work)
         self._acted = True
         return self._start(self._journal.next("start", ref, title, work, args), start)
@@ -223,6 +225,7 @@ class TurnRun:
     def join(self, job_id: str, text: str | None = None) -> Awaitable[bool]:
         """See `Turn.join`."""
         self._acted = True
+        text = storable(text) if text is not None else None
         return self._join(self._journal.next("join", job_id, text), job_id, text)
 
     async def _join(self, slot: Slot, job_id: str, text: str | None) -> bool:
@@ -304,9 +307,3 @@ def content_mark(data: object) -> str:
 
 def _readable(file: File, steps: Steps) -> File:
     return replace(file, source=steps.blobs)
-
-
-def _said(text: object) -> str:
-    if not isinstance(text, str):
-        raise TypeError(f"what an agent says is text, not {type(text).__name__}")
-    return text.encode("utf-8", "replace").decode().replace("\0", "").strip()

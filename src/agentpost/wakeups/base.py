@@ -51,6 +51,11 @@ class Wait(Protocol):
 class Wakeups(Protocol):
     """Carries hints from whoever commits to whoever waits."""
 
+    @property
+    def closing(self) -> bool:
+        """Whether held waits have been let go: the server is shutting down."""
+        ...
+
     def publish(self, tx: Transaction, subject: str) -> None:
         """Hint at a message or job id once the transaction is committed."""
         ...

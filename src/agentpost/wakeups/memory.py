@@ -87,7 +87,7 @@ class MemoryWakeups:
 
     @property
     def closing(self) -> bool:
-        """Whether held waits are to be answered now."""
+        """See `Wakeups.closing`."""
         return self._closing
 
     def publish(self, tx: Transaction, subject: str) -> None:

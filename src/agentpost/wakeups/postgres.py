@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import structlog
 
 from agentpost.wakeups.base import Transaction
 from agentpost.wakeups.memory import MemoryWait, MemoryWakeups
+from agentpost.wakeups.notices import PostgresNotices
 
 if TYPE_CHECKING:
     from psycopg import AsyncConnection
@@ -25,44 +26,25 @@ log = structlog.get_logger(__name__)
 TOPIC = "wake"
 
 
-class Notices(Protocol):
-    """What carries hints from node to node; one per process, started and stopped from here."""
-
-    def on(self, topic: str, listener: Callable[[str], None]) -> None:
-        """Call this with the subject of every notice of a topic, our own ones included."""
-        ...
-
-    def on_reconnect(self, listener: Callable[[], None]) -> None:
-        """Call this when notices may have been missed."""
-        ...
-
-    def send(self, tx: Transaction, topic: str, subject: str) -> None:
-        """Give notice once ``tx`` is committed."""
-        ...
-
-    async def start(self) -> None:
-        """Begin to listen."""
-        ...
-
-    async def stop(self) -> None:
-        """Stop listening."""
-        ...
-
-
 class PostgresWakeups:
     """See `Wakeups`.
 
     Args:
         url: ``postgresql://…``: where holds are taken.
-        notices: carries the hints.
+        notices: carries the hints; started and stopped from here.
     """
 
-    def __init__(self, url: str, notices: Notices) -> None:
+    def __init__(self, url: str, notices: PostgresNotices) -> None:
         self._local = MemoryWakeups()
         self._locks = _AdvisoryLocks(url)
         self._notices = notices
         notices.on(TOPIC, self._local.hint)
         notices.on_reconnect(self._hint_everybody)
+
+    @property
+    def closing(self) -> bool:
+        """See `Wakeups.closing`."""
+        return self._local.closing
 
     def publish(self, tx: Transaction, subject: str) -> None:
         """See `Wakeups.publish`."""

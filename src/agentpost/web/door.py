@@ -28,7 +28,6 @@ HEADERS: Final = {
         " base-uri 'none'; frame-ancestors 'none'"
     ),
     "Cache-Control": "no-store",
-    "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
     # Other sites learn nothing. Not "no-referrer": that would blank the Origin of our own forms,
     # by which they are told from foreign ones where browsers send no Sec-Fetch-Site (plain HTTP).

@@ -49,8 +49,7 @@ class Pages:
         secret = self._cookie.read(request)
         if secret is not None:
             await sessions.log_out(self._house, secret)
-        title, text = "Signed out", "This browser is signed out."
-        response = self._sheets.page(title, templates.how_to_sign_in(title, text))
+        response = self._sheets.to("/dashboard")
         self._cookie.clear(response)
         return response
 

@@ -111,7 +111,7 @@ def dashboard(base: str, api: str, view: Overview, running_max: int) -> Html:
         if view.works
         else Html("<p>Nothing yet. Work appears here as soon as a message starts some.</p>"),
         api=api,
-        body='{"message": "Chart revenue by month"}',
+        body='{"message": "What can you do for me?"}',
     )
 
 

@@ -135,6 +135,7 @@ def upgrade() -> None:
     op.create_index(op.f("ix_events_message_id"), "events", ["message_id"], unique=False)
     op.create_table(
         "files",
+        sa.Column("blob", sa.Text(), nullable=False),
         sa.Column("work_id", sa.Text(), nullable=False),
         sa.Column("path", sa.Text(), nullable=False),
         sa.Column("account_id", sa.Text(), nullable=False),
@@ -145,13 +146,21 @@ def upgrade() -> None:
         sa.Column("kind", sa.Text(), nullable=False),
         sa.Column("size", sa.BigInteger(), nullable=False),
         sa.Column("revision", sa.Text(), nullable=False),
-        sa.Column("blob", sa.Text(), nullable=False),
         sa.Column("label", sa.Text(), nullable=True),
         sa.Column("created_at", sa.BigInteger(), nullable=False),
-        sa.PrimaryKeyConstraint("work_id", "path"),
+        sa.Column("replaced", sa.Integer(), nullable=False),
+        sa.PrimaryKeyConstraint("blob"),
     )
     op.create_index("ix_files_job", "files", ["job_id"], unique=False)
     op.create_index("ix_files_message", "files", ["message_id"], unique=False)
+    op.create_index(
+        "uq_files_current",
+        "files",
+        ["work_id", "path"],
+        unique=True,
+        sqlite_where=sa.text("replaced = 0"),
+        postgresql_where=sa.text("replaced = 0"),
+    )
     op.create_table(
         "inbox",
         sa.Column("job_id", sa.Text(), nullable=False),

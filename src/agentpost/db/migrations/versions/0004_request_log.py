@@ -1,4 +1,4 @@
-"""The request inspector's rows, and an index of deleted works for the purge."""
+"""The request inspector's rows, and indexes by which the purge finds deleted works' files."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import sqlalchemy as sa
 from alembic import op
 
 revision = "0004"
-down_revision = "0001"
+down_revision = "0003"
 branch_labels = None
 depends_on = None
 
@@ -32,6 +32,7 @@ def upgrade() -> None:
         sqlite_with_rowid=False,
     )
     op.create_index("ix_requests_account", "requests", ["account_id", "id"])
+    op.create_index("ix_files_work", "files", ["work_id"])
     op.create_index(
         "ix_works_deleted",
         "works",

@@ -2,7 +2,7 @@
 
 One PostgreSQL channel and one listening connection per process carry all topics. A notice is a
 hint: while the connection is away notices are lost, so whoever needs more asks to be told when it
-is back (`Notices.on_reconnect`) and looks for itself.
+is back (`PostgresNotices.on_reconnect`) and looks for itself.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import structlog
 
-from agentpost.db.session import Tx
+from agentpost.wakeups.base import Transaction
 
 if TYPE_CHECKING:
     from psycopg import AsyncConnection
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 log = structlog.get_logger(__name__)
 
 CHANNEL = "agentpost"
+AGAIN_SECONDS = 0.2
 PING_SECONDS = 10.0
 PONG_SECONDS = 5.0
 RETRY_SECONDS_MIN = 0.1
 RETRY_SECONDS_MAX = 5.0
-TCP = {"keepalives_idle": 10, "keepalives_interval": 3, "keepalives_count": 3}
 
 
 class PostgresNotices:
@@ -53,7 +53,7 @@ class PostgresNotices:
         """Call this when the connection is back: notices may have been missed."""
         self._reconnected.append(listener)
 
-    def send(self, tx: Tx, topic: str, subject: str) -> None:
+    def send(self, tx: Transaction, topic: str, subject: str) -> None:
         """Give notice once ``tx`` is committed. Here it arrives without the way over the server."""
         payload = f"{self._origin} {topic} {subject}"
         tx.execute("SELECT pg_notify(?, ?)", (CHANNEL, payload))
@@ -66,16 +66,23 @@ class PostgresNotices:
 
     async def stop(self) -> None:
         """Disconnect."""
-        if self._task is not None:
-            self._task.cancel()
-            await asyncio.gather(self._task, return_exceptions=True)
-            self._task = None
+        task, self._task = self._task, None
+        while task is not None and not task.done():
+            # Again and again: before Python 3.12 a notice that arrives at the same moment makes
+            # the driver lose the cancellation.
+            task.cancel()
+            await asyncio.wait({task}, timeout=AGAIN_SECONDS)
 
     async def _listen(self) -> AsyncConnection:
         from psycopg import AsyncConnection
 
         connection = await AsyncConnection.connect(
-            self._url, autocommit=True, application_name="agentpost notices", **TCP
+            self._url,
+            autocommit=True,
+            application_name="agentpost notices",
+            keepalives_idle=10,
+            keepalives_interval=3,
+            keepalives_count=3,
         )
         await connection.execute(f"LISTEN {CHANNEL}".encode())
         return connection

@@ -1,0 +1,140 @@
+"""A posted form, read while it arrives: some fields, then one file of any size.
+
+Nothing is held back but the fields, which are bounded; the file's bytes are handed on as they come.
+A client's file name is not even looked at. spec: Upload procedure; the refusals are S3's.
+"""
+
+from __future__ import annotations
+
+from python_multipart.exceptions import FormParserError
+from python_multipart.multipart import MultipartParser, parse_options_header
+
+from agentpost.storage.post_policy import PostRefused
+
+FORM_BYTES_MAX = 20 * 1024
+"""Of all that comes before the file, and again of all that comes after it."""
+PARTS_MAX = 50
+BOUNDARY_CHARACTERS_MAX = 70
+_FILE = "file"
+
+
+class PostedForm:
+    """A push parser for one request body. Raises `PostRefused` for what S3 refuses, too."""
+
+    def __init__(self, content_type: str) -> None:
+        """``content_type``: the request's header."""
+        kind, options = parse_options_header(content_type)
+        boundary = options.get(b"boundary", b"")
+        if kind != b"multipart/form-data" or not 0 < len(boundary) <= BOUNDARY_CHARACTERS_MAX:
+            raise malformed("Post a form of the type multipart/form-data with a boundary.")
+        self.fields: dict[str, str] = {}
+        """Those before the file, by lower-case name."""
+        self.file_began = False
+        self.ended = False
+        self._pieces: list[bytes] = []
+        self._parts = 0
+        self._fed = 0
+        self._around = 0  # bytes of other parts, since the form or the file began
+        self._disposition = self._header = b""
+        self._name = ""
+        self._value = b""
+        self._in_file = False
+        self._parser = MultipartParser(
+            boundary,
+            {
+                "on_part_begin": self._part_begins,
+                "on_header_field": self._header_name,
+                "on_header_value": self._header_value,
+                "on_header_end": self._header_ends,
+                "on_headers_finished": self._data_begins,
+                "on_part_data": self._data,
+                "on_part_end": self._part_ends,
+                "on_end": self._form_ends,
+            },
+        )
+
+    def feed(self, data: bytes) -> list[bytes]:
+        """Read on; the pieces of the file that were in it. Keeps nothing of them."""
+        try:
+            self._parser.write(data)
+        except FormParserError:
+            raise malformed("The body is not well-formed multipart/form-data.") from None
+        self._fed += len(data)
+        if not self.file_began and self._fed > FORM_BYTES_MAX:
+            raise _too_long()
+        pieces, self._pieces = self._pieces, []
+        return pieces
+
+    def _part_begins(self) -> None:
+        self._parts += 1
+        self._disposition = self._value = b""
+        if self._parts > PARTS_MAX:
+            raise _too_long()
+
+    def _header_name(self, data: bytes, start: int, end: int) -> None:
+        self._header += data[start:end]
+        self._count(end - start)
+
+    def _header_value(self, data: bytes, start: int, end: int) -> None:
+        self._value += data[start:end]
+        self._count(end - start)
+
+    def _header_ends(self) -> None:
+        if self._header.lower() == b"content-disposition":
+            self._disposition = self._value
+        self._header = self._value = b""
+
+    def _data_begins(self) -> None:
+        _, options = parse_options_header(self._disposition.decode("utf-8", "replace"))
+        # The parser gives Latin-1 bytes of what we decoded; names of fields are ASCII.
+        self._name = options.get(b"name", b"").decode("latin-1").lower()
+        is_file = self._name == _FILE
+        if not self._name:
+            raise malformed("A part of the form has no name.")
+        if self.file_began and (is_file or b"filename" in options):
+            raise one_file()
+        self._in_file = is_file
+        if is_file:
+            self.file_began = True
+            self._around = 0
+
+    def _data(self, data: bytes, start: int, end: int) -> None:
+        if self._in_file:
+            self._pieces.append(data[start:end])
+        else:
+            self._count(end - start)
+            self._value += data[start:end]
+
+    def _part_ends(self) -> None:
+        if not self.file_began:
+            if self._name in self.fields:
+                raise PostRefused(400, "InvalidArgument", f"The field {self._name} is there twice.")
+            self.fields[self._name] = self._value.decode("utf-8", "replace")
+        self._in_file = False
+        self._value = b""
+
+    def _form_ends(self) -> None:
+        self.ended = True
+
+    def _count(self, size: int) -> None:
+        self._around += size
+        if self._around > FORM_BYTES_MAX:
+            raise _too_long()
+
+
+def malformed(message: str) -> PostRefused:
+    """The body cannot be read as a form."""
+    return PostRefused(400, "MalformedPOSTRequest", message)
+
+
+def one_file() -> PostRefused:
+    """No file, or more than one."""
+    return PostRefused(400, "InvalidArgument", "POST requires exactly one file upload per request.")
+
+
+def _too_long() -> PostRefused:
+    return PostRefused(
+        400,
+        "MaxPostPreDataLengthExceeded",
+        "Your POST request fields around the upload file were too large.",
+    )

@@ -1,0 +1,171 @@
+"""Where clients post uploads when this server keeps the files itself: by the rules of S3's POST.
+
+No API key: the form's signed policy is the permission. Pages of any origin may post, so preflights
+are answered. Errors have S3's XML shape, so that clients need not care which store they talk to.
+The file goes to the disk as it arrives, in pieces of bounded size, and counts once it is whole.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from xml.sax.saxutils import escape
+
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+
+from agentpost.api.post_form import FORM_BYTES_MAX, PostedForm, malformed, one_file
+from agentpost.domain.ids import UPLOAD, is_id
+from agentpost.domain.limits import UPLOAD_BYTES_MAX
+from agentpost.services.context import House
+from agentpost.storage.incoming import Receiver, Sink
+from agentpost.storage.post_policy import Allowance, PostRefused, too_large
+
+PATH = "/uploads"
+IDLE_SECONDS_MAX = 60
+WRITE_BYTES = 1024 * 1024
+"""Held in memory of one upload at the most, besides what is on its way."""
+LINGER_SECONDS = 10
+ANY_ORIGIN = {"Access-Control-Allow-Origin": "*", "Access-Control-Expose-Headers": "ETag, Location"}
+Answer = Callable[[Request], Awaitable[Response]]
+
+
+def answers(house: House, receiver: Receiver) -> Mapping[str, Answer]:
+    """What the route answers, by method."""
+
+    async def post(request: Request) -> Response:
+        try:
+            return await _post(house, receiver, request)
+        except PostRefused as refusal:
+            return await _refused(request, refusal)
+
+    return {"POST": post, "OPTIONS": _preflight}
+
+
+async def _preflight(request: Request) -> Response:
+    """A browser asks before it posts, e.g. when the page watches the progress."""
+    asked = request.headers.get("access-control-request-headers")
+    headers = {
+        **ANY_ORIGIN,
+        "Access-Control-Allow-Methods": "POST",
+        "Access-Control-Allow-Headers": asked or "*",
+        "Access-Control-Max-Age": "3600",
+    }
+    return Response(status_code=204, headers=headers)
+
+
+async def _post(house: House, receiver: Receiver, request: Request) -> Response:
+    """Take one file in; raises `PostRefused`."""
+    length = _length(request)
+    form = PostedForm(request.headers.get("content-type", ""))
+    chunks = _chunks(request)
+    first: list[bytes] = []
+    while not form.file_began:
+        chunk = await anext(chunks, None)
+        if chunk is None:
+            raise one_file() if form.ended else malformed("The form ends early.")
+        first = form.feed(chunk)
+    allowed = receiver.policies.check(form.fields, house.clock.now())
+    if not is_id(UPLOAD, allowed.upload_id):
+        raise PostRefused(403, "AccessDenied", "Access Denied")
+    if length > allowed.most_bytes + 2 * FORM_BYTES_MAX:  # no need to see it all
+        raise too_large(length, allowed.most_bytes)
+    sink = await receiver.begin(allowed.upload_id)
+    try:
+        await _store(form, sink, allowed, first, chunks)
+        arrived = await sink.keep()
+    finally:
+        sink.discard()
+    location = f"{house.settings.public_upload_url}{PATH}/{allowed.upload_id}"
+    headers = {**ANY_ORIGIN, "ETag": f'"{arrived.version}"', "Location": location}
+    return Response(status_code=204, headers=headers)
+
+
+async def _store(
+    form: PostedForm,
+    sink: Sink,
+    allowed: Allowance,
+    pieces: list[bytes],
+    chunks: AsyncIterator[bytes],
+) -> None:
+    """Write the file; returns when the form has ended well and the size is right."""
+    size, waiting = 0, bytearray()
+    while True:
+        for piece in pieces:
+            size += len(piece)
+            waiting += piece
+        if size > allowed.most_bytes:
+            raise too_large(size, allowed.most_bytes)
+        if len(waiting) >= WRITE_BYTES:
+            await sink.write(bytes(waiting))
+            waiting.clear()
+        chunk = await anext(chunks, None)
+        if chunk is None:
+            break
+        pieces = form.feed(chunk)
+    if not form.ended:
+        raise malformed("The form ends early.")
+    allowed.check_size(size)
+    await sink.write(bytes(waiting))
+
+
+def _length(request: Request) -> int:
+    """The body's length, which must be told beforehand and cannot be more than any upload's."""
+    told = request.headers.get("content-length", "")
+    if not (told.isascii() and told.isdigit()) or "transfer-encoding" in request.headers:
+        raise PostRefused(
+            411, "MissingContentLength", "You must provide the Content-Length HTTP header."
+        )
+    length = int(told[:20])
+    if length > UPLOAD_BYTES_MAX + 2 * FORM_BYTES_MAX:
+        raise too_large(length, UPLOAD_BYTES_MAX)
+    return length
+
+
+async def _chunks(request: Request) -> AsyncIterator[bytes]:
+    """The body as it arrives; raises `ClientDisconnect`, and `PostRefused` when nothing comes."""
+    more = True
+    while more:
+        try:
+            async with asyncio.timeout(IDLE_SECONDS_MAX):
+                message = await request.receive()
+        except TimeoutError:
+            raise PostRefused(
+                400, "RequestTimeout", "Nothing was read from the connection for too long."
+            ) from None
+        if message["type"] == "http.disconnect":
+            raise ClientDisconnect
+        more = message.get("more_body", False)
+        request.scope["agentpost.body_read"] = not more
+        if data := message.get("body", b""):
+            yield data
+
+
+async def _refused(request: Request, refusal: PostRefused) -> Response:
+    """S3's error document. What else is on its way is read for a while and thrown away: a client
+    that is cut off while it sends would see a broken connection and never this answer."""
+    details = "".join(f"<{n}>{escape(v)}</{n}>" for n, v in refusal.details.items())
+    body = (
+        '<?xml version="1.0" encoding="UTF-8"?>\n'
+        f"<Error><Code>{refusal.code}</Code>"
+        f"<Message>{escape(refusal.message)}</Message>{details}</Error>"
+    )
+    headers = dict(ANY_ORIGIN)
+    if not await _drained(request):
+        headers["Connection"] = "close"
+    return Response(body, refusal.status, headers, media_type="application/xml")
+
+
+async def _drained(request: Request) -> bool:
+    """Whether all of the body was read."""
+    read: bool | None = request.scope.get("agentpost.body_read")
+    if read is None and "expect" in request.headers:  # waits for our word before it sends
+        return False
+    try:
+        async with asyncio.timeout(LINGER_SECONDS):
+            while not read:
+                message = await request.receive()
+                read = message["type"] == "http.disconnect" or not message.get("more_body", False)
+    except TimeoutError:
+        return False
+    return True

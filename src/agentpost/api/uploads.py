@@ -1,0 +1,76 @@
+"""Uploads (spec: createUpload, completeUpload). The file itself goes to `upload_target`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from agentpost.api.body import read_json, room_for, validated
+from agentpost.api.operation import Api, Operation
+from agentpost.contract import render
+from agentpost.contract import uploads as shapes
+from agentpost.contract.uploads import UploadCreatedShape, UploadIn, UploadShape
+from agentpost.domain.errors import Refusal
+from agentpost.services import uploads
+from agentpost.services.messages import Caller
+from agentpost.services.uploads import NewUpload
+
+
+async def create(api: Api, request: Request, caller: Caller) -> Response:
+    """Announce a file; the answer says where and how to post it."""
+    async with room_for(api, request):
+        body = await read_json(api, request, _refuse_size)
+    if body.get("content_type") == "":  # what a browser says of a file it does not know
+        body["content_type"] = None
+    shape = validated(UploadIn, body)
+    new = NewUpload(shape.filename, shape.size, shape.content_type)
+    made, form = await uploads.create(api.house, caller.account_id, new)
+    answer = render.dumps(shapes.created(made, form.url, form.fields))
+    return Response(answer, 201, media_type="application/json")
+
+
+async def complete(api: Api, request: Request, caller: Caller) -> Response:
+    """Check the posted file; then messages can name it."""
+    upload_id = request.path_params["upload_id"]
+    ready = await uploads.complete(api.house, caller.account_id, upload_id)
+    return Response(render.dumps(shapes.completed(ready)), media_type="application/json")
+
+
+def _refuse_size(body: dict[str, Any]) -> None:
+    """``bad_size`` comes before ``invalid_request`` (design: 4.12); True is a bool, 5.0 a float."""
+    size = body.get("size")
+    if type(size) is not int or size <= 0:
+        raise Refusal("bad_size", "Give the file's exact size in bytes, a positive whole number.")
+
+
+OPERATIONS = (
+    Operation(
+        id="createUpload",
+        method="POST",
+        path="/v1/uploads",
+        summary="Announce a large file",
+        handler=create,
+        body=UploadIn,
+        answer=UploadCreatedShape,
+        status=201,
+        errors=("invalid_request", "bad_size", "too_large"),
+    ),
+    Operation(
+        id="completeUpload",
+        method="POST",
+        path="/v1/uploads/{upload_id}/complete",
+        summary="Check a posted file and make it ready for a message",
+        handler=complete,
+        answer=UploadShape,
+        errors=(
+            "not_found",
+            "not_pending",
+            "not_uploaded",
+            "changed",
+            "too_large",
+            "executable_refused",
+        ),
+    ),
+)

@@ -1,0 +1,64 @@
+"""What every operator's command needs: the house opened for one thing, refusals as one line."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from collections.abc import Awaitable, Callable
+from typing import Annotated, Any, TypeVar
+
+import typer
+from pydantic import ValidationError
+
+from agentpost import bootstrap
+from agentpost.domain.errors import Refusal
+from agentpost.services.context import House
+from agentpost.settings import load_settings
+
+T = TypeVar("T")
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+def in_house(use: Callable[[House], Awaitable[T]]) -> T:
+    """Open the house, do one thing, close it; refusals become one line and exit 1."""
+
+    async def run() -> T:
+        settings = load_settings()
+        await asyncio.to_thread(bootstrap.upgrade_database, settings)
+        parts = await bootstrap.open_house(settings)
+        try:
+            return await use(parts.house)
+        finally:
+            await bootstrap.close_house(parts)
+
+    return guarded(lambda: asyncio.run(run()))
+
+
+def guarded(call: Callable[[], T]) -> T:
+    """What the call returns; what it refuses is printed to standard error, and we exit with 1."""
+    try:
+        return call()
+    except Refusal as error:
+        print(f"agentpost: {error.message}", file=sys.stderr)
+    except ValidationError as error:
+        for problem in error.errors(include_url=False, include_input=False):
+            name = "AGENTPOST_" + "_".join(str(part) for part in problem["loc"]).upper()
+            print(f"agentpost: {name}: {problem['msg']}", file=sys.stderr)
+    except (ValueError, OSError) as error:
+        print(f"agentpost: {error}", file=sys.stderr)
+    raise typer.Exit(1)
+
+
+def show(shape: dict[str, Any], as_json: bool, line: str) -> None:
+    """One thing: as JSON, or as the line given."""
+    print(json.dumps(shape, indent=2) if as_json else line)
+
+
+def show_rows(rows: list[dict[str, Any]], as_json: bool, columns: tuple[str, ...]) -> None:
+    """Many things: as a JSON list, or a line each with the named columns."""
+    if as_json:
+        print(json.dumps(rows, indent=2))
+        return
+    for row in rows:
+        print("  ".join(str(row[name]) if row[name] is not None else "-" for name in columns))

@@ -1,0 +1,72 @@
+"""The Upload shapes and their one builder (spec: Upload)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, Field
+
+from agentpost.contract.message import Request
+from agentpost.domain import limits
+from agentpost.domain.times import iso
+from agentpost.domain.uploads import UploadRecord
+
+# What can stand in a form field and in a header without being changed on its way.
+_MIME = r"^[!-~]+/[!-~][ -~]*$"
+
+
+class UploadIn(Request):
+    """A file to come. ``size`` has been looked at before: its refusals have codes of their own."""
+
+    filename: Annotated[str, Field(min_length=1)] = Field(description="The file's name.")
+    size: int = Field(description="Exact bytes, up to 500 MB; the upload is capped at it.")
+    content_type: (
+        Annotated[str, Field(max_length=limits.CONTENT_TYPE_CHARACTERS_MAX, pattern=_MIME)] | None
+    ) = Field(default=None, description="MIME type; guessed from the name when omitted.")
+
+
+class UploadCreatedShape(BaseModel):
+    """Where to post the file, and with which form fields."""
+
+    object: Literal["upload"]
+    upload_id: str
+    url: str = Field(description="Post multipart/form-data here, the file last as `file`.")
+    fields: dict[str, str] = Field(description="Every one goes into the form, unchanged.")
+    expires_at: str = Field(description="Until then the form can be posted.")
+    max_bytes: int = Field(description="The declared size; a larger file is refused.")
+
+
+class UploadShape(BaseModel):
+    """A finished upload: name its id in a message's `upload_ids`."""
+
+    object: Literal["upload"]
+    upload_id: str
+    status: Literal["ready"]
+    filename: str
+    content_type: str
+    size: int = Field(description="Bytes that arrived.")
+
+
+def created(record: UploadRecord, url: str, fields: Mapping[str, str]) -> dict[str, Any]:
+    """The answer to a create."""
+    return {
+        "object": "upload",
+        "upload_id": record.id,
+        "url": url,
+        "fields": dict(fields),
+        "expires_at": iso(record.post_by),
+        "max_bytes": record.size,
+    }
+
+
+def completed(record: UploadRecord) -> dict[str, Any]:
+    """The answer to a complete."""
+    return {
+        "object": "upload",
+        "upload_id": record.id,
+        "status": record.status.value,
+        "filename": record.filename,
+        "content_type": record.content_type,
+        "size": record.size,
+    }

@@ -1,0 +1,93 @@
+"""Uploads of an account. Every change names the state it starts from and says whether it held."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from agentpost.db import columns
+from agentpost.db.session import Row, Tx
+from agentpost.domain.uploads import UploadRecord, UploadStatus
+
+_SELECT = columns.select(UploadRecord, "uploads")
+_VALUES = columns.getter(UploadRecord)
+
+
+def insert(tx: Tx, upload: UploadRecord) -> None:
+    """An upload is made."""
+    tx.execute(columns.insert(UploadRecord, "uploads"), _VALUES(upload))
+
+
+def get(tx: Tx, upload_id: str, account_id: str) -> UploadRecord | None:
+    """The account's upload; another account's is as good as none."""
+    row = tx.one(f"{_SELECT} WHERE id = ? AND account_id = ?", (upload_id, account_id))
+    return _record(row) if row else None
+
+
+def lock(tx: Tx, upload_ids: Sequence[str], account_id: str) -> dict[str, UploadRecord]:
+    """Those of the uploads that the account has, held until the commit; in one order always."""
+    marks = ", ".join("?" * len(upload_ids))
+    rows = tx.all(
+        f"{_SELECT} WHERE id IN ({marks}) AND account_id = ? ORDER BY id /*for update*/",
+        (*upload_ids, account_id),
+    )
+    return {upload.id: upload for upload in map(_record, rows)}
+
+
+def count_take(tx: Tx, upload_id: str) -> int | None:
+    """The number of a new private copy; None when the upload is not pending any more."""
+    sql = "UPDATE uploads SET takes = takes + 1 WHERE id = ? AND status = ?"
+    if tx.execute(sql, (upload_id, UploadStatus.PENDING.value)) == 0:
+        return None
+    row = tx.one("SELECT takes FROM uploads WHERE id = ?", (upload_id,))
+    assert row is not None
+    return int(row[0])
+
+
+def move(tx: Tx, upload_id: str, before: UploadStatus, after: UploadStatus) -> bool:
+    """Change the status; False when it is no longer what it was."""
+    sql = "UPDATE uploads SET status = ? WHERE id = ? AND status = ?"
+    return tx.execute(sql, (after.value, upload_id, before.value)) == 1
+
+
+def save_contents(tx: Tx, upload: UploadRecord) -> None:
+    """What was found when it became ready."""
+    tx.execute(
+        "UPDATE uploads SET blob = ?, size = ?, kind = ?, revision = ?, sniffed_type = ?"
+        " WHERE id = ?",
+        (
+            upload.blob,
+            upload.size,
+            upload.kind,
+            upload.revision,
+            upload.sniffed_type,
+            upload.id,
+        ),
+    )
+
+
+def save_message(tx: Tx, upload_id: str, message_id: str) -> None:
+    """Which message took it."""
+    tx.execute("UPDATE uploads SET message_id = ? WHERE id = ?", (message_id, upload_id))
+
+
+def due(tx: Tx, before: int, limit: int) -> list[UploadRecord]:
+    """Uploads whose time was over by then and that were not cleaned up yet."""
+    sql = f"{_SELECT} WHERE swept = 0 AND keep_by < ? ORDER BY keep_by LIMIT ?"
+    return [_record(row) for row in tx.all(sql, (before, limit))]
+
+
+def set_swept(tx: Tx, upload_id: str) -> None:
+    """Its leftovers are gone; the row stays."""
+    tx.execute("UPDATE uploads SET swept = 1 WHERE id = ?", (upload_id,))
+
+
+def delete(tx: Tx, upload_id: str, status: UploadStatus) -> bool:
+    """False when the status is no longer that."""
+    sql = "DELETE FROM uploads WHERE id = ? AND status = ?"
+    return tx.execute(sql, (upload_id, status.value)) == 1
+
+
+def _record(row: Row) -> UploadRecord:
+    upload = UploadRecord(*row)
+    upload.status = UploadStatus(upload.status)
+    return upload

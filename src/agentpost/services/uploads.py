@@ -1,0 +1,275 @@
+"""Uploads: a file comes in beside the API, is checked, and goes with one message.
+
+spec: Upload, Upload states, createUpload, completeUpload; design: 4.13, 4.16.
+
+What is checked is what is attached: `complete` first keeps the found version under a private key of
+its own and looks at nothing else. Calls of it may run at once, on any node, and end anywhere; the
+one whose guarded write comes first decides. Private copies are numbered in the row before they are
+made, so whatever a crash leaves behind is found again by `sweep`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from agentpost.clock import new_id
+from agentpost.db import uploads as rows
+from agentpost.db.session import Tx
+from agentpost.domain import ids, limits
+from agentpost.domain.errors import Refusal, not_found
+from agentpost.domain.executables import (
+    HEAD_BYTES,
+    SECOND_HEADER_BYTES,
+    is_executable,
+    second_header_at,
+)
+from agentpost.domain.filenames import safe_file_name
+from agentpost.domain.record import AttachmentRecord
+from agentpost.domain.times import seconds
+from agentpost.domain.uploads import UploadRecord, UploadSignal, UploadStatus, upload
+from agentpost.services.context import House
+from agentpost.storage import sniff
+from agentpost.storage.incoming import Arrived, PostForm, PostTicket, Replaced
+
+TOTAL_MB = limits.UPLOADS_TOTAL_BYTES_MAX // limits.MEBIBYTE
+FILE_MB = limits.UPLOAD_BYTES_MAX // limits.MEBIBYTE
+SWEEP_CHUNK = 100
+# Nodes' clocks may differ by less than this: nobody may take what another one deletes.
+_SWEEP_GRACE_SECONDS = 300
+_PASSING = frozenset({"changed", "not_uploaded"})
+
+
+@dataclass(frozen=True, slots=True)
+class NewUpload:
+    """What a client announces; ``size`` in bytes. No type: guessed from the name."""
+
+    filename: str
+    size: int
+    content_type: str | None
+
+
+async def create(house: House, account_id: str, new: NewUpload) -> tuple[UploadRecord, PostForm]:
+    """A place for one file, and the form to post it with. Raises ``too_large``."""
+    if new.size > limits.UPLOAD_BYTES_MAX:
+        raise Refusal("too_large", f"An upload takes up to {FILE_MB} MB.")
+    settings, now = house.settings, house.clock.now()
+    name = safe_file_name(new.filename)
+    made = UploadRecord(
+        id=new_id(ids.UPLOAD, now),
+        account_id=account_id,
+        status=UploadStatus.PENDING,
+        filename=name,
+        content_type=new.content_type or sniff.type_of_name(name),
+        size=new.size,
+        blob="",
+        message_id=None,
+        created_at=now,
+        post_by=now + seconds(settings.upload_post_seconds),
+        keep_by=now + seconds(settings.upload_keep_seconds),
+    )
+    ticket = PostTicket(
+        upload_id=made.id,
+        content_type=made.content_type,
+        max_bytes=made.size,
+        expires_at=made.post_by,
+        seconds=settings.upload_post_seconds,
+    )
+    form = await house.incoming.form(ticket)
+    await house.db.write(lambda tx: rows.insert(tx, made))
+    return made, form
+
+
+async def complete(house: House, account_id: str, upload_id: str) -> UploadRecord:
+    """Check what was posted and make the upload ready; again: the same answer.
+
+    Raises `Refusal`: ``not_found``, ``not_pending``, ``not_uploaded``, ``changed``, ``too_large``,
+    ``executable_refused``.
+    """
+    found = await _open(house, account_id, upload_id)
+    if found.status is UploadStatus.READY:
+        return found
+    try:
+        return await _check(house, found)
+    except Refusal as refusal:
+        if refusal.code not in _PASSING:
+            raise
+        # Another call may have finished in the meantime: then its outcome is the answer.
+        again = await _open(house, account_id, upload_id)
+        if again.status is UploadStatus.READY:
+            return again
+        raise
+
+
+async def _open(house: House, account_id: str, upload_id: str) -> UploadRecord:
+    """The account's upload while complete can do something about it."""
+    found = None
+    if ids.is_id(ids.UPLOAD, upload_id):
+        found = await house.db.read(lambda tx: rows.get(tx, upload_id, account_id))
+    if found is None or (found.message_id is None and found.keep_by <= house.clock.now()):
+        raise not_found("upload")
+    if found.status is UploadStatus.REJECTED:
+        raise Refusal("not_pending", "This upload was refused; create a new one.")
+    if found.status is UploadStatus.ATTACHED:
+        raise Refusal("not_pending", "This upload belongs to a message already.")
+    return found
+
+
+async def _check(house: House, pending: UploadRecord) -> UploadRecord:
+    arrived = await house.incoming.find(pending.id)
+    if arrived is None:
+        raise _not_uploaded(pending, house.clock.now())
+    if arrived.size > pending.size:  # only a store that ignores the form's range lets this happen
+        await _reject(house, pending)
+        raise Refusal("too_large", f"The file has {arrived.size} bytes, {pending.size} were said.")
+    take = await house.db.write(lambda tx: rows.count_take(tx, pending.id))
+    if take is None:
+        raise _changed()
+    ready = replace(pending, takes=take, blob=_blob(pending.id, take), size=arrived.size)
+    try:
+        await house.incoming.take(pending.id, arrived, ready.blob)
+    except Replaced:
+        raise _changed() from None
+    # From here on a private copy exists. A refusal removes it; what any other fault leaves, even a
+    # commit whose answer got lost, is for the sweep to judge.
+    try:
+        await _make_ready(house, ready, arrived)
+    except Refusal:
+        await house.storage.delete(ready.blob)
+        raise
+    await house.incoming.delete(pending.id)
+    return ready
+
+
+async def _make_ready(house: House, ready: UploadRecord, arrived: Arrived) -> None:
+    """Look at the private copy and write what is known of it; changes ``ready``."""
+    head, executable = await _inspect(house, ready.blob)
+    if executable:
+        await _reject(house, ready)
+        raise Refusal("executable_refused", "The file is an executable; it was deleted.")
+    if await house.incoming.find(ready.id) != arrived:
+        raise _changed()
+    before = UploadStatus.PENDING
+    after = upload(before, UploadSignal.CHECKED)
+    assert after is UploadStatus.READY
+    ready.status = after
+    ready.sniffed_type, ready.kind = sniff.describe(ready.filename, head, ready.content_type)
+    # Not a digest of the bytes: half a gigabyte would have to be read for it.
+    ready.revision = f'"{hashlib.sha256(ready.blob.encode()).hexdigest()[:32]}"'
+
+    def fn(tx: Tx) -> bool:
+        if not rows.move(tx, ready.id, before, after):
+            return False
+        rows.save_contents(tx, ready)
+        return True
+
+    if not await house.db.write(fn):
+        raise _changed()
+
+
+async def _inspect(house: House, blob: str) -> tuple[bytes, bool]:
+    """The first bytes, and whether it is an executable (design: 4.13)."""
+    head = await _bytes(house, blob, 0, HEAD_BYTES)
+    at = second_header_at(head)
+    beyond = await _bytes(house, blob, at, SECOND_HEADER_BYTES) if at is not None else b""
+    return head, is_executable(head, beyond)
+
+
+async def _bytes(house: House, blob: str, start: int, count: int) -> bytes:
+    return b"".join([chunk async for chunk in house.storage.open(blob, start, start + count)])
+
+
+async def _reject(house: House, pending: UploadRecord) -> None:
+    """Refused for good, and deleted (spec: Errors, ``executable_refused``)."""
+    before = UploadStatus.PENDING
+    after = upload(before, UploadSignal.REFUSED)
+    assert after is not None
+    await house.db.write(lambda tx: rows.move(tx, pending.id, before, after))
+    await house.incoming.delete(pending.id)
+
+
+def attach(
+    tx: Tx, account_id: str, upload_ids: Sequence[str], message_id: str, now: int
+) -> list[AttachmentRecord]:
+    """Give ready uploads to a message, in the message's own transaction (spec: createMessage).
+
+    They come after the inline files, in the order named. Raises ``upload_not_ready``,
+    ``too_large``; then the transaction must not commit.
+    """
+    if not upload_ids:
+        return []
+    found = rows.lock(tx, sorted(upload_ids), account_id)
+    for upload_id in upload_ids:
+        named = found.get(upload_id)
+        if named is None or named.status is not UploadStatus.READY or named.keep_by <= now:
+            shown = upload_id[:80]
+            raise Refusal("upload_not_ready", f"The upload {shown} is not ready to be attached.")
+    if sum(named.size for named in found.values()) > limits.UPLOADS_TOTAL_BYTES_MAX:
+        raise Refusal("too_large", f"The uploads of a message have up to {TOTAL_MB} MB together.")
+    for named in found.values():
+        after = upload(named.status, UploadSignal.ATTACHED)
+        assert after is not None
+        held = rows.move(tx, named.id, named.status, after)
+        assert held, "a locked upload keeps its status"
+        rows.save_message(tx, named.id, message_id)
+    first = limits.INLINE_FILES_MAX
+    return [
+        _attachment(found[upload_id], message_id, first + n)
+        for n, upload_id in enumerate(upload_ids)
+    ]
+
+
+def _attachment(ready: UploadRecord, message_id: str, n: int) -> AttachmentRecord:
+    assert ready.kind is not None
+    assert ready.revision is not None
+    return AttachmentRecord(
+        message_id=message_id,
+        n=n,
+        name=ready.filename,
+        url=None,
+        content_type=ready.sniffed_type,
+        kind=ready.kind,
+        size=ready.size,
+        revision=ready.revision,
+        blob=ready.blob,
+    )
+
+
+async def sweep(house: House) -> None:
+    """Delete uploads no message took in time, and leftovers of all others (spec: Limits, 24 h)."""
+    await house.incoming.tidy()
+    before = house.clock.now() - seconds(_SWEEP_GRACE_SECONDS)
+    for old in await house.db.read(lambda tx: rows.due(tx, before, SWEEP_CHUNK)):
+        await _sweep_one(house, old)
+
+
+async def _sweep_one(house: House, old: UploadRecord) -> None:
+    """Bytes first: a crash in between leaves a row that is swept again, never a lost blob."""
+    attached = old.status is UploadStatus.ATTACHED
+    await house.incoming.delete(old.id)
+    for take in range(1, old.takes + 1):
+        blob = _blob(old.id, take)
+        if not (attached and blob == old.blob):
+            await house.storage.delete(blob)
+    if attached:
+        await house.db.write(lambda tx: rows.set_swept(tx, old.id))
+        return
+    assert upload(old.status, UploadSignal.TIMED_OUT) is None
+    await house.db.write(lambda tx: rows.delete(tx, old.id, old.status))
+
+
+def _blob(upload_id: str, take: int) -> str:
+    return f"uploads/{upload_id}/{take}"
+
+
+def _not_uploaded(pending: UploadRecord, now: int) -> Refusal:
+    if pending.post_by <= now:
+        text = "The file did not arrive while it could be posted; create a new upload."
+    else:
+        text = "The file has not arrived; post it to the upload's url first."
+    return Refusal("not_uploaded", text)
+
+
+def _changed() -> Refusal:
+    return Refusal("changed", "The file was replaced while it was checked; call complete again.")

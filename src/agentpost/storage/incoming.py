@@ -1,0 +1,103 @@
+"""The way in for uploads: a place clients post a file to, apart from everything that counts.
+
+Contract, the same for every adapter (`tests/conformance/test_incoming.py`):
+
+* What lies in an upload's place came through its form: whole, and of a size the form allows. A post
+  that breaks off leaves nothing there; a repeated one replaces what was there, in one step.
+* ``take`` keeps exactly the version that was found, whatever is posted in the meantime, under a key
+  of the blob store that no client can reach. It leaves the place as it is.
+* All methods may be awaited on any event loop and never block one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from agentpost.storage.post_policy import PolicySigner
+
+
+class Replaced(Exception):
+    """What was found is not there any more: it was replaced or removed."""
+
+
+@dataclass(frozen=True, slots=True)
+class PostTicket:
+    """One upload's permission to be posted, until ``expires_at`` (microseconds)."""
+
+    upload_id: str
+    content_type: str
+    max_bytes: int
+    expires_at: int
+    seconds: float
+    """How long that is from now."""
+
+
+@dataclass(frozen=True, slots=True)
+class PostForm:
+    """Where to post, and the form fields that go before the file."""
+
+    url: str
+    fields: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Arrived:
+    """A file in its place: size in bytes, and a text that is another one for other bytes."""
+
+    size: int
+    version: str
+
+
+class Incoming(Protocol):
+    """See the module docstring."""
+
+    async def form(self, ticket: PostTicket) -> PostForm:
+        """The form for an upload."""
+        ...
+
+    async def find(self, upload_id: str) -> Arrived | None:
+        """What lies in the upload's place."""
+        ...
+
+    async def take(self, upload_id: str, arrived: Arrived, key: str) -> None:
+        """Keep what was found as a blob under a fresh key; raises `Replaced`."""
+        ...
+
+    async def delete(self, upload_id: str) -> None:
+        """Clear the upload's place; no error when it is empty."""
+        ...
+
+    async def tidy(self) -> None:
+        """Remove what broken-off posts left behind."""
+        ...
+
+
+class Sink(Protocol):
+    """A file on its way in. Not to be used by two tasks at once."""
+
+    async def write(self, data: bytes) -> None:
+        """Take the next bytes."""
+        ...
+
+    async def keep(self) -> Arrived:
+        """All bytes are here: put the file in its place, safe from a power cut."""
+        ...
+
+    def discard(self) -> None:
+        """Forget it; no error after `keep`."""
+        ...
+
+
+class Receiver(Protocol):
+    """An `Incoming` whose files this server itself receives."""
+
+    @property
+    def policies(self) -> PolicySigner:
+        """Says what a posted form allows."""
+        ...
+
+    async def begin(self, upload_id: str) -> Sink:
+        """A file begins to arrive for an upload."""
+        ...

@@ -1,0 +1,153 @@
+"""Uploads received by this server, in a folder beside its blobs."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import os
+import tempfile
+import threading
+from contextlib import suppress
+from pathlib import Path
+from typing import Protocol
+
+from agentpost.domain import ids
+from agentpost.storage.incoming import Arrived, PostForm, PostTicket, Replaced
+from agentpost.storage.post_policy import PolicySigner
+
+TARGET_PATH = "/uploads"
+# Somebody writes to a file that is still arriving at least this often.
+_BROKEN_OFF_SECONDS = 600
+
+
+class BlobFolder(Protocol):
+    """The local blob store, as far as it matters here."""
+
+    folder: Path
+
+    async def adopt(self, key: str, source: Path) -> os.stat_result:
+        """Give a file a second name as a blob; what it was at that moment."""
+        ...
+
+    async def delete(self, key: str) -> None:
+        """Remove a blob."""
+        ...
+
+
+class LocalIncoming:
+    """`Incoming` and `Receiver` on the file system of the local blob store. See the port.
+
+    A place is named by the upload's id; a client's own name never reaches the disk. The folder
+    lies inside the store's own, so that a file is taken over by a second name, not by a copy.
+    """
+
+    def __init__(self, storage: BlobFolder, policies: PolicySigner, base_url: str) -> None:
+        """``base_url``: where clients reach this server for uploads, without a path."""
+        self._storage = storage
+        self.policies = policies
+        self._url = base_url + TARGET_PATH
+        self._folder = storage.folder / "incoming"
+        self._arriving = self._folder / "tmp"
+        self._arriving.mkdir(mode=0o700, parents=True, exist_ok=True)
+
+    async def form(self, ticket: PostTicket) -> PostForm:
+        """See `Incoming.form`."""
+        fields = self.policies.fields(
+            ticket.upload_id, ticket.content_type, ticket.max_bytes, ticket.expires_at
+        )
+        return PostForm(self._url, fields)
+
+    async def find(self, upload_id: str) -> Arrived | None:
+        """See `Incoming.find`."""
+        try:
+            return _arrived(await asyncio.to_thread(self._place(upload_id).stat))
+        except FileNotFoundError:
+            return None
+
+    async def take(self, upload_id: str, arrived: Arrived, key: str) -> None:
+        """See `Incoming.take`. The bytes get a second name: what is posted later is another file
+        under the first one."""
+        try:
+            kept = await self._storage.adopt(key, self._place(upload_id))
+        except FileNotFoundError:
+            raise Replaced from None
+        if _arrived(kept) != arrived:
+            await self._storage.delete(key)
+            raise Replaced
+
+    async def delete(self, upload_id: str) -> None:
+        """See `Incoming.delete`."""
+        await asyncio.to_thread(self._place(upload_id).unlink, missing_ok=True)
+
+    async def tidy(self) -> None:
+        """See `Incoming.tidy`."""
+        await asyncio.to_thread(_remove_broken_off, self._arriving)
+
+    async def begin(self, upload_id: str) -> LocalSink:
+        """See `Receiver.begin`."""
+        place = self._place(upload_id)
+        descriptor, name = await asyncio.to_thread(tempfile.mkstemp, dir=self._arriving)
+        return LocalSink(descriptor, Path(name), place)
+
+    def _place(self, upload_id: str) -> Path:
+        if not ids.is_id(ids.UPLOAD, upload_id):
+            raise ValueError(f"not an upload id: {upload_id[:80]!r}")
+        return self._folder / upload_id
+
+
+class LocalSink:
+    """See `Sink`. Bytes go to a nameless place first and are renamed when they are on the disk."""
+
+    def __init__(self, descriptor: int, path: Path, place: Path) -> None:
+        self._file = os.fdopen(descriptor, "wb", buffering=0)
+        self._path = path
+        self._place = place
+        # A cancelled writer's thread writes on: its descriptor must not be closed under it, since
+        # by then the number may stand for another file.
+        self._busy = threading.Lock()
+
+    async def write(self, data: bytes) -> None:
+        """See `Sink.write`."""
+        await asyncio.to_thread(self._write, data)
+
+    async def keep(self) -> Arrived:
+        """See `Sink.keep`."""
+        return await asyncio.to_thread(self._keep)
+
+    def discard(self) -> None:
+        """See `Sink.discard`."""
+        with self._busy:
+            self._file.close()
+        self._path.unlink(missing_ok=True)
+
+    def _write(self, data: bytes) -> None:
+        rest = memoryview(data)
+        with self._busy:
+            while rest:
+                rest = rest[self._file.write(rest) :]
+
+    def _keep(self) -> Arrived:
+        with self._busy:
+            os.fsync(self._file.fileno())
+            arrived = _arrived(os.fstat(self._file.fileno()))
+            self._path.replace(self._place)
+        folder = os.open(self._place.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+        return arrived
+
+
+def _arrived(found: os.stat_result) -> Arrived:
+    identity = f"{found.st_dev} {found.st_ino} {found.st_mtime_ns} {found.st_size}"
+    return Arrived(found.st_size, hashlib.sha256(identity.encode()).hexdigest()[:32])
+
+
+def _remove_broken_off(folder: Path) -> None:
+    os.utime(folder)  # asks the file system's own clock, which the files' times come from
+    oldest = folder.stat().st_mtime - _BROKEN_OFF_SECONDS
+    for path in folder.iterdir():
+        with suppress(FileNotFoundError):  # just kept, or removed by another process
+            if path.stat().st_mtime < oldest:
+                path.unlink()

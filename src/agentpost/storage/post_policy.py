@@ -1,0 +1,179 @@
+"""Forms that allow one file to be posted, by the rules of S3's POST policies.
+
+A form's fields carry a policy, a signed text that says until when it holds, which value each field
+must have and how large the file may be. So the target needs no session and no database: it believes
+what it signed. Unlike S3 we know one kind of condition for fields, "equals", since we issue no
+other. Which wrong is answered how follows S3 (its API reference, "POST Object").
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hmac
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from agentpost.domain.times import SECOND, iso
+
+KEY_PREFIX = "uploads/"
+# Fields that no condition needs to name; `x-ignore-…` ones neither.
+_UNNAMED = frozenset({"policy", "signature", "file"})
+_IGNORED = "x-ignore-"
+
+
+class PostRefused(Exception):
+    """A post is refused: status and code of S3, and a text for people."""
+
+    def __init__(self, status: int, code: str, message: str, **details: str) -> None:
+        super().__init__(message)
+        self.status = status
+        self.code = code
+        self.message = message
+        self.details = details
+
+
+@dataclass(frozen=True, slots=True)
+class Allowance:
+    """What a form that passed allows: a file of that many bytes for that upload."""
+
+    upload_id: str
+    least_bytes: int
+    most_bytes: int
+
+    def check_size(self, size: int) -> None:
+        """Raises `PostRefused` for a file of another size."""
+        if size > self.most_bytes:
+            raise too_large(size, self.most_bytes)
+        if size < self.least_bytes:
+            raise PostRefused(
+                400,
+                "EntityTooSmall",
+                "Your proposed upload is smaller than the minimum allowed size",
+                ProposedSize=str(size),
+                MinSizeAllowed=str(self.least_bytes),
+            )
+
+
+class PolicySigner:
+    """Makes the fields of forms and judges posted ones."""
+
+    def __init__(self, secret: bytes) -> None:
+        self._key = hmac.digest(secret, b"agentpost upload policy", "sha256")
+
+    def fields(
+        self, upload_id: str, content_type: str, max_bytes: int, expires_at: int
+    ) -> dict[str, str]:
+        """The fields for a file of 1 to ``max_bytes`` bytes until ``expires_at`` (microseconds).
+
+        The declared size is the upper end and not the only one allowed: the spec calls it the size
+        the upload is *capped* at and gives complete no error for less, but the real size to report.
+        An upload of nothing cannot be declared, so it cannot be posted either.
+        """
+        key = KEY_PREFIX + upload_id
+        policy = {
+            "expiration": iso(expires_at),
+            "conditions": [
+                {"key": key},
+                {"Content-Type": content_type},
+                ["content-length-range", 1, max_bytes],
+            ],
+        }
+        fields = {"key": key, "Content-Type": content_type}
+        return {**fields, **self.signed(json.dumps(policy))}
+
+    def signed(self, policy: str) -> dict[str, str]:
+        """The two fields that carry a policy."""
+        text = base64.b64encode(policy.encode()).decode()
+        return {"policy": text, "signature": self._signature(text)}
+
+    def check(self, fields: Mapping[str, str], now: int) -> Allowance:
+        """What a posted form allows; ``fields`` are those before the file, by lower-case name.
+
+        Raises `PostRefused`.
+        """
+        if not fields.get("key"):
+            raise PostRefused(
+                400, "InvalidArgument", "Bucket POST must contain a field named 'key'."
+            )
+        if "policy" not in fields:
+            raise PostRefused(403, "AccessDenied", "Access Denied")
+        given = fields.get("signature")
+        if given is None:
+            raise PostRefused(
+                400, "InvalidArgument", "Bucket POST must contain a field named 'signature'."
+            )
+        expected = self._signature(fields["policy"])
+        if not hmac.compare_digest(expected.encode(), given.encode(errors="replace")):
+            raise PostRefused(
+                403,
+                "SignatureDoesNotMatch",
+                "The signature does not match the policy; send the fields unchanged.",
+            )
+        least, most = _checked(fields, now)
+        return Allowance(fields["key"].removeprefix(KEY_PREFIX), least, most)
+
+    def _signature(self, text: str) -> str:
+        return hmac.digest(self._key, text.encode(errors="replace"), "sha256").hex()
+
+
+def too_large(size: int, most: int) -> PostRefused:
+    """The file is over what is allowed, in bytes."""
+    return PostRefused(
+        400,
+        "EntityTooLarge",
+        "Your proposed upload exceeds the maximum allowed size",
+        ProposedSize=str(size),
+        MaxSizeAllowed=str(most),
+    )
+
+
+def _checked(fields: Mapping[str, str], now: int) -> tuple[int, int]:
+    """The size range of a genuine policy that holds for these fields."""
+    expires_at, conditions = _read(fields["policy"])
+    if expires_at <= now:
+        raise _failed("Policy expired.")
+    named = set(_UNNAMED)
+    size_range: tuple[int, int] | None = None
+    for condition in conditions:
+        match condition:
+            case ["content-length-range", int(least), int(most)] if 0 <= least <= most:
+                size_range = least, most
+            case dict() if len(condition) == 1:
+                ((name, value),) = condition.items()
+                named.add(name.lower())
+                if fields.get(name.lower()) != value:
+                    shown = json.dumps(["eq", f"${name}", value])
+                    raise _failed(f"Policy Condition failed: {shown}")
+            case _:
+                raise _unreadable("Invalid Policy: Invalid condition.")
+    extra = sorted(f for f in fields if f not in named and not f.startswith(_IGNORED))
+    if extra:
+        raise _failed(f"Extra input fields: {', '.join(extra)}")
+    if size_range is None:
+        raise _unreadable("Invalid Policy: no content-length-range.")
+    return size_range
+
+
+def _read(text: str) -> tuple[int, list[Any]]:
+    """Expiry (microseconds) and conditions."""
+    try:
+        policy = json.loads(base64.b64decode(text, validate=True))
+        expiration, conditions = policy["expiration"], policy["conditions"]
+        moment = datetime.fromisoformat(expiration)
+    except (ValueError, TypeError, KeyError, binascii.Error):
+        raise _unreadable("Invalid Policy: Invalid JSON, expiration or conditions.") from None
+    if moment.tzinfo is None or not isinstance(conditions, list):
+        raise _unreadable("Invalid Policy: Invalid expiration or conditions.")
+    return round(moment.timestamp() * SECOND), conditions
+
+
+def _failed(what: str) -> PostRefused:
+    return PostRefused(403, "AccessDenied", f"Invalid according to Policy: {what}")
+
+
+def _unreadable(what: str) -> PostRefused:
+    return PostRefused(400, "InvalidPolicyDocument", what)

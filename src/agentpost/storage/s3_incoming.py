@@ -1,0 +1,117 @@
+"""Uploads that clients post straight to a bucket of an S3-compatible store.
+
+The bytes pass this server only when an agent reads them. boto3 signs the forms and copies objects,
+which is what the library that moves our blobs cannot do; it comes with the extra ``s3``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from agentpost.storage.incoming import Arrived, PostForm, PostTicket, Replaced
+from agentpost.storage.s3_url import S3Place
+
+_MISSING = frozenset({"404", "NoSuchKey", "NotFound"})
+_OTHER_VERSION = frozenset({"412", "PreconditionFailed"})
+
+
+class S3Incoming:
+    """`Incoming` below ``incoming/`` in the bucket of the blobs. See the port.
+
+    The bucket answers browsers only if its CORS rules allow POST from their pages.
+    """
+
+    def __init__(self, url: str, post_url: str = "") -> None:
+        """``url`` as for the blob store; ``post_url``: the bucket's address as clients reach it,
+        "" for the one that belongs to ``url``. Raises `ValueError` without the extra."""
+        self._place = S3Place.parse(url)
+        self._post_url = post_url
+        self._client = _connect(self._place)
+
+    async def form(self, ticket: PostTicket) -> PostForm:
+        """See `Incoming.form`. Signed here, without asking the store."""
+        made: dict[str, Any] = await asyncio.to_thread(
+            self._client.generate_presigned_post,
+            self._place.bucket,
+            self._key(ticket.upload_id),
+            Fields={"Content-Type": ticket.content_type},
+            Conditions=[
+                {"Content-Type": ticket.content_type},
+                # From 1: why less than the declared size is allowed stands in `post_policy`.
+                ["content-length-range", 1, ticket.max_bytes],
+            ],
+            ExpiresIn=max(round(ticket.seconds), 1),
+        )
+        return PostForm(self._post_url or made["url"], made["fields"])
+
+    async def find(self, upload_id: str) -> Arrived | None:
+        """See `Incoming.find`; a version is the store's entity tag."""
+        from botocore.exceptions import ClientError
+
+        try:
+            found = await asyncio.to_thread(
+                self._client.head_object, Bucket=self._place.bucket, Key=self._key(upload_id)
+            )
+        except ClientError as error:
+            if _code(error) in _MISSING:
+                return None
+            raise
+        return Arrived(found["ContentLength"], found["ETag"])
+
+    async def take(self, upload_id: str, arrived: Arrived, key: str) -> None:
+        """See `Incoming.take`. The store compares the tag itself and copies on its side."""
+        from botocore.exceptions import ClientError
+
+        try:
+            await asyncio.to_thread(
+                self._client.copy_object,
+                Bucket=self._place.bucket,
+                Key=self._place.key(key),
+                CopySource={"Bucket": self._place.bucket, "Key": self._key(upload_id)},
+                CopySourceIfMatch=arrived.version,
+            )
+        except ClientError as error:
+            if _code(error) in _MISSING | _OTHER_VERSION:
+                raise Replaced from None
+            raise
+
+    async def delete(self, upload_id: str) -> None:
+        """See `Incoming.delete`."""
+        await asyncio.to_thread(
+            self._client.delete_object, Bucket=self._place.bucket, Key=self._key(upload_id)
+        )
+
+    async def tidy(self) -> None:
+        """See `Incoming.tidy`: a post that broke off never became an object."""
+
+    def _key(self, upload_id: str) -> str:
+        return self._place.key(f"incoming/{upload_id}")
+
+
+def _connect(place: S3Place) -> Any:
+    try:
+        import boto3
+        from botocore.config import Config
+    except ImportError:
+        raise ValueError(
+            "AGENTPOST_STORAGE_URL names an S3 bucket, and its uploads need boto3, which is not"
+            " installed. Install it: pip install 'agentpost[s3]'"
+        ) from None
+    style = "virtual" if place.virtual_hosted_style else "path"
+    config = Config(
+        signature_version="s3v4",
+        s3={"addressing_style": style if place.endpoint else "auto"},
+        connect_timeout=5,
+        read_timeout=120,  # a copy within the store may take a while
+    )
+    return boto3.client(
+        "s3",
+        endpoint_url=place.endpoint or None,
+        region_name=place.region or None,
+        config=config,
+    )
+
+
+def _code(error: Any) -> str:
+    return str(error.response.get("Error", {}).get("Code", ""))

@@ -1,0 +1,42 @@
+"""The address of a bucket, as the settings give it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from urllib.parse import parse_qs, urlsplit
+
+_OPTIONS = frozenset({"endpoint", "region", "virtual_hosted_style"})
+
+
+@dataclass(frozen=True, slots=True)
+class S3Place:
+    """Where blobs are: ``prefix`` without outer slashes; "" stands for what is not given."""
+
+    bucket: str
+    prefix: str
+    endpoint: str
+    region: str
+    virtual_hosted_style: bool | None
+
+    @classmethod
+    def parse(cls, url: str) -> S3Place:
+        """Read ``s3://bucket/prefix?endpoint=http://host:9000&region=eu-west-1``; raises
+        `ValueError` for another kind of URL or unknown options."""
+        parts = urlsplit(url)
+        options = parse_qs(parts.query, strict_parsing=bool(parts.query))
+        if parts.scheme != "s3" or not parts.hostname:
+            raise ValueError("the storage URL is not of the form s3://bucket/prefix?endpoint=…")
+        if unknown := options.keys() - _OPTIONS:
+            raise ValueError(f"unknown option in the storage URL: {', '.join(sorted(unknown))}")
+        style = options.get("virtual_hosted_style")
+        return cls(
+            bucket=parts.netloc,
+            prefix=parts.path.strip("/"),
+            endpoint=options.get("endpoint", [""])[0],
+            region=options.get("region", [""])[0],
+            virtual_hosted_style=style[0] == "true" if style else None,
+        )
+
+    def key(self, key: str) -> str:
+        """The object's whole name in the bucket."""
+        return f"{self.prefix}/{key}" if self.prefix else key

@@ -1,0 +1,19 @@
+"""What an agent says, as it can be stored and shown."""
+
+from __future__ import annotations
+
+from agentpost.domain.limits import SAID_CHARACTERS_MAX
+
+
+def storable(text: object) -> str:
+    """The text without U+0000 and half surrogate pairs, which no database takes.
+
+    Raises `TypeError` for what is no text and `ValueError` for more than `SAID_CHARACTERS_MAX`.
+    """
+    if not isinstance(text, str):
+        raise TypeError(f"what an agent says is text, not {type(text).__name__}")
+    if len(text) > SAID_CHARACTERS_MAX:
+        raise ValueError(
+            f"what an agent says has at most {SAID_CHARACTERS_MAX:,} characters; write a file"
+        )
+    return text.encode("utf-8", "replace").decode().replace("\0", "").strip()

@@ -1,0 +1,45 @@
+"""The account (spec: getAccount)."""
+
+import pytest
+
+from tests.e2e.caller import Caller
+from tests.e2e.fixtures import ServerMaker
+from tests.e2e.server import AgentServer
+
+
+@pytest.fixture(scope="module")
+def server(start_server: ServerMaker) -> AgentServer:
+    return start_server(bootstrap_credits=12.5, running_jobs_max=3, requests_per_minute=500)
+
+
+def test_whose_key_it_is_and_what_is_left(caller: Caller) -> None:
+    account = caller.call("GET", "/v1/me").json()
+
+    assert account["object"] == "account"
+    assert account["email"] == "owner@localhost"
+    assert account["plan"] == "self_hosted"
+    assert account["credits"] == 12.5
+    assert account["agent"] == {"name": "agents"}
+    assert account["key"]["id"].startswith("key_")
+    assert account["key"]["name"] == "default"
+    assert account["limits"] == {"running_jobs": 3, "requests_per_minute": 500}
+
+
+def test_credits_on_hold_are_not_left(caller: Caller, server: AgentServer) -> None:
+    message = caller.send([["start", "Hold", [["step_gate", "held", "held", 2], ["charge", 0.25]]]])
+    server.await_gate("held")
+    assert caller.credits() == 10.5
+    assert caller.get(message["id"])["credits_used"] == 0
+
+    server.open_gate("held")
+    assert caller.final(message["id"])["credits_used"] == 2.25
+    assert caller.credits() == 10.25
+
+
+def test_each_key_is_named(caller: Caller, server: AgentServer) -> None:
+    made = server.command("keys", "create", "--account", "owner@localhost", "--name", "Zoë")
+    second = Caller(server, made["key"])
+    account = second.call("GET", "/v1/me").json()
+    assert account["key"] == {"id": made["id"], "name": "Zoë"}
+    assert account["user_id"] == caller.call("GET", "/v1/me").json()["user_id"]
+    second.close()

@@ -1,0 +1,256 @@
+"""Files that come with a message, inline or by URL (spec: createMessage 4; design: 4.12, 4.13)."""
+
+import base64
+import json
+import struct
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import pytest
+
+from tests.e2e.caller import Caller, Json
+from tests.e2e.fixtures import ServerMaker
+from tests.e2e.server import AgentServer
+
+MB = 2**20
+ELF = b"\x7fELF\x02\x01\x01" + b"\0" * 57
+MACH_O = struct.pack("<I", 0xFEEDFACF) + b"\0" * 28
+
+
+class Origin(BaseHTTPRequestHandler):
+    """A site with files to fetch; ``asked`` counts the requests for each path."""
+
+    asked: dict[str, int]
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self) -> None:
+        self.asked[self.path] = self.asked.get(self.path, 0) + 1
+        bodies = {
+            "/data.csv": (b"a,b\n1,2\n", "text/csv"),
+            "/huge": (b"x" * (10 * MB + 1), "application/octet-stream"),
+            "/ten": (b"x" * 10 * MB, "application/octet-stream"),
+            "/program": (ELF, "text/plain"),
+        }
+        if self.path == "/moved":
+            self.send_response(302)
+            self.send_header("Location", "/data.csv")
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+            return
+        if self.path == "/inside":
+            self.send_response(302)
+            self.send_header("Location", "http://169.254.169.254/latest/meta-data/")
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+            return
+        if self.path == "/silent":
+            threading.Event().wait(4)
+            self.close_connection = True
+            return
+        found = bodies.get(self.path)
+        self.send_response(200 if found else 404)
+        body, content_type = found or (b"", "text/plain")
+        self.send_header("Content-Type", content_type)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: Any) -> None:
+        """Nothing on the console."""
+
+
+class Site(ThreadingHTTPServer):
+    """Clients that go away in the middle are part of the test."""
+
+    daemon_threads = True
+
+    def handle_error(self, *_: Any) -> None:
+        """Nothing on the console."""
+
+
+@pytest.fixture(scope="module")
+def origin() -> Iterator[str]:
+    Origin.asked = {}
+    site = Site(("127.0.0.1", 0), Origin)
+    threading.Thread(target=site.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{site.server_port}"
+    site.shutdown()
+    site.server_close()
+
+
+@pytest.fixture(scope="module")
+def server(start_server: ServerMaker, origin: str) -> AgentServer:
+    return start_server(egress_allow=origin.partition("//")[2], fetch_seconds=1)
+
+
+def inline(data: bytes, **fields: object) -> Json:
+    return {"base64": base64.b64encode(data).decode(), **fields}
+
+
+def seen(message: Json) -> list[Json]:
+    """The files the agent saw; it sees the notes that the caller sees."""
+    what = json.loads(message["reply"])
+    assert what["notes"] == message["notes"]
+    files: list[Json] = what["files"]
+    return files
+
+
+# --- inline bytes ---------------------------------------------------------------------------------
+def test_inline_files_reach_the_agent(caller: Caller) -> None:
+    files = [
+        inline(b"a,b\n", name="t.csv"),
+        inline(b"%PDF-1.7\n"),
+        inline(b"x", name="../../e.txt"),
+    ]
+    message = caller.send([["see"]], files=files)
+
+    assert message["notes"] == []
+    assert message["files"] == [], "what came in is no file the agent made"
+    first, second, third = seen(message)
+    assert (first["name"], first["size"], first["type"]) == ("t.csv", 4, "text/csv")
+    assert second["type"] == "application/pdf"
+    assert "/" not in third["name"]
+    assert (
+        caller.send([["read"]], files=[inline("größe".encode(), name="a.txt")])["reply"] == "größe"
+    )
+
+
+def test_a_message_may_be_files_alone(caller: Caller) -> None:
+    message = caller.send(files=[inline(b"x", name="a.txt")])
+    assert message["reply"] == "You said:"
+
+
+def test_files_reach_a_job(caller: Caller) -> None:
+    message = caller.send(
+        [["start_with_file", "F", [["files"]]]], files=[inline(b"x", name="a.txt")]
+    )
+    caller.final(message["id"])
+    assert "files: a.txt" in [entry.get("step") for entry in caller.log(message["id"])]
+
+
+@pytest.mark.parametrize(
+    ("file", "problem"),
+    [
+        ({"base64": "not base64!", "name": "a"}, "base64"),
+        ({"base64": "eA=", "name": "a"}, "base64"),
+        ({"base64": "eA==", "url": "https://example.com/x", "name": "a"}, "both"),
+        ({"base64": "é", "name": "a"}, "base64"),
+        (inline(ELF, name="a.txt"), "executable"),
+        (inline(MACH_O, name="a.pdf"), "executable"),
+        (inline(b"x" * (10 * MB + 1), name="a"), "10 MB"),
+    ],
+)
+def test_a_file_that_cannot_be_taken_is_a_note(caller: Caller, file: Json, problem: str) -> None:
+    message = caller.send([["see"]], files=[file, inline(b"x", name="good.txt")])
+
+    assert message["status"] == "completed"
+    [note] = message["notes"]
+    assert note.startswith("a")
+    assert problem in note
+    assert [f["name"] for f in seen(message)] == ["good.txt"]
+
+
+def test_scripts_are_data(caller: Caller) -> None:
+    message = caller.send([["see"]], files=[inline(b"#!/bin/sh\nexit\n", name="run.exe")])
+    assert message["notes"] == []
+    assert len(seen(message)) == 1
+
+
+def test_only_the_first_five_are_taken(caller: Caller) -> None:
+    files = [inline(b"x", name=f"{n}.txt") for n in range(7)]
+    message = caller.send([["see"]], files=files)
+    assert [f["name"] for f in seen(message)] == [f"{n}.txt" for n in range(5)]
+    [note] = message["notes"]
+    assert "2 more files" in note
+
+
+def test_five_files_of_ten_megabytes_pass_with_notes(caller: Caller) -> None:
+    files = [inline(bytes([n]) * 10 * MB, name=f"{n}.bin") for n in range(5)]
+    message = caller.send([["see"]], files=files)
+    assert [f["name"] for f in seen(message)] == ["0.bin", "1.bin"]
+    assert len(message["notes"]) == 3
+    assert all("25 MB" in note for note in message["notes"])
+
+
+def stored(server: AgentServer) -> int:
+    blobs = server.home / "data" / "blobs"
+    return sum(1 for path in blobs.rglob("*") if path.is_file())
+
+
+def test_repeats_and_refusals_store_nothing(caller: Caller, server: AgentServer) -> None:
+    files = [inline(b"once", name="a.txt")]
+    before = stored(server)
+    with ThreadPoolExecutor(10) as pool:
+        repeats = [pool.submit(caller.post, [["read"]], "blob", files=files) for _ in range(30)]
+    answers = [repeat.result() for repeat in repeats]
+    assert Counter(answer.status_code for answer in answers) == {201: 1, 200: 29}
+    assert caller.post("other", key="blob", files=files).status_code == 409
+    assert caller.post("x", files=files, webhook_endpoint_id="whe_0").status_code == 404
+    assert stored(server) == before + 1
+
+
+# --- URLs -----------------------------------------------------------------------------------------
+def test_a_url_is_fetched_once(caller: Caller, origin: str) -> None:
+    files = [{"url": f"{origin}/data.csv"}, {"url": f"{origin}/moved", "name": "named.csv"}]
+    message = caller.send([["see"]], files=files)
+    assert message["notes"] == []
+    assert [(f["name"], f["size"]) for f in seen(message)] == [("data.csv", 8), ("named.csv", 8)]
+    assert Origin.asked["/data.csv"] == 2
+
+
+@pytest.mark.parametrize(
+    "path", ["/missing", "/huge", "/program", "/silent", "/inside"], ids=lambda path: path[1:]
+)
+def test_a_url_that_gives_nothing_usable_is_a_note(caller: Caller, origin: str, path: str) -> None:
+    message = caller.send([["see"]], files=[{"url": origin + path}])
+    assert message["status"] == "completed"
+    assert len(message["notes"]) == 1
+    assert seen(message) == []
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://example.com/x",
+        "https://127.0.0.1/x",
+        "https://localhost/x",
+        "https://[::1]/x",
+        "https://169.254.169.254/latest/meta-data",
+        "https://user:pass@example.com/",
+        "file:///etc/passwd",
+        "ftp://example.com",
+        "gopher://127.0.0.1:6379/_x",
+        "https://0x7f000001/",
+        "https://2130706433/",
+        "https://no-such-host.invalid/",
+        "not a url",
+        "",
+        "https://",
+        "https://exa mple.com",
+        "https://example.com:99999/",
+        "https://[",
+        "https://\u2603.invalid/",
+        "//example.com",
+        "https://" + "a" * 5000,
+    ],
+)
+def test_what_must_not_be_fetched_is_a_note(caller: Caller, url: str) -> None:
+    began = time.monotonic()
+    message = caller.send([["see"]], files=[{"url": url, "name": "f"}])
+    assert time.monotonic() - began < 3
+    assert message["status"] == "completed"
+    [note] = message["notes"]
+    assert note.startswith("f: ")
+
+
+def test_urls_count_to_the_total(caller: Caller, origin: str) -> None:
+    files = [{"url": f"{origin}/ten", "name": f"{n}"} for n in range(3)]
+    message = caller.send([["see"]], files=files)
+    assert len(seen(message)) == 2
+    [note] = message["notes"]
+    assert "25 MB" in note

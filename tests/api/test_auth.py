@@ -1,0 +1,96 @@
+"""Who may call (spec: Authentication; design: 4.15)."""
+
+import pytest
+
+from tests.e2e.caller import Caller
+from tests.e2e.raw import head, raw
+from tests.e2e.server import KEY, AgentServer, until
+
+ROUTES = [
+    ("POST", "/v1/messages"),
+    ("GET", "/v1/messages/msg_0"),
+    ("GET", "/v1/messages/msg_0/events"),
+    ("GET", "/v1/work"),
+    ("GET", "/v1/work/chat_0"),
+    ("POST", "/v1/work/chat_0/stop"),
+    ("GET", "/v1/files/a/b.txt"),
+    ("GET", "/v1/me"),
+]
+BAD = {
+    "no header": [],
+    "another scheme": [f"Authorization: Basic {KEY}"],
+    "no scheme": [f"Authorization: {KEY}"],
+    "no key": ["Authorization: Bearer"],
+    "blank key": ["Authorization: Bearer   "],
+    "unknown key": ["Authorization: Bearer svc_key_unknown"],
+    "a key and more": [f"Authorization: Bearer {KEY} x"],
+    "a huge key": [f"Authorization: Bearer {'k' * 8_000}"],
+    "no text": ["Authorization: Bearer svc_key_\xff\xfe"],
+}
+
+
+@pytest.fixture(scope="module")
+def server(plain_server: AgentServer) -> AgentServer:
+    return plain_server
+
+
+@pytest.mark.parametrize(("method", "path"), ROUTES)
+def test_every_route_wants_a_key(server: AgentServer, method: str, path: str) -> None:
+    nobody = Caller(server, key=None)
+    answer = nobody.call(method, path)
+    assert (answer.status_code, answer.json()["error"]) == (401, "unauthorized")
+    assert answer.headers["WWW-Authenticate"] == "Bearer"
+    nobody.close()
+
+
+@pytest.mark.parametrize("headers", BAD.values(), ids=BAD.keys())
+def test_a_bad_header_is_no_key(server: AgentServer, headers: list[str]) -> None:
+    answer = raw(server, head("GET", "/v1/me", *headers, key=None))
+    assert (answer.status, answer.body["error"]) == (401, "unauthorized")
+    assert answer.body["request_id"] == answer.headers["request-id"]
+
+
+@pytest.mark.parametrize("scheme", ["Bearer", "bearer", "BEARER", "bEaReR"])
+def test_the_scheme_has_any_case(server: AgentServer, scheme: str) -> None:
+    request = head("GET", "/v1/me", f"Authorization: {scheme} {KEY}", key=None)
+    assert raw(server, request).status == 200
+
+
+@pytest.mark.parametrize("key", [None, "svc_key_wrong"])
+def test_a_refusal_does_not_wait_for_the_body(server: AgentServer, key: str | None) -> None:
+    announced = "Content-Length: 90000000"
+    answer = raw(server, head("POST", "/v1/messages", announced, key=key) + b'{"mess')
+    assert answer.status == 401
+    assert answer.seconds < 1
+    chunked = head("POST", "/v1/messages", "Transfer-Encoding: chunked", key=key)
+    assert raw(server, chunked).status == 401
+
+
+def test_a_revoked_key_stops_working_within_a_second(server: AgentServer) -> None:
+    made = server.command("keys", "create", "--account", "owner@localhost", "--name", "r")
+    caller = Caller(server, made["key"])
+    assert caller.call("GET", "/v1/me").status_code == 200
+
+    server.command("keys", "revoke", made["id"])
+    until(lambda: caller.call("GET", "/v1/me").status_code == 401, seconds=1.5)
+    assert caller.call("POST", "/v1/messages", json={"message": "x"}).status_code == 401
+    caller.close()
+
+
+def test_a_key_expires(server: AgentServer) -> None:
+    made = server.command(
+        "keys", "create", "--account", "owner@localhost", "--name", "e", "--expires", "3s"
+    )
+    caller = Caller(server, made["key"])
+    assert caller.call("GET", "/v1/me").status_code == 200
+    until(lambda: caller.call("GET", "/v1/me").status_code == 401, seconds=5)
+    caller.close()
+
+
+@pytest.mark.parametrize("path", ["/healthz", "/readyz", "/openapi.json", "/docs/errors"])
+def test_what_needs_no_key(server: AgentServer, path: str) -> None:
+    nobody = Caller(server, key=None)
+    answer = nobody.http.get(path)
+    assert answer.status_code == 200
+    assert answer.headers["Request-Id"].startswith("req_")
+    nobody.close()

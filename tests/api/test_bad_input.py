@@ -1,0 +1,252 @@
+"""Wrong bodies and queries: refused by name, quickly, with nothing changed (design: 4.12)."""
+
+import json
+import sqlite3
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, closing
+from typing import Any
+
+import pytest
+
+from tests.e2e.caller import Caller
+from tests.e2e.fixtures import ServerMaker
+from tests.e2e.raw import RawAnswer, connect, head, raw
+from tests.e2e.server import AgentServer
+
+BODY_MAX = 1_000_000
+
+
+@pytest.fixture(scope="module")
+def server(start_server: ServerMaker) -> AgentServer:
+    return start_server(body_bytes_max=BODY_MAX)
+
+
+@pytest.fixture(autouse=True)
+def unchanged(server: AgentServer) -> Iterator[None]:
+    """Nothing a test here sends becomes a message, a file, a conversation or a key."""
+    before = counted(server)
+    yield
+    assert counted(server) == before
+
+
+def counted(server: AgentServer) -> dict[str, int]:
+    with closing(sqlite3.connect(f"file:{server.home}/data/agentpost.db?mode=ro", uri=True)) as db:
+        found = {
+            table: db.execute(f"SELECT count(*) FROM {table}").fetchone()[0]
+            for table in ("messages", "conversations", "attachments", "jobs", "works")
+        }
+    blobs = server.home / "data" / "blobs"
+    found["blobs"] = sum(1 for path in blobs.rglob("*") if path.is_file())
+    return found
+
+
+def post(server: AgentServer, body: bytes, *headers: str) -> RawAnswer:
+    began = time.monotonic()
+    length = f"Content-Length: {len(body)}"
+    answer = raw(server, head("POST", "/v1/messages", length, *headers) + body)
+    assert time.monotonic() - began < 1
+    assert answer.body["request_id"] == answer.headers["request-id"]
+    assert answer.headers["content-type"] == "application/json"
+    return answer
+
+
+def refusal(server: AgentServer, body: object, *headers: str) -> tuple[int, str, list[Any]]:
+    """(status, code, fields named) of a body that is to be refused."""
+    data = body if isinstance(body, bytes) else json.dumps(body).encode()
+    answer = post(server, data, *headers)
+    fields = [problem["field"] for problem in answer.body.get("problems", [])]
+    return answer.status, answer.body["error"], fields
+
+
+# --- what is wrong with a field -------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("body", "fields"),
+    [
+        ({"message": 5}, ["message"]),
+        ({"message": ["x"]}, ["message"]),
+        ({"message": True}, ["message"]),
+        ({"message": "x", "files": "y"}, ["files"]),
+        ({"message": "x", "files": {}}, ["files"]),
+        ({"message": "x", "files": ["y"]}, ["files.0"]),
+        ({"message": "x", "files": [None]}, ["files.0"]),
+        ({"files": [{}]}, ["files.0"]),
+        ({"files": [{"url": None, "base64": None}]}, ["files.0"]),
+        ({"files": [{"base64": "eA=="}, {"name": "x"}]}, ["files.1"]),
+        ({"files": [{"url": 5}]}, ["files.0.url"]),
+        ({"files": [{"base64": b"x".hex(), "name": 5}]}, ["files.0.name"]),
+        ({"files": [{"base64": 5, "content_type": 6}]}, ["files.0.base64", "files.0.content_type"]),
+        ({"message": "x", "upload_ids": "up_1"}, ["upload_ids"]),
+        ({"message": "x", "upload_ids": [5]}, ["upload_ids.0"]),
+        ({"message": "x", "webhook_endpoint_id": 5}, ["webhook_endpoint_id"]),
+        ({"message": "x", "conversation": 5}, ["conversation"]),
+        ({"message": "x", "conversation": "c" * 129}, ["conversation"]),
+        ({"message": "x", "metadata": []}, ["metadata"]),
+        ({"message": "x", "metadata": {"k": 5}}, ["metadata.k"]),
+        ({"message": "x", "metadata": {"k": None}}, ["metadata.k"]),
+        ({"message": "x", "metadata": {str(n): "" for n in range(17)}}, ["metadata"]),
+        ({"message": "x", "metadata": {"k": "v" * 513}}, ["metadata.k"]),
+    ],
+)
+def test_a_wrong_field_is_named(server: AgentServer, body: object, fields: list[str]) -> None:
+    assert refusal(server, body) == (400, "invalid_request", fields)
+
+
+def test_all_problems_are_listed_up_to_ten(server: AgentServer) -> None:
+    body = {"message": 5, "files": [{"url": 1}, "x"], "metadata": 7, "conversation": []}
+    status, code, fields = refusal(server, body)
+    assert (status, code) == (400, "invalid_request")
+    assert fields == ["message", "files.0.url", "files.1", "conversation", "metadata"]
+    many = {"message": "x", "files": [{"url": n} for n in range(30)]}
+    assert refusal(server, many)[2] == [f"files.{n}.url" for n in range(10)]
+
+
+@pytest.mark.parametrize(
+    ("body", "code"),
+    [
+        ({}, "empty_message"),
+        ({"message": None, "files": None, "upload_ids": None}, "empty_message"),
+        ({"message": " \n\t\u2003 "}, "empty_message"),
+        ({"message": "", "files": [], "upload_ids": []}, "empty_message"),
+        ({"metadata": 5}, "empty_message"),
+        ({"message": "", "conversation": 5}, "empty_message"),
+        ({"message": "", "conversation": "\x00"}, "empty_message"),
+        ({"message": "x" * 20_001}, "too_long"),
+        ({"message": "🌍" * 20_001, "files": "nope"}, "too_long"),
+        ({"message": "x" * 20_001, "metadata": {"k": "\ud800"}}, "too_long"),
+        ({"message": "x", "upload_ids": [f"up_{n}" for n in range(11)]}, "too_many"),
+        ({"message": 5, "upload_ids": [f"up_{n}" for n in range(11)]}, "too_many"),
+    ],
+)
+def test_a_code_of_its_own_wins(server: AgentServer, body: object, code: str) -> None:
+    assert refusal(server, body)[:2] == (400, code)
+
+
+def test_uploads_that_are_not_ready(server: AgentServer) -> None:
+    body = {"message": "x", "upload_ids": ["up_0"] * 11}
+    assert refusal(server, body)[:2] == (409, "upload_not_ready"), "twice the same counts once"
+
+
+# --- text that cannot be stored -------------------------------------------------------------------
+@pytest.mark.parametrize("text", ["a\x00b", "\ud800", "\udfff\ud800", "x\udc00"])
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        ({"message": "?"}, "message"),
+        ({"message": "x", "conversation": "?"}, "conversation"),
+        ({"message": "x", "metadata": {"k": "?"}}, "metadata.k"),
+        ({"files": [{"name": "?", "base64": "eA=="}]}, "files.0.name"),
+        ({"message": "x", "unknown": [{"deep": "?"}]}, "unknown.0.deep"),
+    ],
+)
+def test_unstorable_text_is_refused_where_it_stands(
+    server: AgentServer, text: str, body: object, field: str
+) -> None:
+    data = json.dumps(body).replace('"?"', json.dumps(text)).encode()
+    assert refusal(server, data) == (400, "invalid_request", [field])
+
+
+def test_unstorable_field_names_are_refused(server: AgentServer) -> None:
+    for name in ("\\u0000", "\\ud800"):
+        data = b'{"message": "x", "metadata": {"%s": "v"}}' % name.encode()
+        assert refusal(server, data)[:2] == (400, "invalid_request")
+
+
+# --- what is no JSON object -----------------------------------------------------------------------
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b" ",
+        b"{",
+        b"null",
+        b"[]",
+        b'"x"',
+        b"5",
+        b"{'message': 'x'}",
+        b'{"message": "x"} trailing',
+        b'{"message": "x",}',
+        b'{"message": NaN}',
+        b'{"message": "x", "y": Infinity}',
+        b'{"message": "x", "y": -Infinity}',
+        b'{"message": "\xff"}',
+        b'{"message": "\xed\xa0\x80"}',
+        b'\xef\xbb\xbf{"message": "x"}',
+        '{"message": "x"}'.encode("utf-16"),
+        b'{"message": "a\x00b"}',
+        b'{"message": "a\nb"}',
+        b'{"message": "x", "message": "y"}',
+        b'{"message": "x", "metadata": {"k": "1", "k": "2"}}',
+        b'{"message": "x", "y": ' + b"9" * 50_000 + b"}",
+        b'{"message": "x", "y": ' + b"[" * 100 + b"]" * 100 + b"}",
+        b'{"message": "x", "y": ' + b"[" * 400_000 + b"]" * 400_000 + b"}",
+        b'{"message": "x", "y": ' + b'{"a":' * 100_000 + b"1" + b"}" * 100_000 + b"}",
+        b"[" * 900_000,
+    ],
+    ids=range(26),
+)
+def test_a_body_that_is_no_json_object_is_refused(server: AgentServer, data: bytes) -> None:
+    assert refusal(server, data)[:2] == (400, "invalid_request")
+
+
+def test_the_field_given_twice_is_named(server: AgentServer) -> None:
+    assert refusal(server, b'{"message": "x", "message": "y"}')[2] == ["message"]
+
+
+def test_form_data_is_not_json(server: AgentServer) -> None:
+    form = "Content-Type: application/x-www-form-urlencoded"
+    assert refusal(server, b"message=x", form)[:2] == (400, "invalid_request")
+
+
+# --- size -----------------------------------------------------------------------------------------
+def test_a_declared_length_over_the_limit_is_refused_unread(server: AgentServer) -> None:
+    for length in (BODY_MAX + 1, 10**12, 10**30):
+        answer = raw(server, head("POST", "/v1/messages", f"Content-Length: {length}") + b"{")
+        assert answer.seconds < 1
+        if length < 2**63:  # beyond that it is no HTTP any more
+            assert (answer.status, answer.body["error"]) == (413, "too_large")
+        else:
+            assert answer.status in (400, 413)
+
+
+def test_a_chunked_body_is_cut_off_at_the_limit(server: AgentServer) -> None:
+    chunk = b"%x\r\n" % BODY_MAX + b" " * BODY_MAX + b"\r\n"
+    request = head("POST", "/v1/messages", "Transfer-Encoding: chunked")
+    answer = raw(server, request + chunk + b"5\r\n     \r\n")
+    assert (answer.status, answer.body["error"]) == (413, "too_large")
+
+
+def test_large_bodies_that_never_come_hold_up_nobody(caller: Caller, server: AgentServer) -> None:
+    announced = head("POST", "/v1/messages", f"Content-Length: {BODY_MAX}")
+    with ExitStack() as slow:
+        for _ in range(6):
+            slow.enter_context(connect(server)).sendall(announced + b'{"message": "')
+        began = time.monotonic()
+        caller.refused(400, "empty_message", "POST", "/v1/messages", json={})
+        assert time.monotonic() - began < 1
+
+
+# --- queries --------------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    "wait",
+    ["46", "-1", "+5", "1_0", "5.0", "%205", "5%20", "0x5", "1e1", "٣", "NaN", "true", "%00"],
+)
+@pytest.mark.parametrize("path", ["/v1/messages/msg_0", "/v1/messages/msg_0/events"])
+def test_a_wait_that_is_no_number_of_seconds(caller: Caller, path: str, wait: str) -> None:
+    body = caller.refused(400, "invalid_request", "GET", f"{path}?wait={wait}")
+    assert [problem["field"] for problem in body["problems"]] == ["wait"]
+
+
+@pytest.mark.parametrize("wait", ["", "9" * 16, "9" * 5_000])
+def test_a_wait_of_another_length(caller: Caller, wait: str) -> None:
+    caller.refused(400, "invalid_request", "GET", f"/v1/messages/msg_0?wait={wait}")
+
+
+def test_a_parameter_given_twice(caller: Caller) -> None:
+    caller.refused(400, "invalid_request", "GET", "/v1/work?limit=1&limit=2")
+
+
+def test_an_unknown_endpoint_is_not_found(caller: Caller) -> None:
+    for name in ("whe_0", "", "x", "whe_" + "0" * 32):
+        body = {"message": "x", "webhook_endpoint_id": name}
+        caller.refused(404, "not_found", "POST", "/v1/messages", json=body)

@@ -1,0 +1,120 @@
+"""Failures have one shape (spec: Errors; design: 4.15)."""
+
+import re
+
+import pytest
+
+from tests.e2e.caller import Caller
+from tests.e2e.raw import connect, head, raw
+from tests.e2e.server import AgentServer
+
+
+@pytest.fixture(scope="module")
+def server(plain_server: AgentServer) -> AgentServer:
+    return plain_server
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/v1",
+        "/v1/",
+        "/v2/messages",
+        "/v1/messages/",
+        "/v1/messages/a/b/c",
+        "/v1/me/",
+        "/V1/me",
+        "//v1/me",
+        "/v1/work/a/stop/b",
+        "/%00",
+        "/v1/nothing?x=%ff",
+    ],
+)
+@pytest.mark.parametrize("method", ["GET", "POST", "DELETE"])
+def test_an_unknown_route_is_a_404(server: AgentServer, method: str, path: str) -> None:
+    answer = raw(server, head(method, path, "Content-Length: 0"))
+    assert (answer.status, answer.body["error"]) == (404, "not_found")
+    assert set(answer.body) == {"error", "message", "request_id", "docs"}
+    assert answer.body["request_id"] == answer.headers["request-id"]
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "allowed"),
+    [
+        ("DELETE", "/v1/messages", {"POST"}),
+        ("GET", "/v1/messages", {"POST"}),
+        ("POST", "/v1/messages/msg_0", {"GET"}),
+        ("PUT", "/v1/me", {"GET"}),
+        ("PATCH", "/v1/work", {"GET"}),
+        ("GET", "/v1/work/chat_0/stop", {"POST"}),
+        ("POST", "/openapi.json", {"GET"}),
+        ("FOO", "/v1/me", {"GET"}),
+        ("OPTIONS", "/v1/me", {"GET"}),
+    ],
+)
+def test_a_wrong_method_is_a_405(
+    server: AgentServer, method: str, path: str, allowed: set[str]
+) -> None:
+    answer = raw(server, head(method, path, "Content-Length: 0"))
+    if method == "FOO":  # no method at all: refused before it becomes a request
+        assert answer.status in (400, 405)
+        return
+    assert (answer.status, answer.body["error"]) == (405, "method_not_allowed")
+    assert set(re.split(", *", answer.headers["allow"])) - {"HEAD"} == allowed
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/v1/messages/msg_0",
+        "/v1/messages/msg_" + "0" * 32,
+        "/v1/messages/msg_" + "0" * 3000,
+        "/v1/messages/%00",
+        "/v1/messages/%ff",
+        "/v1/messages/exe_" + "0" * 32,
+        "/v1/messages/..%2f..%2fetc",
+        "/v1/messages/%252e%252e",
+        "/v1/messages/msg_0/events",
+        "/v1/work/nope",
+        "/v1/work/%00",
+        "/v1/work/%ED%A0%80",
+        "/v1/work/' OR 1=1 --",
+        "/v1/files/nope/x.txt",
+    ],
+)
+def test_an_unknown_id_is_a_404(caller: Caller, path: str) -> None:
+    caller.refused(404, "not_found", "GET", path)
+
+
+def test_each_code_is_explained_where_docs_points(caller: Caller) -> None:
+    for path in ("/v1/nothing", "/v1/me?x=1"):
+        caller.http.get(path)
+    body = caller.refused(400, "empty_message", "POST", "/v1/messages", json={})
+    page, _, anchor = body["docs"].partition("#")
+    assert anchor == "empty_message"
+    html = caller.http.get(page).text
+    for code in ("invalid_request", "unauthorized", "rate_limited", "internal", anchor):
+        assert f'id="{code}"' in html
+
+
+def test_a_request_id_names_one_request(caller: Caller) -> None:
+    ids = {caller.call("GET", "/v1/me").headers["Request-Id"] for _ in range(20)}
+    assert len(ids) == 20
+
+
+@pytest.mark.parametrize(
+    "garbage",
+    [
+        b"\r\n\r\n",
+        b"GET\r\n\r\n",
+        b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + b"\x00" * 40 + b"\r\n\r\n",
+        b"GET / HTTP/9.9\r\n\r\n",
+        b"GET /v1/me HTTP/1.1\r\nno colon\r\n\r\n",
+        b"POST /v1/messages HTTP/1.1\r\nContent-Length: -1\r\n\r\n",
+        b"POST /v1/messages HTTP/1.1\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n",
+    ],
+)
+def test_what_is_no_http_hurts_nobody(caller: Caller, server: AgentServer, garbage: bytes) -> None:
+    with connect(server) as connection:
+        connection.sendall(garbage)
+        assert caller.call("GET", "/v1/me").status_code == 200

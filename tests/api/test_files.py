@@ -1,0 +1,210 @@
+"""Files and their signed links (spec: File, getFile; design: 4.17)."""
+
+import time
+from urllib.parse import quote
+
+import httpx2
+import pytest
+
+from tests.e2e.caller import Caller, Json
+from tests.e2e.fixtures import ServerMaker
+from tests.e2e.server import AgentServer, until
+
+
+@pytest.fixture(scope="module")
+def server(plain_server: AgentServer) -> AgentServer:
+    return plain_server
+
+
+def write(caller: Caller, path: str, text: str, **fields: object) -> Json:
+    """A file of a reply."""
+    message = caller.send([["write", path, text], ["reply", "ok"]], **fields)
+    file: Json = message["files"][0]
+    return file
+
+
+def fetch(url: str, method: str = "GET", **headers: str) -> httpx2.Response:
+    """A download, as a browser does it: without a key."""
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    return httpx2.request(method, url, headers=named, timeout=10)
+
+
+def refused(url: str, status: int, code: str) -> None:
+    answer = fetch(url)
+    assert (answer.status_code, answer.json()["error"]) == (status, code)
+    assert answer.json()["request_id"] == answer.headers["Request-Id"]
+
+
+def test_a_file_is_downloaded_by_its_link(caller: Caller) -> None:
+    text = "0123456789" * 10
+    file = write(caller, "digits.txt", text)
+    again = caller.call("GET", f"/v1/files/{file['file_id']}").json()
+    assert {**again, "url": ""} == {**file, "object": "file", "url": ""}
+    assert (file["name"], file["size"], file["kind"]) == ("digits.txt", 100, "text")
+    assert file["content_type"].startswith("text/plain")
+
+    answer = fetch(file["url"])
+    assert (answer.status_code, answer.text) == (200, text)
+    assert answer.headers["ETag"] == file["revision"]
+    assert file["revision"].startswith('"')
+    assert answer.headers["Content-Length"] == "100"
+    assert answer.headers["X-Content-Type-Options"] == "nosniff"
+    assert "sandbox" in answer.headers["Content-Security-Policy"]
+    assert answer.headers["Accept-Ranges"] == "bytes"
+    assert 'filename="digits.txt"' in answer.headers["Content-Disposition"]
+
+
+def test_ranges_and_conditions(caller: Caller) -> None:
+    file = write(caller, "range.txt", "0123456789")
+    url = file["url"]
+    for asked, given, where in [
+        ("bytes=0-3", "0123", "bytes 0-3/10"),
+        ("bytes=7-", "789", "bytes 7-9/10"),
+        ("bytes=-2", "89", "bytes 8-9/10"),
+        ("bytes=8-99", "89", "bytes 8-9/10"),
+    ]:
+        answer = fetch(url, range=asked)
+        assert (answer.status_code, answer.text) == (206, given)
+        assert answer.headers["Content-Range"] == where
+        assert answer.headers["Content-Length"] == str(len(given))
+    for whole in ("bytes=0-1,3-4", "lines=1-2", "bytes=-", "bytes=a-b"):
+        assert (fetch(url, range=whole).status_code, fetch(url, range=whole).text) == (
+            200,
+            "0123456789",
+        )
+    beyond = fetch(url, range="bytes=10-")
+    assert beyond.status_code == 416
+    assert beyond.headers["Content-Range"] == "bytes */10"
+    assert fetch(url, range="bytes=0-3", if_range='"other"').status_code == 200
+    assert fetch(url, if_none_match=file["revision"]).status_code == 304
+
+
+def test_head_tells_without_the_bytes(caller: Caller) -> None:
+    file = write(caller, "head.txt", "0123456789")
+    answer = fetch(file["url"], "HEAD")
+    assert (answer.status_code, answer.content) == (200, b"")
+    assert answer.headers["Content-Length"] == "10"
+    assert answer.headers["ETag"] == file["revision"]
+    part = fetch(file["url"], "HEAD", range="bytes=1-2")
+    assert part.headers["Content-Length"] in ("2", "10")
+    path = f"/v1/files/{file['file_id']}"
+    assert caller.http.head(path).headers["Content-Length"] == str(
+        len(caller.http.get(path).content)
+    )
+
+
+@pytest.mark.parametrize("path", ["page.html", "logo.svg", "page.xhtml", "feed.xml", "a.js"])
+def test_what_could_run_is_never_shown_in_place(caller: Caller, path: str) -> None:
+    body = "<html><svg xmlns='http://www.w3.org/2000/svg'><script>alert(1)</script></svg></html>"
+    answer = fetch(write(caller, path, body)["url"])
+    assert answer.headers["Content-Disposition"].startswith("attachment")
+    assert "sandbox" in answer.headers["Content-Security-Policy"]
+
+
+def test_names_beyond_ascii(caller: Caller) -> None:
+    path = "Ordner/Über 100% \"x\"; ? # & 'größer' 📈.txt"
+    file = write(caller, path, "x")
+    assert file["name"] == path.partition("/")[2]
+    assert file["file_id"].endswith(f"/{path}")
+    answer = fetch(file["url"])
+    assert answer.text == "x"
+    assert (
+        f"filename*=UTF-8''{quote(file['name'], safe='')}" in answer.headers["Content-Disposition"]
+    )
+    again = caller.call("GET", f"/v1/files/{quote(file['file_id'])}")
+    assert again.json()["file_id"] == file["file_id"]
+
+
+def test_an_empty_file(caller: Caller) -> None:
+    answer = fetch(write(caller, "empty.txt", "")["url"])
+    assert (answer.status_code, answer.content) == (200, b"")
+
+
+def test_a_changed_file_answers_412_until_a_fresh_link_is_asked_for(caller: Caller) -> None:
+    old = write(caller, "same.txt", "one", conversation="changes")
+    new = write(caller, "same.txt", "other", conversation="changes")
+    assert old["file_id"] == new["file_id"]
+    assert old["revision"] != new["revision"]
+
+    refused(old["url"], 412, "file_changed")
+    fresh = caller.call("GET", f"/v1/files/{old['file_id']}").json()
+    assert fetch(fresh["url"]).text == "other"
+
+
+def test_a_final_message_keeps_its_files_when_a_later_one_writes_the_same_path(
+    caller: Caller,
+) -> None:
+    """spec: Message, final: nothing about it changes any more."""
+    first = caller.send([["write", "same.txt", "1"], ["reply", "ok"]], conversation="same")
+    second = caller.send([["write", "same.txt", "22"], ["reply", "ok"]], conversation="same")
+    kept = caller.get(first["id"])
+    assert [{**f, "url": ""} for f in kept["files"]] == [{**f, "url": ""} for f in first["files"]]
+    assert kept["version"] == first["version"]
+    assert [f["size"] for f in second["files"]] == [2]
+    current = caller.call("GET", f"/v1/files/{first['files'][0]['file_id']}").json()
+    assert current["revision"] == second["files"][0]["revision"]
+    refused(kept["files"][0]["url"], 412, "file_changed")
+
+
+def test_a_path_written_twice_is_listed_once(caller: Caller) -> None:
+    message = caller.send([["write", "a.txt", "1"], ["write", "a.txt", "22"], ["reply", "ok"]])
+    assert [f["size"] for f in message["files"]] == [2]
+
+
+def test_a_link_that_was_tampered_with_is_refused(caller: Caller) -> None:
+    file, other = write(caller, "mine.txt", "x"), write(caller, "other.txt", "y")
+    url = httpx2.URL(file["url"])
+    sig, exp = url.params["sig"], url.params["exp"]
+    for changed in (
+        url.copy_set_param("sig", sig[:-1] + ("A" if sig[-1] != "A" else "B")),
+        url.copy_set_param("exp", str(int(exp) + 1)),
+        url.copy_set_param("rev", "0" * 32),
+        url.copy_remove_param("sig"),
+        url.copy_remove_param("exp"),
+        url.copy_set_param("exp", "١٢٣"),
+        url.copy_set_param("sig", "é\x00"),
+        url.copy_with(raw_path=url.raw_path.replace(b"mine.txt", b"other.txt")),
+        url.copy_with(raw_path=url.raw_path.replace(b"/mine.txt", b"/../mine.txt")),
+        url.copy_with(raw_path=url.raw_path.replace(b"/mine.txt", b"/%2e%2e/mine.txt")),
+    ):
+        answer = fetch(str(changed))
+        assert answer.status_code in (403, 404), changed
+    refused(str(url.copy_set_param("sig", "x")), 403, "link_invalid")
+    assert fetch(other["url"]).text == "y"
+
+
+def test_a_link_expires(start_server: ServerMaker) -> None:
+    server = start_server(link_seconds=1)
+    caller = Caller(server)
+    file = write(caller, "short.txt", "x")
+    began = time.monotonic()
+    until(lambda: fetch(file["url"]).status_code == 403, 5)
+    assert time.monotonic() - began < 3
+    refused(file["url"], 403, "link_invalid")
+    caller.close()
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "../../etc/passwd",
+        "%2e%2e/%2e%2e/etc/passwd",
+        "%252e%252e%252fetc%252fpasswd",
+        "..%2f..%2fagentpost.db",
+        "..%5c..%5cagentpost.db",
+        "/etc/passwd",
+        "%00",
+        "a%00b",
+        "%ff%fe",
+        "%ED%A0%80",
+        ".",
+        "",
+    ],
+)
+def test_a_path_that_climbs_finds_nothing(caller: Caller, server: AgentServer, path: str) -> None:
+    work_id = write(caller, "x.txt", "x")["work_id"]
+    for target in (f"/v1/files/{path}", f"/v1/files/{work_id}/{path}", f"/files/{work_id}/{path}"):
+        url = httpx2.URL(server.url).copy_with(raw_path=target.encode())
+        got = caller.http.get(url)
+        assert got.status_code in (403, 404), target
+        assert got.json()["error"] in ("not_found", "link_invalid")

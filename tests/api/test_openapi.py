@@ -1,0 +1,70 @@
+"""The served description (spec: Versioning; design: 6, 7)."""
+
+import pytest
+from openapi_spec_validator import OpenAPIV31SpecValidator, validate
+
+from tests.e2e.caller import Caller
+from tests.e2e.server import AgentServer
+
+OPERATIONS = {
+    "createMessage": ("post", "/v1/messages", {"200", "201", "400", "401", "404", "409", "413"}),
+    "getMessage": ("get", "/v1/messages/{message_id}", {"200", "304", "400", "401", "404"}),
+    "listMessageEvents": (
+        "get",
+        "/v1/messages/{message_id}/events",
+        {"200", "400", "401", "404", "409"},
+    ),
+    "listWork": ("get", "/v1/work", {"200", "400", "401"}),
+    "getWork": ("get", "/v1/work/{work_id}", {"200", "400", "401", "404"}),
+    "getFile": ("get", "/v1/files/{file_id}", {"200", "401", "404"}),
+    "getAccount": ("get", "/v1/me", {"200", "401"}),
+}
+EVERYWHERE = {"429", "500", "503"}
+
+
+@pytest.fixture(scope="module")
+def server(plain_server: AgentServer) -> AgentServer:
+    return plain_server
+
+
+def test_it_is_valid(caller: Caller) -> None:
+    document = caller.contract.document
+    assert document["openapi"].startswith("3.1.")
+    assert document["info"]["version"] == "1.0.0"
+    validate(document, cls=OpenAPIV31SpecValidator)
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_an_operation_of_the_specification(caller: Caller, name: str) -> None:
+    method, path, statuses = OPERATIONS[name]
+    described = caller.contract.document["paths"][path][method]
+    assert described["operationId"] == name
+    assert set(described["responses"]) == statuses | EVERYWHERE
+    assert described["summary"]
+
+
+def test_only_the_upload_of_a_program_is_a_422(caller: Caller) -> None:
+    found = [
+        operation["operationId"]
+        for methods in caller.contract.document["paths"].values()
+        for operation in methods.values()
+        if "422" in operation["responses"]
+    ]
+    assert set(found) <= {"completeUpload"}
+
+
+def test_operation_ids_are_unique_and_need_a_key(caller: Caller) -> None:
+    document = caller.contract.document
+    ids = [op["operationId"] for ops in document["paths"].values() for op in ops.values()]
+    assert len(ids) == len(set(ids))
+    assert document["security"] == [{"key": []}]
+
+
+def test_the_parameters_say_their_limits(caller: Caller) -> None:
+    paths = caller.contract.document["paths"]
+    [wait] = [
+        p for p in paths["/v1/messages/{message_id}"]["get"]["parameters"] if p["name"] == "wait"
+    ]
+    assert wait["schema"] == {"type": "integer", "minimum": 0, "maximum": 45, "default": 0}
+    names = {p["name"] for p in paths["/v1/messages"]["post"]["parameters"]}
+    assert "Idempotency-Key" in names

@@ -1,0 +1,182 @@
+"""The place where clients post uploads: S3's rules, field by field (design: 4.16)."""
+
+import socket
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpx2
+import pytest
+
+from tests.e2e.caller import Caller, Json
+from tests.e2e.fixtures import ServerMaker
+from tests.e2e.posting import CSV, MIB, announce, complete, post, problem
+from tests.e2e.server import AgentServer
+
+
+@pytest.fixture(scope="module")
+def server(plain_server: AgentServer) -> AgentServer:
+    return plain_server
+
+
+def test_the_size_is_capped_at_what_was_declared(caller: Caller) -> None:
+    made = announce(caller)
+    assert problem(post(made, CSV + b"x")) == (400, "EntityTooLarge")
+    assert problem(post(made, b"")) == (400, "EntityTooSmall")
+    caller.refused(409, "not_uploaded", "POST", f"/v1/uploads/{made['upload_id']}/complete")
+    assert post(made, b"less").status_code == 204
+    assert complete(caller, made).json()["size"] == 4
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({"signature": "0" * 64}, (403, "SignatureDoesNotMatch")),
+        ({"signature": None}, (400, "InvalidArgument")),
+        ({"policy": None}, (403, "AccessDenied")),
+        ({"key": None}, (400, "InvalidArgument")),
+        ({"key": "../../etc/passwd"}, (403, "AccessDenied")),
+        ({"Content_Type": "text/html"}, (403, "AccessDenied")),
+        ({"Content_Type": None}, (403, "AccessDenied")),
+        ({"acl": "public-read"}, (403, "AccessDenied")),
+        ({"x_ignore_progress": "1"}, (204, "")),
+    ],
+)
+def test_every_field_is_checked(
+    caller: Caller, changes: dict[str, str | None], expected: tuple[int, str]
+) -> None:
+    answer = post(announce(caller), CSV, **changes)
+    found = problem(answer) if answer.content else (answer.status_code, "")
+    assert found == expected
+    assert answer.headers["access-control-allow-origin"] == "*"
+
+
+def test_one_form_is_for_one_upload(caller: Caller) -> None:
+    mine, other = announce(caller), announce(caller)
+    assert problem(post(mine, key=other["fields"]["key"])) == (403, "AccessDenied")
+
+
+def test_a_form_expires(start_server: ServerMaker, callers: Any) -> None:
+    caller = callers(start_server(upload_post_seconds=0.001))
+    made = announce(caller)
+    assert problem(post(made)) == (403, "AccessDenied")
+    caller.refused(409, "not_uploaded", "POST", f"/v1/uploads/{made['upload_id']}/complete")
+
+
+def body_of(made: Json, *parts: tuple[str, bytes], boundary: str = "b") -> bytes:
+    """A form written by hand: the fields, then the given parts (header parameters, value)."""
+    fields = [(f'name="{n}"', v.encode()) for n, v in made["fields"].items()]
+    text = b"".join(
+        f"--{boundary}\r\nContent-Disposition: form-data; {head}\r\n\r\n".encode() + value + b"\r\n"
+        for head, value in [*fields, *parts]
+    )
+    return text + f"--{boundary}--\r\n".encode()
+
+
+def post_raw(
+    made: Json, body: bytes, content_type: str = "multipart/form-data; boundary=b"
+) -> httpx2.Response:
+    headers = {"Content-Type": content_type}
+    return httpx2.post(made["url"], content=body, headers=headers, trust_env=False)
+
+
+FILE = ('name="file"; filename="a.csv"', CSV)
+
+
+def test_fields_after_the_file_are_ignored(caller: Caller) -> None:
+    made = announce(caller)
+    body = body_of(made, FILE, ('name="key"', b"other"), ('name="acl"', b"public"))
+    assert post_raw(made, body).status_code == 204
+    assert complete(caller, made).json()["size"] == len(CSV)
+
+
+@pytest.mark.parametrize(
+    ("parts", "code"),
+    [
+        ([], "InvalidArgument"),
+        ([FILE, FILE], "InvalidArgument"),
+        ([FILE, ('name="file"', b"x")], "InvalidArgument"),
+        ([FILE, ('name="other"; filename="b"', b"x")], "InvalidArgument"),
+        ([('name="KEY"', b"x"), FILE], "InvalidArgument"),
+        ([("", b"x"), FILE], "MalformedPOSTRequest"),
+        ([('name="x-ignore-a"', b"x" * 21_000), FILE], "MaxPostPreDataLengthExceeded"),
+        ([(f'name="x-ignore-{n}"', b"") for n in range(60)], "MaxPostPreDataLengthExceeded"),
+        ([FILE, ('name="after"', b"x" * 21_000)], "MaxPostPreDataLengthExceeded"),
+        ([(f'name="x-ignore-a"; x="{"y" * 5_000}"', b""), FILE], "MalformedPOSTRequest"),
+    ],
+)
+def test_forms_that_are_refused(caller: Caller, parts: list[tuple[str, bytes]], code: str) -> None:
+    made = announce(caller)
+    assert problem(post_raw(made, body_of(made, *parts))) == (400, code)
+    caller.refused(409, "not_uploaded", "POST", f"/v1/uploads/{made['upload_id']}/complete")
+
+
+@pytest.mark.parametrize(
+    "content_type",
+    [
+        "application/json",
+        "multipart/form-data",
+        "multipart/form-data; boundary=",
+        "multipart/form-data; boundary=" + "b" * 71,
+        "multipart/mixed; boundary=b",
+    ],
+)
+def test_bodies_that_are_no_form(caller: Caller, content_type: str) -> None:
+    made = announce(caller)
+    answer = post_raw(made, body_of(made, FILE), content_type)
+    assert problem(answer) == (400, "MalformedPOSTRequest")
+
+
+def test_a_form_without_its_end(caller: Caller) -> None:
+    made = announce(caller)
+    cut = body_of(made, FILE).removesuffix(b"--b--\r\n")
+    assert problem(post_raw(made, cut)) == (400, "MalformedPOSTRequest")
+    caller.refused(409, "not_uploaded", "POST", f"/v1/uploads/{made['upload_id']}/complete")
+
+
+def test_a_preamble_without_end_is_cut_off(caller: Caller) -> None:
+    made = announce(caller, size=MIB)
+    answer = post_raw(made, b"x" * MIB)
+    assert answer.status_code == 400
+
+
+def test_a_length_is_needed_and_looked_at_first(caller: Caller) -> None:
+    made = announce(caller)
+    form = {"Content-Type": "multipart/form-data; boundary=b"}
+
+    def chunks() -> Iterator[bytes]:
+        yield body_of(made, FILE)
+
+    answer = httpx2.post(made["url"], content=chunks(), headers=form, trust_env=False)
+    assert problem(answer) == (411, "MissingContentLength")
+    # Nothing of it is sent: the answer comes all the same.
+    place = urlsplit(made["url"])
+    with socket.create_connection((place.hostname, place.port), timeout=10) as connection:
+        connection.sendall(
+            f"POST {place.path} HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\n"
+            f"Content-Type: multipart/form-data; boundary=b\r\n"
+            f"Content-Length: {600 * MIB}\r\n\r\n".encode()
+        )
+        answered = connection.recv(4096)
+    assert answered.startswith(b"HTTP/1.1 400 ")
+
+
+def test_too_much_is_refused_long_before_its_end(caller: Caller) -> None:
+    """A client that sends it all still gets to read the answer."""
+    made = announce(caller)
+    assert problem(post(made, b"x" * (20 * MIB))) == (400, "EntityTooLarge")
+
+
+def test_a_preflight_is_answered(caller: Caller) -> None:
+    made = announce(caller)
+    asked = {
+        "Origin": "https://shop.example",
+        "Access-Control-Request-Method": "POST",
+        "Access-Control-Request-Headers": "x-progress",
+    }
+    answer = httpx2.options(made["url"], headers=asked, trust_env=False)
+    assert answer.status_code == 204
+    assert answer.headers["access-control-allow-origin"] == "*"
+    assert "POST" in answer.headers["access-control-allow-methods"]
+    assert answer.headers["access-control-allow-headers"] == "x-progress"
+    assert httpx2.get(made["url"], trust_env=False).status_code == 405

@@ -1,0 +1,128 @@
+"""Works over HTTP (spec: listWork, getWork; design: 4.19 stop)."""
+
+import pytest
+
+from tests.e2e.caller import Caller
+from tests.e2e.server import AgentServer
+
+
+@pytest.fixture(scope="module")
+def server(plain_server: AgentServer) -> AgentServer:
+    return plain_server
+
+
+def test_the_list_is_newest_first_and_bounded(caller: Caller) -> None:
+    titles = [f"Work {n}" for n in range(6)]
+    for title in titles:
+        caller.final(caller.send([["start", title, [["return", f"{title} is done. " * 30]]]])["id"])
+
+    listed = caller.call("GET", "/v1/work?limit=4").json()
+    assert listed["object"] == "list"
+    assert [item["title"] for item in listed["data"]] == titles[:1:-1]
+    item = listed["data"][0]
+    assert item["object"] == "work"
+    assert item["preview"].startswith("Work 5 is done.")
+    assert len(item["preview"]) == 200
+    assert item["link"].endswith(f"/chat/{item['work_id']}")
+    assert len(caller.call("GET", "/v1/work").json()["data"]) >= 6
+    assert caller.call("GET", "/v1/work?limit=50").status_code == 200
+
+
+@pytest.mark.parametrize("limit", ["0", "51", "-1", "+5", "1.0", "abc", "", "1_0", "٣", "9" * 30])
+def test_a_bad_limit_is_refused(caller: Caller, limit: str) -> None:
+    body = caller.refused(400, "invalid_request", "GET", "/v1/work", params={"limit": limit})
+    assert [problem["field"] for problem in body["problems"]] == ["limit"]
+
+
+def test_the_text_is_paged_by_character(caller: Caller) -> None:
+    text = "🌍" * 20_000 + "the end"
+    script = [["return", "🌍", 20_000, "the end"]]
+    message = caller.final(caller.send([["start", "Long", script]])["id"])
+    work_id = message["jobs"][0]["work_id"]
+
+    page = caller.work(work_id)
+    assert (page["status"], len(page["text"]), page["next_from_char"]) == ("idle", 20_000, 20_000)
+    rest = caller.work(work_id, page["next_from_char"])
+    assert page["text"] + rest["text"] == text
+    assert rest["next_from_char"] is None
+    assert caller.work(work_id, 1_000_000)["text"] == ""
+    caller.refused(400, "invalid_request", "GET", f"/v1/work/{work_id}?from_char=-1")
+    caller.refused(400, "invalid_request", "GET", f"/v1/work/{work_id}?from_char=1_0")
+
+
+def test_the_newest_eight_files_are_shown(caller: Caller) -> None:
+    job = [["write", f"{n}.txt", str(n)] for n in range(10)]
+    message = caller.final(caller.send([["start", "Files", job]])["id"])
+    work = caller.work(message["jobs"][0]["work_id"])
+
+    assert {file["name"] for file in work["files"]} == {f"{n}.txt" for n in range(2, 10)}
+    assert len(message["files"]) == len(message["jobs"][0]["files"]) == 10
+
+
+def test_a_later_job_goes_on_in_the_same_work(caller: Caller) -> None:
+    job = [["remember", "k", "v"], ["write", "a.txt", "1"], ["return", "First."]]
+    first = caller.final(caller.send([["start", "Same", job]], conversation="same")["id"])
+    work_id = first["jobs"][0]["work_id"]
+    again = [["files"], ["write", "a.txt", "22"], ["return", "Second."]]
+    second = caller.final(
+        caller.send([["see"], ["start", "Same", again, work_id]], conversation="same")["id"]
+    )
+
+    assert second["jobs"][0]["work_id"] == work_id
+    assert f'["{work_id}", "Same", "First.", {{"k": "v"}}]' in second["reply"]
+    work = caller.work(work_id)
+    assert work["text"] == "Second."
+    [file] = work["files"]
+    assert (file["name"], file["size"]) == ("a.txt", 2)
+    steps = [e.get("step") for e in caller.log(second["id"])]
+    assert "files: a.txt" in steps
+
+
+def test_a_running_work_is_stopped_and_stays_stopped(caller: Caller, server: AgentServer) -> None:
+    message = caller.send([["start", "Stop", [["gate", "stop"]]]])
+    work_id = message["jobs"][0]["work_id"]
+    server.await_gate("stop")
+    assert caller.work(work_id)["status"] == "running"
+
+    for _ in range(2):
+        assert caller.call("POST", f"/v1/work/{work_id}/stop").json()["status"] == "idle"
+    done = caller.final(message["id"])
+    assert done["jobs"][0]["status"] == "cancelled"
+    states = [e["state"] for e in caller.log(message["id"]) if e["type"] == "state"]
+    assert states == ["stopped"]
+
+
+def test_an_agent_stops_work_by_a_message(caller: Caller, server: AgentServer) -> None:
+    first = caller.send([["start", "Run", [["gate", "run"]]]], conversation="stops")
+    server.await_gate("run")
+    second = caller.send([["stop"]], conversation="stops")
+    assert second["reply"] == "stopped: True"
+    assert second["status"] == "completed"
+    job = caller.final(first["id"])["jobs"][0]
+    assert (job["status"], job["reason"]) == ("cancelled", "stopped")
+    late = caller.send([["stop", job["job_id"]]], conversation="stops")
+    assert late["reply"] == "stopped: False"
+
+
+def test_works_belong_to_the_account(caller: Caller, server: AgentServer) -> None:
+    message = caller.final(
+        caller.send([["start", "Own", [["write", "a.txt", "x"], ["return", ""]]]])["id"]
+    )
+    work_id, file_id = message["jobs"][0]["work_id"], message["files"][0]["file_id"]
+    server.command("accounts", "create", "--email", "eve@example.com")
+    keys = [
+        server.command("keys", "create", "--account", account, "--name", "k")["key"]
+        for account in ("eve@example.com", "owner@localhost")
+    ]
+    eve, second = Caller(server, keys[0]), Caller(server, keys[1])
+    for path in (f"/v1/work/{work_id}", f"/v1/files/{file_id}", "/v1/work/nope"):
+        eve.refused(404, "not_found", "GET", path)
+    eve.refused(404, "not_found", "POST", f"/v1/work/{work_id}/stop")
+    assert eve.call("GET", "/v1/work").json()["data"] == []
+    assert second.work(work_id)["title"] == "Own", "every key of the account sees it"
+    assert second.call("GET", f"/v1/files/{file_id}").status_code == 200
+    joined = eve.send([["join", message["jobs"][0]["job_id"]]])
+    assert (joined["reply"], joined["jobs"]) == ("joined: False", [])
+    assert eve.send([["stop", message["jobs"][0]["job_id"]]])["reply"] == "stopped: False"
+    eve.close()
+    second.close()

@@ -1,0 +1,209 @@
+"""The engine port: a job placed in a transaction is run once that is committed, and only then."""
+
+import asyncio
+import threading
+from collections.abc import Callable
+
+import psycopg
+import pytest
+
+from agentpost.db.session import Tx
+from agentpost.engine import procrastinate
+from tests.conformance.adapters import Node, Scaled
+
+PATIENCE = 10.0
+
+
+class Recorder:
+    """A worker that writes down what it is told, on whatever thread."""
+
+    def __init__(self) -> None:
+        self.ran: list[tuple[str, int | None]] = []
+        self.aborted: list[str] = []
+        self._told = threading.Condition()
+
+    def run(self, job_id: str, epoch: int | None) -> None:
+        with self._told:
+            self.ran.append((job_id, epoch))
+            self._told.notify_all()
+
+    def abort(self, job_id: str) -> None:
+        with self._told:
+            self.aborted.append(job_id)
+            self._told.notify_all()
+
+    @property
+    def jobs(self) -> list[str]:
+        return [job_id for job_id, _ in self.ran]
+
+    async def until_ran(self, *job_ids: str) -> None:
+        await asyncio.to_thread(self._wait, lambda: set(job_ids) <= set(self.jobs))
+
+    async def until_aborted(self, *job_ids: str) -> None:
+        await asyncio.to_thread(self._wait, lambda: set(job_ids) <= set(self.aborted))
+
+    def _wait(self, happened: Callable[[], bool]) -> None:
+        with self._told:
+            assert self._told.wait_for(happened, PATIENCE), f"waited in vain: {self.ran}"
+
+
+@pytest.fixture
+def node(nodes: list[Node]) -> Node:
+    """One node of each kind."""
+    return nodes[0]
+
+
+@pytest.fixture
+async def worker(node: Node) -> Recorder:
+    """The started engine's worker."""
+    recorder = Recorder()
+    await node.engine.start(recorder)
+    return recorder
+
+
+async def place(node: Node, job_id: str, epoch: int = 1) -> str | None:
+    return await node.db.write(lambda tx: node.engine.place(tx, job_id, epoch))
+
+
+async def abort(node: Node, job_id: str) -> None:
+    await node.db.write(lambda tx: node.engine.abort(tx, job_id))
+
+
+async def test_a_placed_job_is_run_by_who_owns_it(node: Node, worker: Recorder) -> None:
+    owner = await place(node, "job_a", 7)
+    await worker.until_ran("job_a")
+    # Owned at once, at the epoch it was placed with; or nobody's, to be claimed by who runs it.
+    assert (owner, worker.ran) in ((node.name, [("job_a", 7)]), (None, [("job_a", None)]))
+
+
+async def test_a_job_of_a_rolled_back_transaction_is_not_run(node: Node, worker: Recorder) -> None:
+    def fail(tx: Tx) -> None:
+        node.engine.place(tx, "job_a", 1)
+        node.engine.abort(tx, "job_a")
+        raise LookupError
+
+    with pytest.raises(LookupError):
+        await node.db.write(fail)
+    await place(node, "job_b")
+    await abort(node, "job_b")
+    await worker.until_ran("job_b")
+    await worker.until_aborted("job_b")
+    assert (worker.jobs, worker.aborted) == (["job_b"], ["job_b"])
+
+
+async def test_many_jobs_are_each_run_once(node: Node, worker: Recorder) -> None:
+    jobs = [f"job_{n}" for n in range(40)]
+    await asyncio.gather(*(place(node, job_id) for job_id in jobs))
+    await worker.until_ran(*jobs)
+    assert sorted(worker.jobs) == sorted(jobs)
+
+
+async def test_an_abort_reaches_the_worker_once(node: Node, worker: Recorder) -> None:
+    await abort(node, "job_a")
+    await abort(node, "job_b")
+    await worker.until_aborted("job_a", "job_b")
+    assert worker.aborted == ["job_a", "job_b"]
+
+
+async def test_without_a_worker_a_process_only_places(node: Node) -> None:
+    await node.engine.start(None)
+    assert await place(node, "job_a") is None
+    await abort(node, "job_a")
+
+
+async def test_a_stopped_engine_gives_out_no_more(nodes: list[Node], worker: Recorder) -> None:
+    await nodes[0].engine.stop()
+    await nodes[0].engine.stop()
+    assert await place(nodes[0], "job_a") is None
+    assert worker.ran == []
+
+
+# --- several nodes --------------------------------------------------------------------------------
+async def _start(pair: list[Node]) -> list[Recorder]:
+    workers = [Recorder(), Recorder()]
+    for node, worker in zip(pair, workers, strict=True):
+        await node.engine.start(worker)
+    return workers
+
+
+async def _until(happened: Callable[[], bool]) -> None:
+    async with asyncio.timeout(PATIENCE):
+        while not happened():  # noqa: ASYNC110 - it happens on other threads, in other processes
+            await asyncio.sleep(0.01)
+
+
+async def test_a_job_waits_for_the_first_worker_to_come(pair: list[Node]) -> None:
+    placing, working = pair
+    await placing.engine.start(None)
+    await place(placing, "job_a")
+    worker = Recorder()
+    await working.engine.start(worker)
+    await worker.until_ran("job_a")
+
+
+async def test_one_node_gets_a_job_and_every_node_the_abort(pair: list[Node]) -> None:
+    workers = await _start(pair)
+    jobs = [f"job_{n}" for n in range(30)]
+    await asyncio.gather(*(place(pair[0], job_id) for job_id in jobs))
+    await _until(lambda: sum(len(worker.ran) for worker in workers) >= len(jobs))
+    assert sorted(workers[0].jobs + workers[1].jobs) == sorted(jobs)
+    await abort(pair[0], "job_0")
+    for worker in workers:
+        await worker.until_aborted("job_0")
+
+
+async def test_nothing_is_left_behind(pair: list[Node], scaled: Scaled) -> None:
+    workers = await _start(pair)
+    await asyncio.gather(*(place(pair[0], f"job_{n}") for n in range(10)))
+    await _until(lambda: sum(len(worker.ran) for worker in workers) >= 10)
+    await _until(lambda: not _left(scaled))
+    for node in pair:
+        await node.engine.stop()
+    with psycopg.connect(scaled.url) as connection:
+        assert connection.execute("SELECT * FROM procrastinate_workers").fetchall() == []
+
+
+def _left(scaled: Scaled) -> int:
+    with psycopg.connect(scaled.url) as connection:
+        row = connection.execute(
+            "SELECT (SELECT count(*) FROM procrastinate_jobs)"
+            " + (SELECT count(*) FROM procrastinate_events)"
+        ).fetchone()
+    assert row is not None
+    return int(row[0])
+
+
+async def test_dispatch_goes_on_after_every_connection_was_lost(
+    pair: list[Node], scaled: Scaled
+) -> None:
+    workers = await _start(pair)
+    scaled.cut()
+    for n in range(3):
+        job_id = f"job_{n}"
+        await place(pair[0], job_id)
+        await _until(lambda: job_id in workers[0].jobs + workers[1].jobs)  # noqa: B023
+
+
+async def test_a_lost_connection_while_placing_is_made_good(
+    pair: list[Node], scaled: Scaled
+) -> None:
+    tries: list[int] = []
+
+    def fn(tx: Tx) -> None:
+        tries.append(1)
+        if len(tries) == 1:
+            tx.one("SELECT 1")
+            scaled.cut("agentpost")
+        pair[0].engine.place(tx, "job_a", 1)
+
+    await pair[0].db.write(fn)
+    assert len(tries) == 2
+    worker = Recorder()
+    await pair[1].engine.start(worker)
+    await worker.until_ran("job_a")
+    assert worker.jobs == ["job_a"]
+
+
+async def test_its_tables_may_be_made_by_many_at_once(scaled: Scaled) -> None:
+    await asyncio.gather(*(asyncio.to_thread(procrastinate.upgrade, scaled.url) for _ in range(4)))
+    assert _left(scaled) == 0

@@ -1,0 +1,162 @@
+"""The contract of `agentpost.storage.incoming`, on every adapter."""
+
+import asyncio
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+
+from agentpost.clock import new_id
+from agentpost.domain import ids
+from agentpost.domain.times import SECOND
+from agentpost.storage.base import BlobMissing, Storage
+from agentpost.storage.incoming import Incoming, PostTicket, Replaced
+from agentpost.storage.local import LocalStorage
+from agentpost.storage.local_incoming import LocalIncoming
+from agentpost.storage.post_policy import PolicySigner
+from agentpost.storage.s3 import S3Storage
+from agentpost.storage.s3_incoming import S3Incoming
+
+KEPT = "uploads/up_1/1"
+
+
+class Store:
+    """An adapter, its blob store, and a client that posts."""
+
+    def __init__(self, incoming: Incoming, storage: Storage, post: Callable[..., Any]) -> None:
+        self.incoming = incoming
+        self.storage = storage
+        self.post = post
+        self.upload_id = new_id(ids.UPLOAD, 1)
+
+    async def read(self, key: str) -> bytes:
+        return b"".join([chunk async for chunk in self.storage.open(key)])
+
+
+@pytest.fixture(params=["local", "s3"])
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
+    if request.param == "local":
+        blobs = LocalStorage(tmp_path)
+        local = LocalIncoming(blobs, PolicySigner(b"secret"), "http://here")
+
+        async def put(upload_id: str, data: bytes) -> None:
+            sink = await local.begin(upload_id)
+            await sink.write(data)
+            await sink.keep()
+            sink.discard()
+
+        return Store(local, blobs, put)
+    url = request.getfixturevalue("s3_url")
+    s3 = S3Incoming(url)
+
+    async def post(upload_id: str, data: bytes) -> None:
+        form = await s3.form(ticket(upload_id))
+        fields, files = dict(form.fields), {"file": ("any", data)}
+        answer = await asyncio.to_thread(
+            lambda: httpx2.post(form.url, data=fields, files=files, trust_env=False)
+        )
+        assert answer.status_code == 204, answer.text
+
+    return Store(s3, S3Storage.from_url(url, tmp_path / "cache"), post)
+
+
+def ticket(upload_id: str) -> PostTicket:
+    return PostTicket(upload_id, "text/csv", 1_000, 2_000_000_000 * SECOND, 900)
+
+
+async def test_the_form_has_what_clients_send(store: Store) -> None:
+    form = await store.incoming.form(ticket(store.upload_id))
+    assert form.url.startswith("http://")
+    assert form.fields["Content-Type"] == "text/csv"
+    assert store.upload_id in form.fields["key"]
+    assert form.fields["policy"]
+    assert any(name.endswith("signature") for name in form.fields)
+
+
+async def test_a_place_is_empty_until_something_arrives(store: Store) -> None:
+    assert await store.incoming.find(store.upload_id) is None
+    await store.post(store.upload_id, b"12345")
+    found = await store.incoming.find(store.upload_id)
+    assert found is not None
+    assert found.size == 5
+    assert await store.incoming.find(store.upload_id) == found
+
+
+async def test_other_bytes_are_another_version(store: Store) -> None:
+    await store.post(store.upload_id, b"12345")
+    first = await store.incoming.find(store.upload_id)
+    await store.post(store.upload_id, b"54321")
+    assert await store.incoming.find(store.upload_id) not in (first, None)
+
+
+async def test_what_was_taken_stays_whatever_comes_later(store: Store) -> None:
+    await store.post(store.upload_id, b"first")
+    found = await store.incoming.find(store.upload_id)
+    assert found is not None
+    await store.incoming.take(store.upload_id, found, KEPT)
+    assert await store.incoming.find(store.upload_id) == found, "its place is left as it is"
+    await store.post(store.upload_id, b"second")
+    await store.incoming.delete(store.upload_id)
+    assert await store.read(KEPT) == b"first"
+
+
+async def test_taking_what_is_not_there_any_more(
+    store: Store, request: pytest.FixtureRequest
+) -> None:
+    await store.post(store.upload_id, b"first")
+    found = await store.incoming.find(store.upload_id)
+    assert found is not None
+    await store.incoming.delete(store.upload_id)
+    with pytest.raises(Replaced):
+        await store.incoming.take(store.upload_id, found, KEPT)
+    with pytest.raises(BlobMissing):
+        await store.storage.size(KEPT)
+
+
+async def test_local_takes_only_the_version_found(tmp_path: Path) -> None:
+    """Of S3 the store itself holds this (If-Match on the source), which the tests' one ignores."""
+    blobs = LocalStorage(tmp_path)
+    local = LocalIncoming(blobs, PolicySigner(b"secret"), "http://here")
+    upload_id = new_id(ids.UPLOAD, 1)
+    sinks = [await local.begin(upload_id) for _ in range(2)]
+    await sinks[0].write(b"first")
+    found = await sinks[0].keep()
+    await sinks[1].write(b"other")
+    await sinks[1].keep()
+    with pytest.raises(Replaced):
+        await local.take(upload_id, found, KEPT)
+    with pytest.raises(BlobMissing):
+        await blobs.size(KEPT)
+    for sink in sinks:
+        sink.discard()
+
+
+async def test_deleting_nothing_is_no_error(store: Store) -> None:
+    await store.incoming.delete(store.upload_id)
+    await store.incoming.tidy()
+
+
+async def test_a_discarded_file_never_was(tmp_path: Path) -> None:
+    local = LocalIncoming(LocalStorage(tmp_path), PolicySigner(b"secret"), "http://here")
+    upload_id = new_id(ids.UPLOAD, 1)
+    sink = await local.begin(upload_id)
+    await sink.write(b"half")
+    assert await local.find(upload_id) is None
+    sink.discard()
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
+
+
+async def test_broken_off_posts_are_tidied_away(tmp_path: Path) -> None:
+    local = LocalIncoming(LocalStorage(tmp_path), PolicySigner(b"secret"), "http://here")
+    old, new = [await local.begin(new_id(ids.UPLOAD, n)) for n in (1, 2)]
+    folder = tmp_path / "incoming" / "tmp"
+    first = sorted(folder.iterdir(), key=lambda path: path.stat().st_ino)[0]
+    os.utime(first, (1, 1))
+    await local.tidy()
+    assert len(list(folder.iterdir())) == 1
+    old.discard()
+    new.discard()
+    assert list(folder.iterdir()) == []

@@ -1,0 +1,216 @@
+"""The wake-ups port: hints reach who listens, once they are true; holds are one at a time."""
+
+import asyncio
+import threading
+import time
+
+import pytest
+
+from agentpost.db.session import Tx
+from agentpost.wakeups.base import Wakeups
+from tests.conformance.adapters import Node, Scaled
+
+PATIENCE = 10.0
+BRIEF = 0.05
+"""Long enough for a hint that is on its way to arrive by mistake."""
+
+
+@pytest.fixture
+def node(nodes: list[Node]) -> Node:
+    """One node of each kind."""
+    return nodes[0]
+
+
+async def publish(node: Node, *subjects: str) -> None:
+    def fn(tx: Tx) -> None:
+        for subject in subjects:
+            node.wakeups.publish(tx, subject)
+
+    await node.db.write(fn)
+
+
+# --- hints ----------------------------------------------------------------------------------------
+async def test_a_commit_wakes_who_waits(node: Node) -> None:
+    with node.wakeups.listen("a") as wait:
+        waiting = asyncio.create_task(wait.wait(PATIENCE))
+        await publish(node, "a")
+        assert await waiting
+
+
+async def test_a_hint_between_looking_and_waiting_is_not_missed(node: Node) -> None:
+    with node.wakeups.listen("a") as wait:
+        await publish(node, "a")
+        began = time.monotonic()
+        assert await wait.wait(PATIENCE)
+        assert time.monotonic() - began < PATIENCE / 2
+
+
+async def test_one_hint_wakes_once(node: Node) -> None:
+    with node.wakeups.listen("a") as wait:
+        await publish(node, "a")
+        assert await wait.wait(PATIENCE)
+        assert not await wait.wait(BRIEF)
+
+
+async def test_a_rolled_back_change_wakes_nobody(node: Node) -> None:
+    def fail(tx: Tx) -> None:
+        node.wakeups.publish(tx, "a")
+        raise LookupError
+
+    with node.wakeups.listen("a") as wait, node.wakeups.listen("b") as other:
+        with pytest.raises(LookupError):
+            await node.db.write(fail)
+        await publish(node, "b")
+        assert await other.wait(PATIENCE)
+        assert not await wait.wait(BRIEF)
+
+
+async def test_only_and_all_of_its_listeners_wake(node: Node) -> None:
+    listen = node.wakeups.listen
+    with listen("a") as one, listen("a") as two, listen("b") as other:
+        await publish(node, "a", "c")
+        assert await one.wait(PATIENCE)
+        assert await two.wait(PATIENCE)
+        assert not await other.wait(BRIEF)
+
+
+async def test_what_is_waited_for_is_known(node: Node) -> None:
+    with node.wakeups.listen("a"), node.wakeups.listen("b"):
+        with node.wakeups.listen("a"):
+            assert sorted(node.wakeups.waited_for()) == ["a", "b"]
+        assert sorted(node.wakeups.waited_for()) == ["a", "b"]
+    assert node.wakeups.waited_for() == []
+
+
+async def test_a_hint_may_come_from_any_thread(node: Node) -> None:
+    with node.wakeups.listen("a") as wait:
+        waiting = asyncio.create_task(wait.wait(PATIENCE))
+        thread = threading.Thread(target=node.wakeups.hint, args=("a",))
+        thread.start()
+        assert await waiting
+        thread.join()
+
+
+async def test_a_wait_ends_with_its_time_or_when_cancelled(node: Node) -> None:
+    with node.wakeups.listen("a") as wait:
+        assert not await wait.wait(0)
+        assert not await wait.wait(BRIEF)
+        assert not wait.over
+        waiting = asyncio.create_task(wait.wait(PATIENCE))
+        await asyncio.sleep(0)
+        wait.cancel()
+        assert not await waiting
+        assert wait.over
+
+
+async def test_a_closed_door_ends_all_waits(node: Node) -> None:
+    with node.wakeups.listen("a") as wait:
+        waiting = asyncio.create_task(wait.wait(PATIENCE))
+        await asyncio.sleep(0)
+        node.wakeups.close_door()
+        assert not await waiting
+        assert wait.over
+    with node.wakeups.listen("a") as late:
+        assert late.over
+        assert not await late.wait(PATIENCE)
+
+
+# --- holds ----------------------------------------------------------------------------------------
+async def test_a_hold_is_one_at_a_time(node: Node) -> None:
+    async with node.wakeups.hold("a") as ours:
+        assert ours
+        async with node.wakeups.hold("a") as second, node.wakeups.hold("b") as other:
+            assert not second
+            assert other
+        async with node.wakeups.hold("a") as third:
+            assert not third, "who was refused takes nothing away"
+    async with node.wakeups.hold("a") as again:
+        assert again
+
+
+async def test_a_hold_ends_with_an_error(node: Node) -> None:
+    with pytest.raises(LookupError):
+        async with node.wakeups.hold("a"):
+            raise LookupError
+    async with node.wakeups.hold("a") as again:
+        assert again
+
+
+async def test_a_hold_ends_when_its_owner_is_cancelled_at_any_moment(nodes: list[Node]) -> None:
+    async def owner(wakeups: Wakeups) -> None:
+        async with wakeups.hold("a"):
+            await asyncio.Event().wait()
+
+    for turns_of_the_loop in range(8):
+        task = asyncio.create_task(owner(nodes[0].wakeups))
+        for _ in range(turns_of_the_loop):
+            await asyncio.sleep(0)
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        await _until_free(nodes[-1].wakeups)
+
+
+async def _until_free(wakeups: Wakeups) -> None:
+    async with asyncio.timeout(PATIENCE):
+        while True:
+            async with wakeups.hold("a") as ours:
+                if ours:
+                    return
+            await asyncio.sleep(0.01)
+
+
+# --- several nodes --------------------------------------------------------------------------------
+async def test_a_commit_on_one_node_wakes_who_waits_on_another(pair: list[Node]) -> None:
+    here, there = pair
+    with here.wakeups.listen("a") as near, there.wakeups.listen("a") as far:
+        await publish(here, "a")
+        assert await near.wait(PATIENCE)
+        assert await far.wait(PATIENCE)
+        await publish(there, "a")
+        assert await near.wait(PATIENCE)
+        assert await far.wait(PATIENCE)
+
+
+async def test_a_lost_connection_comes_back_and_wakes_everybody(
+    pair: list[Node], scaled: Scaled
+) -> None:
+    here, there = pair
+    with there.wakeups.listen("a") as wait, there.wakeups.listen("b") as other:
+        scaled.cut("agentpost notices")
+        assert await wait.wait(PATIENCE), "what was missed is unknown: everybody looks again"
+        assert await other.wait(PATIENCE)
+        await publish(here, "a")
+        assert await wait.wait(PATIENCE)
+
+
+async def test_a_hold_is_one_at_a_time_over_all_nodes(pair: list[Node]) -> None:
+    here, there = pair
+    async with here.wakeups.hold("a") as ours:
+        assert ours
+        async with there.wakeups.hold("a") as theirs, there.wakeups.hold("b") as other:
+            assert not theirs
+            assert other
+    async with there.wakeups.hold("a") as now_theirs:
+        assert now_theirs
+
+
+async def test_a_hold_ends_with_the_process_that_has_it(pair: list[Node], scaled: Scaled) -> None:
+    here, there = pair
+    async with here.wakeups.hold("a") as ours:
+        assert ours
+        scaled.cut("agentpost holds")  # what the server sees of a killed process
+        await _until_free(there.wakeups)
+    async with here.wakeups.hold("a") as again:
+        assert again
+
+
+async def test_many_holds_are_taken_at_once(pair: list[Node]) -> None:
+    async def hold(node: Node, subject: str, all_in: asyncio.Barrier) -> bool:
+        async with node.wakeups.hold(subject) as ours:
+            await all_in.wait()
+            return ours
+
+    barrier = asyncio.Barrier(100)
+    held = [hold(node, str(n), barrier) for n in range(50) for node in pair]
+    results = await asyncio.gather(*held)
+    assert sum(results) == 50

@@ -1,0 +1,313 @@
+"""The public shapes, field by field (spec: Resources and their fields)."""
+
+import json
+from dataclasses import fields, replace
+from typing import Any
+
+import pytest
+
+from agentpost.contract import render
+from agentpost.contract.message import FileObject, JobShape, MessageShape
+from agentpost.domain.job import VIEWS, JobKind, JobRole, JobState, Reason
+from agentpost.domain.message import MessageStatus, TurnState
+from agentpost.domain.record import (
+    EntryRecord,
+    FileRecord,
+    JobLink,
+    JobRecord,
+    MessageRecord,
+    Snapshot,
+    WorkRecord,
+)
+
+AT = 1_800_000_000_000_000
+DAY = 86_400_000_000
+
+
+class Links:
+    """Links one can read."""
+
+    def chat(self, work_id: str) -> str:
+        """See `render.Links`."""
+        return f"https://app.test/chat/{work_id}"
+
+    def file(self, file_id: str, revision: str) -> str:
+        """See `render.Links`."""
+        return f"https://files.test/{file_id}#{revision}"
+
+
+LINKS = Links()
+
+
+def blank(record: type, /, **given: Any) -> Any:
+    """A record with the fields given and zeros and Nones for the rest."""
+    zero = {"int": 0, "str": ""}
+    return record(**{f.name: given.get(f.name, zero.get(str(f.type))) for f in fields(record)})
+
+
+MESSAGE: MessageRecord = blank(
+    MessageRecord,
+    id="msg_1",
+    turn_state=TurnState.ENDED,
+    notes_json='["a.exe: skipped."]',
+    status=MessageStatus.COMPLETED,
+    final=1,
+    reply="Done.",
+    version=7,
+    created_at=AT,
+    updated_at=AT + 1,
+)
+JOB: JobRecord = blank(
+    JobRecord,
+    id="exe_1",
+    message_id="msg_1",
+    work_id="wrk_1",
+    kind=JobKind.EXECUTION,
+    title="Chart",
+    state=JobState.COMPLETED,
+    credits_used=1_250_000,
+    started_at=AT + 2,
+    settled_at=AT + 9,
+    watch_by=AT + 7 * DAY,
+)
+FILE: FileRecord = blank(
+    FileRecord,
+    work_id="wrk_1",
+    path="out/a.png",
+    job_id="exe_1",
+    name="a.png",
+    content_type="image/png",
+    kind="image",
+    size=5,
+    revision='"r"',
+    created_at=AT + 5,
+)
+
+
+def message(*links: JobLink, files: tuple[FileRecord, ...] = (), **changes: Any) -> render.Shape:
+    record = replace(MESSAGE, **changes)
+    shape = render.message(Snapshot(record, list(links), list(files)), LINKS)
+    MessageShape.model_validate(shape)  # what the OpenAPI document promises
+    return render.Shape(json.loads(render.dumps(shape)))
+
+
+def listed(state: JobState = JobState.COMPLETED, **changes: Any) -> JobLink:
+    role = changes.pop("role", JobRole.EXECUTION)
+    return JobLink(replace(JOB, state=state, **changes), role)
+
+
+FILE_SHAPE = {
+    "file_id": "wrk_1/out/a.png",
+    "name": "a.png",
+    "content_type": "image/png",
+    "kind": "image",
+    "size": 5,
+    "url": 'https://files.test/wrk_1/out/a.png#"r"',
+    "revision": '"r"',
+    "work_id": "wrk_1",
+    "label": None,
+}
+JOB_SHAPE = {
+    "job_id": "exe_1",
+    "kind": "execution",
+    "role": "execution",
+    "work_id": "wrk_1",
+    "title": "Chart",
+    "status": "completed",
+    "reason": None,
+    "final": True,
+    "queued": None,
+    "resume_by": None,
+    "link": "https://app.test/chat/wrk_1",
+    "started_at": "2027-01-15T08:00:00.000002Z",
+    "settled_at": "2027-01-15T08:00:00.000009Z",
+    "files": [FILE_SHAPE],
+}
+MESSAGE_SHAPE = {
+    "id": "msg_1",
+    "object": "message",
+    "status": "completed",
+    "reason": None,
+    "question": None,
+    "final": True,
+    "reply": "Done.",
+    "jobs": [JOB_SHAPE],
+    "files": [FILE_SHAPE],
+    "notes": ["a.exe: skipped."],
+    "credits_used": 1.25,
+    "created_at": "2027-01-15T08:00:00.000000Z",
+    "updated_at": "2027-01-15T08:00:00.000001Z",
+    "version": 7,
+}
+
+
+def test_a_message_to_the_letter() -> None:
+    """spec: Message, Job, File."""
+    assert message(listed(), files=(FILE,)) == MESSAGE_SHAPE
+
+
+def test_a_job_event_to_the_letter() -> None:
+    """spec: Job: in `job.*` events with `object` and `message_id`."""
+    shape = render.job_event(JOB, [FILE], LINKS)
+    assert shape == {"object": "job", "message_id": "msg_1", **JOB_SHAPE}
+
+
+def test_a_file_by_itself() -> None:
+    """spec: File, `object: file` only when read by itself."""
+    shape = render.file_object(FILE, LINKS)
+    FileObject.model_validate(shape)
+    assert shape == {"object": "file", **FILE_SHAPE}
+
+
+def test_every_file_once_and_each_at_its_job() -> None:
+    """spec: Message, files: from the reply and from all jobs; Job, files: those it made."""
+    other = replace(FILE, path="b", job_id="exe_2")
+    reply = replace(FILE, path="c", job_id=None)
+    shape = message(listed(), listed(id="exe_2"), files=(FILE, other, reply))
+    paths = [file["file_id"].partition("/")[2] for file in shape["files"]]
+    assert paths == ["out/a.png", "b", "c"]
+    assert [[f["file_id"] for f in job["files"]] for job in shape["jobs"]] == [
+        ["wrk_1/out/a.png"],
+        ["wrk_1/b"],
+    ]
+
+
+@pytest.mark.parametrize("state", list(JobState))
+def test_a_job_in_every_state(state: JobState) -> None:
+    """spec: Job: status, reason, final; queued and resume_by only while it waits for credits."""
+    refused = state is JobState.REFUSED
+    record = replace(
+        JOB, state=state, queue_by=AT + DAY, reason=Reason.HOSTING_FEES if refused else None
+    )
+    shape = render.job(JobLink(record, JobRole.FOLLOW_UP), [], LINKS)
+    JobShape.model_validate(shape)
+    view = VIEWS[state]
+    assert (shape["status"], shape["final"]) == (view.status, view.final)
+    assert shape["reason"] == ("hosting_fees" if refused else view.reason)
+    assert shape["role"] == "follow_up"
+    waits = state is JobState.QUEUED
+    assert shape["queued"] is (True if waits else None)
+    assert shape["resume_by"] == ("2027-01-16T08:00:00.000000Z" if waits else None)
+
+
+@pytest.mark.parametrize(
+    "state", [JobState.OVERDUE, JobState.LATE_COMPLETED, JobState.LATE_FAILED, JobState.LOST]
+)
+def test_what_comes_after_the_watch_is_not_shown(state: JobState) -> None:
+    """spec: Message, final; design: 4.9: it appears on recover."""
+    ended = AT + 8 * DAY if state is not JobState.OVERDUE else None
+    late = replace(FILE, path="late", created_at=AT + 7 * DAY + 1)
+    reply = replace(FILE, path="reply", job_id=None, created_at=AT + 8 * DAY)
+    link = listed(state, settled_at=ended)
+    shape = message(link, files=(FILE, late, reply))
+    assert [file["file_id"] for file in shape["files"]] == ["wrk_1/out/a.png", "wrk_1/reply"]
+    assert [file["file_id"] for file in shape["jobs"][0]["files"]] == ["wrk_1/out/a.png"]
+    assert shape["jobs"][0]["settled_at"] == "2027-01-22T08:00:00.000000Z"
+
+
+def test_credits_count_on_the_message_that_started_the_work() -> None:
+    """spec: Message, credits_used; design: 4.20."""
+    joined = listed(id="exe_2", role=JobRole.FOLLOW_UP)
+    assert message(listed(), listed(id="exe_3"), joined)["credits_used"] == 2.5
+
+
+# --- fields that are there only when they say something -------------------------------------------
+def test_resume_names_the_earliest_deadline() -> None:
+    """spec: Message, resume and resume_by."""
+    jobs = [listed(JobState.QUEUED, id=f"exe_{n}", queue_by=AT + n * DAY) for n in (3, 1, 2)]
+    shape = message(*jobs)
+    assert shape["resume"] == "add_credits"
+    assert shape["resume_by"] == "2027-01-16T08:00:00.000000Z"
+
+
+def test_work_that_waits_no_more_is_not_resumed() -> None:
+    """spec: Message, resume: queued work only."""
+    shape = message(listed(JobState.QUEUE_EXPIRED, queue_by=AT), listed(JobState.REFUSED))
+    assert not {"resume", "resume_by"} & set(shape)
+
+
+def test_running_lists_what_held_the_slots() -> None:
+    """spec: Message, running."""
+    running = [{"job_id": "exe_9", "message_id": "msg_9", "work_id": "wrk_9"}]
+    refusal = listed(
+        JobState.REFUSED, reason=Reason.TOO_MANY_RUNNING, running_json=json.dumps(running)
+    )
+    assert message(listed(), refusal)["running"] == running
+    assert "running" not in message(listed(JobState.REFUSED, reason=Reason.HOSTING_FEES))
+
+
+@pytest.mark.parametrize("reason", [None, *Reason])
+def test_when_to_send_a_busy_message_again(reason: Reason | None) -> None:
+    """spec: Message, retry_after_seconds."""
+    shape = message(reason=reason)
+    assert shape.get("retry_after_seconds") == (15 if reason == "agent_busy" else None)
+    assert shape["reason"] == reason
+
+
+def test_metadata_is_given_back() -> None:
+    """design: 4.19: on message and events, when it was sent."""
+    assert message(metadata_json='{"a": "b"}')["metadata"] == {"a": "b"}
+    assert message(metadata_json="{}")["metadata"] == {}
+    assert "metadata" not in message()
+
+
+# --- entries and works ----------------------------------------------------------------------------
+def test_an_entry_knows_what_is_known() -> None:
+    """spec: Message event log: seq, type, at and, when known, work_id, message_id, job_id."""
+    body = {"step": "Count", "status": "started", "file_names": []}
+    record = EntryRecord("msg_1", 3, "progress", AT, "wrk_1", "exe_1", json.dumps(body))
+    assert render.entry(record, LINKS) == {
+        "seq": 3,
+        "type": "progress",
+        "at": "2027-01-15T08:00:00.000000Z",
+        "message_id": "msg_1",
+        "work_id": "wrk_1",
+        "job_id": "exe_1",
+        **body,
+    }
+    plain = render.entry(replace(record, work_id=None, job_id=None), LINKS)
+    assert not {"work_id", "job_id"} & set(plain)
+
+
+def test_the_files_of_an_entry_get_fresh_links() -> None:
+    """spec: Message event log, result; links are never stored."""
+    facts = render.file_facts(FILE)
+    assert "url" not in facts
+    body = json.dumps({"files": [facts]})
+    record = EntryRecord("msg_1", 1, "result", AT, "wrk_1", "exe_1", body)
+    assert render.entry(record, LINKS)["files"] == [FILE_SHAPE]
+
+
+@pytest.mark.parametrize(
+    ("length", "from_char", "shown", "following"),
+    [
+        (0, 0, 0, None),
+        (20_000, 0, 20_000, None),
+        (20_001, 0, 20_000, 20_000),
+        (20_001, 20_000, 1, None),
+        (10, 50, 0, None),
+    ],
+)
+def test_a_work_is_paged_by_characters(
+    length: int, from_char: int, shown: int, following: int | None
+) -> None:
+    """spec: Work, text and next_from_char; design: 4.20."""
+    work: WorkRecord = blank(WorkRecord, id="wrk_1", title="Chart", text="€" * length)
+    shape = render.work(work, running=True, files=[FILE], from_char=from_char, links=LINKS)
+    assert (len(shape["text"]), shape["next_from_char"]) == (shown, following)
+    assert (shape["object"], shape["status"]) == ("work", "running")
+    assert shape["link"] == "https://app.test/chat/wrk_1"
+    assert shape["files"] == [FILE_SHAPE]
+    assert render.work(work, running=False, files=[], from_char=0, links=LINKS)["status"] == "idle"
+
+
+def test_a_line_of_the_work_list() -> None:
+    """spec: Work list item."""
+    work: WorkRecord = blank(WorkRecord, id="wrk_1", title="Chart", text="x" * 500)
+    assert render.work_item(work, LINKS) == {
+        "object": "work",
+        "work_id": "wrk_1",
+        "title": "Chart",
+        "preview": "x" * 200,
+        "link": "https://app.test/chat/wrk_1",
+    }

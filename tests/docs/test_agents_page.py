@@ -1,0 +1,86 @@
+"""The agents of `docs/agents.md` and of `examples/` do what is said of them, in a real server."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from agentpost.client import Client, Message
+from tests.docs.snippets import write_programs
+from tests.e2e.server import KEY, AgentServer
+from tests.house.tree import DOCS
+from tests.servers import free_port
+
+PAGE = DOCS / "agents.md"
+SECONDS_MAX = 30.0
+
+
+@contextmanager
+def serving(home: Path, agent: str) -> Iterator[Client]:
+    """A server with that agent, whose module is looked for in ``home``."""
+    server = AgentServer(home, agent=agent).start()
+    try:
+        with Client(server.url, KEY) as client:
+            yield client
+    finally:
+        server.stop()
+
+
+def ended(client: Client, message: Message) -> Message:
+    return client.wait(message.id, timeout=SECONDS_MAX)
+
+
+def test_the_ten_line_agent(tmp_path: Path) -> None:
+    write_programs(PAGE, tmp_path)
+    with serving(tmp_path, "hello:agent") as client:
+        done = ended(client, client.send("to be or not to be"))
+        results = [entry.text for entry in client.follow(done.id) if entry.type == "result"]
+        path = client.download(done.files[0], tmp_path)
+    assert (done.status, done.reply) == ("completed", "I am counting.")
+    assert results == ["6 words, 4 different ones."]
+    assert (path.name, path.stat().st_size) == ("words.txt", 12)
+
+
+def test_the_agent_with_an_order(tmp_path: Path) -> None:
+    write_programs(PAGE, tmp_path)
+    (tmp_path / "order.json").write_text(json.dumps(["a", "b"]))
+    (tmp_path / "broken.json").write_text("{")
+    with serving(tmp_path, "orders:agent") as client:
+        asked = client.send("Please order")
+        done = ended(client, client.send("This", files=[tmp_path / "order.json"]))
+        receipt = client.download(done.files[0], tmp_path)
+        failed = ended(client, client.send("This", files=[tmp_path / "broken.json"]))
+    assert (asked.status, asked.question) == ("needs_input", "Please attach the order.")
+    assert (done.status, done.credits_used) == ("completed", 2.5)
+    assert receipt.read_text().endswith(": 2 lines\n")
+    assert (failed.status, failed.reason) == ("failed", "execution_failed")
+
+
+def test_the_test_of_an_agent(tmp_path: Path) -> None:
+    """It runs as a reader would run it: pytest in the folder of the agent."""
+    write_programs(PAGE, tmp_path)
+    program = tmp_path / "test_hello.py"  # its fixed port may be taken here
+    program.write_text(program.read_text("utf-8").replace("8099", str(free_port())), "utf-8")
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", program.name]
+    done = subprocess.run(
+        command, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_example(tmp_path: Path) -> None:
+    (tmp_path / "sales.csv").write_text("month,revenue\nJan,120\nFeb,135\n")
+    (tmp_path / "empty.csv").write_text("month\n")
+    with serving(tmp_path, "examples.csv_agent:agent") as client:
+        asked = client.send("What is in it?")
+        done = ended(client, client.send("This", files=[tmp_path / "sales.csv"]))
+        made = client.download(done.files[0], tmp_path)
+        again = ended(client, client.send("Once more"))  # it looks back for the file
+        failed = ended(client, client.send("This", files=[tmp_path / "empty.csv"]))
+    assert asked.status == "needs_input"
+    assert (done.status, done.credits_used) == ("completed", 0.2)
+    assert made.read_text() == "name,filled,kind\nmonth,2,text\nrevenue,2,numbers\n"
+    assert again.jobs[0].title == "Columns of sales.csv"
+    assert failed.reason == "execution_failed"

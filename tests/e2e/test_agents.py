@@ -1,0 +1,196 @@
+"""Agents that misbehave hurt their own message and nobody else's (design: 2, 4.4, 4.5, 5)."""
+
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from tests.e2e.caller import Caller, Json
+from tests.e2e.fixtures import ServerMaker
+from tests.e2e.server import AgentServer, until
+
+
+@pytest.fixture(scope="module")
+def server(start_server: ServerMaker) -> AgentServer:
+    return start_server(turn_limit_seconds=1, turn_reply_seconds=10, sweep_seconds=0.2)
+
+
+def failed_turn(caller: Caller, message: Json, detail: str) -> Json:
+    """The message ended so; its log says why."""
+    assert (message["status"], message["reason"]) == ("failed", "turn_failed")
+    entry = caller.log(message["id"])[-1]
+    assert (entry["type"], entry["reason"]) == ("turn_failed", detail)
+    assert "leaked" not in entry["text"], "what went wrong inside is not for the caller"
+    return message
+
+
+# --- turns ----------------------------------------------------------------------------------------
+@pytest.mark.parametrize("kind", ["error", "timeout", "cancelled", "exit", "interrupt"])
+def test_an_exception_fails_the_turn(caller: Caller, kind: str) -> None:
+    message = caller.send([["reply", "never shown"], ["leak", kind]])
+    failed_turn(caller, message, "error")
+    assert message["final"] is True
+    assert message["reply"] is None
+    assert caller.send("and on")["status"] == "completed", "the conversation goes on"
+
+
+@pytest.mark.parametrize("script", [[["remember", "k", "v"]], [["step", "only"]], [["reply", " "]]])
+def test_a_turn_that_says_and_does_nothing_is_empty(
+    caller: Caller, script: list[list[str]]
+) -> None:
+    failed_turn(caller, caller.send(script), "empty")
+
+
+def test_a_turn_that_only_works_is_no_failure(caller: Caller) -> None:
+    message = caller.send([["write", "a.txt", "x"]])
+    assert (message["status"], message["reply"]) == ("completed", None)
+    assert [file["name"] for file in message["files"]] == ["a.txt"]
+
+
+def test_a_turn_that_never_ends_is_abandoned(caller: Caller) -> None:
+    began = time.monotonic()
+    failed_turn(caller, caller.send([["gate", "never"], ["reply", "x"]]), "abandoned")
+    assert time.monotonic() - began < 3
+    assert caller.send("and on")["status"] == "completed"
+
+
+def test_a_turn_that_refuses_to_be_cancelled_is_abandoned(
+    caller: Caller, server: AgentServer
+) -> None:
+    message = caller.send([["stubborn", "stubborn"], ["reply", "late"]], conversation="stubborn")
+    failed_turn(caller, message, "abandoned")
+    assert caller.send("and on", conversation="stubborn")["status"] == "completed"
+    server.open_gate("stubborn")
+    assert caller.get(message["id"]) == message, "what it says afterwards does not count"
+
+
+def test_memory_is_kept_only_when_the_turn_ends_well(caller: Caller) -> None:
+    caller.send([["remember", "good", "1"], ["reply", "ok"]], conversation="memory")
+    caller.send([["remember", "bad", "1"], ["leak", "error"]], conversation="memory")
+    reply = caller.send([["see"]], conversation="memory")["reply"]
+    assert '"state": {"good": "1"}' in reply
+
+
+def test_jobs_of_a_failed_turn_go_on(caller: Caller, server: AgentServer) -> None:
+    job = [["gate", "orphan"], ["return", "Done anyway."]]
+    message = caller.send([["start", "Orphan", job], ["leak", "error"]])
+    assert (message["status"], message["final"]) == ("failed", False)
+
+    server.open_gate("orphan")
+    done = failed_turn_in_the_end(caller, message)
+    assert done["jobs"][0]["status"] == "completed"
+    assert caller.log(message["id"])[-1]["text"] == "Done anyway."
+
+
+def failed_turn_in_the_end(caller: Caller, message: Json) -> Json:
+    done = caller.final(message["id"])
+    assert (done["status"], done["reason"]) == ("failed", "turn_failed")
+    return done
+
+
+def test_a_blocking_agent_leaves_the_api_answering(caller: Caller) -> None:
+    with ThreadPoolExecutor(1) as pool:
+        blocked = pool.submit(caller.send, [["block", 2.5], ["reply", "awake"]])
+        slowest = 0.0
+        while not blocked.done():
+            began = time.monotonic()
+            assert caller.call("GET", "/v1/me").status_code == 200
+            slowest = max(slowest, time.monotonic() - began)
+    assert slowest < 1
+    failed_turn(caller, blocked.result(), "abandoned")
+    assert caller.send("and on")["status"] == "completed"
+
+
+# --- jobs -----------------------------------------------------------------------------------------
+@pytest.mark.parametrize("kind", ["error", "timeout", "cancelled", "exit", "interrupt"])
+def test_an_exception_fails_the_job(caller: Caller, kind: str) -> None:
+    message = caller.send([["start", "Leak", [["write", "a.txt", "x"], ["leak", kind]]]])
+    done = caller.final(message["id"])
+    job = done["jobs"][0]
+    assert (job["status"], job["reason"]) == ("failed", "execution_failed")
+    assert [file["name"] for file in job["files"]] == ["a.txt"]
+    entry = caller.log(message["id"])[-1]
+    assert entry["outcome"] == "failed"
+    assert entry["text"]
+    assert "leaked" not in entry["text"]
+
+
+def test_a_broken_step_fails_the_job_and_costs_nothing(caller: Caller) -> None:
+    before = caller.credits()
+    done = caller.final(caller.send([["start", "Broken", [["broken_step", 5]]]])["id"])
+    assert done["jobs"][0]["status"] == "failed"
+    assert done["credits_used"] == 0
+    assert caller.credits() == before
+
+
+def test_some_fail_and_some_do_not(caller: Caller) -> None:
+    jobs = [["start", "Good", [["return", "ok"]]], ["start", "Bad", [["fail", "no"]]]]
+    done = caller.final(caller.send(jobs)["id"])
+    assert (done["status"], done["reason"]) == ("partial", "execution_failed")
+    assert done["final"] is True
+
+
+def test_a_stopped_job_ends_within_a_second(caller: Caller, server: AgentServer) -> None:
+    message = caller.send([["start", "Slow", [["step_gate", "slow", "slow"]]]])
+    server.await_gate("slow")
+    began = time.monotonic()
+    caller.call("POST", f"/v1/work/{message['jobs'][0]['work_id']}/stop")
+    assert caller.final(message["id"])["jobs"][0]["status"] == "cancelled"
+    assert time.monotonic() - began < 1
+
+
+def test_a_job_hears_what_is_said_to_it(caller: Caller, server: AgentServer) -> None:
+    first = caller.send([["start", "Hear", [["gate", "hear"], ["inbox", 20]]]], conversation="hear")
+    server.await_gate("hear")
+    server.open_gate("hear")
+    job_id = first["jobs"][0]["job_id"]
+    caller.send([["join", job_id, "make it blue"]], conversation="hear")
+    done = caller.final(first["id"])
+    assert done["status"] == "completed"
+    steps = [entry.get("step") for entry in caller.log(first["id"])]
+    assert "heard: make it blue" in steps
+
+
+def test_text_that_cannot_be_stored_loses_only_that(caller: Caller) -> None:
+    message = caller.send([["start_oddly", [["inbox", 20], ["talk_oddly"]]]])
+    clean = "odd ? text"
+    assert message["reply"] == message["jobs"][0]["title"] == clean
+    done = caller.final(message["id"])
+    assert (done["status"], done["question"]) == ("needs_input", clean)
+    steps = [entry["step"] for entry in caller.log(message["id"]) if entry["type"] == "progress"]
+    assert steps == [f"heard: {clean}", clean]
+
+
+# --- the server -----------------------------------------------------------------------------------
+def test_it_stops_when_it_is_told_to_and_answers_who_waits(start_server: ServerMaker) -> None:
+    server = start_server()
+    caller = Caller(server)
+    message = caller.send([["start", "Stays", [["step", "once"], ["gate", "up"], ["step", "two"]]]])
+    server.await_gate("up")
+    with ThreadPoolExecutor(2) as pool:
+        held = pool.submit(caller.get, message["id"], 40)
+        turn = pool.submit(caller.send, [["gate", "turn"], ["reply", "after"]])
+        server.await_gate("turn")
+        began = time.monotonic()
+        assert server.stop() == 0
+        assert time.monotonic() - began < 12
+        assert held.result()["status"] == "processing"
+        answered = turn.result()
+        assert answered["status"] == "processing"
+
+    server.open_gate("up")
+    server.open_gate("turn")
+    server.start()
+    assert caller.final(message["id"], 5)["status"] == "completed"
+    assert caller.final(answered["id"], 5)["reply"] == "after"
+    assert [line.split()[0] for line in server.trace()] == ["once", "two"]
+    caller.close()
+
+
+def test_one_data_folder_has_one_server(start_server: ServerMaker) -> None:
+    server = start_server()
+    second = AgentServer(server.home / "second", data_dir=server.home / "data")
+    with pytest.raises(AssertionError, match="ended with 1") as failure:
+        second.start()
+    assert "Traceback" not in str(failure.value.__notes__)
+    assert until(lambda: Caller(server).call("GET", "/v1/me").status_code == 200)

@@ -1,0 +1,214 @@
+"""kill -9 at any moment loses nothing and repeats nothing (design: 2, turns, jobs and the journal).
+
+Each round sends messages, kills the server somewhere on the way and starts it again. What was
+accepted must end by itself soon, every completed step having run once. The moments are drawn from
+a fixed seed, so that a failure can be repeated.
+"""
+
+import random
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import httpx2
+import pytest
+
+from tests.e2e.agents import Script
+from tests.e2e.caller import Caller, Json, kinds
+from tests.e2e.fixtures import ServerMaker
+from tests.e2e.server import AgentServer, until
+
+CREDITS = 1000
+ROUNDS = 4
+SOON_SECONDS = 5.0
+STEPS = 4
+
+
+@pytest.fixture(scope="module")
+def server(start_server: ServerMaker) -> AgentServer:
+    return start_server(bootstrap_credits=CREDITS, running_jobs_max=100)
+
+
+def job_of(name: str) -> Script:
+    """Steps in worker processes and on the agent loop, progress, files, charges."""
+    script: Script = []
+    for n in range(STEPS):
+        script.append(["step" if n % 2 else "step_here", f"{name}.{n}", 0.5])
+        script.append(["progress", f"{name}.{n}"])
+        script.append(["write", f"{n}.txt", f"{name} {n}", 0.25])
+        script.append(["charge", 0.125])
+    return [*script, ["build", "built.txt", name], ["return", f"{name} is done."]]
+
+
+COST = STEPS * (0.5 + 0.25 + 0.125)
+
+
+def check_job(caller: Caller, server: AgentServer, message: Json, name: str) -> None:
+    """The job did everything once, in order."""
+    done = caller.final(message["id"])
+    assert done["status"] == "completed", done
+    assert done["credits_used"] == COST
+    names = [f"{n}.txt" for n in range(STEPS)]
+    assert [file["name"] for file in done["files"]] == [*names, "built.txt"]
+    for file in done["files"]:
+        assert httpx2.get(file["url"]).status_code == 200
+    entries = [e for e in caller.log(message["id"]) if e["type"] != "agent_reply"]
+    told = [part for n in range(STEPS) for part in (f"{name}.{n}", f"Wrote {n}.txt")]
+    assert [e["step"] for e in entries[:-1]] == [*told, "Wrote built.txt"]
+    assert (entries[-1]["type"], entries[-1]["text"]) == ("result", f"{name} is done.")
+    check_steps(server, name, STEPS)
+
+
+def check_steps(server: AgentServer, name: str, steps: int) -> None:
+    """Once a later step has begun, an earlier one never began again; each has one key."""
+    began = [line.split() for line in server.trace() if line.startswith(f"{name}.")]
+    numbers = [int(step.rpartition(".")[2]) for step, _ in began]
+    assert numbers == sorted(numbers), "a completed step ran again"
+    assert set(numbers) == set(range(steps))
+    assert len({tuple(line) for line in began}) == steps, "a step that runs again keeps its key"
+
+
+def kill_and_restart(server: AgentServer) -> float:
+    """End it at once and start it again; when it was ready, in `time.monotonic`'s seconds."""
+    server.kill()
+    server.start()
+    return time.monotonic()
+
+
+# --- chosen moments -------------------------------------------------------------------------------
+def test_a_job_killed_inside_a_step_runs_that_step_again_with_the_same_key(
+    caller: Caller, server: AgentServer
+) -> None:
+    job = [["step", "in.0", 1], ["step_gate", "in.1", "inside", 1], ["step", "in.2", 1]]
+    message = caller.send([["start", "Inside", job]])
+    server.await_gate("inside")
+    server.kill()
+    server.open_gate("inside")
+    server.start()
+    done = caller.final(message["id"], SOON_SECONDS)
+
+    assert (done["status"], done["credits_used"]) == ("completed", 3)
+    assert Counter(line.split()[0] for line in server.trace() if line.startswith("in.")) == {
+        "in.0": 1,
+        "in.1": 2,
+        "in.2": 1,
+    }
+    check_steps(server, "in", 3)
+
+
+def test_a_turn_killed_on_the_way_goes_on(caller: Caller, server: AgentServer) -> None:
+    script: Script = [
+        ["step", "turn.0"],
+        ["write", "a.txt", "x"],
+        ["start", "Once", [["gate", "once"]]],
+        ["step_gate", "turn.1", "mid-turn"],
+        ["reply", "said once"],
+    ]
+    with ThreadPoolExecutor(1) as pool:
+        call = pool.submit(lost, caller, script, "turn")
+        server.await_gate("mid-turn")
+        server.kill()
+        assert call.result() is None, "the connection broke"
+    server.open_gate("mid-turn")
+    server.open_gate("once")
+    server.start()
+
+    again = caller.post(script, key="turn")
+    assert again.status_code == 200, "the message was accepted before the crash"
+    done = caller.final(again.json()["id"], SOON_SECONDS)
+    assert (done["status"], done["reply"]) == ("completed", "Once: running\n\nsaid once")
+    assert len(done["jobs"]) == 1
+    assert [file["name"] for file in done["files"]] == ["a.txt"]
+    log = caller.log(done["id"])
+    assert sorted(kinds(log)) == ["agent_reply", "progress", "result"]
+    reply = next(entry for entry in log if entry["type"] == "agent_reply")
+    assert reply["delivered_sync"] is False
+    check_steps(server, "turn", 2)
+
+
+def test_waiting_messages_run_after_a_crash(start_server: ServerMaker) -> None:
+    server = start_server(busy_wait_seconds=60, turn_reply_seconds=0.1)
+    caller = Caller(server)
+    first = caller.send([["gate", "held"], ["reply", "0"]])
+    waiting = [caller.send([["reply", str(n)]]) for n in range(1, 4)]
+    queue = caller.post("later", key="later", conversation="other")
+    server.kill()
+    server.open_gate("held")
+    server.start()
+
+    ends = [caller.final(m["id"], SOON_SECONDS) for m in (first, *waiting)]
+    assert [message["reply"] for message in ends] == ["0", "1", "2", "3"]
+    again = caller.post("later", key="later", conversation="other")
+    assert again.json()["id"] == queue.json()["id"]
+    assert caller.final(queue.json()["id"])["reply"] == "You said: later"
+    caller.close()
+
+
+def test_a_job_that_kills_its_server_fails_in_the_end(start_server: ServerMaker) -> None:
+    server = start_server()
+    caller = Caller(server)
+    message = caller.send([["start", "Poison", [["gate", "poison"]]]])
+    for _ in range(6):
+        until(lambda: server.reached("poison"))
+        (server.gates / "poison.reached").unlink()
+        server.kill()
+        server.start()
+    done = caller.final(message["id"], SOON_SECONDS)
+    assert (done["status"], done["reason"]) == ("failed", "execution_failed")
+    assert done["jobs"][0]["final"] is True
+    caller.close()
+
+
+# --- random moments -------------------------------------------------------------------------------
+def lost(caller: Caller, script: Script, key: str) -> httpx2.Response | None:
+    """Send a message; None when the connection broke before the answer."""
+    try:
+        return caller.post(script, key=key, conversation=key)
+    except httpx2.TransportError:
+        return None
+
+
+@pytest.fixture
+def pool() -> Iterator[ThreadPoolExecutor]:
+    with ThreadPoolExecutor(8) as made:
+        yield made
+
+
+@pytest.mark.parametrize("seed", range(ROUNDS))
+def test_killed_at_a_random_moment(
+    caller: Caller, server: AgentServer, pool: ThreadPoolExecutor, seed: int
+) -> None:
+    before = caller.credits()
+    chance = random.Random(seed)
+    names = [f"round{seed}-{n}" for n in range(8)]
+    scripts: dict[str, Script] = {name: [["start", name, job_of(name)]] for name in names}
+    calls = {name: pool.submit(lost, caller, scripts[name], name) for name in names}
+    begun = chance.randrange(len(names) * STEPS - 2)
+    until(lambda: sum(line.startswith(f"round{seed}-") for line in server.trace()) >= begun)
+    threading.Event().wait(chance.uniform(0, 0.02))  # anywhere between two steps
+    ready = kill_and_restart(server)
+
+    answers = {name: call.result() for name, call in calls.items()}
+    messages = {}
+    for name in names:
+        again = caller.post(scripts[name], key=name, conversation=name)
+        first = answers[name]
+        if first is not None:
+            assert again.status_code == 200, "what was answered was kept"
+            assert again.json()["id"] == first.json()["id"]
+        messages[name] = again.json()
+    for name in names:
+        check_job(caller, server, messages[name], name)
+    assert time.monotonic() - ready < SOON_SECONDS + 5
+    assert caller.credits() == before - COST * len(names)
+
+
+def test_the_doctor_finds_nothing(caller: Caller, server: AgentServer) -> None:
+    log = server.log_file.read_text()
+    assert log.count("job_taken_up") >= ROUNDS, "the crashes came while there was work"
+    assert "turn_taken_up" in log
+    assert server.command("doctor") == {"ok": True, "findings": []}
+    moves = server.command("credits", "show", "owner@localhost")
+    assert moves["credits"] == caller.credits()

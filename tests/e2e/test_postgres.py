@@ -1,0 +1,258 @@
+"""Scaled out: `agentpost serve` on PostgreSQL, alone and as several nodes, through kill -9."""
+
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import httpx2
+import psycopg
+import pytest
+
+from tests.e2e.caller import Caller, Json
+from tests.e2e.fixtures import SERVERS
+from tests.e2e.server import ACCOUNT, AgentServer, until
+
+TAKE_UP_SECONDS = 5.0
+STOP_SECONDS = 1.0
+CallerMaker = Callable[..., Caller]
+
+
+class Cluster:
+    """Nodes on one database, with one folder for blobs, gates and traces."""
+
+    def __init__(self, url: str, folder: Path, servers: list[AgentServer]) -> None:
+        self.url = url
+        self._folder = folder
+        self._servers = servers
+        self._nodes: list[AgentServer] = []
+        (folder / "data").mkdir()
+
+    def start(self, role: str = "all") -> AgentServer:
+        """One more node."""
+        home = self._folder / f"node{len(self._nodes)}"
+        node = AgentServer(home, database_url=self.url, role=role)
+        (home / "data").symlink_to(self._folder / "data")
+        if self._nodes:
+            node.gates, node.trace_file = self._nodes[0].gates, self._nodes[0].trace_file
+        self._nodes.append(node)
+        self._servers.append(node)
+        return node.start()
+
+    def stop(self) -> None:
+        with ExitStack() as ends:
+            for node in self._nodes:
+                if node.process is not None:
+                    ends.callback(node.stop)
+
+    def rows(self, sql: str) -> list[tuple[object, ...]]:
+        """What is in the database."""
+        with psycopg.connect(self.url) as connection:
+            return connection.execute(sql.encode()).fetchall()
+
+
+@pytest.fixture
+def cluster(
+    fresh_postgres: Callable[..., str], tmp_path: Path, request: pytest.FixtureRequest
+) -> Iterator[Cluster]:
+    module = request.node.getparent(pytest.Module)
+    servers = module.stash.setdefault(SERVERS, [])  # a failure shows their logs
+    made = Cluster(fresh_postgres(), tmp_path, servers)
+    yield made
+    made.stop()
+    servers.clear()
+
+
+def sent_job(caller: Caller, *script: list[object]) -> Json:
+    """A message whose turn has started a job."""
+    message = caller.send([["start", "Work", [*script]]])
+    assert message["reply"] == "Work: running"
+    return message
+
+
+def test_a_single_node_answers_and_makes_files(cluster: Cluster, callers: CallerMaker) -> None:
+    caller = callers(cluster.start())
+    assert caller.send("hello")["reply"] == "You said: hello"
+    message = sent_job(caller, ["step", "one"], ["build", "out.txt", "made"], ["return", "ok"])
+    final = caller.final(message["id"])
+    assert final["status"] == "completed"
+    file = final["files"][0]
+    assert caller.http.get(file["url"]).text == "made"
+
+
+def test_a_killed_node_s_job_goes_on_from_its_last_recorded_step(
+    cluster: Cluster, callers: CallerMaker
+) -> None:
+    node = cluster.start()
+    caller = callers(node)
+    message = sent_job(
+        caller, ["step", "first"], ["step_gate", "second", "g"], ["step", "third"], ["return", "ok"]
+    )
+    node.await_gate("g")
+    node.kill()
+    node.open_gate("g")
+    node.start()
+    final = caller.final(message["id"], TAKE_UP_SECONDS)
+    assert final["status"] == "completed"
+    steps = [line.split()[0] for line in node.trace()]
+    assert steps == ["first", "second", "second", "third"]
+    # The step in flight is told by its key that it runs again.
+    assert len(set(node.trace())) == 3
+
+
+def test_a_job_of_an_api_node_runs_on_a_worker(cluster: Cluster, callers: CallerMaker) -> None:
+    caller = callers(cluster.start("api"))
+    message = sent_job(caller, ["gate", "g"], ["return", "ok"])
+    worker = cluster.start("worker")  # the job waited for one
+    worker.await_gate("g")
+    assert cluster.rows("SELECT count(*) FROM nodes") == [(2,)]
+    worker.open_gate("g")
+    assert caller.final(message["id"])["status"] == "completed"
+    # Dispatching leaves nothing behind.
+    until(lambda: cluster.rows("SELECT count(*) FROM procrastinate_jobs") == [(0,)])
+
+
+def test_a_worker_serves_no_api(cluster: Cluster, callers: CallerMaker) -> None:
+    worker = callers(cluster.start("worker"))
+    assert worker.http.get("/healthz").status_code == 200
+    assert worker.http.post("/v1/messages", json={"message": "hello"}).status_code == 404
+
+
+def test_stop_reaches_the_node_that_runs_the_job(cluster: Cluster, callers: CallerMaker) -> None:
+    caller, worker = callers(cluster.start("api")), cluster.start("worker")
+    message = sent_job(caller, ["step_gate", "one", "g"], ["step", "two"])
+    worker.await_gate("g")
+    work_id = message["jobs"][0]["work_id"]
+    assert caller.call("POST", f"/v1/work/{work_id}/stop").status_code == 200
+    assert caller.get(message["id"])["jobs"][0]["status"] == "cancelled"
+    until(lambda: "job_aborted" in worker.log_tail(), STOP_SECONDS, "the end of the job's task")
+    assert len(worker.trace()) == 1
+
+
+def test_another_worker_takes_up_a_killed_one_s_job(cluster: Cluster, callers: CallerMaker) -> None:
+    caller, first = callers(cluster.start("api")), cluster.start("worker")
+    message = sent_job(caller, ["step", "one"], ["step_gate", "two", "g"], ["return", "ok"])
+    first.await_gate("g")
+    second = cluster.start("worker")
+    first.kill()
+    second.open_gate("g")
+    assert caller.final(message["id"], TAKE_UP_SECONDS)["status"] == "completed"
+    assert [line.split()[0] for line in second.trace()] == ["one", "two", "two"]
+    until(lambda: cluster.rows("SELECT count(*) FROM nodes") == [(2,)])
+
+
+def test_another_node_takes_up_a_killed_one_s_turn(cluster: Cluster, callers: CallerMaker) -> None:
+    first, second = cluster.start(), cluster.start()
+    script: list[list[object]] = [["step", "one"], ["step_gate", "two", "g"], ["reply", "done"]]
+    poster = threading.Thread(target=_post_in_vain, args=(callers(first), script))
+    poster.start()
+    second.await_gate("g")
+    first.kill()
+    poster.join()
+    second.open_gate("g")
+    again = callers(second).post(script, key="again")
+    assert again.status_code == 200
+    final = callers(second).final(again.json()["id"], TAKE_UP_SECONDS)
+    assert (final["status"], final["reply"]) == ("completed", "done")
+    assert [line.split()[0] for line in second.trace()] == ["one", "two", "two"]
+
+
+def _post_in_vain(caller: Caller, script: list[list[object]]) -> None:
+    with pytest.raises(httpx2.TransportError):
+        caller.post(script, key="again")
+
+
+def test_a_log_is_waited_for_once_over_all_nodes(cluster: Cluster, callers: CallerMaker) -> None:
+    first, second = cluster.start("api"), callers(cluster.start("api"))
+    message = sent_job(callers(first), ["return", "ok"])  # nobody runs it
+    path = f"/v1/messages/{message['id']}/events"
+    cursor = second.events(message["id"])["cursor"]
+    holder = threading.Thread(target=_wait_in_vain, args=(callers(first), f"{path}?wait=25"))
+    holder.start()
+
+    def taken() -> Json:
+        answer = second.call("GET", f"{path}?cursor={cursor}")
+        body: Json = answer.json()
+        return body if answer.status_code == 409 else {}
+
+    refused = until(taken)
+    assert (refused["error"], refused["cursor"]) == ("poll_in_progress", cursor)
+    first.kill()  # its hold goes with it
+    holder.join()
+    until(lambda: second.call("GET", path).status_code == 200, TAKE_UP_SECONDS)
+
+
+def _wait_in_vain(caller: Caller, path: str) -> None:
+    def wait_on() -> None:
+        while True:  # the test looks in between; then it is this one that is refused
+            caller.http.get(path)
+
+    with pytest.raises(httpx2.TransportError):
+        wait_on()
+
+
+def test_a_wait_on_one_node_hears_of_a_job_on_another(
+    cluster: Cluster, callers: CallerMaker
+) -> None:
+    caller, worker = callers(cluster.start("api")), cluster.start("worker")
+    message = sent_job(caller, ["gate", "g"], ["return", "ok"])
+    worker.await_gate("g")
+    opener = threading.Timer(0.3, worker.open_gate, ["g"])
+    opener.start()
+    assert caller.get(message["id"], wait=25)["status"] == "completed"
+    opener.join()
+
+
+def test_it_survives_losing_every_connection(cluster: Cluster, callers: CallerMaker) -> None:
+    node = cluster.start()
+    caller = callers(node)
+    running = sent_job(caller, ["gate", "g"], ["step", "one"], ["return", "ok"])
+    node.await_gate("g")
+    cluster.rows(
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+        " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+    )
+    assert caller.send("hello")["reply"] == "You said: hello"
+    until(lambda: "notices_resumed" in node.log_tail())
+    later = sent_job(caller, ["return", "ok"])
+    node.open_gate("g")
+    for message in (running, later):
+        assert caller.final(message["id"])["status"] == "completed"
+    assert len(node.trace()) == 1
+
+
+def test_commands_work_beside_the_server(cluster: Cluster, callers: CallerMaker) -> None:
+    node = cluster.start()
+    caller = callers(node)
+    spend: list[object] = [["charge", 1000], ["step", "one", 5], ["return", "ok"]]
+    message = sent_job(caller, *spend)  # type: ignore[arg-type]
+    caller.until_message(message["id"], status="blocked")
+    node.command("credits", "add", ACCOUNT, "10")
+    assert caller.final(message["id"])["status"] == "completed"
+    assert len(node.trace()) == 1
+    assert node.stop() == 0
+    assert cluster.rows("SELECT count(*) FROM nodes") == [(0,)]
+
+
+def test_a_missing_extra_is_told_in_one_sentence(tmp_path: Path) -> None:
+    (tmp_path / "psycopg.py").write_text("raise ImportError('psycopg is not here')")
+    done = subprocess.run(
+        [sys.executable, "-m", "agentpost", "serve"],
+        env={
+            **os.environ,
+            "PYTHONPATH": str(tmp_path),
+            "AGENTPOST_DATABASE_URL": "postgresql://nowhere.invalid/none",
+            "AGENTPOST_DATA_DIR": str(tmp_path),
+            "AGENTPOST_PORT": "0",
+        },
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert "pip install 'agentpost[postgres]'" in done.stderr
+    assert "Traceback" not in done.stderr

@@ -1,0 +1,341 @@
+"""Uploads by the clients people have, and what a large one costs the server.
+
+curl, a browser's `FormData`, a multipart library and our own client must all manage it, with local
+storage and with S3 alike.
+"""
+
+import http.server
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpx2
+import pytest
+
+from agentpost.client import Client
+from tests.conformance.conftest import s3_endpoint, s3_url
+from tests.e2e.caller import Caller, Json
+from tests.e2e.fixtures import ServerMaker
+from tests.e2e.server import KEY, AgentServer, until
+
+__all__ = ["s3_endpoint", "s3_url"]
+
+MIB = 2**20
+BROWSER_SECONDS = 60.0
+BROWSER_OPTIONS = (
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-dev-shm-usage",
+    "--no-first-run",
+    "--no-proxy-server",
+    "--remote-debugging-port=0",
+)
+MEMORY_MIB = 60
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+CHROMIUM = next(filter(None, map(shutil.which, BROWSERS)), None)
+
+
+@pytest.fixture(scope="module")
+def server(plain_server: AgentServer) -> AgentServer:
+    return plain_server
+
+
+@pytest.fixture(params=["local", "s3"])
+def store(request: pytest.FixtureRequest, start_server: ServerMaker) -> Iterator[Caller]:
+    """A caller of a server with each kind of storage."""
+    if request.param == "local":
+        made = Caller(request.getfixturevalue("server"))
+    else:
+        made = Caller(start_server(storage_url=request.getfixturevalue("s3_url")))
+    yield made
+    made.close()
+
+
+def announce(caller: Caller, size: int, filename: str = "data.csv") -> Json:
+    answer = caller.call("POST", "/v1/uploads", json={"filename": filename, "size": size})
+    assert answer.status_code == 201, answer.text
+    made: Json = answer.json()
+    return made
+
+
+def arrived(caller: Caller, made: Json, data: bytes) -> None:
+    """Complete the upload and let the agent read it."""
+    done = caller.call("POST", f"/v1/uploads/{made['upload_id']}/complete")
+    assert (done.status_code, done.json().get("size")) == (200, len(data)), done.text
+    message = caller.send([["read"]], upload_ids=[made["upload_id"]])
+    assert message["reply"] == data.decode().strip()
+
+
+def curl_fields(made: Json, file: Path) -> list[str]:
+    fields = {**made["fields"], "file": f"@{file}"}
+    return [made["url"], *(part for n, v in fields.items() for part in ("-F", f"{n}={v}"))]
+
+
+# --- the clients people have ----------------------------------------------------------------------
+def test_curl(store: Caller, tmp_path: Path) -> None:
+    curl = shutil.which("curl")
+    if curl is None:
+        pytest.skip("curl is not installed")
+    file = tmp_path / "data.csv"
+    file.write_bytes(b"a,b\n1,2\n")
+    made = announce(store, 8)
+    status = subprocess.run(
+        [curl, "-sS", "-o", os.devnull, "-w", "%{http_code}", *curl_fields(made, file)],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=30,
+    ).stdout
+    assert status == "204"
+    arrived(store, made, file.read_bytes())
+
+
+def test_a_multipart_library(store: Caller) -> None:
+    """`data=` and `files=` as requests and httpx have them."""
+    made = announce(store, 8)
+    files = {"file": ('Übersicht "2".csv', b"a,b\n1,2\n", "text/csv")}
+    answer = httpx2.post(made["url"], data=made["fields"], files=files, trust_env=False)
+    assert answer.status_code == 204, answer.text
+    arrived(store, made, b"a,b\n1,2\n")
+
+
+def test_our_own_client(store: Caller, tmp_path: Path) -> None:
+    file = tmp_path / "data.csv"
+    file.write_bytes(b"a,b\n" + b"1,2\n" * 100)
+    with Client(store.server.url, KEY) as client:
+        upload = client.upload(file)
+        assert (upload.status, upload.filename, upload.size) == ("ready", "data.csv", 404)
+        message = client.send('[["see"]]', upload_ids=[upload.upload_id])
+    assert message.reply is not None
+    assert json.loads(message.reply)["files"][0]["size"] == 404
+
+
+def test_the_command_line(server: AgentServer, tmp_path: Path) -> None:
+    file = tmp_path / "big.txt"
+    file.write_bytes(b"x" * (11 * MIB))
+
+    def run(*arguments: str) -> Any:
+        environment = {**os.environ, "AGENTPOST_URL": server.url, "AGENTPOST_KEY": KEY}
+        done = subprocess.run(
+            [sys.executable, "-m", "agentpost", *arguments, "--json"],
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)
+
+    upload = run("upload", str(file))
+    by_id = run("send", '[["see"]]', "--upload-id", upload["upload_id"])
+    by_name = run("send", '[["see"]]', "--file", str(file))
+    for message in (by_id, by_name):
+        assert json.loads(message["reply"])["files"][0]["size"] == 11 * MIB
+
+
+PAGE = """<!doctype html><script>
+const made = MADE
+async function tell(text) { await fetch("/told", {method: "POST", body: text}) }
+(async () => {
+  try {
+    const form = new FormData()
+    for (const [name, value] of Object.entries(made.fields)) form.append(name, value)
+    form.append("file", new File(["a,b\\n1,2\\n"], "C:\\\\data.csv", {type: "text/csv"}))
+    const answer = await fetch(made.url, {method: "POST", body: form})
+    // Watching the progress makes the browser ask first.
+    const second = await new Promise((done, failed) => {
+      const request = new XMLHttpRequest()
+      request.upload.onprogress = () => {}
+      request.onload = () => done(request.status)
+      request.onerror = () => failed("the second post failed")
+      request.open("POST", made.url)
+      request.send(form)
+    })
+    const wrong = new FormData()
+    wrong.append("key", made.fields.key)
+    const refused = await fetch(made.url, {method: "POST", body: wrong})
+    await tell([answer.status, second, refused.status, (await refused.text()).length > 0].join(" "))
+  } catch (error) { await tell("failed: " + error) }
+})()
+</script>"""
+
+
+@pytest.fixture
+def page() -> Iterator[Callable[[str], tuple[str, list[str]]]]:
+    """`page(html)` serves a page of another origin: its address, and what it tells."""
+    servers: list[http.server.ThreadingHTTPServer] = []
+
+    def serve(html: str) -> tuple[str, list[str]]:
+        told: list[str] = []
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                self._answer(html.encode())
+
+            def do_POST(self) -> None:
+                told.append(self.rfile.read(int(self.headers["Content-Length"])).decode())
+                self._answer(b"")
+
+            def _answer(self, body: bytes) -> None:
+                self.send_response(200)
+                self.send_header("Content-Type", "text/html")
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *_: object) -> None:
+                """Tests are quiet."""
+
+        listening = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        servers.append(listening)
+        threading.Thread(target=listening.serve_forever, daemon=True).start()
+        return f"http://127.0.0.1:{listening.server_port}/", told
+
+    yield serve
+    for started in servers:
+        started.shutdown()
+        started.server_close()
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is installed to try FormData in")
+def test_a_browser(
+    server: AgentServer, caller: Caller, page: Callable[[str], Any], tmp_path: Path
+) -> None:
+    assert CHROMIUM is not None
+    made = announce(caller, 8)
+    address, told = page(PAGE.replace("MADE", json.dumps(made)))
+    browser = subprocess.Popen(
+        [CHROMIUM, *BROWSER_OPTIONS, f"--user-data-dir={tmp_path}", address],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    try:
+        until(lambda: told, BROWSER_SECONDS, "word from the page")
+    finally:
+        os.killpg(browser.pid, 15)
+        browser.wait(20)
+    assert told == ["204 204 400 true"]
+    arrived(caller, made, b"a,b\n1,2\n")
+
+
+# --- large files and crashes ----------------------------------------------------------------------
+def memory_mib(server: AgentServer, field: str) -> int:
+    """A line of the server's memory account, VmRSS or VmHWM."""
+    assert server.process is not None
+    status = Path(f"/proc/{server.process.pid}/status").read_text()
+    kib = next(line.split()[1] for line in status.splitlines() if line.startswith(field))
+    return int(kib) // 1024
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs /proc to see memory")
+def test_a_large_file_passes_in_constant_memory(
+    start_server: ServerMaker, callers: Any, tmp_path: Path
+) -> None:
+    server = start_server()
+    caller = callers(server)
+    size = 300 * MIB
+    file = tmp_path / "large.bin"
+    with file.open("wb") as out:
+        out.truncate(size)
+    with Client(server.url, KEY) as client:
+        client.upload(_small(tmp_path))  # what the first one loads is no matter of size
+        before = memory_mib(server, "VmHWM")
+        upload = client.upload(file)
+    assert upload.size == size
+    assert memory_mib(server, "VmHWM") - before < MEMORY_MIB
+    seen = json.loads(caller.send([["see"]], upload_ids=[upload.upload_id])["reply"])
+    assert seen["files"][0]["size"] == size
+
+
+def _small(folder: Path) -> Path:
+    file = folder / "small.bin"
+    file.write_bytes(b"x" * 4 * MIB)
+    return file
+
+
+def open_post(made: Json, size: int, sent: bytes) -> socket.socket:
+    """Begin a post of ``size`` bytes, send some of them and stay connected."""
+    place = urlsplit(made["url"])
+    head = b"".join(
+        f'--b\r\nContent-Disposition: form-data; name="{n}"\r\n\r\n{v}\r\n'.encode()
+        for n, v in made["fields"].items()
+    )
+    head += b'--b\r\nContent-Disposition: form-data; name="file"; filename="x"\r\n\r\n'
+    connection = socket.create_connection((place.hostname, place.port), timeout=10)
+    connection.sendall(
+        f"POST {place.path} HTTP/1.1\r\nHost: x\r\n"
+        "Content-Type: multipart/form-data; boundary=b\r\n"
+        f"Content-Length: {len(head) + size + 9}\r\n\r\n".encode()
+        + head
+        + sent
+    )
+    return connection
+
+
+def arriving(server: AgentServer) -> list[Path]:
+    return list((server.home / "data" / "blobs" / "incoming" / "tmp").iterdir())
+
+
+def test_a_killed_server_keeps_no_half_file(start_server: ServerMaker, callers: Any) -> None:
+    server = start_server()
+    caller = callers(server)
+    made = announce(caller, 4 * MIB, "data.txt")
+    with open_post(made, 4 * MIB, b"x" * (3 * MIB)):
+        until(lambda: [p for p in arriving(server) if p.stat().st_size >= MIB], what="some bytes")
+        server.kill()
+    server.start()
+    caller.refused(409, "not_uploaded", "POST", f"/v1/uploads/{made['upload_id']}/complete")
+    data = b"y" * (4 * MIB)
+    answer = httpx2.post(made["url"], data=made["fields"], files={"file": data}, trust_env=False)
+    assert answer.status_code == 204, answer.text
+    done = caller.call("POST", f"/v1/uploads/{made['upload_id']}/complete")
+    assert done.json()["size"] == len(data)
+
+
+def test_a_client_that_hangs_up_leaves_nothing(server: AgentServer, caller: Caller) -> None:
+    made = announce(caller, 4 * MIB)
+    with open_post(made, 4 * MIB, b"x" * (3 * MIB)):
+        until(lambda: arriving(server), what="the beginning")
+    until(lambda: not arriving(server), what="the end of it")
+    caller.refused(409, "not_uploaded", "POST", f"/v1/uploads/{made['upload_id']}/complete")
+
+
+def test_an_upload_survives_a_restart(start_server: ServerMaker, callers: Any) -> None:
+    server = start_server()
+    caller = callers(server)
+    posted, ready = announce(caller, 4), announce(caller, 4)
+    for made in (posted, ready):
+        files = {"file": b"abcd"}
+        assert httpx2.post(made["url"], data=made["fields"], files=files).status_code == 204
+    caller.call("POST", f"/v1/uploads/{ready['upload_id']}/complete")
+    server.kill()
+    server.start()
+    arrived(caller, posted, b"abcd")
+    assert caller.send([["read"]], upload_ids=[ready["upload_id"]])["reply"] == "abcd"
+
+
+def test_s3_a_store_that_takes_too_much_is_seen_through(
+    start_server: ServerMaker, callers: Any, s3_url: str
+) -> None:
+    """Not every store holds the size range of a form; complete looks at the real size."""
+    caller = callers(start_server(storage_url=s3_url))
+    made = announce(caller, 4)
+    answer = httpx2.post(made["url"], data=made["fields"], files={"file": b"x" * 5})
+    path = f"/v1/uploads/{made['upload_id']}/complete"
+    if answer.status_code == 204:
+        caller.refused(413, "too_large", "POST", path)
+        caller.refused(409, "not_pending", "POST", path)
+    else:
+        assert answer.status_code == 400
+        caller.refused(409, "not_uploaded", "POST", path)

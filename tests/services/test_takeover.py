@@ -1,0 +1,65 @@
+"""Jobs that change hands: claims, fencing and poison (design: 2, ownership and fencing)."""
+
+from collections.abc import Awaitable, Callable
+from functools import partial
+
+import pytest
+
+from agentpost.domain.errors import Fenced
+from agentpost.domain.job import POISON_FAILURE
+from agentpost.services import jobs
+from agentpost.services.jobs import Owned
+from tests.services.house import NODE, Desk
+
+
+async def test_a_job_taken_over_is_fenced(desk: Desk) -> None:
+    """design: 2, ownership and fencing."""
+    message_id, [old] = await desk.working()
+    ticket = await jobs.take(desk.house, old.job_id, NODE)
+    assert ticket is not None
+    new = Owned(old.job_id, old.account_id, ticket.epoch)
+    writes: list[Callable[..., Awaitable[object]]] = [
+        partial(jobs.record_call, call=desk.call(old.job_id)),
+        partial(jobs.hold, call=desk.call(old.job_id), cost=1),
+        partial(jobs.charge, call=desk.call(old.job_id), amount=1, note=""),
+        partial(jobs.progress, call=desk.call(old.job_id), step="x"),
+        partial(jobs.write_file, call=desk.call(old.job_id), file=desk.file(old, "x"), cost=0),
+        partial(jobs.read_inbox, call=desk.call(old.job_id), after=0, keep_empty=True),
+        partial(jobs.finish, text="", question=None, state_json="{}"),
+        partial(jobs.fail, text=""),
+    ]
+    before, log = desk.shown(message_id), desk.log(message_id)
+    for write in writes:
+        with pytest.raises(Fenced):
+            await write(desk.house, old)
+    assert (desk.shown(message_id), desk.log(message_id)) == (before, log)
+    assert desk.all("SELECT * FROM calls WHERE owner = ?", old.job_id) == []
+    await jobs.finish(desk.house, new, "Done.", None, "{}")
+    assert desk.shown(message_id)["status"] == "completed"
+
+
+async def test_only_one_node_takes_a_job_over(desk: Desk) -> None:
+    """design: 2: a claim names the owner it takes from."""
+    _, [job] = await desk.working()
+    assert await jobs.take(desk.house, job.job_id, "node_other") is None
+    assert await jobs.take(desk.house, job.job_id, None) is None
+    assert await jobs.take(desk.house, job.job_id, NODE) is not None
+
+
+async def test_a_job_that_gets_nowhere_fails(desk: Desk) -> None:
+    """design: 2, poison: 5 recoveries without a newly recorded call."""
+    message_id, [job] = await desk.working()
+    for _ in range(5):
+        assert await jobs.take(desk.house, job.job_id, NODE) is not None
+    await jobs.record_call(desk.house, desk.owned(job.job_id), desk.call(job.job_id))
+    for _ in range(5):
+        assert await jobs.take(desk.house, job.job_id, NODE) is not None
+    assert desk.job(message_id)["status"] == "running"
+    assert await jobs.take(desk.house, job.job_id, NODE) is None
+    shown = desk.shown(message_id)
+    assert (shown["status"], shown["reason"], shown["final"]) == (
+        "failed",
+        "execution_failed",
+        True,
+    )
+    assert desk.log(message_id)[-1]["text"] == POISON_FAILURE

@@ -1,0 +1,129 @@
+"""The rules of a POST policy: what S3 answers to each wrong form (ceph's s3-tests, post_object)."""
+
+import base64
+import json
+from typing import Any
+
+import pytest
+
+from agentpost.domain.times import SECOND
+from agentpost.storage.post_policy import Allowance, PolicySigner, PostRefused
+
+NOW = 1_800_000_000 * SECOND
+SIGNER = PolicySigner(b"secret")
+RANGE = ["content-length-range", 1, 8]
+KEY = {"key": "uploads/up_1"}
+TYPE = {"Content-Type": "text/csv"}
+LATER = "2027-01-15T08:00:01.000000Z"  # a second after NOW
+
+
+def form(**changes: str | None) -> dict[str, str]:
+    """A good form's fields by lower-case name, some of them changed or (None) left out."""
+    fields = SIGNER.fields("up_1", "text/csv", 8, NOW + SECOND)
+    lowered: dict[str, str | None] = {name.lower(): value for name, value in fields.items()}
+    lowered.update({name.replace("_", "-"): value for name, value in changes.items()})
+    return {name: value for name, value in lowered.items() if value is not None}
+
+
+def signed(policy: Any) -> dict[str, str]:
+    """A form with a genuine signature on any policy."""
+    text = policy if isinstance(policy, str) else json.dumps(policy)
+    return {"key": "uploads/up_1", "content-type": "text/csv", **SIGNER.signed(text)}
+
+
+def policy(*conditions: Any, expiration: Any = LATER) -> dict[str, Any]:
+    return {"expiration": expiration, "conditions": list(conditions)}
+
+
+def refused(fields: dict[str, str], now: int = NOW) -> tuple[int, str]:
+    with pytest.raises(PostRefused) as caught:
+        SIGNER.check(fields, now)
+    return caught.value.status, caught.value.code
+
+
+def test_a_good_form_allows_one_file_up_to_its_size() -> None:
+    assert SIGNER.check(form(), NOW) == Allowance("up_1", 1, 8)
+    assert SIGNER.check(form(x_ignore_me="any"), NOW) == Allowance("up_1", 1, 8)
+
+
+def test_the_policy_is_readable_base64_json() -> None:
+    text = json.loads(base64.b64decode(form()["policy"]))
+    assert text == policy(KEY, TYPE, RANGE)
+
+
+@pytest.mark.parametrize(
+    ("changes", "status", "code"),
+    [
+        ({"key": None}, 400, "InvalidArgument"),
+        ({"key": ""}, 400, "InvalidArgument"),
+        ({"signature": None}, 400, "InvalidArgument"),
+        ({"policy": None}, 403, "AccessDenied"),
+        ({"signature": "0" * 64}, 403, "SignatureDoesNotMatch"),
+        ({"signature": "é"}, 403, "SignatureDoesNotMatch"),
+        ({"policy": "e30="}, 403, "SignatureDoesNotMatch"),
+        ({"policy": "\udcff"}, 403, "SignatureDoesNotMatch"),
+        ({"key": "uploads/up_2"}, 403, "AccessDenied"),
+        ({"key": "uploads/up_1/${filename}"}, 403, "AccessDenied"),
+        ({"content_type": "text/html"}, 403, "AccessDenied"),
+        ({"content_type": "text/csv "}, 403, "AccessDenied"),
+        ({"content_type": None}, 403, "AccessDenied"),
+        ({"acl": "public-read"}, 403, "AccessDenied"),
+        ({"success_action_redirect": "https://evil"}, 403, "AccessDenied"),
+    ],
+)
+def test_a_form_that_was_changed(changes: dict[str, Any], status: int, code: str) -> None:
+    assert refused(form(**changes)) == (status, code)
+
+
+def test_it_ends_at_its_time() -> None:
+    assert SIGNER.check(form(), NOW + SECOND - 1)
+    assert refused(form(), NOW + SECOND) == (403, "AccessDenied")
+
+
+def test_another_servers_form_is_none_of_ours() -> None:
+    fields = PolicySigner(b"other").fields("up_1", "text/csv", 8, NOW + SECOND)
+    assert refused({n.lower(): v for n, v in fields.items()}) == (403, "SignatureDoesNotMatch")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "not json",
+        "[]",
+        "{}",
+        policy(expiration=5),
+        policy(KEY, TYPE, RANGE, expiration="tomorrow"),
+        policy(KEY, TYPE, RANGE, expiration="2027-01-15T08:00:01"),
+        {"expiration": LATER},
+        {"EXPIRATION": LATER, "conditions": []},
+        {"expiration": LATER, "conditions": {}},
+        policy(KEY, TYPE),
+        policy(KEY, TYPE, ["content-length-range", 1]),
+        policy(KEY, TYPE, ["content-length-range", 8, 1]),
+        policy(KEY, TYPE, ["content-length-range", -1, 1]),
+        policy(KEY, TYPE, ["content-length-range", "1", "2"]),
+        policy(KEY, TYPE, RANGE, ["starts-with", "$key", "u"]),
+        policy({**KEY, **TYPE}, RANGE),
+    ],
+    ids=str,
+)
+def test_a_genuine_policy_that_says_nothing_clear(text: Any) -> None:
+    assert refused(signed(text)) == (400, "InvalidPolicyDocument")
+
+
+def test_names_of_fields_are_alike_in_any_case() -> None:
+    fields = signed(policy({"KEY": "uploads/up_1"}, {"content-TYPE": "text/csv"}, RANGE))
+    assert SIGNER.check(fields, NOW)
+
+
+@pytest.mark.parametrize(
+    ("size", "code"), [(0, "EntityTooSmall"), (1, ""), (8, ""), (9, "EntityTooLarge")]
+)
+def test_the_size_is_held_exactly(size: int, code: str) -> None:
+    allowed = SIGNER.check(form(), NOW)
+    if not code:
+        allowed.check_size(size)
+        return
+    with pytest.raises(PostRefused) as caught:
+        allowed.check_size(size)
+    assert (caught.value.status, caught.value.code) == (400, code)

@@ -1,0 +1,129 @@
+"""A wired house with its pages on a real port, and a browser of sorts."""
+
+import asyncio
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+
+import httpx2
+
+from agentpost import bootstrap
+from agentpost.api.app import App
+from agentpost.clock import ManualClock, new_id
+from agentpost.db import works as work_rows
+from agentpost.db.session import Tx
+from agentpost.domain import ids
+from agentpost.domain.job import JobKind, JobState
+from agentpost.domain.record import FileRecord, WorkRecord
+from agentpost.services import accounts, sessions
+from agentpost.services.context import House
+from agentpost.settings import load_settings
+from agentpost.web import pages
+from tests.client.scripted import served
+from tests.services.house import blank_database
+
+T = TypeVar("T")
+COUNTERS = ("epoch", "calls", "calls_taken", "recoveries", "recovers")
+AMOUNTS = ("credits_used", "credits_needed")
+
+
+class Site:
+    """One account, "ann"; its house is used from this thread while the server runs in another."""
+
+    def __init__(self, url: str, house: House, clock: ManualClock) -> None:
+        self.url = url
+        self.house = house
+        self.clock = clock
+        self.ann = asyncio.run(accounts.create(house, "ann@example.com", "Ann", 12.5)).id
+
+    def token(self, account_id: str | None = None) -> str:
+        link = asyncio.run(sessions.make_link(self.house, account_id or self.ann))
+        return link.url.rpartition("/")[2]
+
+    def browser(self, account_id: str | None = None, **headers: str) -> httpx2.Client:
+        """Signed in by its cookie; follows no redirect."""
+        secret = asyncio.run(sessions.log_in(self.house, self.token(account_id)))
+        assert secret is not None
+        return self.stranger(cookies={"agentpost_session": secret}, headers=headers)
+
+    def stranger(self, **given: Any) -> httpx2.Client:
+        return httpx2.Client(base_url=self.url, **given)
+
+    def write(self, fn: Callable[[Tx], T]) -> T:
+        return asyncio.run(self.house.db.write(fn))
+
+    def work(self, account_id: str | None = None, **fields: Any) -> WorkRecord:
+        now = self.clock.now()
+        record = WorkRecord(
+            id=new_id(ids.WORK, now),
+            account_id=account_id or self.ann,
+            conversation_id="cnv_1",
+            title="A chart",
+            text="Six rows.",
+            question=None,
+            state_json="{}",
+            home=0,
+            created_at=now,
+            updated_at=now,
+            deleted_at=None,
+        )
+        for field, value in fields.items():
+            setattr(record, field, value)
+        self.write(lambda tx: work_rows.insert(tx, record))
+        return record
+
+    def file(self, work: WorkRecord, path: str, name: str) -> FileRecord:
+        record = FileRecord(
+            work_id=work.id,
+            path=path,
+            account_id=work.account_id,
+            message_id=None,
+            job_id=None,
+            name=name,
+            content_type="text/plain",
+            kind="text",
+            size=5,
+            revision='"r1"',
+            blob="blob1",
+            label=None,
+            created_at=self.clock.now(),
+        )
+        self.write(lambda tx: work_rows.put_file(tx, record))
+        return record
+
+    def job(self, work: WorkRecord, state: JobState, step: str | None = None) -> None:
+        now = self.clock.now()
+        given = {
+            "id": new_id(ids.JOB, now),
+            "account_id": work.account_id,
+            "conversation_id": work.conversation_id,
+            "message_id": "msg_1",
+            "work_id": work.id,
+            "kind": JobKind.EXECUTION.value,
+            "title": work.title,
+            "state": state.value,
+            "fn": "agent:chart",
+            "args_json": "{}",
+            "step": step,
+            "created_at": now,
+            **dict.fromkeys((*COUNTERS, *AMOUNTS), 0),
+        }
+        names, marks = ", ".join(given), ", ".join("?" * len(given))
+        sql = f"INSERT INTO jobs ({names}) VALUES ({marks})"
+        self.write(lambda tx: tx.execute(sql, tuple(given.values())))
+
+
+@contextmanager
+def open_site(folder: Path, **settings: Any) -> Iterator[Site]:
+    """A site in a folder of its own."""
+    clock = ManualClock()
+    wanted = load_settings(data_dir=str(folder), **settings)
+    (folder / "agentpost.db").write_bytes(blank_database())
+    parts = asyncio.run(bootstrap.open_house(wanted, clock))
+    app = App(parts.house, parts.signer, ready=lambda: True, pages=pages.routes(parts.house))
+    try:
+        with served(app) as url:
+            yield Site(url, parts.house, clock)
+    finally:
+        asyncio.run(bootstrap.close_house(parts))

@@ -1,0 +1,215 @@
+"""What the pages show, to whom, and with which headers."""
+
+import asyncio
+import base64
+import hashlib
+import re
+
+import httpx2
+import pytest
+
+from agentpost.domain.job import JobState
+from agentpost.domain.record import WorkRecord
+from agentpost.services import accounts
+from tests.web.site import Site
+
+HTML = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
+EVIL = "</title><script>alert(1)</script>\"'><img src=x onerror=alert(2)>&amp;{base}"
+
+
+def titled(page: httpx2.Response) -> str:
+    match = re.search(r"<h1>(.*?)</h1>", page.text)
+    assert match is not None
+    return match[1]
+
+
+def test_the_dashboard_shows_the_account(site: Site) -> None:
+    site.work(title="Quarterly chart")
+    with site.browser() as browser:
+        page = browser.get("/dashboard")
+    for text in ("Ann", "12.50", "0 of 5", "Quarterly chart", "$AGENTPOST_KEY", "/v1/messages"):
+        assert text in page.text
+    assert "svc_key_" not in page.text
+
+
+def test_an_empty_dashboard_says_how_to_begin(site: Site) -> None:
+    poor = asyncio.run(accounts.create(site.house, "bob@example.com", "Bob")).id
+    with site.browser(poor) as browser:
+        page = browser.get("/dashboard").text
+    assert "Nothing yet" in page
+    assert "agentpost credits add bob@example.com" in page
+
+
+@pytest.mark.parametrize(
+    ("states", "question", "shown"),
+    [
+        ([], None, "idle"),
+        ([], "Which month?", "asks you something"),
+        ([JobState.QUEUED], "Which month?", "waiting for credits"),
+        ([JobState.QUEUED, JobState.RUNNING], "Which month?", "running"),
+        ([JobState.OVERDUE], None, "running"),
+        ([JobState.COMPLETED, JobState.FAILED], None, "idle"),
+    ],
+)
+def test_a_work_shows_how_it_stands(
+    site: Site, states: list[JobState], question: str | None, shown: str
+) -> None:
+    work = site.work(question=question)
+    for state in states:
+        site.job(work, state, f"Step <{state}>")
+    executing = sum(state in (JobState.RUNNING, JobState.OVERDUE) for state in states)
+    with site.browser() as browser:
+        dashboard, chat = browser.get("/dashboard").text, browser.get(f"/chat/{work.id}").text
+    assert f"{executing} of 5" in dashboard
+    for page in (dashboard, chat):
+        assert re.findall(r'<span class="state \w+">(.*?)</span>', page) == [shown]
+    steps = [f"Step &lt;{state}&gt;" for state in states if f"Step &lt;{state}&gt;" in chat]
+    assert len(steps) == executing
+    assert ("Check again" in chat) == (shown == "running")
+    assert ("Which month?" in chat) == (shown == "asks you something")
+
+
+def test_a_chat_shows_its_text_as_it_is(site: Site) -> None:
+    work = site.work(text="First line\n\n   indented", question="Which month?\nMay or June?")
+    file = site.file(work, "out/a b.csv", "a b.csv")
+    with site.browser() as browser:
+        page = browser.get(f"/chat/{work.id}")
+        assert titled(page) == "<bdi>A chart</bdi>"
+        assert "First line\n\n   indented" in page.text
+        assert "Which month?\nMay or June?" in page.text
+        href = f"/chat/{work.id}/files/out/a%20b.csv"
+        assert f'href="{href}"' in page.text
+        answer = browser.get(href)
+    assert answer.status_code == 303
+    fresh = site.house.links.file(file.file_id, file.revision)
+    assert answer.headers["location"] == fresh
+
+
+def test_a_page_left_open_still_gives_files(site: Site) -> None:
+    """Links end after an hour; the page makes them when they are followed."""
+    work = site.work()
+    site.file(work, "a.txt", "a.txt")
+    with site.browser() as browser:
+        href = f"/chat/{work.id}/files/a.txt"
+        first = browser.get(href).headers["location"]
+        site.clock.advance(site.house.settings.link_seconds + 1)
+        second = browser.get(href).headers["location"]
+        path = {link: link[link.index("/files/") :] for link in (first, second)}
+        assert browser.get(path[first]).status_code == 403
+        assert browser.head(path[second]).status_code == 200
+
+
+def test_hostile_names_and_texts_stay_text(site: Site) -> None:
+    work = site.work(title=EVIL, text=EVIL, question=EVIL)
+    site.file(work, "evil'\"<b>.txt", EVIL)
+    site.write(lambda tx: tx.execute("UPDATE accounts SET name = ?, email = ?", (EVIL, EVIL)))
+    with site.browser() as browser:
+        pages = [browser.get("/dashboard"), browser.get(f"/chat/{work.id}")]
+    for page in pages:
+        assert page.status_code == 200
+        assert "<script" not in page.text
+        assert "<img" not in page.text
+        assert "<b>" not in page.text
+        assert "&lt;script&gt;alert(1)" in page.text
+        assert "{base}" in page.text  # filled in once, not again
+        assert page.text.count("</title>") == 1
+
+
+def test_names_cannot_pose_as_others(site: Site) -> None:
+    work = site.work(title="up\u202egnp.exe\n\x07")
+    with site.browser() as browser:
+        page = browser.get(f"/chat/{work.id}")
+    assert (
+        titled(page)
+        == "<bdi>up\N{REPLACEMENT CHARACTER}gnp.exe" + "\N{REPLACEMENT CHARACTER}" * 2 + "</bdi>"
+    )
+
+
+def other_account(site: Site) -> WorkRecord:
+    eve = asyncio.run(accounts.create(site.house, "eve@example.com", "Eve")).id
+    work = site.work(eve, title="Private")
+    site.file(work, "a.txt", "a.txt")
+    return work
+
+
+def test_foreign_deleted_and_unknown_look_the_same(site: Site) -> None:
+    foreign = other_account(site).id
+    gone = site.work(deleted_at=site.clock.now()).id
+    unknown = f"{foreign[:-1]}{'0' if foreign[-1] != '0' else '1'}"
+    addresses = [
+        f"/chat/{work}{rest}"
+        for work in (foreign, gone, unknown, "x", "%00", "..%2f")
+        for rest in ("", "/files/a.txt", "/files/%00")
+    ]
+    with site.browser(**HTML) as browser:
+        answers = [browser.get(path) for path in [*addresses, "/nowhere", "/chat", "/login/a/b"]]
+        assert "Private" not in browser.get("/dashboard").text
+    assert {answer.status_code for answer in answers} == {404}
+    assert len({answer.text for answer in answers}) == 1
+
+
+def test_without_a_session_nothing_is_shown(site: Site) -> None:
+    mine = site.work(title="Private")
+    site.file(mine, "a.txt", "a.txt")
+    addresses = [
+        "/dashboard",
+        f"/chat/{mine.id}",
+        f"/chat/{mine.id}/files/a.txt",
+        "/chat/wrk_00000000000000000000000000000000",
+    ]
+    for secret in (None, "", "x" * 43, "é\ud800"):
+        cookies = {"Cookie": f"agentpost_session={secret}".encode("utf-8", "replace")}
+        with site.stranger(headers=cookies if secret is not None else {}) as browser:
+            answers = [browser.get(path) for path in addresses]
+        assert [answer.status_code for answer in answers] == [401] * 4
+        assert len({answer.text for answer in answers}) == 1
+        assert "agentpost login-link" in answers[0].text
+
+
+def test_home_is_the_dashboard(site: Site) -> None:
+    with site.stranger() as browser:
+        answer = browser.get("/")
+    assert (answer.status_code, answer.headers["location"]) == (303, "/dashboard")
+
+
+def test_programs_get_the_error_shape(site: Site) -> None:
+    with site.browser() as browser:
+        plain = browser.get("/nowhere", headers={"Accept": "*/*"})
+        api = [browser.get(path, headers=HTML) for path in ("/v1/nowhere", "/v1", "/v1/work/x")]
+        posted = browser.post("/nowhere", headers=HTML)
+    assert plain.json()["error"] == posted.json()["error"] == "not_found"
+    assert [answer.json()["error"] for answer in api] == ["not_found", "not_found", "unauthorized"]
+
+
+def test_a_wrong_method_is_told(site: Site) -> None:
+    with site.browser() as browser:
+        answer = browser.post("/dashboard")
+    assert (answer.status_code, answer.headers["allow"]) == (405, "GET")
+    assert "does not take POST" in answer.text
+
+
+@pytest.mark.parametrize(
+    "path", ["/", "/dashboard", "/chat/{work}", "/chat/{work}/files/a.txt", "/nowhere", "/login/x"]
+)
+@pytest.mark.parametrize("signed_in", [True, False])
+def test_every_answer_is_guarded(site: Site, path: str, signed_in: bool) -> None:
+    work = site.work()
+    site.file(work, "a.txt", "a.txt")
+    with site.browser(**HTML) if signed_in else site.stranger(headers=HTML) as browser:
+        headers = browser.get(path.replace("{work}", work.id)).headers
+    policy = headers["content-security-policy"].split("; ")
+    assert {"default-src 'none'", "frame-ancestors 'none'", "form-action 'self'"} <= set(policy)
+    assert not [part for part in policy if part.startswith("script-src") or "unsafe" in part]
+    assert headers["cache-control"] == "no-store"
+    assert headers["x-content-type-options"] == "nosniff"
+    assert headers["referrer-policy"] == "same-origin"
+    assert headers["request-id"].startswith("req_")
+
+
+def test_the_policy_allows_the_one_style_sheet(site: Site) -> None:
+    with site.stranger() as browser:
+        page = browser.get("/dashboard")
+    (style,) = re.findall(r"<style>(.*?)</style>", page.text, re.S)
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    assert f"style-src 'sha256-{digest}'" in page.headers["content-security-policy"]
+    assert " style=" not in page.text
