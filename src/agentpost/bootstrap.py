@@ -16,18 +16,21 @@ from agentpost.agents.loop import AgentLoop
 from agentpost.agents.pool import WorkerPool
 from agentpost.api.app import OPERATIONS, App
 from agentpost.clock import Clock, SystemClock, new_id
-from agentpost.db import migrate
+from agentpost.db import backup, migrate
 from agentpost.db.lock import FolderLock
 from agentpost.db.session import Database
 from agentpost.db.sqlite import SqliteDatabase
 from agentpost.domain import ids
 from agentpost.engine.base import Engine
 from agentpost.engine.local import LocalEngine
-from agentpost.services import accounts, sessions
+from agentpost.ratelimit.base import RateLimiter
+from agentpost.ratelimit.memory import MemoryLimiter
+from agentpost.services import accounts, maintenance, sessions
 from agentpost.services.accounts import NewKey
 from agentpost.services.context import House
 from agentpost.services.links import SignedLinks
 from agentpost.services.mail import SmtpServer
+from agentpost.services.requests import RequestLog
 from agentpost.services.secrets import server_secret
 from agentpost.services.sessions import LoginLink
 from agentpost.settings import Settings
@@ -122,6 +125,8 @@ async def open_house(settings: Settings, clock: Clock | None = None) -> Parts:
             signer, clock, app_url=settings.public_app_url, link_seconds=settings.link_seconds
         ),
         cursors=CursorSigner(secret),
+        limiter=_limiter(settings),
+        requests=RequestLog(db, settings.key_prefix),
         node=node,
     )
     await wakeups.start()
@@ -131,6 +136,7 @@ async def open_house(settings: Settings, clock: Clock | None = None) -> Parts:
 async def close_house(parts: Parts) -> None:
     """Disconnect everything."""
     await parts.house.wakeups.stop()
+    await parts.house.limiter.stop()
     await parts.house.storage.aclose()
     await asyncio.to_thread(parts.house.db.close)
 
@@ -165,6 +171,33 @@ def _egress(settings: Settings) -> Egress:
     """A way out; one for each event loop that makes requests."""
     ca_file = Path(settings.egress_ca_file) if settings.egress_ca_file else None
     return Egress(AllowList.parse(settings.egress_allow), ca_file=ca_file)
+
+
+def _limiter(settings: Settings) -> RateLimiter:
+    """Windows in Redis when a URL is set; else each node counts for itself."""
+    url = settings.redis_url.get_secret_value()
+    if not url:
+        if settings.role != "all":
+            log.info("limits_per_node", advice="set REDIS_URL to count over all nodes")
+        return MemoryLimiter()
+    try:
+        from agentpost.ratelimit.redis import RedisLimiter
+
+        return RedisLimiter(url, MemoryLimiter())
+    except ImportError as error:
+        raise ValueError(
+            "AGENTPOST_REDIS_URL is set, but the package for it is not installed"
+            f" ({error}). Install it: pip install 'agentpost[redis]'"
+        ) from None
+
+
+def backup_database(settings: Settings, path: Path) -> int:
+    """Copy the database beside a running server; its size in bytes. Raises `ValueError`."""
+    if settings.database_url.get_secret_value():
+        raise ValueError(
+            "this installation keeps its records in PostgreSQL: back them up with pg_dump"
+        )
+    return backup.copy_sqlite(settings.data_path / "agentpost.db", path)
 
 
 def _storage(
@@ -233,6 +266,8 @@ class Server:
         await self._deliveries.start()
         house.sender = self._deliveries
         await self._bootstrap_account(house)
+        await house.limiter.start()
+        await maintenance.look(house)
         self._nodes = Nodes(house, worker, alone=alone)
         await self._nodes.enter()
         await house.engine.start(worker)
@@ -286,6 +321,7 @@ class Server:
         """End what runs; unfinished turns and jobs go on at the next start."""
         house = self._parts.house
         await self._background.stop()
+        await house.requests.flush()
         await house.engine.stop()
         # What runs ends before the pool: a step whose worker dies under it would count as failed.
         for runner in (self._turns, self._worker):

@@ -62,6 +62,7 @@ class Settings(BaseSettings):
     agent: str
     pool_workers: Count
     database_url: SecretStr
+    redis_url: SecretStr
     storage_url: str
     durability: Literal["full", "normal"]
     secret_key: SecretStr
@@ -74,6 +75,10 @@ class Settings(BaseSettings):
     log_level: Literal["debug", "info", "warning", "error"]
     running_jobs_max: Count
     requests_per_minute: Count
+    messages_per_hour: Count
+    messages_per_day: Count
+    waits_per_hour: Count
+    work_reads_per_hour: Count
     body_bytes_max: Count
     fetch_seconds: Seconds
     turn_reply_seconds: Seconds
@@ -84,6 +89,7 @@ class Settings(BaseSettings):
     message_retention_seconds: Seconds
     entry_retention_seconds: Seconds
     idempotency_seconds: Seconds
+    request_log_seconds: Seconds
     upload_post_seconds: Seconds
     upload_keep_seconds: Seconds
     link_seconds: Seconds

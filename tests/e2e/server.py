@@ -22,6 +22,17 @@ T = TypeVar("T")
 ROOT = Path(__file__).parents[2]
 KEY = "svc_key_test"
 ACCOUNT = "owner@localhost"
+UNLIMITED = dict.fromkeys(
+    (
+        "requests_per_minute",
+        "messages_per_hour",
+        "messages_per_day",
+        "waits_per_hour",
+        "work_reads_per_hour",
+    ),
+    1_000_000,
+)
+"""Tests send more than one account may, unless limits are what they test."""
 START_SECONDS_MAX = 20.0
 STOP_SECONDS_MAX = 15.0
 LOG_CHARACTERS = 6_000
@@ -59,6 +70,7 @@ class AgentServer:
             "agent": "tests.e2e.agents:agent",
             "bootstrap_api_key": KEY,
             "pool_workers": 1,
+            **UNLIMITED,
             **settings,
         }
         self.gates.mkdir(parents=True)

@@ -16,9 +16,11 @@ from agentpost.db.postgres import PostgresDatabase
 from agentpost.db.session import Database
 from agentpost.db.sqlite import SqliteDatabase
 from agentpost.engine.local import LocalEngine
+from agentpost.ratelimit.memory import MemoryLimiter
 from agentpost.services import accounts
 from agentpost.services.context import House
 from agentpost.services.links import SignedLinks
+from agentpost.services.requests import RequestLog
 from agentpost.settings import load_settings
 from agentpost.storage.local import LocalStorage
 from agentpost.storage.local_incoming import LocalIncoming
@@ -53,6 +55,8 @@ async def opened(
         wakeups=MemoryWakeups(),
         engine=LocalEngine("node_test"),
         egress=Egress(AllowList.parse(settings.egress_allow)),
+        limiter=MemoryLimiter(),
+        requests=RequestLog(db, "svc_key_"),
         links=SignedLinks(
             LinkSigner(b"secret", settings.public_file_url),
             clock,

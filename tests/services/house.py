@@ -28,11 +28,13 @@ from agentpost.domain.journal import Call, CallState
 from agentpost.domain.message import TurnFailure
 from agentpost.domain.record import FileRecord
 from agentpost.engine.base import Transaction, Worker
+from agentpost.ratelimit.memory import MemoryLimiter
 from agentpost.services import accounts, messages, starting, turns
 from agentpost.services.attachments import Attached
 from agentpost.services.context import House
 from agentpost.services.jobs import Owned
 from agentpost.services.messages import Accepted, Caller, NewMessage
+from agentpost.services.requests import RequestLog
 from agentpost.services.starting import Start
 from agentpost.services.tickets import TurnTicket
 from agentpost.services.turns import TurnResult
@@ -287,10 +289,11 @@ async def opened(
     (folder / "agentpost.db").write_bytes(blank_database())
     clock, engine, runner = ManualClock(), RecordingEngine(), RecordingRunner()
     storage = LocalStorage(folder / "blobs")
+    db = SqliteDatabase(folder / "agentpost.db", durability="normal")
     house = House(
         settings=load_settings(data_dir=str(folder), **settings),
         clock=clock,
-        db=SqliteDatabase(folder / "agentpost.db", durability="normal"),
+        db=db,
         storage=storage,
         incoming=LocalIncoming(storage, PolicySigner(b"secret"), "https://uploads.test"),
         wakeups=MemoryWakeups(),
@@ -298,6 +301,8 @@ async def opened(
         egress=_unused_egress(),
         links=PlainLinks(),
         cursors=CursorSigner(b"secret"),
+        limiter=MemoryLimiter(),
+        requests=RequestLog(db, "svc_key_"),
         node=NODE,
         turns=runner,
     )

@@ -10,13 +10,14 @@ from agentpost.contract import render
 from agentpost.contract.account import AccountShape
 from agentpost.domain.credits import to_credits
 from agentpost.services import accounts
+from agentpost.services.admission import rules_for
 from agentpost.services.messages import Caller
 
 
 async def get(api: Api, request: Request, caller: Caller) -> Response:
     """Whose key this is, and what is left."""
     account = await accounts.get(api.house, caller.account_id)
-    settings = api.house.settings
+    allowances = rules_for(api.house, caller).allowances
     shape: render.Shape = {
         "object": "account",
         "user_id": account.id,
@@ -27,8 +28,8 @@ async def get(api: Api, request: Request, caller: Caller) -> Response:
         "agent": {"name": api.house.agent_name},
         "key": {"id": caller.key_id, "name": caller.key_name},
         "limits": {
-            "running_jobs": settings.running_jobs_max,
-            "requests_per_minute": settings.requests_per_minute,
+            "running_jobs": allowances.running_jobs,
+            "requests_per_minute": allowances.requests_per_minute,
         },
     }
     return Response(render.dumps(shape), media_type="application/json")

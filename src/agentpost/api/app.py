@@ -7,6 +7,7 @@ floor of a request, what a framework adds on top would be the larger part of its
 
 from __future__ import annotations
 
+import time
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Sequence
 
@@ -22,8 +23,10 @@ from agentpost.api import (
     errors_page,
     events,
     files,
+    inspector,
     messages,
     openapi,
+    recover,
     upload_target,
     uploads,
     webhooks,
@@ -31,6 +34,7 @@ from agentpost.api import (
 )
 from agentpost.api.auth import Keys
 from agentpost.api.errors import error_response, internal_error
+from agentpost.api.headers import add_budget, admit
 from agentpost.api.operation import Api, Operation
 from agentpost.clock import new_id
 from agentpost.domain import ids
@@ -44,6 +48,7 @@ log = structlog.get_logger(__name__)
 OPERATIONS: tuple[Operation, ...] = (
     *messages.OPERATIONS,
     *events.OPERATIONS,
+    *recover.OPERATIONS,
     *uploads.OPERATIONS,
     *work.OPERATIONS,
     *files.OPERATIONS,
@@ -51,6 +56,7 @@ OPERATIONS: tuple[Operation, ...] = (
     *webhooks.OPERATIONS,
 )
 
+API_PREFIX = "/v1/"
 Answer = Callable[[Request], Awaitable[Response]]
 
 
@@ -115,6 +121,7 @@ class App:
 
         async def answer(request: Request) -> Response:
             caller = await self.keys.caller(request)
+            await admit(self._api, request, caller)
             return await operation.handler(self._api, request, caller)
 
         return answer
@@ -129,27 +136,53 @@ class App:
                 scope.update(child)
                 await route.handle(scope, receive, send)
                 return
-        await self.answer(_unknown_route, scope, receive, send)
+        await self.answer(self._unknown_route, scope, receive, send)
+
+    async def _unknown_route(self, request: Request) -> Response:
+        await self._count_known(request)
+        raise Refusal("not_found", "There is no such route.")
+
+    async def wrong_method(self, request: Request) -> Response:
+        """The route is there, the method is not."""
+        await self._count_known(request)
+        raise Refusal("method_not_allowed", f"This route does not take {request.method}.")
+
+    async def _count_known(self, request: Request) -> None:
+        """Every request with a live key counts, also one that leads nowhere (spec: Limits)."""
+        if not request.scope["path"].startswith(API_PREFIX):
+            return
+        try:
+            caller = await self.keys.caller(request)
+        except Refusal:
+            return
+        await admit(self._api, request, caller)
 
     async def answer(self, answer: Answer, scope: Scope, receive: Receive, send: Send) -> None:
         """Run a handler and send what it answers, whatever happens in it."""
         request = Request(scope, receive, send)
-        request_id = new_id(ids.REQUEST, self._house.clock.now())
+        at, began = self._house.clock.now(), time.perf_counter()
+        request_id = new_id(ids.REQUEST, at)
+        error: str | None = None
         try:
             response = await answer(request)
         except Refusal as refusal:
+            error = refusal.code
             response = error_response(refusal, request_id, self._docs_url)
-            if refusal.code == "too_large":  # the rest of the body is not read
+            if error == "too_large":  # the rest of the body is not read
                 response.headers["Connection"] = "close"
         except ClientDisconnect:
+            inspector.note(self._house, scope, None, request_id, at, began, None)
             return
         except Exception:
+            error = "internal"
             log.exception("request_failed", request_id=request_id, method=scope["method"])
             response = error_response(internal_error(), request_id, self._docs_url)
         finally:
             for watcher in scope.get("agentpost.watchers", ()):
                 watcher.cancel()
-        response.headers["Request-Id"] = request_id
+        response.raw_headers.append((b"request-id", request_id.encode()))
+        add_budget(scope, response)
+        inspector.note(self._house, scope, response, request_id, at, began, error)
         await response(scope, receive, send)
 
 
@@ -173,7 +206,7 @@ class _Dispatch:
                 message["headers"].append((b"allow", self._allow.encode()))
             await send(message)
 
-        await self._app.answer(_wrong_method, scope, receive, with_allow)
+        await self._app.answer(self._app.wrong_method, scope, receive, with_allow)
 
 
 def _always(build: Callable[[], Response]) -> Answer:
@@ -181,11 +214,3 @@ def _always(build: Callable[[], Response]) -> Answer:
         return build()
 
     return answer
-
-
-async def _unknown_route(_: Request) -> Response:
-    raise Refusal("not_found", "There is no such route.")
-
-
-async def _wrong_method(request: Request) -> Response:
-    raise Refusal("method_not_allowed", f"This route does not take {request.method}.")

@@ -14,12 +14,14 @@ from starlette.requests import ClientDisconnect, Request
 
 from agentpost.api.operation import Api
 from agentpost.domain.errors import InvalidRequest, Problem, Refusal
-from agentpost.domain.limits import PROBLEMS_MAX
+from agentpost.domain.limits import PROBLEMS_MAX, REQUEST_BODY_KEPT_BYTES_MAX
 
 LARGE_BYTES = 64 * 1024
 """Bodies over this are parsed on a thread, a few at once, so they hold up nobody."""
 DEPTH_MAX = 64
 BODY_SECONDS_MAX = 60
+BODY = "agentpost.body"
+"""Where a request's scope keeps its body for the inspector: the bytes, or how many they were."""
 
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 Shape = TypeVar("Shape", bound=BaseModel)
@@ -88,7 +90,9 @@ async def _read(request: Request, most: int) -> bytes:
             raise _too_large(most)
         chunks.append(chunk)
         if not message.get("more_body", False):
-            return b"".join(chunks)
+            body = b"".join(chunks)
+            request.scope[BODY] = body if size <= REQUEST_BODY_KEPT_BYTES_MAX else size
+            return body
 
 
 def _too_large(most: int) -> Refusal:

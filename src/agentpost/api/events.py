@@ -10,18 +10,20 @@ from agentpost.api.operation import Api, Operation, watch_hang_up
 from agentpost.api.query import text, whole
 from agentpost.contract import render
 from agentpost.contract.events import EventListShape
-from agentpost.services import follow
+from agentpost.services import admission, follow
 from agentpost.services.messages import Caller
 
 
 async def list_events(api: Api, request: Request, caller: Caller) -> Response:
     """The next page of the log; an empty one is held for at least a second."""
+    cursor, wait = text(request, "cursor"), whole(request, WAIT)
+    await admission.wait(api.house, caller)  # every read of a log is a wait (design: 4.11)
     page = await follow.events(
         api.house,
         caller,
         request.path_params["message_id"],
-        text(request, "cursor"),
-        whole(request, WAIT),
+        cursor,
+        wait,
         watch_hang_up(request),
     )
     shape: render.Shape = {

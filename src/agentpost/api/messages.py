@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+from dataclasses import dataclass
 from typing import Any
 
 from starlette.requests import Request
@@ -14,10 +15,11 @@ from agentpost.api.operation import Api, Operation, Query, watch_hang_up
 from agentpost.api.query import whole
 from agentpost.contract import render
 from agentpost.contract.message import InlineFileIn, MessageIn, MessageShape
-from agentpost.domain import idempotency, limits
-from agentpost.domain.errors import InvalidRequest, Problem, Refusal
+from agentpost.domain import idempotency, limits, tracing
+from agentpost.domain.errors import InvalidRequest, Problem, RateLimited, Refusal
 from agentpost.domain.record import Snapshot
-from agentpost.services import attachments, follow, messages
+from agentpost.ratelimit.base import Taken
+from agentpost.services import admission, attachments, follow, messages
 from agentpost.services.attachments import Attached, InlineFile
 from agentpost.services.follow import Sent
 from agentpost.services.messages import Accepted, Caller, NewMessage
@@ -35,42 +37,74 @@ _ETAG = re.compile(r'(?:W/)?"v([0-9]{1,15})"')
 async def create(api: Api, request: Request, caller: Caller) -> Response:
     """Accept a message and answer when its turn has ended, or the window is over."""
     async with room_for(api, request):
-        new, attached, replayed = await _read(api, request, caller)
-    if replayed is not None:
-        sent = await follow.answer_replay(api.house, replayed, watch_hang_up(request))
+        new, files = await _read(api, request)
+        ready = await _admit(api, caller, new, files)
+    if isinstance(ready, Accepted):
+        sent = await follow.answer_replay(api.house, ready, watch_hang_up(request))
     else:
-        sent = await _send(api, request, caller, new, attached)
+        sent = await _send(api, request, caller, new, ready)
     headers = {} if sent.fresh else {"Idempotent-Replayed": "true"}
     return message_response(api, sent.snapshot, 201 if sent.fresh else 200, headers)
 
 
-async def _read(
-    api: Api, request: Request, caller: Caller
-) -> tuple[NewMessage, Attached, Accepted | None]:
-    """The message of the body, and its inline files stored or the call it repeats."""
+@dataclass(frozen=True, slots=True)
+class _Ready:
+    """A message that was let in: the place it is counted under, its inline files stored."""
+
+    place: Taken
+    attached: Attached
+
+
+async def _read(api: Api, request: Request) -> tuple[NewMessage, list[InlineFile]]:
+    """The message of the body and its inline files, still encoded."""
     shape = validated(MessageIn, await read_json(api, request, _refuse_by_name))
     files = _inline_files(shape.files or [])
     if not files:
-        return _new_message(request, shape, files), Attached(), None
-    new = await asyncio.to_thread(_new_message, request, shape, files)  # hashes megabytes
-    replayed = await messages.find_replay(api.house, caller, new)
+        return _new_message(request, shape, files), files
+    return await asyncio.to_thread(_new_message, request, shape, files), files  # hashes megabytes
+
+
+async def _admit(
+    api: Api, caller: Caller, new: NewMessage, files: list[InlineFile]
+) -> _Ready | Accepted:
+    """Count the message and store its files; or the message this call repeats.
+
+    A repeated call counts for nothing, so it is answered though the account is at its limit
+    (design: 4.10). Without files that is found out by the transaction that takes the message in.
+    """
+    replayed = await messages.find_replay(api.house, caller, new) if files else None
     if replayed is not None:
-        return new, Attached(), replayed
-    return new, await attachments.take(api.house, files), None
-
-
-async def _send(
-    api: Api, request: Request, caller: Caller, new: NewMessage, attached: Attached
-) -> Sent:
-    """Stored files are removed when no message was made that has them."""
+        return replayed
     try:
-        sent = await follow.send(api.house, caller, new, attached, watch_hang_up(request))
+        place = await admission.message(api.house, caller)
+    except RateLimited:
+        replayed = await messages.find_replay(api.house, caller, new)
+        if replayed is None:
+            raise
+        return replayed
+    try:
+        attached = await attachments.take(api.house, files) if files else Attached()
+    except BaseException:
+        await admission.unsent(api.house, caller, place)
+        raise
+    return _Ready(place, attached)
+
+
+async def _send(api: Api, request: Request, caller: Caller, new: NewMessage, ready: _Ready) -> Sent:
+    """When no message was made, its place is given back and its stored files are removed."""
+    try:
+        sent = await follow.send(api.house, caller, new, ready.attached, watch_hang_up(request))
     except Refusal:
-        await attachments.discard(api.house, attached)
+        await _take_back(api, caller, ready)
         raise
     if not sent.fresh:
-        await attachments.discard(api.house, attached)
+        await _take_back(api, caller, ready)
     return sent
+
+
+async def _take_back(api: Api, caller: Caller, ready: _Ready) -> None:
+    await admission.unsent(api.house, caller, ready.place)
+    await attachments.discard(api.house, ready.attached)
 
 
 async def get(api: Api, request: Request, caller: Caller) -> Response:
@@ -78,6 +112,8 @@ async def get(api: Api, request: Request, caller: Caller) -> Response:
     message_id = request.path_params["message_id"]
     wait = whole(request, WAIT)
     seen = _seen_version(request.headers.get("if-none-match"))
+    if wait > 0:
+        await admission.wait(api.house, caller)
     if wait == 0:
         snapshot = await messages.get(api.house, caller, message_id)
     else:
@@ -142,14 +178,13 @@ def _new_message(request: Request, shape: MessageIn, files: list[InlineFile]) ->
         {"name": f.name, "url": f.url, "base64": f.base64, "content_type": f.content_type}
         for f in files[: limits.INLINE_FILES_MAX]
     ]
-    traceparent = request.headers.get("traceparent")
     return NewMessage(
         text=text,
         fingerprint=idempotency.fingerprint(text, taken, shape.upload_ids or []),
         conversation=shape.conversation or "",
         idempotency_key=idempotency.key_of(request.headers.get("idempotency-key")),
         metadata=shape.metadata,
-        traceparent=traceparent[: limits.TRACEPARENT_CHARACTERS_MAX] if traceparent else None,
+        traceparent=tracing.valid(request.headers.get("traceparent")),
         webhook_endpoint_id=shape.webhook_endpoint_id,
         upload_ids=tuple(dict.fromkeys(shape.upload_ids or [])),
     )

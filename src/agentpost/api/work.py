@@ -1,4 +1,4 @@
-"""Works (spec: listWork, getWork; design: 4.19 stop)."""
+"""Works (spec: listWork, getWork; design: 4.19 stop, delete)."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from starlette.responses import Response
 from agentpost.api.operation import Api, Operation, Query
 from agentpost.api.query import whole
 from agentpost.contract import render
-from agentpost.contract.work import WorkListShape, WorkShape
+from agentpost.contract.work import WorkDeletedShape, WorkListShape, WorkShape
 from agentpost.domain import limits
-from agentpost.services import works
+from agentpost.services import admission, works
 from agentpost.services.messages import Caller
 from agentpost.services.works import WorkView
 
@@ -28,6 +28,7 @@ async def list_work(api: Api, request: Request, caller: Caller) -> Response:
 async def get(api: Api, request: Request, caller: Caller) -> Response:
     """A work with a page of its text."""
     from_char = whole(request, FROM_CHAR)
+    await admission.work_read(api.house, caller)
     view = await works.get(api.house, caller.account_id, request.path_params["work_id"])
     return _response(api, view, from_char)
 
@@ -36,6 +37,13 @@ async def stop(api: Api, request: Request, caller: Caller) -> Response:
     """Stop what runs in a work."""
     view = await works.stop(api.house, caller.account_id, request.path_params["work_id"])
     return _response(api, view, 0)
+
+
+async def delete(api: Api, request: Request, caller: Caller) -> Response:
+    """Delete a work: what runs in it is stopped, and it answers 404 from then on."""
+    work_id = request.path_params["work_id"]
+    await works.delete(api.house, caller.account_id, work_id)
+    return Response(render.dumps(render.work_deleted(work_id)), media_type="application/json")
 
 
 def _response(api: Api, view: WorkView, from_char: int) -> Response:
@@ -77,6 +85,15 @@ OPERATIONS = (
         summary="Stop everything that runs or waits in a work",
         handler=stop,
         answer=WorkShape,
+        errors=("not_found",),
+    ),
+    Operation(
+        id="deleteWork",
+        method="DELETE",
+        path="/v1/work/{work_id}",
+        summary="Stop what runs in a work and delete it with its files",
+        handler=delete,
+        answer=WorkDeletedShape,
         errors=("not_found",),
     ),
 )

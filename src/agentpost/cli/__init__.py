@@ -7,7 +7,7 @@ import sys
 import typer
 
 from agentpost import __version__
-from agentpost.cli import admin, caller, login, serve
+from agentpost.cli import admin, caller, login, operate, serve
 
 app = typer.Typer(
     name="agentpost",
@@ -35,6 +35,7 @@ def _root(
 
 serve.attach(app)
 admin.attach(app)
+operate.attach(app)
 caller.attach(app)
 login.attach(app)
 

@@ -124,6 +124,10 @@ async def _serve(settings: Settings, listening: socket.socket) -> None:
     gc.collect()
     gc.freeze()
     print(welcome(server, settings), flush=True)
+    # uvicorn raises the signal that ended it once more, for the handlers from before: with the
+    # system's own we would be gone before anything was brought to an end.
+    for name in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(name, lambda *_: None)
     try:
         await _Uvicorn(config, server).serve(sockets=[listening])
     finally:

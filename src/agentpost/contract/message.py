@@ -142,6 +142,9 @@ class MessageShape(BaseModel):
     updated_at: str
     version: int = Field(description="Grows with every change; also the ETag.")
     metadata: dict[str, str] | None = None
+    traceparent: str | None = Field(
+        default=None, description="The W3C trace context the message came with."
+    )
     resume: Literal["add_credits"] | None = None
     resume_by: str | None = None
     retry_after_seconds: int | None = None

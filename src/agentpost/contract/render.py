@@ -149,6 +149,8 @@ def message(snapshot: Snapshot, links: Links) -> Shape:
     }
     if record.metadata_json is not None:
         shape["metadata"] = json.loads(record.metadata_json)
+    if record.traceparent is not None:
+        shape["traceparent"] = record.traceparent
     if record.reason is Reason.AGENT_BUSY:
         shape["retry_after_seconds"] = AGENT_BUSY_RETRY_SECONDS
     _add_waiting(shape, snapshot.links)
@@ -232,6 +234,11 @@ def work_item(record: WorkRecord, links: Links) -> Shape:
         "preview": record.text[:WORK_PREVIEW_CHARACTERS],
         "link": links.chat(record.id),
     }
+
+
+def work_deleted(work_id: str) -> Shape:
+    """The answer to ``DELETE /v1/work/{work_id}``."""
+    return {"object": "work", "work_id": work_id, "deleted": True}
 
 
 def file_object(record: FileRecord, links: Links) -> Shape:

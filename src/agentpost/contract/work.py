@@ -37,3 +37,11 @@ class WorkListShape(BaseModel):
 
     object: Literal["list"]
     data: list[WorkItemShape]
+
+
+class WorkDeletedShape(BaseModel):
+    """A work that is gone."""
+
+    object: Literal["work"]
+    work_id: str
+    deleted: Literal[True]

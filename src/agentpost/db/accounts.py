@@ -109,6 +109,11 @@ def set_hosting_fees(tx: Tx, account_id: str, due: bool) -> None:
     tx.execute("UPDATE accounts SET hosting_fees_due = ? WHERE id = ?", (int(due), account_id))
 
 
+def set_limits(tx: Tx, account_id: str, limits_json: str) -> None:
+    """What the account may do, where it differs from the settings; the caller holds the lock."""
+    tx.execute("UPDATE accounts SET limits_json = ? WHERE id = ?", (limits_json, account_id))
+
+
 def add_ledger(tx: Tx, line: LedgerRecord) -> None:
     """Keep a move of credits."""
     tx.execute(_LEDGER, _LEDGER_VALUES(line))
@@ -168,5 +173,6 @@ def revoke_key(tx: Tx, key_id: str, now: int) -> bool:
 
 
 def touch_key(tx: Tx, key_id: str, now: int) -> None:
-    """When the key was last used."""
-    tx.execute("UPDATE keys SET last_used_at = ? WHERE id = ?", (now, key_id))
+    """The key was used; an older use than the one that is kept changes nothing."""
+    sql = "UPDATE keys SET last_used_at = ? WHERE id = ? AND COALESCE(last_used_at, 0) < ?"
+    tx.execute(sql, (now, key_id, now))

@@ -56,8 +56,8 @@ def set_state(tx: Tx, conversation_id: str, state_json: str) -> None:
     )
 
 
-def set_home(tx: Tx, conversation_id: str, work_id: str) -> None:
-    """The work that holds the files of replies."""
+def set_home(tx: Tx, conversation_id: str, work_id: str | None) -> None:
+    """The work that holds the files of replies; None: it is gone."""
     tx.execute("UPDATE conversations SET home_work_id = ? WHERE id = ?", (work_id, conversation_id))
 
 

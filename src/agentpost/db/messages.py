@@ -11,7 +11,7 @@ from agentpost.domain.record import FileRecord, JobLink, JobRecord, MessageRecor
 _SELECT = columns.select(MessageRecord, "messages")
 _BY_ID = f"{_SELECT} WHERE id = ?"
 _LOCK = f"{_BY_ID} /*for update*/"
-_OF_KEY = f"{_SELECT} WHERE id = ? AND key_id = ?"
+_OF_KEY = f"{_SELECT} WHERE id = ? AND key_id = ? AND expires_at > ?"
 _BY_IDEMPOTENCY_KEY = f"{_SELECT} WHERE key_id = ? AND idempotency_key = ? /*for update*/"
 _NEXT_WAITING = (
     f"{_SELECT} WHERE conversation_id = ? AND turn_state = 'waiting'"
@@ -75,9 +75,9 @@ def lock(tx: Tx, message_id: str) -> MessageRecord | None:
     return message_of(row) if row else None
 
 
-def get_of_key(tx: Tx, message_id: str, key_id: str) -> MessageRecord | None:
-    """By id, for the key that sent it."""
-    row = tx.one(_OF_KEY, (message_id, key_id))
+def get_of_key(tx: Tx, message_id: str, key_id: str, now: int) -> MessageRecord | None:
+    """By id, for the key that sent it, until its retention is over (spec: Limits)."""
+    row = tx.one(_OF_KEY, (message_id, key_id, now))
     return message_of(row) if row else None
 
 

@@ -13,3 +13,18 @@ def get_or_put(tx: Tx, name: str, value: str) -> str:
     row = tx.one("SELECT value FROM meta WHERE name = ?", (name,))
     assert row is not None
     return str(row[0])
+
+
+def get(tx: Tx, name: str) -> str | None:
+    """The stored value, if there is one."""
+    row = tx.one("SELECT value FROM meta WHERE name = ?", (name,))
+    return str(row[0]) if row else None
+
+
+def put(tx: Tx, name: str, value: str) -> None:
+    """Store the value, over an older one."""
+    tx.execute(
+        "INSERT INTO meta (name, value) VALUES (?, ?)"
+        " ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+        (name, value),
+    )

@@ -285,6 +285,7 @@ works = Table(
     _time("deleted_at", null=True),
     Index("ix_works_account", "account_id", "id"),
     Index("ix_works_conversation", "conversation_id", "id"),
+    _partial("ix_works_deleted", "id", where="deleted_at IS NOT NULL"),
 )
 
 files = Table(
@@ -305,6 +306,7 @@ files = Table(
     _time("created_at"),
     _count("replaced"),
     _partial("uq_files_current", "work_id", "path", where="replaced = 0", unique=True),
+    Index("ix_files_work", "work_id"),
     Index("ix_files_job", "job_id"),
     Index("ix_files_message", "message_id"),
 )
@@ -425,4 +427,25 @@ mails = Table(
     _time("sent_at", null=True),
     _time("next_attempt_at", null=True),
     _partial("ix_mails_due", "next_attempt_at", where="sent_at IS NULL"),
+)
+
+requests = Table(
+    "requests",
+    metadata,
+    _id(),
+    _time("at"),
+    _text("account_id", null=True),
+    _text("key_id", null=True),
+    _text("method"),
+    _text("path"),
+    _count("status"),
+    _text("error", null=True),
+    _count("ms"),
+    _time("request_bytes"),
+    _time("response_bytes"),
+    _text("request_body", null=True),
+    _text("response_body", null=True),
+    _text("traceparent", null=True),
+    Index("ix_requests_account", "account_id", "id"),
+    sqlite_with_rowid=False,
 )

@@ -22,6 +22,7 @@ _RUNS = "SELECT 1 FROM jobs WHERE work_id = ? AND state IN ('running', 'overdue'
 
 _FILE_SELECT = columns.select(FileRecord, "files")
 _FILE = f"{_FILE_SELECT} WHERE work_id = ? AND path = ? AND replaced = 0"
+_LIVE_FILE = f"{_FILE} AND EXISTS (SELECT 1 FROM works WHERE id = work_id AND deleted_at IS NULL)"
 _FILES = f"{_FILE_SELECT} WHERE work_id = ? AND replaced = 0 ORDER BY created_at, path"
 _RECENT = (
     f"{_FILE_SELECT} WHERE work_id = ? AND replaced = 0 ORDER BY created_at DESC, path LIMIT ?"
@@ -95,8 +96,14 @@ def put_file(tx: Tx, file: FileRecord) -> None:
 
 
 def file(tx: Tx, work_id: str, path: str) -> FileRecord | None:
-    """One file, whoever owns it: a signed link is its own permission."""
+    """One file; the caller knows that the work is there."""
     row = tx.one(_FILE, (work_id, path))
+    return FileRecord(*row) if row else None
+
+
+def live_file(tx: Tx, work_id: str, path: str) -> FileRecord | None:
+    """One file of a work that was not deleted, whoever owns it: a link is its own permission."""
+    row = tx.one(_LIVE_FILE, (work_id, path))
     return FileRecord(*row) if row else None
 
 

@@ -14,6 +14,7 @@ from agentpost.domain import ids
 from agentpost.domain.credits import LedgerKind, to_millionths
 from agentpost.domain.errors import not_found
 from agentpost.domain.times import seconds
+from agentpost.services.allowances import rules_of
 from agentpost.services.context import House
 from agentpost.services.messages import Caller
 
@@ -57,10 +58,18 @@ class KnownKey:
 async def find_key(house: House, secret: str) -> KnownKey | None:
     """The key, live or not; None when there is no such key."""
     wanted = digest(secret)
-    key = await house.db.read(lambda tx: rows.key_by_digest(tx, wanted))
-    if key is None:
+
+    def fn(tx: Tx) -> tuple[KeyRecord, AccountRecord] | None:
+        key = rows.key_by_digest(tx, wanted)
+        return (key, rows.get(tx, key.account_id)) if key else None
+
+    found = await house.db.read(fn)
+    if found is None:
         return None
-    return KnownKey(Caller(key.id, key.name, key.account_id), key.expires_at, key.revoked_at)
+    key, account = found
+    rules = rules_of(house.settings, account.limits_json)
+    caller = Caller(key.id, key.name, key.account_id, rules)
+    return KnownKey(caller, key.expires_at, key.revoked_at)
 
 
 async def create(house: House, email: str, name: str, amount: float = 0) -> AccountRecord:

@@ -10,6 +10,8 @@ from agentpost.clock import Clock
 from agentpost.contract.render import Links
 from agentpost.db.session import Database
 from agentpost.engine.base import Engine
+from agentpost.ratelimit.base import RateLimiter
+from agentpost.services.requests import RequestLog
 from agentpost.services.tickets import TurnTicket
 from agentpost.settings import Settings
 from agentpost.storage.base import Storage
@@ -41,8 +43,11 @@ class DeliverySender(Protocol):
 
 @dataclass(slots=True)
 class House:
-    """The wired parts. ``turns`` is None in a process that runs no agent, ``sender`` in one that
-    sends no webhooks (a CLI command)."""
+    """The wired parts.
+
+    ``turns`` is None in a process that runs no agent, ``sender`` in one that sends no webhooks (a
+    CLI command). ``unavailable``: the API is switched off (see `services.maintenance`).
+    """
 
     settings: Settings
     clock: Clock
@@ -54,7 +59,10 @@ class House:
     egress: Egress
     links: Links
     cursors: CursorSigner
+    limiter: RateLimiter
+    requests: RequestLog
     node: str
     agent_name: str = ""
     turns: TurnRunner | None = None
     sender: DeliverySender | None = None
+    unavailable: bool = False

@@ -18,6 +18,7 @@ from agentpost.domain import signals as s
 from agentpost.domain.credits import LedgerKind, Wallet, to_millionths
 from agentpost.domain.errors import not_found
 from agentpost.services import record
+from agentpost.services.allowances import running_jobs_max
 from agentpost.services.context import House
 
 
@@ -105,7 +106,7 @@ def resume_queued(
     if not queued or account.hosting_fees_due:
         return
     executing = job_rows.count_executing(tx, account.id) - slots_freed
-    slots = house.settings.running_jobs_max - executing
+    slots = running_jobs_max(house.settings, account.limits_json) - executing
     available = account.wallet.available
     for job in queued:
         if slots <= 0:

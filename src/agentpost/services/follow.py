@@ -153,7 +153,7 @@ async def events(
             hung_up(wait)
             while True:
                 entries, snapshot = await house.db.read(
-                    lambda tx: _entries(tx, caller, message_id, seq)
+                    lambda tx: _entries(tx, house, caller, message_id, seq)
                 )
                 left = (until - house.clock.now()) / SECOND
                 if entries or left <= 0:
@@ -201,10 +201,10 @@ def _position(
 
 
 def _entries(
-    tx: Tx, caller: Caller, message_id: str, seq: int
+    tx: Tx, house: House, caller: Caller, message_id: str, seq: int
 ) -> tuple[list[EntryRecord], Snapshot]:
     """Entries and message of one moment, one entry more than a page."""
-    message = message_rows.get_of_key(tx, message_id, caller.key_id)
+    message = message_rows.get_of_key(tx, message_id, caller.key_id, house.clock.now())
     if message is None:
         raise not_found("message")
     found = entry_rows.after(tx, message_id, seq, EVENTS_PAGE_ENTRIES + 1)

@@ -18,6 +18,7 @@ from agentpost.domain.message import MessageStatus, TurnState
 from agentpost.domain.record import ConversationRecord, MessageRecord, Snapshot
 from agentpost.domain.times import seconds
 from agentpost.services import record, turns, uploads
+from agentpost.services.allowances import Rules
 from agentpost.services.attachments import Attached
 from agentpost.services.context import House
 
@@ -29,6 +30,7 @@ class Caller:
     key_id: str
     key_name: str
     account_id: str
+    rules: Rules | None = None  # None: those of the settings
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +122,7 @@ async def get(house: House, caller: Caller, message_id: str) -> Snapshot:
     """A message of the key, with all that a client sees; raises ``not_found``."""
 
     def fn(tx: Tx) -> Snapshot:
-        message = message_rows.get_of_key(tx, message_id, caller.key_id)
+        message = message_rows.get_of_key(tx, message_id, caller.key_id, house.clock.now())
         if message is None:
             raise not_found("message")
         return message_rows.snapshot(tx, message)
@@ -162,7 +164,8 @@ def _replay(tx: Tx, house: House, caller: Caller, new: NewMessage, now: int) -> 
     holder = message_rows.by_idempotency_key(tx, caller.key_id, new.idempotency_key)
     if holder is None:
         return None
-    if holder.created_at + seconds(house.settings.idempotency_seconds) <= now:
+    kept_until = holder.created_at + seconds(house.settings.idempotency_seconds)
+    if min(kept_until, holder.expires_at) <= now:
         record.free_idempotency_key(tx, holder.id)
         return None
     if idempotency.compare(holder.fingerprint, new.fingerprint) is Verdict.CONFLICT:

@@ -21,6 +21,7 @@ from agentpost.domain.limits import TITLE_CHARACTERS_MAX
 from agentpost.domain.message import TurnState
 from agentpost.domain.record import ConversationRecord, JobRecord, MessageRecord, WorkRecord
 from agentpost.services import record
+from agentpost.services.allowances import running_jobs_max
 from agentpost.services.context import House
 from agentpost.services.tickets import TurnTicket
 
@@ -46,7 +47,7 @@ async def start_job(house: House, ticket: TurnTicket, call: Call, start: Start) 
         conversation = conversations.lock(tx, ticket.message.conversation_id)
         account = accounts.lock(tx, ticket.message.account_id)
         message = fence(tx, ticket)
-        slots = house.settings.running_jobs_max
+        slots = running_jobs_max(house.settings, account.limits_json)
         reason = admission(
             hosting_fees_due=bool(account.hosting_fees_due),
             executing=job_rows.count_executing(tx, account.id),

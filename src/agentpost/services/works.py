@@ -1,10 +1,10 @@
-"""Reading and stopping works, and finding files (spec: Work, Files)."""
+"""Reading, stopping and deleting works, and finding files (spec: Work, Files)."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from agentpost.db import accounts
+from agentpost.db import accounts, conversations
 from agentpost.db import jobs as job_rows
 from agentpost.db import works as rows
 from agentpost.db.session import Tx
@@ -48,6 +48,31 @@ async def stop(house: House, account_id: str, work_id: str) -> WorkView:
     return await house.db.write(fn)
 
 
+async def delete(house: House, account_id: str, work_id: str) -> None:
+    """Stop what runs or waits in the work; from then on it and its files answer ``not_found``.
+
+    The bytes go later (see `services.retention`). A home work's conversation gets a new one when
+    its next reply has files. Raises ``not_found``, also when it was deleted before.
+    """
+
+    def fn(tx: Tx) -> None:
+        now = house.clock.now()
+        unlocked = rows.get(tx, work_id, account_id)
+        if unlocked is None:
+            raise not_found("work")
+        conversation = conversations.lock(tx, unlocked.conversation_id)
+        account = accounts.lock(tx, account_id)
+        for job in job_rows.open_in_work(tx, work_id):
+            jobs.stop_one(tx, house, account, job.id, now)
+        if rows.lock(tx, work_id, account_id) is None:
+            raise not_found("work")
+        rows.delete(tx, work_id, now)
+        if conversation.home_work_id == work_id:
+            conversations.set_home(tx, conversation.id, None)
+
+    await house.db.write(fn)
+
+
 async def get_file(house: House, account_id: str, file_id: str) -> FileRecord:
     """A file of the account by its public id; raises ``not_found``."""
     work_id, _, path = file_id.partition("/")
@@ -66,7 +91,7 @@ async def get_file(house: House, account_id: str, file_id: str) -> FileRecord:
 async def linked_file(house: House, file_id: str) -> FileRecord:
     """A file by its public id, for whoever holds a signed link; raises ``not_found``."""
     work_id, _, path = file_id.partition("/")
-    found = await house.db.read(lambda tx: rows.file(tx, work_id, path))
+    found = await house.db.read(lambda tx: rows.live_file(tx, work_id, path))
     if found is None:
         raise not_found("file")
     return found

@@ -8,14 +8,16 @@ from dataclasses import dataclass
 
 import structlog
 
-from agentpost.services import deliveries, follow, mail, upkeep, uploads
+from agentpost.services import deliveries, follow, mail, maintenance, requests, upkeep, uploads
 from agentpost.services.context import House
 from agentpost.services.mail import SmtpServer
 from agentpost.tasks.nodes import Nodes
+from agentpost.tasks.purge import Purge
 from agentpost.tasks.worker import JobWorker
 
 log = structlog.get_logger(__name__)
 RECHECK_SECONDS = 1.0
+MAINTENANCE_SECONDS = 0.5
 UPLOAD_SWEEP_SECONDS = 60.0
 
 
@@ -53,6 +55,9 @@ class Background:
             Task("sweep_uploads", lambda: uploads.sweep(house), UPLOAD_SWEEP_SECONDS),
             Task("turn_off_failing", lambda: deliveries.turn_off_failing(house), sweep),
             Task("watch_nodes", nodes.watch, sweep),
+            Task("look_at_maintenance", lambda: maintenance.look(house), MAINTENANCE_SECONDS),
+            Task("write_request_log", house.requests.flush, requests.FLUSH_SECONDS),
+            Task("purge", Purge(house).run, sweep),
         ]
         if smtp is not None:
             self._tasks.append(Task("send_mail", lambda: mail.send_due(house, smtp), sweep))

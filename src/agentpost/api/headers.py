@@ -1,0 +1,52 @@
+"""The budget of a key, told with every answer to it (spec: Limits, rate-limit headers)."""
+
+from __future__ import annotations
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.types import Scope
+
+from agentpost.api.operation import Api
+from agentpost.domain.errors import RateLimited, Refusal
+from agentpost.ratelimit.base import Taken
+from agentpost.services import admission
+from agentpost.services.messages import Caller
+
+_CALLER = "agentpost.caller"
+_BUDGET = "agentpost.budget"
+
+
+async def admit(api: Api, request: Request, caller: Caller) -> None:
+    """Let a known caller in; nothing was read or done for it before.
+
+    Raises ``rate_limited`` when the key's minute is full, then ``unavailable`` while the API is
+    switched off: a caller learns of that only with a live key, and its budget goes on counting.
+    """
+    request.scope[_CALLER] = caller
+    taken = await admission.request(api.house, caller)
+    limit = admission.rules_for(api.house, caller).allowances.requests_per_minute
+    request.scope[_BUDGET] = (limit, taken)
+    if not taken.allowed:
+        text = f"This key has sent {limit:,} requests within a minute."
+        raise RateLimited(text, taken.wait_seconds())
+    if api.house.unavailable:
+        raise Refusal("unavailable", "The API is switched off for a while; try again later.")
+
+
+def caller_of(scope: Scope) -> Caller | None:
+    """Who sent the request, once `admit` knows."""
+    found: Caller | None = scope.get(_CALLER)
+    return found
+
+
+def add_budget(scope: Scope, response: Response) -> None:
+    """``RateLimit-*`` for an answer to a known caller."""
+    budget: tuple[int, Taken] | None = scope.get(_BUDGET)
+    if budget is None:
+        return
+    limit, taken = budget
+    response.raw_headers += (
+        (b"ratelimit-limit", b"%d" % limit),
+        (b"ratelimit-remaining", b"%d" % taken.remaining),
+        (b"ratelimit-reset", b"%d" % taken.reset_seconds()),
+    )

@@ -1,0 +1,66 @@
+"""What the request inspector remembers of a request (see `services.requests`)."""
+
+from __future__ import annotations
+
+import time
+
+from starlette.responses import Response
+from starlette.types import Scope
+
+from agentpost.api.body import BODY
+from agentpost.api.headers import caller_of
+from agentpost.domain import tracing
+from agentpost.services.context import House
+from agentpost.services.requests import Asked
+
+API_PREFIX = "/v1/"
+GONE_STATUS = 499
+"""The client hung up before it was answered."""
+
+
+def note(
+    house: House,
+    scope: Scope,
+    response: Response | None,
+    request_id: str,
+    at: int,
+    began: float,
+    error: str | None,
+) -> None:
+    """Remember a request to the API.
+
+    Args:
+        response: None when the client was gone before it.
+        at: when it came, in microseconds.
+        began: the same on the performance counter.
+        error: the code, when it was refused.
+    """
+    if not scope["path"].startswith(API_PREFIX):
+        return
+    caller = caller_of(scope)
+    asked: bytes | int = scope.get(BODY, 0)
+    answered: bytes = getattr(response, "body", b"")
+    house.requests.note(
+        Asked(
+            id=request_id,
+            at=at,
+            account_id=caller.account_id if caller else None,
+            key_id=caller.key_id if caller else None,
+            method=scope["method"],
+            raw_path=scope["raw_path"],
+            query=scope["query_string"],
+            status=response.status_code if response is not None else GONE_STATUS,
+            error=error,
+            ms=round((time.perf_counter() - began) * 1_000),
+            asked=asked,
+            answered=answered,
+            traceparent=_traceparent(scope),
+        )
+    )
+
+
+def _traceparent(scope: Scope) -> str | None:
+    for name, value in scope["headers"]:
+        if name == b"traceparent":
+            return tracing.valid(value.decode("latin-1"))
+    return None

@@ -1,0 +1,37 @@
+"""Recovering expired work (spec: recoverMessage)."""
+
+from __future__ import annotations
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from agentpost.api.operation import Api, Operation
+from agentpost.contract import render
+from agentpost.contract.recovery import RecoveryShape
+from agentpost.services import recover
+from agentpost.services.messages import Caller
+
+
+async def post(api: Api, request: Request, caller: Caller) -> Response:
+    """Watch expired work again, and give out what it left since."""
+    message_id = request.path_params["message_id"]
+    found = await recover.recover(api.house, caller, message_id)
+    shape: render.Shape = {
+        "object": "recovery",
+        "id": message_id,
+        "work": [{"work_id": work_id, "state": state.value} for work_id, state in found.items()],
+    }
+    return Response(render.dumps(shape), media_type="application/json")
+
+
+OPERATIONS = (
+    Operation(
+        id="recoverMessage",
+        method="POST",
+        path="/v1/messages/{message_id}/recover",
+        summary="Watch a message's expired work again",
+        handler=post,
+        answer=RecoveryShape,
+        errors=("not_found",),
+    ),
+)

@@ -1,0 +1,145 @@
+"""More commands for the operator: limits, maintenance, the story of a message, backups."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from agentpost import bootstrap
+from agentpost.cli.admin import Account
+from agentpost.cli.house import AsJson, guarded, in_house, show
+from agentpost.domain.allowances import NAMES
+from agentpost.services import allowances, maintenance, story
+from agentpost.services.context import House
+from agentpost.settings import load_settings
+
+Number = Annotated[str | None, typer.Option(metavar="N|default", help="A number, or 'default'.")]
+
+
+def attach(app: typer.Typer) -> None:
+    """Add the commands."""
+    limits = typer.Typer(help="Limits of an account.", no_args_is_help=True, rich_markup_mode=None)
+    limits.command("set")(limits_set)
+    limits.command("show")(limits_show)
+    app.add_typer(limits, name="limits")
+    switch = typer.Typer(
+        help="Switching the API off and on.", no_args_is_help=True, rich_markup_mode=None
+    )
+    switch.command("on")(maintenance_on)
+    switch.command("off")(maintenance_off)
+    app.add_typer(switch, name="maintenance")
+    app.command("explain")(explain)
+    app.command("backup")(backup)
+
+
+def limits_set(
+    account: Account,
+    requests_per_minute: Number = None,
+    messages_per_hour: Number = None,
+    messages_per_day: Number = None,
+    waits_per_hour: Number = None,
+    work_reads_per_hour: Number = None,
+    running_jobs: Number = None,
+    as_json: AsJson = False,
+) -> None:
+    """Override limits for one account; 'default' takes one back to the settings.
+
+    A running server follows within a second.
+    """
+    given = {
+        "requests_per_minute": requests_per_minute,
+        "messages_per_hour": messages_per_hour,
+        "messages_per_day": messages_per_day,
+        "waits_per_hour": waits_per_hour,
+        "work_reads_per_hour": work_reads_per_hour,
+        "running_jobs": running_jobs,
+    }
+    changes = guarded(lambda: {n: _number(n, v) for n, v in given.items() if v is not None})
+    if not changes:
+        raise typer.BadParameter(f"name at least one limit: {', '.join(map(_option, NAMES))}")
+
+    async def change(house: House) -> dict[str, Any]:
+        await allowances.override(house, account, changes)
+        return await _limits(house, account)
+
+    _show_limits(in_house(change), as_json)
+
+
+def limits_show(account: Account, as_json: AsJson = False) -> None:
+    """Show what an account may do."""
+    _show_limits(in_house(lambda house: _limits(house, account)), as_json)
+
+
+def maintenance_on(as_json: AsJson = False) -> None:
+    """Switch the API off: requests answer 503, running work goes on."""
+    _switch(True, as_json)
+
+
+def maintenance_off(as_json: AsJson = False) -> None:
+    """Switch the API on again."""
+    _switch(False, as_json)
+
+
+def explain(
+    message_id: Annotated[str, typer.Argument(help="The message's id, msg_….")],
+    as_json: AsJson = False,
+) -> None:
+    """Tell the story of a message: every signal, log entry, event and delivery in order."""
+    told = in_house(lambda house: story.tell(house, message_id))
+    if as_json:
+        lines = [line.as_dict() for line in told.lines]
+        print(json.dumps({"message": told.standing, "story": lines}, indent=2))
+        return
+    for name, value in told.standing.items():
+        if name != "jobs" and value is not None:
+            print(f"{name}: {value}")
+    for job_id, facts in told.standing["jobs"].items():
+        print(f"job {job_id}: " + ", ".join(f"{n} {v}" for n, v in facts.items() if v is not None))
+    print()
+    for line in told.lines:
+        print(line.as_text())
+
+
+def backup(
+    path: Annotated[Path, typer.Argument(help="Where the copy goes; must not exist yet.")],
+    as_json: AsJson = False,
+) -> None:
+    """Copy the database while the server runs. Copy the folder of files (blobs) after it."""
+    settings = guarded(load_settings)
+    size = guarded(lambda: bootstrap.backup_database(settings, path))
+    show({"path": str(path), "bytes": size}, as_json, f"{path}: {size:,} bytes")
+
+
+# --- parts ----------------------------------------------------------------------------------------
+def _number(name: str, text: str) -> int | None:
+    if text == "default":
+        return None
+    if not (text.isascii() and text.isdigit() and len(text) < 10):
+        raise ValueError(f"{_option(name)} takes a whole number or 'default'")
+    return int(text)
+
+
+def _option(name: str) -> str:
+    return "--" + name.replace("_", "-")
+
+
+async def _limits(house: House, account: str) -> dict[str, Any]:
+    allowed, overridden = await allowances.show(house, account)
+    return {"limits": allowed.as_dict(), "overridden": sorted(overridden)}
+
+
+def _show_limits(found: dict[str, Any], as_json: bool) -> None:
+    if as_json:
+        print(json.dumps(found, indent=2))
+        return
+    for name, value in found["limits"].items():
+        print(f"{name} = {value}" + ("  (set for this account)" * (name in found["overridden"])))
+
+
+def _switch(on: bool, as_json: bool) -> None:
+    in_house(lambda house: maintenance.switch(house, on=on))
+    state = "off: it answers 503 unavailable" if on else "on"
+    show({"maintenance": on}, as_json, f"The API is switched {state}.")

@@ -1,0 +1,33 @@
+"""Copying the SQLite database while a server writes to it."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+
+def copy_sqlite(source: Path, target: Path) -> int:
+    """A consistent copy at one moment; its size in bytes.
+
+    Written under another name first, so ``target`` is whole or not there. Raises `ValueError` when
+    there is no database, or something is at ``target`` already.
+    """
+    if not source.exists():
+        raise ValueError(f"there is no database at {source}")
+    if target.exists():
+        raise ValueError(f"{target} exists already; a backup never overwrites anything")
+    unfinished = target.with_name(f"{target.name}.unfinished")
+    unfinished.unlink(missing_ok=True)
+    with (
+        closing(sqlite3.connect(f"{source.resolve().as_uri()}?mode=ro", uri=True)) as reading,
+        closing(sqlite3.connect(unfinished)) as writing,
+    ):
+        reading.execute("PRAGMA busy_timeout=30000")
+        # In one step: a read transaction holds up no writer (WAL), while a copy in several steps
+        # begins anew whenever somebody writes in between.
+        reading.backup(writing)
+        writing.execute("PRAGMA journal_mode=DELETE")  # one file, no companions
+    unfinished.chmod(0o600)
+    unfinished.rename(target)
+    return target.stat().st_size

@@ -1,0 +1,158 @@
+"""Finding and deleting what was kept long enough, a bounded number of rows at a time.
+
+Ids sort by time, so what is old is found by walking a table in the order of its primary key: the
+hot path pays for no index that only the purge would use.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from agentpost.db.session import Tx
+
+_PAGE = (
+    "SELECT id, created_at, expires_at, idempotency_key IS NOT NULL FROM messages"
+    " WHERE id > ? AND id < ? ORDER BY id LIMIT ?"
+)
+_ENTRIES_PAGE = (
+    "SELECT message_id, seq, at FROM entries"
+    " WHERE (message_id, seq) > (?, ?) AND message_id < ? ORDER BY message_id, seq LIMIT ?"
+)
+_JOBS = (
+    "SELECT l.job_id, EXISTS (SELECT 1 FROM message_jobs o WHERE o.job_id = l.job_id"
+    " AND o.message_id <> l.message_id) FROM message_jobs l WHERE l.message_id = ?"
+    " ORDER BY l.job_id"
+)
+_BLOBS = "SELECT blob FROM attachments WHERE message_id = ? AND blob IS NOT NULL"
+
+
+def _some_of(table: str, owner: str, number: str) -> str:
+    """Deletes rows of one owner, the first by their number, at most so many."""
+    first = f"SELECT {number} FROM {table} WHERE {owner} = ? ORDER BY {number} LIMIT ?"
+    return f"DELETE FROM {table} WHERE {owner} = ? AND {number} IN ({first})"
+
+
+_OF_OWNER = (_some_of("calls", "owner", "n"), _some_of("signals", "owner", "id"))
+_OF_JOB = (*_OF_OWNER, _some_of("inbox", "job_id", "n"))
+_OF_MESSAGE = (
+    *_OF_OWNER,
+    _some_of("entries", "message_id", "seq"),
+    _some_of("attachments", "message_id", "n"),
+)
+_EVENTS = "SELECT id FROM events WHERE message_id = ? ORDER BY id LIMIT ?"
+_DELETED_WORKS = "SELECT id FROM works WHERE deleted_at IS NOT NULL ORDER BY id LIMIT ?"
+_WORK_BLOBS = "SELECT blob FROM files WHERE work_id = ? ORDER BY blob LIMIT ?"
+_REPLACED_BLOBS = "SELECT blob FROM files WHERE message_id = ? AND replaced = 1 ORDER BY blob"
+_REQUESTS = (
+    "DELETE FROM requests WHERE id IN (SELECT id FROM requests WHERE id < ? ORDER BY id LIMIT ?)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Aged:
+    """An old message; ``keyed``: it holds an idempotency key."""
+
+    id: str
+    created_at: int
+    expires_at: int
+    keyed: bool
+
+
+def page(tx: Tx, after: str, before: str, limit: int) -> list[Aged]:
+    """Messages with ids between the two, oldest first."""
+    return [Aged(r[0], r[1], r[2], bool(r[3])) for r in tx.all(_PAGE, (after, before, limit))]
+
+
+def entries_page(
+    tx: Tx, after: tuple[str, int], before: str, limit: int
+) -> list[tuple[str, int, int]]:
+    """(message id, seq, at) of log entries behind ``after``, of messages older than ``before``."""
+    rows = tx.all(_ENTRIES_PAGE, (*after, before, limit))
+    return [(row[0], row[1], row[2]) for row in rows]
+
+
+def delete_entries(tx: Tx, message_id: str, up_to_seq: int) -> None:
+    """The beginning of a message's log."""
+    tx.execute("DELETE FROM entries WHERE message_id = ? AND seq <= ?", (message_id, up_to_seq))
+
+
+def jobs_of(tx: Tx, message_id: str) -> list[tuple[str, bool]]:
+    """(job id, whether another message lists it too) of a message's jobs."""
+    return [(row[0], bool(row[1])) for row in tx.all(_JOBS, (message_id,))]
+
+
+def blobs_of(tx: Tx, message_id: str) -> list[str]:
+    """Keys of the bytes that came with a message."""
+    return [row[0] for row in tx.all(_BLOBS, (message_id,))]
+
+
+def delete_job_parts(tx: Tx, job_id: str, limit: int) -> int:
+    """Calls, signals and follow-ups of a job; how many rows went, ``limit`` when there are more."""
+    return _delete(tx, _OF_JOB, job_id, limit)
+
+
+def delete_job(tx: Tx, job_id: str) -> None:
+    """A job without parts."""
+    tx.execute("DELETE FROM jobs WHERE id = ?", (job_id,))
+
+
+def unlink(tx: Tx, message_id: str, job_id: str) -> None:
+    """Take a job from a message's list."""
+    sql = "DELETE FROM message_jobs WHERE message_id = ? AND job_id = ?"
+    tx.execute(sql, (message_id, job_id))
+
+
+def delete_message_parts(tx: Tx, message_id: str, limit: int) -> int:
+    """Log, calls, signals, attachments, events and deliveries of a message; as above."""
+    gone = _delete(tx, _OF_MESSAGE, message_id, limit)
+    events = tx.all(_EVENTS, (message_id, limit - gone)) if gone < limit else []
+    for (event_id,) in events:
+        tx.execute("DELETE FROM deliveries WHERE event_id = ?", (event_id,))
+        tx.execute("DELETE FROM events WHERE id = ?", (event_id,))
+    return gone + len(events)
+
+
+def delete_message(tx: Tx, message_id: str, account_id: str) -> None:
+    """A message without parts, and the uploads that were attached to it and cleaned up."""
+    sql = "DELETE FROM uploads WHERE account_id = ? AND message_id = ? AND swept = 1"
+    tx.execute(sql, (account_id, message_id))
+    tx.execute("DELETE FROM messages WHERE id = ?", (message_id,))
+
+
+def deleted_works(tx: Tx, limit: int) -> list[str]:
+    """Works that were deleted and still have a row."""
+    return [row[0] for row in tx.all(_DELETED_WORKS, (limit,))]
+
+
+def work_blobs(tx: Tx, work_id: str, limit: int) -> list[str]:
+    """Keys of the bytes of a work's files, replaced ones too."""
+    return [row[0] for row in tx.all(_WORK_BLOBS, (work_id, limit))]
+
+
+def replaced_blobs(tx: Tx, message_id: str) -> list[str]:
+    """Keys of the bytes of files that only this message still lists."""
+    return [row[0] for row in tx.all(_REPLACED_BLOBS, (message_id,))]
+
+
+def delete_file(tx: Tx, blob: str) -> None:
+    """A file whose bytes are gone."""
+    tx.execute("DELETE FROM files WHERE blob = ?", (blob,))
+
+
+def delete_work(tx: Tx, work_id: str) -> None:
+    """A deleted work without files."""
+    tx.execute("DELETE FROM works WHERE id = ? AND deleted_at IS NOT NULL", (work_id,))
+
+
+def delete_requests(tx: Tx, before: str, limit: int) -> int:
+    """The oldest lines of the request log; how many went."""
+    return tx.execute(_REQUESTS, (before, limit))
+
+
+def _delete(tx: Tx, statements: tuple[str, ...], owner: str, limit: int) -> int:
+    gone = 0
+    for sql in statements:
+        if gone >= limit:
+            break
+        gone += tx.execute(sql, (owner, owner, limit - gone))
+    return gone

@@ -1,0 +1,77 @@
+"""Moving windows of one process, in memory.
+
+A window is a queue of times, oldest first: a call costs two queue operations whatever the limit is.
+Each time somebody new is counted two old windows are looked at and dropped when idle, so memory
+follows the number of those who called lately and nothing ever has to sweep.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+
+from agentpost.ratelimit.base import Rule, Taken
+
+_Log = deque[int]
+LOOKED_AT_PER_NEW = 2
+
+
+class MemoryLimiter:
+    """See `RateLimiter`."""
+
+    def __init__(self) -> None:
+        self._logs: dict[tuple[str, str], tuple[_Log, int]] = {}
+
+    def __len__(self) -> int:
+        """How many windows are kept."""
+        return len(self._logs)
+
+    async def take(self, subject: str, rules: Sequence[Rule], now: int) -> Taken:
+        """See `RateLimiter.take`."""
+        known = len(self._logs)
+        logs = [self._log(subject, rule) for rule in rules]
+        for log in logs:
+            if log and log[-1] > now:
+                now = log[-1]
+        free_at = now
+        for rule, log in zip(rules, logs, strict=True):
+            oldest_kept = now - rule.span
+            while log and log[0] <= oldest_kept:
+                log.popleft()
+            if len(log) >= rule.limit:
+                free_at = max(free_at, log[len(log) - rule.limit] + rule.span)
+        allowed = free_at == now
+        if allowed:
+            for log in logs:
+                log.append(now)
+        if len(self._logs) > known:
+            self._drop_idle(now)
+        first, shown = rules[0], logs[0]
+        reset_at = (shown[0] if shown else now) + first.span
+        return Taken(allowed, now, max(first.limit - len(shown), 0), reset_at, free_at)
+
+    async def give_back(self, subject: str, rules: Sequence[Rule], taken: Taken) -> None:
+        """See `RateLimiter.give_back`."""
+        for rule in rules:
+            kept = self._logs.get((subject, rule.name))
+            if kept is not None and taken.at in kept[0]:
+                kept[0].remove(taken.at)
+
+    async def start(self) -> None:
+        """See `RateLimiter.start`."""
+
+    async def stop(self) -> None:
+        """See `RateLimiter.stop`."""
+
+    def _log(self, subject: str, rule: Rule) -> _Log:
+        kept = self._logs.get((subject, rule.name))
+        if kept is None:
+            kept = self._logs[subject, rule.name] = (deque(), rule.span)
+        return kept[0]
+
+    def _drop_idle(self, now: int) -> None:
+        for _ in range(min(LOOKED_AT_PER_NEW, len(self._logs))):
+            name = next(iter(self._logs))
+            log, span = self._logs.pop(name)
+            if log and log[-1] > now - span:
+                self._logs[name] = (log, span)  # in use: to the end of the line

@@ -1,0 +1,140 @@
+"""Moving windows shared by all nodes, in Redis: one script counts a call in one step.
+
+A window is a list of times, oldest first. Redis being away must not take the API with it: until it
+is back each node counts for itself.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import structlog
+
+from agentpost.ratelimit.base import RateLimiter, Rule, Taken
+
+if TYPE_CHECKING:
+    from redis.asyncio import Redis
+
+log = structlog.get_logger(__name__)
+
+PREFIX = "agentpost:limit"
+TIMEOUT_SECONDS = 0.5
+RETRY_SECONDS = 1.0
+"""How long a Redis that failed is left alone."""
+
+_TAKE = """
+local now = ARGV[1]
+for i = 1, #KEYS do
+  local newest = redis.call('LINDEX', KEYS[i], -1)
+  if newest and tonumber(newest) > tonumber(now) then now = newest end
+end
+local answer = {now}
+local full = false
+for i = 1, #KEYS do
+  local limit, span = tonumber(ARGV[2 * i]), tonumber(ARGV[2 * i + 1])
+  local oldest = redis.call('LINDEX', KEYS[i], 0)
+  while oldest and tonumber(oldest) <= tonumber(now) - span do
+    redis.call('LPOP', KEYS[i])
+    oldest = redis.call('LINDEX', KEYS[i], 0)
+  end
+  local count = redis.call('LLEN', KEYS[i])
+  local blocking = ''
+  if count >= limit then
+    full = true
+    blocking = redis.call('LINDEX', KEYS[i], count - limit)
+  end
+  answer[#answer + 1] = {count, oldest or '', blocking}
+end
+if not full then
+  for i = 1, #KEYS do
+    redis.call('RPUSH', KEYS[i], now)
+    redis.call('PEXPIRE', KEYS[i], math.ceil(tonumber(ARGV[2 * i + 1]) / 1000))
+  end
+end
+return answer
+"""
+
+
+class RedisLimiter:
+    """See `RateLimiter`.
+
+    Args:
+        url: ``redis://…`` or ``rediss://…``.
+        alone: counts for this node while Redis is away.
+    """
+
+    def __init__(self, url: str, alone: RateLimiter) -> None:
+        from redis.asyncio import Redis
+
+        self._redis: Redis = Redis.from_url(
+            url, socket_timeout=TIMEOUT_SECONDS, socket_connect_timeout=TIMEOUT_SECONDS
+        )
+        self._script: Any = self._redis.register_script(_TAKE)
+        self._alone = alone
+        self._away_until = 0.0
+
+    async def take(self, subject: str, rules: Sequence[Rule], now: int) -> Taken:
+        """See `RateLimiter.take`."""
+        from redis.exceptions import RedisError
+
+        if time.monotonic() < self._away_until:
+            return await self._alone.take(subject, rules, now)
+        arguments = [now, *(n for rule in rules for n in (rule.limit, rule.span))]
+        try:
+            answer = await self._script(keys=_keys(subject, rules), args=arguments)
+        except (RedisError, OSError, TimeoutError) as error:
+            self._failed(error)
+            return await self._alone.take(subject, rules, now)
+        return _taken(rules, answer)
+
+    async def give_back(self, subject: str, rules: Sequence[Rule], taken: Taken) -> None:
+        """See `RateLimiter.give_back`."""
+        from redis.exceptions import RedisError
+
+        await self._alone.give_back(subject, rules, taken)
+        if time.monotonic() < self._away_until:
+            return
+        try:
+            async with self._redis.pipeline() as pipeline:
+                for key in _keys(subject, rules):
+                    pipeline.lrem(key, -1, str(taken.at))
+                await pipeline.execute()
+        except (RedisError, OSError, TimeoutError) as error:
+            self._failed(error)
+
+    async def start(self) -> None:
+        """See `RateLimiter.start`; a Redis that is away is no reason not to start."""
+        from redis.exceptions import RedisError
+
+        try:
+            await self._redis.ping()
+        except (RedisError, OSError, TimeoutError) as error:
+            self._failed(error)
+
+    async def stop(self) -> None:
+        """See `RateLimiter.stop`."""
+        await self._redis.aclose()
+
+    def _failed(self, error: Exception) -> None:
+        self._away_until = time.monotonic() + RETRY_SECONDS
+        log.warning("redis_away", error=str(error), consequence="each node counts for itself")
+
+
+def _keys(subject: str, rules: Sequence[Rule]) -> list[str]:
+    """The braces keep a subject's windows on one node of a Redis cluster."""
+    return [f"{PREFIX}:{{{subject}}}:{rule.name}" for rule in rules]
+
+
+def _taken(rules: Sequence[Rule], answer: list[Any]) -> Taken:
+    now = int(answer[0])
+    free_at = now
+    for rule, (_, _, blocking) in zip(rules, answer[1:], strict=True):
+        if blocking:
+            free_at = max(free_at, int(blocking) + rule.span)
+    allowed = free_at == now
+    count, oldest, _ = answer[1]
+    counted = count + 1 if allowed else count
+    reset_at = (int(oldest) if oldest else now) + rules[0].span
+    return Taken(allowed, now, max(rules[0].limit - counted, 0), reset_at, free_at)

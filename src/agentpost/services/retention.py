@@ -1,0 +1,181 @@
+"""Letting go of what was kept long enough (spec: Limits; design: 4.20).
+
+Every function does a bounded piece of work in short transactions and says where to go on, so the
+purge never holds up the API. What is due is refused long before: a message past its retention
+answers 404 from that moment, whenever its rows go.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+from agentpost.db import accounts
+from agentpost.db import jobs as job_rows
+from agentpost.db import messages as message_rows
+from agentpost.db import retention as rows
+from agentpost.db.session import Tx
+from agentpost.domain import ids
+from agentpost.domain.job import OPEN_JOBS
+from agentpost.domain.times import seconds
+from agentpost.services import jobs, record
+from agentpost.services.context import House
+
+PAGE = 500
+"""Rows looked at in one go."""
+ROWS_PER_TRANSACTION = 500
+MESSAGES_PER_SWEEP = 50
+WORKS_PER_SWEEP = 20
+FILES_PER_STEP = 50
+REQUESTS_PER_SWEEP = 5_000
+
+
+def _after(prefix: str, at: int) -> str:
+    """Ids made up to that time, and no others, sort before it."""
+    return ids.compose(prefix, max(at + 1, 0), bytes(9))
+
+
+# --- messages -------------------------------------------------------------------------------------
+async def messages(house: House, after: str = "") -> str | None:
+    """Purge messages past their retention and free idempotency keys held long enough.
+
+    Looks at a page of old messages behind the id ``after``; returns where to go on, or None at the
+    end.
+    """
+    now, settings = house.clock.now(), house.settings
+    hold = seconds(settings.idempotency_seconds)
+    youngest = now - min(hold, seconds(settings.message_retention_seconds))
+    before = _after(ids.MESSAGE, youngest)
+    page = await house.db.read(lambda tx: rows.page(tx, after, before, PAGE))
+    lapsed = [m.id for m in page if m.keyed and m.created_at + hold <= now < m.expires_at]
+    if lapsed:
+        await house.db.write(partial(_free_keys, lapsed))
+    purged = 0
+    for message in page:
+        if message.expires_at <= now:
+            await purge_message(house, message.id)
+            purged += 1
+            if purged == MESSAGES_PER_SWEEP:
+                return message.id
+    return page[-1].id if len(page) == PAGE else None
+
+
+def _free_keys(message_ids: list[str], tx: Tx) -> None:
+    for message_id in message_ids:
+        record.free_idempotency_key(tx, message_id)
+
+
+async def purge_message(house: House, message_id: str) -> None:
+    """Delete a message past its retention with all that is only its own.
+
+    Files stay with their work, except those that were replaced there; jobs that another message
+    lists stay too. A message whose job still runs for another one stays (unseen) as long as that.
+    """
+    if not await house.db.write(partial(_end_jobs, house, message_id)):
+        return
+    for blob in await house.db.read(lambda tx: rows.blobs_of(tx, message_id)):
+        await house.storage.delete(blob)
+    await _delete_files(house, await house.db.read(lambda tx: rows.replaced_blobs(tx, message_id)))
+    while not await house.db.write(partial(_delete_some, house, message_id)):
+        pass
+
+
+def _end_jobs(house: House, message_id: str, tx: Tx) -> bool:
+    """Stop work nobody can ask for any more; False when the message has to stay."""
+    now = house.clock.now()
+    message = message_rows.get(tx, message_id)
+    if message is None or message.expires_at > now:
+        return False
+    account = accounts.lock(tx, message.account_id)
+    for job_id, shared in rows.jobs_of(tx, message_id):
+        job = job_rows.get(tx, job_id)
+        if job is None or job.state not in OPEN_JOBS:
+            continue
+        if shared and job.message_id == message_id:
+            return False
+        if not shared:
+            jobs.stop_one(tx, house, account, job_id, now)
+    return True
+
+
+def _delete_some(house: House, message_id: str, tx: Tx) -> bool:
+    """Delete up to `ROWS_PER_TRANSACTION` rows of a message; True when nothing is left."""
+    message = message_rows.lock(tx, message_id)
+    if message is None or message.expires_at > house.clock.now():
+        return True
+    left = ROWS_PER_TRANSACTION
+    for job_id, shared in rows.jobs_of(tx, message_id):
+        if not shared:
+            left -= rows.delete_job_parts(tx, job_id, left)
+            if left <= 0:
+                return False
+            rows.delete_job(tx, job_id)
+        rows.unlink(tx, message_id, job_id)
+    left -= rows.delete_message_parts(tx, message_id, left)
+    if left <= 0:
+        return False
+    rows.delete_message(tx, message_id, message.account_id)
+    return True
+
+
+# --- log entries ----------------------------------------------------------------------------------
+LogPlace = tuple[str, int]
+
+
+async def entries(house: House, after: LogPlace = ("", 0)) -> LogPlace | None:
+    """Delete log entries kept long enough, of a page behind ``after``; as `messages`."""
+    oldest = house.clock.now() - seconds(house.settings.entry_retention_seconds)
+    before = _after(ids.MESSAGE, oldest)  # an entry is younger than its message
+    page = await house.db.read(lambda tx: rows.entries_page(tx, after, before, PAGE))
+    due = {message_id: seq for message_id, seq, at in page if at <= oldest}
+    if due:
+        await house.db.write(partial(_delete_entries, due))
+    return (page[-1][0], page[-1][1]) if len(page) == PAGE else None
+
+
+def _delete_entries(due: dict[str, int], tx: Tx) -> None:
+    for message_id, seq in due.items():
+        rows.delete_entries(tx, message_id, seq)
+
+
+# --- the rest -------------------------------------------------------------------------------------
+async def deleted_works(house: House) -> None:
+    """Delete files and rows of works that clients have deleted."""
+    for work_id in await house.db.read(lambda tx: rows.deleted_works(tx, WORKS_PER_SWEEP)):
+        blobs = await house.db.read(partial(_some_blobs, work_id))
+        await _delete_files(house, blobs)
+        if len(blobs) < FILES_PER_STEP:
+            await house.db.write(partial(_delete_work, work_id))
+
+
+def _some_blobs(work_id: str, tx: Tx) -> list[str]:
+    return rows.work_blobs(tx, work_id, FILES_PER_STEP)
+
+
+def _delete_work(work_id: str, tx: Tx) -> None:
+    if not rows.work_blobs(tx, work_id, 1):
+        rows.delete_work(tx, work_id)
+
+
+async def _delete_files(house: House, blobs: list[str]) -> None:
+    """Bytes first: a crash in between leaves rows that are met again, never a lost blob."""
+
+    def fn(tx: Tx) -> None:
+        for blob in blobs:
+            rows.delete_file(tx, blob)
+
+    for blob in blobs:
+        await house.storage.delete(blob)
+    if blobs:
+        await house.db.write(fn)
+
+
+async def requests(house: House) -> None:
+    """Delete lines of the request log kept long enough."""
+    oldest = house.clock.now() - seconds(house.settings.request_log_seconds)
+    before = _after(ids.REQUEST, oldest)
+    for _ in range(REQUESTS_PER_SWEEP // ROWS_PER_TRANSACTION):
+        gone = await house.db.write(
+            lambda tx: rows.delete_requests(tx, before, ROWS_PER_TRANSACTION)
+        )
+        if gone < ROWS_PER_TRANSACTION:
+            return

@@ -1,0 +1,197 @@
+"""Rate limits as a caller meets them (spec: Limits; design: 4.10, 4.11)."""
+
+import base64
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from tests.e2e.caller import Caller
+from tests.e2e.fixtures import ServerMaker
+from tests.e2e.server import ACCOUNT, AgentServer, until
+
+HEADERS = ("RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset")
+CallerMaker = Callable[..., Caller]
+FILE = [{"name": "a.txt", "base64": base64.b64encode(b"a").decode()}]
+
+
+@pytest.fixture(scope="module")
+def server(start_server: ServerMaker) -> AgentServer:
+    return start_server()
+
+
+def key_of(server: AgentServer, name: str, **limits: int) -> str:
+    """The key of an account of its own with these limits."""
+    email = f"{name}@example.com"
+    server.command("accounts", "create", "--email", email, "--credits", "100")
+    if limits:
+        options = [f"--{n.replace('_', '-')}={v}" for n, v in limits.items()]
+        server.command("limits", "set", email, *options)
+    made: str = server.command("keys", "create", "--account", email, "--name", name)["key"]
+    return made
+
+
+@pytest.fixture
+def limited(server: AgentServer, callers: CallerMaker) -> Callable[..., Caller]:
+    return lambda name, **limits: callers(server, key_of(server, name, **limits))
+
+
+# --- the budget of a key --------------------------------------------------------------------------
+def test_every_answer_to_a_live_key_tells_its_budget(limited: Callable[..., Caller]) -> None:
+    caller = limited("budget", requests_per_minute=50)
+    message = caller.send("hello")
+    asked = [
+        ("GET", "/v1/me", 200),
+        ("GET", f"/v1/messages/{message['id']}", 200),
+        ("GET", "/v1/messages/msg_nobody", 404),
+        ("GET", "/v1/work?limit=0", 400),
+        ("POST", "/v1/messages", 400),
+        ("GET", "/v1/nowhere", 404),
+        ("DELETE", "/v1/me", 405),
+    ]
+    left = 49  # one was the message
+    for method, path, status in asked:
+        answer = caller.call(method, path)
+        left -= 1
+        assert answer.status_code == status, path
+        assert [int(answer.headers[name]) for name in HEADERS[:2]] == [50, left], path
+        assert 1 <= int(answer.headers[HEADERS[2]]) <= 60, path
+
+
+def test_a_full_minute_is_refused_with_the_exact_time(limited: Callable[..., Caller]) -> None:
+    caller = limited("full", requests_per_minute=3)
+    began = time.monotonic()
+    for _ in range(3):
+        assert caller.call("GET", "/v1/me").status_code == 200
+    refused = caller.call("GET", "/v1/me")
+    took = time.monotonic() - began
+    assert refused.status_code == 429
+    assert refused.json()["error"] == "rate_limited"
+    assert [refused.headers[name] for name in HEADERS[:2]] == ["3", "0"]
+    assert refused.headers["Retry-After"] == refused.headers["RateLimit-Reset"]
+    assert 60 - took - 1 <= int(refused.headers["Retry-After"]) <= 60
+    assert caller.call("GET", "/v1/nowhere").status_code == 429
+
+
+def test_without_a_live_key_there_is_no_budget(server: AgentServer, callers: CallerMaker) -> None:
+    for key in (None, "svc_key_unknown"):
+        answer = callers(server, key).call("GET", "/v1/me")
+        assert answer.status_code == 401
+        assert not [name for name in HEADERS if name in answer.headers]
+        assert callers(server, key).call("GET", "/v1/nowhere").status_code == 404
+
+
+def test_keys_of_one_account_have_budgets_of_their_own(
+    server: AgentServer, limited: Callable[..., Caller], callers: CallerMaker
+) -> None:
+    first = limited("own", requests_per_minute=1)
+    second = server.command("keys", "create", "--account", "own@example.com", "--name", "b")["key"]
+    assert first.call("GET", "/v1/me").status_code == 200
+    assert first.call("GET", "/v1/me").status_code == 429
+    assert callers(server, second).call("GET", "/v1/me").status_code == 200
+
+
+def test_exactly_the_budget_is_let_in_at_once(limited: Callable[..., Caller]) -> None:
+    caller = limited("burst", requests_per_minute=40)
+    with ThreadPoolExecutor(20) as pool:
+        codes = list(pool.map(lambda _: caller.http.get("/v1/me").status_code, range(100)))
+    assert (codes.count(200), codes.count(429)) == (40, 60)
+
+
+# --- messages -------------------------------------------------------------------------------------
+def test_messages_are_limited_and_repeats_are_not_counted(limited: Callable[..., Caller]) -> None:
+    caller = limited("messages", messages_per_hour=3)
+    first = caller.post("one", key="one").json()
+    for _ in range(5):
+        again = caller.post("one", key="one")
+        assert (again.status_code, again.json()["id"]) == (200, first["id"])
+    assert caller.post("two", key="two", files=FILE).status_code == 201
+    assert caller.post("three").status_code == 201
+
+    refused = caller.post("four", key="four")
+    assert (refused.status_code, refused.headers["Retry-After"]) == (429, "60")
+    assert int(refused.headers["RateLimit-Remaining"]) > 0
+    assert caller.post("one", key="one").status_code == 200
+    assert caller.post("two", key="two", files=FILE).status_code == 200
+    caller.refused(
+        409,
+        "idempotency_conflict",
+        "POST",
+        "/v1/messages",
+        json={"message": "another"},
+        headers={"Idempotency-Key": "one"},
+    )
+
+
+def test_a_refused_message_is_not_counted(limited: Callable[..., Caller]) -> None:
+    caller = limited("refusals", messages_per_hour=2)
+    for body in ({}, {"message": 5}, {"message": "x", "webhook_endpoint_id": "whe_none"}):
+        for _ in range(3):
+            answer = caller.call("POST", "/v1/messages", json=body)
+            assert answer.status_code in (400, 404)
+    caller.post("kept", key="kept")
+    for _ in range(3):
+        assert caller.post("other", key="kept").status_code == 409
+    assert caller.post("second").status_code == 201
+    assert caller.post("third").status_code == 429
+
+
+def test_a_message_over_the_limit_leaves_its_key_free(
+    server: AgentServer, limited: Callable[..., Caller]
+) -> None:
+    caller = limited("free", messages_per_day=1)
+    caller.send("first")
+    assert caller.post("second", key="k").status_code == 429
+    server.command("limits", "set", "free@example.com", "--messages-per-day", "default")
+    answer = until(lambda: sent(caller, "second", "k"), what="the wider limit")
+    assert answer == 201
+
+
+def sent(caller: Caller, text: str, key: str) -> int:
+    status = caller.post(text, key=key).status_code
+    return 0 if status == 429 else status
+
+
+# --- waits and reads of works ---------------------------------------------------------------------
+def test_every_long_poll_is_a_wait(limited: Callable[..., Caller]) -> None:
+    caller = limited("waits", waits_per_hour=3)
+    message = caller.send("hello")
+    path = f"/v1/messages/{message['id']}"
+    assert caller.call("GET", f"{path}?wait=1").status_code == 200
+    assert caller.call("GET", f"{path}/events").status_code == 200
+    assert caller.call("GET", f"{path}/events?wait=99").status_code == 400
+    assert caller.call("GET", f"{path}/events?cursor=bad").status_code == 400
+    for refused in (f"{path}?wait=1", f"{path}/events"):
+        answer = caller.call("GET", refused)
+        assert (answer.status_code, answer.headers["Retry-After"]) == (429, "60")
+    for _ in range(5):
+        assert caller.call("GET", path).status_code == 200
+
+
+def test_reads_of_a_work_are_limited_and_lists_are_not(limited: Callable[..., Caller]) -> None:
+    caller = limited("works", work_reads_per_hour=2)
+    message = caller.send([["start", "w", [["return", "done"]]]])
+    work_id = message["jobs"][0]["work_id"]
+    for _ in range(2):
+        assert caller.call("GET", f"/v1/work/{work_id}").status_code == 200
+    refused = caller.call("GET", f"/v1/work/{work_id}")
+    assert (refused.status_code, refused.headers["Retry-After"]) == (429, "60")
+    assert caller.call("GET", "/v1/work").status_code == 200
+    assert caller.call("POST", f"/v1/work/{work_id}/stop").status_code == 200
+
+
+def test_the_running_jobs_of_one_account_can_be_fewer(limited: Callable[..., Caller]) -> None:
+    caller = limited("cap", running_jobs=1)
+    caller.send([["start", "first", [["gate", "cap"]]]])
+    message = caller.send([["start", "second", []]])
+    assert (message["status"], message["reason"]) == ("blocked", "too_many_running")
+    assert caller.call("GET", "/v1/me").json()["limits"]["running_jobs"] == 1
+    caller.server.open_gate("cap")
+
+
+def test_settings_hold_for_who_has_no_limits_of_its_own(caller: Caller) -> None:
+    limits = caller.call("GET", "/v1/me").json()["limits"]
+    shown = caller.server.command("limits", "show", ACCOUNT)
+    assert shown["overridden"] == []
+    assert limits["requests_per_minute"] == shown["limits"]["requests_per_minute"] == 1_000_000

@@ -1,0 +1,120 @@
+"""Every request to the API can be looked up afterwards, without its secrets (spec: Limits)."""
+
+import base64
+import sqlite3
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.e2e.caller import Caller
+from tests.e2e.fixtures import ServerMaker
+from tests.e2e.server import KEY, AgentServer, until
+
+TRACE = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+
+
+@pytest.fixture(scope="module")
+def server(start_server: ServerMaker) -> AgentServer:
+    return start_server()
+
+
+def logged(server: AgentServer, request_id: str) -> dict[str, Any]:
+    """The line of a request, once it is written."""
+
+    def look() -> dict[str, Any] | None:
+        database = sqlite3.connect(server.home / "data" / "agentpost.db")
+        database.row_factory = sqlite3.Row
+        try:
+            row = database.execute("SELECT * FROM requests WHERE id = ?", (request_id,)).fetchone()
+        finally:
+            database.close()
+        return dict(row) if row else None
+
+    found = until(look, what=f"the line of {request_id}")
+    assert found is not None
+    return found
+
+
+def test_a_request_is_kept_with_what_came_of_it(caller: Caller, server: AgentServer) -> None:
+    answer = caller.call(
+        "POST",
+        "/v1/messages",
+        json={"message": "hello"},
+        headers={"Idempotency-Key": "do-not-keep-me", "traceparent": TRACE},
+    )
+    line = logged(server, answer.headers["Request-Id"])
+    assert (line["method"], line["path"], line["status"]) == ("POST", "/v1/messages", 201)
+    assert (line["error"], line["traceparent"]) == (None, TRACE)
+    assert "hello" in line["request_body"]
+    assert answer.json()["id"] in line["response_body"]
+    assert line["response_bytes"] == len(answer.content)
+    assert line["account_id"].startswith("acc_")
+    assert line["key_id"].startswith("key_")
+    assert 0 <= line["ms"] < 30_000
+    assert not [v for v in line.values() if KEY in str(v) or "do-not-keep-me" in str(v)]
+
+
+def test_refusals_are_kept_with_their_code(
+    server: AgentServer, caller: Caller, callers: Callable[..., Caller]
+) -> None:
+    for method, path, status, code in (
+        ("GET", "/v1/messages/msg_none?wait=0", 404, "not_found"),
+        ("GET", "/v1/work?limit=0", 400, "invalid_request"),
+        ("PUT", "/v1/me", 405, "method_not_allowed"),
+    ):
+        answer = caller.call(method, path)
+        line = logged(server, answer.headers["Request-Id"])
+        assert (line["path"], line["status"], line["error"]) == (path, status, code)
+        assert line["key_id"] is not None
+    answer = callers(server, "svc_key_wrong").call("GET", "/v1/me")
+    line = logged(server, answer.headers["Request-Id"])
+    assert (line["status"], line["error"], line["key_id"]) == (401, "unauthorized", None)
+    assert line["response_body"] is None
+
+
+def test_contents_of_files_are_left_out(caller: Caller, server: AgentServer) -> None:
+    content = base64.b64encode(b"the contents of a file").decode()
+    answer = caller.post("see", files=[{"name": "a.txt", "base64": content}])
+    line = logged(server, answer.headers["Request-Id"])
+    assert "a.txt" in line["request_body"]
+    assert content not in line["request_body"]
+
+    answer = caller.post("x" * 3_000)
+    line = logged(server, answer.headers["Request-Id"])
+    assert line["request_body"] is None
+    assert line["request_bytes"] > 3_000
+
+
+def test_signatures_of_links_are_left_out(caller: Caller, server: AgentServer) -> None:
+    message = caller.send([["write", "a.txt", "text"], ["reply", "here"]])
+    answer = caller.call("GET", f"/v1/files/{message['files'][0]['file_id']}")
+    url = answer.json()["url"]
+    line = logged(server, answer.headers["Request-Id"])
+    assert "a.txt" in line["response_body"]
+    assert url.partition("sig=")[2] not in line["response_body"]
+    assert "sig=…" in line["response_body"]
+
+
+def test_the_log_is_written_when_the_server_stops(start_server: ServerMaker) -> None:
+    server = start_server()
+    caller = Caller(server)
+    request_id = caller.call("GET", "/v1/me").headers["Request-Id"]
+    caller.close()
+    server.stop()
+    assert logged(server, request_id)["status"] == 200
+    server.start()
+
+
+def test_a_key_knows_when_it_was_last_used(caller: Caller, server: AgentServer) -> None:
+    caller.call("GET", "/v1/me")
+
+    def used() -> bool:
+        database = sqlite3.connect(server.home / "data" / "agentpost.db")
+        try:
+            rows = database.execute("SELECT last_used_at FROM keys").fetchall()
+        finally:
+            database.close()
+        return any(row[0] is not None for row in rows)
+
+    assert until(used)

@@ -1,0 +1,124 @@
+"""`agentpost limits`, `maintenance`, `explain` and `backup` beside a server and without one."""
+
+import json
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.caller import Caller
+from tests.e2e.server import ACCOUNT, AgentServer
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> AgentServer:
+    """A data folder with an account and one message; its server has stopped."""
+    server = AgentServer(tmp_path_factory.mktemp("home"))
+    server.start()
+    caller = Caller(server)
+    message = caller.send([["start", "w", [["progress", "half"], ["return", "done"]]]])
+    caller.final(message["id"])
+    (server.home / "message").write_text(message["id"])
+    caller.close()
+    server.stop()
+    return server
+
+
+def run(server: AgentServer, *arguments: str) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        [sys.executable, "-m", "agentpost", *arguments],
+        env=server._environment(),
+        cwd=server.home,
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=False,
+    )
+
+
+def test_limits_are_set_shown_and_taken_back(server: AgentServer) -> None:
+    found = server.command("limits", "set", ACCOUNT, "--messages-per-hour", "7")
+    assert (found["limits"]["messages_per_hour"], found["overridden"]) == (7, ["messages_per_hour"])
+    found = server.command("limits", "set", ACCOUNT, "--running-jobs=2")
+    assert found["overridden"] == ["messages_per_hour", "running_jobs"]
+    found = server.command("limits", "set", ACCOUNT, "--messages-per-hour", "default")
+    assert found["overridden"] == ["running_jobs"]
+    assert server.command("limits", "show", ACCOUNT) == found
+    text = run(server, "limits", "show", ACCOUNT).stdout
+    assert "running_jobs = 2  (set for this account)" in text.splitlines()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (("set", ACCOUNT, "--waits-per-hour", "0"), 1),
+        (("set", ACCOUNT, "--waits-per-hour", "-5"), 1),
+        (("set", ACCOUNT, "--waits-per-hour", "many"), 1),
+        (("set", ACCOUNT), 2),
+        (("set", "nobody@example.com", "--waits-per-hour", "5"), 1),
+        (("show", "nobody@example.com"), 1),
+    ],
+)
+def test_wrong_limits_are_refused_in_one_line(
+    server: AgentServer, arguments: tuple[str, ...], code: int
+) -> None:
+    done = run(server, "limits", *arguments)
+    assert done.returncode == code
+    assert "Traceback" not in done.stderr
+    assert done.stderr
+
+
+def test_explain_tells_what_happened_in_order(server: AgentServer) -> None:
+    message_id = (server.home / "message").read_text()
+    told = server.command("explain", message_id)
+    assert told["message"]["status"] == "completed"
+    signals = [line["what"] for line in told["story"] if line["source"] == "signal"]
+    assert signals[0] == "TurnBegun"
+    for name in ("Admitted", "TurnReplied", "Progressed", "Finished"):
+        assert name in signals
+    entries = [line["what"] for line in told["story"] if line["source"] == "entry"]
+    assert sorted(entries) == ["agent_reply", "progress", "result"]
+    assert [line["at"] for line in told["story"]] == sorted(line["at"] for line in told["story"])
+
+    text = run(server, "explain", message_id).stdout
+    assert message_id in text
+    assert "Progressed" in text
+    assert run(server, "explain", "msg_none").returncode == 1
+
+
+def test_a_backup_is_a_whole_database(server: AgentServer, tmp_path: Path) -> None:
+    target = tmp_path / "copy.db"
+    made = server.command("backup", str(target))
+    assert made["bytes"] == target.stat().st_size
+    with sqlite3.connect(target) as copy:
+        assert copy.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+        found = copy.execute("SELECT id FROM messages").fetchall()
+    copy.close()
+    assert found == [((server.home / "message").read_text(),)]
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["copy.db"]
+
+    again = run(server, "backup", str(target))
+    assert again.returncode == 1
+    assert "exists already" in again.stderr
+
+
+def test_a_backup_of_postgresql_points_to_pg_dump(server: AgentServer, tmp_path: Path) -> None:
+    environment = {**server._environment(), "AGENTPOST_DATABASE_URL": "postgresql://x/y"}
+    done = subprocess.run(
+        [sys.executable, "-m", "agentpost", "backup", str(tmp_path / "copy")],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert "pg_dump" in done.stderr
+
+
+def test_maintenance_is_told(server: AgentServer) -> None:
+    assert server.command("maintenance", "on") == {"maintenance": True}
+    assert server.command("maintenance", "off") == {"maintenance": False}
+    assert json.dumps(run(server, "maintenance", "off").stdout)

@@ -1,0 +1,130 @@
+"""The statements of the purge and of the request log, on both databases."""
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from agentpost.db import migrate, retention, story
+from agentpost.db import requests as request_rows
+from agentpost.db.postgres import PostgresDatabase
+from agentpost.db.requests import RequestRecord
+from agentpost.db.session import Database, Tx
+from agentpost.db.sqlite import SqliteDatabase
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def db(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Database]:
+    made: Database
+    if request.param == "postgres":
+        fresh: Callable[[], str] = request.getfixturevalue("fresh_postgres")
+        url = fresh()
+        migrate.upgrade_postgres(url)
+        made = PostgresDatabase(url, connections=2)
+    else:
+        migrate.upgrade_sqlite(tmp_path / "test.db")
+        made = SqliteDatabase(tmp_path / "test.db")
+    made.open()
+    yield made
+    made.close()
+
+
+def record(n: int, account_id: str | None = "acc_1") -> RequestRecord:
+    return RequestRecord(
+        id=f"req_{n:032x}",
+        at=n,
+        account_id=account_id,
+        key_id=None,
+        method="GET",
+        path="/v1/me",
+        status=200 if n % 2 else 404,
+        error=None if n % 2 else "not_found",
+        ms=1,
+        request_bytes=0,
+        response_bytes=3_000_000_000,
+        request_body=None,
+        response_body="{}",
+        traceparent=None,
+    )
+
+
+def insert(batch: list[RequestRecord], tx: Tx) -> None:
+    request_rows.insert(tx, batch)
+
+
+async def test_the_request_log(db: Database) -> None:
+    made = [record(n) for n in range(70)]
+    for batch in (made[:64], made[64:], made[60:]):  # a batch written twice is kept once
+        await db.write(partial(insert, batch))
+    await db.write(lambda tx: request_rows.insert(tx, [record(1_000, None)]))
+
+    def page(tx: Tx) -> list[RequestRecord]:
+        return request_rows.of_account(
+            tx, "acc_1", before=made[50].id, key_id=None, failed=True, limit=3
+        )
+
+    assert await db.read(page) == [made[48], made[46], made[44]]
+    assert await db.read(lambda tx: request_rows.get(tx, "acc_1", made[7].id)) == made[7]
+    gone = [
+        await db.write(lambda tx: retention.delete_requests(tx, made[60].id, 40)) for _ in range(3)
+    ]
+    assert gone == [40, 20, 0]
+
+
+async def test_the_log_of_messages_is_walked_in_order(db: Database) -> None:
+    def fill(tx: Tx) -> None:
+        for message_id in ("msg_b", "msg_a"):
+            for seq in (2, 1):
+                tx.execute(
+                    "INSERT INTO entries (message_id, seq, type, at, body_json)"
+                    " VALUES (?, ?, 'state', ?, '{}')",
+                    (message_id, seq, seq * 10),
+                )
+
+    await db.write(fill)
+    walk = await db.read(lambda tx: retention.entries_page(tx, ("msg_a", 1), "msg_c", 2))
+    assert walk == [("msg_a", 2, 20), ("msg_b", 1, 10)]
+    await db.write(lambda tx: retention.delete_entries(tx, "msg_a", 1))
+    assert len(await db.read(lambda tx: story.entries(tx, "msg_a"))) == 1
+    assert await db.write(lambda tx: retention.delete_message_parts(tx, "msg_b", 1)) == 1
+    assert await db.write(lambda tx: retention.delete_message_parts(tx, "msg_b", 9)) == 1
+
+
+async def test_jobs_know_whether_another_message_lists_them(db: Database) -> None:
+    def fill(tx: Tx) -> None:
+        for message_id, job_id in (("msg_a", "exe_1"), ("msg_a", "exe_2"), ("msg_b", "exe_2")):
+            tx.execute(
+                "INSERT INTO message_jobs (message_id, job_id, role, joined_at)"
+                " VALUES (?, ?, 'execution', 0)",
+                (message_id, job_id),
+            )
+
+    await db.write(fill)
+    assert await db.read(lambda tx: retention.jobs_of(tx, "msg_a")) == [
+        ("exe_1", False),
+        ("exe_2", True),
+    ]
+
+
+async def test_nothing_to_delete_is_no_error(db: Database) -> None:
+    def everything(tx: Tx) -> list[object]:
+        retention.delete_message(tx, "msg_a", "acc_1")
+        retention.delete_work(tx, "wrk_a")
+        retention.delete_file(tx, "files/a")
+        retention.delete_job(tx, "exe_a")
+        retention.unlink(tx, "msg_a", "exe_a")
+        return [
+            retention.page(tx, "", "msg_z", 5),
+            retention.delete_job_parts(tx, "exe_a", 5),
+            retention.delete_message_parts(tx, "msg_a", 5),
+            retention.deleted_works(tx, 5),
+            retention.work_blobs(tx, "wrk_a", 5),
+            retention.blobs_of(tx, "msg_a"),
+            retention.replaced_blobs(tx, "msg_a"),
+            story.signals(tx, "msg_a"),
+            story.events(tx, "msg_a"),
+            story.deliveries(tx, "evt_a"),
+        ]
+
+    assert await db.write(everything) == [[], 0, 0, [], [], [], [], [], [], []]

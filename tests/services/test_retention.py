@@ -1,0 +1,254 @@
+"""What is kept long enough goes, in small pieces, and is unseen before (spec: Limits)."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from agentpost.db import history
+from agentpost.domain.errors import Refusal
+from agentpost.domain.record import AttachmentRecord
+from agentpost.services import follow, messages, retention, upkeep, works
+from agentpost.services.messages import NewMessage
+from agentpost.tasks.purge import REST_SECONDS, Purge
+from tests.services.moving import DAY, Moving, moving
+
+OWN = ("messages", "entries", "signals", "calls", "message_jobs", "jobs", "inbox", "attachments")
+
+
+@pytest.fixture
+async def at(tmp_path: Path) -> AsyncIterator[Moving]:
+    async with moving(tmp_path) as made:
+        yield made
+
+
+async def all_messages(at: Moving) -> None:
+    """A whole round over the messages."""
+    place: str | None = ""
+    while place is not None:
+        place = await retention.messages(at.house, place)
+
+
+async def assert_unseen(at: Moving, message_id: str) -> None:
+    with pytest.raises(Refusal) as refused:
+        await messages.get(at.house, at.caller, message_id)
+    assert refused.value.code == "not_found"
+    with pytest.raises(Refusal):
+        await follow.events(at.house, at.caller, message_id, None, 0, lambda wait: None)
+
+
+async def test_a_message_is_unseen_at_once_and_gone_after_the_purge(at: Moving) -> None:
+    message_id = await at.said()
+    at.clock.advance(14 * DAY - 1)
+    await all_messages(at)
+    assert (await at.shape(message_id))["status"] == "completed"
+    at.clock.advance(1)
+    await assert_unseen(at, message_id)
+    assert await at.count("messages") == 1
+
+    await all_messages(at)
+    for table in OWN:
+        assert await at.count(table) == 0, table
+
+
+async def test_a_message_lives_as_long_as_its_jobs_deadline_says(at: Moving) -> None:
+    message_id, owned = await at.working()
+    await at.finish(owned)
+    at.clock.advance(21 * DAY - 1)
+    await all_messages(at)
+    assert (await at.shape(message_id))["status"] == "completed"
+    at.clock.advance(1)
+    await all_messages(at)
+    for table in OWN:
+        assert await at.count(table) == 0, table
+
+
+async def test_a_job_lives_as_long_as_any_message_lists_it(at: Moving) -> None:
+    message_id, owned = await at.working()
+    at.clock.advance(6 * DAY)
+    follower = (await at.accept("joins", conversation="another")).message.id
+    await at.join(follower, owned.job_id)
+    await at.end(follower)
+    await at.finish(owned)
+    await at.house.db.write(
+        lambda tx: tx.execute(
+            "UPDATE messages SET expires_at = expires_at + ? WHERE id = ?",
+            (DAY * 1_000_000, follower),
+        )
+    )
+    at.clock.advance(15 * DAY)
+    await all_messages(at)
+    await assert_unseen(at, message_id)
+    assert await at.count("messages") == 1
+    assert (await at.shape(follower))["jobs"][0]["status"] == "completed"
+    at.clock.advance(DAY)
+    await all_messages(at)
+    assert await at.count("jobs") == await at.count("inbox") == 0
+
+
+async def test_work_nobody_can_ask_for_any_more_is_stopped(at: Moving) -> None:
+    message_id, owned = await at.working()
+    at.clock.advance(7 * DAY)
+    await upkeep.expire_jobs(at.house)
+    at.clock.advance(14 * DAY)
+    await all_messages(at)
+    assert at.placed.aborted == [owned.job_id]
+    assert await at.count("jobs") == 0
+    await assert_unseen(at, message_id)
+
+
+async def test_large_messages_go_in_several_transactions(
+    at: Moving, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(retention, "ROWS_PER_TRANSACTION", 7)
+    message_id, owned = await at.working()
+    await at.house.db.write(
+        lambda tx: [
+            tx.execute(
+                "INSERT INTO calls (owner, n, fingerprint, state, value, at)"
+                " VALUES (?, ?, '', 'done', '', 0)",
+                (owner, 1_000 + n),
+            )
+            for n in range(20)
+            for owner in (message_id, owned.job_id)
+        ]
+    )
+    await at.finish(owned)
+    at.clock.advance(21 * DAY)
+    kept = await at.said("another")
+    await all_messages(at)
+    for table in ("calls", "jobs", "message_jobs"):
+        assert await at.count(table) == 0, table
+    assert (await at.shape(kept))["reply"] == "there"
+    assert await at.count("signals", "owner <> ?", kept) == 0
+
+
+async def test_a_sweep_is_bounded_and_goes_on_where_it_was(
+    at: Moving, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(retention, "MESSAGES_PER_SWEEP", 2)
+    for n in range(5):
+        await at.said(f"{n}")
+    at.clock.advance(14 * DAY)
+    place = await retention.messages(at.house)
+    assert (await at.count("messages"), bool(place)) == (3, True)
+    place = await retention.messages(at.house, place or "")
+    assert (await at.count("messages"), bool(place)) == (1, True)
+    assert await retention.messages(at.house, place or "") is None
+    assert await at.count("messages") == 0
+
+
+async def test_bytes_that_came_with_a_message_go_with_it(at: Moving) -> None:
+    message_id = await at.said()
+    await at.house.storage.put("attachments/one", b"bytes")
+    attached = AttachmentRecord(message_id, 0, "a", None, "t", "text", 5, "r", "attachments/one")
+    await at.house.db.write(lambda tx: history.insert_attachment(tx, attached))
+    at.clock.advance(14 * DAY)
+    await all_messages(at)
+    assert await at.count("attachments") == 0
+    with pytest.raises(Exception, match="attachments/one"):
+        await at.house.storage.size("attachments/one")
+
+
+async def test_events_and_deliveries_go_with_their_message(at: Moving) -> None:
+    await at.house.db.write(
+        lambda tx: tx.execute(
+            "INSERT INTO endpoints (id, account_id, url, events_json, secret, created_at)"
+            " VALUES ('whe_1', ?, 'https://x', '[\"*\"]', 's', 0)",
+            (at.caller.account_id,),
+        )
+    )
+    await at.said()
+    assert await at.count("deliveries") == await at.count("events") == 1
+    at.clock.advance(14 * DAY)
+    await all_messages(at)
+    assert await at.count("deliveries") == await at.count("events") == 0
+
+
+async def test_entries_go_by_their_own_time(at: Moving) -> None:
+    early, owned = await at.working()
+    at.clock.advance(4 * DAY)
+    await at.finish(owned)
+    at.clock.advance(3 * DAY - 1)
+    assert await retention.entries(at.house) is None
+    assert await at.count("entries") == 2
+    at.clock.advance(1)
+    await retention.entries(at.house)
+    assert await at.rows("SELECT message_id, type FROM entries") == [(early, "result")]
+    at.clock.advance(4 * DAY)
+    await retention.entries(at.house)
+    assert await at.count("entries") == 0
+    assert (await at.shape(early))["status"] == "completed"
+
+
+async def test_entries_are_walked_page_by_page(at: Moving, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(retention, "PAGE", 2)
+    for n in range(5):
+        await at.said(f"{n}")
+    at.clock.advance(7 * DAY)
+    young = await at.said("young")
+    place: retention.LogPlace | None = ("", 0)
+    steps = 0
+    while place is not None:
+        place = await retention.entries(at.house, place)
+        steps += 1
+    assert steps == 3
+    assert await at.rows("SELECT message_id FROM entries") == [(young,)]
+
+
+async def test_idempotency_keys_are_freed_after_seven_days(at: Moving) -> None:
+    first = await at.said("one", idempotency_key="k")
+    at.clock.advance(7 * DAY - 1)
+    await all_messages(at)
+    assert (await at.accept("one", idempotency_key="k")).message.id == first
+    at.clock.advance(1)
+    await all_messages(at)
+    assert await at.count("messages", "idempotency_key IS NOT NULL") == 0
+    assert (await at.accept("one", idempotency_key="k")).fresh
+
+
+async def test_a_key_does_not_lead_to_a_message_that_is_unseen(tmp_path: Path) -> None:
+    async with moving(tmp_path, message_retention_seconds=10) as at:
+        first = await at.said("one", idempotency_key="k")
+        new = NewMessage(text="one", fingerprint="of one", idempotency_key="k")
+        found = await messages.find_replay(at.house, at.caller, new)
+        assert found is not None
+        at.clock.advance(10)
+        again = await at.accept("one", idempotency_key="k")
+        assert again.fresh
+        assert again.message.id != first
+
+
+async def test_a_deleted_work_loses_its_files_and_then_its_row(at: Moving) -> None:
+    await at.working()
+    work_id = str((await at.rows("SELECT id FROM works"))[0][0])
+    await at.house.db.write(
+        lambda tx: tx.execute(
+            "INSERT INTO files (work_id, path, account_id, name, content_type, kind, size,"
+            " revision, blob, created_at, replaced)"
+            " VALUES (?, 'a', ?, 'a', 't', 'text', 1, 'r', 'files/a', 0, 0)",
+            (work_id, at.caller.account_id),
+        )
+    )
+    await at.house.storage.put("files/a", b"x")
+    await retention.deleted_works(at.house)
+    assert await at.count("files") == 1
+    await works.delete(at.house, at.caller.account_id, work_id)
+    await retention.deleted_works(at.house)
+    assert await at.count("files") == await at.count("works") == 0
+    with pytest.raises(Exception, match="files/a"):
+        await at.house.storage.size("files/a")
+
+
+async def test_the_rounds_rest_between_each_other(at: Moving) -> None:
+    purge = Purge(at.house)
+    await at.said()
+    await purge.run()
+    at.clock.advance(14 * DAY)
+    await purge.run()
+    assert await at.count("messages") == 0
+    await at.said()
+    at.clock.advance(REST_SECONDS - 1)
+    await at.house.db.write(lambda tx: tx.execute("UPDATE messages SET expires_at = 0"))
+    await purge.run()
+    assert await at.count("messages") == 1
