@@ -123,8 +123,8 @@ def test_what_is_not_there_cannot_be_completed(caller: Caller) -> None:
 
 
 def test_another_account_sees_nothing(caller: Caller, server: AgentServer, callers: Any) -> None:
-    owner = server.command("accounts", "create", "--email", "eve@example.com")
-    key = server.command("keys", "create", "--account", "eve@example.com", "--name", "k")
+    owner = server.command("accounts", "create", "--email", "uploader@example.com")
+    key = server.command("keys", "create", "--account", "uploader@example.com", "--name", "k")
     assert owner
     eve = callers(server, key["key"])
     mine = ready(caller)

@@ -6,9 +6,10 @@ and worker: it starts, ends, charges and crashes what it likes, and moves the cl
 
 from __future__ import annotations
 
+import itertools
 import json
 import tempfile
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import cache
@@ -108,6 +109,7 @@ class Desk:
     account_id: str
     caller: Caller
     _calls: dict[str, int] = field(default_factory=dict)
+    _blobs: Iterator[int] = field(default_factory=itertools.count)
 
     # --- what a client does -----------------------------------------------------------------------
     async def send(self, text: str = "hello", *, conversation: str = "", **more: Any) -> Accepted:
@@ -205,7 +207,7 @@ class Desk:
             kind="text",
             size=1,
             revision='"r1"',
-            blob="blobs/1",
+            blob=f"blobs/{next(self._blobs)}",
             label=None,
             created_at=0,
         )
