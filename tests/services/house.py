@@ -205,7 +205,7 @@ class Desk:
             kind="text",
             size=1,
             revision='"r1"',
-            blob="blobs/1",
+            blob=new_id("files/", self.house.clock.now()),  # each write stores bytes of its own
             label=None,
             created_at=0,
         )
