@@ -45,8 +45,8 @@ format: $(READY) ## Format the code and fix what can be fixed
 	@$(BIN)/ruff check --fix --exit-zero .
 	@$(BIN)/ruff format .
 
-bench: $(READY) ## Measure; ARGS are those of `python -m benchmarks`
-	@$(BIN)/python -m benchmarks $(ARGS)
+bench: $(READY) ## Measure; ARGS are those of benchmarks/run.py
+	@PYTHONPATH=. $(BIN)/python benchmarks/run.py $(ARGS)
 
 clean: ## Remove the environment and every cache
 	rm -rf .venv .tools .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
