@@ -8,6 +8,7 @@ from typing import Any
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
+from agentpost.api.links import links
 from agentpost.api.operation import Operation, Query
 from agentpost.contract.errors import CATALOGUE, ErrorShape
 
@@ -23,7 +24,7 @@ def document(operations: Sequence[Operation], base_url: str) -> dict[str, Any]:
     paths: dict[str, dict[str, Any]] = {}
     for operation in operations:
         path = operation.path.replace(":path}", "}")
-        paths.setdefault(path, {})[operation.method.lower()] = _operation(operation)
+        paths.setdefault(path, {})[operation.method.lower()] = _operation(operation, operations)
     return {
         "openapi": "3.1.0",
         "info": {
@@ -42,13 +43,16 @@ def document(operations: Sequence[Operation], base_url: str) -> dict[str, Any]:
     }
 
 
-def _operation(operation: Operation) -> dict[str, Any]:
+def _operation(operation: Operation, operations: Sequence[Operation]) -> dict[str, Any]:
     described: dict[str, Any] = {
         "operationId": operation.id,
         "summary": operation.summary,
         "parameters": _parameters(operation),
         "responses": _responses(operation),
     }
+    linked = links(operation, operations)
+    if linked:
+        described["responses"][str(operation.status)]["links"] = linked
     if operation.handler.__doc__:
         described["description"] = operation.handler.__doc__
     if operation.body is not None:
