@@ -15,31 +15,32 @@ from agentpost.api.operation import Operation
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """``parameter`` of the operations ``to`` is found in the answer of ``origin``.
+    """What an answer of ``origin`` and its request give to the parameters of each of ``to``.
 
-    ``value`` is a JSON pointer into that answer.
+    ``values``: the runtime expression (OpenAPI, "Link Object") of every such parameter.
     """
 
     origin: str
-    value: str
-    parameter: str
     to: tuple[str, ...]
+    values: dict[str, str]
 
 
 WAYS = (
     Way(
         "createMessage",
-        "/id",
-        "message_id",
         ("getMessage", "listMessageEvents", "recoverMessage"),
+        {"message_id": "$response.body#/id"},
     ),
-    Way("createMessage", "/jobs/0/work_id", "work_id", ("getWork",)),
-    Way("listWork", "/data/0/work_id", "work_id", ("getWork", "stopWork", "deleteWork")),
-    Way("createUpload", "/upload_id", "upload_id", ("completeUpload",)),
+    Way("createMessage", ("getWork",), {"work_id": "$response.body#/jobs/0/work_id"}),
+    Way(
+        "listWork",
+        ("getWork", "stopWork", "deleteWork"),
+        {"work_id": "$response.body#/data/0/work_id"},
+    ),
+    Way("getWork", ("getFile",), {"file_id": "$response.body#/files/0/file_id"}),
+    Way("createUpload", ("completeUpload",), {"upload_id": "$response.body#/upload_id"}),
     Way(
         "createWebhookEndpoint",
-        "/id",
-        "endpoint_id",
         (
             "getWebhookEndpoint",
             "updateWebhookEndpoint",
@@ -49,6 +50,12 @@ WAYS = (
             "replayWebhookEvents",
             "deleteWebhookEndpoint",
         ),
+        {"endpoint_id": "$response.body#/id"},
+    ),
+    Way(
+        "testWebhookEndpoint",
+        ("redeliverWebhookEvent",),
+        {"endpoint_id": "$request.path.endpoint_id", "event_id": "$response.body#/id"},
     ),
 )
 
@@ -63,5 +70,4 @@ def _links(origin: str) -> Iterator[tuple[str, dict[str, Any]]]:
     for way in WAYS:
         if way.origin == origin:
             for target in way.to:
-                found = f"$response.body#{way.value}"
-                yield target, {"operationId": target, "parameters": {way.parameter: found}}
+                yield target, {"operationId": target, "parameters": way.values}

@@ -9,7 +9,7 @@ from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
 from agentpost.api.links import links
-from agentpost.api.operation import Operation, Query
+from agentpost.api.operation import Operation, Query, Text
 from agentpost.contract.errors import CATALOGUE, ErrorShape
 
 VERSION = "1.0.0"
@@ -66,7 +66,7 @@ def _parameters(operation: Operation) -> list[dict[str, Any]]:
     return [
         *(_parameter(name.split(":")[0], "path", {"type": "string"}) for name in in_path),
         *(_parameter(q.name, "query", _whole(q), q.description) for q in operation.queries),
-        *(_parameter(name, "query", {"type": "string"}, text) for name, text in operation.texts),
+        *(_parameter(t.name, "query", _text(t), t.description) for t in operation.texts),
         *(_parameter(name, "header", {"type": "string"}, text) for name, text in operation.headers),
     ]
 
@@ -79,9 +79,18 @@ def _parameter(
 
 
 def _whole(query: Query) -> dict[str, Any]:
-    schema: dict[str, Any] = {"type": "integer", "minimum": query.least, "default": query.default}
-    if query.most is not None:
-        schema["maximum"] = query.most
+    return {
+        "type": "integer",
+        "minimum": query.least,
+        "maximum": query.most,
+        "default": query.default,
+    }
+
+
+def _text(text: Text) -> dict[str, Any]:
+    schema: dict[str, Any] = {"type": "string"}
+    if text.choices:
+        schema["enum"] = [str(choice) for choice in text.choices]
     return schema
 
 
