@@ -24,7 +24,7 @@ _OF_WORK = f"{_SELECT} WHERE work_id = ? AND state IN ('running', 'queued', 'ove
 _UNOWNED = (
     "SELECT id FROM jobs WHERE state IN ('running', 'overdue') AND node IS NULL ORDER BY id LIMIT ?"
 )
-_ANYWHERE = "SELECT id, node FROM jobs WHERE state IN ('running', 'overdue') ORDER BY id"
+_ANYWHERE = "SELECT id, node FROM jobs WHERE state IN ('running', 'overdue')"
 _WITH_QUEUED = "SELECT DISTINCT account_id FROM jobs WHERE state = 'queued'"
 _QUEUE_DUE = (
     "SELECT id FROM jobs WHERE state = 'queued' AND queue_by <= ? ORDER BY queue_by LIMIT ?"

@@ -17,17 +17,16 @@ _NEXT_WAITING = (
     f"{_SELECT} WHERE conversation_id = ? AND turn_state = 'waiting'"
     " ORDER BY busy_by, id LIMIT 1 /*for update*/"
 )
-_OPEN = "SELECT id, turn_node FROM messages WHERE turn_state = ? ORDER BY id"
-_BUSY_DUE = (
-    "SELECT id FROM messages WHERE turn_state = 'waiting' AND busy_by <= ? ORDER BY id LIMIT ?"
-)
+_RUNNING = "SELECT id, turn_node FROM messages WHERE turn_state = 'running'"
+# Without an order by id: it would tempt SQLite to walk the whole table in that order.
+_BUSY_DUE = "SELECT id FROM messages WHERE turn_state = 'waiting' AND busy_by <= ? LIMIT ?"
 _BEGUN_BEFORE = (
     "SELECT id FROM messages WHERE turn_state = 'running' AND turn_began_at <= ?"
-    " ORDER BY id LIMIT ?"
+    " ORDER BY turn_began_at LIMIT ?"
 )
 _FOR_NOBODY = (
     "SELECT m.id FROM messages m JOIN conversations c ON c.id = m.conversation_id"
-    " WHERE m.turn_state = 'waiting' AND c.turn_message_id IS NULL ORDER BY m.id"
+    " WHERE m.turn_state = 'waiting' AND c.turn_message_id IS NULL"
 )
 _VERSIONS = "SELECT id, state_version, version FROM messages WHERE id IN ({})"
 
@@ -93,9 +92,9 @@ def next_waiting(tx: Tx, conversation_id: str) -> MessageRecord | None:
     return message_of(row) if row else None
 
 
-def open_turns(tx: Tx, state: TurnState) -> list[tuple[str, str | None]]:
-    """(message id, node) of all turns in that state."""
-    return [(row[0], row[1]) for row in tx.all(_OPEN, (state,))]
+def running_turns(tx: Tx) -> list[tuple[str, str | None]]:
+    """(message id, node) of all turns that run."""
+    return [(row[0], row[1]) for row in tx.all(_RUNNING)]
 
 
 def busy_due(tx: Tx, now: int, limit: int) -> list[str]:

@@ -89,7 +89,7 @@ def connect(path: Path, *, durability: str = "full") -> sqlite3.Connection:
     connection.execute(f"PRAGMA synchronous={'FULL' if durability == 'full' else 'NORMAL'}")
     connection.execute("PRAGMA foreign_keys=ON")
     connection.execute("PRAGMA temp_store=MEMORY")
-    connection.execute("PRAGMA cache_size=-16000")
+    connection.execute("PRAGMA cache_size=-2000")
     return connection
 
 

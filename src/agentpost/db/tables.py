@@ -153,12 +153,11 @@ messages = Table(
         where="idempotency_key IS NOT NULL",
         unique=True,
     ),
+    # One for each state: SQLite takes a partial index only for the very condition it was made with.
     _partial(
-        "ix_messages_open_turns",
-        "turn_state",
-        "id",
-        where="turn_state IN ('waiting', 'running')",
+        "ix_messages_waiting", "conversation_id", "busy_by", "id", where="turn_state = 'waiting'"
     ),
+    _partial("ix_messages_running", "turn_began_at", "id", where="turn_state = 'running'"),
 )
 
 message_jobs = Table(

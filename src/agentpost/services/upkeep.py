@@ -15,7 +15,6 @@ from agentpost.db import messages as message_rows
 from agentpost.db.session import Tx
 from agentpost.domain import signals as s
 from agentpost.domain.job import JobState
-from agentpost.domain.message import TurnState
 from agentpost.domain.times import seconds
 from agentpost.services import credits, record, turns
 from agentpost.services.context import House
@@ -98,7 +97,7 @@ async def left_behind(house: House, dead: set[str]) -> LeftBehind:
         alive = nodes.all_(tx) - dead
         open_turns = [
             (message_id, node)
-            for message_id, node in message_rows.open_turns(tx, TurnState.RUNNING)
+            for message_id, node in message_rows.running_turns(tx)
             if node not in alive
         ]
         orphans = [(message_id, None) for message_id in message_rows.waiting_for_nobody(tx)]

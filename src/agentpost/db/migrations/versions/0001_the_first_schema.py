@@ -332,12 +332,20 @@ def upgrade() -> None:
         "ix_messages_conversation", "messages", ["conversation_id", "turn_no"], unique=False
     )
     op.create_index(
-        "ix_messages_open_turns",
+        "ix_messages_waiting",
         "messages",
-        ["turn_state", "id"],
+        ["conversation_id", "busy_by", "id"],
         unique=False,
-        sqlite_where=sa.text("turn_state IN ('waiting', 'running')"),
-        postgresql_where=sa.text("turn_state IN ('waiting', 'running')"),
+        sqlite_where=sa.text("turn_state = 'waiting'"),
+        postgresql_where=sa.text("turn_state = 'waiting'"),
+    )
+    op.create_index(
+        "ix_messages_running",
+        "messages",
+        ["turn_began_at", "id"],
+        unique=False,
+        sqlite_where=sa.text("turn_state = 'running'"),
+        postgresql_where=sa.text("turn_state = 'running'"),
     )
     op.create_index(
         "uq_messages_idempotency",
