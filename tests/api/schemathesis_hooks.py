@@ -6,7 +6,9 @@ import schemathesis
 
 
 @schemathesis.hook
-def before_call(context: schemathesis.HookContext, case: "schemathesis.Case[Any]", **options: Any) -> None:
+def before_call(
+    context: schemathesis.HookContext, case: "schemathesis.Case[Any]", **options: Any
+) -> None:
     """Write whole numbers plainly and call nobody.
 
     JSON Schema calls 5.0 an integer; we take 5 alone, so that every reader sees the same number.
