@@ -6,7 +6,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from agentpost.api.messages import WAIT
-from agentpost.api.operation import Api, Operation, watch_hang_up
+from agentpost.api.operation import Api, Operation, Text, watch_hang_up
 from agentpost.api.query import text, whole
 from agentpost.contract import render
 from agentpost.contract.events import EventListShape
@@ -48,6 +48,6 @@ OPERATIONS = (
         answer=EventListShape,
         errors=("invalid_request", "bad_cursor", "not_found", "poll_in_progress"),
         queries=(WAIT,),
-        texts=(("cursor", "Where to go on: the `cursor` of the last answer."),),
+        texts=(Text("cursor", "Where to go on: the `cursor` of the last answer."),),
     ),
 )

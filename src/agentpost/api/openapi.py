@@ -8,7 +8,8 @@ from typing import Any
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
-from agentpost.api.operation import Operation, Query
+from agentpost.api.links import links
+from agentpost.api.operation import Operation, Query, Text
 from agentpost.contract.errors import CATALOGUE, ErrorShape
 
 VERSION = "1.0.0"
@@ -23,7 +24,7 @@ def document(operations: Sequence[Operation], base_url: str) -> dict[str, Any]:
     paths: dict[str, dict[str, Any]] = {}
     for operation in operations:
         path = operation.path.replace(":path}", "}")
-        paths.setdefault(path, {})[operation.method.lower()] = _operation(operation)
+        paths.setdefault(path, {})[operation.method.lower()] = _operation(operation, operations)
     return {
         "openapi": "3.1.0",
         "info": {
@@ -42,13 +43,16 @@ def document(operations: Sequence[Operation], base_url: str) -> dict[str, Any]:
     }
 
 
-def _operation(operation: Operation) -> dict[str, Any]:
+def _operation(operation: Operation, operations: Sequence[Operation]) -> dict[str, Any]:
     described: dict[str, Any] = {
         "operationId": operation.id,
         "summary": operation.summary,
         "parameters": _parameters(operation),
         "responses": _responses(operation),
     }
+    linked = links(operation, operations)
+    if linked:
+        described["responses"][str(operation.status)]["links"] = linked
     if operation.handler.__doc__:
         described["description"] = operation.handler.__doc__
     if operation.body is not None:
@@ -62,7 +66,7 @@ def _parameters(operation: Operation) -> list[dict[str, Any]]:
     return [
         *(_parameter(name.split(":")[0], "path", {"type": "string"}) for name in in_path),
         *(_parameter(q.name, "query", _whole(q), q.description) for q in operation.queries),
-        *(_parameter(name, "query", {"type": "string"}, text) for name, text in operation.texts),
+        *(_parameter(t.name, "query", _text(t), t.description) for t in operation.texts),
         *(_parameter(name, "header", {"type": "string"}, text) for name, text in operation.headers),
     ]
 
@@ -75,9 +79,18 @@ def _parameter(
 
 
 def _whole(query: Query) -> dict[str, Any]:
-    schema: dict[str, Any] = {"type": "integer", "minimum": query.least, "default": query.default}
-    if query.most is not None:
-        schema["maximum"] = query.most
+    return {
+        "type": "integer",
+        "minimum": query.least,
+        "maximum": query.most,
+        "default": query.default,
+    }
+
+
+def _text(text: Text) -> dict[str, Any]:
+    schema: dict[str, Any] = {"type": "string"}
+    if text.choices:
+        schema["enum"] = [str(choice) for choice in text.choices]
     return schema
 
 

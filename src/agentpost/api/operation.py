@@ -34,8 +34,17 @@ class Query:
     name: str
     description: str
     least: int
-    most: int | None
+    most: int
     default: int
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A query parameter that is text; with ``choices``, one of these."""
+
+    name: str
+    description: str
+    choices: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +62,7 @@ class Operation:
     body_required: bool = True
     status: int = 200
     queries: tuple[Query, ...] = ()
-    texts: tuple[tuple[str, str], ...] = ()
+    texts: tuple[Text, ...] = ()
     headers: tuple[tuple[str, str], ...] = ()
 
 

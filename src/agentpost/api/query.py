@@ -10,6 +10,8 @@ from agentpost.api.operation import Query
 from agentpost.domain.errors import InvalidRequest, Problem
 
 _WHOLE = re.compile(r"[0-9]{1,15}", re.ASCII)
+WHOLE_MAX = 10**15 - 1
+"""The largest number a parameter can have; every JSON reader has it exactly."""
 
 
 def whole(request: Request, query: Query) -> int:
@@ -19,12 +21,12 @@ def whole(request: Request, query: Query) -> int:
         return query.default
     if len(given) > 1:
         raise InvalidRequest(Problem(query.name, "the parameter is given twice"))
-    most = f" to {query.most}" if query.most is not None else " or more"
+    most = "or more" if query.most == WHOLE_MAX else f"to {query.most}"
     if not _WHOLE.fullmatch(given[0]):
-        raise InvalidRequest(Problem(query.name, f"must be a whole number, {query.least}{most}"))
+        raise InvalidRequest(Problem(query.name, f"must be a whole number, {query.least} {most}"))
     value = int(given[0])
-    if value < query.least or (query.most is not None and value > query.most):
-        raise InvalidRequest(Problem(query.name, f"must be {query.least}{most}"))
+    if not query.least <= value <= query.most:
+        raise InvalidRequest(Problem(query.name, f"must be {query.least} {most}"))
     return value
 
 

@@ -22,10 +22,8 @@ async def create(api: Api, request: Request, caller: Caller) -> Response:
     """Announce a file; the answer says where and how to post it."""
     async with room_for(api, request):
         body = await read_json(api, request, _refuse_size)
-    if body.get("content_type") == "":  # what a browser says of a file it does not know
-        body["content_type"] = None
     shape = validated(UploadIn, body)
-    new = NewUpload(shape.filename, shape.size, shape.content_type)
+    new = NewUpload(shape.filename, shape.size, shape.content_type or None)
     made, form = await uploads.create(api.house, caller.account_id, new)
     answer = render.dumps(shapes.created(made, form.url, form.fields))
     return Response(answer, 201, media_type="application/json")

@@ -6,7 +6,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from agentpost.api.body import read_json, read_optional_json, validated
-from agentpost.api.operation import Api, Operation, Query
+from agentpost.api.operation import Api, Operation, Query, Text
 from agentpost.api.query import text, whole
 from agentpost.contract import render
 from agentpost.contract import webhooks as shapes
@@ -215,8 +215,8 @@ OPERATIONS = (
         errors=("invalid_request", "not_found"),
         queries=(LIMIT,),
         texts=(
-            ("before", "Only deliveries older than the one with this `id`."),
-            ("status", "Only deliveries with this status."),
+            Text("before", "Only deliveries older than the one with this `id`."),
+            Text("status", "Only deliveries with this status.", tuple(DeliveryStatus)),
         ),
     ),
     Operation(

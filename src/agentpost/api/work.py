@@ -6,7 +6,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from agentpost.api.operation import Api, Operation, Query
-from agentpost.api.query import whole
+from agentpost.api.query import WHOLE_MAX, whole
 from agentpost.contract import render
 from agentpost.contract.work import WorkDeletedShape, WorkListShape, WorkShape
 from agentpost.domain import limits
@@ -15,7 +15,7 @@ from agentpost.services.messages import Caller
 from agentpost.services.works import WorkView
 
 LIMIT = Query("limit", "How many to list.", 1, limits.WORK_LIST_MAX, limits.WORK_LIST_DEFAULT)
-FROM_CHAR = Query("from_char", "Where the page of text begins.", 0, None, 0)
+FROM_CHAR = Query("from_char", "Where the page of text begins.", 0, WHOLE_MAX, 0)
 
 
 async def list_work(api: Api, request: Request, caller: Caller) -> Response:

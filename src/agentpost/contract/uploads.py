@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, WithJsonSchema
 
 from agentpost.contract.message import Request
 from agentpost.domain import limits
@@ -13,17 +13,20 @@ from agentpost.domain.times import iso
 from agentpost.domain.uploads import UploadRecord
 
 # What can stand in a form field and in a header without being changed on its way.
-_MIME = r"^[!-~]+/[!-~][ -~]*$"
+# The empty text is what a browser says of a file it does not know.
+_MIME = r"^([!-~]+/[!-~][ -~]*)?$"
 
 
 class UploadIn(Request):
     """A file to come. ``size`` has been looked at before: its refusals have codes of their own."""
 
     filename: Annotated[str, Field(min_length=1)] = Field(description="The file's name.")
-    size: int = Field(description="Exact bytes, up to 500 MB; the upload is capped at it.")
+    size: Annotated[
+        int, WithJsonSchema({"type": "integer", "minimum": 1, "maximum": limits.UPLOAD_BYTES_MAX})
+    ] = Field(description="Exact bytes, up to 500 MB; the upload is capped at it.")
     content_type: (
         Annotated[str, Field(max_length=limits.CONTENT_TYPE_CHARACTERS_MAX, pattern=_MIME)] | None
-    ) = Field(default=None, description="MIME type; guessed from the name when omitted.")
+    ) = Field(default=None, description="MIME type; guessed from the name when omitted or empty.")
 
 
 class UploadCreatedShape(BaseModel):

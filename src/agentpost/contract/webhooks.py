@@ -6,34 +6,59 @@ import json
 from collections.abc import Sequence
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, WithJsonSchema
 
 from agentpost.contract.message import Request
 from agentpost.contract.render import Shape
 from agentpost.domain import limits
 from agentpost.domain.endpoints import DeliveryRecord, EndpointRecord
+from agentpost.domain.events import ALL_EVENTS, EventName
 from agentpost.domain.times import iso
 
 URL = "Public https address on port 443 or 8443, up to 2,000 characters, without user name."
 EVENTS = 'Names of events, or ["*"] for all of them.'
 DESCRIPTION = "A note of your own, up to 120 characters."
 
+# Only described here: what breaks these rules is refused by `services.endpoints`, with codes of
+# its own (`bad_url`, `bad_events`, `bad_request`; design: 4.12).
+Url = Annotated[
+    str,
+    WithJsonSchema(
+        {"type": "string", "format": "uri", "maxLength": limits.WEBHOOK_URL_CHARACTERS_MAX}
+    ),
+]
+EventNames = Annotated[
+    list[str],
+    WithJsonSchema(
+        {
+            "type": "array",
+            "items": {"type": "string", "enum": [ALL_EVENTS, *map(str, EventName)]},
+            "minItems": 1,
+        }
+    ),
+]
+Description = Annotated[
+    str,
+    WithJsonSchema({"type": "string", "maxLength": limits.WEBHOOK_DESCRIPTION_CHARACTERS_MAX}),
+]
+Time = Annotated[str, WithJsonSchema({"type": "string", "format": "date-time"})]
+
 
 # --- bodies ---------------------------------------------------------------------------------------
 class EndpointIn(Request):
     """A new endpoint; without `events` it receives all of them."""
 
-    url: str = Field(description=URL, examples=["https://example.com/hooks/agentpost"])
-    events: list[str] | None = Field(default=None, description=EVENTS)
-    description: str | None = Field(default=None, description=DESCRIPTION)
+    url: Url = Field(description=URL, examples=["https://example.com/hooks/agentpost"])
+    events: EventNames | None = Field(default=None, description=EVENTS)
+    description: Description | None = Field(default=None, description=DESCRIPTION)
 
 
 class EndpointChangeIn(Request):
     """Only the fields to change."""
 
-    url: str | None = Field(default=None, description=URL)
-    events: list[str] | None = Field(default=None, description=EVENTS)
-    description: str | None = Field(default=None, description=DESCRIPTION)
+    url: Url | None = Field(default=None, description=URL)
+    events: EventNames | None = Field(default=None, description=EVENTS)
+    description: Description | None = Field(default=None, description=DESCRIPTION)
     enabled: bool | None = Field(
         default=None, description="`false` turns it off, `true` on again, its failures forgotten."
     )
@@ -50,11 +75,11 @@ class RotateIn(Request):
 class ReplayIn(Request):
     """What to send again."""
 
-    since: str = Field(
+    since: Time = Field(
         description="Beginning of the time range, ISO 8601 with offset.",
         examples=["2026-01-31T00:00:00Z"],
     )
-    until: str | None = Field(default=None, description="Its end, exclusive; without it, now.")
+    until: Time | None = Field(default=None, description="Its end, exclusive; without it, now.")
     status: list[Literal["delivered", "failed", "dropped"]] | None = Field(
         default=None, min_length=1, description="Only deliveries that ended so; without it, all."
     )

@@ -1,0 +1,73 @@
+"""What leads from one operation to the next: the links of the OpenAPI description.
+
+They say where an id in an answer can be used, so that a program can walk through the API as a
+client does: send, read, follow; announce a file, complete it; make an endpoint, use it, delete it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from agentpost.api.operation import Operation
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """What an answer of ``origin`` and its request give to the parameters of each of ``to``.
+
+    ``values``: the runtime expression (OpenAPI, "Link Object") of every such parameter.
+    """
+
+    origin: str
+    to: tuple[str, ...]
+    values: dict[str, str]
+
+
+WAYS = (
+    Way(
+        "createMessage",
+        ("getMessage", "listMessageEvents", "recoverMessage"),
+        {"message_id": "$response.body#/id"},
+    ),
+    Way("createMessage", ("getWork",), {"work_id": "$response.body#/jobs/0/work_id"}),
+    Way(
+        "listWork",
+        ("getWork", "stopWork", "deleteWork"),
+        {"work_id": "$response.body#/data/0/work_id"},
+    ),
+    Way("getWork", ("getFile",), {"file_id": "$response.body#/files/0/file_id"}),
+    Way("createUpload", ("completeUpload",), {"upload_id": "$response.body#/upload_id"}),
+    Way(
+        "createWebhookEndpoint",
+        (
+            "getWebhookEndpoint",
+            "updateWebhookEndpoint",
+            "rotateWebhookSecret",
+            "testWebhookEndpoint",
+            "listWebhookDeliveries",
+            "replayWebhookEvents",
+            "deleteWebhookEndpoint",
+        ),
+        {"endpoint_id": "$response.body#/id"},
+    ),
+    Way(
+        "testWebhookEndpoint",
+        ("redeliverWebhookEvent",),
+        {"endpoint_id": "$request.path.endpoint_id", "event_id": "$response.body#/id"},
+    ),
+)
+
+
+def links(operation: Operation, operations: Sequence[Operation]) -> dict[str, Any]:
+    """The links of an operation's success answer; those whose target is not served are left out."""
+    served = {each.id for each in operations}
+    return {name: link for name, link in _links(operation.id) if link["operationId"] in served}
+
+
+def _links(origin: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    for way in WAYS:
+        if way.origin == origin:
+            for target in way.to:
+                yield target, {"operationId": target, "parameters": way.values}
