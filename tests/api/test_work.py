@@ -126,3 +126,8 @@ def test_works_belong_to_the_account(caller: Caller, server: AgentServer) -> Non
     assert eve.send([["stop", message["jobs"][0]["job_id"]]])["reply"] == "stopped: False"
     eve.close()
     second.close()
+
+
+@pytest.mark.parametrize("path", ["/v1/work/%00", "/v1/files/wrk_1/a%00b", "/v1/webhooks/%00"])
+def test_no_id_holds_a_nul(caller: Caller, path: str) -> None:
+    caller.refused(404, "not_found", "GET", path)

@@ -164,6 +164,8 @@ class App:
         request_id = new_id(ids.REQUEST, at)
         error: str | None = None
         try:
+            if "\0" in scope["path"]:  # no id and no path has one, and PostgreSQL takes none
+                raise Refusal("not_found", "There is no such route.")
             response = await answer(request)
         except Refusal as refusal:
             error = refusal.code

@@ -35,4 +35,6 @@ def text(request: Request, name: str) -> str | None:
     given = request.query_params.getlist(name)
     if len(given) > 1:
         raise InvalidRequest(Problem(name, "the parameter is given twice"))
+    if given and "\0" in given[0]:
+        raise InvalidRequest(Problem(name, "the text holds U+0000"))
     return given[0] if given and given[0] else None

@@ -20,7 +20,10 @@ _EXECUTING = (
 )
 _QUEUED = f"{_SELECT} WHERE account_id = ? AND state = 'queued' ORDER BY created_at, id"
 _RUNNING_HERE = f"{_SELECT} WHERE conversation_id = ? AND state = 'running' ORDER BY id LIMIT ?"
-_OF_WORK = f"{_SELECT} WHERE work_id = ? AND state IN ('running', 'queued', 'overdue') ORDER BY id"
+_OF_WORK = (
+    f"{_SELECT} WHERE work_id = ? AND state IN ('running', 'queued', 'overdue')"
+    " ORDER BY CASE WHEN state = 'queued' THEN 0 ELSE 1 END, id"
+)
 _UNOWNED = (
     "SELECT id FROM jobs WHERE state IN ('running', 'overdue') AND node IS NULL ORDER BY id LIMIT ?"
 )
@@ -71,7 +74,8 @@ def running_in(tx: Tx, conversation_id: str, limit: int) -> list[JobRecord]:
 
 
 def open_in_work(tx: Tx, work_id: str) -> list[JobRecord]:
-    """A work's jobs that still have a future."""
+    """A work's jobs that still have a future, the queued ones first: whoever stops all of them
+    must not let a running one pass its slot to one that is stopped next."""
     return [job_of(row) for row in tx.all(_OF_WORK, (work_id,))]
 
 

@@ -21,6 +21,7 @@ from agentpost.db import history as rows
 from agentpost.db import messages as message_rows
 from agentpost.db.session import Tx
 from agentpost.domain import limits
+from agentpost.domain.errors import Fenced
 from agentpost.domain.executables import (
     HEAD_BYTES,
     SECOND_HEADER_BYTES,
@@ -28,6 +29,7 @@ from agentpost.domain.executables import (
     second_header_at,
 )
 from agentpost.domain.filenames import safe_file_name
+from agentpost.domain.message import TurnState
 from agentpost.domain.record import AttachmentRecord, MessageRecord
 from agentpost.services import record
 from agentpost.services.context import House
@@ -134,7 +136,9 @@ async def _record_fetched(
 ) -> None:
     def fn(tx: Tx) -> str:
         current = message_rows.lock(tx, message.id)
-        assert current is not None
+        ours = current is not None and current.turn_epoch == message.turn_epoch
+        if current is None or not ours or current.turn_state is not TurnState.RUNNING:
+            raise Fenced(f"the turn of {message.id} is not ours any more")
         if problem is None:
             rows.save_fetched(tx, attachment)
             return current.notes_json

@@ -112,7 +112,10 @@ class RequestLog:
         if lost:
             log.warning("request_log_lost", requests=lost)
         if used:
-            await self._db.write(partial(_touch, used))
+            try:
+                await self._db.write(partial(_touch, used))
+            except Exception as error:
+                log.warning("last_use_not_noted", keys=len(used), error=str(error))
 
     def _record(self, a: Asked) -> RequestRecord:
         path = a.raw_path.decode("latin-1")

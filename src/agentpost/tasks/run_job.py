@@ -24,6 +24,7 @@ from agentpost.services.history import agent_file
 from agentpost.services.jobs import OutOfCredits, Owned
 from agentpost.services.tickets import JobTicket
 from agentpost.tasks import files
+from agentpost.tasks.endings import persist
 from agentpost.tasks.journal import Journal, RunStopped, Slot, StopCause, is_cancelled
 from agentpost.tasks.run_turn import content_mark
 from agentpost.tasks.said import storable
@@ -46,30 +47,38 @@ async def run_job(house: House, steps: Steps, ticket: JobTicket) -> None:
 
 
 async def _run(house: House, steps: Steps, ticket: JobTicket, run: JobRun) -> None:
+    """Run the function and write down how it ended; a parked or lost run writes nothing."""
+    ended = await _outcome(house, steps, ticket, run)
+    if isinstance(ended, JobFailed):
+        text = storable(str(ended)[:SAID_CHARACTERS_MAX]) or job.GENERIC_FAILURE
+        await persist(lambda: jobs.fail(house, run.owned, text), run.id)
+    elif ended is not None:
+        await persist(lambda: jobs.finish(house, run.owned, *ended), run.id)
+
+
+async def _outcome(
+    house: House, steps: Steps, ticket: JobTicket, run: JobRun
+) -> tuple[str, str | None, str] | JobFailed | None:
+    """(result, question, memory), a failure, or None when nothing is to be written."""
     try:
         fn = values.resolve(ticket.job.fn)
         args = values.load(ticket.job.args_json, steps.blobs)
     except values.MissingFunction as error:
         log.error("job_code_missing", job_id=run.id, fn=ticket.job.fn, error=str(error))
-        await jobs.fail(house, run.owned, job.MISSING_CODE_FAILURE)
-        return
+        return JobFailed(job.MISSING_CODE_FAILURE)
     try:
-        text, question, state_json = run.ending(await fn(run, **args))
+        return run.ending(await fn(run, **args))
     except RunStopped as stopped:
-        if stopped.cause is StopCause.DIVERGED:
-            await jobs.fail(house, run.owned, job.CODE_CHANGED_FAILURE)
+        diverged = stopped.cause is StopCause.DIVERGED
+        return JobFailed(job.CODE_CHANGED_FAILURE) if diverged else None
     except JobFailed as failed:
-        await jobs.fail(
-            house, run.owned, storable(str(failed)[:SAID_CHARACTERS_MAX]) or job.GENERIC_FAILURE
-        )
+        return failed
     except BaseException as error:
         if is_cancelled(error):
             raise
         log_id = new_id(ids.REQUEST, house.clock.now())
         log.exception("job_failed", job_id=run.id, log_id=log_id)
-        await jobs.fail(house, run.owned, f"{job.GENERIC_FAILURE} (log id {log_id})")
-    else:
-        await jobs.finish(house, run.owned, text, question, state_json)
+        return JobFailed(f"{job.GENERIC_FAILURE} (log id {log_id})")
 
 
 class JobRun:

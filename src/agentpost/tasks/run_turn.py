@@ -26,6 +26,7 @@ from agentpost.services.starting import Start
 from agentpost.services.tickets import TurnTicket
 from agentpost.services.turns import TurnResult
 from agentpost.tasks import files
+from agentpost.tasks.endings import persist
 from agentpost.tasks.journal import Journal, RunStopped, Slot, StopCause, is_cancelled
 from agentpost.tasks.runs import Runs
 from agentpost.tasks.said import storable
@@ -55,21 +56,33 @@ class TurnRunner:
 
 async def run_turn(house: House, agent: AgentFn, steps: Steps, ticket: TurnTicket) -> None:
     """Run the agent once for a message and record how its turn ended (design: 4.4)."""
+    message_id = ticket.message.id
     try:
-        attached: tuple[File, ...] = ()
-        if ticket.message.attachments:
-            await attachments.fetch(house, ticket.message)
-            attached = tuple(
-                await house.db.read(lambda tx: history.attachments(tx, ticket.message.id))
-            )
-        turn = TurnRun(house, steps, ticket, attached)
-        ended = await _outcome(house, agent, turn, ticket)
+        ended = await _attended(house, agent, steps, ticket)
         if isinstance(ended, TurnFailure):
-            await turns.fail(house, ticket, ended)
+            await persist(lambda: turns.fail(house, ticket, ended), message_id)
         else:
-            await turns.end(house, ticket, ended)
+            await persist(lambda: turns.end(house, ticket, ended), message_id)
     except Fenced:
-        log.info("turn_lost", message_id=ticket.message.id, epoch=ticket.epoch)
+        log.info("turn_lost", message_id=message_id, epoch=ticket.epoch)
+
+
+async def _attended(
+    house: House, agent: AgentFn, steps: Steps, ticket: TurnTicket
+) -> TurnResult | TurnFailure:
+    """Fetch what came by address, then let the agent have its turn."""
+    attached: tuple[File, ...] = ()
+    if ticket.message.attachments:
+        try:
+            await attachments.fetch(house, ticket.message)
+            found = await house.db.read(lambda tx: history.attachments(tx, ticket.message.id))
+        except Fenced:
+            raise
+        except Exception:  # a full disk, a storage that does not answer
+            log.exception("attachments_failed", message_id=ticket.message.id)
+            return TurnFailure.ERROR
+        attached = tuple(found)
+    return await _outcome(house, agent, TurnRun(house, steps, ticket, attached), ticket)
 
 
 async def _outcome(
