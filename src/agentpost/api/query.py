@@ -35,6 +35,12 @@ def text(request: Request, name: str) -> str | None:
     given = request.query_params.getlist(name)
     if len(given) > 1:
         raise InvalidRequest(Problem(name, "the parameter is given twice"))
-    if given and "\0" in given[0]:
-        raise InvalidRequest(Problem(name, "the text holds U+0000"))
     return given[0] if given and given[0] else None
+
+
+def stored_id(request: Request, name: str) -> str | None:
+    """`text` that names a row; raises ``invalid_request`` for what no database would take."""
+    value = text(request, name)
+    if value is not None and "\0" in value:
+        raise InvalidRequest(Problem(name, "the text holds U+0000"))
+    return value
