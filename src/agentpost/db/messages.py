@@ -31,7 +31,6 @@ _FOR_NOBODY = (
 _VERSIONS = "SELECT id, state_version, version FROM messages WHERE id IN ({})"
 
 _JOB_COLUMNS = columns.names(JobRecord)
-_JOB_SELECT = columns.select(JobRecord, "jobs", "j")
 _LINKS = (
     f"SELECT {', '.join('j.' + name for name in _JOB_COLUMNS)}, l.role"
     " FROM message_jobs l JOIN jobs j ON j.id = l.job_id"

@@ -66,11 +66,6 @@ async def start_job(house: House, ticket: TurnTicket, call: Call, start: Start) 
     return await house.db.write(fn)
 
 
-def started_from(value: str) -> Started:
-    """A recorded answer of `start_job`."""
-    return Started(**values.load(value, None))
-
-
 def fence(tx: Tx, ticket: TurnTicket) -> MessageRecord:
     """The message, locked, if its turn is still ours; raises `Fenced`."""
     message = message_rows.lock(tx, ticket.message.id)
