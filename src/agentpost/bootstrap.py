@@ -7,7 +7,6 @@ import contextlib
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import structlog
 
@@ -69,9 +68,13 @@ class _Relay:
 
 
 def prepare_folder(settings: Settings) -> Path:
-    """The data folder, private to us."""
+    """The data folder, private to us; raises `OSError` when it cannot be made."""
     folder = settings.data_path
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    except OSError as error:
+        why = error.strerror
+        raise OSError(f"AGENTPOST_DATA_DIR: {folder} cannot be made: {why}") from None
     return folder
 
 
@@ -170,7 +173,10 @@ def _scaled(settings: Settings, node: str) -> tuple[Database, Wakeups, Engine] |
 def _egress(settings: Settings) -> Egress:
     """A way out; one for each event loop that makes requests."""
     ca_file = Path(settings.egress_ca_file) if settings.egress_ca_file else None
-    return Egress(AllowList.parse(settings.egress_allow), ca_file=ca_file)
+    try:
+        return Egress(AllowList.parse(settings.egress_allow), ca_file=ca_file)
+    except OSError as error:
+        raise OSError(f"AGENTPOST_EGRESS_CA_FILE: {ca_file}: {error.strerror or error}") from None
 
 
 def _limiter(settings: Settings) -> RateLimiter:
@@ -208,8 +214,6 @@ def _storage(
         local = LocalStorage(folder / "blobs")
         incoming = LocalIncoming(local, PolicySigner(secret), settings.public_upload_url)
         return local, incoming, incoming
-    if urlsplit(settings.storage_url).scheme != "s3":
-        raise ValueError("STORAGE_URL must be empty or s3://bucket/prefix?endpoint=…")
     from agentpost.storage.s3 import S3Storage
     from agentpost.storage.s3_incoming import S3Incoming
 

@@ -10,9 +10,10 @@ import json
 import os
 from pathlib import Path
 from typing import Annotated, Any, Literal
+from urllib.parse import urlsplit
 
 from platformdirs import user_data_path
-from pydantic import BeforeValidator, Field, SecretStr
+from pydantic import AfterValidator, BeforeValidator, Field, SecretStr
 from pydantic_settings import (
     BaseSettings,
     NoDecode,
@@ -36,12 +37,27 @@ def _as_list(value: Any) -> Any:
     return [part.strip() for part in text.split(",") if part.strip()]
 
 
+def _one_of(*schemes: str) -> AfterValidator:
+    """A check for URLs of those schemes, or ""; what it says never repeats the URL, which may hold
+    a password."""
+    wanted = " or ".join(f"{scheme}://" for scheme in schemes)
+
+    def check(value: str | SecretStr) -> str | SecretStr:
+        text = value.get_secret_value() if isinstance(value, SecretStr) else value
+        if text and urlsplit(text).scheme not in schemes:
+            raise ValueError(f"must be empty or begin with {wanted}")
+        return value
+
+    return AfterValidator(check)
+
+
 Seconds = Annotated[float, Field(gt=0)]
 Count = Annotated[int, Field(gt=0)]
 SecondsList = Annotated[
     list[Seconds], NoDecode, BeforeValidator(_as_list), Field(min_length=1, max_length=100)
 ]
 TextList = Annotated[list[str], NoDecode, BeforeValidator(_as_list)]
+WebUrl = Annotated[str, _one_of("http", "https")]
 
 
 class Settings(BaseSettings):
@@ -54,16 +70,16 @@ class Settings(BaseSettings):
     data_dir: str
     host: str
     port: Annotated[int, Field(ge=0, le=65_535)]
-    base_url: str
-    app_url: str
-    file_url: str
-    upload_url: str
+    base_url: WebUrl
+    app_url: WebUrl
+    file_url: WebUrl
+    upload_url: WebUrl
     role: Literal["all", "api", "worker"]
     agent: str
     pool_workers: Count
-    database_url: SecretStr
-    redis_url: SecretStr
-    storage_url: str
+    database_url: Annotated[SecretStr, _one_of("postgresql", "postgres")]
+    redis_url: Annotated[SecretStr, _one_of("redis", "rediss", "unix")]
+    storage_url: Annotated[str, _one_of("s3")]
     durability: Literal["full", "normal"]
     secret_key: SecretStr
     key_prefix: Annotated[str, Field(min_length=1, max_length=32, pattern=r"^[A-Za-z0-9_]+$")]

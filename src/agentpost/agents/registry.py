@@ -32,7 +32,7 @@ def resolve(spec: str) -> Agent:
         return Agent("offline", _load(OFFLINE))
     scheme, _, rest = spec.partition(":")
     if not scheme or not rest:
-        raise UnknownAgent(f"AGENT={spec!r} is neither 'offline' nor 'module:object'.")
+        raise UnknownAgent(f"AGENTPOST_AGENT={spec!r} is neither 'offline' nor 'module:object'.")
     return Agent(_name(spec), _load(spec))
 
 
@@ -47,11 +47,12 @@ def _load(spec: str) -> AgentFn:
         if error.name is not None and module_name.split(".")[0] != error.name.split(".")[0]:
             raise  # the agent's module is there, something it imports is not
         raise UnknownAgent(
-            f"AGENT={spec!r}: there is no module {module_name!r} in {here} or on PYTHONPATH."
+            f"AGENTPOST_AGENT={spec!r}: there is no module {module_name!r} in {here}"
+            " or on PYTHONPATH."
         ) from None
     for part in attribute.split("."):
         if not hasattr(found, part):
-            raise UnknownAgent(f"AGENT={spec!r}: {module_name} has no {attribute!r}.")
+            raise UnknownAgent(f"AGENTPOST_AGENT={spec!r}: {module_name} has no {attribute!r}.")
         found = getattr(found, part)
     return _checked(spec, found)
 
@@ -62,7 +63,8 @@ def _checked(spec: str, found: Any) -> AgentFn:
     if not inspect.iscoroutinefunction(call):
         kind = f"{type(found).__module__}.{type(found).__qualname__}"
         raise UnknownAgent(
-            f"AGENT={spec!r} is a {kind}; it must be a coroutine function: async def agent(turn)."
+            f"AGENTPOST_AGENT={spec!r} is a {kind}; it must be a coroutine function:"
+            " async def agent(turn)."
         )
     run: AgentFn = found
     return run

@@ -41,13 +41,20 @@ def guarded(call: Callable[[], T]) -> T:
         return call()
     except Refusal as error:
         print(f"agentpost: {error.message}", file=sys.stderr)
-    except ValidationError as error:
+    except (ValueError, OSError) as error:
+        complain(error)
+    raise typer.Exit(1)
+
+
+def complain(error: Exception) -> None:
+    """One clear sentence instead of a traceback; settings are named as they are set."""
+    if isinstance(error, ValidationError):
         for problem in error.errors(include_url=False, include_input=False):
             name = "AGENTPOST_" + "_".join(str(part) for part in problem["loc"]).upper()
-            print(f"agentpost: {name}: {problem['msg']}", file=sys.stderr)
-    except (ValueError, OSError) as error:
+            what = problem["msg"].removeprefix("Value error, ")
+            print(f"agentpost: {name}: {what}", file=sys.stderr)
+    else:
         print(f"agentpost: {error}", file=sys.stderr)
-    raise typer.Exit(1)
 
 
 def show(shape: dict[str, Any], as_json: bool, line: str) -> None:

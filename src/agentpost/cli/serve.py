@@ -14,10 +14,10 @@ from typing import Annotated, Any
 
 import typer
 import uvicorn
-from pydantic import ValidationError
 
 from agentpost.agents.registry import UnknownAgent
 from agentpost.bootstrap import Server
+from agentpost.cli.house import complain
 from agentpost.cli.welcome import welcome
 from agentpost.db.session import DatabaseBusy
 from agentpost.observability import logging
@@ -81,18 +81,8 @@ def serve(
         sys.setswitchinterval(SWITCH_SECONDS)
         _run(_serve(settings, listening))
     except (DatabaseBusy, UnknownAgent, FileNotFoundError, ValueError, OSError) as error:
-        _complain(error)
+        complain(error)
         raise typer.Exit(1) from None
-
-
-def _complain(error: Exception) -> None:
-    """One clear sentence instead of a traceback; settings are named as they are set."""
-    if isinstance(error, ValidationError):
-        for problem in error.errors(include_url=False, include_input=False):
-            name = "AGENTPOST_" + "_".join(str(part) for part in problem["loc"]).upper()
-            print(f"agentpost: {name}: {problem['msg']}", file=sys.stderr)
-    else:
-        print(f"agentpost: {error}", file=sys.stderr)
 
 
 def _run(main: Coroutine[Any, Any, None]) -> None:

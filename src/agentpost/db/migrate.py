@@ -42,14 +42,21 @@ def upgrade_sqlite(path: Path) -> None:
 
 
 def upgrade_postgres(url: str) -> None:
-    """Bring the database up to date."""
+    """Bring the database up to date; raises `ConnectionError` when it cannot be reached."""
     import psycopg
 
-    with psycopg.connect(url, connect_timeout=30) as connection:
-        try:
-            row = connection.execute(_REVISION.encode()).fetchone()
-        except psycopg.errors.UndefinedTable:
-            row = None
+    try:
+        with psycopg.connect(url, connect_timeout=30) as connection:
+            try:
+                row = connection.execute(_REVISION.encode()).fetchone()
+            except psycopg.errors.UndefinedTable:
+                row = None
+    except psycopg.OperationalError as error:
+        why = str(error).partition("\n")[0]
+        raise ConnectionError(f"{why}. Check AGENTPOST_DATABASE_URL.") from None
+    except psycopg.ProgrammingError:
+        # What the driver says of an address it cannot read repeats it, password included.
+        raise ValueError("AGENTPOST_DATABASE_URL is not a URL that can be read") from None
     if row is None or row[0] != newest_revision():
         _upgrade_apart("postgres", url)
 

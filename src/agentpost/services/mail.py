@@ -49,7 +49,7 @@ class SmtpServer:
         """``smtp[s]://[user:password@]host[:port][?from=address]``; raises `ValueError`."""
         parts = urlsplit(url)
         if parts.scheme not in _PORTS or not parts.hostname:
-            raise ValueError("SMTP_URL must be smtp:// or smtps:// and name a host")
+            raise ValueError("AGENTPOST_SMTP_URL must be smtp:// or smtps:// and name a host")
         user = unquote(parts.username) if parts.username else None
         given = parse_qs(parts.query).get("from", [])
         fallback = user if user and "@" in user else f"agentpost@{parts.hostname}"

@@ -134,7 +134,9 @@ def _read_entry(entry: str) -> tuple[Network | str, int | None]:
         if url.path != "/" or url.query:
             raise BadUrl("it has a path")
     except BadUrl as error:
-        raise ValueError(f"EGRESS_ALLOW: {entry!r} is no network, address or host") from error
+        raise ValueError(
+            f"AGENTPOST_EGRESS_ALLOW: {entry!r} is no network, address or host"
+        ) from error
     port = url.port if entry.endswith(f":{url.port}") else None
     if url.ip is not None:
         return ip_network(ip_address(url.ip)), port
