@@ -1,0 +1,83 @@
+"""The programs of `docs/api.md` run as they stand, against a server with the built-in agent."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx2
+import pytest
+
+from agentpost.cli.welcome import SAMPLE
+from tests.docs.snippets import write_programs
+from tests.e2e.server import KEY, AgentServer, until
+from tests.house.tree import DOCS
+from tests.servers import free_port
+
+PAGE = DOCS / "api.md"
+HEADERS = {"Authorization": f"Bearer {KEY}"}
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[AgentServer]:
+    """It may call receivers on this machine, as the page says."""
+    write_programs(PAGE, tmp_path)
+    started = AgentServer(tmp_path / "server", agent="offline", egress_allow="127.0.0.0/8").start()
+    yield started
+    started.stop()
+
+
+def test_the_upload(server: AgentServer, tmp_path: Path) -> None:
+    (tmp_path / "sales.csv").write_text(SAMPLE)
+    sent = subprocess.run(
+        [sys.executable, "upload.py", "sales.csv"],
+        cwd=tmp_path,
+        env={**os.environ, "AGENTPOST_URL": server.url, "AGENTPOST_KEY": KEY},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert sent.returncode == 0, sent.stderr
+    path = f"{server.url}/v1/messages/{sent.stdout.strip()}"
+
+    def look() -> bool:
+        message = httpx2.get(path, headers=HEADERS).json()
+        return bool(message["final"]) and [file["name"] for file in message["files"]] != []
+
+    until(look, 30.0, "the chart")
+
+
+def test_the_receiver(server: AgentServer, tmp_path: Path) -> None:
+    port = free_port()
+    with httpx2.Client(base_url=server.url, headers=HEADERS, timeout=30) as http:
+        address = {"url": f"http://127.0.0.1:{port}/hooks", "events": ["message.completed"]}
+        secret = http.post("/v1/webhooks", json=address).json()["secret"]
+        heard = tmp_path / "heard"
+        with (
+            heard.open("w") as out,
+            subprocess.Popen(
+                [sys.executable, "receiver.py"],
+                cwd=tmp_path,
+                env={**os.environ, "PORT": str(port), "WEBHOOK_SECRET": secret},
+                stdout=out,
+                stderr=subprocess.DEVNULL,
+            ) as receiver,
+        ):
+            try:
+                forged = f"http://127.0.0.1:{port}/hooks"
+                until(lambda: _status(forged) == 401, what="the receiver")
+                message = http.post("/v1/messages", json={"message": "hello"}).json()
+                until(lambda: heard.read_text() != "", 20.0, "the event")
+            finally:
+                receiver.terminate()
+        assert heard.read_text() == f"message.completed {message['id']} completed\n"
+
+
+def _status(url: str) -> int | None:
+    """What an unsigned call is answered; None while nobody listens."""
+    try:
+        return httpx2.post(url, content=b"{}").status_code
+    except httpx2.TransportError:
+        return None
