@@ -21,20 +21,9 @@ def server(start_server: ServerMaker) -> AgentServer:
     return start_server()
 
 
-def key_of(server: AgentServer, name: str, **limits: int) -> str:
-    """The key of an account of its own with these limits."""
-    email = f"{name}@example.com"
-    server.command("accounts", "create", "--email", email, "--credits", "100")
-    if limits:
-        options = [f"--{n.replace('_', '-')}={v}" for n, v in limits.items()]
-        server.command("limits", "set", email, *options)
-    made: str = server.command("keys", "create", "--account", email, "--name", name)["key"]
-    return made
-
-
 @pytest.fixture
 def limited(server: AgentServer, callers: CallerMaker) -> Callable[..., Caller]:
-    return lambda name, **limits: callers(server, key_of(server, name, **limits))
+    return lambda name, **limits: callers(server, server.new_key(name, **limits))
 
 
 # --- the budget of a key --------------------------------------------------------------------------
