@@ -18,6 +18,7 @@ from typing import Any, TypeVar
 
 import httpx2
 import psycopg
+from psycopg.rows import dict_row
 
 from tests.servers import free_port
 
@@ -177,12 +178,13 @@ class AgentServer:
             with psycopg.connect(self.database_url) as connection:
                 connection.execute(sql.encode())
 
-    def rows(self, sql: str) -> list[tuple[Any, ...]]:
-        """What a query finds in the database."""
+    def rows(self, sql: str) -> list[dict[str, Any]]:
+        """What a query finds in the database, by the names of the columns."""
         if self.database_url is None:
             with closing(sqlite3.connect(self._database_file)) as database:
-                return database.execute(sql).fetchall()
-        with psycopg.connect(self.database_url) as connection:
+                database.row_factory = sqlite3.Row
+                return [dict(row) for row in database.execute(sql)]
+        with psycopg.connect(self.database_url, row_factory=dict_row) as connection:
             return connection.execute(sql.encode()).fetchall()
 
     @contextmanager
