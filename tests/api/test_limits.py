@@ -74,6 +74,7 @@ def test_without_a_live_key_there_is_no_budget(server: AgentServer, callers: Cal
 def test_keys_of_one_account_have_budgets_of_their_own(
     server: AgentServer, limited: Callable[..., Caller], callers: CallerMaker
 ) -> None:
+    """spec: Authentication 5; Limits."""
     first = limited("own", requests_per_minute=1)
     second = server.command("keys", "create", "--account", "own@example.com", "--name", "b")["key"]
     assert first.call("GET", "/v1/me").status_code == 200

@@ -2,7 +2,7 @@
 
 The machine below plays clients, agents, workers, crashing nodes, the operator and the clock against
 the real services on each database. After each step `invariants` compares poll, log, webhook events
-and ledger. design: 2 ("poll = events = webhook" holds on random histories).
+and ledger. spec: What the service does 3; design: 2 ("poll = events = webhook").
 """
 
 from __future__ import annotations
