@@ -48,6 +48,10 @@ rm -rf "$2"
 """
 
 
+# It outlives us: nobody waits for it, and a forgotten Popen would complain.
+_left_alone: list[subprocess.Popen[bytes]] = []
+
+
 def free_port() -> int:
     """A TCP port of 127.0.0.1 that nobody listens on now; bind it soon."""
     with socket.socket() as probe:
@@ -171,13 +175,14 @@ def shared_postgres(run_dir: Path, owner: int) -> Postgres:
     with _locked(run_dir / "postgres.lock"):
         if not ready.exists():
             server.start()
-            subprocess.Popen(
+            watcher = subprocess.Popen(
                 ["/bin/sh", "-c", WATCHER, "watcher", str(owner), str(run_dir)],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
                 start_new_session=True,
             )
+            _left_alone.append(watcher)
             ready.touch()
     return server
 

@@ -1,9 +1,31 @@
+"""Every test of the API runs on both databases: whatever differs between them is a mistake."""
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+
+import pytest
+
+from agentpost.db import migrate
 from tests.e2e.fixtures import (
+    Place,
     caller,
     callers,
     plain_server,
     pytest_runtest_makereport,
     start_server,
 )
+from tests.servers import Postgres
 
 __all__ = ["caller", "callers", "plain_server", "pytest_runtest_makereport", "start_server"]
+
+
+@pytest.fixture(scope="session", params=["sqlite", "postgres"])
+def new_place(request: pytest.FixtureRequest) -> Iterator[Place]:
+    """See `tests.e2e.fixtures.new_place`."""
+    if request.param == "sqlite":
+        yield dict
+        return
+    postgres: Postgres = request.getfixturevalue("postgres")
+    schema = postgres.template("with_schema", migrate.upgrade_postgres)
+    with ExitStack() as made:
+        yield lambda: {"database_url": made.enter_context(postgres.database(schema))}

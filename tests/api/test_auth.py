@@ -1,5 +1,8 @@
 """Who may call (spec: Authentication; design: 4.15)."""
 
+import json
+import re
+
 import pytest
 
 from tests.e2e.caller import Caller
@@ -36,6 +39,7 @@ def server(plain_server: AgentServer) -> AgentServer:
 
 @pytest.mark.parametrize(("method", "path"), ROUTES)
 def test_every_route_wants_a_key(server: AgentServer, method: str, path: str) -> None:
+    """spec: Authentication 1, 3."""
     nobody = Caller(server, key=None)
     answer = nobody.call(method, path)
     assert (answer.status_code, answer.json()["error"]) == (401, "unauthorized")
@@ -45,6 +49,7 @@ def test_every_route_wants_a_key(server: AgentServer, method: str, path: str) ->
 
 @pytest.mark.parametrize("headers", BAD.values(), ids=BAD.keys())
 def test_a_bad_header_is_no_key(server: AgentServer, headers: list[str]) -> None:
+    """spec: Authentication 3."""
     answer = raw(server, head("GET", "/v1/me", *headers, key=None))
     assert (answer.status, answer.body["error"]) == (401, "unauthorized")
     assert answer.body["request_id"] == answer.headers["request-id"]
@@ -67,6 +72,7 @@ def test_a_refusal_does_not_wait_for_the_body(server: AgentServer, key: str | No
 
 
 def test_a_revoked_key_stops_working_within_a_second(server: AgentServer) -> None:
+    """spec: Authentication 3."""
     made = server.command("keys", "create", "--account", "owner@localhost", "--name", "r")
     caller = Caller(server, made["key"])
     assert caller.call("GET", "/v1/me").status_code == 200
@@ -78,6 +84,7 @@ def test_a_revoked_key_stops_working_within_a_second(server: AgentServer) -> Non
 
 
 def test_a_key_expires(server: AgentServer) -> None:
+    """spec: Authentication 2, 3."""
     made = server.command(
         "keys", "create", "--account", "owner@localhost", "--name", "e", "--expires", "3s"
     )
@@ -94,3 +101,26 @@ def test_what_needs_no_key(server: AgentServer, path: str) -> None:
     assert answer.status_code == 200
     assert answer.headers["Request-Id"].startswith("req_")
     nobody.close()
+
+
+def test_a_key_is_shown_once_with_its_prefix(server: AgentServer) -> None:
+    """spec: Authentication 1, 2: nickname, optional expiry, the whole key at its creation only."""
+    named = ("--name", "shown", "--expires", "30d")
+    made = server.command("keys", "create", "--account", "owner@localhost", *named)
+    assert re.fullmatch("svc_key_[A-Za-z0-9_-]{32,}", made["key"])
+    [listed] = [key for key in server.command("keys", "list") if key["id"] == made["id"]]
+    assert listed["name"] == "shown"
+    assert listed["expires_at"] is not None
+    assert made["key"] not in json.dumps(listed)
+    stored = [value for row in server.rows("SELECT * FROM keys") for value in row.values()]
+    assert made["key"] not in map(str, stored)
+
+
+def test_another_version_is_another_path(server: AgentServer) -> None:
+    """spec: Versioning 1, 3: what breaks clients gets a path of its own; none has so far."""
+    caller = Caller(server)
+    assert caller.call("GET", "/v1/me").status_code == 200
+    for path in ("/v2/me", "/me", "/v1.1/me"):
+        caller.refused(404, "not_found", "GET", path)
+    assert {path.split("/")[1] for path in caller.contract.document["paths"]} == {"v1"}
+    caller.close()

@@ -1,10 +1,9 @@
 """Wrong bodies and queries: refused by name, quickly, with nothing changed (design: 4.12)."""
 
 import json
-import sqlite3
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, closing
+from contextlib import ExitStack
 from typing import Any
 
 import pytest
@@ -31,11 +30,10 @@ def unchanged(server: AgentServer) -> Iterator[None]:
 
 
 def counted(server: AgentServer) -> dict[str, int]:
-    with closing(sqlite3.connect(f"file:{server.home}/data/agentpost.db?mode=ro", uri=True)) as db:
-        found = {
-            table: db.execute(f"SELECT count(*) FROM {table}").fetchone()[0]
-            for table in ("messages", "conversations", "attachments", "jobs", "works")
-        }
+    found = {
+        table: server.rows(f"SELECT count(*) AS n FROM {table}")[0]["n"]
+        for table in ("messages", "conversations", "attachments", "jobs", "works")
+    }
     blobs = server.home / "data" / "blobs"
     found["blobs"] = sum(1 for path in blobs.rglob("*") if path.is_file())
     return found

@@ -98,6 +98,7 @@ def test_each_code_is_explained_where_docs_points(caller: Caller) -> None:
 
 
 def test_a_request_id_names_one_request(caller: Caller) -> None:
+    """spec: What the service does 6."""
     ids = {caller.call("GET", "/v1/me").headers["Request-Id"] for _ in range(20)}
     assert len(ids) == 20
 

@@ -21,20 +21,9 @@ def server(start_server: ServerMaker) -> AgentServer:
     return start_server()
 
 
-def key_of(server: AgentServer, name: str, **limits: int) -> str:
-    """The key of an account of its own with these limits."""
-    email = f"{name}@example.com"
-    server.command("accounts", "create", "--email", email, "--credits", "100")
-    if limits:
-        options = [f"--{n.replace('_', '-')}={v}" for n, v in limits.items()]
-        server.command("limits", "set", email, *options)
-    made: str = server.command("keys", "create", "--account", email, "--name", name)["key"]
-    return made
-
-
 @pytest.fixture
 def limited(server: AgentServer, callers: CallerMaker) -> Callable[..., Caller]:
-    return lambda name, **limits: callers(server, key_of(server, name, **limits))
+    return lambda name, **limits: callers(server, server.new_key(name, **limits))
 
 
 # --- the budget of a key --------------------------------------------------------------------------
@@ -85,6 +74,7 @@ def test_without_a_live_key_there_is_no_budget(server: AgentServer, callers: Cal
 def test_keys_of_one_account_have_budgets_of_their_own(
     server: AgentServer, limited: Callable[..., Caller], callers: CallerMaker
 ) -> None:
+    """spec: Authentication 5; Limits."""
     first = limited("own", requests_per_minute=1)
     second = server.command("keys", "create", "--account", "own@example.com", "--name", "b")["key"]
     assert first.call("GET", "/v1/me").status_code == 200

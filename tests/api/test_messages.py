@@ -17,6 +17,7 @@ def server(start_server: ServerMaker) -> AgentServer:
 
 # --- the answer to POST ---------------------------------------------------------------------------
 def test_a_direct_answer_is_final_at_once(caller: Caller) -> None:
+    """spec: What the service does 2."""
     message = caller.send("  hello  ")
 
     assert message["status"] == "completed"
@@ -41,6 +42,7 @@ def test_a_question_is_asked_and_the_reply_shown(caller: Caller) -> None:
 
 
 def test_work_goes_on_after_the_answer(caller: Caller, server: AgentServer) -> None:
+    """spec: What the service does 1, 2."""
     job = [["progress", "Counting"], ["gate", "counted"], ["return", "It is 42."]]
     message = caller.send([["start", "Count", job]])
 
@@ -81,6 +83,7 @@ def test_the_answer_waits_for_a_turn_that_ends_in_time(caller: Caller, server: A
 def test_a_longer_turn_is_answered_for_when_the_window_closes(
     caller: Caller, server: AgentServer
 ) -> None:
+    """spec: What the service does 2."""
     began = time.monotonic()
     message = caller.send([["gate", "late"], ["reply", "done"]])
 
@@ -125,6 +128,7 @@ def test_the_longest_message_is_taken(caller: Caller) -> None:
 
 # --- reading --------------------------------------------------------------------------------------
 def test_only_the_sending_key_reads_a_message(caller: Caller, server: AgentServer) -> None:
+    """spec: createMessage 6; Authentication 4."""
     message = caller.send("secret")
     made = server.command("keys", "create", "--account", "owner@localhost", "--name", "second")
     other = Caller(server, made["key"])

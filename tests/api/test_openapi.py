@@ -28,6 +28,7 @@ def server(plain_server: AgentServer) -> AgentServer:
 
 
 def test_it_is_valid(caller: Caller) -> None:
+    """spec: Versioning 1."""
     document = caller.contract.document
     assert document["openapi"].startswith("3.1.")
     assert document["info"]["version"] == "1.0.0"

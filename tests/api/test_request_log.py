@@ -1,7 +1,6 @@
 """Every request to the API can be looked up afterwards, without its secrets (spec: Limits)."""
 
 import base64
-import sqlite3
 from collections.abc import Callable
 from typing import Any
 
@@ -22,17 +21,8 @@ def server(start_server: ServerMaker) -> AgentServer:
 def logged(server: AgentServer, request_id: str) -> dict[str, Any]:
     """The line of a request, once it is written."""
 
-    def look() -> dict[str, Any] | None:
-        database = sqlite3.connect(server.home / "data" / "agentpost.db")
-        database.row_factory = sqlite3.Row
-        try:
-            row = database.execute("SELECT * FROM requests WHERE id = ?", (request_id,)).fetchone()
-        finally:
-            database.close()
-        return dict(row) if row else None
-
-    found = until(look, what=f"the line of {request_id}")
-    assert found is not None
+    sql = f"SELECT * FROM requests WHERE id = '{request_id}'"
+    [found] = until(lambda: server.rows(sql), what=f"the line of {request_id}")
     return found
 
 
@@ -110,11 +100,6 @@ def test_a_key_knows_when_it_was_last_used(caller: Caller, server: AgentServer) 
     caller.call("GET", "/v1/me")
 
     def used() -> bool:
-        database = sqlite3.connect(server.home / "data" / "agentpost.db")
-        try:
-            rows = database.execute("SELECT last_used_at FROM keys").fetchall()
-        finally:
-            database.close()
-        return any(row[0] is not None for row in rows)
+        return any(row["last_used_at"] for row in server.rows("SELECT last_used_at FROM keys"))
 
     assert until(used)

@@ -93,6 +93,7 @@ def test_a_key_is_needed(caller: Caller, callers: Any) -> None:
 
 # --- complete and attach --------------------------------------------------------------------------
 def test_the_whole_way(caller: Caller) -> None:
+    """spec: What the service does 4; createUpload, completeUpload; Retry safety."""
     made = announce(caller, "../../sales.csv")
     answer = post(made)
     assert (answer.status_code, answer.content) == (204, b"")

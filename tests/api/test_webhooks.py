@@ -110,10 +110,12 @@ def test_an_event_named_twice_counts_once(hooks: Hooks) -> None:
 
 
 def test_every_secret_is_another(hooks: Hooks) -> None:
+    """spec: Retry safety: each POST makes another endpoint."""
     assert hooks.create()["secret"] != hooks.create()["secret"]
 
 
 def test_endpoints_belong_to_the_account(hooks: Hooks, server: AgentServer, caller: Caller) -> None:
+    """spec: Authentication 4."""
     made = hooks.create()
     key = server.command("keys", "create", "--account", ACCOUNT, "--name", "second")["key"]
     sibling = Caller(server, key)
@@ -226,7 +228,7 @@ def test_enabled_must_be_a_boolean(hooks: Hooks) -> None:
 
 
 def test_ten_endpoints_and_no_more(hooks: Hooks, caller: Caller) -> None:
-    """spec: Limits. Even when all ask at once."""
+    """spec: Webhook events 9; Limits. Even when all ask at once."""
 
     def ask(_: int) -> int:
         return caller.call("POST", "/v1/webhooks", json={"url": URL}).status_code
@@ -242,6 +244,7 @@ def test_ten_endpoints_and_no_more(hooks: Hooks, caller: Caller) -> None:
 
 # --- change ---------------------------------------------------------------------------------------
 def test_only_what_is_given_changes(hooks: Hooks) -> None:
+    """spec: Webhooks; Retry safety: a PATCH may be repeated."""
     made = hooks.create(events=["job.failed"], description="Mine")
     del made["secret"]
     for change in (
@@ -268,6 +271,7 @@ def test_off_and_on_again(hooks: Hooks) -> None:
 
 
 def test_delete_ends_it(hooks: Hooks) -> None:
+    """spec: Webhook endpoint states, removed; Retry safety: repeated it is a 404."""
     made = hooks.create()
     answer = hooks.call("DELETE", made["id"])
     assert answer.json() == {"object": "webhook_endpoint", "id": made["id"], "deleted": True}

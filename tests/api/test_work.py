@@ -105,6 +105,7 @@ def test_an_agent_stops_work_by_a_message(caller: Caller, server: AgentServer) -
 
 
 def test_works_belong_to_the_account(caller: Caller, server: AgentServer) -> None:
+    """spec: Authentication 4; listWork, getWork."""
     message = caller.final(
         caller.send([["start", "Own", [["write", "a.txt", "x"], ["return", ""]]]])["id"]
     )

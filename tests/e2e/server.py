@@ -7,14 +7,18 @@ agent is `tests.e2e.agents:agent`, whose gates a test opens here.
 import json
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
 import httpx2
+import psycopg
+from psycopg.rows import dict_row
 
 from tests.servers import free_port
 
@@ -58,7 +62,7 @@ class AgentServer:
         settings: names and values of settings; ``agent`` is ours unless given.
     """
 
-    def __init__(self, home: Path, **settings: object) -> None:
+    def __init__(self, home: Path, **settings: Any) -> None:
         self.home = home
         self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
@@ -73,6 +77,7 @@ class AgentServer:
             **UNLIMITED,
             **settings,
         }
+        self.database_url: str | None = settings.get("database_url")
         self.gates.mkdir(parents=True)
         self.trace_file.touch()
 
@@ -153,6 +158,50 @@ class AgentServer:
         )
         assert done.returncode == 0, f"{arguments}: {done.stdout}{done.stderr}"
         return json.loads(done.stdout)
+
+    def new_key(self, name: str, **limits: int) -> str:
+        """The key of a new account with these limits, called `name@example.com`."""
+        email = f"{name}@example.com"
+        self.command("accounts", "create", "--email", email, "--credits", "100")
+        if limits:
+            options = [f"--{n.replace('_', '-')}={v}" for n, v in limits.items()]
+            self.command("limits", "set", email, *options)
+        made: str = self.command("keys", "create", "--account", email, "--name", name)["key"]
+        return made
+
+    def execute(self, sql: str) -> None:
+        """Change the database beside the server."""
+        if self.database_url is None:
+            with closing(sqlite3.connect(self._database_file)) as database, database:
+                database.execute(sql)
+        else:
+            with psycopg.connect(self.database_url) as connection:
+                connection.execute(sql.encode())
+
+    def rows(self, sql: str) -> list[dict[str, Any]]:
+        """What a query finds in the database, by the names of the columns."""
+        if self.database_url is None:
+            with closing(sqlite3.connect(self._database_file)) as database:
+                database.row_factory = sqlite3.Row
+                return [dict(row) for row in database.execute(sql)]
+        with psycopg.connect(self.database_url, row_factory=dict_row) as connection:
+            return connection.execute(sql.encode()).fetchall()
+
+    @contextmanager
+    def no_writes(self, table: str) -> Iterator[None]:
+        """Meanwhile writing to that table (on SQLite: to any) waits; reading does not."""
+        if self.database_url is None:
+            with closing(sqlite3.connect(self._database_file, isolation_level=None)) as database:
+                database.execute("BEGIN IMMEDIATE")
+                yield
+        else:
+            with psycopg.connect(self.database_url) as connection:
+                connection.execute(f"LOCK TABLE {table} IN EXCLUSIVE MODE".encode())
+                yield
+
+    @property
+    def _database_file(self) -> Path:
+        return self.home / "data" / "agentpost.db"
 
     def open_gate(self, name: str) -> None:
         """Let the agent pass where it waits, or will wait, for that gate."""

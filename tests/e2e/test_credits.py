@@ -128,6 +128,7 @@ def test_queued_work_can_be_stopped(caller: Caller) -> None:
 
 @pytest.mark.usefixtures("spent")
 def test_talking_is_free(caller: Caller) -> None:
+    """spec: What the service does 5."""
     assert caller.send("hello")["status"] == "completed"
 
 

@@ -1,4 +1,4 @@
-"""A whole house in this process: real services on a real SQLite file, with time in our hands.
+"""A whole house in this process: real services on a real database, with time in our hands.
 
 Nothing runs by itself. Turns and jobs that become due are only recorded, and the test plays agent
 and worker: it starts, ends, charges and crashes what it likes, and moves the clock.
@@ -21,7 +21,8 @@ from agentpost.clock import ManualClock, new_id
 from agentpost.contract import render
 from agentpost.db import messages as message_rows
 from agentpost.db import migrate
-from agentpost.db.session import Row, Tx
+from agentpost.db.postgres import PostgresDatabase
+from agentpost.db.session import Database, Row, Tx
 from agentpost.db.sqlite import SqliteDatabase, connect
 from agentpost.domain import ids
 from agentpost.domain.idempotency import fingerprint
@@ -108,6 +109,8 @@ class Desk:
     runner: RecordingRunner
     account_id: str
     caller: Caller
+    stored_order: str
+    """The database's own columns for the order in which rows were stored."""
     _calls: dict[str, int] = field(default_factory=dict)
     _blobs: Iterator[int] = field(default_factory=itertools.count)
 
@@ -237,8 +240,9 @@ class Desk:
 
     def events(self, message_id: str, kind: str = "") -> list[tuple[str, Shape]]:
         """(name, data) of the message's webhook events whose name starts so, oldest first."""
-        sql = "SELECT name, data_json FROM events WHERE message_id = ? ORDER BY rowid"
-        found = [(name, json.loads(data)) for name, data in self.all(sql, message_id)]
+        sql = "SELECT name, data_json FROM events WHERE message_id = ? ORDER BY"
+        rows = self.all(f"{sql} {self.stored_order}", message_id)
+        found = [(name, json.loads(data)) for name, data in rows]
         return [(name, data) for name, data in found if name.startswith(kind)]
 
     def names(self, message_id: str, kind: str = "") -> list[str]:
@@ -285,13 +289,25 @@ def _unused_egress() -> Egress:
 
 @asynccontextmanager
 async def opened(
-    folder: Path, *, balance: float = 100, listening: bool = True, **settings: Any
+    folder: Path,
+    *,
+    balance: float = 100,
+    listening: bool = True,
+    postgres_url: str | None = None,
+    **settings: Any,
 ) -> AsyncIterator[Desk]:
-    """A house in that empty folder, its account and key made, one endpoint listening to all."""
-    (folder / "agentpost.db").write_bytes(blank_database())
+    """A house in that empty folder, its account and key made, one endpoint listening to all.
+
+    Its records are in the folder, or in a PostgreSQL database that has its schema.
+    """
     clock, engine, runner = ManualClock(), RecordingEngine(), RecordingRunner()
     storage = LocalStorage(folder / "blobs")
-    db = SqliteDatabase(folder / "agentpost.db", durability="normal")
+    db: Database
+    if postgres_url is None:
+        (folder / "agentpost.db").write_bytes(blank_database())
+        db = SqliteDatabase(folder / "agentpost.db", durability="normal")
+    else:
+        db = PostgresDatabase(postgres_url, durability="normal")
     house = House(
         settings=load_settings(data_dir=str(folder), **settings),
         clock=clock,
@@ -313,7 +329,8 @@ async def opened(
         account = await accounts.create(house, "a@example.com", "A", balance)
         key = (await accounts.create_key(house, account.id, "first")).record
         caller = Caller(key.id, key.name, account.id)
-        desk = Desk(house, clock, engine, runner, account.id, caller)
+        order = "rowid" if postgres_url is None else "xmin::text::bigint, cmin::text::bigint"
+        desk = Desk(house, clock, engine, runner, account.id, caller, order)
         if listening:
             await desk.listen()
         yield desk

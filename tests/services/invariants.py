@@ -67,7 +67,7 @@ class Watch:
     def _check(self, tx: Tx) -> None:
         check_credits(tx, self._desk.house.settings.running_jobs_max)
         check_turns(tx)
-        events = events_by_message(tx)
+        events = events_by_message(tx, self._desk.stored_order)
         for message_id, turn, asked in tx.all("SELECT id, turn_state, asked FROM messages"):
             shown = self._desk.shown_in(tx, message_id)
             check_status(tx, shown, TurnState(turn), asked)
@@ -97,11 +97,11 @@ class Watch:
             assert current == [last], "the last event is not the message as it stays"
 
 
-def events_by_message(tx: Tx) -> dict[str, list[tuple[str, Shape]]]:
+def events_by_message(tx: Tx, stored_order: str) -> dict[str, list[tuple[str, Shape]]]:
     """(name, data) of every event in the order stored; each is due at the one endpoint once."""
     found: dict[str, list[tuple[str, Shape]]] = defaultdict(list)
     for message_id, name, data in tx.all(
-        "SELECT message_id, name, data_json FROM events ORDER BY rowid"
+        f"SELECT message_id, name, data_json FROM events ORDER BY {stored_order}"
     ):
         found[message_id].append((name, json.loads(data)))
     sql = (

@@ -1,8 +1,8 @@
 """Random lives of an account: whatever happens in whatever order, the record stays consistent.
 
 The machine below plays clients, agents, workers, crashing nodes, the operator and the clock against
-the real services on SQLite. After each step `invariants` compares poll, log, webhook events and
-ledger. design: 2 ("poll = events = webhook" holds on random histories).
+the real services on each database. After each step `invariants` compares poll, log, webhook events
+and ledger. spec: What the service does 3; design: 2 ("poll = events = webhook").
 """
 
 from __future__ import annotations
@@ -15,10 +15,18 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
 
+from agentpost.db import migrate
 from agentpost.domain import signals as s
 from agentpost.domain.errors import Fenced, Refusal
 from agentpost.domain.journal import CallState
@@ -26,6 +34,7 @@ from agentpost.domain.message import TurnFailure
 from agentpost.services import accounts, credits, doctor, jobs, record, turns, upkeep, works
 from agentpost.services.jobs import OutOfCredits, Owned
 from agentpost.services.tickets import TurnTicket
+from tests.servers import Postgres
 from tests.services.house import NODE, opened
 from tests.services.invariants import Watch
 
@@ -59,11 +68,15 @@ class Account(RuleBasedStateMachine):
         self.open = AsyncExitStack()
         folder = tempfile.TemporaryDirectory(prefix="agentpost-test-")
         self.open.callback(folder.cleanup)
-        house = opened(Path(folder.name), balance=4)
+        house = opened(Path(folder.name), balance=4, postgres_url=self.database())
         self.desk = self.run(self.open.enter_async_context(house))
         self.house = self.desk.house
         self.watch = Watch(self.desk)
         self.costs: dict[tuple[str, int], int] = {}
+
+    def database(self) -> str | None:
+        """Where the records are: an empty PostgreSQL database, or None for the folder."""
+        return None
 
     def teardown(self) -> None:
         """Close the house."""
@@ -301,10 +314,29 @@ class Account(RuleBasedStateMachine):
         assert self.run(doctor.examine(self.house)) == []
 
 
-TestAccount = pytest.mark.filterwarnings("error")(Account.TestCase)
-Account.TestCase.settings = settings(
-    max_examples=50,
-    stateful_step_count=50,
-    deadline=None,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
-)
+def lives(count: int, *phases: Phase) -> settings:
+    """So many examples of 50 steps."""
+    return settings(
+        max_examples=count,
+        stateful_step_count=50,
+        deadline=None,
+        phases=phases or tuple(Phase),
+        suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+    )
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_life_on_sqlite() -> None:
+    run_state_machine_as_test(Account, settings=lives(50))
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_life_on_postgres(postgres: Postgres) -> None:
+    """Fewer, and what fails is shown as it came: each statement is a round trip."""
+    schema = postgres.template("with_schema", migrate.upgrade_postgres)
+
+    class OnPostgres(Account):
+        def database(self) -> str:
+            return self.open.enter_context(postgres.database(schema))
+
+    run_state_machine_as_test(OnPostgres, settings=lives(25, Phase.generate))

@@ -1,4 +1,4 @@
-"""Webhooks through the guarded way out, to receivers that misbehave (spec: Events, rule 6)."""
+"""Webhooks through the guarded way out, to receivers that misbehave (spec: Webhook events 6)."""
 
 import asyncio
 import time

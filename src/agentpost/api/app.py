@@ -165,7 +165,7 @@ class App:
         error: str | None = None
         try:
             if "\0" in scope["path"]:  # no id and no path has one, and PostgreSQL takes none
-                raise Refusal("not_found", "There is no such route.")
+                answer = self._unknown_route
             response = await answer(request)
         except Refusal as refusal:
             error = refusal.code

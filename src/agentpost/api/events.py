@@ -44,6 +44,13 @@ OPERATIONS = (
         method="GET",
         path="/v1/messages/{message_id}/events",
         summary="Read a message's event log, or wait for its next entries",
+        description=(
+            "Everything that happened, oldest first: replies, progress, results, changes of state."
+            " Go on with the `cursor` of the last answer until `done` is true. When there is"
+            " nothing new, the call is held for `wait` seconds, and for one at least. One call at a"
+            " time may wait for the log of a message. Entries are kept for seven days; a cursor"
+            " that is older starts at what is still there and says `cursor_expired`."
+        ),
         handler=list_events,
         answer=EventListShape,
         errors=("invalid_request", "bad_cursor", "not_found", "poll_in_progress"),

@@ -25,6 +25,10 @@ OPERATIONS = (
         method="GET",
         path="/v1/files/{file_id:path}",
         summary="Read a file's facts and a fresh download link",
+        description=(
+            "For a link that has expired, or that answered 412 because the file was replaced since."
+            " `file_id` goes into the path as it is, slashes included."
+        ),
         handler=get,
         answer=FileObject,
         errors=("not_found",),

@@ -11,8 +11,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from agentpost.api.body import read_json, room_for, validated
-from agentpost.api.operation import Api, Operation, Query, watch_hang_up
+from agentpost.api.operation import Api, Operation, Query, Success, watch_hang_up
 from agentpost.api.query import whole
+from agentpost.api.told import ETAG, IDEMPOTENCY_KEY, IF_NONE_MATCH, REPLAYED, TRACEPARENT
 from agentpost.contract import render
 from agentpost.contract.message import InlineFileIn, MessageIn, MessageShape
 from agentpost.domain import idempotency, limits, tracing
@@ -196,10 +197,20 @@ OPERATIONS = (
         method="POST",
         path="/v1/messages",
         summary="Send a message to the agent",
+        description=(
+            "Answers when the agent has, after about 30 seconds at the latest. `final` tells"
+            " whether that was all: if not, the agent has started jobs, which go on. Follow them"
+            " with getMessage, listMessageEvents or a webhook endpoint. Out of credits, a full"
+            " house, a failed job and a question are no errors: read `status` and `reason`. With"
+            " an `Idempotency-Key` the call can be sent again after any failure."
+        ),
         handler=create,
         body=MessageIn,
         answer=MessageShape,
-        status=201,
+        successes=(
+            Success(201, "A new message.", (ETAG,)),
+            Success(200, "The message this call repeats, as it is by now.", (ETAG, REPLAYED)),
+        ),
         errors=(
             "invalid_request",
             "empty_message",
@@ -210,18 +221,26 @@ OPERATIONS = (
             "upload_not_ready",
             "too_large",
         ),
-        headers=(
-            ("Idempotency-Key", "Makes the call safe to repeat for seven days; 128 characters."),
-        ),
+        headers=(IDEMPOTENCY_KEY, TRACEPARENT),
     ),
     Operation(
         id="getMessage",
         method="GET",
         path="/v1/messages/{message_id}",
         summary="Read a message, or wait for it to change",
+        description=(
+            "With `wait` the call is held until the status, the reply or the status of a job"
+            " changes, or until the message is final; else it is answered unchanged when the time"
+            " is over. Follow a message by calling this with `wait=45` until `final` is true."
+        ),
         handler=get,
         answer=MessageShape,
+        successes=(
+            Success(200, "The message.", (ETAG,)),
+            Success(304, "Nothing is newer than the given ETag.", (ETAG,), has_body=False),
+        ),
         errors=("invalid_request", "not_found"),
         queries=(WAIT,),
+        headers=(IF_NONE_MATCH,),
     ),
 )

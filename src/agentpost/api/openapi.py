@@ -8,13 +8,49 @@ from typing import Any
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
+from agentpost.api import examples, told
 from agentpost.api.links import links
-from agentpost.api.operation import Operation, Query, Text
+from agentpost.api.operation import Operation, Query, Success, Text
+from agentpost.api.told import Header
 from agentpost.contract.errors import CATALOGUE, ErrorShape
 
 VERSION = "1.0.0"
 EVERYWHERE = ("unauthorized", "rate_limited", "internal", "unavailable")
 """Codes any operation may answer with."""
+SHARED = (*EVERYWHERE, "not_found")
+"""Codes whose answer is described once, for all operations."""
+
+ABOUT = """\
+Send a message in plain language to an agent, follow the work it starts, take the files it makes.
+
+Every answer has a `Request-Id`. Every failure has one shape, with a stable code in `error`. Repeat
+after network errors, 429 (when `Retry-After` is over), 500 and 503, with growing pauses. Fields,
+event types and reasons may be added at any time: ignore what you do not know.
+"""
+TAGS = {
+    "messages": "What is said to the agent, and what became of it.",
+    "uploads": "Large files on their way to the agent.",
+    "work": "Where jobs run and leave their files.",
+    "files": "What the agent made.",
+    "me": "The account of a key.",
+    "webhooks": "Endpoints that receive signed events, and their deliveries.",
+}
+"""The resources, by the first part of their paths."""
+
+IDS = {
+    "message_id": "The `id` of a message.",
+    "upload_id": "The `upload_id` of an upload.",
+    "work_id": "The `work_id` of a work, as jobs and files have it.",
+    "file_id": "The `file_id` of a file, with its slashes.",
+    "endpoint_id": "The `id` of a webhook endpoint.",
+    "event_id": "The `id` of a delivery.",
+}
+"""What stands in paths."""
+KEY = {
+    "type": "http",
+    "scheme": "bearer",
+    "description": "An API key. Never send one to a browser: keys are for servers.",
+}
 
 _REF = "#/components/schemas/{model}"
 
@@ -30,15 +66,19 @@ def document(operations: Sequence[Operation], base_url: str) -> dict[str, Any]:
         "info": {
             "title": "agentpost",
             "version": VERSION,
-            "description": "Send a message to an agent, follow its work, take the files.",
+            "description": ABOUT,
             "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
         },
         "servers": [{"url": base_url}],
         "security": [{"key": []}],
+        "tags": [{"name": name, "description": text} for name, text in TAGS.items()],
         "paths": paths,
         "components": {
             "schemas": _schemas(operations),
-            "securitySchemes": {"key": {"type": "http", "scheme": "bearer"}},
+            "responses": {code: _failure([code]) for code in SHARED},
+            "headers": told.components(),
+            "examples": examples.of_errors(base_url),
+            "securitySchemes": {"key": KEY},
         },
     }
 
@@ -46,15 +86,15 @@ def document(operations: Sequence[Operation], base_url: str) -> dict[str, Any]:
 def _operation(operation: Operation, operations: Sequence[Operation]) -> dict[str, Any]:
     described: dict[str, Any] = {
         "operationId": operation.id,
+        "tags": [operation.path.split("/")[2]],
         "summary": operation.summary,
+        "description": operation.description,
         "parameters": _parameters(operation),
         "responses": _responses(operation),
     }
     linked = links(operation, operations)
     if linked:
-        described["responses"][str(operation.status)]["links"] = linked
-    if operation.handler.__doc__:
-        described["description"] = operation.handler.__doc__
+        described["responses"][str(operation.successes[0].status)]["links"] = linked
     if operation.body is not None:
         content = {"application/json": {"schema": _ref(operation.body)}}
         described["requestBody"] = {"required": operation.body_required, "content": content}
@@ -62,20 +102,28 @@ def _operation(operation: Operation, operations: Sequence[Operation]) -> dict[st
 
 
 def _parameters(operation: Operation) -> list[dict[str, Any]]:
-    in_path = [part[1:-1] for part in operation.path.split("/") if part.startswith("{")]
+    in_path = [p[1:-1].split(":")[0] for p in operation.path.split("/") if p.startswith("{")]
     return [
-        *(_parameter(name.split(":")[0], "path", {"type": "string"}) for name in in_path),
+        *(_parameter(name, "path", {"type": "string"}, IDS[name]) for name in in_path),
         *(_parameter(q.name, "query", _whole(q), q.description) for q in operation.queries),
         *(_parameter(t.name, "query", _text(t), t.description) for t in operation.texts),
-        *(_parameter(name, "header", {"type": "string"}, text) for name, text in operation.headers),
+        *(_header(header) for header in operation.headers),
     ]
 
 
-def _parameter(
-    name: str, where: str, schema: dict[str, Any], description: str | None = None
-) -> dict[str, Any]:
-    parameter = {"name": name, "in": where, "required": where == "path", "schema": schema}
-    return {**parameter, "description": description} if description else parameter
+def _parameter(name: str, where: str, schema: dict[str, Any], description: str) -> dict[str, Any]:
+    return {
+        "name": name,
+        "in": where,
+        "required": where == "path",
+        "schema": schema,
+        "description": description,
+    }
+
+
+def _header(header: Header) -> dict[str, Any]:
+    described = _parameter(header.name, "header", header.schema(), header.description)
+    return {**described, "example": header.example}
 
 
 def _whole(query: Query) -> dict[str, Any]:
@@ -95,22 +143,40 @@ def _text(text: Text) -> dict[str, Any]:
 
 
 def _responses(operation: Operation) -> dict[str, Any]:
-    success = {"application/json": {"schema": _ref(operation.answer)}}
-    responses: dict[str, Any] = {
-        str(operation.status): {"description": "Success", "content": success}
-    }
-    if operation.id == "createMessage":
-        responses["200"] = {"description": "The message, as it is now", "content": success}
-    if operation.id == "getMessage":
-        responses["304"] = {"description": "Nothing newer than the given ETag"}
+    responses = {str(each.status): _success(operation, each) for each in operation.successes}
     by_status: dict[int, list[str]] = {}
     for code in (*operation.errors, *EVERYWHERE):
         by_status.setdefault(CATALOGUE[code].status, []).append(code)
-    failure = {"application/json": {"schema": _ref(ErrorShape)}}
     for status, codes in sorted(by_status.items()):
-        text = ", ".join(f"`{code}`" for code in codes)
-        responses[str(status)] = {"description": text, "content": failure}
+        shared = len(codes) == 1 and codes[0] in SHARED
+        ref = {"$ref": f"#/components/responses/{codes[0]}"}
+        responses[str(status)] = ref if shared else _failure(codes)
     return responses
+
+
+def _success(operation: Operation, success: Success) -> dict[str, Any]:
+    described: dict[str, Any] = {
+        "description": success.description,
+        "headers": told.of_answer(success.status, success.headers),
+    }
+    if success.has_body:
+        content: dict[str, Any] = {"schema": _ref(operation.answer)}
+        shown = examples.of_answer(operation.id, success.status)
+        if shown:
+            content["examples"] = shown
+        described["content"] = {"application/json": content}
+    return described
+
+
+def _failure(codes: Sequence[str]) -> dict[str, Any]:
+    """What an error answer looks like; the codes have one status."""
+    lines = [f"- `{code}`: {CATALOGUE[code].meaning}" for code in codes]
+    shown = {code: {"$ref": f"#/components/examples/{code}"} for code in codes}
+    return {
+        "description": "\n".join(lines),
+        "headers": told.of_answer(CATALOGUE[codes[0]].status),
+        "content": {"application/json": {"schema": _ref(ErrorShape), "examples": shown}},
+    }
 
 
 def _ref(shape: type[BaseModel]) -> dict[str, str]:

@@ -10,6 +10,7 @@ from pydantic import BaseModel
 from starlette.requests import Request
 from starlette.responses import Response
 
+from agentpost.api.told import Header
 from agentpost.services.context import House
 from agentpost.services.follow import HungUp
 from agentpost.services.messages import Caller
@@ -48,22 +49,41 @@ class Text:
 
 
 @dataclass(frozen=True, slots=True)
+class Success:
+    """A way to succeed; ``headers``: those besides the ones of every answer."""
+
+    status: int
+    description: str
+    headers: tuple[Header, ...] = ()
+    has_body: bool = True
+
+
+OK = Success(200, "Success")
+CREATED = Success(201, "Created")
+
+
+@dataclass(frozen=True, slots=True)
 class Operation:
-    """``answer`` is the shape of the success answer, ``errors`` the codes besides those of all."""
+    """What one method of a route takes and answers.
+
+    ``summary`` and ``description`` are for who calls the API. ``answer`` is the shape of every
+    success that has a body, ``errors`` are the codes besides those of all operations.
+    """
 
     id: str
     method: str
     path: str
     summary: str
+    description: str
     handler: Handler
     answer: type[BaseModel]
     errors: tuple[str, ...] = ()
     body: type[BaseModel] | None = None
     body_required: bool = True
-    status: int = 200
+    successes: tuple[Success, ...] = (OK,)
     queries: tuple[Query, ...] = ()
     texts: tuple[Text, ...] = ()
-    headers: tuple[tuple[str, str], ...] = ()
+    headers: tuple[Header, ...] = ()
 
 
 def watch_hang_up(request: Request) -> HungUp:

@@ -8,7 +8,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from agentpost.api.body import read_json, room_for, validated
-from agentpost.api.operation import Api, Operation
+from agentpost.api.operation import CREATED, Api, Operation
 from agentpost.contract import render
 from agentpost.contract import uploads as shapes
 from agentpost.contract.uploads import UploadCreatedShape, UploadIn, UploadShape
@@ -49,10 +49,15 @@ OPERATIONS = (
         method="POST",
         path="/v1/uploads",
         summary="Announce a large file",
+        description=(
+            "The first of three steps. Then post the file as `multipart/form-data` to `url`, with"
+            " every one of `fields` as a form field and the file last, as the field `file`, before"
+            " `expires_at`. Then call completeUpload; from then on a message can name the upload."
+        ),
         handler=create,
         body=UploadIn,
         answer=UploadCreatedShape,
-        status=201,
+        successes=(CREATED,),
         errors=("invalid_request", "bad_size", "too_large"),
     ),
     Operation(
@@ -60,6 +65,10 @@ OPERATIONS = (
         method="POST",
         path="/v1/uploads/{upload_id}/complete",
         summary="Check a posted file and make it ready for a message",
+        description=(
+            "Looks at the real size and refuses programs. An upload that no message takes within a"
+            " day is deleted. Called again it gives the same answer."
+        ),
         handler=complete,
         answer=UploadShape,
         errors=(

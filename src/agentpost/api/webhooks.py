@@ -6,7 +6,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from agentpost.api.body import read_json, read_optional_json, validated
-from agentpost.api.operation import Api, Operation, Query, Text
+from agentpost.api.operation import CREATED, Api, Operation, Query, Text
 from agentpost.api.query import stored_id, text, whole
 from agentpost.contract import render
 from agentpost.contract import webhooks as shapes
@@ -142,6 +142,7 @@ OPERATIONS = (
         method="GET",
         path="/v1/webhooks",
         summary="List webhook endpoints",
+        description="All of the account, newest first, without their secrets.",
         handler=list_all,
         answer=shapes.EndpointListShape,
     ),
@@ -150,10 +151,15 @@ OPERATIONS = (
         method="POST",
         path="/v1/webhooks",
         summary="Register a webhook endpoint",
+        description=(
+            "The endpoint receives signed events from now on, those of `events` or all. Keep its"
+            " `secret`: it verifies the signatures and is shown this once. Each call makes another"
+            " endpoint."
+        ),
         handler=create,
         body=shapes.EndpointIn,
         answer=shapes.NewEndpointShape,
-        status=201,
+        successes=(CREATED,),
         errors=(*CHECKED, "too_many_endpoints", "too_large"),
     ),
     Operation(
@@ -161,6 +167,7 @@ OPERATIONS = (
         method="GET",
         path=ENDPOINT,
         summary="Read a webhook endpoint and its newest deliveries",
+        description="With the 20 newest deliveries and what the receiver answered to each.",
         handler=get,
         answer=shapes.EndpointWithDeliveriesShape,
         errors=("not_found",),
@@ -170,6 +177,10 @@ OPERATIONS = (
         method="PATCH",
         path=ENDPOINT,
         summary="Change a webhook endpoint, turn it off or on",
+        description=(
+            "Only the fields that are given change. Turning an endpoint off drops what is pending"
+            " for it; turning it on forgets its failures."
+        ),
         handler=change,
         body=shapes.EndpointChangeIn,
         answer=shapes.EndpointShape,
@@ -180,6 +191,7 @@ OPERATIONS = (
         method="DELETE",
         path=ENDPOINT,
         summary="Remove a webhook endpoint",
+        description="Deliveries that are pending are cancelled. A second call answers 404.",
         handler=delete,
         answer=shapes.DeletedEndpointShape,
         errors=("not_found",),
@@ -189,6 +201,11 @@ OPERATIONS = (
         method="POST",
         path=f"{ENDPOINT}/rotate-secret",
         summary="Replace the secret of a webhook endpoint",
+        description=(
+            "The new `secret` is shown this once and signs every later delivery, retries of older"
+            " events too. With `grace_seconds` the old one signs beside it for a while, so that"
+            " receivers can be changed without losing an event."
+        ),
         handler=rotate,
         body=shapes.RotateIn,
         body_required=False,
@@ -200,9 +217,10 @@ OPERATIONS = (
         method="POST",
         path=f"{ENDPOINT}/test",
         summary="Send a test event",
+        description="A `webhook.test` event goes to this endpoint, whatever it subscribes to.",
         handler=test,
         answer=shapes.DeliveryShape,
-        status=201,
+        successes=(CREATED,),
         errors=("bad_request", "not_found"),
     ),
     Operation(
@@ -210,6 +228,7 @@ OPERATIONS = (
         method="GET",
         path=f"{ENDPOINT}/deliveries",
         summary="List the deliveries of a webhook endpoint",
+        description="Newest first. While `has_more`, go on with `before`: the last one's `id`.",
         handler=list_deliveries,
         answer=shapes.DeliveryListShape,
         errors=("invalid_request", "not_found"),
@@ -224,6 +243,7 @@ OPERATIONS = (
         method="POST",
         path=f"{ENDPOINT}/deliveries/{{event_id}}/redeliver",
         summary="Send a delivery again",
+        description="At once, with the same `webhook-id`, whatever became of it before.",
         handler=redeliver,
         answer=shapes.DeliveryShape,
         errors=("bad_request", "not_found"),
@@ -233,6 +253,10 @@ OPERATIONS = (
         method="POST",
         path=f"{ENDPOINT}/replay",
         summary="Send the deliveries of a time range again",
+        description=(
+            "All of them that have ended, dropped ones included, or only those of `status`. For"
+            " receivers that were down for longer than deliveries are retried."
+        ),
         handler=replay,
         body=shapes.ReplayIn,
         answer=shapes.ReplayShape,

@@ -63,6 +63,10 @@ OPERATIONS = (
         method="GET",
         path="/v1/work",
         summary="List works, newest first",
+        description=(
+            "A work is where the agent's jobs run and leave their files; in the web app it is a"
+            " chat. All keys of the account see all of them, however they were started."
+        ),
         handler=list_work,
         answer=WorkListShape,
         errors=("invalid_request",),
@@ -73,6 +77,10 @@ OPERATIONS = (
         method="GET",
         path="/v1/work/{work_id}",
         summary="Read a work and its newest files",
+        description=(
+            "The latest result comes in pages of 20,000 characters: go on with `next_from_char`"
+            " until it is null. The links of the files are fresh."
+        ),
         handler=get,
         answer=WorkShape,
         errors=("invalid_request", "not_found"),
@@ -83,6 +91,10 @@ OPERATIONS = (
         method="POST",
         path="/v1/work/{work_id}/stop",
         summary="Stop everything that runs or waits in a work",
+        description=(
+            "Its jobs end as `cancelled`, with the files they have made so far. A work in which"
+            " nothing runs stays as it is."
+        ),
         handler=stop,
         answer=WorkShape,
         errors=("not_found",),
@@ -92,6 +104,7 @@ OPERATIONS = (
         method="DELETE",
         path="/v1/work/{work_id}",
         summary="Stop what runs in a work and delete it with its files",
+        description="It cannot be undone. The work and its files answer 404 from then on.",
         handler=delete,
         answer=WorkDeletedShape,
         errors=("not_found",),

@@ -1,0 +1,188 @@
+"""Every code of the catalogue, and every error an operation announces, is really answered.
+
+spec: Errors. A code that nothing provokes, an announced error that cannot come, and an answer that
+is not announced are all failures.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import httpx2
+import pytest
+
+from agentpost.api.app import OPERATIONS
+from agentpost.api.openapi import EVERYWHERE
+from agentpost.api.operation import Operation
+from agentpost.contract.errors import CATALOGUE
+from tests.api import provoking_states
+from tests.api.provoking import BODY_BYTES_MAX, WAYS, Desk, Way
+from tests.e2e.caller import Caller, Json
+from tests.e2e.fixtures import ServerMaker
+from tests.e2e.server import AgentServer, until
+
+assert provoking_states, "its ways are in WAYS by being imported"
+NOBODY = "0"
+"""An id that nothing has."""
+BODIES = {
+    "createMessage": {"message": "hello"},
+    "createUpload": {"filename": "a.csv", "size": 1},
+    "createWebhookEndpoint": {"url": "https://hooks.example.com/"},
+    "replayWebhookEvents": {"since": "2026-01-31T00:00:00Z"},
+}
+"""Bodies that nothing is wrong with; for the other operations it is an empty object."""
+
+
+@pytest.fixture(scope="module")
+def server(start_server: ServerMaker) -> AgentServer:
+    return start_server(body_bytes_max=BODY_BYTES_MAX)
+
+
+@pytest.fixture
+def desk(server: AgentServer, caller: Caller, callers: Callable[..., Caller]) -> Desk:
+    return Desk(server, caller, callers)
+
+
+def check(caller: Caller, answer: httpx2.Response, code: str) -> None:
+    """The answer is this error, in the shape of all errors and as its operation announces it."""
+    assert (answer.status_code, answer.json()["error"]) == (CATALOGUE[code].status, code)
+    assert answer.headers["Content-Type"] == "application/json"
+    caller.contract.check(answer)
+    body: Json = answer.json()
+    more = {"invalid_request": {"problems"}, "poll_in_progress": {"cursor"}}.get(code, set())
+    assert body.keys() == {"error", "message", "request_id", "docs"} | more
+    assert body["message"].strip()
+    assert body["request_id"] == answer.headers["Request-Id"]
+    assert ("Retry-After" in answer.headers) == (code == "rate_limited")
+    for problem in body.get("problems", []):
+        assert problem.keys() == {"field", "problem"}
+        assert problem["problem"]
+
+
+# --- each code ------------------------------------------------------------------------------------
+@pytest.mark.parametrize("way", WAYS, ids=[f"{w.code}-{w.provoke.__name__}" for w in WAYS])
+def test_a_code_is_answered_in_the_shape_of_errors(desk: Desk, way: Way) -> None:
+    answer = way.provoke(desk)
+    check(desk.caller, answer, way.code)
+    described = desk.caller.contract.operation(answer.request)
+    assert (described or {}).get("operationId") == way.operation
+
+    page, _, anchor = answer.json()["docs"].partition("#")
+    assert anchor == way.code
+    explained = httpx2.get(page)
+    assert (explained.status_code, f'id="{anchor}"' in explained.text) == (200, True)
+
+
+def test_every_code_of_the_catalogue_is_provoked() -> None:
+    assert sorted({way.code for way in WAYS}) == sorted(CATALOGUE)
+
+
+# --- each operation -------------------------------------------------------------------------------
+def request(caller: Caller, operation: Operation, query: str = "", **more: Any) -> httpx2.Response:
+    """Call the operation with ids that nothing has, and with a body that nothing is wrong with."""
+    parts = operation.path.split("/")
+    path = "/".join(NOBODY if part.startswith("{") else part for part in parts)
+    if operation.body is not None and not more:
+        more = {"json": BODIES.get(operation.id, {})}
+    return caller.http.request(operation.method, f"{path}{query}", **more)
+
+
+def names_something(operation: Operation) -> bool:
+    return "{" in operation.path
+
+
+def has_body(operation: Operation) -> bool:
+    return operation.body is not None
+
+
+def can_be_misread(operation: Operation) -> bool:
+    return has_body(operation) or bool(operation.queries)
+
+
+def everyone(_: Operation) -> bool:
+    return True
+
+
+ALIKE: dict[str, Callable[[Operation], bool]] = {
+    "not_found": names_something,
+    "invalid_request": can_be_misread,
+    "too_large": has_body,
+    **dict.fromkeys(EVERYWHERE, everyone),
+}
+"""Which operations announce a code that all of their kind can answer with."""
+
+
+def test_what_is_announced_is_what_can_come() -> None:
+    announced = {(o.id, code) for o in OPERATIONS for code in (*o.errors, *EVERYWHERE)}
+    provoked = {(o.id, code) for code, kind in ALIKE.items() for o in OPERATIONS if kind(o)}
+    provoked |= {(way.operation, way.code) for way in WAYS if way.operation is not None}
+    assert sorted(announced - provoked) == [], "nobody can get these"
+    assert sorted(provoked - announced) == [], "nobody was told of these"
+
+
+def of_kind(code: str) -> Sequence[Operation]:
+    return [operation for operation in OPERATIONS if ALIKE[code](operation)]
+
+
+def test_the_key_is_asked_for_everywhere(desk: Desk) -> None:
+    stranger = desk.callers(desk.server, None)
+    for operation in of_kind("unauthorized"):
+        check(desk.caller, request(stranger, operation), "unauthorized")
+
+
+def test_the_budget_counts_everywhere(desk: Desk) -> None:
+    spent = desk.limited("spent", requests_per_minute=1)
+    spent.call("GET", "/v1/me")
+    for operation in of_kind("rate_limited"):
+        check(desk.caller, request(spent, operation), "rate_limited")
+
+
+def test_the_switch_reaches_everywhere(desk: Desk) -> None:
+    desk.server.command("maintenance", "on")
+    try:
+        until(lambda: desk.ask("GET", "/v1/me").status_code == 503)
+        for operation in of_kind("unavailable"):
+            check(desk.caller, request(desk.caller, operation), "unavailable")
+    finally:
+        desk.server.command("maintenance", "off")
+        until(lambda: desk.ask("GET", "/v1/me").status_code == 200)
+
+
+def test_a_fault_is_told_alike_everywhere(desk: Desk) -> None:
+    with table_gone(desk.server, "keys"):
+        until(lambda: desk.ask("GET", "/v1/me").status_code == 500, what="forgetting the key")
+        for operation in of_kind("internal"):
+            check(desk.caller, request(desk.caller, operation), "internal")
+    assert desk.ask("GET", "/v1/me").status_code == 200
+
+
+@contextmanager
+def table_gone(server: AgentServer, table: str) -> Iterator[None]:
+    server.execute(f"ALTER TABLE {table} RENAME TO {table}_aside")
+    try:
+        yield
+    finally:
+        server.execute(f"ALTER TABLE {table}_aside RENAME TO {table}")
+
+
+def test_unknown_ids_are_not_found_everywhere(desk: Desk) -> None:
+    for operation in of_kind("not_found"):
+        check(desk.caller, request(desk.caller, operation), "not_found")
+
+
+def test_what_cannot_be_read_is_refused_everywhere(desk: Desk) -> None:
+    for operation in of_kind("invalid_request"):
+        for query in operation.queries:
+            answer = request(desk.caller, operation, f"?{query.name}=x")
+            check(desk.caller, answer, "invalid_request")
+            assert [p["field"] for p in answer.json()["problems"]] == [query.name]
+        if has_body(operation):
+            answer = request(desk.caller, operation, content=b"[]")
+            check(desk.caller, answer, "invalid_request")
+            assert [p["field"] for p in answer.json()["problems"]] == [None]
+
+
+def test_large_bodies_are_refused_everywhere(desk: Desk) -> None:
+    for operation in of_kind("too_large"):
+        answer = request(desk.caller, operation, content=b" " * (BODY_BYTES_MAX + 1))
+        check(desk.caller, answer, "too_large")
