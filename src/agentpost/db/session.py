@@ -53,7 +53,8 @@ class Database(Protocol):
         ...
 
     def close(self) -> None:
-        """Finish what was accepted, then disconnect. Blocks."""
+        """Finish what was accepted, then disconnect. Blocks. What comes later is refused with
+        `DatabaseClosed`."""
         ...
 
     async def write(self, fn: Callable[[Tx], T]) -> T:
@@ -71,3 +72,7 @@ class Database(Protocol):
 
 class DatabaseBusy(Exception):
     """Another process holds the database; the text says which and what to do."""
+
+
+class DatabaseClosed(Exception):
+    """The database is closed, or closing: the transaction did not begin."""
