@@ -28,6 +28,9 @@ OPEN_SECONDS = 30
 RECONNECT_SECONDS = 4.0
 """The pool's pauses between attempts grow up to this: a node that is slow to come back after an
 outage of the server looks dead to the others."""
+LINE_CONNECT_SECONDS = 2
+LINE_SILENT_MILLISECONDS = 3_000
+"""How long what a `PostgresLine` sent may stay unacknowledged before it counts as broken."""
 TRIES = 8
 """How often a transaction that lost a deadlock or its connection is run."""
 
@@ -209,6 +212,47 @@ class PostgresDatabase:
                 raise
             connection.commit()
         return result, tx.callbacks
+
+
+class PostgresLine:
+    """See `Line`. What it writes is worth nothing after a crash, so its commits do not wait for
+    the disk."""
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+        self._connection: Connection[Row] | None = None
+
+    def write(self, fn: Callable[[Tx], T]) -> T:
+        """See `Line.write`."""
+        connection = self._connection = self._connection or self._connect()
+        try:
+            with connection.transaction():
+                return fn(PostgresTx(connection))
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """See `Line.close`."""
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            connection.close()
+
+    def _connect(self) -> Connection[Row]:
+        from psycopg import Connection
+
+        connection = Connection.connect(
+            self._url,
+            autocommit=True,
+            connect_timeout=LINE_CONNECT_SECONDS,
+            application_name="agentpost beat",
+            keepalives_idle=2,
+            keepalives_interval=1,
+            keepalives_count=3,
+            tcp_user_timeout=LINE_SILENT_MILLISECONDS,
+        )
+        connection.execute(b"SET synchronous_commit = off")
+        return connection
 
 
 def _call(callback: Callable[[], None]) -> None:

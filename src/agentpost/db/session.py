@@ -70,6 +70,19 @@ class Database(Protocol):
         ...
 
 
+class Line(Protocol):
+    """A connection beside all others, for one thread: nobody else's work holds it up."""
+
+    def write(self, fn: Callable[[Tx], T]) -> T:
+        """Run ``fn`` in a write transaction, once. Blocks. Raises when the session has broken;
+        the next call begins another one. Nothing can follow its commit."""
+        ...
+
+    def close(self) -> None:
+        """Disconnect; safe on another thread."""
+        ...
+
+
 class DatabaseBusy(Exception):
     """Another process holds the database; the text says which and what to do."""
 
