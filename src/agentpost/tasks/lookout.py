@@ -14,6 +14,7 @@ from __future__ import annotations
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from math import inf
 
 import structlog
 
@@ -52,7 +53,7 @@ class Lookout:
     async def look(self) -> None:
         """Look once."""
         # Before the record is read: what runs by then was committed, so the record must have it.
-        running = {name: kind.runs.open() for name, kind in self._kinds.items()}
+        running = {name: kind.running() for name, kind in self._kinds.items()}
         owned = await lost.owned_here(self._house)
         missing: list[str] = []
         for name, kind in self._kinds.items():
@@ -60,7 +61,7 @@ class Lookout:
             kind.end_strays(running[name], rows)
             missing += await kind.look_for(rows)
         if missing != self._told:  # for the doctor, who sees only the record
-            await lost.tell(self._house, missing)
+            await lost.tell(self._house, missing)  # may fail as all the rest does; told next time
             self._told = missing
 
 
@@ -79,26 +80,34 @@ class _Kind:
         self._looks: dict[tuple[str, int], int] = {}
         self._retaken: dict[str, _Retaken] = {}
 
-    def end_strays(self, running: list[Run], rows: dict[str, int]) -> None:
-        """End what runs here at an epoch that is not ours any more."""
-        for run in running:
-            if run.epoch is not None and not run.over and rows.get(run.owner) != run.epoch:
-                log.info("run_not_ours", owner=run.owner, epoch=run.epoch)
+    def running(self) -> list[tuple[Run, int]]:
+        """What runs now and at which epoch; without what is being claimed."""
+        return [(run, run.epoch) for run in self.runs.open() if run.epoch is not None]
+
+    def end_strays(self, running: list[tuple[Run, int]], rows: dict[str, int]) -> None:
+        """End what ran at an epoch that is not ours any more."""
+        for run, epoch in running:
+            if not run.over and rows.get(run.owner) != epoch:
+                log.info("run_not_ours", owner=run.owner, epoch=epoch)
                 self.runs.end(run)
 
     async def look_for(self, rows: dict[str, int]) -> list[str]:
         """Run again what is missing for long enough; everything that is not, or not yet."""
-        known = {(run.owner, run.epoch) for run in self.runs.open() if not run.over}
+        newest: dict[str, float] = {}
+        for run in self.runs.open():
+            if not run.over:  # what is being claimed, or was since the record was read, is newer
+                epoch = inf if run.epoch is None else run.epoch
+                newest[run.owner] = max(epoch, newest.get(run.owner, epoch))
         missing = {
             (owner, epoch): self._looks.get((owner, epoch), 0) + 1
             for owner, epoch in rows.items()
-            if (owner, epoch) not in known and (owner, None) not in known
+            if newest.get(owner, -1) < epoch
         }
         self._looks = missing
         self._retaken = {owner: self._retaken[owner] for owner in rows if owner in self._retaken}
-        for (owner, epoch), looks in missing.items():
+        for (owner, at), looks in missing.items():
             if looks >= self._patience(owner):
-                log.warning("run_missing", owner=owner, epoch=epoch)
+                log.warning("run_missing", owner=owner, epoch=at)
                 await self._run_again(owner)
         return sorted(owner for (owner, _), looks in missing.items() if looks >= LOOKS_MIN)
 

@@ -55,7 +55,11 @@ class JobWorker:
             )
 
     async def _run(self, run: Run, claiming: Awaitable[JobTicket | None]) -> None:
-        ticket = await claiming
+        try:
+            ticket = await claiming
+        except Exception as error:  # still nobody's, or ours and missing: found by a sweep
+            log.warning("job_not_claimed", job_id=run.owner, error=repr(error))
+            return
         if ticket is None:
             return
         run.epoch = ticket.epoch
