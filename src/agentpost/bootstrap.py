@@ -58,6 +58,8 @@ from agentpost.webhooks.egress import Egress
 
 log = structlog.get_logger(__name__)
 STOP_SECONDS = 5.0
+LOOP_SECONDS = 2.0
+"""What is left to do on the agent loop when all runs have ended, or are never going to."""
 
 
 class _Relay:
@@ -367,10 +369,10 @@ class Server:
     async def _stop_loop(self) -> None:
         assert self._loop is not None
         with contextlib.suppress(TimeoutError):  # an agent may be blocking its loop for good
-            async with asyncio.timeout(STOP_SECONDS):
+            async with asyncio.timeout(LOOP_SECONDS):
                 await self._loop.run(self._parts.house.egress.aclose())
                 await self._loop.run(self._pool.aclose())
-        await asyncio.to_thread(self._loop.stop, STOP_SECONDS)
+        await asyncio.to_thread(self._loop.stop, LOOP_SECONDS)
 
     async def _release(self) -> None:
         if self._lock is not None:

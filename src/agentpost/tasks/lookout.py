@@ -68,6 +68,7 @@ class Lookout:
 @dataclass(frozen=True, slots=True)
 class _Retaken:
     times: int
+    epoch: int
     at: float
 
 
@@ -106,21 +107,21 @@ class _Kind:
         self._looks = missing
         self._retaken = {owner: self._retaken[owner] for owner in rows if owner in self._retaken}
         for (owner, at), looks in missing.items():
-            if looks >= self._patience(owner):
-                log.warning("run_missing", owner=owner, epoch=at)
-                await self._run_again(owner)
+            if looks >= min(LOOKS_MIN << self._times(owner, at), LOOKS_MAX):
+                await self._run_again(owner, at)
         return sorted(owner for (owner, _), looks in missing.items() if looks >= LOOKS_MIN)
 
-    def _patience(self, owner: str) -> int:
+    def _times(self, owner: str, epoch: int) -> int:
+        """How often it was run again lately, and lost again. A claim that failed counts not."""
         before = self._retaken.get(owner)
-        return min(LOOKS_MIN << before.times, LOOKS_MAX) if before is not None else LOOKS_MIN
+        if before is None or time.monotonic() - before.at > CALM_SECONDS:
+            return 0
+        return before.times + (epoch != before.epoch)
 
-    async def _run_again(self, owner: str) -> None:
-        now = time.monotonic()
-        before = self._retaken.get(owner)
-        calm = before is None or now - before.at > CALM_SECONDS
-        times = 1 if calm or before is None else min(before.times + 1, LOOKS_MAX)
-        self._retaken[owner] = _Retaken(times, now)
+    async def _run_again(self, owner: str, epoch: int) -> None:
+        times = self._times(owner, epoch)
+        log.warning("run_missing", owner=owner, epoch=epoch, times=times)
+        self._retaken[owner] = _Retaken(times, epoch, time.monotonic())
         try:
             await self._retake(owner)
         except Exception as error:  # the next looks try again
