@@ -1,6 +1,7 @@
 """Scaled out: `agentpost serve` on PostgreSQL, alone and as several nodes, through kill -9."""
 
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -252,6 +253,33 @@ def test_a_commit_that_breaks_is_not_the_job_s_failure(
     assert (final["status"], final["reason"]) == ("completed", None)
     steps = [line.split()[0] for line in node.trace()]
     assert (steps.count("c.0"), set(steps)) == (1, {"c.0", "c.1"})
+
+
+def test_a_database_that_hangs_does_not_keep_the_server_from_ending(
+    cluster: Cluster, callers: CallerMaker
+) -> None:
+    node = cluster.start()
+    caller = callers(node)
+    message = sent_job(caller, ["gate", "g"], ["return", "ok"])
+    node.await_gate("g")
+    backends = cluster.rows(
+        "SELECT pid FROM pg_stat_activity WHERE datname = current_database()"
+        " AND pid <> pg_backend_pid()"
+    )
+    for (pid,) in backends:
+        os.kill(int(str(pid)), signal.SIGSTOP)
+    process, node.process = node.process, None
+    assert process is not None
+    try:
+        process.terminate()
+        assert process.wait(30) == 1, "not everything could be brought to an end"
+    finally:
+        process.kill()
+        for (pid,) in backends:
+            os.kill(int(str(pid)), signal.SIGCONT)
+    node.open_gate("g")
+    node.start()
+    assert caller.final(message["id"], 2 * TAKE_UP_SECONDS)["status"] == "completed"
 
 
 def test_commands_work_beside_the_server(cluster: Cluster, callers: CallerMaker) -> None:
