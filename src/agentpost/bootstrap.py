@@ -29,6 +29,7 @@ from agentpost.services.accounts import NewKey
 from agentpost.services.context import House
 from agentpost.services.links import SignedLinks
 from agentpost.services.mail import SmtpServer
+from agentpost.services.nodes import Beats
 from agentpost.services.requests import RequestLog
 from agentpost.services.secrets import server_secret
 from agentpost.services.sessions import LoginLink
@@ -41,8 +42,11 @@ from agentpost.storage.post_policy import PolicySigner
 from agentpost.storage.signing import CursorSigner, LinkSigner
 from agentpost.tasks.background import Background
 from agentpost.tasks.deliver_webhooks import Deliveries
+from agentpost.tasks.heartbeat import Heartbeat
+from agentpost.tasks.lookout import Lookout
 from agentpost.tasks.nodes import Nodes
 from agentpost.tasks.run_turn import TurnRunner
+from agentpost.tasks.shutdown import End, end_all
 from agentpost.tasks.steps import Blobs, Steps
 from agentpost.tasks.worker import JobWorker
 from agentpost.wakeups.base import Wakeups
@@ -53,6 +57,8 @@ from agentpost.webhooks.egress import Egress
 
 log = structlog.get_logger(__name__)
 STOP_SECONDS = 5.0
+LOOP_SECONDS = 2.0
+"""What is left to do on the agent loop when all runs have ended, or are never going to."""
 
 
 class _Relay:
@@ -138,10 +144,16 @@ async def open_house(settings: Settings, clock: Clock | None = None) -> Parts:
 
 async def close_house(parts: Parts) -> None:
     """Disconnect everything."""
-    await parts.house.wakeups.stop()
-    await parts.house.limiter.stop()
-    await parts.house.storage.aclose()
-    await asyncio.to_thread(parts.house.db.close)
+    await end_all(_ends_of(parts.house))
+
+
+def _ends_of(house: House) -> list[End]:
+    return [
+        ("wakeups", house.wakeups.stop),
+        ("limiter", house.limiter.stop),
+        ("storage", house.storage.aclose),
+        ("database", partial(asyncio.to_thread, house.db.close)),
+    ]
 
 
 def _embedded(
@@ -168,6 +180,16 @@ def _scaled(settings: Settings, node: str) -> tuple[Database, Wakeups, Engine] |
     db = PostgresDatabase(url, durability=settings.durability)
     notices = PostgresNotices(url)
     return db, PostgresWakeups(url, notices), ProcrastinateEngine(url, node, notices)
+
+
+def _heart(settings: Settings, house: House) -> Heartbeat | None:
+    """A heartbeat, where there can be other nodes."""
+    url = settings.database_url.get_secret_value()
+    if not url:
+        return None
+    from agentpost.db.postgres import PostgresLine
+
+    return Heartbeat(Beats(PostgresLine(url), house.node, house.clock))
 
 
 def _egress(settings: Settings) -> Egress:
@@ -272,11 +294,12 @@ class Server:
         await self._bootstrap_account(house)
         await house.limiter.start()
         await maintenance.look(house)
-        self._nodes = Nodes(house, worker, alone=alone)
+        self._nodes = Nodes(house, worker, _heart(settings, house))
         await self._nodes.enter()
         await house.engine.start(worker)
         await self._nodes.inherit()
-        self._background = Background(house, worker, self._nodes, smtp)
+        lookout = Lookout(house, self._turns, worker)
+        self._background = Background(house, worker, self._nodes, lookout, smtp)
         self._background.start()
         self.app = self._app(house)
         self._parts.foreign_commit.target = [
@@ -321,24 +344,40 @@ class Server:
         self._ready = False
         self._parts.house.wakeups.close_door()
 
-    async def stop(self) -> None:
-        """End what runs; unfinished turns and jobs go on at the next start."""
+    async def stop(self) -> bool:
+        """End what runs; unfinished turns and jobs go on at the next start.
+
+        False when a part could not be ended: it may still be running, only the process' end is
+        left.
+        """
         house = self._parts.house
-        await self._background.stop()
-        await house.requests.flush()
-        await house.engine.stop()
         # What runs ends before the pool: a step whose worker dies under it would count as failed.
-        for runner in (self._turns, self._worker):
-            if runner is not None:
-                await runner.stop(STOP_SECONDS)
-        await self._nodes.leave()
-        if self._loop is not None:
-            with contextlib.suppress(TimeoutError):  # an agent may be blocking its loop for good
-                async with asyncio.timeout(STOP_SECONDS):
-                    await self._loop.run(house.egress.aclose())
-                    await self._loop.run(self._pool.aclose())
-            await asyncio.to_thread(partial(self._loop.stop, STOP_SECONDS))
-        await self._deliveries.stop()
-        await close_house(self._parts)
+        runners = [runner for runner in (self._turns, self._worker) if runner is not None]
+        return await end_all(
+            [
+                ("background", self._background.stop),
+                ("request log", house.requests.flush),
+                ("engine", house.engine.stop),
+                *(
+                    (type(runner).__name__, partial(runner.stop, STOP_SECONDS))
+                    for runner in runners
+                ),
+                ("nodes", self._nodes.leave),
+                ("agent loop", self._stop_loop),
+                ("deliveries", self._deliveries.stop),
+                *_ends_of(house),
+                ("folder", self._release),
+            ]
+        )
+
+    async def _stop_loop(self) -> None:
+        assert self._loop is not None
+        with contextlib.suppress(TimeoutError):  # an agent may be blocking its loop for good
+            async with asyncio.timeout(LOOP_SECONDS):
+                await self._loop.run(self._parts.house.egress.aclose())
+                await self._loop.run(self._pool.aclose())
+        await asyncio.to_thread(self._loop.stop, LOOP_SECONDS)
+
+    async def _release(self) -> None:
         if self._lock is not None:
             self._lock.release()

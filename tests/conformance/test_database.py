@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from agentpost.db.session import Database, Row, Tx
+from agentpost.db.session import Database, DatabaseClosed, Row, Tx
 from tests.conformance.adapters import Backend, Scaled
 
 INSERT = "INSERT INTO samples (id, n, body) VALUES (?, ?, ?)"
@@ -172,6 +172,25 @@ async def test_closing_finishes_what_was_accepted(backend: Backend, db: Database
     await asyncio.to_thread(second.close)
     await asyncio.gather(*writes)
     assert len(await names(db)) == 30
+
+
+async def test_a_closed_database_refuses(backend: Backend, db: Database) -> None:
+    second = backend.database()
+    second.open()
+    writes = [asyncio.create_task(second.write(put(f"{n:02}"))) for n in range(30)]
+    closing = asyncio.create_task(asyncio.to_thread(second.close))
+    while not closing.done():
+        writes.append(asyncio.create_task(second.write(put(f"{len(writes):02}"))))
+        await asyncio.sleep(0)
+    ends = await asyncio.gather(*writes, return_exceptions=True)
+    done = [end for end in ends if end == 1]
+    assert all(isinstance(end, DatabaseClosed) for end in ends if end != 1), ends
+    assert len(await names(db)) == len(done) >= 30
+    with pytest.raises(DatabaseClosed):
+        await second.write(put("late"))
+    with pytest.raises(DatabaseClosed):
+        await second.read(lambda tx: tx.one(SELECT))
+    second.close()
 
 
 # --- many at once ---------------------------------------------------------------------------------

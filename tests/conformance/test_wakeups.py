@@ -8,6 +8,7 @@ import pytest
 
 from agentpost.db.session import Tx
 from agentpost.wakeups.base import Wakeups
+from agentpost.wakeups.notices import PostgresNotices
 from tests.conformance.adapters import Node, Scaled
 
 PATIENCE = 10.0
@@ -181,6 +182,27 @@ async def test_a_lost_connection_comes_back_and_wakes_everybody(
         assert await other.wait(PATIENCE)
         await publish(here, "a")
         assert await wait.wait(PATIENCE)
+
+
+async def test_a_listener_that_raises_does_not_end_the_listening(
+    pair: list[Node], scaled: Scaled
+) -> None:
+    notices, back, heard = PostgresNotices(scaled.url), asyncio.Event(), asyncio.Event()
+
+    def break_down() -> None:
+        back.set()
+        raise LookupError
+
+    notices.on_reconnect(break_down)
+    notices.on("topic", lambda _: heard.set())
+    await notices.start()
+    scaled.cut("agentpost notices")
+    async with asyncio.timeout(PATIENCE):
+        await back.wait()
+        sender = PostgresNotices(scaled.url)
+        await pair[0].db.write(lambda tx: sender.send(tx, "topic", "a"))
+        await heard.wait()
+    await notices.stop()
 
 
 async def test_a_hold_is_one_at_a_time_over_all_nodes(pair: list[Node]) -> None:

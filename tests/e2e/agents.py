@@ -82,6 +82,16 @@ async def mark_behind_gate(name: str, gate: str) -> str:
     return name
 
 
+async def watched(call: Awaitable[Any], name: str) -> None:
+    """Leave a trace of what an author's handler gets to see, and say when the call is over."""
+    try:
+        await call
+    except Exception as error:
+        mark(f"{name}.{type(error).__name__}")
+    finally:
+        (Path(os.environ["TEST_GATES"]) / f"{name}.reached").touch()
+
+
 def build(text: str) -> bytes:
     """Contents of a file, made in a worker process."""
     return text.encode()
@@ -181,6 +191,10 @@ async def _step_turn_gate(turn: Turn, name: str, gate: str) -> None:
     await turn.step(mark_behind_gate, name, gate)
 
 
+async def _step_turn_watched(turn: Turn, name: str) -> None:
+    await watched(turn.step(mark, name), name)
+
+
 async def _write_turn(turn: Turn, path: str, text: str) -> None:
     await turn.write(path, text)
 
@@ -206,6 +220,7 @@ TURN_OPERATIONS: dict[str, Operation] = {
     "stop": _stop,
     "step": _step_turn,
     "step_gate": _step_turn_gate,
+    "step_watched": _step_turn_watched,
     "write": _write_turn,
     "remember": _remember,
 }
@@ -235,6 +250,21 @@ async def _step_here(job: Job, name: str, cost: float = 0) -> None:
 
 async def _step_gate(job: Job, name: str, gate: str, cost: float = 0) -> None:
     await job.step(mark_behind_gate, name, gate, cost=cost)
+
+
+async def _step_watched(job: Job, name: str, cost: float = 0) -> None:
+    await watched(job.step(mark, name, cost=cost), name)
+
+
+async def _write_watched(job: Job, path: str, text: str, cost: float = 0) -> None:
+    await watched(job.write(path, text, cost=cost), path)
+
+
+async def _steps_at_once(job: Job, *names: str) -> None:
+    """In a task group, whose error is a group of errors."""
+    async with asyncio.TaskGroup() as group:
+        for name in names:
+            group.create_task(watched(job.step(mark, name), name))
 
 
 async def _broken_step(job: Job, cost: float = 0) -> None:
@@ -297,6 +327,9 @@ JOB_OPERATIONS: dict[str, Operation] = {
     "step": _step_job,
     "step_here": _step_here,
     "step_gate": _step_gate,
+    "step_watched": _step_watched,
+    "write_watched": _write_watched,
+    "steps_at_once": _steps_at_once,
     "broken_step": _broken_step,
     "write": _write_job,
     "build": _build,

@@ -1,6 +1,7 @@
 """Scaled out: `agentpost serve` on PostgreSQL, alone and as several nodes, through kill -9."""
 
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -47,6 +48,11 @@ class Cluster:
             for node in self._nodes:
                 if node.process is not None:
                     ends.callback(node.stop)
+
+    def run(self, sql: str) -> None:
+        """Run a statement of the test's own."""
+        with psycopg.connect(self.url) as connection:
+            connection.execute(sql.encode())
 
     def rows(self, sql: str) -> list[tuple[object, ...]]:
         """What is in the database."""
@@ -222,6 +228,58 @@ def test_it_survives_losing_every_connection(cluster: Cluster, callers: CallerMa
     for message in (running, later):
         assert caller.final(message["id"])["status"] == "completed"
     assert len(node.trace()) == 1
+
+
+def test_a_commit_that_breaks_is_not_the_job_s_failure(
+    cluster: Cluster, callers: CallerMaker
+) -> None:
+    """The server goes away in the middle of COMMIT: nobody knows what became of the call."""
+    node = cluster.start()
+    caller = callers(node)
+    cluster.run(
+        "CREATE FUNCTION cut() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN"
+        " PERFORM pg_terminate_backend(pg_backend_pid()); RETURN NULL; END $$"
+    )
+    cluster.run(
+        "CREATE CONSTRAINT TRIGGER cut AFTER INSERT ON calls DEFERRABLE INITIALLY DEFERRED"
+        " FOR EACH ROW WHEN (NEW.n = 2) EXECUTE FUNCTION cut()"
+    )
+    script: list[list[object]] = [["step", "c.0"], ["step_watched", "c.1"], ["return", "ok"]]
+    message = sent_job(caller, *script)
+    node.await_gate("c.1")
+    assert caller.get(message["id"])["status"] == "processing"
+    cluster.run("DROP TRIGGER cut ON calls")
+    final = caller.final(message["id"], 2 * TAKE_UP_SECONDS)
+    assert (final["status"], final["reason"]) == ("completed", None)
+    steps = [line.split()[0] for line in node.trace()]
+    assert (steps.count("c.0"), set(steps)) == (1, {"c.0", "c.1"})
+
+
+def test_a_database_that_hangs_does_not_keep_the_server_from_ending(
+    cluster: Cluster, callers: CallerMaker
+) -> None:
+    node = cluster.start()
+    caller = callers(node)
+    message = sent_job(caller, ["gate", "g"], ["return", "ok"])
+    node.await_gate("g")
+    backends = cluster.rows(
+        "SELECT pid FROM pg_stat_activity WHERE datname = current_database()"
+        " AND pid <> pg_backend_pid()"
+    )
+    for (pid,) in backends:
+        os.kill(int(str(pid)), signal.SIGSTOP)
+    process, node.process = node.process, None
+    assert process is not None
+    try:
+        process.terminate()
+        assert process.wait(30) == 1, "not everything could be brought to an end"
+    finally:
+        process.kill()
+        for (pid,) in backends:
+            os.kill(int(str(pid)), signal.SIGCONT)
+    node.open_gate("g")
+    node.start()
+    assert caller.final(message["id"], 2 * TAKE_UP_SECONDS)["status"] == "completed"
 
 
 def test_commands_work_beside_the_server(cluster: Cluster, callers: CallerMaker) -> None:

@@ -46,16 +46,23 @@ async def test_only_one_node_takes_a_job_over(desk: Desk) -> None:
     assert await jobs.take(desk.house, job.job_id, NODE) is not None
 
 
+async def taken_from_the_dead(desk: Desk, job: Owned) -> bool:
+    """Whether a node that has just come takes the job from the one that had it."""
+    gone = desk.house.node
+    desk.house.node = f"{gone}+"
+    return await jobs.take(desk.house, job.job_id, gone) is not None
+
+
 async def test_a_job_that_gets_nowhere_fails(desk: Desk) -> None:
     """design: 2, poison: 5 recoveries without a newly recorded call."""
     message_id, [job] = await desk.working()
     for _ in range(5):
-        assert await jobs.take(desk.house, job.job_id, NODE) is not None
+        assert await taken_from_the_dead(desk, job)
     await jobs.record_call(desk.house, desk.owned(job.job_id), desk.call(job.job_id))
     for _ in range(5):
-        assert await jobs.take(desk.house, job.job_id, NODE) is not None
+        assert await taken_from_the_dead(desk, job)
     assert desk.job(message_id)["status"] == "running"
-    assert await jobs.take(desk.house, job.job_id, NODE) is None
+    assert not await taken_from_the_dead(desk, job)
     shown = desk.shown(message_id)
     assert (shown["status"], shown["reason"], shown["final"]) == (
         "failed",
@@ -63,3 +70,16 @@ async def test_a_job_that_gets_nowhere_fails(desk: Desk) -> None:
         True,
     )
     assert desk.log(message_id)[-1]["text"] == POISON_FAILURE
+
+
+async def test_a_job_that_its_own_node_lost_is_not_counted_against_it(desk: Desk) -> None:
+    """design: 2, poison: a fault of ours says nothing of the job."""
+    message_id, [job] = await desk.working()
+    for _ in range(4):
+        assert await taken_from_the_dead(desk, job)
+    for _ in range(7):
+        assert await jobs.take(desk.house, job.job_id, desk.house.node) is not None
+    assert await taken_from_the_dead(desk, job)
+    assert await jobs.take(desk.house, job.job_id, desk.house.node) is not None
+    assert desk.job(message_id)["status"] == "running"
+    assert not await taken_from_the_dead(desk, job), "what the dead left counts as before"

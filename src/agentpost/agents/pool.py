@@ -56,6 +56,10 @@ class WorkerDied(Exception):
     """The process that ran a function ended before the function did; the text says how."""
 
 
+class NoWorker(WorkerDied):
+    """No process could be started; the function was not called."""
+
+
 class WorkerPool:
     """At most ``workers`` processes, started when needed; waiting calls are served in order.
 
@@ -98,7 +102,7 @@ class WorkerPool:
 
         ``key`` is what `agentpost.agents.step_key` says there. Cancelling kills the worker. Raises
         the function's own exception rebuilt, its traceback as a note; `MissingFunction`;
-        `TypeError` or `ValueError` for a value that cannot be recorded; `WorkerDied`.
+        `TypeError` or `ValueError` for a value that cannot be recorded; `WorkerDied`, `NoWorker`.
         """
         reply = await self._perform(fn_ref, args, key, None)
         return values.load(reply["value"], None)
@@ -166,9 +170,12 @@ class WorkerPool:
     async def _spawn(self) -> _Worker:
         if self._closed.is_set():
             raise RuntimeError("the worker pool is closed")
-        self._scratch.mkdir(parents=True, exist_ok=True)
-        folder = Path(tempfile.mkdtemp(prefix=_FOLDER_PREFIX, dir=self._scratch))
-        worker = await _Worker.spawn(folder)
+        try:
+            self._scratch.mkdir(parents=True, exist_ok=True)
+            folder = Path(tempfile.mkdtemp(prefix=_FOLDER_PREFIX, dir=self._scratch))
+            worker = await _Worker.spawn(folder)
+        except OSError as error:
+            raise NoWorker(f"a worker process could not be started: {error}") from error
         self._workers.add(worker)
         worker.when_ended(self._workers.discard)
         if self._closed.is_set():
@@ -179,7 +186,7 @@ class WorkerPool:
                 await worker.ask(frame(hello))
         except (TimeoutError, WorkerDied) as error:
             worker.kill()
-            raise WorkerDied(f"a worker process could not be started: {error!r}") from error
+            raise NoWorker(f"a worker process could not be started: {error!r}") from error
         except BaseException:
             worker.kill()
             raise

@@ -5,11 +5,14 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import gc
+import os
 import resource
 import signal
 import socket
 import sys
+import time
 from collections.abc import Coroutine, Iterator
+from types import FrameType
 from typing import Annotated, Any
 
 import typer
@@ -28,6 +31,8 @@ SWITCH_SECONDS = 0.0005
 waits 20 ms for its turn."""
 KEEP_ALIVE_SECONDS = 75
 STOP_SECONDS = 10
+ECHO_SECONDS = 0.5
+"""One Ctrl-C may reach us twice: from the terminal, and from the program that started us."""
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
@@ -37,22 +42,33 @@ class _Uvicorn(uvicorn.Server):
     def __init__(self, config: uvicorn.Config, server: Server) -> None:
         super().__init__(config)
         self._agentpost = server
+        self._asked_at: float | None = None
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """See `uvicorn.Server.shutdown`."""
         self._agentpost.close_door()
         await super().shutdown(sockets)
 
+    def listen_to_signals(self) -> None:
+        """From here on, to the end of the process, signals to stop are ours."""
+        for name in STOP_SIGNALS:
+            signal.signal(name, self.handle_exit)
+
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Stop when asked to. uvicorn's own raises the signal again when the socket is closed,
-        which would end the process before the rest of the server has stopped."""
-        before = {sig: signal.signal(sig, self.handle_exit) for sig in STOP_SIGNALS}
-        try:
-            yield
-        finally:
-            for sig, handler in before.items():
-                signal.signal(sig, handler)
+        """Stay with `listen_to_signals`. uvicorn's own raises the signal again when the socket is
+        closed, which would end the process before the rest of the server has stopped."""
+        yield
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Stop when asked to; a second Ctrl-C ends the process at once, wherever it is: what is
+        left then goes on at the next start, as after a crash."""
+        now = time.monotonic()
+        if self._asked_at is None:
+            self._asked_at = now
+            super().handle_exit(sig, frame)
+        elif sig == signal.SIGINT and now - self._asked_at > ECHO_SECONDS:
+            os._exit(128 + sig)
 
 
 def attach(app: typer.Typer) -> None:
@@ -114,14 +130,16 @@ async def _serve(settings: Settings, listening: socket.socket) -> None:
     gc.collect()
     gc.freeze()
     print(welcome(server, settings), flush=True)
-    # uvicorn raises the signal that ended it once more, for the handlers from before: with the
-    # system's own we would be gone before anything was brought to an end.
-    for name in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(name, lambda *_: None)
+    listener = _Uvicorn(config, server)
+    listener.listen_to_signals()
+    ended = False
     try:
-        await _Uvicorn(config, server).serve(sockets=[listening])
+        await listener.serve(sockets=[listening])
     finally:
-        await server.stop()
+        ended = await server.stop()
+    if not ended:  # a thread that hangs would hold up the interpreter's own end
+        sys.stdout.flush()
+        os._exit(1)
 
 
 def _listen(settings: Settings) -> socket.socket:

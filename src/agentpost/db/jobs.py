@@ -28,6 +28,7 @@ _UNOWNED = (
     "SELECT id FROM jobs WHERE state IN ('running', 'overdue') AND node IS NULL ORDER BY id LIMIT ?"
 )
 _ANYWHERE = "SELECT id, node FROM jobs WHERE state IN ('running', 'overdue')"
+_EXECUTING_ON = "SELECT id, epoch FROM jobs WHERE state IN ('running', 'overdue') AND node = ?"
 _WITH_QUEUED = "SELECT DISTINCT account_id FROM jobs WHERE state = 'queued'"
 _QUEUE_DUE = (
     "SELECT id FROM jobs WHERE state = 'queued' AND queue_by <= ? ORDER BY queue_by LIMIT ?"
@@ -97,6 +98,11 @@ def unowned(tx: Tx, limit: int) -> list[str]:
 def executing_anywhere(tx: Tx) -> list[tuple[str, str | None]]:
     """(job id, node) of every job that holds a slot."""
     return [(row[0], row[1]) for row in tx.all(_ANYWHERE)]
+
+
+def executing_on(tx: Tx, node: str) -> dict[str, int]:
+    """The epochs of the jobs that a node runs, by id."""
+    return {row[0]: row[1] for row in tx.all(_EXECUTING_ON, (node,))}
 
 
 def accounts_with_queued(tx: Tx) -> list[str]:

@@ -18,6 +18,7 @@ _NEXT_WAITING = (
     " ORDER BY busy_by, id LIMIT 1 /*for update*/"
 )
 _RUNNING = "SELECT id, turn_node FROM messages WHERE turn_state = 'running'"
+_RUNNING_ON = "SELECT id, turn_epoch FROM messages WHERE turn_state = 'running' AND turn_node = ?"
 # Without an order by id: it would tempt SQLite to walk the whole table in that order.
 _BUSY_DUE = "SELECT id FROM messages WHERE turn_state = 'waiting' AND busy_by <= ? LIMIT ?"
 _BEGUN_BEFORE = (
@@ -94,6 +95,11 @@ def next_waiting(tx: Tx, conversation_id: str) -> MessageRecord | None:
 def running_turns(tx: Tx) -> list[tuple[str, str | None]]:
     """(message id, node) of all turns that run."""
     return [(row[0], row[1]) for row in tx.all(_RUNNING)]
+
+
+def turns_of(tx: Tx, node: str) -> dict[str, int]:
+    """The epochs of the turns that a node runs, by message id."""
+    return {row[0]: row[1] for row in tx.all(_RUNNING_ON, (node,))}
 
 
 def busy_due(tx: Tx, now: int, limit: int) -> list[str]:

@@ -8,6 +8,8 @@ _BEAT = (
     "INSERT INTO nodes (id, started_at, beat) VALUES (?, ?, 1)"
     " ON CONFLICT (id) DO UPDATE SET beat = nodes.beat + 1"
 )
+_FORGET = "DELETE FROM nodes WHERE id = ?"
+_FORGET_SILENT = "DELETE FROM nodes WHERE id = ? AND beat = ?"
 
 
 def beat(tx: Tx, node: str, now: int) -> dict[str, int]:
@@ -21,6 +23,8 @@ def all_(tx: Tx) -> set[str]:
     return {row[0] for row in tx.all("SELECT id FROM nodes")}
 
 
-def forget(tx: Tx, node: str) -> None:
-    """The node is gone."""
-    tx.execute("DELETE FROM nodes WHERE id = ?", (node,))
+def forget(tx: Tx, node: str, beat: int | None) -> bool:
+    """The node is gone, if that beat was its last; without one, in any case."""
+    if beat is None:
+        return tx.execute(_FORGET, (node,)) == 1
+    return tx.execute(_FORGET_SILENT, (node, beat)) == 1

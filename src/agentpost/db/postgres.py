@@ -5,18 +5,19 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import structlog
 
-from agentpost.db.session import Params, Row, Tx
+from agentpost.db.session import DatabaseClosed, Params, Row, Tx
 
 if TYPE_CHECKING:
     from psycopg import Connection
     from psycopg_pool import ConnectionPool
 
+P = ParamSpec("P")
 T = TypeVar("T")
 log = structlog.get_logger(__name__)
 
@@ -27,6 +28,9 @@ OPEN_SECONDS = 30
 RECONNECT_SECONDS = 4.0
 """The pool's pauses between attempts grow up to this: a node that is slow to come back after an
 outage of the server looks dead to the others."""
+LINE_CONNECT_SECONDS = 2
+LINE_SILENT_MILLISECONDS = 3_000
+"""How long what a `PostgresLine` sent may stay unacknowledged before it counts as broken."""
 TRIES = 8
 """How often a transaction that lost a deadlock or its connection is run."""
 
@@ -143,26 +147,33 @@ class PostgresDatabase:
 
     async def write(self, fn: Callable[[Tx], T]) -> T:
         """See `Database.write`."""
-        assert self._threads is not None, "the database is not open"
-        future = self._threads.submit(self._run, fn, BEGIN)
+        future = self._submit(self._run, fn, BEGIN)
         # The transaction goes on when the awaiting request is cancelled: it was accepted.
         return await asyncio.shield(asyncio.wrap_future(future))
 
     async def read(self, fn: Callable[[Tx], T]) -> T:
         """See `Database.read`."""
-        assert self._threads is not None, "the database is not open"
-        return await asyncio.wrap_future(self._threads.submit(self.read_now, fn))
+        return await asyncio.wrap_future(self._submit(self.read_now, fn))
 
     def read_now(self, fn: Callable[[Tx], T]) -> T:
         """See `Database.read_now`."""
         return self._run(fn, BEGIN_READ)
+
+    def _submit(self, run: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Future[T]:
+        try:
+            if self._threads is not None:
+                return self._threads.submit(run, *args, **kwargs)
+        except RuntimeError:  # closing
+            pass
+        raise DatabaseClosed("the database is closed")
 
     def _run(self, fn: Callable[[Tx], T], begin: bytes) -> T:
         """Run it until it is committed; a connection that breaks *during* COMMIT is not retried,
         since nobody can know whether it took effect."""
         from psycopg import errors
 
-        assert self._pool is not None, "the database is not open"
+        if self._pool is None:
+            raise DatabaseClosed("the database is closed")
         tried = 0
         while True:
             tried += 1
@@ -203,9 +214,50 @@ class PostgresDatabase:
         return result, tx.callbacks
 
 
+class PostgresLine:
+    """See `Line`. What it writes is worth nothing after a crash, so its commits do not wait for
+    the disk."""
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+        self._connection: Connection[Row] | None = None
+
+    def write(self, fn: Callable[[Tx], T]) -> T:
+        """See `Line.write`."""
+        connection = self._connection = self._connection or self._connect()
+        try:
+            with connection.transaction():
+                return fn(PostgresTx(connection))
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """See `Line.close`."""
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            connection.close()
+
+    def _connect(self) -> Connection[Row]:
+        from psycopg import Connection
+
+        connection = Connection.connect(
+            self._url,
+            autocommit=True,
+            connect_timeout=LINE_CONNECT_SECONDS,
+            application_name="agentpost beat",
+            keepalives_idle=2,
+            keepalives_interval=1,
+            keepalives_count=3,
+            tcp_user_timeout=LINE_SILENT_MILLISECONDS,
+        )
+        connection.execute(b"SET synchronous_commit = off")
+        return connection
+
+
 def _call(callback: Callable[[], None]) -> None:
     """What follows the commit must not make it look failed."""
     try:
         callback()
-    except Exception:
+    except BaseException:
         log.exception("after_commit_failed")

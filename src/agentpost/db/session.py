@@ -53,7 +53,8 @@ class Database(Protocol):
         ...
 
     def close(self) -> None:
-        """Finish what was accepted, then disconnect. Blocks."""
+        """Finish what was accepted, then disconnect. Blocks. What comes later is refused with
+        `DatabaseClosed`."""
         ...
 
     async def write(self, fn: Callable[[Tx], T]) -> T:
@@ -69,5 +70,22 @@ class Database(Protocol):
         ...
 
 
+class Line(Protocol):
+    """A connection beside all others, for one thread: nobody else's work holds it up."""
+
+    def write(self, fn: Callable[[Tx], T]) -> T:
+        """Run ``fn`` in a write transaction, once. Blocks. Raises when the session has broken;
+        the next call begins another one. Nothing can follow its commit."""
+        ...
+
+    def close(self) -> None:
+        """Disconnect; safe on another thread."""
+        ...
+
+
 class DatabaseBusy(Exception):
     """Another process holds the database; the text says which and what to do."""
+
+
+class DatabaseClosed(Exception):
+    """The database is closed, or closing: the transaction did not begin."""

@@ -8,18 +8,20 @@ durability free; alone, a write is committed at once, since nobody else is waiti
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import queue
 import sqlite3
 import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
 import structlog
 
-from agentpost.db.session import Params, Row, Tx
+from agentpost.db.session import DatabaseClosed, Params, Row, Tx
 
 T = TypeVar("T")
 log = structlog.get_logger(__name__)
@@ -76,6 +78,15 @@ class _Write:
         self.error: BaseException | None = None
 
 
+@dataclass(slots=True)
+class _Group:
+    """Functions that share a commit, what follows it, and whether the queue ends with them."""
+
+    items: list[_Write]
+    callbacks: list[Callable[[], None]] = field(default_factory=list)
+    last: bool = False
+
+
 def connect(path: Path, *, durability: str = "full") -> sqlite3.Connection:
     """A connection set up our way; ``durability`` is ``full`` or ``normal``."""
     connection = sqlite3.connect(
@@ -95,6 +106,9 @@ def connect(path: Path, *, durability: str = "full") -> sqlite3.Connection:
 
 class SqliteDatabase:
     """See `Database`.
+
+    A connection on which something failed that is not the function's own fault is closed, and the
+    next function gets a new one: after an I/O error nobody knows what state it is in.
 
     Args:
         path: the database file; its schema must be there.
@@ -116,20 +130,29 @@ class SqliteDatabase:
         self._on_foreign_commit = on_foreign_commit
         self._foreign_check_seconds = foreign_check_seconds
         self._queue: queue.SimpleQueue[_Write | None] = queue.SimpleQueue()
+        self._accepting = threading.Lock()  # nothing is queued behind the None that ends the thread
+        self._open = False
         self._local = threading.local()
         self._readers: ThreadPoolExecutor | None = None
         self._writer: threading.Thread | None = None
+        self._connection: sqlite3.Connection | None = None  # the writer thread's
+        self._seen_version: int | None = None
 
     def open(self) -> None:
         """See `Database.open`."""
+        self._seen_version = _data_version(self._connected())
         self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="db-read")
         self._writer = threading.Thread(target=self._run, name="db-write", daemon=True)
+        self._open = True
         self._writer.start()
 
     def close(self) -> None:
         """See `Database.close`."""
+        with self._accepting:
+            if self._open:
+                self._open = False
+                self._queue.put(None)
         if self._writer is not None:
-            self._queue.put(None)
             self._writer.join()
             self._writer = None
         if self._readers is not None:
@@ -140,124 +163,157 @@ class SqliteDatabase:
         """See `Database.write`."""
         loop = asyncio.get_running_loop()
         future: asyncio.Future[T] = loop.create_future()
-        self._queue.put(_Write(fn, loop, future))
+        with self._accepting:
+            if not self._open:
+                raise DatabaseClosed("the database is closed")
+            self._queue.put(_Write(fn, loop, future))
         return await future
 
     async def read(self, fn: Callable[[Tx], T]) -> T:
         """See `Database.read`."""
-        assert self._readers is not None, "the database is not open"
+        if self._readers is None:
+            raise DatabaseClosed("the database is closed")
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._readers, self.read_now, fn)
 
     def read_now(self, fn: Callable[[Tx], T]) -> T:
         """See `Database.read_now`."""
         connection: sqlite3.Connection | None = getattr(self._local, "connection", None)
-        if connection is None:
-            connection = self._local.connection = connect(self._path)
-            connection.execute("PRAGMA query_only=ON")
-        connection.execute("BEGIN")
         try:
-            return fn(SqliteTx(connection))
-        finally:
-            connection.execute("COMMIT")
+            if connection is None:
+                connection = self._local.connection = connect(self._path)
+                connection.execute("PRAGMA query_only=ON")
+            connection.execute("BEGIN")
+            try:
+                return fn(SqliteTx(connection))
+            finally:
+                connection.execute("COMMIT")
+        except sqlite3.Error:
+            # Else a transaction that could not be ended would refuse every later read.
+            self._local.connection = None
+            _close(connection)
+            raise
 
     # --- the writer thread ------------------------------------------------------------------------
     def _run(self) -> None:
-        connection = connect(self._path, durability=self._durability)
-        seen = self._data_version(connection)
+        """Serve the queue until it says to stop; nothing that fails on the way ends the thread."""
         checked = time.monotonic()
-        while True:
+        stopping = False
+        while not stopping:
             try:
                 item = self._queue.get(timeout=self._foreign_check_seconds)
             except queue.Empty:
-                item = None
-                stopping = False
+                pass
             else:
-                stopping = item is None
-            if item is not None:
-                stopping = self._commit_group(connection, item)
+                stopping = item is None or self._write_group(item)
             now = time.monotonic()
             if now - checked >= self._foreign_check_seconds:
                 checked = now
-                version = self._data_version(connection)
-                if version != seen:
-                    seen = version
-                    if self._on_foreign_commit is not None:
-                        _call(self._on_foreign_commit)
-            if stopping:
-                connection.close()
-                return
+                self._look_for_foreign_commits()
+        self._drop_connection()
 
-    @staticmethod
-    def _data_version(connection: sqlite3.Connection) -> int:
-        version: int = connection.execute("PRAGMA data_version").fetchone()[0]
-        return version
+    def _connected(self) -> sqlite3.Connection:
+        if self._connection is None:
+            self._connection = connect(self._path, durability=self._durability)
+        return self._connection
 
-    def _commit_group(self, connection: sqlite3.Connection, first: _Write) -> bool:
-        """Run the group in one transaction; True when the queue says to stop."""
-        group: list[_Write] = []
-        callbacks: list[Callable[[], None]] = []
-        stopping = False
+    def _drop_connection(self) -> None:
+        connection, self._connection = self._connection, None
+        self._seen_version = None  # versions of two connections cannot be compared
+        _close(connection)
+
+    def _look_for_foreign_commits(self) -> None:
         try:
-            connection.execute("BEGIN IMMEDIATE")
-            until = time.monotonic() + GROUP_SECONDS_MAX
-            item: _Write | None = first
-            while item is not None:
-                group.append(item)
-                self._run_one(connection, item, callbacks, alone=len(group) == 1)
-                if len(group) >= GROUP_FUNCTIONS_MAX or time.monotonic() >= until:
-                    break
-                try:
-                    item = self._queue.get_nowait()
-                except queue.Empty:
-                    break
-                stopping = item is None
-            connection.execute("COMMIT")
+            version = _data_version(self._connected())
         except BaseException as error:
-            log.error("commit_failed", error=str(error), functions=len(group) or 1)
-            if connection.in_transaction:
-                connection.execute("ROLLBACK")
-            for item in group or [first]:
-                item.error = error
-            callbacks = []
-        for callback in callbacks:
-            _call(callback)
-        _resolve(group or [first])
-        return stopping
-
-    def _run_one(
-        self,
-        connection: sqlite3.Connection,
-        item: _Write,
-        callbacks: list[Callable[[], None]],
-        *,
-        alone: bool,
-    ) -> None:
-        """Run one function; the first of a group needs no savepoint, nothing stands before it."""
-        tx = SqliteTx(connection)
-        if not alone:
-            connection.execute("SAVEPOINT f")
-        try:
-            item.result = item.fn(tx)
-        except BaseException as error:
-            item.error = error
-            if alone:
-                connection.execute("ROLLBACK")
-                connection.execute("BEGIN IMMEDIATE")
-            else:
-                connection.execute("ROLLBACK TO f")
-                connection.execute("RELEASE f")
+            log.error("database_not_readable", error=str(error))
+            self._drop_connection()
             return
-        if not alone:
+        if version != self._seen_version:
+            self._seen_version = version
+            if self._on_foreign_commit is not None:
+                _call(self._on_foreign_commit)
+
+    def _write_group(self, first: _Write) -> bool:
+        """Commit a group and tell everybody in it how it went; True when the queue says to stop."""
+        group = _Group([first])
+        try:
+            self._commit_group(self._connected(), group)
+        except BaseException as error:
+            self._drop_connection()  # that takes back whatever was done
+            for item in group.items:
+                item.error = error
+            log.error("commit_failed", error=str(error), functions=len(group.items))
+        else:
+            for callback in group.callbacks:
+                _call(callback)
+        finally:
+            _resolve(group.items)
+        return group.last
+
+    def _commit_group(self, connection: sqlite3.Connection, group: _Group) -> None:
+        """Run what waits in one transaction, together with the first of the group."""
+        connection.execute("BEGIN IMMEDIATE")
+        until = time.monotonic() + GROUP_SECONDS_MAX
+        _run_one(connection, group, alone=True)
+        while len(group.items) < GROUP_FUNCTIONS_MAX and time.monotonic() < until:
+            try:
+                item = self._queue.get_nowait()
+            except queue.Empty:
+                break
+            if item is None:
+                group.last = True
+                break
+            group.items.append(item)
+            _run_one(connection, group, alone=False)
+        connection.execute("COMMIT")
+
+
+def _run_one(connection: sqlite3.Connection, group: _Group, *, alone: bool) -> None:
+    """Run the last function of the group; the first needs no savepoint, nothing stands before it.
+
+    Raises when the whole transaction is lost: a full disk makes SQLite take all of it back.
+    """
+    item = group.items[-1]
+    tx = SqliteTx(connection)
+    if not alone:
+        connection.execute("SAVEPOINT f")
+    try:
+        item.result = item.fn(tx)
+    except BaseException as error:
+        if not connection.in_transaction:
+            raise
+        item.error = error
+        if alone:
+            connection.execute("ROLLBACK")
+            connection.execute("BEGIN IMMEDIATE")
+        else:
+            connection.execute("ROLLBACK TO f")
             connection.execute("RELEASE f")
-        callbacks.extend(tx.callbacks)
+        return
+    if not connection.in_transaction:
+        raise sqlite3.OperationalError("the transaction was taken back by the database")
+    if not alone:
+        connection.execute("RELEASE f")
+    group.callbacks.extend(tx.callbacks)
+
+
+def _data_version(connection: sqlite3.Connection) -> int:
+    version: int = connection.execute("PRAGMA data_version").fetchone()[0]
+    return version
+
+
+def _close(connection: sqlite3.Connection | None) -> None:
+    if connection is not None:
+        with contextlib.suppress(sqlite3.Error):
+            connection.close()
 
 
 def _call(callback: Callable[[], None]) -> None:
     """A callback must not take the writer down."""
     try:
         callback()
-    except Exception:
+    except BaseException:
         log.exception("after_commit_failed")
 
 
@@ -275,7 +331,7 @@ def _resolve(group: list[_Write]) -> None:
 
 def _set_results(items: list[_Write]) -> None:
     for item in items:
-        if item.future.cancelled():
+        if item.future.done():  # cancelled
             continue
         if item.error is not None:
             item.future.set_exception(item.error)

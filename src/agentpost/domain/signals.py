@@ -75,7 +75,7 @@ class StartRefused:
 
 @dataclass(frozen=True, slots=True)
 class JobRetaken:
-    """The node that ran the job is gone; it goes on from its last recorded call."""
+    """The node that ran the job is gone, or lost it; it goes on from its last recorded call."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,6 +31,7 @@ STALLED_SECONDS = 30.0
 POLL_SECONDS = 5.0
 POOL_SECONDS = 5.0
 STOP_SECONDS = 2.0
+STOP_TRIES = 2
 RETRY_SECONDS_MIN = 0.1
 RETRY_SECONDS_MAX = 5.0
 _SCHEMA_LOCK = 7_301_994_652
@@ -155,11 +156,14 @@ class ProcrastinateEngine:
 
 async def _end(task: asyncio.Task[None]) -> None:
     """Cancel it until it has ended: before Python 3.12 a notification that arrives at the same
-    moment makes the driver lose the cancellation."""
-    while not task.done():
+    moment makes the driver lose the cancellation. A server that hangs may keep it from ending."""
+    for _ in range(STOP_TRIES):
         task.cancel()
         await asyncio.wait({task}, timeout=STOP_SECONDS)
-    await asyncio.gather(task, return_exceptions=True)
+        if task.done():
+            await asyncio.gather(task, return_exceptions=True)
+            return
+    log.warning("dispatch_did_not_end")
 
 
 def _placing_app() -> App:

@@ -5,7 +5,11 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 
 from agentpost.db import doctor as rows
+from agentpost.db.session import Tx
+from agentpost.services import lost
 from agentpost.services.context import House
+
+_MISSING = "its node lives, but nothing there runs it"
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,5 +27,10 @@ class Finding:
 
 async def examine(house: House) -> list[Finding]:
     """Every open message and job without owner or deadline; there should be none."""
-    found = await house.db.read(lambda tx: rows.neglected(tx, house.clock.now()))
-    return [Finding(*row) for row in found]
+
+    def fn(tx: Tx) -> list[Finding]:
+        neglected = [Finding(*row) for row in rows.neglected(tx, house.clock.now())]
+        missing = [Finding(*row, _MISSING) for row in lost.still_missing(tx)]
+        return [*neglected, *missing]
+
+    return await house.db.read(fn)

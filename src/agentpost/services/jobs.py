@@ -46,10 +46,11 @@ async def open_(house: House, job_id: str, epoch: int) -> JobTicket | None:
     return await house.db.read(lambda tx: _ticket(tx, job_id, epoch))
 
 
-async def take(house: House, job_id: str, dead_node: str | None = None) -> JobTicket | None:
-    """Claim a job that nobody runs, or whose node is dead; None when another was faster.
+async def take(house: House, job_id: str, owner: str | None = None) -> JobTicket | None:
+    """Claim a job that nobody runs, or that a node owns which is dead or, being our own, runs
+    nothing of it; None when another was faster.
 
-    A job that is interrupted again and again without recording a call fails (design: 2, poison).
+    A job whose nodes die again and again without recording a call fails (design: 2, poison).
     """
 
     def fn(tx: Tx) -> JobTicket | None:
@@ -59,9 +60,10 @@ async def take(house: House, job_id: str, dead_node: str | None = None) -> JobTi
             return None
         account = accounts.lock(tx, unlocked.account_id)
         job = job_rows.lock(tx, job_id)
-        if job is None or job.state not in EXECUTING or job.node != dead_node:
+        if job is None or job.state not in EXECUTING or job.node != owner:
             return None
-        if job.recoveries >= POISON_RECOVERIES_MAX and job.calls == job.calls_taken:
+        stuck = job.recoveries >= POISON_RECOVERIES_MAX and job.calls == job.calls_taken
+        if stuck and owner != house.node:
             _end(tx, house, account, job_id, s.Failed(POISON_FAILURE), None, None, now)
             return None
         job = record.apply_job(tx, house, job_id, s.JobRetaken(), now)

@@ -2,12 +2,32 @@
 
 from __future__ import annotations
 
+from agentpost.clock import Clock
+from agentpost.db import lost
 from agentpost.db import nodes as rows
+from agentpost.db.session import Line, Tx
 from agentpost.services.context import House
 
 
+class Beats:
+    """Beats of one node on a line of its own; for one thread. ``node`` is whose."""
+
+    def __init__(self, line: Line, node: str, clock: Clock) -> None:
+        self.node = node
+        self._line = line
+        self._clock = clock
+
+    def beat(self) -> dict[str, int]:
+        """Beat once; every node's beat as it is now. Blocks; raises what the database raises."""
+        return self._line.write(lambda tx: rows.beat(tx, self.node, self._clock.now()))
+
+    def close(self) -> None:
+        """Disconnect."""
+        self._line.close()
+
+
 async def beat(house: House) -> dict[str, int]:
-    """Beat once; every node's beat as it is now."""
+    """`Beats.beat` on the house's own database: where no other node watches, once is enough."""
     return await house.db.write(lambda tx: rows.beat(tx, house.node, house.clock.now()))
 
 
@@ -16,6 +36,14 @@ async def leave(house: House) -> None:
     await forget(house, house.node)
 
 
-async def forget(house: House, node: str) -> None:
-    """That node is gone."""
-    await house.db.write(lambda tx: rows.forget(tx, node))
+async def forget(house: House, node: str, beat: int | None = None) -> bool:
+    """That node is gone; with a beat, only if that is still its last: False when it is alive, or
+    another was faster."""
+
+    def fn(tx: Tx) -> bool:
+        gone = rows.forget(tx, node, beat)
+        if gone:
+            lost.put(tx, node, None)
+        return gone
+
+    return await house.db.write(fn)

@@ -245,10 +245,12 @@ def _change_job(tx: Tx, house: House, job: JobRecord, signal: s.JobSignal, now: 
             job.epoch += 1
             job.node = house.engine.place(tx, job.id, job.epoch)
         case s.JobRetaken():
-            if job.node is not None:  # not its first run: it was taken from a dead node
+            lost_here = job.node == house.node  # by a fault of ours: that says nothing of the job
+            if job.node is not None and not lost_here:  # it was taken from a dead node
                 again = job.calls == job.calls_taken
                 job.recoveries = job.recoveries + 1 if again else 1
-            job.calls_taken = job.calls
+            if not lost_here:
+                job.calls_taken = job.calls
             job.epoch, job.node = job.epoch + 1, house.node
         case s.Recovered():
             job.recovers += 1

@@ -92,10 +92,11 @@ async def give_up(house: House, message_id: str) -> None:
     await house.db.write(fn)
 
 
-async def retake(house: House, message_id: str, dead_node: str | None) -> None:
-    """Its node is gone: run the turn again with the same inputs and recorded answers.
+async def retake(house: House, message_id: str, owner: str | None) -> None:
+    """Its node is gone, or is our own and runs nothing of it: run the turn again with the same
+    inputs and recorded answers.
 
-    Nothing happens when another node was faster. ``dead_node`` is None for a turn that waits in a
+    Nothing happens when another node was faster. ``owner`` is None for a turn that waits in a
     conversation where none runs.
     """
 
@@ -104,7 +105,7 @@ async def retake(house: House, message_id: str, dead_node: str | None) -> None:
         conversation, message = _locked(tx, message_id)
         if message.turn_state is TurnState.WAITING and conversation.turn_message_id is None:
             next_turn(tx, house, conversation, now)
-        if message.turn_state is not TurnState.RUNNING or message.turn_node != dead_node:
+        if message.turn_state is not TurnState.RUNNING or message.turn_node != owner:
             return
         if _abandon_late(tx, house, conversation, message, now):
             return

@@ -91,10 +91,11 @@ async def left_behind(house: House, dead: set[str]) -> LeftBehind:
     """Open turns and jobs whose node is dead, or is not in the table of nodes any more.
 
     Both are read in one snapshot: a node that has just come is in the table before it owns work.
+    What is ours is never left behind, even when another node took us out of the table.
     """
 
     def fn(tx: Tx) -> LeftBehind:
-        alive = nodes.all_(tx) - dead
+        alive = (nodes.all_(tx) - dead) | {house.node}
         open_turns = [
             (message_id, node)
             for message_id, node in message_rows.running_turns(tx)

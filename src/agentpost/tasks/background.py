@@ -11,7 +11,8 @@ import structlog
 from agentpost.services import deliveries, follow, mail, maintenance, requests, upkeep, uploads
 from agentpost.services.context import House
 from agentpost.services.mail import SmtpServer
-from agentpost.tasks.nodes import Nodes
+from agentpost.tasks.lookout import LOOK_SECONDS, Lookout
+from agentpost.tasks.nodes import WATCH_SECONDS, Nodes
 from agentpost.tasks.purge import Purge
 from agentpost.tasks.worker import JobWorker
 
@@ -38,6 +39,7 @@ class Background:
         house: House,
         worker: JobWorker | None,
         nodes: Nodes,
+        lookout: Lookout,
         smtp: SmtpServer | None = None,
     ) -> None:
         sweep = house.settings.sweep_seconds
@@ -54,7 +56,8 @@ class Background:
             Task("resume_queued", lambda: upkeep.resume_queued(house), sweep),
             Task("sweep_uploads", lambda: uploads.sweep(house), UPLOAD_SWEEP_SECONDS),
             Task("turn_off_failing", lambda: deliveries.turn_off_failing(house), sweep),
-            Task("watch_nodes", nodes.watch, sweep),
+            Task("watch_nodes", nodes.watch, WATCH_SECONDS),
+            Task("compare_runs", lookout.look, LOOK_SECONDS),
             Task("look_at_maintenance", lambda: maintenance.look(house), MAINTENANCE_SECONDS),
             Task("write_request_log", house.requests.flush, requests.FLUSH_SECONDS),
             Task("purge", Purge(house).run, sweep),

@@ -10,10 +10,12 @@ from agentpost.domain.executables import HEAD_BYTES
 from agentpost.domain.record import FileRecord
 from agentpost.services.context import House
 from agentpost.storage import sniff
+from agentpost.tasks.journal import Journal
 
 
 async def store(
     house: House,
+    journal: Journal,
     data: bytes | Path,
     *,
     path: str,
@@ -23,10 +25,16 @@ async def store(
     work_id: str,
     job_id: str | None,
 ) -> FileRecord:
-    """Put the bytes and describe them. A crash before the record leaves only an unused blob."""
-    blob = f"files/{new_id('', house.clock.now())}"
-    info = await house.storage.put(blob, data)
+    """Put the bytes and describe them. A crash before the record leaves only an unused blob.
+
+    What is wrong with ``data`` itself is the author's and is raised: `TypeError`, or `OSError` for
+    a path that cannot be read. A storage that fails stops the run.
+    """
+    if not isinstance(data, bytes | Path):
+        raise TypeError(f"contents are bytes, text or a Path, not {type(data).__name__}")
     head = data[:HEAD_BYTES] if isinstance(data, bytes) else await asyncio.to_thread(_head, data)
+    blob = f"files/{new_id('', house.clock.now())}"
+    info = await journal.served(house.storage.put(blob, data))
     name = path.rpartition("/")[2]
     content_type, kind = sniff.describe(name, head, None)
     return FileRecord(

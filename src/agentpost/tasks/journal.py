@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any, NoReturn
+from pathlib import Path
+from typing import Any, NoReturn, TypeVar
 
-from agentpost.agents import values
-from agentpost.agents.base import FileSource
+import structlog
+
+from agentpost.agents import File, values
+from agentpost.domain.errors import Fenced
 from agentpost.domain.journal import Call, CallState, Diverged, recorded
+from agentpost.services.jobs import OutOfCredits
+from agentpost.tasks.runs import Run
+from agentpost.tasks.steps import HINDRANCES, Blobs
+
+log = structlog.get_logger(__name__)
+T = TypeVar("T")
 
 
 class StopCause(Enum):
@@ -18,6 +28,9 @@ class StopCause(Enum):
     DIVERGED = "diverged"
     PARKED = "parked"
     FENCED = "fenced"
+    FAULT = "fault"
+    """Ours: the database, the storage or the worker pool did not serve it. Nothing is written as an
+    end; `tasks.lookout` finds that nobody runs it and runs it again from its journal."""
 
 
 class RunStopped(BaseException):
@@ -51,13 +64,22 @@ class Slot:
 
 
 class Journal:
-    """The calls of one run. Once stopped, every further call stops the run again."""
+    """The calls of one run. Once stopped, every further call stops the run again.
 
-    def __init__(self, calls: dict[int, Call], source: FileSource) -> None:
+    It is also how the run's files reach their bytes (`FileSource`).
+    """
+
+    def __init__(self, calls: dict[int, Call], blobs: Blobs, run: Run) -> None:
         self._calls = calls
-        self._source = source
+        self._blobs = blobs
+        self._run = run
         self._made = 0
         self.stopped: StopCause | None = None
+
+    @property
+    def over(self) -> bool:
+        """Whether the run was stopped or cancelled, whatever its function made of that."""
+        return self._run.over
 
     def next(self, name: str, *parts: object) -> Slot:
         """Number a call as it is made; raises `RunStopped` when the run went another way."""
@@ -72,14 +94,50 @@ class Journal:
             self.stop(StopCause.DIVERGED)
         return Slot(self._made, fingerprint, done, held=call is not None and done is None)
 
+    async def served(self, serving: Awaitable[T], theirs: tuple[type[Exception], ...] = ()) -> T:
+        """What our side answers to a call; the run ends here when it is parked, not ours any more,
+        or when our side fails. ``theirs`` are errors that are the author's own and are raised."""
+        try:
+            return await serving
+        except theirs:
+            raise
+        except Fenced:
+            self.stop(StopCause.FENCED)
+        except OutOfCredits:
+            self.stop(StopCause.PARKED)
+        except Exception as error:
+            self.fault(error)
+
+    def fault(self, error: Exception) -> NoReturn:
+        """Something of ours failed: nothing of it may look like the author's failure."""
+        log.warning("run_interrupted", owner=self._run.owner, error=repr(error))
+        self.stop(StopCause.FAULT)
+
     def stop(self, cause: StopCause) -> NoReturn:
-        """Nothing this run does counts any more."""
-        self.stopped = cause
-        raise RunStopped(cause)
+        """Nothing this run does counts any more. The first cause counts: the others follow."""
+        if self.stopped is None:
+            log.info("run_stopped", owner=self._run.owner, cause=cause.value)
+            self.stopped = cause
+        self._run.over = True
+        raise RunStopped(self.stopped)
 
     def answer(self, call: Call) -> Any:
         """The recorded answer: returned, or raised when the body had raised."""
-        value = values.load(call.value, self._source)
+        value = values.load(call.value, self)
         if call.state is CallState.ERROR:
             raise values.rebuild_error(value)
         return value
+
+    async def path(self, file: File) -> Path:
+        """See `FileSource.path`."""
+        try:
+            return await self._blobs.path(file)
+        except HINDRANCES as error:
+            self.fault(error)
+
+    async def text(self, file: File) -> str:
+        """See `FileSource.text`."""
+        try:
+            return await self._blobs.text(file)
+        except HINDRANCES as error:
+            self.fault(error)

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import structlog
 
@@ -21,34 +21,35 @@ from agentpost.domain.paths import check_path
 from agentpost.services import jobs
 from agentpost.services.context import House
 from agentpost.services.history import agent_file
-from agentpost.services.jobs import OutOfCredits, Owned
+from agentpost.services.jobs import Owned
 from agentpost.services.tickets import JobTicket
 from agentpost.tasks import files
 from agentpost.tasks.endings import persist
-from agentpost.tasks.journal import Journal, RunStopped, Slot, StopCause, is_cancelled
+from agentpost.tasks.journal import Journal, Slot, StopCause, is_cancelled
 from agentpost.tasks.run_turn import content_mark
+from agentpost.tasks.runs import Run
 from agentpost.tasks.said import storable
-from agentpost.tasks.steps import Body, Steps, check_body, name_of
+from agentpost.tasks.steps import HINDRANCES, Body, Steps, check_body, name_of
 
 log = structlog.get_logger(__name__)
-T = TypeVar("T")
 
 
-async def run_job(house: House, steps: Steps, ticket: JobTicket) -> None:
+async def run_job(house: House, steps: Steps, ticket: JobTicket, run: Run) -> None:
     """Run a job's function once and record how it ended (design: 4.5).
 
     Cancelled (a stop, a shutdown) it leaves without a word: what is to be recorded already was.
     """
-    run = JobRun(house, steps, ticket)
+    journal = Journal(ticket.calls, steps.blobs, run)
+    made = JobRun(house, steps, ticket, journal)
     try:
-        await _run(house, steps, ticket, run)
+        await _run(house, ticket, made, journal)
     except Fenced:
         log.info("job_lost", job_id=ticket.job.id, epoch=ticket.epoch)
 
 
-async def _run(house: House, steps: Steps, ticket: JobTicket, run: JobRun) -> None:
+async def _run(house: House, ticket: JobTicket, run: JobRun, journal: Journal) -> None:
     """Run the function and write down how it ended; a parked or lost run writes nothing."""
-    ended = await _outcome(house, steps, ticket, run)
+    ended = await _outcome(house, ticket, run, journal)
     if isinstance(ended, JobFailed):
         text = storable(str(ended)[:SAID_CHARACTERS_MAX]) or job.GENERIC_FAILURE
         await persist(lambda: jobs.fail(house, run.owned, text), run.id)
@@ -57,38 +58,46 @@ async def _run(house: House, steps: Steps, ticket: JobTicket, run: JobRun) -> No
 
 
 async def _outcome(
-    house: House, steps: Steps, ticket: JobTicket, run: JobRun
+    house: House, ticket: JobTicket, run: JobRun, journal: Journal
 ) -> tuple[str, str | None, str] | JobFailed | None:
     """(result, question, memory), a failure, or None when nothing is to be written."""
     try:
         fn = values.resolve(ticket.job.fn)
-        args = values.load(ticket.job.args_json, steps.blobs)
+        args = values.load(ticket.job.args_json, journal)
     except values.MissingFunction as error:
         log.error("job_code_missing", job_id=run.id, fn=ticket.job.fn, error=str(error))
         return JobFailed(job.MISSING_CODE_FAILURE)
+    failed: BaseException | None = None
     try:
-        return run.ending(await fn(run, **args))
-    except RunStopped as stopped:
-        diverged = stopped.cause is StopCause.DIVERGED
-        return JobFailed(job.CODE_CHANGED_FAILURE) if diverged else None
-    except JobFailed as failed:
-        return failed
+        ended = run.ending(await fn(run, **args))
     except BaseException as error:
         if is_cancelled(error):
             raise
-        log_id = new_id(ids.REQUEST, house.clock.now())
-        log.exception("job_failed", job_id=run.id, log_id=log_id)
-        return JobFailed(f"{job.GENERIC_FAILURE} (log id {log_id})")
+        failed = error
+    # Whatever became of that in the author's hands (swallowed, grouped, replaced), it was stopped.
+    if journal.stopped is StopCause.DIVERGED:
+        return JobFailed(job.CODE_CHANGED_FAILURE)
+    if journal.over:
+        return None
+    return ended if failed is None else _failure(house, run, failed)
+
+
+def _failure(house: House, run: JobRun, error: BaseException) -> JobFailed:
+    if isinstance(error, JobFailed):
+        return error
+    log_id = new_id(ids.REQUEST, house.clock.now())
+    log.error("job_failed", job_id=run.id, log_id=log_id, exc_info=error)
+    return JobFailed(f"{job.GENERIC_FAILURE} (log id {log_id})")
 
 
 class JobRun:
     """One run of a job (see `agentpost.agents.Job`)."""
 
-    def __init__(self, house: House, steps: Steps, ticket: JobTicket) -> None:
+    def __init__(self, house: House, steps: Steps, ticket: JobTicket, journal: Journal) -> None:
         self._house = house
         self._steps = steps
         self._ticket = ticket
-        self._journal = Journal(ticket.calls, steps.blobs)
+        self._journal = journal
         self._question: str | None = None
         self._inbox_read = 0
         record = ticket.job
@@ -99,7 +108,7 @@ class JobRun:
         self.message: Said = replace(
             ticket.message, files=tuple(self._readable(f) for f in ticket.message.files)
         )
-        self.state: dict[str, Any] = values.load(ticket.state_json, steps.blobs)
+        self.state: dict[str, Any] = values.load(ticket.state_json, journal)
 
     def ask(self, question: str) -> None:
         """See `Job.ask`."""
@@ -107,8 +116,6 @@ class JobRun:
 
     def ending(self, text: object) -> tuple[str, str | None, str]:
         """(result, question, JSON of the memory) when the function returned; checks them."""
-        if self._journal.stopped is not None:  # it caught what should have ended it
-            raise RunStopped(self._journal.stopped)
         result = storable(text) if text is not None else ""
         return result, self._question or None, values.dump(self.state)
 
@@ -144,11 +151,13 @@ class JobRun:
             value = await self._steps.retried(
                 fn, args, self._key(slot), retries=retries, timeout=timeout
             )
+        except HINDRANCES as error:
+            self._journal.fault(error)
         except Exception as error:
             await self._record_error(slot, error, price)
             raise
         call = slot.call(CallState.DONE, value)
-        await self._ours(jobs.record_call(self._house, self.owned, call, price))
+        await self._journal.served(jobs.record_call(self._house, self.owned, call, price))
         return self._journal.answer(call)
 
     def write(
@@ -162,6 +171,7 @@ class JobRun:
     ) -> Awaitable[File]:
         """See `Job.write`."""
         check_path(path)
+        label = storable(label) if label is not None else None
         price = to_millionths(cost)
         mark = content_mark(data)
         if callable(data):
@@ -188,6 +198,7 @@ class JobRun:
             async with self._steps.contents(data, args, self._key(slot)) as contents:
                 stored = await files.store(
                     self._house,
+                    self._journal,
                     contents,
                     path=path,
                     label=label,
@@ -196,11 +207,15 @@ class JobRun:
                     work_id=record.work_id,
                     job_id=record.id,
                 )
+        except HINDRANCES as error:
+            self._journal.fault(error)
         except Exception as error:
             await self._record_error(slot, error, price)
             raise
         call = slot.call(CallState.DONE)
-        made = await self._ours(jobs.write_file(self._house, self.owned, call, stored, price))
+        made = await self._journal.served(
+            jobs.write_file(self._house, self.owned, call, stored, price)
+        )
         return self._readable(agent_file(made))
 
     def files(self) -> Awaitable[list[File]]:
@@ -209,9 +224,9 @@ class JobRun:
 
     async def _files(self, slot: Slot) -> list[File]:
         if slot.done is None:
-            found = await jobs.list_files(self._house, self._ticket)
+            found = await self._journal.served(jobs.list_files(self._house, self._ticket))
             call = slot.call(CallState.DONE, values.dump(found))
-            await self._ours(jobs.record_call(self._house, self.owned, call))
+            await self._journal.served(jobs.record_call(self._house, self.owned, call))
             return [self._readable(f) for f in found]
         listed: list[File] = self._journal.answer(slot.done)
         return listed
@@ -224,7 +239,7 @@ class JobRun:
     async def _progress(self, slot: Slot, step: str) -> None:
         if slot.done is None:
             call = slot.call(CallState.DONE)
-            await self._ours(jobs.progress(self._house, self.owned, call, step))
+            await self._journal.served(jobs.progress(self._house, self.owned, call, step))
 
     def inbox(self, wait: float = 0) -> Awaitable[list[Said]]:
         """See `Job.inbox`."""
@@ -243,7 +258,7 @@ class JobRun:
             while True:
                 left = until - asyncio.get_running_loop().time()
                 last_look = left <= 0 or waiting.over
-                value: str | None = await self._ours(
+                value: str | None = await self._journal.served(
                     jobs.read_inbox(
                         self._house, self.owned, call, self._inbox_read, keep_empty=last_look
                     )
@@ -260,30 +275,21 @@ class JobRun:
     async def _charge(self, slot: Slot, price: int, note: str) -> None:
         if slot.done is None and price:
             call = slot.call(CallState.DONE)
-            await self._ours(jobs.charge(self._house, self.owned, call, price, note))
+            await self._journal.served(jobs.charge(self._house, self.owned, call, price, note))
 
     # --- parts ------------------------------------------------------------------------------------
     async def _hold(self, slot: Slot, price: int) -> None:
         if price and not slot.held:
             held = slot.call(CallState.HELD)
-            await self._ours(jobs.hold(self._house, self.owned, held, price))
+            await self._journal.served(jobs.hold(self._house, self.owned, held, price))
 
     async def _record_error(self, slot: Slot, error: Exception, price: int) -> None:
         described = values.dump(values.describe_error(error))
         failed = slot.call(CallState.ERROR, described)
-        await self._ours(jobs.record_call(self._house, self.owned, failed, price))
-
-    async def _ours(self, writing: Awaitable[T]) -> T:
-        """A job that is parked or not ours any more ends here."""
-        try:
-            return await writing
-        except Fenced:
-            self._journal.stop(StopCause.FENCED)
-        except OutOfCredits:
-            self._journal.stop(StopCause.PARKED)
+        await self._journal.served(jobs.record_call(self._house, self.owned, failed, price))
 
     def _key(self, slot: Slot) -> str:
         return f"{self.id}:{slot.n}"
 
     def _readable(self, file: File) -> File:
-        return replace(file, source=self._steps.blobs)
+        return replace(file, source=self._journal)

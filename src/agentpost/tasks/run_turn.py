@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import structlog
 
@@ -28,12 +28,11 @@ from agentpost.services.turns import TurnResult
 from agentpost.tasks import files
 from agentpost.tasks.endings import persist
 from agentpost.tasks.journal import Journal, RunStopped, Slot, StopCause, is_cancelled
-from agentpost.tasks.runs import Runs
+from agentpost.tasks.runs import Run, Runs
 from agentpost.tasks.said import storable
-from agentpost.tasks.steps import Body, Steps, check_body, name_of
+from agentpost.tasks.steps import HINDRANCES, Body, Steps, check_body, name_of
 
 log = structlog.get_logger(__name__)
-T = TypeVar("T")
 
 
 class TurnRunner:
@@ -43,70 +42,84 @@ class TurnRunner:
         self._house = house
         self._agent = agent
         self._steps = steps
-        self._runs = Runs(loop)
+        self.runs = Runs(loop)
 
     def run(self, ticket: TurnTicket) -> None:
         """See `services.context.TurnRunner.run`."""
-        self._runs.submit(lambda: run_turn(self._house, self._agent, self._steps, ticket))
+        self.runs.submit(
+            ticket.message.id,
+            ticket.epoch,
+            lambda run: run_turn(self._house, self._agent, self._steps, ticket, run),
+        )
 
     async def stop(self, seconds: float) -> None:
         """End what runs; it goes on from its recorded calls when somebody takes it up."""
-        await self._runs.stop(seconds)
+        await self.runs.stop(seconds)
 
 
-async def run_turn(house: House, agent: AgentFn, steps: Steps, ticket: TurnTicket) -> None:
-    """Run the agent once for a message and record how its turn ended (design: 4.4)."""
+async def run_turn(
+    house: House, agent: AgentFn, steps: Steps, ticket: TurnTicket, run: Run
+) -> None:
+    """Run the agent once for a message and record how its turn ended (design: 4.4).
+
+    A run that is lost, or that something of ours kept from going on, writes nothing.
+    """
     message_id = ticket.message.id
+    journal = Journal(ticket.calls, steps.blobs, run)
     try:
-        ended = await _attended(house, agent, steps, ticket)
+        ended = await _attended(house, agent, steps, ticket, journal)
         if isinstance(ended, TurnFailure):
             await persist(lambda: turns.fail(house, ticket, ended), message_id)
-        else:
+        elif ended is not None:
             await persist(lambda: turns.end(house, ticket, ended), message_id)
     except Fenced:
         log.info("turn_lost", message_id=message_id, epoch=ticket.epoch)
 
 
 async def _attended(
-    house: House, agent: AgentFn, steps: Steps, ticket: TurnTicket
-) -> TurnResult | TurnFailure:
+    house: House, agent: AgentFn, steps: Steps, ticket: TurnTicket, journal: Journal
+) -> TurnResult | TurnFailure | None:
     """Fetch what came by address, then let the agent have its turn."""
     attached: tuple[File, ...] = ()
     if ticket.message.attachments:
         try:
-            await attachments.fetch(house, ticket.message)
-            found = await house.db.read(lambda tx: history.attachments(tx, ticket.message.id))
-        except Fenced:
-            raise
-        except Exception:  # a full disk, a storage that does not answer
-            log.exception("attachments_failed", message_id=ticket.message.id)
-            return TurnFailure.ERROR
-        attached = tuple(found)
-    return await _outcome(house, agent, TurnRun(house, steps, ticket, attached), ticket)
+            # What is wrong with the files is a note; what fails here is ours.
+            await journal.served(attachments.fetch(house, ticket.message))
+            reading = house.db.read(lambda tx: history.attachments(tx, ticket.message.id))
+            attached = tuple(await journal.served(reading))
+        except RunStopped:
+            return None
+    turn = TurnRun(house, steps, ticket, attached, journal)
+    return await _outcome(house, agent, turn, ticket, journal)
 
 
 async def _outcome(
-    house: House, agent: AgentFn, turn: TurnRun, ticket: TurnTicket
-) -> TurnResult | TurnFailure:
-    """What the agent's function did, as a value; raises `Fenced` and `CancelledError`."""
+    house: House, agent: AgentFn, turn: TurnRun, ticket: TurnTicket, journal: Journal
+) -> TurnResult | TurnFailure | None:
+    """What the agent's function did, as a value; None when nothing is to be written."""
     began = ticket.message.turn_began_at or house.clock.now()
     left = house.settings.turn_limit_seconds - (house.clock.now() - began) / SECOND
     limit = asyncio.timeout(max(left, 0.0))
+    failed: BaseException | None = None
+    result: TurnResult | TurnFailure = TurnFailure.ERROR
     try:
         async with limit:
             await agent(turn)
-        return turn.result()
-    except RunStopped as stopped:
-        if stopped.cause is StopCause.FENCED:
-            raise Fenced(ticket.message.id) from None
-        return TurnFailure.INTERRUPTED
+        result = turn.result()
     except BaseException as error:
-        if isinstance(error, TimeoutError) and limit.expired():
-            return TurnFailure.ABANDONED
         if is_cancelled(error):
             raise
-        log.exception("turn_failed", message_id=ticket.message.id)
-        return TurnFailure.ERROR
+        failed = error
+    # Whatever became of that in the author's hands (swallowed, grouped, replaced), it was stopped.
+    if journal.stopped is StopCause.DIVERGED:
+        return TurnFailure.INTERRUPTED
+    if journal.over:
+        return None
+    if isinstance(failed, TimeoutError) and limit.expired():
+        return TurnFailure.ABANDONED
+    if failed is not None:
+        log.error("turn_failed", message_id=ticket.message.id, exc_info=failed)
+    return result
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,18 +134,23 @@ class TurnRun:
     """One run of a turn (see `agentpost.agents.Turn`)."""
 
     def __init__(
-        self, house: House, steps: Steps, ticket: TurnTicket, attached: tuple[File, ...]
+        self,
+        house: House,
+        steps: Steps,
+        ticket: TurnTicket,
+        attached: tuple[File, ...],
+        journal: Journal,
     ) -> None:
         self._house = house
         self._steps = steps
         self._ticket = ticket
-        self._journal = Journal(ticket.calls, steps.blobs)
+        self._journal = journal
         self._replies: list[str] = []
         self._question: str | None = None
         self._state_before = ""
         self._acted = False  # started, joined, stopped or wrote something
         message = ticket.message
-        readable = tuple(_readable(f, steps) for f in attached)
+        readable = tuple(self._readable(f) for f in attached)
         self.message = Said("user", message.text, readable, iso(message.created_at), message.id)
         self.conversation = ticket.conversation
         self.account = message.account_id
@@ -153,10 +171,12 @@ class TurnRun:
     @cached_property
     def history(self) -> Sequence[Said]:
         """See `Turn.history`. Read when first asked for: most agents never do."""
-        said = self._house.db.read_now(lambda tx: history.said_before(tx, self._ticket.message))
+        try:
+            said = self._house.db.read_now(lambda tx: history.said_before(tx, self._ticket.message))
+        except Exception as error:
+            self._journal.fault(error)
         return tuple(
-            replace(item, files=tuple(_readable(f, self._steps) for f in item.files))
-            for item in said
+            replace(item, files=tuple(self._readable(f) for f in item.files)) for item in said
         )
 
     @property
@@ -183,7 +203,7 @@ class TurnRun:
     def _inputs(self) -> _Inputs:
         text = self._ticket.message.turn_inputs_json
         assert text is not None, "inputs are frozen in the commit that begins the turn"
-        frozen = values.load(text, self._steps.blobs)
+        frozen = values.load(text, self._journal)
         self._state_before = values.dump(frozen["state"])
         return _Inputs(
             credits=frozen["credits"],
@@ -203,8 +223,6 @@ class TurnRun:
 
     def result(self) -> TurnResult | TurnFailure:
         """What the agent said when its function returned."""
-        if self._journal.stopped is not None:  # it caught what should have ended it
-            raise RunStopped(self._journal.stopped)
         reply = "\n\n".join(part for part in self._replies if part) or None
         if reply is None and not self._question and not self._acted:
             return TurnFailure.EMPTY
@@ -225,6 +243,7 @@ class TurnRun:
         if not inspect.iscoroutinefunction(job):
             raise TypeError(f"a job is a coroutine function, {ref} is not")
         title = storable(title)
+        work = storable(work) if work is not None else None
         start = Start(ref, values.dump(args), title, work)
         self._acted = True
         return self._start(self._journal.next("start", ref, title, work, args), start)
@@ -233,11 +252,13 @@ class TurnRun:
         if slot.done is not None:
             return Started(**self._journal.answer(slot.done))
         call = slot.call(CallState.DONE)
-        return await self._fenced(starting.start_job(self._house, self._ticket, call, start))
+        starting_it = starting.start_job(self._house, self._ticket, call, start)
+        return await self._journal.served(starting_it, theirs=(LookupError,))
 
     def join(self, job_id: str, text: str | None = None) -> Awaitable[bool]:
         """See `Turn.join`."""
         self._acted = True
+        job_id = storable(job_id)
         text = storable(text) if text is not None else None
         return self._join(self._journal.next("join", job_id, text), job_id, text)
 
@@ -245,18 +266,21 @@ class TurnRun:
         if slot.done is not None:
             return bool(self._journal.answer(slot.done))
         call = slot.call(CallState.DONE)
-        return await self._fenced(turns.join_job(self._house, self._ticket, call, job_id, text))
+        return await self._journal.served(
+            turns.join_job(self._house, self._ticket, call, job_id, text)
+        )
 
     def stop(self, job_id: str) -> Awaitable[bool]:
         """See `Turn.stop`."""
         self._acted = True
+        job_id = storable(job_id)
         return self._stop(self._journal.next("stop", job_id), job_id)
 
     async def _stop(self, slot: Slot, job_id: str) -> bool:
         if slot.done is not None:
             return bool(self._journal.answer(slot.done))
         call = slot.call(CallState.DONE)
-        return await self._fenced(turns.stop_job(self._house, self._ticket, call, job_id))
+        return await self._journal.served(turns.stop_job(self._house, self._ticket, call, job_id))
 
     def step(self, fn: Callable[..., Any], /, *args: Any) -> Awaitable[Any]:
         """See `Turn.step`."""
@@ -269,11 +293,13 @@ class TurnRun:
         key = f"{self._ticket.message.id}:{slot.n}"
         try:
             call = slot.call(CallState.DONE, await self._steps.value(fn, args, key))
+        except HINDRANCES as error:
+            self._journal.fault(error)
         except Exception as error:
             failed = slot.call(CallState.ERROR, values.dump(values.describe_error(error)))
-            await self._fenced(turns.record_call(self._house, self._ticket, failed))
+            await self._journal.served(turns.record_call(self._house, self._ticket, failed))
             raise
-        await self._fenced(turns.record_call(self._house, self._ticket, call))
+        await self._journal.served(turns.record_call(self._house, self._ticket, call))
         return self._journal.answer(call)
 
     def write(self, path: str, data: bytes | str | Path) -> Awaitable[File]:
@@ -289,6 +315,7 @@ class TurnRun:
         message = self._ticket.message
         stored = await files.store(
             self._house,
+            self._journal,
             data.encode() if isinstance(data, str) else data,
             path=path,
             label=None,
@@ -298,15 +325,11 @@ class TurnRun:
             job_id=None,
         )
         call = slot.call(CallState.DONE)
-        file = await self._fenced(turns.write_file(self._house, self._ticket, call, stored))
-        return _readable(history.agent_file(file), self._steps)
+        file = await self._journal.served(turns.write_file(self._house, self._ticket, call, stored))
+        return self._readable(history.agent_file(file))
 
-    async def _fenced(self, writing: Awaitable[T]) -> T:
-        """A turn that is not ours any more ends here."""
-        try:
-            return await writing
-        except Fenced:
-            self._journal.stop(StopCause.FENCED)
+    def _readable(self, file: File) -> File:
+        return replace(file, source=self._journal)
 
 
 def content_mark(data: object) -> str:
@@ -316,7 +339,3 @@ def content_mark(data: object) -> str:
     if isinstance(data, bytes):
         return hashlib.sha256(data).hexdigest()
     return "path"
-
-
-def _readable(file: File, steps: Steps) -> File:
-    return replace(file, source=steps.blobs)

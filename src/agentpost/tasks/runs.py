@@ -1,13 +1,31 @@
-"""The turns or jobs that run on the agent loop, so that all can be ended before it."""
+"""The turns or jobs that run in this process: every one is known from before it is claimed until it
+has really ended, so none can be missed by a stop, lost unseen, or left running at the end.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import threading
 from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from agentpost.agents.loop import AgentLoop, Submitted
+
+
+@dataclass(slots=True, eq=False)
+class Run:
+    """One run of a turn or job.
+
+    ``epoch`` is None while it is being claimed. ``over``: nothing that it does counts any more, it
+    is on its way out.
+    """
+
+    owner: str
+    epoch: int | None
+    over: bool = False
+    submitted: Submitted | None = None
 
 
 class Runs:
@@ -15,30 +33,58 @@ class Runs:
 
     def __init__(self, loop: AgentLoop) -> None:
         self._loop = loop
-        self._open: set[Submitted] = set()
+        self._open: set[Run] = set()
         self._lock = threading.Lock()
         self._closed = False
 
-    def submit(self, factory: Callable[[], Coroutine[Any, Any, None]]) -> None:
+    def submit(
+        self, owner: str, epoch: int | None, work: Callable[[Run], Coroutine[Any, Any, None]]
+    ) -> None:
         """Run it; after `stop` it is left for whoever takes it up later."""
+        run = Run(owner, epoch)
         with self._lock:
             if self._closed:
                 return
-            submitted = self._loop.submit(factory)
-            self._open.add(submitted)
-        submitted.ended.add_done_callback(lambda _: self._forget(submitted))
+            run.submitted = self._loop.submit(partial(work, run))
+            self._open.add(run)
+        run.submitted.ended.add_done_callback(lambda _: self._forget(run))
+
+    def open(self) -> list[Run]:
+        """All that have not ended."""
+        with self._lock:
+            return list(self._open)
+
+    def claiming(self, owner: str) -> bool:
+        """Whether somebody here is about to claim it already."""
+        return any(run.owner == owner and run.epoch is None for run in self.open())
+
+    def cancel(self, owner: str, *, before: int | None = None) -> None:
+        """End what runs of it, or only what runs at an epoch from before that one."""
+        for run in self.open():
+            older = before is None or (run.epoch is not None and run.epoch < before)
+            if run.owner == owner and older:
+                self.end(run)
+
+    def end(self, run: Run) -> None:
+        """Cancel one run: once, so that what it does to clean up is not cut as well."""
+        if not run.over:
+            run.over = True
+            assert run.submitted is not None, "it is set before the run is known to anybody"
+            run.submitted.cancel()
 
     async def stop(self, seconds: float) -> None:
         """Cancel everything and wait until it has ended, at most that long."""
         with self._lock:
             self._closed = True
-            left = list(self._open)
+            left = [run.submitted for run in self._open if run.submitted is not None]
+            for run in self._open:
+                run.over = True
         for submitted in left:
             submitted.cancel()
         if left:
             ended = [asyncio.wrap_future(submitted.ended) for submitted in left]
             await asyncio.wait(ended, timeout=seconds)
 
-    def _forget(self, submitted: Submitted) -> None:
+    def _forget(self, run: Run) -> None:
         with self._lock:
-            self._open.discard(submitted)
+            self._open.discard(run)

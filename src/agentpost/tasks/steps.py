@@ -9,16 +9,24 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from agentpost.agents import File, values
 from agentpost.agents.base import current_step_key
-from agentpost.agents.pool import WorkerPool
-from agentpost.storage.base import Storage
+from agentpost.agents.pool import NoWorker, WorkerPool
+from agentpost.storage.base import BlobMissing, Storage
 
 Body = Callable[..., Any]
 RETRY_SECONDS_FIRST = 0.2
 RETRY_SECONDS_MAX = 10.0
+
+
+class Hindered(Exception):
+    """The body of a call could not be given what it needs: our fault, not the body's."""
+
+
+HINDRANCES: Final = (Hindered, NoWorker)
+"""What keeps a body from running at all."""
 
 
 class Blobs:
@@ -29,8 +37,13 @@ class Blobs:
         self._pool = pool
 
     async def path(self, file: File) -> Path:
-        """See `FileSource.path`."""
-        return await self._storage.local(file.blob)
+        """See `FileSource.path`; raises `BlobMissing`, and `Hindered` when the storage fails."""
+        try:
+            return await self._storage.local(file.blob)
+        except BlobMissing:
+            raise
+        except Exception as error:
+            raise Hindered(f"{file.id} cannot be read now: {error!r}") from error
 
     async def text(self, file: File) -> str:
         """See `FileSource.text`: files are hostile, so they are read in a worker process."""
@@ -68,7 +81,8 @@ class Steps:
     blobs: Blobs
 
     async def value(self, fn: Body, args: tuple[Any, ...], key: str) -> str:
-        """Run a step's body; its value as recorded JSON. Raises what the body raises."""
+        """Run a step's body; its value as recorded JSON. Raises what the body raises, and one of
+        `HINDRANCES`."""
         if inspect.iscoroutinefunction(fn):
             with _keyed(key):
                 return values.dump(await fn(*args))
@@ -105,10 +119,17 @@ class Steps:
             yield built.encode() if isinstance(built, str) else built
         else:
             local = await self.blobs.localized(list(args))
-            with tempfile.TemporaryDirectory(prefix="agentpost-build-") as folder:
+            with _folder() as folder:
                 into = Path(folder) / "contents"
                 await self.pool.build(values.function_ref(data), local, key=key, into=into)
                 yield into
+
+
+def _folder() -> tempfile.TemporaryDirectory[str]:
+    try:
+        return tempfile.TemporaryDirectory(prefix="agentpost-build-")
+    except OSError as error:
+        raise Hindered(f"there is no temporary folder: {error}") from error
 
 
 class _keyed:  # noqa: N801 - reads as a statement

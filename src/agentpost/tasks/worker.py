@@ -12,61 +12,60 @@ from agentpost.services import jobs
 from agentpost.services.context import House
 from agentpost.services.tickets import JobTicket
 from agentpost.tasks.run_job import run_job
-from agentpost.tasks.runs import Runs
+from agentpost.tasks.runs import Run, Runs
 from agentpost.tasks.steps import Steps
 
 log = structlog.get_logger(__name__)
 
 
 class JobWorker:
-    """Runs jobs on the agent loop, one task each; all its state belongs to that loop."""
+    """Runs jobs on the agent loop, one task each. Safe on any thread."""
 
     def __init__(self, house: House, loop: AgentLoop, steps: Steps) -> None:
         self._house = house
-        self._loop = loop
-        self._runs = Runs(loop)
+        self.runs = Runs(loop)
         self._steps = steps
-        self._running: dict[str, asyncio.Task[None]] = {}
 
     def run(self, job_id: str, epoch: int | None) -> None:
         """See `Worker.run`."""
         if epoch is None:
-            self._runs.submit(lambda: self._run(job_id, jobs.take(self._house, job_id)))
+            self._claim(job_id, None)
         else:
-            self._runs.submit(lambda: self._run(job_id, jobs.open_(self._house, job_id, epoch)))
+            self.runs.submit(
+                job_id, epoch, lambda run: self._run(run, jobs.open_(self._house, job_id, epoch))
+            )
 
-    def retake(self, job_id: str, dead_node: str) -> None:
-        """Go on with a job whose node is gone; safe on any thread."""
-        self._runs.submit(lambda: self._run(job_id, jobs.take(self._house, job_id, dead_node)))
+    def retake(self, job_id: str, node: str) -> None:
+        """Go on with a job that this node owned when it went away, or lost it."""
+        self._claim(job_id, node)
+
+    def abort(self, job_id: str) -> None:
+        """See `Worker.abort`. A job that is only being claimed is known here already: its claim
+        either comes too late, or is cancelled with the rest."""
+        self.runs.cancel(job_id)
 
     async def stop(self, seconds: float) -> None:
         """End what runs; it goes on from its recorded calls when somebody takes it up."""
-        await self._runs.stop(seconds)
+        await self.runs.stop(seconds)
 
-    def abort(self, job_id: str) -> None:
-        """See `Worker.abort`."""
-        self._loop.call_soon(self._abort, job_id)
+    def _claim(self, job_id: str, node: str | None) -> None:
+        if not self.runs.claiming(job_id):  # while the loop is blocked, each sweep asks again
+            self.runs.submit(
+                job_id, None, lambda run: self._run(run, jobs.take(self._house, job_id, node))
+            )
 
-    def _abort(self, job_id: str) -> None:
-        task = self._running.get(job_id)
-        if task is not None:
-            task.cancel()
-
-    async def _run(self, job_id: str, claiming: Awaitable[JobTicket | None]) -> None:
-        ticket = await claiming
+    async def _run(self, run: Run, claiming: Awaitable[JobTicket | None]) -> None:
+        try:
+            ticket = await claiming
+        except Exception as error:  # still nobody's, or ours and missing: found by a sweep
+            log.warning("job_not_claimed", job_id=run.owner, error=repr(error))
+            return
         if ticket is None:
             return
-        older = self._running.get(job_id)
-        if older is not None:  # fenced by our claim; it has nothing left to do
-            older.cancel()
-        task = asyncio.current_task()
-        assert task is not None
-        self._running[job_id] = task
+        run.epoch = ticket.epoch
+        self.runs.cancel(run.owner, before=ticket.epoch)  # fenced by our claim
         try:
-            await run_job(self._house, self._steps, ticket)
+            await run_job(self._house, self._steps, ticket, run)
         except asyncio.CancelledError:
-            log.info("job_aborted", job_id=job_id)
+            log.info("job_aborted", job_id=run.owner)
             raise
-        finally:
-            if self._running.get(job_id) is task:
-                del self._running[job_id]

@@ -99,7 +99,7 @@ class PostgresNotices:
             connection = await self._reconnect()
             log.info("notices_resumed")
             for listener in self._reconnected:
-                listener()
+                self._call(listener)
 
     async def _hear(self, connection: AsyncConnection) -> None:
         """Deliver until the connection breaks; a silent one is asked whether it still lives."""
@@ -124,9 +124,13 @@ class PostgresNotices:
 
     def _deliver(self, topic: str, subject: str) -> None:
         listener = self._listeners.get(topic)
-        if listener is None:
-            return
+        if listener is not None:
+            self._call(partial(listener, subject))
+
+    @staticmethod
+    def _call(listener: Callable[[], None]) -> None:
+        """A listener must not end our listening."""
         try:
-            listener(subject)
+            listener()
         except Exception:
-            log.exception("notice_failed", topic=topic)
+            log.exception("notice_failed")

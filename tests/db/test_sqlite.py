@@ -1,0 +1,160 @@
+"""SQLite on a disk that fails: every writer hears of it, and the thread goes on (design: 2).
+
+The disk is filled for real: this process may not make its files longer, so SQLite's own writes
+come back with an error, wherever in a transaction it happens to be.
+"""
+
+import asyncio
+import resource
+import sqlite3
+import threading
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from structlog.testing import capture_logs
+
+from agentpost.db import sqlite
+from agentpost.db.session import Tx
+from agentpost.db.sqlite import SqliteDatabase
+
+PATIENCE = 10.0
+INSERT = "INSERT INTO samples (body) VALUES (?)"
+
+
+@contextmanager
+def full_disk() -> Iterator[None]:
+    """Inside: no file of this process gets longer."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, before[1]))
+    try:
+        with capture_logs():  # what tests print goes to a file as well
+            yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+def put(body: str = "x") -> Callable[[Tx], int]:
+    return lambda tx: tx.execute(INSERT, (body,))
+
+
+async def count(db: SqliteDatabase) -> int:
+    row = await db.read(lambda tx: tx.one("SELECT COUNT(*) FROM samples"))
+    assert row is not None
+    return int(row[0])
+
+
+@pytest.fixture
+async def db(tmp_path: Path) -> AsyncIterator[SqliteDatabase]:
+    made = SqliteDatabase(tmp_path / "a.db", foreign_check_seconds=0.01)
+    made.open()
+    await made.write(lambda tx: tx.execute("CREATE TABLE samples (body TEXT)"))
+    async with asyncio.timeout(PATIENCE):
+        yield made
+    await asyncio.to_thread(made.close)
+
+
+async def test_on_a_full_disk_every_writer_hears_of_it_and_later_ones_succeed(
+    db: SqliteDatabase,
+) -> None:
+    with full_disk():
+        # More than the page cache holds, so that it fails inside a function as well.
+        bodies = [put("x" * size) for size in (1, 8_000_000, 1, 1)]
+        told = await asyncio.gather(*map(db.write, bodies), return_exceptions=True)
+    assert [type(error) for error in told] == [sqlite3.OperationalError] * 4
+    assert "no transaction" not in str(told[1]), "the cause is told, not what followed from it"
+    await db.write(put())
+    assert await count(db) == 1
+
+
+async def test_a_connection_that_cannot_take_back_is_replaced(
+    db: SqliteDatabase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def close_it(tx: Tx) -> None:
+        tx.connection.close()  # whatever is done with it from here on raises
+
+    with pytest.raises(sqlite3.ProgrammingError):
+        await db.write(close_it)
+    await db.write(put())
+
+    # Nor can a new one be made for a while: each writer is told, none waits for ever.
+    with monkeypatch.context() as patch:
+        patch.setattr(sqlite, "connect", _refuse)
+        with pytest.raises(sqlite3.ProgrammingError):
+            await db.write(close_it)
+        with pytest.raises(sqlite3.OperationalError, match="unable to open"):
+            await db.write(put())
+    await db.write(put())
+    assert await count(db) == 2
+
+
+def _refuse(*_: object, **__: object) -> sqlite3.Connection:
+    raise sqlite3.OperationalError("unable to open database file")
+
+
+async def test_looking_for_foreign_commits_may_fail(
+    db: SqliteDatabase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked = threading.Event()
+
+    def fail(_: sqlite3.Connection) -> int:
+        looked.set()
+        raise sqlite3.OperationalError("disk I/O error")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(sqlite, "_data_version", fail)
+        await asyncio.to_thread(looked.wait, PATIENCE)
+        await db.write(put())
+    await db.write(put())
+    assert await count(db) == 2
+
+
+async def test_commits_missed_by_a_broken_connection_are_looked_for(tmp_path: Path) -> None:
+    seen = threading.Event()
+    db = SqliteDatabase(tmp_path / "a.db", on_foreign_commit=seen.set, foreign_check_seconds=0.01)
+    db.open()
+    with pytest.raises(sqlite3.ProgrammingError):
+        await db.write(lambda tx: tx.connection.close())
+    assert await asyncio.to_thread(seen.wait, PATIENCE)
+    await asyncio.to_thread(db.close)
+
+
+async def test_a_swallowed_loss_of_the_transaction_is_no_commit(db: SqliteDatabase) -> None:
+    def fn(tx: Tx) -> None:
+        put()(tx)
+        tx.execute("ROLLBACK")  # what SQLite does by itself when the disk is full
+
+    with pytest.raises(sqlite3.OperationalError, match="taken back"):
+        await db.write(fn)
+    assert await count(db) == 0
+
+
+async def test_a_callback_that_exits_does_not_take_the_thread_along(db: SqliteDatabase) -> None:
+    def leave() -> None:
+        raise SystemExit
+
+    def fn(tx: Tx) -> None:
+        tx.after(leave)
+
+    await db.write(fn)
+    await db.write(put())
+
+
+async def test_a_reader_that_broke_reads_again(db: SqliteDatabase) -> None:
+    await db.write(put())
+
+    def break_it(tx: Tx) -> None:
+        tx.connection.close()
+
+    for _ in range(2 * sqlite.READERS):  # every reader in turn
+        with pytest.raises(sqlite3.ProgrammingError):
+            await db.read(break_it)
+    assert [await count(db) for _ in range(2 * sqlite.READERS)] == [1] * 2 * sqlite.READERS
+
+
+async def test_a_file_that_cannot_be_opened_is_told_at_once(tmp_path: Path) -> None:
+    db = SqliteDatabase(tmp_path / "missing" / "a.db")
+    with pytest.raises(sqlite3.OperationalError):
+        db.open()
+    db.close()
