@@ -43,7 +43,6 @@ class Claimed:
     data_json: str = field(repr=False)
     url: str
     keys: tuple[str, ...] = field(repr=False)
-    failing: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +111,7 @@ def _claim(tx: Tx, house: House, endpoint_id: str, limit: int, now: int) -> list
         rows.end_pending(tx, endpoint_id, gone)
         return []
     until = now + seconds(house.settings.webhook_timeout_seconds + LEASE_SPARE_SECONDS)
-    keys, failing = endpoint.secrets(now), endpoint.failing_since is not None
+    keys = endpoint.secrets(now)
     return [
         Claimed(
             endpoint_id=endpoint_id,
@@ -125,7 +124,6 @@ def _claim(tx: Tx, house: House, endpoint_id: str, limit: int, now: int) -> list
             data_json=row.data_json,
             url=endpoint.url,
             keys=keys,
-            failing=failing,
         )
         for row in rows.claim(tx, endpoint_id, now, until, limit)
     ]
