@@ -10,6 +10,7 @@ from pydantic.json_schema import models_json_schema
 
 from agentpost.api.links import links
 from agentpost.api.operation import Operation, Query, Text
+from agentpost.contract import webhook_events
 from agentpost.contract.errors import CATALOGUE, ErrorShape
 
 VERSION = "1.0.0"
@@ -36,6 +37,7 @@ def document(operations: Sequence[Operation], base_url: str) -> dict[str, Any]:
         "servers": [{"url": base_url}],
         "security": [{"key": []}],
         "paths": paths,
+        "webhooks": {name: _webhook(name, shape) for name, shape in webhook_events.EVENTS.items()},
         "components": {
             "schemas": _schemas(operations),
             "securitySchemes": {"key": {"type": "http", "scheme": "bearer"}},
@@ -59,6 +61,24 @@ def _operation(operation: Operation, operations: Sequence[Operation]) -> dict[st
         content = {"application/json": {"schema": _ref(operation.body)}}
         described["requestBody"] = {"required": operation.body_required, "content": content}
     return described
+
+
+def _webhook(name: str, shape: type[BaseModel]) -> dict[str, Any]:
+    """A request of ours to a receiver; it is signed, and has no API key."""
+    string: dict[str, Any] = {"type": "string"}
+    post = {
+        "summary": f"`{name}`",
+        "description": shape.__doc__,
+        "security": [],
+        "parameters": [
+            _parameter(header, "header", string, text) for header, text in webhook_events.HEADERS
+        ],
+        "requestBody": {"required": True, "content": {"application/json": {"schema": _ref(shape)}}},
+        "responses": {
+            "2XX": {"description": "Taken, within 10 seconds. Anything else is tried again."}
+        },
+    }
+    return {"post": post}
 
 
 def _parameters(operation: Operation) -> list[dict[str, Any]]:
@@ -120,7 +140,8 @@ def _ref(shape: type[BaseModel]) -> dict[str, str]:
 def _schemas(operations: Sequence[Operation]) -> dict[str, Any]:
     bodies = [(op.body, "validation") for op in operations if op.body is not None]
     answers = [(op.answer, "serialization") for op in operations]
-    models: Any = [*bodies, *answers, (ErrorShape, "serialization")]
+    events = [(shape, "serialization") for shape in webhook_events.EVENTS.values()]
+    models: Any = [*bodies, *answers, *events, (ErrorShape, "serialization")]
     _, described = models_json_schema(list(dict.fromkeys(models)), ref_template=_REF)
     schemas: dict[str, Any] = described["$defs"]
     return schemas

@@ -41,6 +41,7 @@ class Claimed:
     name: str
     at: int
     data_json: str = field(repr=False)
+    traceparent: str | None
     url: str
     keys: tuple[str, ...] = field(repr=False)
 
@@ -122,6 +123,7 @@ def _claim(tx: Tx, house: House, endpoint_id: str, limit: int, now: int) -> list
             name=row.name,
             at=row.at,
             data_json=row.data_json,
+            traceparent=row.traceparent,
             url=endpoint.url,
             keys=keys,
         )

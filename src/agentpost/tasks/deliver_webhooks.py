@@ -316,7 +316,9 @@ class Deliveries:
     async def _outcome(self, claimed: Claimed) -> Outcome:
         try:
             body = deliveries.body(self._house, claimed)
-            return await self._sender.attempt(claimed.url, claimed.keys, claimed.event_id, body)
+            return await self._sender.attempt(
+                claimed.url, claimed.keys, claimed.event_id, body, claimed.traceparent
+            )
         except Exception:  # a fault of ours counts as an attempt, or it would be tried forever
             log.exception("webhook_attempt_failed", event_id=claimed.event_id)
             return Outcome(None, "it could not be sent", "", 0)
