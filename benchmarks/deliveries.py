@@ -1,4 +1,4 @@
-"""Webhook deliveries: how many a second, and what one receiver that hangs does to the others.
+"""Webhook deliveries: how many a second, and what receivers that hang or are slow do to the others.
 
 A backlog is made by replaying what was delivered before, so that nothing else runs meanwhile.
 """
@@ -9,7 +9,7 @@ import asyncio
 import re
 import time
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -22,7 +22,14 @@ CLIENTS = 64
 BEGINNING = "1970-01-01T00:00:00Z"
 DELIVERED_SECONDS_MAX = 120.0
 BESIDE = 300
-"""Events sent to a good receiver beside the one that hangs."""
+"""Events sent to a good receiver beside those that hang or are slow."""
+ACCOUNTS = 20
+SLOW_ENDPOINTS = 10
+SLOW_BACKLOG = 200
+"""For each of an account's slow endpoints."""
+SLOW_ANSWER_SECONDS = 9.9
+BESIDE_SLOW = 600
+PACE_SECONDS = 0.04
 _LENGTH = re.compile(rb"\r\ncontent-length: *([0-9]+)", re.IGNORECASE)
 _AT = re.compile(rb'"timestamp":"([^"]+)"')
 _ANSWER = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
@@ -30,7 +37,8 @@ _ANSWER = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
 @dataclass(slots=True)
 class Sink:
-    """Receives on one port: ``/hang…`` is never answered, the rest at once.
+    """Receives on one port: ``/hang…`` is never answered, ``/slow…`` as late as is still a success,
+    the rest at once.
 
     ``latencies`` are seconds from the event to its arrival; both processes share one clock.
     """
@@ -73,11 +81,19 @@ class _Connection(asyncio.Protocol):
             if head.startswith(b"POST /hang"):
                 self._sink.hanging += 1
                 return
+            if head.startswith(b"POST /slow"):
+                self._sink.hanging += 1
+                asyncio.get_running_loop().call_later(SLOW_ANSWER_SECONDS, self._answer)
+                return
             self._sink.count += 1
             at = _AT.search(body)
             if at is not None:
                 then = datetime.fromisoformat(at[1].decode()).timestamp()
                 self._sink.latencies.append(time.time() - then)
+            self._answer()
+
+    def _answer(self) -> None:
+        if not self._transport.is_closing():
             self._transport.write(_ANSWER)
 
 
@@ -134,6 +150,43 @@ async def beside_a_hanging_one(server: Server, backlog: int) -> list[float]:
         if not sink.hanging:
             raise LoadError("the receiver that hangs was never called")
         return sink.latencies
+
+
+async def beside_slow_ones(server: Server, backlog: int) -> list[float]:
+    """Latencies in seconds to a good receiver while `ACCOUNTS` accounts have `SLOW_ENDPOINTS` slow
+    endpoints each, `SLOW_BACKLOG` deliveries for each of them, and one endpoint has ``backlog``.
+
+    The good receiver is measured from the moment the slow ones are first called, when nobody knows
+    yet how slow they are, and its own endpoint is as new.
+    """
+    async with Load(server) as load, receiving() as sink:
+        await _endpoint(load, sink.url("slow"))
+        await load.closed_loop(CLIENTS, "hi", for_runs(backlog))
+        good = await _endpoint(load, sink.url("good"))
+        others = [Load(await server.another(f"slow{n}@example.com")) for n in range(ACCOUNTS)]
+        async with AsyncExitStack() as opened:
+            for other in others:
+                await opened.enter_async_context(other)
+            slow = [
+                (other, await _endpoint(other, sink.url(f"slow-{n}")))
+                for other in others
+                for n in range(SLOW_ENDPOINTS)
+            ]
+            flooding = asyncio.gather(*(_tests(other, path) for other, path in slow))
+            sent = []
+            for _ in range(BESIDE_SLOW):  # one by one would leave out what piles up meanwhile
+                sent.append(asyncio.create_task(load.write(f"{good}/test", {}, 201)))
+                await asyncio.sleep(PACE_SECONDS)
+            await asyncio.gather(flooding, *sent)
+            await sink.until(BESIDE_SLOW)
+        if not sink.hanging:
+            raise LoadError("the slow receivers were never called")
+        return sink.latencies
+
+
+async def _tests(load: Load, path: str) -> None:
+    for _ in range(SLOW_BACKLOG):
+        await load.write(f"{path}/test", {}, 201)
 
 
 async def _endpoint(load: Load, url: str) -> str:

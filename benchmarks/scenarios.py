@@ -154,10 +154,19 @@ async def webhooks(server: Server, sizes: Sizes) -> Figures:
 
 async def isolation(server: Server, sizes: Sizes) -> Figures:
     """From event to arrival at a good receiver, while another one hangs with a backlog."""
-    latencies = await deliveries.beside_a_hanging_one(server, sizes.backlog)
+    return _spread(await deliveries.beside_a_hanging_one(server, sizes.backlog))
+
+
+async def isolation_slow(server: Server, sizes: Sizes) -> Figures:
+    """The same while two hundred receivers of twenty accounts answer 200 after 9.9 seconds."""
+    return _spread(await deliveries.beside_slow_ones(server, sizes.backlog))
+
+
+def _spread(latencies: list[float]) -> Figures:
     return {
         "p50_ms": percentile(latencies, 0.50) * 1000,
         "p99_ms": percentile(latencies, 0.99) * 1000,
+        "max_ms": max(latencies) * 1000,
     }
 
 
@@ -184,4 +193,5 @@ SCENARIOS = (
     Scenario("waits", waits, repeats=False),
     Scenario("webhooks", webhooks, floor=False),
     Scenario("isolation", isolation, repeats=False, floor=False),
+    Scenario("isolation-slow", isolation_slow, repeats=False, floor=False),
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import resource
 import secrets
@@ -16,7 +17,7 @@ import urllib.error
 import urllib.request
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from benchmarks.processes import Usage, tree_usage
@@ -48,10 +49,30 @@ class Server:
     key: str
     pid: int
     ready_seconds: float
+    folder: Path
 
     def usage(self) -> Usage:
         """CPU and memory of the server and its children."""
         return tree_usage(self.pid)
+
+    async def another(self, email: str) -> Server:
+        """The same server with the key of a new account; raises `ServerFailed`."""
+        await self._command("accounts", "create", "--email", email)
+        made = await self._command("keys", "create", "--account", email, "--name", "bench")
+        return replace(self, key=json.loads(made)["key"])
+
+    async def _command(self, *args: str) -> bytes:
+        process = await asyncio.create_subprocess_exec(
+            command(PRODUCT)[0],
+            *args,
+            "--json",
+            env={**os.environ, "AGENTPOST_DATA_DIR": str(self.folder / "data")},
+            stdout=asyncio.subprocess.PIPE,
+        )
+        out, _ = await process.communicate()
+        if process.returncode:
+            raise ServerFailed(f"agentpost {args[0]} {args[1]} failed")
+        return out
 
     async def settle(self) -> None:
         """Wait until the server has become quiet, so that memory is read at rest."""
@@ -104,7 +125,7 @@ async def running(name: str, cores: Cores) -> AsyncIterator[Server]:
     try:
         url = f"http://127.0.0.1:{port}"
         await until_ready(process, url)
-        yield Server(name, url, key, process.pid, time.monotonic() - began)
+        yield Server(name, url, key, process.pid, time.monotonic() - began, folder)
         if process.poll() is not None:
             raise ServerFailed(f"{name} ended by itself, exit code {process.returncode}")
     except Exception as error:

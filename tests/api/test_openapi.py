@@ -3,6 +3,7 @@
 import pytest
 from openapi_spec_validator import OpenAPIV31SpecValidator, validate
 
+from agentpost.domain.events import TEST_EVENT, EventName
 from tests.e2e.caller import Caller
 from tests.e2e.server import AgentServer
 
@@ -42,6 +43,14 @@ def test_an_operation_of_the_specification(caller: Caller, name: str) -> None:
     assert described["operationId"] == name
     assert set(described["responses"]) == statuses | EVERYWHERE
     assert described["summary"]
+
+
+def test_every_webhook_event_is_described(caller: Caller) -> None:
+    described = caller.contract.document["webhooks"]
+    assert set(described) == {*EventName, TEST_EVENT}
+    signed = {"webhook-id", "webhook-timestamp", "webhook-signature", "traceparent"}
+    for methods in described.values():
+        assert {p["name"] for p in methods["post"]["parameters"]} == signed
 
 
 def test_only_the_upload_of_a_program_is_a_422(caller: Caller) -> None:

@@ -83,7 +83,26 @@ def test_signatures_of_links_are_left_out(caller: Caller, server: AgentServer) -
     line = logged(server, answer.headers["Request-Id"])
     assert "a.txt" in line["response_body"]
     assert url.partition("sig=")[2] not in line["response_body"]
-    assert "sig=…" in line["response_body"]
+    assert "a.txt?…" in line["response_body"]
+
+
+def test_of_a_webhook_neither_secret_nor_path_is_kept(caller: Caller, server: AgentServer) -> None:
+    url = "https://hooks.example.com/services/T1/B2/path-token"
+    answer = caller.call("POST", "/v1/webhooks", json={"url": url})
+    endpoint = answer.json()
+    for asked in (answer, caller.call("GET", f"/v1/webhooks/{endpoint['id']}")):
+        line = logged(server, asked.headers["Request-Id"])
+        kept = f"{line['request_body']}{line['response_body']}"
+        assert "hooks.example.com/…" in kept
+        assert "path-token" not in kept
+        assert endpoint["secret"].removeprefix("whsec_") not in kept
+
+
+def test_of_a_file_address_the_query_is_left_out(caller: Caller, server: AgentServer) -> None:
+    answer = caller.post("see", files=[{"url": "https://127.0.0.1/a.csv?ticket=abc123"}])
+    line = logged(server, answer.headers["Request-Id"])
+    assert "/a.csv?…" in line["request_body"]
+    assert not [value for value in line.values() if "abc123" in str(value)]
 
 
 def test_the_log_is_written_when_the_server_stops(start_server: ServerMaker) -> None:

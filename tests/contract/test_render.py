@@ -148,7 +148,7 @@ def test_a_message_to_the_letter() -> None:
 
 def test_a_job_event_to_the_letter() -> None:
     """spec: Job: in `job.*` events with `object` and `message_id`."""
-    shape = render.job_event(JOB, [FILE], LINKS)
+    shape = render.job_event(JOB, MESSAGE, [FILE], LINKS)
     assert shape == {"object": "job", "message_id": "msg_1", **JOB_SHAPE}
 
 

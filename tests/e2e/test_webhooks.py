@@ -1,5 +1,6 @@
 """Webhooks from a running server to real receivers, good and bad (spec: Webhook events)."""
 
+import json
 import threading
 import time
 from collections.abc import Iterator
@@ -93,6 +94,36 @@ def test_job_events_carry_the_job_and_working_links(
     for holder in (job, events["message.completed"], events["message.completed"]["jobs"][0]):
         (file,) = holder["files"]
         assert httpx2.get(file["url"]).content == b"All is well."
+
+
+def test_every_event_is_as_described_and_carries_the_trace(
+    hooks: Hooks, caller: Caller, receivers: ReceiverMaker
+) -> None:
+    receiver = receivers()
+    endpoint = hooks.create(receiver.url)
+    trace = f"00-{'a' * 32}-{'b' * 16}-01"
+    answer = caller.call(
+        "POST",
+        "/v1/messages",
+        json={"message": json.dumps([["start", "Job", [["return", "x"]]]]), "metadata": {"a": "b"}},
+        headers={"traceparent": trace},
+    )
+    hooks.post(f"{endpoint['id']}/test")
+    deliveries = {
+        each.verified(endpoint["secret"])["type"]: each for each in receiver.await_count(3)
+    }
+    assert set(deliveries) == {"job.completed", "message.completed", "webhook.test"}
+    described = caller.contract.document["webhooks"]
+    for name, delivery in deliveries.items():
+        event = delivery.verified(endpoint["secret"])
+        schema = described[name]["post"]["requestBody"]["content"]["application/json"]["schema"]
+        caller.contract.check_shape(schema["$ref"].rpartition("/")[2], event)
+        if name == "webhook.test":
+            assert "traceparent" not in delivery.headers
+            continue
+        assert delivery.headers["traceparent"] == event["data"]["traceparent"] == trace
+        assert event["data"]["metadata"] == {"a": "b"}
+    assert answer.json()["traceparent"] == trace
 
 
 def test_metadata_that_looks_like_a_file_gets_no_link(

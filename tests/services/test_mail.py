@@ -90,7 +90,7 @@ async def test_mail_is_sent_once(
     assert "From: post@example.com" in text
     assert "To: owner@example.com" in text
     assert endpoint in text
-    (kept,) = await mail.outbox(house, account)
+    (kept,) = (await mail.outbox(house, account)).mails
     assert kept.sent_at is not None
     assert (kept.attempts, kept.last_error) == (1, None)
 
@@ -103,7 +103,7 @@ async def test_refused_mail_is_tried_again(
         postbox.refuses = True
         server = SmtpServer.parse(f"smtp://127.0.0.1:{postbox.port}")
         await mail.send_due(house, server)
-        (kept,) = await mail.outbox(house, account)
+        (kept,) = (await mail.outbox(house, account)).mails
         assert (kept.attempts, kept.sent_at) == (1, None)
         assert kept.last_error is not None
         assert "not now" in kept.last_error
@@ -114,7 +114,7 @@ async def test_refused_mail_is_tried_again(
         await mail.send_due(house, server)
         assert len(postbox.mails) == 1
     clock.advance(DAY)
-    (kept,) = await mail.outbox(house, account)
+    (kept,) = (await mail.outbox(house, account)).mails
     assert kept.attempts == 2
 
 
@@ -125,7 +125,7 @@ async def test_an_unreachable_server_loses_nothing(
     async with listening() as postbox:
         gone = SmtpServer.parse(f"smtp://127.0.0.1:{postbox.port}")
     await mail.send_due(house, gone)
-    (kept,) = await mail.outbox(house, account)
+    (kept,) = (await mail.outbox(house, account)).mails
     assert kept.sent_at is None
     assert kept.next_attempt_at is not None
 

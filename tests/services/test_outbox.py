@@ -1,5 +1,7 @@
 """Webhook events as they are stored in the commit of the change (spec: Webhook events 1-3)."""
 
+from typing import Any
+
 import pytest
 
 from agentpost.domain.errors import Refusal
@@ -89,6 +91,18 @@ async def test_the_data_of_a_job_event_is_the_job(desk: Desk) -> None:
     assert data == {"object": "job", "message_id": message_id, **plain}
 
 
+async def test_job_events_carry_the_labels_of_their_message(desk: Desk) -> None:
+    """design: 4.19: `metadata` and the trace go through everything; a poll's Job has neither."""
+    given = {"metadata": {"customer": "7"}, "traceparent": f"00-{'a' * 32}-{'b' * 16}-01"}
+    message_id = await finished(desk, **given)
+    [(_, data)] = desk.events(message_id, "job.")
+    plain = without_links(desk.job(message_id))
+    assert data == {"object": "job", "message_id": message_id, **plain, **given}
+    assert not given.keys() & plain.keys()
+    [(_, data)] = desk.events(message_id, "message.")
+    assert given.items() <= data.items()
+
+
 def receivers(desk: Desk, message_id: str) -> set[tuple[str, str, str]]:
     """(event name, endpoint, status) of every delivery of a message."""
     sql = (
@@ -98,7 +112,7 @@ def receivers(desk: Desk, message_id: str) -> set[tuple[str, str, str]]:
     return {(row[0], row[1], row[2]) for row in desk.all(sql, message_id)}
 
 
-async def finished(desk: Desk, **more: str) -> str:
+async def finished(desk: Desk, **more: Any) -> str:
     ticket = await desk.begun(**more)
     started = await desk.start(ticket)
     await desk.end(ticket)

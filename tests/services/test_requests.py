@@ -69,36 +69,13 @@ async def test_failures_and_keys_can_be_picked(at: Moving) -> None:
     assert [r.id for r in by_key] == [r.id for r in failed]
 
 
-@pytest.mark.parametrize(
-    ("body", "shown"),
-    [
-        (b'{"files": [{"base64": "c2VjcmV0"}]}', '{"files": [{"base64": "…"}]}'),
-        (b'{"b\\u0061se64": "c2VjcmV0"}', '{"base64": "…"}'),
-        (b'{"base64": "unended', '{"base64": "…'),
-        (b'{"secret": "whsec_abc+/="}', '{"secret": "…"}'),
-        (b'["whsec_abc+/="]', '["whsec_…"]'),
-        (b'{"message": "my key is svc_key_abc-_1"}', '{"message": "my key is svc_key_…"}'),
-        (b'{"x-amz-signature": "ab\\"c", "k": 1}', '{"x-amz-signature": "…", "k": 1}'),
-        (b'{"url": "https://f/a?exp=1&sig=abc"}', '{"url": "https://f/a?exp=1&sig=…"}'),
-        (b'{"url": "https:\\/\\/f?sig=abc"}', '{"url": "https://f?sig=…"}'),
-        (b"not \\u JSON", None),
-        (b"a\x00b", "ab"),
-        (b"\xff", "\ufffd"),
-        (b"x" * 2_048, "x" * 2_048),
-        (b"x" * 2_049, None),
-    ],
-)
-async def test_bodies_are_kept_small_and_without_secrets(
-    at: Moving, body: bytes, shown: str | None
-) -> None:
-    at.house.requests.note(asked(at, asked=body, answered=body))
+async def test_bodies_and_paths_are_kept_without_secrets(at: Moving) -> None:
+    """Each way of a text into the log; what is left out is in test_redaction.py."""
+    secret = b'{"secret": "whsec_abc"}'
+    at.house.requests.note(asked(at, asked=secret, answered=secret, query=b"a=1&sig=abc&b=2"))
     found = (await kept(at))[0]
-    assert (found.request_body, found.response_body) == (shown, shown)
-
-
-async def test_a_signature_in_the_path_is_left_out(at: Moving) -> None:
-    at.house.requests.note(asked(at, query=b"a=1&sig=abc&b=2"))
-    assert (await kept(at))[0].path == "/v1/me?a=1&sig=…&b=2"
+    assert (found.request_body, found.response_body) == ('{"secret": "…"}', '{"secret": "…"}')
+    assert found.path == "/v1/me?a=1&sig=…&b=2"
 
 
 async def test_the_last_use_of_a_key_is_noted(at: Moving) -> None:

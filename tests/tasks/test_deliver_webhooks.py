@@ -1,6 +1,7 @@
 """The loop that sends webhooks, with real receivers, on both databases (design: 4.8)."""
 
 import asyncio
+import collections
 import itertools
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -12,7 +13,7 @@ from agentpost.clock import ManualClock
 from agentpost.domain.limits import WEBHOOK_ATTEMPTS_IN_FLIGHT_MAX
 from agentpost.services import deliveries, endpoints
 from agentpost.services.context import House
-from agentpost.tasks import deliver_webhooks
+from agentpost.tasks import deliver_webhooks, lanes
 from agentpost.tasks.deliver_webhooks import Deliveries
 from agentpost.webhooks.addresses import AllowList
 from agentpost.webhooks.egress import Egress
@@ -107,31 +108,103 @@ async def test_no_more_than_eight_at_once_and_nobody_waits(house: House, account
     assert await statuses(house, account, stuck) == {("delivered", 1)}
 
 
-async def test_failing_receivers_leave_places_for_the_others(
+def few_places(monkeypatch: pytest.MonkeyPatch, quick: int, slow: int) -> None:
+    """So that a handful of attempts fills the way out."""
+    monkeypatch.setattr(lanes, "QUICK_ATTEMPTS_MAX", quick)
+    monkeypatch.setattr(lanes, "SLOW_ATTEMPTS_MAX", slow)
+
+
+async def test_slow_receivers_leave_the_places_of_the_quick(
     house: House, account: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """When the way out is full of attempts that hang, half of it is left for the others."""
-    monkeypatch.setattr(deliver_webhooks, "ATTEMPTS_MAX", 10)
-    monkeypatch.setattr(deliver_webhooks, "FAILING_ATTEMPTS_MAX", 5)
+    """Nobody has heard of the slow ones before; their backlogs would fill the way out twice."""
+    few_places(monkeypatch, quick=6, slow=4)
     held = Held()
-
-    async def fails_then_holds(request: Request, writer: asyncio.StreamWriter) -> None:
-        if len(bad.requests) == 1:
-            await replies(status="500 No")(request, writer)
-        else:
-            await held(request, writer)
-
-    async with serving(fails_then_holds) as bad, serving(replies()) as good, sending(house):
-        failing, fine = await endpoint(house, account, bad), await endpoint(house, account, good)
-        await send(house, account, failing, 1)
-        await shown(house, account, failing, "pending", 1)
-        await send(house, account, failing, 20)
-        await until(lambda: held.now == 5)
-        await send(house, account, fine, 40)
-        await until(lambda: len(good.requests) == 40)
-        assert held.most == 5
+    async with serving(held) as slow, serving(replies()) as good, sending(house):
+        stuck = [await endpoint(house, account, slow) for _ in range(5)]
+        fine = await endpoint(house, account, good)
+        for target in stuck:
+            await send(house, account, target, 20)
+        await send(house, account, fine, 60)
+        await until(lambda: len(good.requests) == 60)
+        # Two of each endpoint until it is known how slow they are, half a second later; the first
+        # to be known may have taken all slow places by then.
+        assert held.most <= 4 + 4 * lanes.PROBES_MAX
         held.gate.set()
-        await until(lambda: len(bad.requests) == 21)
+        await until(lambda: len(slow.requests) == 100)
+    for target in stuck:
+        assert await statuses(house, account, target) == {("delivered", 1)}
+
+
+async def test_slow_receivers_share_what_they_have(
+    house: House, account: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The backlog of the first takes nothing from the second."""
+    few_places(monkeypatch, quick=6, slow=4)
+    monkeypatch.setattr(lanes, "SLOW_SECONDS", 0.05)
+    monkeypatch.setattr(deliver_webhooks, "SLOW_SECONDS", 0.05)
+    now: collections.Counter[str] = collections.Counter()
+    most: collections.Counter[str] = collections.Counter()
+
+    async def slowly(request: Request, writer: asyncio.StreamWriter) -> None:
+        path = request.line.split()[1]
+        now[path] += 1
+        if slow_ones == 2:  # once both have shown how slow they are
+            most[path] = max(most[path], now[path])
+        await asyncio.sleep(0.2)
+        now[path] -= 1
+        await replies()(request, writer)
+
+    async with serving(slowly) as server, sending(house):
+        slow_ones = 0
+        targets = [
+            (await endpoints.create(house, account, server.url(path), None, None)).id
+            for path in ("/a", "/b")
+        ]
+        await send(house, account, targets[0], 60)
+        await until(lambda: len(server.requests) > 4)
+        await send(house, account, targets[1], 20)
+        await until(lambda: sum("/b" in request.line for request in server.requests) > 2)
+        await until(lambda: now == {"/a": 2, "/b": 2})
+        slow_ones = 2
+        seen = len(server.requests)
+        await until(lambda: len(server.requests) >= seen + 12)
+    assert most == {"/a": 2, "/b": 2}
+
+
+async def test_who_fails_at_once_is_in_nobodys_way(
+    house: House, account: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A failure is no reason to wait behind those that hang."""
+    few_places(monkeypatch, quick=4, slow=2)
+    held = Held()
+    async with (
+        serving(held) as slow,
+        serving(replies(status="500 No")) as failing,
+        sending(house),
+    ):
+        stuck = await endpoint(house, account, slow)
+        await send(house, account, stuck, 20)
+        await until(lambda: held.now == 2)
+        target = await endpoint(house, account, failing)
+        await send(house, account, target, 40)
+        await until(lambda: len(failing.requests) == 40)
+        assert held.most == 2
+        held.gate.set()
+
+
+async def test_who_was_slow_and_is_quick_again_gets_its_places_back(
+    house: House, account: str
+) -> None:
+    held = Held()
+    async with serving(held) as server, sending(house):
+        target = await endpoint(house, account, server)
+        await send(house, account, target, 20)
+        await until(lambda: held.now == WEBHOOK_ATTEMPTS_IN_FLIGHT_MAX)
+        held.gate.set()
+        await send(house, account, target, 300)
+        await until(lambda: len(server.requests) == 320)
+    assert await statuses(house, account, target) == {("delivered", 1)}
 
 
 async def test_stopping_gives_back_what_is_on_its_way(house: House, account: str) -> None:

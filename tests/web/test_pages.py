@@ -4,14 +4,18 @@ import asyncio
 import base64
 import hashlib
 import re
+from pathlib import Path
 
 import httpx2
 import pytest
 
+from agentpost.clock import new_id
+from agentpost.domain import ids
+from agentpost.domain.endpoints import EndpointRecord
 from agentpost.domain.job import JobState
 from agentpost.domain.record import WorkRecord
-from agentpost.services import accounts
-from tests.web.site import Site
+from agentpost.services import accounts, mail
+from tests.web.site import Site, open_site
 
 HTML = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
 EVIL = "</title><script>alert(1)</script>\"'><img src=x onerror=alert(2)>&amp;{base}"
@@ -115,6 +119,50 @@ def test_hostile_names_and_texts_stay_text(site: Site) -> None:
         assert page.text.count("</title>") == 1
 
 
+def turned_off(site: Site, account_id: str, url: str) -> str:
+    """The id of an endpoint that was turned off, of which the owner was told."""
+    endpoint = EndpointRecord(
+        id=new_id(ids.ENDPOINT, site.clock.now()),
+        account_id=account_id,
+        url=url,
+        events_json='["*"]',
+        description=None,
+        secret="whsec_x",
+        old_secret=None,
+        old_secret_until=None,
+        created_at=0,
+        disabled_at=None,
+        disabled_reason=None,
+        failing_since=site.clock.now(),
+    )
+    site.write(lambda tx: mail.endpoint_turned_off(tx, endpoint, site.clock.now()))
+    return endpoint.id
+
+
+def test_mail_that_nobody_can_send_is_shown(site: Site) -> None:
+    """design: 4.21: without a mail server a person finds it here, and nobody else's."""
+    eve = asyncio.run(accounts.create(site.house, "eve2@example.com", "Eve")).id
+    with site.browser() as browser:
+        assert "None yet" in browser.get("/mail").text
+        mine = turned_off(site, site.ann, "https://hooks.example.com/<script>")
+        foreign = turned_off(site, eve, "https://hooks.example.com/eve")
+        assert 'href="/mail"' in browser.get("/dashboard").text
+        page = browser.get("/mail").text
+    for text in ("A webhook endpoint was turned off", mine, "ann@example.com", "no mail server"):
+        assert text in page
+    assert "hooks.example.com/&lt;script&gt;" in page
+    assert foreign not in page
+    assert "<script" not in page
+
+
+def test_mail_that_was_sent_says_when(tmp_path: Path) -> None:
+    with open_site(tmp_path, smtp_url="smtp://127.0.0.1:1") as site, site.browser() as browser:
+        turned_off(site, site.ann, "https://hooks.example.com/")
+        assert "waits to be sent" in browser.get("/mail").text
+        site.write(lambda tx: tx.execute("UPDATE mails SET sent_at = ?", (site.clock.now(),)))
+        assert re.search(r"· sent <time", browser.get("/mail").text)
+
+
 def test_names_cannot_pose_as_others(site: Site) -> None:
     work = site.work(title="up\u202egnp.exe\n\x07")
     with site.browser() as browser:
@@ -153,6 +201,7 @@ def test_without_a_session_nothing_is_shown(site: Site) -> None:
     site.file(mine, "a.txt", "a.txt")
     addresses = [
         "/dashboard",
+        "/mail",
         f"/chat/{mine.id}",
         f"/chat/{mine.id}/files/a.txt",
         "/chat/wrk_00000000000000000000000000000000",
@@ -161,7 +210,7 @@ def test_without_a_session_nothing_is_shown(site: Site) -> None:
         cookies = {"Cookie": f"agentpost_session={secret}".encode("utf-8", "replace")}
         with site.stranger(headers=cookies if secret is not None else {}) as browser:
             answers = [browser.get(path) for path in addresses]
-        assert [answer.status_code for answer in answers] == [401] * 4
+        assert [answer.status_code for answer in answers] == [401] * 5
         assert len({answer.text for answer in answers}) == 1
         assert "agentpost login-link" in answers[0].text
 
@@ -189,7 +238,16 @@ def test_a_wrong_method_is_told(site: Site) -> None:
 
 
 @pytest.mark.parametrize(
-    "path", ["/", "/dashboard", "/chat/{work}", "/chat/{work}/files/a.txt", "/nowhere", "/login/x"]
+    "path",
+    [
+        "/",
+        "/dashboard",
+        "/mail",
+        "/chat/{work}",
+        "/chat/{work}/files/a.txt",
+        "/nowhere",
+        "/login/x",
+    ],
 )
 @pytest.mark.parametrize("signed_in", [True, False])
 def test_every_answer_is_guarded(site: Site, path: str, signed_in: bool) -> None:

@@ -19,11 +19,15 @@ class Authority:
     server_context: ssl.SSLContext
 
 
-def make_authority(folder: Path, host: str) -> Authority:
-    """A new authority that vouches for ``host``."""
+def make_authority(
+    folder: Path, host: str, *, expired: bool = False, self_signed: bool = False
+) -> Authority:
+    """A new authority that vouches for ``host``; or did until yesterday, or knows nothing of it."""
     ca_key, key = ec.generate_private_key(ec.SECP256R1()), ec.generate_private_key(ec.SECP256R1())
     ca = _certificate("Test authority", ca_key, "Test authority", ca_key, None)
-    certificate = _certificate(host, key, "Test authority", ca_key, host)
+    issuer, issuer_key = (host, key) if self_signed else ("Test authority", ca_key)
+    days = (-3, -1) if expired else (-1, 1)
+    certificate = _certificate(host, key, issuer, issuer_key, host, days)
     ca_file, chain = folder / "ca.pem", folder / "server.pem"
     ca_file.write_bytes(ca.public_bytes(serialization.Encoding.PEM))
     chain.write_bytes(
@@ -45,6 +49,7 @@ def _certificate(
     issuer: str,
     issuer_key: ec.EllipticCurvePrivateKey,
     host: str | None,
+    days: tuple[int, int] = (-1, 1),
 ) -> x509.Certificate:
     now = datetime.now(UTC)
     builder = (
@@ -53,8 +58,8 @@ def _certificate(
         .issuer_name(x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, issuer)]))
         .public_key(key.public_key())
         .serial_number(x509.random_serial_number())
-        .not_valid_before(now - timedelta(days=1))
-        .not_valid_after(now + timedelta(days=1))
+        .not_valid_before(now + timedelta(days=days[0]))
+        .not_valid_after(now + timedelta(days=days[1]))
         .add_extension(x509.BasicConstraints(ca=host is None, path_length=None), critical=True)
         .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
         .add_extension(

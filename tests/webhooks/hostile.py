@@ -2,7 +2,9 @@
 
 import asyncio
 import gzip
+import socket
 import ssl
+import struct
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -41,7 +43,9 @@ class Server:
 
 
 @asynccontextmanager
-async def serving(answer: Answer, tls: ssl.SSLContext | None = None) -> AsyncIterator[Server]:
+async def serving(
+    answer: Answer, tls: ssl.SSLContext | None = None, host: str = "127.0.0.1"
+) -> AsyncIterator[Server]:
     """Listens until the end of the block; ``answer`` writes what it likes, then we keep alive."""
     server = Server()
     conversations: list[asyncio.Task[None]] = []
@@ -63,7 +67,7 @@ async def serving(answer: Answer, tls: ssl.SSLContext | None = None) -> AsyncIte
         finally:
             writer.close()
 
-    listening = await asyncio.start_server(connected, "127.0.0.1", 0, ssl=tls)
+    listening = await asyncio.start_server(connected, host, 0, ssl=tls)
     server.port = listening.sockets[0].getsockname()[1]
     try:
         yield server
@@ -102,6 +106,20 @@ def says(raw: bytes) -> Answer:
         writer.write(raw)
         await writer.drain()
         writer.close()
+
+    return answer
+
+
+def resets_after(raw: bytes) -> Answer:
+    """These bytes, and then the connection is reset instead of closed."""
+
+    async def answer(_request: Request, writer: asyncio.StreamWriter) -> None:
+        writer.write(raw)
+        await writer.drain()
+        await asyncio.sleep(0.1)  # a reset throws away what the other side has not read yet
+        connection: socket.socket = writer.get_extra_info("socket")
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        writer.transport.abort()
 
     return answer
 

@@ -44,6 +44,15 @@ async def test_each_attempt_is_signed_at_its_own_time(egress: MakeEgress, serve:
     assert first["webhook-signature"] != second["webhook-signature"]
 
 
+async def test_the_trace_is_passed_on_as_it_came(egress: MakeEgress, serve: Serve) -> None:
+    server = await serve(replies())
+    sender = Sender(egress(server.entry), ManualClock(), 5)
+    trace = f"00-{'a' * 32}-{'b' * 16}-01"
+    for given in (trace, None):
+        await sender.attempt(server.url(), KEYS, "evt_1", BODY, given)
+    assert [request.headers.get("traceparent") for request in server.requests] == [trace, None]
+
+
 @pytest.mark.parametrize("status", [200, 201, 202, 204, 299])
 async def test_any_2xx_is_success(egress: MakeEgress, serve: Serve, status: int) -> None:
     outcome = await attempt(egress, await serve(replies(status=f"{status} Fine")))

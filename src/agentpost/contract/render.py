@@ -23,6 +23,7 @@ from agentpost.domain.record import (
     FileRecord,
     JobLink,
     JobRecord,
+    MessageRecord,
     Snapshot,
     WorkRecord,
 )
@@ -117,10 +118,22 @@ def _shown_files(snapshot: Snapshot) -> list[FileRecord]:
     ]
 
 
-def job_event(record: JobRecord, files: Sequence[FileRecord], links: Links) -> Shape:
-    """``data`` of a ``job.*`` event: it is sent for the message that started the job."""
+def job_event(
+    record: JobRecord, started_by: MessageRecord, files: Sequence[FileRecord], links: Links
+) -> Shape:
+    """``data`` of a ``job.*`` event: the job, and what its message was given to be known again."""
     shape = job(JobLink(record, JobRole.EXECUTION), files, links)
-    return {"object": "job", "message_id": record.message_id, **shape}
+    return {"object": "job", "message_id": started_by.id, **shape, **_labels(started_by)}
+
+
+def _labels(record: MessageRecord) -> Shape:
+    """What the caller gave to know the message again; only there when it was given."""
+    labels: Shape = {}
+    if record.metadata_json is not None:
+        labels["metadata"] = json.loads(record.metadata_json)
+    if record.traceparent is not None:
+        labels["traceparent"] = record.traceparent
+    return labels
 
 
 def message(snapshot: Snapshot, links: Links) -> Shape:
@@ -146,11 +159,8 @@ def message(snapshot: Snapshot, links: Links) -> Shape:
         "created_at": iso(record.created_at),
         "updated_at": iso(record.updated_at),
         "version": record.version,
+        **_labels(record),
     }
-    if record.metadata_json is not None:
-        shape["metadata"] = json.loads(record.metadata_json)
-    if record.traceparent is not None:
-        shape["traceparent"] = record.traceparent
     if record.reason is Reason.AGENT_BUSY:
         shape["retry_after_seconds"] = AGENT_BUSY_RETRY_SECONDS
     _add_waiting(shape, snapshot.links)

@@ -24,6 +24,7 @@ class ClaimRow:
     name: str
     at: int
     data_json: str
+    traceparent: str | None  # of the message it tells about
 
 
 # The first pending endpoint id, the next one after it and so on: as many index look-ups as there
@@ -47,7 +48,10 @@ _DUE = (
     " ORDER BY next_attempt_at LIMIT ? /*skip locked*/"
 )
 _CLAIM = "UPDATE deliveries SET claimed_until = ? WHERE event_id = ? AND endpoint_id = ?"
-_EVENT = "SELECT name, at, data_json FROM events WHERE id = ?"
+_EVENT = (
+    "SELECT e.name, e.at, e.data_json, m.traceparent FROM events e"
+    " LEFT JOIN messages m ON m.id = e.message_id WHERE e.id = ?"
+)
 _MINE = "WHERE event_id = ? AND endpoint_id = ? AND claimed_until = ?"
 _SUCCEEDED = (
     "UPDATE deliveries SET status = 'delivered', attempts = attempts + 1, last_status_code = ?,"

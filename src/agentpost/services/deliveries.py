@@ -41,9 +41,9 @@ class Claimed:
     name: str
     at: int
     data_json: str = field(repr=False)
+    traceparent: str | None
     url: str
     keys: tuple[str, ...] = field(repr=False)
-    failing: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +112,7 @@ def _claim(tx: Tx, house: House, endpoint_id: str, limit: int, now: int) -> list
         rows.end_pending(tx, endpoint_id, gone)
         return []
     until = now + seconds(house.settings.webhook_timeout_seconds + LEASE_SPARE_SECONDS)
-    keys, failing = endpoint.secrets(now), endpoint.failing_since is not None
+    keys = endpoint.secrets(now)
     return [
         Claimed(
             endpoint_id=endpoint_id,
@@ -123,9 +123,9 @@ def _claim(tx: Tx, house: House, endpoint_id: str, limit: int, now: int) -> list
             name=row.name,
             at=row.at,
             data_json=row.data_json,
+            traceparent=row.traceparent,
             url=endpoint.url,
             keys=keys,
-            failing=failing,
         )
         for row in rows.claim(tx, endpoint_id, now, until, limit)
     ]

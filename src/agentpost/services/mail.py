@@ -29,6 +29,7 @@ log = structlog.get_logger(__name__)
 SMTP_SECONDS = 30.0
 CLAIM_SECONDS = 120.0
 BATCH = 3
+OUTBOX_MAX = 50
 RETRY_SECONDS = 300.0
 _PORTS = {"smtp": 587, "smtps": 465}
 
@@ -63,6 +64,14 @@ class SmtpServer:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class Outbox:
+    """The newest mails to the owner of an account, newest first; ``account`` is its name."""
+
+    account: str
+    mails: list[MailRecord]
+
+
 def endpoint_turned_off(tx: Tx, endpoint: EndpointRecord, now: int) -> None:
     """Tell the owner that an endpoint failed for too long (spec: Webhook events 8)."""
     since = f" since {iso(endpoint.failing_since)}" if endpoint.failing_since is not None else ""
@@ -75,9 +84,13 @@ def endpoint_turned_off(tx: Tx, endpoint: EndpointRecord, now: int) -> None:
     _write(tx, endpoint.account_id, "A webhook endpoint was turned off", text, now)
 
 
-async def outbox(house: House, account_id: str, limit: int = 50) -> list[MailRecord]:
-    """The account's newest mails, sent or not."""
-    return await house.db.read(lambda tx: rows.list_(tx, account_id, limit))
+async def outbox(house: House, account_id: str, limit: int = OUTBOX_MAX) -> Outbox:
+    """The account's newest mails, sent or not; its id comes from our own rows."""
+
+    def fn(tx: Tx) -> Outbox:
+        return Outbox(accounts.get(tx, account_id).name, rows.list_(tx, account_id, limit))
+
+    return await house.db.read(fn)
 
 
 async def send_due(house: House, server: SmtpServer) -> None:

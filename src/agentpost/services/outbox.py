@@ -50,16 +50,16 @@ def job_changed(
     tx: Tx, house: House, name: EventName, message: MessageRecord, job: JobRecord, now: int
 ) -> None:
     """A ``job.*`` event, once, for the message that started the job."""
-    _add(tx, house, name, message, job.id, partial(_job_body, tx, house, job), now)
+    _add(tx, house, name, message, job.id, partial(_job_body, tx, house, message, job), now)
 
 
 def _message_body(house: House, snapshot: Callable[[], Snapshot]) -> bytes:
     return render.dumps(render.message(snapshot(), _LinksToCome(house.links)))
 
 
-def _job_body(tx: Tx, house: House, job: JobRecord) -> bytes:
+def _job_body(tx: Tx, house: House, message: MessageRecord, job: JobRecord) -> bytes:
     files = job_rows.files(tx, job.id)
-    return render.dumps(render.job_event(job, files, _LinksToCome(house.links)))
+    return render.dumps(render.job_event(job, message, files, _LinksToCome(house.links)))
 
 
 def _add(

@@ -2,15 +2,12 @@
 
 A request puts its facts into a queue in memory; a background task writes them in batches. A queue
 that is full loses requests and says how many: the API is never held up by its own log. What is kept
-holds no secret (spec: Authentication 5): headers are not kept, and bodies only when they are small,
-with file contents, keys, webhook secrets and signatures left out.
+holds no secret: headers are not kept, and of bodies what `services.redaction` leaves.
 """
 
 from __future__ import annotations
 
 import asyncio
-import json
-import re
 from collections import deque
 from dataclasses import dataclass
 from functools import partial
@@ -22,7 +19,7 @@ from agentpost.db import requests as rows
 from agentpost.db.requests import RequestRecord
 from agentpost.db.session import Database, Tx
 from agentpost.domain import ids
-from agentpost.domain.limits import REQUEST_BODY_KEPT_BYTES_MAX, REQUEST_PATH_KEPT_CHARACTERS_MAX
+from agentpost.services.redaction import Redaction
 
 log = structlog.get_logger(__name__)
 
@@ -33,21 +30,6 @@ STRANGERS_PER_FLUSH = 50
 """Requests without a known key that are kept between two writes: anybody can send those."""
 
 METHOD_CHARACTERS_MAX = 20
-LEFT_OUT = "…"
-_SECRET_NAMES = (
-    "base64",
-    "secret",
-    "signature",
-    "policy",
-    "token",
-    "password",
-    "authorization",
-)
-_FIELD = re.compile(
-    rf'("[\w-]*(?:{"|".join(_SECRET_NAMES)})[\w-]*"\s*:\s*")(?:[^"\\]|\\.)*', re.IGNORECASE
-)
-_WEBHOOK_SECRET = re.compile(r"(whsec_)[\w+/=-]+")
-_LINK_SIGNATURE = re.compile(r"([?&](?:sig|X-Amz-[\w-]+)=)[^&\"\s]+", re.IGNORECASE)
 
 
 @dataclass(slots=True)
@@ -74,8 +56,7 @@ class RequestLog:
 
     def __init__(self, db: Database, key_prefix: str) -> None:
         self._db = db
-        self._key_prefix = key_prefix
-        self._key = re.compile(rf"({re.escape(key_prefix)})[\w-]+")
+        self._redaction = Redaction(key_prefix)
         self._queue: deque[Asked] = deque()
         self._strangers = 0
         self._lost = 0
@@ -118,50 +99,25 @@ class RequestLog:
                 log.warning("last_use_not_noted", keys=len(used), error=str(error))
 
     def _record(self, a: Asked) -> RequestRecord:
-        path = a.raw_path.decode("latin-1")
-        if a.query:
-            path = f"{path}?{a.query.decode('latin-1')}"
-        known = a.account_id is not None
+        known, body = a.account_id is not None, self._redaction.body
         return RequestRecord(
             id=a.id,
             at=a.at,
             account_id=a.account_id,
             key_id=a.key_id,
             method=a.method[:METHOD_CHARACTERS_MAX],
-            path=self.clean(path[:REQUEST_PATH_KEPT_CHARACTERS_MAX]),
+            path=self._redaction.path(a.raw_path, a.query),
             status=a.status,
             error=a.error,
             ms=a.ms,
             request_bytes=a.asked if isinstance(a.asked, int) else len(a.asked),
             response_bytes=len(a.answered),
-            request_body=self._body(a.asked) if known and isinstance(a.asked, bytes) else None,
-            response_body=self._body(a.answered) if known else None,
+            request_body=body(a.asked, a.raw_path)
+            if known and isinstance(a.asked, bytes)
+            else None,
+            response_body=body(a.answered, a.raw_path) if known else None,
             traceparent=a.traceparent,
         )
-
-    def clean(self, text: str) -> str:
-        """The text without secrets and file contents."""
-        lower = text.lower()  # most texts hold nothing: looking is cheap, replacing is not
-        if any(name in lower for name in _SECRET_NAMES):
-            text = _FIELD.sub(rf"\1{LEFT_OUT}", text)
-        if "whsec_" in text:
-            text = _WEBHOOK_SECRET.sub(rf"\1{LEFT_OUT}", text)
-        if "sig=" in lower or "x-amz-" in lower:
-            text = _LINK_SIGNATURE.sub(rf"\1{LEFT_OUT}", text)
-        if self._key_prefix in text:
-            text = self._key.sub(rf"\1{LEFT_OUT}", text)
-        return text.replace("\x00", "")
-
-    def _body(self, data: bytes) -> str | None:
-        if not data or len(data) > REQUEST_BODY_KEPT_BYTES_MAX:
-            return None
-        text = data.decode("utf-8", "replace")
-        if "\\u" in text or "\\/" in text:  # an escape must not hide a name or a secret
-            try:
-                text = json.dumps(json.loads(text))
-            except (ValueError, RecursionError):
-                return None
-        return self.clean(text)
 
 
 def _insert(records: list[RequestRecord], tx: Tx) -> None:

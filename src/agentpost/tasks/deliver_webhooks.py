@@ -5,7 +5,7 @@ No endpoint waits for another. Each has a lane: a few deliveries claimed for it,
 `WEBHOOK_ATTEMPTS_IN_FLIGHT_MAX` are on their way. A lane that is full claims nothing, so the
 backlog of a receiver that hangs stays in the database. How much a lane claims ahead grows with the
 pace of its receiver: a quick one is kept busy while the next commit is on its way, a slow one is
-given only what can leave at once. Receivers that fail share half of all places on the way out.
+given only what can leave at once. How quick and slow ones share the way out: `tasks.lanes`.
 
 One commit at a time records everything that ended meanwhile and claims for every lane with room:
 under load that is what makes durable attempt records cheap.
@@ -19,7 +19,6 @@ import itertools
 import time
 from collections import deque
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 
 import structlog
 
@@ -28,20 +27,12 @@ from agentpost.domain.limits import WEBHOOK_ATTEMPTS_IN_FLIGHT_MAX as LANE_ATTEM
 from agentpost.services import deliveries
 from agentpost.services.context import House
 from agentpost.services.deliveries import Attempted, Claimed
+from agentpost.tasks.lanes import SLOW_SECONDS, Lane, Places
 from agentpost.webhooks.egress import Egress
 from agentpost.webhooks.sender import Outcome, Sender
 
 log = structlog.get_logger(__name__)
 
-ATTEMPTS_MAX = 512
-"""Attempts on their way at once, over all endpoints."""
-FAILING_ATTEMPTS_MAX = ATTEMPTS_MAX // 2
-"""Of these, to endpoints that are failing."""
-AHEAD_MAX = 128
-"""Deliveries claimed for one endpoint at once."""
-AHEAD_STEP = 4
-QUICK_MS = 50
-"""An endpoint that answers faster gets more claimed ahead."""
 ROUND_MAX = 400
 """Deliveries claimed, and attempts recorded, in one commit."""
 HOLD_SECONDS = 1.0
@@ -49,30 +40,6 @@ HOLD_SECONDS = 1.0
 PAUSE_SECONDS = 1.0
 """After a commit that failed."""
 STOP_SECONDS = 2.0
-
-
-@dataclass(slots=True, eq=False)
-class _Lane:
-    """One endpoint: what is claimed for it. ``held`` counts until it is recorded or given back."""
-
-    due: bool = False
-    failing: bool = False
-    ahead: int = LANE_ATTEMPTS_MAX
-    held: int = 0
-    in_flight: int = 0
-    queued: bool = False
-    waiting: deque[tuple[float, Claimed]] = field(default_factory=deque)
-
-    @property
-    def room(self) -> int:
-        """How many more may be claimed now."""
-        return self.ahead - self.held if self.due else 0
-
-    def learn(self, *, succeeded: bool, ms: int) -> None:
-        """Claim further ahead for a receiver that is quick, at once no more for another."""
-        self.failing = not succeeded
-        quick = succeeded and ms <= QUICK_MS
-        self.ahead = min(self.ahead + AHEAD_STEP, AHEAD_MAX) if quick else LANE_ATTEMPTS_MAX
 
 
 class Deliveries:
@@ -93,10 +60,9 @@ class Deliveries:
         self._wake = asyncio.Event()
         self._woken = False
         self._stopping = False
-        self._lanes: dict[str, _Lane] = {}
-        self._queue: deque[_Lane] = deque()  # lanes that found no place on the way out
-        self._in_flight = 0
-        self._failing_in_flight = 0
+        self._lanes: dict[str, Lane] = {}
+        self._places = Places()
+        self._queue: deque[Lane] = deque()  # lanes that found no place on the way out
         self._changed: set[str] = set()  # endpoints, since the round began
         self._done: deque[Attempted] = deque()
         self._unused: deque[Claimed] = deque()
@@ -218,21 +184,35 @@ class Deliveries:
             lane = self._lanes[endpoint_id]
             self._start(lane)
             if not lane.due and not lane.held:
-                del self._lanes[endpoint_id]
-        if self._done or self._unused or any(lane.room > 0 for lane in self._lanes.values()):
+                self._places.closed(self._lanes.pop(endpoint_id))
+        if self._done or self._unused or self._rooms(1):
             self._wake.set()
 
     def _wanted(self) -> dict[str, int]:
         """What to claim, by endpoint; those served go to the end of the line."""
-        wanted: dict[str, int] = {}
-        left = ROUND_MAX
-        for endpoint_id, lane in list(self._lanes.items()):
-            if lane.room > 0 and left > 0:
-                wanted[endpoint_id] = min(lane.room, left)
-                left -= wanted[endpoint_id]
-                lane.due = False  # set again by whoever commits something from here on
-                self._lanes[endpoint_id] = self._lanes.pop(endpoint_id)
+        wanted = self._rooms(ROUND_MAX)
+        for endpoint_id in wanted:
+            lane = self._lanes.pop(endpoint_id)
+            lane.due = False  # set again by whoever commits something from here on
+            self._lanes[endpoint_id] = lane
         return wanted
+
+    def _rooms(self, most: int) -> dict[str, int]:
+        """For whom something could be claimed now, and how much; ``most`` in all."""
+        rooms: dict[str, int] = {}
+        slow_free = self._places.slow_free
+        for endpoint_id, lane in self._lanes.items():
+            room = min(self._places.room(lane), most)
+            if lane.slow:
+                room = min(room, slow_free)
+            if room <= 0:
+                continue
+            rooms[endpoint_id] = room
+            slow_free -= room if lane.slow else 0
+            most -= room
+            if most <= 0:
+                break
+        return rooms
 
     def _take(self, claimed: Sequence[Claimed], wanted: Mapping[str, int]) -> None:
         """Put claims on their lanes; who got all that was asked for may have more."""
@@ -241,7 +221,6 @@ class Deliveries:
         for each in claimed:
             lane = self._lanes[each.endpoint_id]
             lane.held += 1
-            lane.failing = lane.failing or each.failing
             lane.waiting.append((now, each))
             got[each.endpoint_id] += 1
         for endpoint_id, count in got.items():
@@ -250,10 +229,10 @@ class Deliveries:
             if endpoint_id in self._changed:  # by a commit beside ours: what we read is old
                 self._empty_lane(endpoint_id)
 
-    def _lane(self, endpoint_id: str) -> _Lane:
+    def _lane(self, endpoint_id: str) -> Lane:
         lane = self._lanes.get(endpoint_id)
         if lane is None:
-            lane = self._lanes[endpoint_id] = _Lane()
+            lane = self._lanes[endpoint_id] = Lane()
         return lane
 
     def _read_anew(self, endpoint_id: str) -> None:
@@ -270,42 +249,48 @@ class Deliveries:
             self._wake.set()
 
     # --- on the way out ---------------------------------------------------------------------------
-    def _start(self, lane: _Lane) -> None:
+    def _start(self, lane: Lane) -> None:
         """Send what waits, as far as there is room for this endpoint and for all of them."""
-        while lane.waiting and lane.in_flight < LANE_ATTEMPTS_MAX and not self._stopping:
+        while lane.waiting and lane.in_flight < lane.attempts_max and not self._stopping:
             since, claimed = lane.waiting[0]
-            if time.monotonic() - since > HOLD_SECONDS:
-                lane.ahead = LANE_ATTEMPTS_MAX
+            free = self._places.free_for(lane)
+            if time.monotonic() - since > HOLD_SECONDS or (lane.slow and not free):
+                lane.ahead = min(lane.ahead, LANE_ATTEMPTS_MAX)
                 self._empty_lane(claimed.endpoint_id)
                 return
-            if not self._has_place(lane):
+            if not free:
                 if not lane.queued:
                     lane.queued = True
                     self._queue.append(lane)
                 return
             lane.waiting.popleft()
-            lane.in_flight += 1
-            self._in_flight += 1
-            self._failing_in_flight += lane.failing
-            task = asyncio.create_task(self._attempt(lane, claimed, lane.failing))
+            self._places.take(lane)
+            task = asyncio.create_task(self._attempt(lane, claimed))
             self._attempts.add(task)
             task.add_done_callback(self._attempts.discard)
 
-    def _has_place(self, lane: _Lane) -> bool:
-        if lane.failing and self._failing_in_flight >= FAILING_ATTEMPTS_MAX:
-            return False
-        return self._in_flight < ATTEMPTS_MAX
+    def _start_queued(self) -> None:
+        """Those that found no place, as long as there is one; the longest waiting first."""
+        while self._queue:
+            first = self._queue[0]
+            if first.waiting and not first.slow and not self._places.free_for(first):
+                return
+            self._queue.popleft()
+            first.queued = False
+            self._start(first)
 
-    async def _attempt(self, lane: _Lane, claimed: Claimed, failing: bool) -> None:
+    async def _attempt(self, lane: Lane, claimed: Claimed) -> None:
+        loop = asyncio.get_running_loop()
+        late = loop.call_later(SLOW_SECONDS, self._is_late, lane, claimed)
         try:
             outcome = await self._outcome(claimed)
         except BaseException:
             self._unused.append(claimed)
             raise
         finally:
-            lane.in_flight -= 1
-            self._in_flight -= 1
-            self._failing_in_flight -= failing
+            late.cancel()
+            self._places.leave(lane)
+            self._places.ended(lane, claimed.event_id)
         lane.learn(succeeded=outcome.error is None, ms=outcome.ms)
         self._done.append(
             Attempted(
@@ -318,16 +303,22 @@ class Deliveries:
             )
         )
         self._wake.set()
-        for _ in range(len(self._queue)):  # they have waited longer
-            first = self._queue.popleft()
-            first.queued = False
-            self._start(first)
+        self._start_queued()  # they have waited longer
         self._start(lane)
+
+    def _is_late(self, lane: Lane, claimed: Claimed) -> None:
+        """Its endpoint counts as slow now: what waits for it goes back, quick places are free."""
+        self._places.is_late(lane, claimed.event_id)
+        self._empty_lane(claimed.endpoint_id)
+        self._start_queued()
+        self._wake.set()
 
     async def _outcome(self, claimed: Claimed) -> Outcome:
         try:
             body = deliveries.body(self._house, claimed)
-            return await self._sender.attempt(claimed.url, claimed.keys, claimed.event_id, body)
+            return await self._sender.attempt(
+                claimed.url, claimed.keys, claimed.event_id, body, claimed.traceparent
+            )
         except Exception:  # a fault of ours counts as an attempt, or it would be tried forever
             log.exception("webhook_attempt_failed", event_id=claimed.event_id)
             return Outcome(None, "it could not be sent", "", 0)

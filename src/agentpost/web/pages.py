@@ -1,4 +1,4 @@
-"""The pages: sign in, dashboard, one chat with its files, sign out (design: 4.21)."""
+"""The pages: sign in, dashboard, one chat with its files, mail, sign out (design: 4.21)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from starlette.routing import BaseRoute
 
 from agentpost.domain import ids
 from agentpost.domain.errors import not_found
-from agentpost.services import overview, sessions, works
+from agentpost.services import mail, overview, sessions, works
 from agentpost.services.context import House
 from agentpost.web import templates
 from agentpost.web.door import Handler, LostBrowsers, Page, Sheets
@@ -73,6 +73,13 @@ class Pages:
         main = templates.chat(self._sheets.base, view)
         return self._sheets.page(view.work.title or "Untitled", main, who=view.account)
 
+    async def outbox(self, _: Request, account_id: str) -> Response:
+        """The mails to the account's owner, for servers that cannot send them."""
+        view = await mail.outbox(self._house, account_id)
+        sending = bool(self._house.settings.smtp_url.get_secret_value())
+        main = templates.outbox(self._sheets.base, view, sending=sending)
+        return self._sheets.page("Mail to you", main, who=view.account)
+
     async def download(self, request: Request, account_id: str) -> Response:
         """To a fresh signed link, so that a page left open goes on working; raises
         ``not_found``."""
@@ -120,11 +127,13 @@ class Pages:
         login = {"GET": self.show_login, "POST": self.own_form(self.log_in)}
         chat, dashboard = self.signed_in(self.chat), self.signed_in(self.dashboard)
         files = "/chat/{work_id}/files/{path:path}"
+        outbox = {"GET": self.signed_in(self.outbox)}
         return (
             Page(self._sheets, "/", {"GET": self.home}),
             Page(self._sheets, "/login/{token}", login),
             Page(self._sheets, "/logout", {"POST": self.own_form(self.log_out)}),
             Page(self._sheets, "/dashboard", {"GET": dashboard}),
+            Page(self._sheets, "/mail", outbox),
             Page(self._sheets, "/chat/{work_id}", {"GET": chat}),
             Page(self._sheets, files, {"GET": self.signed_in(self.download)}),
             LostBrowsers(self._sheets),

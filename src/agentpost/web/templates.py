@@ -9,6 +9,7 @@ from typing import Final
 from urllib.parse import quote
 
 from agentpost.domain.record import FileRecord
+from agentpost.services.mail import Outbox
 from agentpost.services.overview import Chat, Overview, WorkLine, WorkState
 from agentpost.services.sessions import LOGIN_LINK_SECONDS
 from agentpost.web.markup import Html, join, markup, moment, name, size_words
@@ -56,7 +57,8 @@ _DASHBOARD: Final = """<h1>Dashboard</h1>
 <p>A key is made on the server, and shown there once:</p>
 <pre class="card" tabindex="0" aria-label="Command that makes a key">\
 agentpost keys create --account {email} --name my-app</pre>
-<p class="soft"><a href="{api}/openapi.json">API description</a> ·
+<p class="soft"><a href="{base}/mail">Mail to you</a> ·
+<a href="{api}/openapi.json">API description</a> ·
 <a href="{api}/docs/errors">Errors and what to do about them</a></p>"""
 
 _WORK: Final = """<li><a href="{base}/chat/{id}">{title}</a><br>
@@ -76,6 +78,12 @@ _CHAT: Final = """<p><a href="{base}/dashboard">← All work</a></p>
 
 _FILE: Final = """<li><a href="{base}/chat/{work}/files/{path}">{title}</a><br>
 <span class="soft">{kind} · {size}</span></li>
+"""
+
+
+_MAIL: Final = """<li><h2>{subject}</h2>
+<p class="soft">To {recipient} · written {written} · {state}</p>
+<p class="text" dir="auto">{text}</p></li>
 """
 
 
@@ -101,6 +109,7 @@ def dashboard(base: str, api: str, view: Overview, running_max: int) -> Html:
     works = join(_work(base, line) for line in view.works)
     return markup(
         _DASHBOARD,
+        base=base,
         who=name(view.name),
         email=view.email,
         credits=f"{view.credits:,.2f}".removesuffix(".00"),
@@ -150,6 +159,27 @@ def chat(base: str, view: Chat) -> Html:
         text=text,
         files=files,
     )
+
+
+def outbox(base: str, view: Outbox, *, sending: bool) -> Html:
+    """The mails to the owner of an account; ``sending``: the server has somewhere to send them."""
+    unsent = "waits to be sent" if sending else "not sent: this server has no mail server"
+    mails = join(
+        markup(
+            _MAIL,
+            subject=name(mail.subject),
+            recipient=name(mail.recipient),
+            written=moment(mail.created_at),
+            state=unsent if mail.sent_at is None else join([Html("sent "), moment(mail.sent_at)]),
+            text=mail.text,
+        )
+        for mail in view.mails
+    )
+    back = markup('<p><a href="{base}/dashboard">← Dashboard</a></p>', base=base)
+    shown = Html("<p>None yet. You are told here when a webhook endpoint was turned off.</p>")
+    if view.mails:
+        shown = markup('<ul class="rows card">{mails}</ul>', mails=mails)
+    return join([back, Html("<h1>Mail to you</h1>"), shown])
 
 
 def login(base: str, token: str) -> Html:

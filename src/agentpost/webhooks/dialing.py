@@ -11,6 +11,7 @@ import socket
 import ssl
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from ipaddress import ip_address
 from pathlib import Path
 
@@ -18,14 +19,16 @@ import aiohttp
 from aiohttp.abc import AbstractResolver, ResolveResult
 
 from agentpost.webhooks.addresses import AllowList, is_public
+from agentpost.webhooks.answers import Answer, AnswerReader
 
 Lookup = Callable[[str], Awaitable[Sequence[str]]]
 """Name to IP addresses in text form; raises `OSError` when there are none."""
 
 # Below the 5 s after which common servers hang up, so that we rarely write to a closed connection.
 _KEEPALIVE_SECONDS = 4.0
-# Enough that hosts whose name server is silent do not keep the others waiting for a thread.
-_LOOKUP_THREADS = 64
+# Enough that hosts whose name server is silent do not keep the others waiting for a thread: each
+# holds one, for as long as the system's resolver has patience.
+_LOOKUP_THREADS = 512
 
 
 class AddressRefused(OSError):
@@ -35,15 +38,22 @@ class AddressRefused(OSError):
 
 class SystemLookup:
     """The operating system's resolver, in threads of its own: a name server that does not answer
-    must not hold up whoever else uses the event loop's threads."""
+    must not hold up whoever else uses the event loop's threads. Who asks for a name while it is
+    being looked up waits for the same answer."""
 
     def __init__(self) -> None:
         self._threads = ThreadPoolExecutor(_LOOKUP_THREADS, "egress-lookup")
+        self._running: dict[str, asyncio.Future[list[str]]] = {}
 
     async def __call__(self, host: str) -> Sequence[str]:
         """See `Lookup`."""
-        loop = asyncio.get_running_loop()
-        found = await loop.run_in_executor(self._threads, _getaddrinfo, host)
+        running = self._running.get(host)
+        if running is None:
+            loop = asyncio.get_running_loop()
+            running = loop.run_in_executor(self._threads, _getaddrinfo, host)
+            self._running[host] = running
+            running.add_done_callback(lambda _: self._running.pop(host))
+        found = await asyncio.shield(running)  # who gives up does not give up for the others
         return list(dict.fromkeys(found))
 
     def close(self) -> None:
@@ -116,11 +126,14 @@ def open_session(
         limit=0,
         keepalive_timeout=_KEEPALIVE_SECONDS,
     )
+    # The one place where aiohttp has no public way; tests/webhooks/test_hostile.py would notice.
+    connector._factory = partial(AnswerReader, loop=connector._loop)  # type: ignore[assignment]
     return aiohttp.ClientSession(
         connector=connector,
         cookie_jar=aiohttp.DummyCookieJar(),
         timeout=aiohttp.ClientTimeout(total=None, sock_connect=None),
         auto_decompress=False,
         trust_env=False,
+        response_class=Answer,
         trace_configs=[trace],
     )

@@ -126,8 +126,8 @@ class Egress:
         """Deliver one webhook; every outcome is a value. Redirects are not followed.
 
         The answer counts as soon as its status is there. A request that met a kept-alive connection
-        the other side was just closing is sent anew within the same attempt, so the receiver may in
-        rare cases see it twice (spec: Events, rule 7 allows it).
+        the other side was just closing is sent anew within the same attempt, unless an answer had
+        begun; so the receiver may in rare cases see it twice (spec: Events, rule 7 allows it).
         """
         started = time.monotonic()
         status, snippet, error = None, "", None
@@ -255,9 +255,10 @@ async def _note_reuse(
 def _request_url(url: Url) -> yarl.URL:
     """Built from the checked parts and marked as encoded: nothing reads the text a second time."""
     port = None if url.port == DEFAULT_PORTS[url.scheme] else url.port
+    host = f"[{url.host}]" if ":" in url.host else url.host  # as it stands in a URL
     return yarl.URL.build(
         scheme=url.scheme,
-        host=url.host,
+        host=host,
         port=port,
         path=url.path,
         query_string=url.query,

@@ -33,9 +33,22 @@ class Sender:
         self._clock = clock
         self._seconds = seconds
 
-    async def attempt(self, url: str, keys: Sequence[str], event_id: str, body: bytes) -> Outcome:
-        """Send once; never raises for what the receiver does."""
+    async def attempt(
+        self,
+        url: str,
+        keys: Sequence[str],
+        event_id: str,
+        body: bytes,
+        traceparent: str | None = None,
+    ) -> Outcome:
+        """Send once; never raises for what the receiver does.
+
+        Args:
+            traceparent: the trace the event belongs to, passed on as it came: we add no span.
+        """
         headers = signed_headers(keys, event_id, self._clock.now() // SECOND, body)
+        if traceparent is not None:
+            headers["traceparent"] = traceparent
         result = await self._egress.post(url, body, headers, seconds=self._seconds)
         return Outcome(
             result.status, result.error or _refusal(result.status), result.snippet, result.ms

@@ -1,0 +1,135 @@
+"""Places on the way out: how many webhooks may be on their way, for one endpoint and for all.
+
+An attempt holds a place until the receiver has answered, and a receiver may take ten seconds, so
+places are what slow receivers could take away from quick ones. What counts is the time, not the
+outcome: who answers 500 at once is in nobody's way, who answers 200 after nine seconds is. So an
+endpoint is slow while one of its attempts has been out for `SLOW_SECONDS`, or the last one was, and
+slow endpoints have places of their own, shared out equally. An endpoint nobody has heard of yet
+begins with `PROBES_MAX` attempts: many unknown ones that hang pass through the quick places in
+little more than `SLOW_SECONDS`.
+
+An account has ten endpoints at most, so it needs no limit of its own: shares are by endpoint.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, field
+
+from agentpost.domain.limits import WEBHOOK_ATTEMPTS_IN_FLIGHT_MAX as LANE_ATTEMPTS_MAX
+from agentpost.services.deliveries import Claimed
+
+ATTEMPTS_MAX = 1_024
+"""Attempts on their way at once, over all endpoints."""
+QUICK_ATTEMPTS_MAX = 512
+"""Of these, to endpoints that are not slow."""
+SLOW_ATTEMPTS_MAX = 256
+"""And to slow ones. Attempts that turn out to be slow on their way may exceed it."""
+SLOW_SECONDS = 0.5
+PROBES_MAX = 2
+AHEAD_MAX = 128
+"""Deliveries claimed for one endpoint at once."""
+AHEAD_STEP = 4
+QUICK_MS = 50
+"""An endpoint that answers faster gets more claimed ahead."""
+
+
+@dataclass(slots=True, eq=False)
+class Lane:
+    """One endpoint: what is claimed for it. ``held`` counts until it is recorded or given back;
+    ``late`` are the events that have been on their way for `SLOW_SECONDS`."""
+
+    due: bool = False
+    slow: bool = False
+    attempts_max: int = PROBES_MAX
+    ahead: int = PROBES_MAX
+    held: int = 0
+    in_flight: int = 0
+    queued: bool = False
+    late: set[str] = field(default_factory=set)
+    waiting: deque[tuple[float, Claimed]] = field(default_factory=deque)
+
+    def learn(self, *, succeeded: bool, ms: int) -> None:
+        """Claim further ahead for a receiver that is quick, at once no more for another."""
+        self.heard()
+        quick = succeeded and ms <= QUICK_MS
+        self.ahead = min(self.ahead + AHEAD_STEP, AHEAD_MAX) if quick else LANE_ATTEMPTS_MAX
+
+    def heard(self) -> None:
+        """Its pace is known: it is no longer on probation."""
+        self.attempts_max = LANE_ATTEMPTS_MAX
+        self.ahead = max(self.ahead, LANE_ATTEMPTS_MAX)
+
+
+class Places:
+    """Counts the attempts on their way. All lanes that exist are made and ended here."""
+
+    def __init__(self) -> None:
+        self._quick = 0
+        self._slow = 0
+        self._slow_lanes = 0
+
+    @property
+    def slow_free(self) -> int:
+        """How many more attempts to slow endpoints may begin."""
+        return min(SLOW_ATTEMPTS_MAX - self._slow, self._free)
+
+    def room(self, lane: Lane) -> int:
+        """How many more deliveries to claim for it: none ahead for a slow one, whose claims would
+        only wait for a place."""
+        if not lane.due:
+            return 0
+        if not lane.slow:
+            return lane.ahead - lane.held
+        share = max(1, SLOW_ATTEMPTS_MAX // self._slow_lanes)
+        return min(share, lane.attempts_max) - lane.held
+
+    def free_for(self, lane: Lane) -> bool:
+        """Whether one more of its attempts may begin."""
+        if lane.slow:
+            return self.slow_free > 0
+        return min(QUICK_ATTEMPTS_MAX - self._quick, self._free) > 0
+
+    def take(self, lane: Lane) -> None:
+        """An attempt begins."""
+        lane.in_flight += 1
+        self._count(lane, 1)
+
+    def leave(self, lane: Lane) -> None:
+        """An attempt has ended."""
+        lane.in_flight -= 1
+        self._count(lane, -1)
+
+    def is_late(self, lane: Lane, event_id: str) -> None:
+        """An attempt has been on its way for `SLOW_SECONDS`."""
+        lane.late.add(event_id)
+        lane.heard()
+        self._set_slow(lane, True)
+
+    def ended(self, lane: Lane, event_id: str) -> None:
+        """How slow an endpoint is after one of its attempts ended."""
+        was_late = event_id in lane.late
+        lane.late.discard(event_id)
+        self._set_slow(lane, was_late or bool(lane.late))
+
+    def closed(self, lane: Lane) -> None:
+        """A lane is no longer there."""
+        self._set_slow(lane, False)
+
+    @property
+    def _free(self) -> int:
+        return ATTEMPTS_MAX - self._quick - self._slow
+
+    def _set_slow(self, lane: Lane, slow: bool) -> None:
+        if lane.slow == slow:
+            return
+        self._count(lane, -lane.in_flight)
+        lane.slow = slow
+        self._count(lane, lane.in_flight)
+        self._slow_lanes += 1 if slow else -1
+
+    def _count(self, lane: Lane, attempts: int) -> None:
+        if lane.slow:
+            self._slow += attempts
+        else:
+            self._quick += attempts

@@ -1,0 +1,234 @@
+"""The numbered rules of webhook events, walked through at a running server."""
+
+import json
+import re
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from typing import Any
+
+import pytest
+from standardwebhooks import Webhook, WebhookVerificationError
+
+from tests.e2e.caller import Caller, Json
+from tests.e2e.fixtures import ServerMaker
+from tests.e2e.hooks import Hooks
+from tests.e2e.receivers import Delivery, Receiver, ReceiverMaker, receiving
+from tests.e2e.server import AgentServer, until
+
+SIGNED = re.compile(rb"\?exp=[0-9]+&rev=[^&\"]*&sig=[^\"]*")
+WORK: list[Any] = [
+    "start",
+    "Work",
+    [["write", "a é.txt", "x"], ["charge", 1], ["return", "Done."]],
+]
+
+
+@pytest.fixture(scope="module")
+def server(start_server: ServerMaker) -> AgentServer:
+    return start_server(
+        egress_allow="127.0.0.1/32",
+        webhook_retry_seconds="0.3, 0.5, 60",
+        sweep_seconds=0.05,
+        turn_reply_seconds=1,
+        busy_wait_seconds=0.3,
+        bootstrap_credits=0,
+    )
+
+
+@pytest.fixture
+def receivers() -> Iterator[ReceiverMaker]:
+    with ExitStack() as running:
+        yield lambda status=200: running.enter_context(receiving(status))
+
+
+@pytest.fixture
+def hooks(caller: Caller) -> Iterator[Hooks]:
+    made = Hooks(caller)
+    yield made
+    for endpoint in caller.call("GET", "/v1/webhooks").json()["data"]:
+        caller.call("DELETE", f"/v1/webhooks/{endpoint['id']}")
+
+
+def data_of(delivery: Delivery) -> bytes:
+    """The bytes of `data`, which ends the body."""
+    return SIGNED.sub(b"", delivery.body.partition(b'"data":')[2][:-1])
+
+
+def read(caller: Caller, message: Json) -> bytes:
+    """The bytes of the message as it is now; each reading signs links anew."""
+    return SIGNED.sub(b"", caller.call("GET", f"/v1/messages/{message['id']}").content)
+
+
+def named(receiver: Receiver, secret: str, name: str) -> Delivery:
+    """The delivery of that event, once it is there."""
+
+    def look() -> Delivery | None:
+        return next((d for d in receiver.got if d.verified(secret)["type"] == name), None)
+
+    found = until(look, what=name)
+    assert found is not None
+    return found
+
+
+def test_each_status_reached_is_told_as_a_read_shows_it(
+    hooks: Hooks, caller: Caller, server: AgentServer, receivers: ReceiverMaker
+) -> None:
+    """Rules 1 and 2: blocked, then completed; byte for byte what a read answered at that time."""
+    receiver = receivers()
+    endpoint = hooks.create(receiver.url)
+    secret = endpoint["secret"]
+    message = caller.send([WORK], metadata={"ü": '"\\'})
+    blocked = named(receiver, secret, "message.blocked")
+    assert data_of(blocked) == read(caller, message)
+    assert blocked.verified(secret)["data"]["final"] is False
+    account = caller.call("GET", "/v1/me").json()["email"]
+    server.command("credits", "add", account, "5")
+    completed = named(receiver, secret, "message.completed")
+    assert data_of(completed) == read(caller, message)
+    assert completed.verified(secret)["data"]["final"] is True
+    named(receiver, secret, "job.completed")
+    told = [event["type"] for event in receiver.events(secret)]
+    assert sorted(told) == [
+        "job.blocked",
+        "job.completed",
+        "job.resumed",
+        "message.blocked",
+        "message.completed",
+    ]
+    assert len({delivery.id for delivery in receiver.got}) == 5
+    for event in receiver.events(secret):
+        assert set(event) == {"type", "timestamp", "data"}
+        assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z", event["timestamp"])
+
+
+@pytest.mark.parametrize(
+    ("script", "names"),
+    [
+        ([["ask", "Which?"]], ["message.needs_input"]),
+        ([["leak", "error"]], ["message.failed"]),
+        (
+            [["start", "A", [["broken_step"]]], ["start", "B", [["return", "b"]]]],
+            ["job.completed", "job.failed", "message.partial"],
+        ),
+        ([["start", "A", [["broken_step"]]]], ["job.failed", "message.failed"]),
+    ],
+)
+def test_every_ending_has_its_event(
+    hooks: Hooks,
+    caller: Caller,
+    receivers: ReceiverMaker,
+    server: AgentServer,
+    script: list[list[Any]],
+    names: list[str],
+) -> None:
+    server.command("credits", "add", caller.call("GET", "/v1/me").json()["email"], "5")
+    receiver = receivers()
+    endpoint = hooks.create(receiver.url)
+    message = caller.send(script)
+    receiver.await_count(len(names))
+    final = named(receiver, endpoint["secret"], names[-1])
+    assert data_of(final) == read(caller, message)
+    assert sorted(e["type"] for e in receiver.events(endpoint["secret"])) == names
+
+
+def test_a_busy_message_is_told_each_time_it_runs(
+    hooks: Hooks, caller: Caller, server: AgentServer, receivers: ReceiverMaker
+) -> None:
+    """Rule 1: failed (busy), then completed under the same id."""
+    receiver = receivers()
+    endpoint = hooks.create(receiver.url, events=["message.failed", "message.completed"])
+    with ThreadPoolExecutor(1) as pool:
+        first = pool.submit(caller.send, [["gate", "busy"]])
+        server.await_gate("busy")
+        other = Caller(server)
+        busy = other.post("hello", key="k1").json()
+        assert busy["reason"] == "agent_busy"
+        failed = named(receiver, endpoint["secret"], "message.failed")
+        assert data_of(failed) == read(other, busy)
+        server.open_gate("busy")
+        first.result()
+    again = other.post("hello", key="k1").json()
+    assert (again["id"], again["status"]) == (busy["id"], "completed")
+    other.close()
+    receiver.await_count(3)
+    told = [(e["type"], e["data"]["id"]) for e in receiver.events(endpoint["secret"])]
+    assert told.count(("message.failed", busy["id"])) == 1
+    assert told.count(("message.completed", busy["id"])) == 1
+
+
+def test_retries_come_by_the_schedule_and_are_signed_afresh(
+    hooks: Hooks, receivers: ReceiverMaker
+) -> None:
+    """Rules 4, 5 and 7, checked with the official library."""
+    receiver = receivers(500)
+    endpoint = hooks.create(receiver.url)
+    hooks.post(f"{endpoint['id']}/test")
+    receiver.await_count(3)
+    failing = hooks.settled(endpoint, "pending", attempts=3)
+    assert failing["next_attempt_at"] is not None
+    assert {d.id for d in receiver.got} == {failing["id"]}
+    assert len({d.body for d in receiver.got}) == 1
+    for delivery in receiver.got:
+        assert abs(int(delivery.headers["webhook-timestamp"]) - time.time()) < 60
+        assert delivery.headers["content-type"] == "application/json"
+        delivery.verified(endpoint["secret"])
+        tampered = delivery.body.replace(b"webhook_test", b"webhook_tset")
+        with pytest.raises(WebhookVerificationError):
+            Webhook(endpoint["secret"]).verify(tampered, delivery.headers)
+        late = {**delivery.headers, "webhook-timestamp": str(int(time.time()) - 301)}
+        with pytest.raises(WebhookVerificationError):
+            Webhook(endpoint["secret"]).verify(delivery.body, late)
+
+
+def test_an_endpoint_is_never_shown_its_secret_again(hooks: Hooks, caller: Caller) -> None:
+    made = hooks.create("https://hooks.example.com/a")
+    secret = made.pop("secret")
+    path = f"/v1/webhooks/{made['id']}"
+    rotated = caller.call("POST", f"{path}/rotate-secret").json()
+    assert set(rotated) == {"object", "id", "secret", "old_secret_until"}
+    for answer in (
+        caller.call("GET", path),
+        caller.call("GET", "/v1/webhooks"),
+        caller.call("PATCH", path, json={"description": "x"}),
+        caller.call("GET", f"{path}/deliveries"),
+    ):
+        assert "secret" not in answer.text
+        assert secret not in answer.text
+        assert rotated["secret"] not in answer.text
+
+
+def test_ten_endpoints_however_they_are_asked_for(
+    hooks: Hooks, caller: Caller, server: AgentServer
+) -> None:
+    """Rule 9, under a race; a turned-off endpoint counts as well."""
+    hooks.change(hooks.create("https://hooks.example.com/off"), enabled=False)
+
+    def create(number: int) -> int:
+        url = f"https://hooks.example.com/{number}"
+        return caller.call("POST", "/v1/webhooks", json={"url": url}).status_code
+
+    with ThreadPoolExecutor(12) as pool:
+        answers = list(pool.map(create, range(24)))
+    assert sorted(answers) == [201] * 9 + [409] * 15
+    assert len(caller.call("GET", "/v1/webhooks").json()["data"]) == 10
+
+
+def test_a_removed_endpoint_that_a_message_named_gives_its_events_to_nobody(
+    hooks: Hooks, caller: Caller, server: AgentServer, receivers: ReceiverMaker
+) -> None:
+    """Rule 3: only that endpoint receives them."""
+    server.command("credits", "add", caller.call("GET", "/v1/me").json()["email"], "5")
+    chosen, others = receivers(), receivers()
+    endpoint, other = hooks.create(chosen.url), hooks.create(others.url)
+    script = [["start", "A", [["gate", "removed"], ["return", "x"]]]]
+    message = caller.send(script, webhook_endpoint_id=endpoint["id"])
+    caller.call("DELETE", f"/v1/webhooks/{endpoint['id']}")
+    assert caller.call("DELETE", f"/v1/webhooks/{endpoint['id']}").status_code == 404
+    server.open_gate("removed")
+    caller.final(message["id"])
+    hooks.post(f"{other['id']}/test")
+    (only,) = others.await_count(1)
+    assert json.loads(only.body)["type"] == "webhook.test"
+    assert chosen.got == []

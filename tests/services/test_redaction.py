@@ -1,0 +1,110 @@
+"""What the request inspector keeps of bodies and addresses, and what it leaves out."""
+
+import json
+
+import pytest
+
+from agentpost.services.redaction import Redaction
+
+CLEAN = Redaction("svc_key_")
+DEEP = b'{"token":' + b"[" * 900 + b"1" + b"]" * 900 + b"}"
+
+
+@pytest.mark.parametrize(
+    ("body", "shown"),
+    [
+        # contents and secrets, by the name of their field
+        ('{"files": [{"base64": "c2VjcmV0"}]}', '{"files": [{"base64": "…"}]}'),
+        ('{"secret": "whsec_abc+/="}', '{"secret": "…"}'),
+        ('{"metadata": {"api_key": "abc"}}', '{"metadata": {"api_key": "…"}}'),
+        ('{"apiKey": "a", "X-Api-Key": "b"}', '{"apiKey": "…", "X-Api-Key": "…"}'),
+        ('{"AWSAccessKeyId": "a", "key": "b"}', '{"AWSAccessKeyId": "…", "key": "…"}'),
+        ('{"policy": "a", "signature": "b"}', '{"policy": "…", "signature": "…"}'),
+        ('{"x-amz-signature": "ab\\"c", "k": 1}', '{"x-amz-signature": "…", "k": 1}'),
+        ('{"x-amz-credential": "a", "k": 1}', '{"x-amz-credential": "…", "k": 1}'),
+        ('{"db.password": 12345, "pin": 1}', '{"db.password": "…", "pin": 1}'),
+        ('{"tokens": ["a", "b"], "PWD": {"a": 1}}', '{"tokens": "…", "PWD": "…"}'),
+        ('{"Authorization": "Basic YTpi", "auth": "a"}', '{"Authorization": "…", "auth": "…"}'),
+        ('{"cookie": "a=b", "session": "c"}', '{"cookie": "…", "session": "…"}'),
+        # what only sounds like one
+        ('{"key": {"id": "key_1", "name": "n"}}', '{"key": {"id": "key_1", "name": "n"}}'),
+        ('{"author": "Ann", "keyboard": "de"}', '{"author": "Ann", "keyboard": "de"}'),
+        ('{"secret": null, "token": false}', '{"secret": null, "token": false}'),
+        ('{"credits_used": 1, "sign": "a"}', '{"credits_used": 1, "sign": "a"}'),
+        # wherever they stand
+        ('["whsec_abc+/="]', '["whsec_…"]'),
+        ('{"message": "my key is svc_key_abc-_1"}', '{"message": "my key is svc_key_…"}'),
+        ('{"message": "Bearer abc.def"}', '{"message": "Bearer …"}'),
+        ('{"message": "a bearer\\nof news"}', '{"message": "a bearer\\nof news"}'),
+        # URLs
+        ('{"url": "https://f/a?exp=1&sig=abc"}', '{"url": "https://f/a?…"}'),
+        ('{"url": "https:\\/\\/f?sig=abc"}', '{"url": "https://f?…"}'),
+        ('{"url": "https://f/a?q=\\"x&t=1"}', '{"url": "https://f/a?…"}'),
+        ('{"url": "https://f/\\u00e9?q=\\u00e9t"}', '{"url": "https://f/é?…"}'),
+        ('{"url": "https://ann:pw@f/a"}', '{"url": "https://…@f/a"}'),
+        ('{"url": "https://ann:p/w@x@f/a?b"}', '{"url": "https://…@f/a?…"}'),
+        ('{"url": "https://f/a#access=1"}', '{"url": "https://f/a#…"}'),
+        (
+            '{"docs": "https://f/docs/errors#not_found"}',
+            '{"docs": "https://f/docs/errors#not_found"}',
+        ),
+        (
+            '{"m": "see postgres://u:p@h/d?a=b\\nand go"}',
+            '{"m": "see postgres://…@h/d?…\\nand go"}',
+        ),
+        ('{"link": "https://app/chat/wrk_1"}', '{"link": "https://app/chat/wrk_1"}'),
+        # not JSON
+        ('{"base64": "unended', '{"base64": "…'),
+        ('{"b\\u0061se64": "c2VjcmV0"}', '{"base64": "…"}'),
+        ("not \\u JSON", None),
+        ("a\x00b", "ab"),
+        ('{"a": "\\ud800"}', '{"a": "?"}'),
+        ("x" * 2_048, "x" * 2_048),
+        ("x" * 2_049, None),
+    ],
+)
+def test_bodies(body: str, shown: str | None) -> None:
+    assert CLEAN.body(body.encode(), b"/v1/messages") == shown
+
+
+def test_a_body_that_is_no_text() -> None:
+    assert CLEAN.body(b"\xff", b"/v1/messages") == "\ufffd"
+    assert CLEAN.body(b"", b"/v1/messages") is None
+
+
+def test_a_deep_body_is_kept_out_or_clean() -> None:
+    assert "1" not in (CLEAN.body(DEEP, b"/v1/messages") or "")
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("https://hooks.example.com/services/T1/B2/token", "https://hooks.example.com/…"),
+        ("https://hooks.example.com:8443/a?b=c", "https://hooks.example.com:8443/…"),
+        ("https://user:pw@hooks.example.com/a", "https://hooks.example.com/…"),
+        ("https://hooks.example.com?token=a", "https://hooks.example.com/…"),
+        ("https://hooks.example.com", "https://hooks.example.com"),
+        ('https://h/a"b\\c', "https://h/…"),
+    ],
+)
+def test_of_a_webhook_address_the_host_is_kept(url: str, shown: str) -> None:
+    """Chat services put their token into the path."""
+    for path in (b"/v1/webhooks", b"/v1/webhooks/whe_1"):
+        kept = CLEAN.body(json.dumps({"url": url}).encode(), path)
+        assert kept is not None
+        assert json.loads(kept) == {"url": shown}
+
+
+@pytest.mark.parametrize(
+    ("path", "query", "shown"),
+    [
+        (b"/v1/me", b"a=1&sig=abc&b=2", "/v1/me?a=1&sig=…&b=2"),
+        (b"/v1/me", b"X-Amz-Date=1&api_key=a&Token=b", "/v1/me?X-Amz-Date=…&api_key=…&Token=…"),
+        (b"/v1/work", b"limit=2&design=a", "/v1/work?limit=2&design=a"),
+        (b"/v1/work/svc_key_abc", b"", "/v1/work/svc_key_…"),
+        (b"/v1/\xff", b"", "/v1/\xff"),
+    ],
+)
+def test_addresses(path: bytes, query: bytes, shown: str) -> None:
+    assert CLEAN.path(path, query) == shown
+    assert len(CLEAN.path(path, b"a" * 10_000)) <= 500
