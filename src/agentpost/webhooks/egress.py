@@ -22,6 +22,7 @@ import time
 from collections.abc import AsyncIterator, Collection, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from ipaddress import IPv6Address
 from pathlib import Path
 from types import SimpleNamespace
 from urllib.parse import quote, unquote, urljoin
@@ -50,6 +51,7 @@ from agentpost.webhooks.dialing import (
     open_session,
     tls_context,
 )
+from agentpost.webhooks.disposition import given_name
 from agentpost.webhooks.failures import (
     EgressError,
     EgressRefused,
@@ -257,7 +259,7 @@ def _request_url(url: Url) -> yarl.URL:
     port = None if url.port == DEFAULT_PORTS[url.scheme] else url.port
     return yarl.URL.build(
         scheme=url.scheme,
-        host=url.host,
+        host=f"[{url.host}]" if isinstance(url.ip, IPv6Address) else url.host,
         port=port,
         path=url.path,
         query_string=url.query,
@@ -275,8 +277,7 @@ def _redirected(base: str, location: str) -> str:
 
 
 def _file_name(response: aiohttp.ClientResponse, url: Url) -> str:
-    disposition = response.content_disposition
-    given = disposition.filename if disposition is not None else None
+    given = given_name(response.headers.get("Content-Disposition", ""))
     return safe_file_name(given or unquote(url.path.rpartition("/")[2]))
 
 
