@@ -8,9 +8,19 @@ from urllib.parse import urlsplit
 import httpx2
 import pytest
 
-from tests.e2e.caller import Caller, Json
+from tests.e2e.caller import Caller
 from tests.e2e.fixtures import ServerMaker
-from tests.e2e.posting import CSV, MIB, announce, complete, post, problem
+from tests.e2e.posting import (
+    CSV,
+    FILE,
+    MIB,
+    announce,
+    body_of,
+    complete,
+    post,
+    post_raw,
+    problem,
+)
 from tests.e2e.server import AgentServer
 
 
@@ -61,30 +71,6 @@ def test_a_form_expires(start_server: ServerMaker, callers: Any) -> None:
     made = announce(caller)
     assert problem(post(made)) == (403, "AccessDenied")
     caller.refused(409, "not_uploaded", "POST", f"/v1/uploads/{made['upload_id']}/complete")
-
-
-def body_of(made: Json, *parts: tuple[str, bytes], boundary: str = "b") -> bytes:
-    """A form written by hand: the fields, then the given parts (header parameters, value)."""
-    fields = [(f'name="{n}"', v.encode()) for n, v in made["fields"].items()]
-    text = b"".join(
-        f"--{boundary}\r\nContent-Disposition: form-data; {head}\r\n\r\n".encode(
-            errors="surrogateescape"
-        )
-        + value
-        + b"\r\n"
-        for head, value in [*fields, *parts]
-    )
-    return text + f"--{boundary}--\r\n".encode()
-
-
-def post_raw(
-    made: Json, body: bytes, content_type: str = "multipart/form-data; boundary=b"
-) -> httpx2.Response:
-    headers = {"Content-Type": content_type}
-    return httpx2.post(made["url"], content=body, headers=headers, trust_env=False)
-
-
-FILE = ('name="file"; filename="a.csv"', CSV)
 
 
 @pytest.mark.parametrize(
