@@ -165,6 +165,23 @@ def test_an_empty_file(caller: Caller) -> None:
     assert (answer.status_code, answer.content) == (200, b"")
 
 
+@pytest.mark.parametrize("method", ["GET", "HEAD"])
+def test_a_file_whose_bytes_are_gone_is_not_found(
+    caller: Caller, server: AgentServer, method: str
+) -> None:
+    """As when its work is deleted at that moment: told before the answer begins, not by a break."""
+    text = f"gone by {method}"
+    file = write(caller, "gone.txt", text)
+    blobs = [p for p in (server.home / "data" / "blobs").rglob("*") if p.is_file()]
+    for blob in blobs:
+        if blob.read_bytes() == text.encode():
+            blob.unlink()
+    for asked in ({}, {"range": "bytes=1-"}):
+        answer = fetch(file["url"], method, **asked)
+        assert answer.status_code == 404
+        assert method == "HEAD" or answer.json()["error"] == "not_found"
+
+
 def test_a_changed_file_answers_412_until_a_fresh_link_is_asked_for(caller: Caller) -> None:
     old = write(caller, "same.txt", "one", conversation="changes")
     new = write(caller, "same.txt", "other", conversation="changes")

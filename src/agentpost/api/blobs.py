@@ -7,6 +7,7 @@ that is not plainly safe to show comes as an attachment.
 from __future__ import annotations
 
 import re
+from collections.abc import AsyncIterator
 from urllib.parse import quote
 
 from starlette.requests import Request
@@ -14,10 +15,11 @@ from starlette.responses import Response, StreamingResponse
 
 from agentpost.api import conditions
 from agentpost.api.operation import Api
-from agentpost.domain.errors import Refusal
+from agentpost.domain.errors import Refusal, not_found
 from agentpost.domain.record import FileRecord
 from agentpost.domain.times import SECOND
 from agentpost.services import works
+from agentpost.storage.base import BlobMissing
 from agentpost.storage.signing import LinkSigner, LinkState, compact_revision
 from agentpost.storage.sniff import is_previewable
 
@@ -49,10 +51,22 @@ async def download(api: Api, signer: LinkSigner, request: Request) -> Response:
     if span is not None:
         headers["Content-Range"] = f"bytes {start}-{end - 1}/{file.size}"
     status = 206 if span is not None else 200
-    if request.method == "HEAD":
-        return Response(status_code=status, headers=headers, media_type=file.content_type)
-    body = api.house.storage.open(file.blob, start, end)
-    return StreamingResponse(body, status, headers, media_type=file.content_type)
+    # Found out before the answer begins: a work may be deleted at any moment, a store be away.
+    try:
+        if request.method == "HEAD":
+            await api.house.storage.size(file.blob)
+            return Response(status_code=status, headers=headers, media_type=file.content_type)
+        rest = api.house.storage.open(file.blob, start, end)
+        first = await anext(rest, b"")
+    except BlobMissing:
+        raise not_found("file") from None
+    return StreamingResponse(_body(first, rest), status, headers, media_type=file.content_type)
+
+
+async def _body(first: bytes, rest: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    yield first
+    async for chunk in rest:
+        yield chunk
 
 
 def _headers(file: FileRecord) -> dict[str, str]:
