@@ -22,6 +22,10 @@ NAMES = {
     "cafe\u0301.txt": "caf\u00e9.txt",
     "lone\ud800.txt": "lone.txt",
     "two\u2028\u2029lines.txt": "twolines.txt",
+    "\u0645\u06cc\u200c\u062e.pdf": "\u0645\u06cc\u200c\u062e.pdf",
+    "\U0001f468\u200d\U0001f469.png": "\U0001f468\u200d\U0001f469.png",
+    "\u200d.\u200c": "file",
+    "a\u200bb.csv": "ab.csv",
     "\u30c7\u30fc\u30bf.csv": "\u30c7\u30fc\u30bf.csv",
 }
 
