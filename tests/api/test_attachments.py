@@ -155,6 +155,57 @@ def test_a_file_that_cannot_be_taken_is_a_note(caller: Caller, file: Json, probl
     assert [f["name"] for f in seen(message)] == ["good.txt"]
 
 
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [
+        ("", 0),
+        ("/+8=", 2),
+        ("aGVs\nbG8=\n", 5),
+        ("aGVs\r\nbG8=", 5),
+        ("_-8=", None),
+        ("aGVsbG8", None),
+        ("aGVsbG8==", None),
+        ("aGVs bG8=", None),
+        ("aGVs=bG8=", None),
+        ("aGVsbG8=aGVsbG8=", None),
+        ("data:text/plain;base64,aGVsbG8=", None),
+        ("====", None),
+        ("a", None),
+        (" ", None),
+        ("\uff41\uff27\uff36\uff53", None),
+    ],
+    ids=ascii,
+)
+def test_base64_is_the_standard_one(caller: Caller, text: str, size: int | None) -> None:
+    """With its padding, in lines or not; anything else is a note (design: 4.12)."""
+    message = caller.send([["see"]], files=[{"base64": text, "name": "a"}])
+    assert [f["size"] for f in seen(message)] == ([] if size is None else [size])
+    assert len(message["notes"]) == (size is None)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "../../etc/passwd",
+        "a\nb",
+        "..",
+        "/",
+        " ",
+        "x" * 5_000,
+        "a\u202eb",
+        "\U0001f600",
+        "\\\\srv\\x",
+    ],
+    ids=ascii,
+)
+def test_the_agent_sees_a_plain_name(caller: Caller, name: str) -> None:
+    message = caller.send([["see"]], files=[inline(b"x", name=name)])
+    [file] = seen(message)
+    assert not set(file["name"]) & set("/\\\n\r\0\u202e")
+    assert file["name"].strip(". ")
+    assert len(file["name"].encode()) <= 255
+
+
 def test_scripts_are_data(caller: Caller) -> None:
     message = caller.send([["see"]], files=[inline(b"#!/bin/sh\nexit\n", name="run.exe")])
     assert message["notes"] == []

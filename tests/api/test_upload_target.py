@@ -8,9 +8,19 @@ from urllib.parse import urlsplit
 import httpx2
 import pytest
 
-from tests.e2e.caller import Caller, Json
+from tests.e2e.caller import Caller
 from tests.e2e.fixtures import ServerMaker
-from tests.e2e.posting import CSV, MIB, announce, complete, post, problem
+from tests.e2e.posting import (
+    CSV,
+    FILE,
+    MIB,
+    announce,
+    body_of,
+    complete,
+    post,
+    post_raw,
+    problem,
+)
 from tests.e2e.server import AgentServer
 
 
@@ -63,24 +73,41 @@ def test_a_form_expires(start_server: ServerMaker, callers: Any) -> None:
     caller.refused(409, "not_uploaded", "POST", f"/v1/uploads/{made['upload_id']}/complete")
 
 
-def body_of(made: Json, *parts: tuple[str, bytes], boundary: str = "b") -> bytes:
-    """A form written by hand: the fields, then the given parts (header parameters, value)."""
-    fields = [(f'name="{n}"', v.encode()) for n, v in made["fields"].items()]
-    text = b"".join(
-        f"--{boundary}\r\nContent-Disposition: form-data; {head}\r\n\r\n".encode() + value + b"\r\n"
-        for head, value in [*fields, *parts]
-    )
-    return text + f"--{boundary}--\r\n".encode()
+@pytest.mark.parametrize(
+    "filename",
+    [
+        '"\U0001f600 \u65e5\u672c.csv"'.encode(),  # browsers and curl send names as they are
+        b'"\xdcbersicht.csv"',
+        b'"\xff\xfe\x80"',
+        b'"../../etc/passwd"',
+        b'"' + b"x" * 2_000 + b'"',
+        b'""',
+        b"unquoted",
+    ],
+    ids=repr,
+)
+def test_the_name_of_the_posted_file_is_not_looked_at(caller: Caller, filename: bytes) -> None:
+    made = announce(caller)
+    file = ('name="file"; filename=' + filename.decode(errors="surrogateescape"), CSV)
+    assert post_raw(made, body_of(made, file)).status_code == 204
+    assert complete(caller, made).json()["filename"] == "a.csv"
 
 
-def post_raw(
-    made: Json, body: bytes, content_type: str = "multipart/form-data; boundary=b"
-) -> httpx2.Response:
-    headers = {"Content-Type": content_type}
-    return httpx2.post(made["url"], content=body, headers=headers, trust_env=False)
-
-
-FILE = ('name="file"; filename="a.csv"', CSV)
+@pytest.mark.parametrize(
+    ("name", "code"),
+    [
+        ("caf\u00e9", "AccessDenied"),
+        ("\u212aey", "AccessDenied"),  # a Kelvin sign, in lower case a k
+        ('<b>&amp;\\"', "AccessDenied"),
+        ("a\x01b", "MalformedPOSTRequest"),
+        ("a\0b", "MalformedPOSTRequest"),
+    ],
+    ids=ascii,
+)
+def test_odd_names_of_fields_are_told_in_good_xml(caller: Caller, name: str, code: str) -> None:
+    made = announce(caller)
+    answer = post_raw(made, body_of(made, (f'name="{name}"', b"x"), FILE))
+    assert problem(answer)[1] == code
 
 
 def test_fields_after_the_file_are_ignored(caller: Caller) -> None:

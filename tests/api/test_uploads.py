@@ -61,6 +61,11 @@ def test_500_megabytes_are_the_most(caller: Caller) -> None:
         ({"filename": "a", "content_type": 5}, "content_type"),
         ({"filename": "a", "content_type": "csv"}, "content_type"),
         ({"filename": "a", "content_type": "a/b\r\nX: y"}, "content_type"),
+        ({"filename": "a", "content_type": "a//b"}, "content_type"),
+        ({"filename": "a", "content_type": "a/b c"}, "content_type"),
+        ({"filename": "a", "content_type": "a/b, c/d"}, "content_type"),
+        ({"filename": "a", "content_type": "a/b "}, "content_type"),
+        ({"filename": "a", "content_type": "a/b; c=\u00e9"}, "content_type"),
     ],
 )
 def test_fields_that_are_wrong(caller: Caller, fields: Json, named: str) -> None:
@@ -73,7 +78,11 @@ def test_fields_that_are_wrong(caller: Caller, fields: Json, named: str) -> None
     [
         ("a.pdf", None, "application/pdf"),
         ("a.PNG", "", "image/png"),
+        ("a.webp", None, "image/webp"),
+        ("a.tar.gz", None, "application/gzip"),
         ("no-extension", None, "application/octet-stream"),
+        ("a.bin", "*/*", "*/*"),
+        ("a.pdf", "TEXT/csv ;charset=utf-8", "TEXT/csv ;charset=utf-8"),
         ("a.pdf", "text/csv; charset=utf-8", "text/csv; charset=utf-8"),
     ],
 )

@@ -151,12 +151,24 @@ async def test_a_discarded_file_never_was(tmp_path: Path) -> None:
 
 async def test_broken_off_posts_are_tidied_away(tmp_path: Path) -> None:
     local = LocalIncoming(LocalStorage(tmp_path), PolicySigner(b"secret"), "http://here")
-    old, new = [await local.begin(new_id(ids.UPLOAD, n)) for n in (1, 2)]
     folder = tmp_path / "incoming" / "tmp"
-    first = sorted(folder.iterdir(), key=lambda path: path.stat().st_ino)[0]
-    os.utime(first, (1, 1))
+    new, old = folder / "new", folder / "old"
+    for path in (new, old):
+        path.write_bytes(b"left by a process that was killed")
+    os.utime(old, (1, 1))
     await local.tidy()
-    assert len(list(folder.iterdir())) == 1
-    old.discard()
-    new.discard()
-    assert list(folder.iterdir()) == []
+    assert list(folder.iterdir()) == [new]
+
+
+async def test_a_file_that_arrives_slowly_is_not_tidied_away(tmp_path: Path) -> None:
+    """Nothing may be written for a long time: it is kept in memory until it is worth a write."""
+    local = LocalIncoming(LocalStorage(tmp_path), PolicySigner(b"secret"), "http://here")
+    upload_id = new_id(ids.UPLOAD, 1)
+    sink = await local.begin(upload_id)
+    await sink.write(b"begun")
+    [arriving] = (tmp_path / "incoming" / "tmp").iterdir()
+    os.utime(arriving, (1, 1))
+    await local.tidy()
+    arrived = await sink.keep()
+    sink.discard()
+    assert await local.find(upload_id) == arrived

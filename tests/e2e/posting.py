@@ -9,6 +9,8 @@ from tests.e2e.caller import Caller, Json
 
 CSV = b"a,b\n1,2\n"
 MIB = 2**20
+FILE = ('name="file"; filename="a.csv"', CSV)
+"""The last part of a form written by hand: header parameters and value."""
 
 
 def announce(caller: Caller, filename: str = "a.csv", size: int = len(CSV), **more: Any) -> Json:
@@ -24,6 +26,27 @@ def post(made: Json, data: bytes = CSV, /, **changes: str | None) -> httpx2.Resp
     fields = {**made["fields"], **{n.replace("_", "-"): v for n, v in changes.items()}}
     given = {n: v for n, v in fields.items() if v is not None}
     return httpx2.post(made["url"], data=given, files={"file": ("x", data)}, trust_env=False)
+
+
+def body_of(made: Json, *parts: tuple[str, bytes], boundary: str = "b") -> bytes:
+    """A form written by hand: the fields, then the given parts (header parameters, value)."""
+    fields = [(f'name="{n}"', v.encode()) for n, v in made["fields"].items()]
+    text = b"".join(
+        f"--{boundary}\r\nContent-Disposition: form-data; {head}\r\n\r\n".encode(
+            errors="surrogateescape"
+        )
+        + value
+        + b"\r\n"
+        for head, value in [*fields, *parts]
+    )
+    return text + f"--{boundary}--\r\n".encode()
+
+
+def post_raw(
+    made: Json, body: bytes, content_type: str = "multipart/form-data; boundary=b"
+) -> httpx2.Response:
+    headers = {"Content-Type": content_type}
+    return httpx2.post(made["url"], content=body, headers=headers, trust_env=False)
 
 
 def complete(caller: Caller, made: Json) -> httpx2.Response:

@@ -85,7 +85,7 @@ def test_curl(store: Caller, tmp_path: Path) -> None:
     curl = shutil.which("curl")
     if curl is None:
         pytest.skip("curl is not installed")
-    file = tmp_path / "data.csv"
+    file = tmp_path / "\u65e5\u672c \U0001f600.csv"
     file.write_bytes(b"a,b\n1,2\n")
     made = announce(store, 8)
     status = subprocess.run(
@@ -150,7 +150,7 @@ async function tell(text) { await fetch("/told", {method: "POST", body: text}) }
   try {
     const form = new FormData()
     for (const [name, value] of Object.entries(made.fields)) form.append(name, value)
-    form.append("file", new File(["a,b\\n1,2\\n"], "C:\\\\data.csv", {type: "text/csv"}))
+    form.append("file", new File(["a,b\\n1,2\\n"], "C:\\\\\\u{1f600}.csv", {type: "text/csv"}))
     const answer = await fetch(made.url, {method: "POST", body: form})
     // Watching the progress makes the browser ask first.
     const second = await new Promise((done, failed) => {

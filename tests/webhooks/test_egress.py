@@ -150,6 +150,20 @@ async def test_only_what_was_checked_is_dialed(egress: MakeEgress, serve: Serve)
     assert server.requests[0].line == "POST /hook?x=%41 HTTP/1.1"
 
 
+async def test_an_ipv6_address_is_dialed_as_it_is_written(
+    egress: MakeEgress, serve: Serve, tmp_path: Path
+) -> None:
+    """Judged by the address inside, since it is IPv4 that is mapped."""
+    server = await serve(replies(b"x"))
+    way = egress(server.entry)
+    url = f"http://[::ffff:127.0.0.1]:{server.port}/f"
+    assert (await post(way, url)).status == 200
+    assert (await fetch(way, url, tmp_path / "f")).size == 1
+    host = server.requests[0].headers["host"]
+    assert host.startswith("[::ffff:")
+    assert host.endswith(f"]:{server.port}")
+
+
 async def test_name_may_lead_into_a_listed_network(
     egress: MakeEgress, serve: Serve, tmp_path: Path
 ) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from agentpost.domain.filenames import FILE_NAME_BYTES_MAX
 from agentpost.webhooks.egress import EgressRefused, Fetched, FetchFailed, FetchTooLarge
 from tests.webhooks.calls import fetch, leaks
 from tests.webhooks.conftest import MakeEgress, Serve
@@ -34,6 +35,15 @@ async def test_fetch(egress: MakeEgress, serve: Serve, tmp_path: Path) -> None:
         ("/a.csv", 'attachment; filename="../../b.csv"', "b.csv"),
         ("/a.csv", 'attachment; filename="C:\\\\dir\\\\b.csv"', "b.csv"),
         ("/a.csv", "attachment; filename*=UTF-8''%C3%BC.csv", "\u00fc.csv"),
+        ("/a.csv", "attachment; filename=u.csv; filename*=utf-8'de'%C3%BC.csv", "\u00fc.csv"),
+        ("/a.csv", "attachment; filename*=utf-8''%C3%BC.csv; filename=u.csv", "\u00fc.csv"),
+        ("/a.csv", "attachment; filename*=ISO-8859-1''%FC.csv", "\u00fc.csv"),
+        ("/a.csv", "attachment; filename*=utf-16''%FC.csv; filename=u.csv", "u.csv"),
+        ("/a.csv", 'inline;FileName = "a;b \\"c\\".csv" ;x=y', 'a;b "c".csv'),
+        ("/a.csv", 'attachment; filename="\u0001.csv"', "csv"),
+        ("/a.csv", 'attachment; filename="\U0001f600.csv"', "\U0001f600.csv"),
+        ("/a.csv", 'attachment; filename=""', "a.csv"),
+        ("/a.csv", "attachment; filename*=UTF-8''..%2f..%2fetc%2fpasswd", "passwd"),
         ("/a.csv", "attachment", "a.csv"),
     ],
 )
@@ -44,6 +54,32 @@ async def test_file_name(
     server = await serve(replies(b"x", headers=headers))
     fetched = await fetch(egress(server.entry), server.url(path), tmp_path / "f")
     assert fetched.name == name
+
+
+@pytest.mark.parametrize(
+    "disposition",
+    [
+        "attachment; filename*=undefined''a%41.csv",  # a codec that only raises
+        "attachment; filename*=no-such''a.csv",
+        "attachment; filename*=hex''a.csv",
+        "attachment; filename*=idna''%ff.csv",
+        "attachment; filename*=UTF-8''%ff%fe",
+        "attachment; filename*0*=undefined''%41; filename*1*=b",
+        "attachment; filename*=''",
+        "attachment; filename*",
+        'attachment; filename="',
+        "; filename=x",
+        "a;" * 3_500,
+        'attachment; filename="' + "\u0301\u0316" * 1_500 + '"',
+    ],
+)
+async def test_an_odd_disposition_is_no_fault(
+    egress: MakeEgress, serve: Serve, tmp_path: Path, disposition: str
+) -> None:
+    server = await serve(replies(b"x", headers={"Content-Disposition": disposition}))
+    fetched = await fetch(egress(server.entry), server.url("/a.csv"), tmp_path / "f")
+    assert fetched.size == 1
+    assert 0 < len(fetched.name.encode()) <= FILE_NAME_BYTES_MAX
 
 
 @pytest.mark.parametrize("claimed", ["", "nonsense", "text/html\tx", "a/b/c", "x" * 300 + "/x"])

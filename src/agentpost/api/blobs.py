@@ -7,20 +7,21 @@ that is not plainly safe to show comes as an attachment.
 from __future__ import annotations
 
 import re
+from collections.abc import AsyncIterator
 from urllib.parse import quote
 
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
+from agentpost.api import conditions
 from agentpost.api.operation import Api
-from agentpost.domain.errors import BeyondTheEnd, Refusal
+from agentpost.domain.errors import Refusal, not_found
 from agentpost.domain.record import FileRecord
 from agentpost.domain.times import SECOND
 from agentpost.services import works
+from agentpost.storage.base import BlobMissing
 from agentpost.storage.signing import LinkSigner, LinkState, compact_revision
 from agentpost.storage.sniff import is_previewable
-
-_RANGE = re.compile(r"bytes=([0-9]{0,15})-([0-9]{0,15})")
 
 
 async def download(api: Api, signer: LinkSigner, request: Request) -> Response:
@@ -37,19 +38,35 @@ async def download(api: Api, signer: LinkSigner, request: Request) -> Response:
     file = await works.linked_file(api.house, file_id)
     if compact_revision(file.revision) != rev:
         raise Refusal("file_changed", "The file changed since this link was made; get a fresh one.")
+    if conditions.is_another(request.headers, file.revision):
+        raise Refusal("file_changed", "The file is not the one that If-Match names.")
     headers = _headers(file)
-    if request.headers.get("if-none-match") == file.revision:
+    if conditions.is_known(request.headers, file.revision):
         return Response(status_code=304, headers=headers)
-    span = _range(request, file)
+    span = None
+    if request.method == "GET":
+        span = conditions.byte_range(request.headers, file.revision, file.size)
     start, end = span or (0, file.size)
     headers["Content-Length"] = str(end - start)
     if span is not None:
         headers["Content-Range"] = f"bytes {start}-{end - 1}/{file.size}"
     status = 206 if span is not None else 200
-    if request.method == "HEAD":
-        return Response(status_code=status, headers=headers, media_type=file.content_type)
-    body = api.house.storage.open(file.blob, start, end)
-    return StreamingResponse(body, status, headers, media_type=file.content_type)
+    # Found out before the answer begins: a work may be deleted at any moment, a store be away.
+    try:
+        if request.method == "HEAD":
+            await api.house.storage.size(file.blob)
+            return Response(status_code=status, headers=headers, media_type=file.content_type)
+        rest = api.house.storage.open(file.blob, start, end)
+        first = await anext(rest, b"")
+    except BlobMissing:
+        raise not_found("file") from None
+    return StreamingResponse(_body(first, rest), status, headers, media_type=file.content_type)
+
+
+async def _body(first: bytes, rest: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    yield first
+    async for chunk in rest:
+        yield chunk
 
 
 def _headers(file: FileRecord) -> dict[str, str]:
@@ -66,20 +83,3 @@ def _headers(file: FileRecord) -> dict[str, str]:
         "Referrer-Policy": "no-referrer",
         "X-Content-Type-Options": "nosniff",
     }
-
-
-def _range(request: Request, file: FileRecord) -> tuple[int, int] | None:
-    """(start, end) of the one range asked for; several at once get the whole file."""
-    match = _RANGE.fullmatch(request.headers.get("range", "").replace(" ", ""))
-    if_range = request.headers.get("if-range")
-    if match is None or match[0] == "bytes=-" or (if_range and if_range != file.revision):
-        return None
-    first, last = match[1], match[2]
-    if first:
-        start = int(first)
-        end = min(int(last) + 1, file.size) if last else file.size
-    else:
-        start, end = max(file.size - int(last), 0), file.size
-    if start >= end:
-        raise BeyondTheEnd(file.size)
-    return start, end

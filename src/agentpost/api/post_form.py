@@ -85,12 +85,13 @@ class PostedForm:
         self._header = self._value = b""
 
     def _data_begins(self) -> None:
-        _, options = parse_options_header(self._disposition.decode("utf-8", "replace"))
-        # The parser gives Latin-1 bytes of what we decoded; names of fields are ASCII.
-        self._name = options.get(b"name", b"").decode("latin-1").lower()
+        # Bytes, not text: browsers write file names in UTF-8, which the parser cannot write back.
+        _, options = parse_options_header(self._disposition)
+        # Ours are ASCII; no other letter may become one of theirs in lower case.
+        self._name = options.get(b"name", b"").decode("ascii", "backslashreplace").lower()
         is_file = self._name == _FILE
-        if not self._name:
-            raise malformed("A part of the form has no name.")
+        if not self._name or not self._name.isprintable():
+            raise malformed("A part of the form has no name, or one that cannot be shown.")
         if self.file_began and (is_file or b"filename" in options):
             raise one_file()
         self._in_file = is_file

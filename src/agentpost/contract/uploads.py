@@ -12,9 +12,10 @@ from agentpost.domain import limits
 from agentpost.domain.times import iso
 from agentpost.domain.uploads import UploadRecord
 
-# What can stand in a form field and in a header without being changed on its way.
-# The empty text is what a browser says of a file it does not know.
-_MIME = r"^([!-~]+/[!-~][ -~]*)?$"
+# A MIME type, perhaps with parameters, that stands in a form field and in a header without being
+# changed on its way. The empty text is what a browser says of a file it does not know.
+_WORD = r"[0-9A-Za-z!#$%&'*+.^_`|~-]+"
+_MIME = rf"^({_WORD}/{_WORD}( *;([ -~]*[!-~])?)?)?$"
 
 
 class UploadIn(Request):

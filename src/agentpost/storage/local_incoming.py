@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import fcntl
 import hashlib
 import os
 import tempfile
@@ -16,7 +17,7 @@ from agentpost.storage.incoming import Arrived, PostForm, PostTicket, Replaced
 from agentpost.storage.post_policy import PolicySigner
 
 TARGET_PATH = "/uploads"
-# Somebody writes to a file that is still arriving at least this often.
+# A file that is not locked and that old arrives no more; a new one may be about to be locked.
 _BROKEN_OFF_SECONDS = 600
 
 
@@ -86,8 +87,8 @@ class LocalIncoming:
     async def begin(self, upload_id: str) -> LocalSink:
         """See `Receiver.begin`."""
         place = self._place(upload_id)
-        descriptor, name = await asyncio.to_thread(tempfile.mkstemp, dir=self._arriving)
-        return LocalSink(descriptor, Path(name), place)
+        descriptor, path = await asyncio.to_thread(_locked_file, self._arriving)
+        return LocalSink(descriptor, path, place)
 
     def _place(self, upload_id: str) -> Path:
         if not ids.is_id(ids.UPLOAD, upload_id):
@@ -144,10 +145,19 @@ def _arrived(found: os.stat_result) -> Arrived:
     return Arrived(found.st_size, hashlib.sha256(identity.encode()).hexdigest()[:32])
 
 
+def _locked_file(folder: Path) -> tuple[int, Path]:
+    """A new file, locked for as long as it is open: however slowly it arrives, it is in use."""
+    descriptor, name = tempfile.mkstemp(dir=folder)
+    fcntl.flock(descriptor, fcntl.LOCK_EX)
+    return descriptor, Path(name)
+
+
 def _remove_broken_off(folder: Path) -> None:
     os.utime(folder)  # asks the file system's own clock, which the files' times come from
     oldest = folder.stat().st_mtime - _BROKEN_OFF_SECONDS
     for path in folder.iterdir():
-        with suppress(FileNotFoundError):  # just kept, or removed by another process
-            if path.stat().st_mtime < oldest:
+        # Just kept, removed by another process, or in use.
+        with suppress(FileNotFoundError, BlockingIOError), path.open("rb") as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if os.fstat(file.fileno()).st_mtime < oldest:
                 path.unlink()

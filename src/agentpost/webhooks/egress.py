@@ -50,6 +50,7 @@ from agentpost.webhooks.dialing import (
     open_session,
     tls_context,
 )
+from agentpost.webhooks.disposition import given_name
 from agentpost.webhooks.failures import (
     EgressError,
     EgressRefused,
@@ -276,8 +277,7 @@ def _redirected(base: str, location: str) -> str:
 
 
 def _file_name(response: aiohttp.ClientResponse, url: Url) -> str:
-    disposition = response.content_disposition
-    given = disposition.filename if disposition is not None else None
+    given = given_name(response.headers.get("Content-Disposition", ""))
     return safe_file_name(given or unquote(url.path.rpartition("/")[2]))
 
 

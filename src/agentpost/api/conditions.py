@@ -1,0 +1,52 @@
+"""What a request asks of a file besides the file: conditions and a range (RFC 9110, 13.1 and 14).
+
+A header that says nothing we know is as good as none, as the RFC has it, with one exception: an
+`If-Match` that does not name the file is never met.
+"""
+
+from __future__ import annotations
+
+import re
+
+from starlette.datastructures import Headers
+
+from agentpost.domain.errors import BeyondTheEnd
+
+_TAG = re.compile(r'(W/)?("[^"]*")')
+# More digits than any file has bytes, fewer than Python takes for a number.
+_RANGE = re.compile(r"bytes=([0-9]{0,1000})-([0-9]{0,1000})", re.IGNORECASE)
+
+
+def is_another(headers: Headers, tag: str) -> bool:
+    """Whether `If-Match` wants something else than the file with this (strong) entity tag."""
+    return "if-match" in headers and not _names(headers, "if-match", tag, weakly=False)
+
+
+def is_known(headers: Headers, tag: str) -> bool:
+    """Whether `If-None-Match` says that the client has the file with this entity tag."""
+    return _names(headers, "if-none-match", tag, weakly=True)
+
+
+def byte_range(headers: Headers, tag: str, size: int) -> tuple[int, int] | None:
+    """(start, end) of the one range asked for of ``size`` bytes; None: the whole file, which those
+    who ask for several ranges get, too. Raises `BeyondTheEnd`."""
+    match = _RANGE.fullmatch(headers.get("range", "").replace(" ", ""))
+    if match is None or not (match[1] or match[2]) or headers.get("if-range", tag) != tag:
+        return None
+    first, last = match[1], match[2]
+    if first:
+        start = int(first)
+        end = min(int(last) + 1, size) if last else size
+    else:
+        start, end = max(size - int(last), 0), size
+    if start >= end:
+        raise BeyondTheEnd(size)
+    return start, end
+
+
+def _names(headers: Headers, header: str, tag: str, *, weakly: bool) -> bool:
+    """Whether a list of tags has this one; ``weakly``: a weak one may stand for it."""
+    text = ", ".join(headers.getlist(header))
+    if text.strip() == "*":
+        return True
+    return any(found[2] == tag and (weakly or not found[1]) for found in _TAG.finditer(text))
