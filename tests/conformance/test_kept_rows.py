@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from agentpost.db import migrate, retention, story
+from agentpost.db import doomed, migrate, retention, story
 from agentpost.db import requests as request_rows
 from agentpost.db.postgres import PostgresDatabase
 from agentpost.db.requests import RequestRecord
@@ -111,7 +111,7 @@ async def test_nothing_to_delete_is_no_error(db: Database) -> None:
     def everything(tx: Tx) -> list[object]:
         retention.delete_message(tx, "msg_a", "acc_1")
         retention.delete_work(tx, "wrk_a")
-        retention.delete_file(tx, "files/a")
+        doomed.forget(tx, "files/a")
         retention.delete_job(tx, "exe_a")
         retention.unlink(tx, "msg_a", "exe_a")
         return [
@@ -119,12 +119,13 @@ async def test_nothing_to_delete_is_no_error(db: Database) -> None:
             retention.delete_job_parts(tx, "exe_a", 5),
             retention.delete_message_parts(tx, "msg_a", 5),
             retention.deleted_works(tx, 5),
-            retention.work_blobs(tx, "wrk_a", 5),
-            retention.blobs_of(tx, "msg_a"),
-            retention.replaced_blobs(tx, "msg_a"),
+            retention.take_files(tx, "wrk_a", 5),
+            retention.take_attachments(tx, "msg_a", 5),
+            retention.take_replaced_files(tx, "msg_a", 5),
+            doomed.due(tx, 5, 5),
             story.signals(tx, "msg_a"),
             story.events(tx, "msg_a"),
             story.deliveries(tx, "evt_a"),
         ]
 
-    assert await db.write(everything) == [[], 0, 0, [], [], [], [], [], [], []]
+    assert await db.write(everything) == [[], 0, 0, [], [], [], [], [], [], [], []]

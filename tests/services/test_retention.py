@@ -8,7 +8,7 @@ import pytest
 from agentpost.db import history
 from agentpost.domain.errors import Refusal
 from agentpost.domain.record import AttachmentRecord
-from agentpost.services import follow, messages, retention, upkeep, works
+from agentpost.services import blobs, follow, messages, retention, upkeep, works
 from agentpost.services.messages import NewMessage
 from agentpost.tasks.purge import REST_SECONDS, Purge
 from tests.services.moving import DAY, Moving, moving
@@ -146,6 +146,7 @@ async def test_bytes_that_came_with_a_message_go_with_it(at: Moving) -> None:
     at.clock.advance(14 * DAY)
     await all_messages(at)
     assert await at.count("attachments") == 0
+    await blobs.sweep(at.house)
     with pytest.raises(Exception, match="attachments/one"):
         await at.house.storage.size("attachments/one")
 
@@ -236,6 +237,7 @@ async def test_a_deleted_work_loses_its_files_and_then_its_row(at: Moving) -> No
     await works.delete(at.house, at.caller.account_id, work_id)
     await retention.deleted_works(at.house)
     assert await at.count("files") == await at.count("works") == 0
+    await blobs.sweep(at.house)
     with pytest.raises(Exception, match="files/a"):
         await at.house.storage.size("files/a")
 

@@ -325,6 +325,15 @@ attachments = Table(
     PrimaryKeyConstraint("message_id", "n"),
 )
 
+doomed_blobs = Table(
+    "doomed_blobs",
+    metadata,
+    Column("blob", Text, primary_key=True),
+    _time("due_at"),
+    _count("tries"),
+    Index("ix_doomed_blobs_due", "due_at"),
+)
+
 uploads = Table(
     "uploads",
     metadata,

@@ -17,6 +17,7 @@ from pathlib import Path
 import structlog
 
 from agentpost.clock import new_id
+from agentpost.db import doomed
 from agentpost.db import history as rows
 from agentpost.db import messages as message_rows
 from agentpost.db.session import Tx
@@ -31,7 +32,7 @@ from agentpost.domain.executables import (
 from agentpost.domain.filenames import safe_file_name
 from agentpost.domain.message import TurnState
 from agentpost.domain.record import AttachmentRecord, MessageRecord
-from agentpost.services import record
+from agentpost.services import blobs, record
 from agentpost.services.context import House
 from agentpost.storage import sniff
 from agentpost.webhooks.failures import EgressError
@@ -83,9 +84,7 @@ async def take(house: House, files: list[InlineFile]) -> Attached:
 
 async def discard(house: House, attached: Attached) -> None:
     """The message was not accepted: remove what was stored for it."""
-    for attachment in attached.files:
-        if attachment.blob is not None:
-            await house.storage.delete(attachment.blob)
+    await blobs.discard(house, [a.blob for a in attached.files if a.blob is not None])
 
 
 async def fetch(house: House, message: MessageRecord) -> None:
@@ -140,6 +139,8 @@ async def _record_fetched(
         if current is None or not ours or current.turn_state is not TurnState.RUNNING:
             raise Fenced(f"the turn of {message.id} is not ours any more")
         if problem is None:
+            assert attachment.blob is not None
+            doomed.redeem(tx, attachment.blob)
             rows.save_fetched(tx, attachment)
             return current.notes_json
         rows.drop_attachment(tx, attachment.message_id, attachment.n)
@@ -208,7 +209,7 @@ async def _store(
     declared: str | None,
 ) -> None:
     blob = f"attachments/{new_id('', house.clock.now())}"
-    info = await house.storage.put(blob, data)
+    info = await blobs.store(house, blob, data)
     attachment.name, attachment.blob, attachment.size = name, blob, info.size
     attachment.content_type, attachment.kind = sniff.describe(name, head, declared)
     attachment.revision = f'"{info.sha256[:32]}"'

@@ -68,6 +68,10 @@ class Storage(Protocol):
         """Remove the blob; no error when there is none."""
         ...
 
+    async def tidy(self) -> None:
+        """Remove what broken-off puts left behind, once that was long enough ago."""
+        ...
+
     async def aclose(self) -> None:
         """Release connections."""
         ...

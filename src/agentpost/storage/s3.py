@@ -26,8 +26,7 @@ _PARTS_AT_ONCE = 2
 class S3Storage:
     """`Storage` in a bucket; an upload becomes visible as a whole. See the port for the contract.
 
-    Parts of an upload that a crash cut off stay hidden; a lifecycle rule of the bucket ("abort
-    incomplete multipart uploads") removes them.
+    Parts of an upload that a crash cut off stay hidden until `S3Incoming.tidy` removes them.
     """
 
     def __init__(self, store: S3Store, cache: FileCache) -> None:
@@ -97,6 +96,9 @@ class S3Storage:
         with suppress(FileNotFoundError):  # S3 itself never says so, some of its kind do
             await obstore.delete_async(self._store, checked_key(key))
         await self._cache.forget(key)
+
+    async def tidy(self) -> None:
+        """See `Storage.tidy`: `S3Incoming.tidy` does it, with the client that can."""
 
     async def _head(self, key: str) -> ObjectMeta:
         import obstore

@@ -8,6 +8,7 @@ from pathlib import Path
 from agentpost.clock import new_id
 from agentpost.domain.executables import HEAD_BYTES
 from agentpost.domain.record import FileRecord
+from agentpost.services import blobs
 from agentpost.services.context import House
 from agentpost.storage import sniff
 
@@ -23,9 +24,9 @@ async def store(
     work_id: str,
     job_id: str | None,
 ) -> FileRecord:
-    """Put the bytes and describe them. A crash before the record leaves only an unused blob."""
+    """Put the bytes and describe them."""
     blob = f"files/{new_id('', house.clock.now())}"
-    info = await house.storage.put(blob, data)
+    info = await blobs.store(house, blob, data)
     head = data[:HEAD_BYTES] if isinstance(data, bytes) else await asyncio.to_thread(_head, data)
     name = path.rpartition("/")[2]
     content_type, kind = sniff.describe(name, head, None)

@@ -90,7 +90,7 @@ class Nodes:
         if self._house.turns is not None:
             for message_id, node in left.turns:
                 log.info("turn_taken_up", message_id=message_id, dead_node=node)
-                await turns.retake(self._house, message_id, node)
+                await self._retake(message_id, node)
         if self._worker is not None:
             for job_id, node in left.jobs:
                 if node is not None:
@@ -98,3 +98,11 @@ class Nodes:
                     self._worker.retake(job_id, node)
                 else:
                     self._worker.run(job_id, None)
+
+    async def _retake(self, message_id: str, node: str | None) -> None:
+        """One that cannot be taken up holds up neither the others nor the start; it is tried again
+        with each look, and abandoned once it is over its limit."""
+        try:
+            await turns.retake(self._house, message_id, node)
+        except Exception:
+            log.exception("turn_not_taken_up", message_id=message_id)
