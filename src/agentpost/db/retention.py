@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from agentpost.db.session import Tx
+from agentpost.db.session import Params, Tx
 
 _PAGE = (
     "SELECT id, created_at, expires_at, idempotency_key IS NOT NULL FROM messages"
@@ -45,9 +45,25 @@ _WORK_BLOBS = "SELECT blob FROM files WHERE work_id = ? ORDER BY blob LIMIT ?"
 _REPLACED_BLOBS = (
     "SELECT blob FROM files WHERE message_id = ? AND replaced = 1 ORDER BY blob LIMIT ?"
 )
-_REQUESTS = (
-    "DELETE FROM requests WHERE id IN (SELECT id FROM requests WHERE id < ? ORDER BY id LIMIT ?)"
-)
+_LOOSE_EVENTS = "SELECT id FROM events WHERE message_id IS NULL AND id < ? ORDER BY id LIMIT ?"
+
+
+def _oldest(table: str) -> str:
+    """Deletes the first rows by their id, at most so many."""
+    first = f"SELECT id FROM {table} WHERE id < ? ORDER BY id LIMIT ?"
+    return f"DELETE FROM {table} WHERE id IN ({first})"
+
+
+def _expired(table: str) -> str:
+    """Deletes what is over for longest, at most so many."""
+    first = f"SELECT digest FROM {table} WHERE expires_at <= ? ORDER BY expires_at LIMIT ?"
+    return f"DELETE FROM {table} WHERE digest IN ({first})"
+
+
+_REQUESTS = _oldest("requests")
+_MAILS = _oldest("mails")
+_LOGIN_TOKENS = _expired("login_tokens")
+_SESSIONS = _expired("sessions")
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,11 +118,7 @@ def unlink(tx: Tx, message_id: str, job_id: str) -> None:
 def delete_message_parts(tx: Tx, message_id: str, limit: int) -> int:
     """Log, calls, signals, events and deliveries of a message; as above."""
     gone = _delete(tx, _OF_MESSAGE, message_id, limit)
-    events = tx.all(_EVENTS, (message_id, limit - gone)) if gone < limit else []
-    for (event_id,) in events:
-        tx.execute("DELETE FROM deliveries WHERE event_id = ?", (event_id,))
-        tx.execute("DELETE FROM events WHERE id = ?", (event_id,))
-    return gone + len(events)
+    return gone + _delete_events(tx, _EVENTS, (message_id, limit - gone)) if gone < limit else gone
 
 
 def delete_message(tx: Tx, message_id: str, account_id: str) -> None:
@@ -154,6 +166,30 @@ def delete_work(tx: Tx, work_id: str) -> None:
 def delete_requests(tx: Tx, before: str, limit: int) -> int:
     """The oldest lines of the request log; how many went."""
     return tx.execute(_REQUESTS, (before, limit))
+
+
+def delete_mails(tx: Tx, before: str, limit: int) -> int:
+    """The oldest mails, sent or not; as above."""
+    return tx.execute(_MAILS, (before, limit))
+
+
+def delete_loose_events(tx: Tx, before: str, limit: int) -> int:
+    """The oldest events of no message (tests of endpoints), with their deliveries; as above."""
+    return _delete_events(tx, _LOOSE_EVENTS, (before, limit))
+
+
+def delete_sessions(tx: Tx, now: int, limit: int) -> int:
+    """Login links and sessions that open nothing any more; as above."""
+    gone = tx.execute(_LOGIN_TOKENS, (now, limit))
+    return gone + tx.execute(_SESSIONS, (now, limit - gone))
+
+
+def _delete_events(tx: Tx, found: str, params: Params) -> int:
+    events = tx.all(found, params)
+    for (event_id,) in events:
+        tx.execute("DELETE FROM deliveries WHERE event_id = ?", (event_id,))
+        tx.execute("DELETE FROM events WHERE id = ?", (event_id,))
+    return len(events)
 
 
 def _delete(tx: Tx, statements: tuple[str, ...], owner: str, limit: int) -> int:

@@ -7,7 +7,7 @@ answers 404 from that moment, whenever its rows go.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
 import structlog
@@ -17,7 +17,7 @@ from agentpost.db import jobs as job_rows
 from agentpost.db import messages as message_rows
 from agentpost.db import retention as rows
 from agentpost.db.session import Tx
-from agentpost.domain import ids
+from agentpost.domain import ids, limits
 from agentpost.domain.job import OPEN_JOBS
 from agentpost.domain.times import seconds
 from agentpost.services import jobs, record
@@ -32,7 +32,7 @@ ROWS_PER_TRANSACTION = 500
 MESSAGES_PER_SWEEP = 50
 WORKS_PER_SWEEP = 20
 FILES_PER_STEP = 50
-REQUESTS_PER_SWEEP = 5_000
+ROWS_PER_SWEEP = 5_000
 
 
 def _after(prefix: str, at: int) -> str:
@@ -173,13 +173,21 @@ def _doom(tx: Tx, house: House, taken: Sequence[str | None]) -> int:
     return len(taken)
 
 
-async def requests(house: House) -> None:
-    """Delete lines of the request log kept long enough."""
-    oldest = house.clock.now() - seconds(house.settings.request_log_seconds)
-    before = _after(ids.REQUEST, oldest)
-    for _ in range(REQUESTS_PER_SWEEP // ROWS_PER_TRANSACTION):
-        gone = await house.db.write(
-            lambda tx: rows.delete_requests(tx, before, ROWS_PER_TRANSACTION)
-        )
+async def rest(house: House) -> None:
+    """Delete old lines of the request log, mails, events of no message, and sessions."""
+    settings, now = house.settings, house.clock.now()
+    logged = _after(ids.REQUEST, now - seconds(settings.request_log_seconds))
+    mailed = _after(ids.MAIL, now - seconds(limits.MAIL_KEPT_SECONDS))
+    sent = _after(ids.EVENT, now - seconds(settings.message_retention_seconds))
+    await _in_chunks(house, lambda tx, limit: rows.delete_requests(tx, logged, limit))
+    await _in_chunks(house, lambda tx, limit: rows.delete_mails(tx, mailed, limit))
+    await _in_chunks(house, lambda tx, limit: rows.delete_loose_events(tx, sent, limit))
+    await _in_chunks(house, lambda tx, limit: rows.delete_sessions(tx, now, limit))
+
+
+async def _in_chunks(house: House, delete: Callable[[Tx, int], int]) -> None:
+    """At most `ROWS_PER_SWEEP` of them, in short transactions."""
+    for _ in range(ROWS_PER_SWEEP // ROWS_PER_TRANSACTION):
+        gone = await house.db.write(lambda tx: delete(tx, ROWS_PER_TRANSACTION))
         if gone < ROWS_PER_TRANSACTION:
             return

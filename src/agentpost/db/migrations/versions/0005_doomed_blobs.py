@@ -1,4 +1,4 @@
-"""Which bytes are to go unless a commit records them."""
+"""Which bytes are to go unless a commit records them; finding sessions that are over."""
 
 from __future__ import annotations
 
@@ -20,3 +20,5 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("blob"),
     )
     op.create_index("ix_doomed_blobs_due", "doomed_blobs", ["due_at"])
+    op.create_index("ix_login_tokens_expires", "login_tokens", ["expires_at"])
+    op.create_index("ix_sessions_expires", "sessions", ["expires_at"])
