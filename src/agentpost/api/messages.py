@@ -101,7 +101,11 @@ async def _admit(
 
 
 async def _send(api: Api, request: Request, caller: Caller, new: NewMessage, ready: _Ready) -> Sent:
-    """When no message was made, its place is given back and its stored files are removed."""
+    """When no message was made, its place is given back and its stored files are removed.
+
+    Not after a fault: a commit whose answer was lost may have made it. What it did not record goes
+    by itself.
+    """
     try:
         sent = await follow.send(api.house, caller, new, ready.attached, watch_hang_up(request))
     except Refusal:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from xml.sax.saxutils import escape
 
+import structlog
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -21,6 +22,7 @@ from agentpost.services.context import House
 from agentpost.storage.incoming import Receiver, Sink
 from agentpost.storage.post_policy import Allowance, PostRefused, too_large
 
+log = structlog.get_logger(__name__)
 PATH = "/uploads"
 WRITE_BYTES = 1024 * 1024
 """Held in memory of one upload at the most, besides what is on its way."""
@@ -38,6 +40,9 @@ def answers(house: House, receiver: Receiver) -> Mapping[str, Answer]:
             return _refused(PostRefused(400, "RequestTimeout", f"Timed out: {problem}."))
         except PostRefused as refusal:
             return _refused(refusal)
+        except OSError:  # a full disk, most often
+            log.exception("upload_not_stored")
+            return _refused(PostRefused(500, "InternalError", "We could not store the file."))
 
     return {"POST": post, "OPTIONS": _preflight}
 

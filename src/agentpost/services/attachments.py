@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import binascii
+import contextlib
 import json
 import tempfile
 from dataclasses import dataclass, field
@@ -61,8 +62,18 @@ class Attached:
 
 
 async def take(house: House, files: list[InlineFile]) -> Attached:
-    """Decode and store inline bytes; keep URLs for later."""
+    """Decode and store inline bytes; keep URLs for later. When one cannot be stored, none is."""
     attached = Attached()
+    try:
+        await _take_all(house, attached, files)
+    except Exception:
+        with contextlib.suppress(Exception):  # else they go within a day
+            await discard(house, attached)
+        raise
+    return attached
+
+
+async def _take_all(house: House, attached: Attached, files: list[InlineFile]) -> None:
     total = 0
     for n, given in enumerate(files[: limits.INLINE_FILES_MAX]):
         name = safe_file_name(given.name) if given.name else None
@@ -79,11 +90,10 @@ async def take(house: House, files: list[InlineFile]) -> Attached:
             f"{extra} more file{'s' if extra > 1 else ''} skipped: a message takes"
             f" {limits.INLINE_FILES_MAX} inline files."
         )
-    return attached
 
 
 async def discard(house: House, attached: Attached) -> None:
-    """The message was not accepted: remove what was stored for it."""
+    """The message was certainly not accepted: remove what was stored for it."""
     await blobs.discard(house, [a.blob for a in attached.files if a.blob is not None])
 
 

@@ -119,7 +119,8 @@ def _connect(place: S3Place) -> Any:
         signature_version="s3v4",
         s3={"addressing_style": style if place.endpoint else "auto"},
         connect_timeout=5,
-        read_timeout=120,  # a copy within the store may take a while
+        read_timeout=60,  # a copy within the store may take a while
+        retries={"total_max_attempts": 2},
     )
     return boto3.client(
         "s3",
