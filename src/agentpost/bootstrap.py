@@ -39,6 +39,7 @@ from agentpost.storage.incoming import Incoming, Receiver
 from agentpost.storage.local import LocalStorage
 from agentpost.storage.local_incoming import LocalIncoming
 from agentpost.storage.post_policy import PolicySigner
+from agentpost.storage.scratch import Scratch
 from agentpost.storage.signing import CursorSigner, LinkSigner
 from agentpost.tasks.background import Background
 from agentpost.tasks.deliver_webhooks import Deliveries
@@ -280,7 +281,8 @@ class Server:
         house.agent_name = agent.name
         self._loop = AgentLoop()
         self._loop.start()
-        self._pool = WorkerPool(settings.pool_workers, scratch=folder / "scratch" / house.node)
+        self._scratch = await asyncio.to_thread(Scratch, folder / "scratch", house.node)
+        self._pool = WorkerPool(settings.pool_workers, scratch=self._scratch.folder)
         steps = Steps(self._pool, Blobs(house.storage, self._pool))
         worker = self._worker = (
             JobWorker(house, self._loop, steps) if settings.role != "api" else None
@@ -366,6 +368,7 @@ class Server:
                 ("agent loop", self._stop_loop),
                 ("deliveries", self._deliveries.stop),
                 *_ends_of(house),
+                ("scratch folder", partial(asyncio.to_thread, self._scratch.close)),
                 ("folder", self._release),
             ]
         )

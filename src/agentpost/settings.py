@@ -96,6 +96,7 @@ class Settings(BaseSettings):
     waits_per_hour: Count
     work_reads_per_hour: Count
     body_bytes_max: Count
+    body_idle_seconds: Seconds
     fetch_seconds: Seconds
     turn_reply_seconds: Seconds
     turn_limit_seconds: Seconds

@@ -3,6 +3,7 @@
 import asyncio
 import os
 from collections.abc import Callable
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 from agentpost.clock import new_id
 from agentpost.domain import ids
 from agentpost.domain.times import SECOND
+from agentpost.storage import s3_incoming
 from agentpost.storage.base import BlobMissing, Storage
 from agentpost.storage.incoming import Incoming, PostTicket, Replaced
 from agentpost.storage.local import LocalStorage
@@ -172,3 +174,22 @@ async def test_a_file_that_arrives_slowly_is_not_tidied_away(tmp_path: Path) -> 
     arrived = await sink.keep()
     sink.discard()
     assert await local.find(upload_id) == arrived
+
+
+async def test_parts_of_a_blob_that_broke_off_are_tidied_away(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    s3 = S3Incoming(request.getfixturevalue("s3_url"))
+    client, bucket = s3._client, s3._place.bucket
+    client.create_multipart_upload(Bucket=bucket, Key=s3._place.key("files/1"))
+
+    def begun() -> int:
+        return len(client.list_multipart_uploads(Bucket=bucket).get("Uploads", []))
+
+    before = begun()
+    monkeypatch.setattr(s3_incoming, "_ABANDONED", timedelta(days=36_500))
+    await s3.tidy()
+    assert begun() == before
+    monkeypatch.undo()
+    await s3.tidy()
+    assert begun() == 0

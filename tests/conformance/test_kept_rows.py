@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from agentpost.db import migrate, retention, story
+from agentpost.db import doomed, migrate, retention, story
 from agentpost.db import requests as request_rows
 from agentpost.db.postgres import PostgresDatabase
 from agentpost.db.requests import RequestRecord
@@ -111,7 +111,7 @@ async def test_nothing_to_delete_is_no_error(db: Database) -> None:
     def everything(tx: Tx) -> list[object]:
         retention.delete_message(tx, "msg_a", "acc_1")
         retention.delete_work(tx, "wrk_a")
-        retention.delete_file(tx, "files/a")
+        doomed.forget(tx, "files/a")
         retention.delete_job(tx, "exe_a")
         retention.unlink(tx, "msg_a", "exe_a")
         return [
@@ -119,12 +119,75 @@ async def test_nothing_to_delete_is_no_error(db: Database) -> None:
             retention.delete_job_parts(tx, "exe_a", 5),
             retention.delete_message_parts(tx, "msg_a", 5),
             retention.deleted_works(tx, 5),
-            retention.work_blobs(tx, "wrk_a", 5),
-            retention.blobs_of(tx, "msg_a"),
-            retention.replaced_blobs(tx, "msg_a"),
+            retention.take_files(tx, "wrk_a", 5),
+            retention.take_attachments(tx, "msg_a", 5),
+            retention.take_replaced_files(tx, "msg_a", 5),
+            doomed.due(tx, 5, 5),
             story.signals(tx, "msg_a"),
             story.events(tx, "msg_a"),
             story.deliveries(tx, "evt_a"),
         ]
 
-    assert await db.write(everything) == [[], 0, 0, [], [], [], [], [], [], []]
+    assert await db.write(everything) == [[], 0, 0, [], [], [], [], [], [], [], []]
+
+
+async def column(db: Database, table: str, name: str) -> list[object]:
+    """What is left in a column, in order."""
+    rows = await db.read(lambda tx: tx.all(f"SELECT {name} FROM {table} ORDER BY {name}"))
+    return [row[0] for row in rows]
+
+
+async def test_old_mails_go_and_young_ones_stay(db: Database) -> None:
+    def fill(tx: Tx) -> None:
+        for n in range(5):
+            tx.execute(
+                "INSERT INTO mails (id, account_id, recipient, subject, text, created_at, attempts)"
+                " VALUES (?, 'acc_1', 'a@b', 's', 't', 0, 0)",
+                (f"mail_{n}",),
+            )
+
+    await db.write(fill)
+    gone = [await db.write(lambda tx: retention.delete_mails(tx, "mail_3", 2)) for _ in range(3)]
+    assert gone == [2, 1, 0]
+    assert await column(db, "mails", "id") == ["mail_3", "mail_4"]
+
+
+async def test_old_events_of_no_message_go_with_their_deliveries(db: Database) -> None:
+    def fill(tx: Tx) -> None:
+        for n, message_id in enumerate([None, "msg_1", None, None]):
+            tx.execute(
+                "INSERT INTO events (id, account_id, message_id, name, data_json, at)"
+                " VALUES (?, 'acc_1', ?, 'x', '{}', 0)",
+                (f"evt_{n}", message_id),
+            )
+            tx.execute(
+                "INSERT INTO deliveries (event_id, endpoint_id, status, attempts, created_at)"
+                " VALUES (?, 'whe_1', 'delivered', 1, 0)",
+                (f"evt_{n}",),
+            )
+
+    await db.write(fill)
+    gone = [await db.write(lambda tx: retention.delete_loose_events(tx, "evt_3", 1)) for _ in "123"]
+    assert gone == [1, 1, 0]
+    for table, name in (("events", "id"), ("deliveries", "event_id")):
+        assert await column(db, table, name) == ["evt_1", "evt_3"]
+
+
+async def test_sessions_and_login_links_that_are_over_go(db: Database) -> None:
+    def fill(tx: Tx) -> None:
+        for n in range(4):
+            row = (f"d{n}", n * 10)
+            tx.execute(
+                "INSERT INTO login_tokens (digest, account_id, expires_at) VALUES (?, 'a', ?)", row
+            )
+            tx.execute(
+                "INSERT INTO sessions (digest, account_id, created_at, expires_at)"
+                " VALUES (?, 'a', 0, ?)",
+                row,
+            )
+
+    await db.write(fill)
+    gone = [await db.write(lambda tx: retention.delete_sessions(tx, 20, 4)) for _ in range(3)]
+    assert gone == [4, 2, 0]
+    for table in ("login_tokens", "sessions"):
+        assert await column(db, table, "digest") == ["d3"]

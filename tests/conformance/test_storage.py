@@ -305,7 +305,9 @@ async def test_local_clears_up_after_a_crash(tmp_path: Path) -> None:
     (left / "old").write_bytes(b"torn")
     os.utime(left / "old", (0, 0))
     (left / "busy").write_bytes(b"somebody still writes this")
-    await LocalStorage(tmp_path / "blobs").aclose()
+    storage = LocalStorage(tmp_path / "blobs")
+    await storage.tidy()
+    await storage.aclose()
     assert [path.name for path in left.iterdir()] == ["busy"]
 
 

@@ -31,7 +31,7 @@ from agentpost.domain.message import TurnFailure
 from agentpost.domain.record import FileRecord
 from agentpost.engine.base import Transaction, Worker
 from agentpost.ratelimit.memory import MemoryLimiter
-from agentpost.services import accounts, messages, starting, turns
+from agentpost.services import accounts, blobs, messages, starting, turns
 from agentpost.services.attachments import Attached
 from agentpost.services.context import House
 from agentpost.services.jobs import Owned
@@ -196,8 +196,10 @@ class Desk:
             n = self._calls[owner] = self._calls.get(owner, 0) + 1
         return Call(n, f"call:{n}", state, "null")
 
-    def file(self, owned: Owned, path: str) -> FileRecord:
-        """A file such as the job would write."""
+    async def file(self, owned: Owned, path: str) -> FileRecord:
+        """A file such as the job would write, its bytes stored."""
+        blob = f"blobs/{next(self._blobs)}"
+        await blobs.store(self.house, blob, b"x")
         row = self.one("SELECT message_id, work_id FROM jobs WHERE id = ?", owned.job_id)
         return FileRecord(
             work_id=row[1],
@@ -210,7 +212,7 @@ class Desk:
             kind="text",
             size=1,
             revision='"r1"',
-            blob=f"blobs/{next(self._blobs)}",
+            blob=blob,
             label=None,
             created_at=0,
         )

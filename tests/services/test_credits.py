@@ -153,7 +153,7 @@ async def test_a_step_that_ends_after_its_job_was_parked_is_fenced(desk: Desk) -
             await settle(desk, job, n, 60, failed=failed)
     held = desk.call(job.job_id, n=n)
     with pytest.raises(Fenced):
-        await jobs.write_file(desk.house, job, held, desk.file(job, "a.txt"), 60 * CREDIT)
+        await jobs.write_file(desk.house, job, held, await desk.file(job, "a.txt"), 60 * CREDIT)
     assert wallet(desk) == (100, 0)
     assert desk.all("SELECT * FROM calls WHERE owner = ?", job.job_id) == []
     assert desk.all("SELECT * FROM files") == []

@@ -197,7 +197,9 @@ async def test_work_finishes(desk: Desk) -> None:
     """spec: transitions, running -> completed."""
     message_id, [job] = await desk.working("Chart")
     desk.tick()
-    await jobs.write_file(desk.house, job, desk.call(job.job_id), desk.file(job, "a/b.txt"), 0)
+    await jobs.write_file(
+        desk.house, job, desk.call(job.job_id), await desk.file(job, "a/b.txt"), 0
+    )
     desk.tick()
     await jobs.finish(desk.house, job, "Charted.", None, "{}")
     shown = desk.shown(message_id)
@@ -296,7 +298,7 @@ async def test_nothing_of_a_final_message_changes_when_its_work_goes_on(desk: De
     await jobs.progress(desk.house, job, desk.call(job.job_id), "Still at it")
     held = desk.call(job.job_id)
     await jobs.hold(desk.house, job, held, 2_000_000)
-    await jobs.write_file(desk.house, job, held, desk.file(job, "late.txt"), 2_000_000)
+    await jobs.write_file(desk.house, job, held, await desk.file(job, "late.txt"), 2_000_000)
     await jobs.charge(desk.house, job, desk.call(job.job_id), 3_000_000, "")
     assert desk.shown(message_id) == before
     desk.tick()

@@ -75,7 +75,7 @@ async def test_a_status_that_no_poll_could_see_is_no_event(desk: Desk) -> None:
 async def test_the_data_of_a_message_event_is_the_message(desk: Desk) -> None:
     """spec: Webhook events 2: as GET returns it, at the moment of the change."""
     message_id, [job] = await desk.working("Chart")
-    await jobs.write_file(desk.house, job, desk.call(job.job_id), desk.file(job, "a.txt"), 0)
+    await jobs.write_file(desk.house, job, desk.call(job.job_id), await desk.file(job, "a.txt"), 0)
     await jobs.finish(desk.house, job, "Done.", None, "{}")
     [(_, data)] = desk.events(message_id, "message.")
     assert data == without_links(desk.shown(message_id))
@@ -84,7 +84,7 @@ async def test_the_data_of_a_message_event_is_the_message(desk: Desk) -> None:
 async def test_the_data_of_a_job_event_is_the_job(desk: Desk) -> None:
     """spec: Webhook events 2: the Job with `object` and `message_id`."""
     message_id, [job] = await desk.working("Chart")
-    await jobs.write_file(desk.house, job, desk.call(job.job_id), desk.file(job, "a.txt"), 0)
+    await jobs.write_file(desk.house, job, desk.call(job.job_id), await desk.file(job, "a.txt"), 0)
     await jobs.finish(desk.house, job, "Done.", None, "{}")
     [(_, data)] = desk.events(message_id, "job.")
     plain = without_links(desk.job(message_id))

@@ -231,7 +231,7 @@ class Account(RuleBasedStateMachine):
             return  # parked and gone on: the new run makes the call anew
         job = self.desk.owned(job_id)
         call = self.desk.call(job_id, CallState.ERROR if how == "error" else CallState.DONE, number)
-        file = self.desk.file(job, f"{number}.txt")
+        file = self.run(self.desk.file(job, f"{number}.txt"))
         try:
             if how == "write":
                 self.run(jobs.write_file(self.house, job, call, file, cost))

@@ -132,10 +132,10 @@ async def test_requests_are_forgotten_after_thirty_days(at: Moving) -> None:
     at.clock.advance(30 * DAY - 1)
     at.house.requests.note(asked(at, 2))
     await at.house.requests.flush()
-    await retention.requests(at.house)
+    await retention.rest(at.house)
     assert await at.count("requests") == 2
     at.clock.advance(1)
-    await retention.requests(at.house)
+    await retention.rest(at.house)
     assert await at.count("requests") == 1
 
 

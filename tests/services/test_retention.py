@@ -6,9 +6,18 @@ from pathlib import Path
 import pytest
 
 from agentpost.db import history
+from agentpost.db.tables import metadata
 from agentpost.domain.errors import Refusal
 from agentpost.domain.record import AttachmentRecord
-from agentpost.services import follow, messages, retention, upkeep, works
+from agentpost.services import (
+    blobs,
+    deliveries,
+    follow,
+    messages,
+    retention,
+    upkeep,
+    works,
+)
 from agentpost.services.messages import NewMessage
 from agentpost.tasks.purge import REST_SECONDS, Purge
 from tests.services.moving import DAY, Moving, moving
@@ -146,6 +155,7 @@ async def test_bytes_that_came_with_a_message_go_with_it(at: Moving) -> None:
     at.clock.advance(14 * DAY)
     await all_messages(at)
     assert await at.count("attachments") == 0
+    await blobs.sweep(at.house)
     with pytest.raises(Exception, match="attachments/one"):
         await at.house.storage.size("attachments/one")
 
@@ -236,6 +246,7 @@ async def test_a_deleted_work_loses_its_files_and_then_its_row(at: Moving) -> No
     await works.delete(at.house, at.caller.account_id, work_id)
     await retention.deleted_works(at.house)
     assert await at.count("files") == await at.count("works") == 0
+    await blobs.sweep(at.house)
     with pytest.raises(Exception, match="files/a"):
         await at.house.storage.size("files/a")
 
@@ -252,3 +263,46 @@ async def test_the_rounds_rest_between_each_other(at: Moving) -> None:
     await at.house.db.write(lambda tx: tx.execute("UPDATE messages SET expires_at = 0"))
     await purge.run()
     assert await at.count("messages") == 1
+
+
+async def test_a_test_event_goes_like_those_of_messages(at: Moving) -> None:
+    await at.house.db.write(
+        lambda tx: tx.execute(
+            "INSERT INTO endpoints (id, account_id, url, events_json, secret, created_at)"
+            " VALUES ('whe_1', ?, 'https://x', '[]', 's', 0)",
+            (at.caller.account_id,),
+        )
+    )
+    await deliveries.send_test(at.house, at.caller.account_id, "whe_1")
+    at.clock.advance(14 * DAY - 1)
+    await retention.rest(at.house)
+    assert await at.count("events") == 1
+    at.clock.advance(2)
+    await retention.rest(at.house)
+    assert await at.count("events") == await at.count("deliveries") == 0
+
+
+KEPT = {
+    "accounts": "for good",
+    "keys": "for good, revoked ones too: records name them",
+    "conversations": "for good: an agent's memory of a customer",
+    "ledger": "for good: where credits went",
+    "endpoints": "until deleted",
+    "works": "until deleted",
+    "files": "with their work, replaced ones with their message",
+    "meta": "a few names",
+    "nodes": "as long as they beat",
+    "doomed_blobs": "until the bytes are gone",
+    "uploads": "a day, attached ones with their message",
+}
+"""Tables that no purge empties by age, and why."""
+PURGED = {
+    *OWN,
+    *("events", "deliveries", "mails", "requests", "login_tokens", "sessions"),
+}
+
+
+def test_every_table_is_kept_by_a_rule() -> None:
+    """A new table needs an answer to how long its rows stay: here and in docs/design.md."""
+    assert set(metadata.tables) == set(KEPT) | PURGED
+    assert set(KEPT) & PURGED == set()

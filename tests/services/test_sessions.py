@@ -12,7 +12,7 @@ from agentpost import bootstrap
 from agentpost.clock import ManualClock
 from agentpost.domain.errors import Refusal
 from agentpost.domain.times import SECOND
-from agentpost.services import accounts, sessions
+from agentpost.services import accounts, retention, sessions
 from agentpost.services.context import House
 from agentpost.settings import load_settings
 
@@ -96,10 +96,12 @@ async def test_what_is_over_is_dropped(house: House) -> None:
     await sessions.make_link(house)
     clock.advance(sessions.LOGIN_LINK_SECONDS)
     fresh = await sessions.make_link(house)
+    await retention.rest(house)
     assert (await count(house, "login_tokens"), await count(house, "sessions")) == (1, 1)
     clock.advance(sessions.SESSION_SECONDS)
     assert await sessions.log_in(house, secret_of(fresh)) is None
     await sessions.make_link(house)
+    await retention.rest(house)
     assert (await count(house, "login_tokens"), await count(house, "sessions")) == (1, 0)
 
 

@@ -23,7 +23,9 @@ async def test_a_job_taken_over_is_fenced(desk: Desk) -> None:
         partial(jobs.hold, call=desk.call(old.job_id), cost=1),
         partial(jobs.charge, call=desk.call(old.job_id), amount=1, note=""),
         partial(jobs.progress, call=desk.call(old.job_id), step="x"),
-        partial(jobs.write_file, call=desk.call(old.job_id), file=desk.file(old, "x"), cost=0),
+        partial(
+            jobs.write_file, call=desk.call(old.job_id), file=await desk.file(old, "x"), cost=0
+        ),
         partial(jobs.read_inbox, call=desk.call(old.job_id), after=0, keep_empty=True),
         partial(jobs.finish, text="", question=None, state_json="{}"),
         partial(jobs.fail, text=""),

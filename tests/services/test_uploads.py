@@ -14,7 +14,7 @@ from agentpost.domain import ids
 from agentpost.domain.errors import Refusal
 from agentpost.domain.record import AttachmentRecord
 from agentpost.domain.uploads import UploadRecord, UploadStatus
-from agentpost.services import uploads
+from agentpost.services import blobs, uploads
 from agentpost.services.context import House
 from agentpost.services.uploads import NewUpload
 from agentpost.storage.incoming import Arrived
@@ -68,16 +68,23 @@ async def row(house: House, upload_id: str) -> UploadRecord | None:
     return await house.db.read(lambda tx: rows.get(tx, upload_id, ACCOUNT))
 
 
-async def attach(house: House, *upload_ids: str, account: str = ACCOUNT) -> list[AttachmentRecord]:
+async def attach(
+    house: House, *upload_ids: str, account: str = ACCOUNT, message_id: str = "msg_1"
+) -> list[AttachmentRecord]:
     def fn(tx: Tx) -> list[AttachmentRecord]:
         now = house.clock.now()
-        return uploads.attach(tx, account, upload_ids, "msg_1", now)
+        return uploads.attach(tx, account, upload_ids, message_id, now)
 
     return await house.db.write(fn)
 
 
 async def read(house: House, blob: str) -> bytes:
     return b"".join([chunk async for chunk in house.storage.open(blob)])
+
+
+async def sweep(house: House) -> None:
+    await uploads.sweep(house)
+    await blobs.sweep(house)
 
 
 def files_in(folder: Path) -> list[Path]:
@@ -210,7 +217,7 @@ async def test_a_crash_while_completing_loses_nothing(
     assert await read(house, ready.blob) == CSV
     assert len(files_in(tmp_path)) == 2, "the crashed call's private copy is still there"
     clock.advance(DAY + 400)
-    await uploads.sweep(house)
+    await sweep(house)
     assert files_in(tmp_path) == []
 
 
@@ -266,14 +273,14 @@ async def test_what_nobody_attached_is_gone_after_a_day(
     await post(rejected, ELF)
     await refused("executable_refused", uploads.complete(house, ACCOUNT, rejected))
     clock.advance(DAY - 1)
-    await uploads.sweep(house)
+    await sweep(house)
     assert (await uploads.complete(house, ACCOUNT, ready)).status is UploadStatus.READY
     clock.advance(1)
     for upload_id in (pending, ready, posted, rejected):
         await refused("not_found", uploads.complete(house, ACCOUNT, upload_id))
     await refused("upload_not_ready", attach(house, ready))
     clock.advance(400)
-    await uploads.sweep(house)
+    await sweep(house)
     assert [await row(house, upload_id) for upload_id in (pending, ready, posted, rejected)] == [
         None
     ] * 4
@@ -281,14 +288,43 @@ async def test_what_nobody_attached_is_gone_after_a_day(
 
 
 async def test_an_attached_upload_stays_without_its_leftovers(
-    house: House, post: Any, clock: ManualClock, tmp_path: Path
+    desk: Desk, house: House, post: Any, clock: ManualClock, tmp_path: Path
 ) -> None:
     upload_id = await make_ready(house, post)
-    (attached,) = await attach(house, upload_id)
+    message_id, _ = await desk.working()
+    (attached,) = await attach(house, upload_id, message_id=message_id)
     await post(upload_id, b"late")
     clock.advance(DAY + 400)
-    await uploads.sweep(house)
-    await uploads.sweep(house)
+    await sweep(house)
+    await sweep(house)
     assert len(files_in(tmp_path)) == 1
     assert await read(house, attached.blob or "") == CSV
     await refused("not_pending", uploads.complete(house, ACCOUNT, upload_id))
+
+
+async def test_an_upload_whose_message_is_gone_leaves_no_row(
+    house: House, post: Any, clock: ManualClock
+) -> None:
+    """With a retention shorter than uploads are kept."""
+    upload_id = await make_ready(house, post)
+    await attach(house, upload_id, message_id="msg_gone")
+    clock.advance(DAY + 400)
+    await sweep(house)
+    assert await row(house, upload_id) is None
+
+
+async def test_one_upload_that_cannot_be_swept_holds_up_none(
+    house: House, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = [await announce(house) for _ in range(3)]
+    clock.advance(DAY + 400)
+    real = rows.delete
+
+    def fails(tx: Tx, upload_id: str, status: UploadStatus) -> bool:
+        if upload_id == made[0]:
+            raise RuntimeError(upload_id)
+        return real(tx, upload_id, status)
+
+    monkeypatch.setattr(rows, "delete", fails)
+    await sweep(house)
+    assert [await row(house, upload_id) is None for upload_id in made] == [False, True, True]

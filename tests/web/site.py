@@ -11,6 +11,7 @@ import httpx2
 from agentpost import bootstrap
 from agentpost.api.app import App
 from agentpost.clock import ManualClock, new_id
+from agentpost.db import doomed
 from agentpost.db import works as work_rows
 from agentpost.db.session import Tx
 from agentpost.domain import ids
@@ -89,7 +90,12 @@ class Site:
             label=None,
             created_at=self.clock.now(),
         )
-        self.write(lambda tx: work_rows.put_file(tx, record))
+
+        def put(tx: Tx) -> None:
+            doomed.doom(tx, [record.blob], 0)
+            work_rows.put_file(tx, record)
+
+        self.write(put)
         return record
 
     def job(self, work: WorkRecord, state: JobState, step: str | None = None) -> None:

@@ -24,6 +24,7 @@ from agentpost.api import (
     events,
     files,
     inspector,
+    intake,
     messages,
     openapi,
     recover,
@@ -33,7 +34,7 @@ from agentpost.api import (
     work,
 )
 from agentpost.api.auth import Keys
-from agentpost.api.errors import error_response, internal_error
+from agentpost.api.errors import error_response, internal_error, malformed
 from agentpost.api.headers import add_budget, admit
 from agentpost.api.operation import Api, Operation
 from agentpost.clock import new_id
@@ -138,6 +139,10 @@ class App:
                 return
         await self.answer(self._unknown_route, scope, receive, send)
 
+    def malformed(self, problem: str) -> bytes:
+        """The answer to what is no HTTP request (see `connection`)."""
+        return malformed(problem, new_id(ids.REQUEST, self._house.clock.now()), self._docs_url)
+
     async def _unknown_route(self, request: Request) -> Response:
         await self._count_known(request)
         raise Refusal("not_found", "There is no such route.")
@@ -170,8 +175,6 @@ class App:
         except Refusal as refusal:
             error = refusal.code
             response = error_response(refusal, request_id, self._docs_url)
-            if error == "too_large":  # the rest of the body is not read
-                response.headers["Connection"] = "close"
         except ClientDisconnect:
             inspector.note(self._house, scope, None, request_id, at, began, None)
             return
@@ -185,7 +188,10 @@ class App:
         response.raw_headers.append((b"request-id", request_id.encode()))
         add_budget(scope, response)
         inspector.note(self._house, scope, response, request_id, at, began, error)
-        await response(scope, receive, send)
+        if intake.is_left_over(request):
+            await intake.send_and_close(request, response, send)
+        else:
+            await response(scope, receive, send)
 
 
 class _Dispatch:

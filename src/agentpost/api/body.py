@@ -5,21 +5,25 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Callable
 from typing import Any, NoReturn, TypeVar
 
 from pydantic import BaseModel, ValidationError
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import Request
 
+from agentpost.api.intake import (
+    LARGE_BYTES,
+    Room,
+    TooSlow,
+    chunks,
+    declared_length,
+    has_body,
+)
 from agentpost.api.operation import Api
 from agentpost.domain.errors import InvalidRequest, Problem, Refusal
 from agentpost.domain.limits import PROBLEMS_MAX, REQUEST_BODY_KEPT_BYTES_MAX
 
-LARGE_BYTES = 64 * 1024
-"""Bodies over this are parsed on a thread, a few at once, so they hold up nobody."""
 DEPTH_MAX = 64
-BODY_SECONDS_MAX = 60
 BODY = "agentpost.body"
 """Where a request's scope keeps its body for the inspector: the bytes, or how many they were."""
 
@@ -28,34 +32,29 @@ Shape = TypeVar("Shape", bound=BaseModel)
 RefuseFirst = Callable[[dict[str, Any]], None]
 
 
-@asynccontextmanager
-async def room_for(api: Api, request: Request) -> AsyncIterator[None]:
-    """Few large bodies at once: inside, a body of any legal size may be held in memory."""
-    declared = _declared(request)
-    if declared is not None and declared <= LARGE_BYTES:
-        yield
-        return
-    async with api.large_bodies:
-        yield
-
-
 async def read_json(
-    api: Api, request: Request, refuse_first: RefuseFirst | None = None
+    api: Api,
+    request: Request,
+    refuse_first: RefuseFirst | None = None,
+    room: Room | None = None,
 ) -> dict[str, Any]:
     """The body as a JSON object; raises ``invalid_request`` and ``too_large``.
 
-    ``refuse_first`` sees the object before its text is judged: a refusal with a code of its own
-    comes before ``invalid_request``.
+    Args:
+        refuse_first: sees the object before its text is judged: a refusal with a code of its own
+            comes before ``invalid_request``.
+        room: where a large body may be held. Without one a body has up to `LARGE_BYTES`.
     """
     most = api.house.settings.body_bytes_max
-    declared = _declared(request)
+    if room is None:
+        most = min(most, LARGE_BYTES)
+    declared = declared_length(request)
     if declared is not None and declared > most:
         raise _too_large(most)
     try:
-        async with asyncio.timeout(BODY_SECONDS_MAX):  # a large body takes one of few places
-            data = await _read(request, most)
-    except TimeoutError:
-        _refuse(None, f"the body did not arrive within {BODY_SECONDS_MAX} seconds")
+        data = await _read(request, most, room, api.house.settings.body_idle_seconds)
+    except TooSlow as problem:
+        _refuse(None, str(problem))
     if len(data) <= LARGE_BYTES:
         return _parsed(data, refuse_first)
     return await asyncio.to_thread(_parsed, data, refuse_first)
@@ -63,43 +62,32 @@ async def read_json(
 
 async def read_optional_json(api: Api, request: Request) -> dict[str, Any]:
     """`read_json`; a request without a body gives an empty object."""
-    if _declared(request) == 0 or (
-        _declared(request) is None and "transfer-encoding" not in request.headers
-    ):
-        return {}
-    return await read_json(api, request)
+    return await read_json(api, request) if has_body(request) else {}
 
 
-def _declared(request: Request) -> int | None:
-    """The length the client declares, None when it declares none (chunked)."""
-    length = request.headers.get("content-length", "")
-    return int(length[:20]) if length.isascii() and length.isdigit() else None
+async def _read(request: Request, most: int, room: Room | None, idle_seconds: float) -> bytearray:
+    """The bytes, counted while they arrive: a length that lies is cut off too.
 
-
-async def _read(request: Request, most: int) -> bytes:
-    """The bytes, counted while they arrive: a length that lies is cut off too."""
-    chunks: list[bytes] = []
-    size = 0
-    while True:
-        message = await request.receive()
-        if message["type"] == "http.disconnect":
-            raise ClientDisconnect
-        chunk: bytes = message.get("body", b"")
-        size += len(chunk)
-        if size > most:
+    A place is taken by what has come, not by what was announced: announcing costs nothing.
+    """
+    body = bytearray()
+    async for chunk in chunks(request, idle_seconds):
+        before = len(body)
+        body += chunk
+        if len(body) > most:
             raise _too_large(most)
-        chunks.append(chunk)
-        if not message.get("more_body", False):
-            body = b"".join(chunks)
-            request.scope[BODY] = body if size <= REQUEST_BODY_KEPT_BYTES_MAX else size
-            return body
+        if room is not None and before <= LARGE_BYTES < len(body):
+            await room.enter()
+    kept = len(body) <= REQUEST_BODY_KEPT_BYTES_MAX
+    request.scope[BODY] = bytes(body) if kept else len(body)
+    return body
 
 
 def _too_large(most: int) -> Refusal:
     return Refusal("too_large", f"The body is over {most} bytes; send large files as uploads.")
 
 
-def _parsed(data: bytes, refuse_first: RefuseFirst | None) -> dict[str, Any]:
+def _parsed(data: bytearray, refuse_first: RefuseFirst | None) -> dict[str, Any]:
     """The object; text that cannot be stored is refused by the name of its field."""
     try:
         text = data.decode("utf-8")

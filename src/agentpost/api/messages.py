@@ -10,7 +10,8 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
-from agentpost.api.body import read_json, room_for, validated
+from agentpost.api.body import read_json, validated
+from agentpost.api.intake import Room
 from agentpost.api.operation import Api, Operation, Query, Success, watch_hang_up
 from agentpost.api.query import whole
 from agentpost.api.told import ETAG, IDEMPOTENCY_KEY, IF_NONE_MATCH, REPLAYED, TRACEPARENT
@@ -37,9 +38,10 @@ _ETAG = re.compile(r'(?:W/)?"v([0-9]{1,15})"')
 
 async def create(api: Api, request: Request, caller: Caller) -> Response:
     """Accept a message and answer when its turn has ended, or the window is over."""
-    async with room_for(api, request):
-        new, files = await _read(api, request)
-        ready = await _admit(api, caller, new, files)
+    async with api.large_bodies.room(caller.account_id) as room:
+        new, ready = await _take_in(api, request, caller, room)
+    # The body, what was read from it and its files' bytes are let go by now: the call may be held
+    # for long.
     if isinstance(ready, Accepted):
         sent = await follow.answer_replay(api.house, ready, watch_hang_up(request))
     else:
@@ -56,9 +58,17 @@ class _Ready:
     attached: Attached
 
 
-async def _read(api: Api, request: Request) -> tuple[NewMessage, list[InlineFile]]:
+async def _take_in(
+    api: Api, request: Request, caller: Caller, room: Room
+) -> tuple[NewMessage, _Ready | Accepted]:
+    """Read the message, let it in and store its files; keeps nothing of the body."""
+    new, files = await _read(api, request, room)
+    return new, await _admit(api, caller, new, files)
+
+
+async def _read(api: Api, request: Request, room: Room) -> tuple[NewMessage, list[InlineFile]]:
     """The message of the body and its inline files, still encoded."""
-    shape = validated(MessageIn, await read_json(api, request, _refuse_by_name))
+    shape = validated(MessageIn, await read_json(api, request, _refuse_by_name, room))
     files = _inline_files(shape.files or [])
     if not files:
         return _new_message(request, shape, files), files
@@ -92,7 +102,11 @@ async def _admit(
 
 
 async def _send(api: Api, request: Request, caller: Caller, new: NewMessage, ready: _Ready) -> Sent:
-    """When no message was made, its place is given back and its stored files are removed."""
+    """When no message was made, its place is given back and its stored files are removed.
+
+    Not after a fault: a commit whose answer was lost may have made it. What it did not record goes
+    by itself.
+    """
     try:
         sent = await follow.send(api.house, caller, new, ready.attached, watch_hang_up(request))
     except Refusal:

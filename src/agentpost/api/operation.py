@@ -10,6 +10,7 @@ from pydantic import BaseModel
 from starlette.requests import Request
 from starlette.responses import Response
 
+from agentpost.api.intake import LargeBodies
 from agentpost.api.told import Header
 from agentpost.services.context import House
 from agentpost.services.follow import HungUp
@@ -22,7 +23,7 @@ class Api:
     """What handlers work with."""
 
     house: House
-    large_bodies: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(3))
+    large_bodies: LargeBodies = field(default_factory=LargeBodies)
 
 
 Handler = Callable[[Api, Request, Caller], Awaitable[Response]]

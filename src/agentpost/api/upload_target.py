@@ -7,13 +7,14 @@ The file goes to the disk as it arrives, in pieces of bounded size, and counts o
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from xml.sax.saxutils import escape
 
-from starlette.requests import ClientDisconnect, Request
+import structlog
+from starlette.requests import Request
 from starlette.responses import Response
 
+from agentpost.api.intake import TooSlow, chunks, declared_length
 from agentpost.api.post_form import FORM_BYTES_MAX, PostedForm, malformed, one_file
 from agentpost.domain.ids import UPLOAD, is_id
 from agentpost.domain.limits import UPLOAD_BYTES_MAX
@@ -21,11 +22,10 @@ from agentpost.services.context import House
 from agentpost.storage.incoming import Receiver, Sink
 from agentpost.storage.post_policy import Allowance, PostRefused, too_large
 
+log = structlog.get_logger(__name__)
 PATH = "/uploads"
-IDLE_SECONDS_MAX = 60
 WRITE_BYTES = 1024 * 1024
 """Held in memory of one upload at the most, besides what is on its way."""
-LINGER_SECONDS = 10
 ANY_ORIGIN = {"Access-Control-Allow-Origin": "*", "Access-Control-Expose-Headers": "ETag, Location"}
 Answer = Callable[[Request], Awaitable[Response]]
 
@@ -36,8 +36,13 @@ def answers(house: House, receiver: Receiver) -> Mapping[str, Answer]:
     async def post(request: Request) -> Response:
         try:
             return await _post(house, receiver, request)
+        except TooSlow as problem:
+            return _refused(PostRefused(400, "RequestTimeout", f"Timed out: {problem}."))
         except PostRefused as refusal:
-            return await _refused(request, refusal)
+            return _refused(refusal)
+        except OSError:  # a full disk, most often
+            log.exception("upload_not_stored")
+            return _refused(PostRefused(500, "InternalError", "We could not store the file."))
 
     return {"POST": post, "OPTIONS": _preflight}
 
@@ -58,10 +63,10 @@ async def _post(house: House, receiver: Receiver, request: Request) -> Response:
     """Take one file in; raises `PostRefused`."""
     length = _length(request)
     form = PostedForm(request.headers.get("content-type", ""))
-    chunks = _chunks(request)
+    arriving = chunks(request, house.settings.body_idle_seconds)
     first: list[bytes] = []
     while not form.file_began:
-        chunk = await anext(chunks, None)
+        chunk = await anext(arriving, None)
         if chunk is None:
             raise one_file() if form.ended else malformed("The form ends early.")
         first = form.feed(chunk)
@@ -72,7 +77,7 @@ async def _post(house: House, receiver: Receiver, request: Request) -> Response:
         raise too_large(length, allowed.most_bytes)
     sink = await receiver.begin(allowed.upload_id)
     try:
-        await _store(form, sink, allowed, first, chunks)
+        await _store(form, sink, allowed, first, arriving)
         arrived = await sink.keep()
     finally:
         sink.discard()
@@ -86,7 +91,7 @@ async def _store(
     sink: Sink,
     allowed: Allowance,
     pieces: list[bytes],
-    chunks: AsyncIterator[bytes],
+    arriving: AsyncIterator[bytes],
 ) -> None:
     """Write the file; returns when the form has ended well and the size is right."""
     size, waiting = 0, bytearray()
@@ -99,7 +104,7 @@ async def _store(
         if len(waiting) >= WRITE_BYTES:
             await sink.write(bytes(waiting))
             waiting.clear()
-        chunk = await anext(chunks, None)
+        chunk = await anext(arriving, None)
         if chunk is None:
             break
         pieces = form.feed(chunk)
@@ -111,61 +116,22 @@ async def _store(
 
 def _length(request: Request) -> int:
     """The body's length, which must be told beforehand and cannot be more than any upload's."""
-    told = request.headers.get("content-length", "")
-    if not (told.isascii() and told.isdigit()) or "transfer-encoding" in request.headers:
+    length = declared_length(request)
+    if length is None or "transfer-encoding" in request.headers:
         raise PostRefused(
             411, "MissingContentLength", "You must provide the Content-Length HTTP header."
         )
-    length = int(told[:20])
     if length > UPLOAD_BYTES_MAX + 2 * FORM_BYTES_MAX:
         raise too_large(length, UPLOAD_BYTES_MAX)
     return length
 
 
-async def _chunks(request: Request) -> AsyncIterator[bytes]:
-    """The body as it arrives; raises `ClientDisconnect`, and `PostRefused` when nothing comes."""
-    more = True
-    while more:
-        try:
-            async with asyncio.timeout(IDLE_SECONDS_MAX):
-                message = await request.receive()
-        except TimeoutError:
-            raise PostRefused(
-                400, "RequestTimeout", "Nothing was read from the connection for too long."
-            ) from None
-        if message["type"] == "http.disconnect":
-            raise ClientDisconnect
-        more = message.get("more_body", False)
-        request.scope["agentpost.body_read"] = not more
-        if data := message.get("body", b""):
-            yield data
-
-
-async def _refused(request: Request, refusal: PostRefused) -> Response:
-    """S3's error document. What else is on its way is read for a while and thrown away: a client
-    that is cut off while it sends would see a broken connection and never this answer."""
+def _refused(refusal: PostRefused) -> Response:
+    """S3's error document."""
     details = "".join(f"<{n}>{escape(v)}</{n}>" for n, v in refusal.details.items())
     body = (
         '<?xml version="1.0" encoding="UTF-8"?>\n'
         f"<Error><Code>{refusal.code}</Code>"
         f"<Message>{escape(refusal.message)}</Message>{details}</Error>"
     )
-    headers = dict(ANY_ORIGIN)
-    if not await _drained(request):
-        headers["Connection"] = "close"
-    return Response(body, refusal.status, headers, media_type="application/xml")
-
-
-async def _drained(request: Request) -> bool:
-    """Whether all of the body was read."""
-    read: bool | None = request.scope.get("agentpost.body_read")
-    if read is None and "expect" in request.headers:  # waits for our word before it sends
-        return False
-    try:
-        async with asyncio.timeout(LINGER_SECONDS):
-            while not read:
-                message = await request.receive()
-                read = message["type"] == "http.disconnect" or not message.get("more_body", False)
-    except TimeoutError:
-        return False
-    return True
+    return Response(body, refusal.status, ANY_ORIGIN, media_type="application/xml")

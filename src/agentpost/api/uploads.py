@@ -7,7 +7,7 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
-from agentpost.api.body import read_json, room_for, validated
+from agentpost.api.body import read_json, validated
 from agentpost.api.operation import CREATED, Api, Operation
 from agentpost.contract import render
 from agentpost.contract import uploads as shapes
@@ -20,9 +20,7 @@ from agentpost.services.uploads import NewUpload
 
 async def create(api: Api, request: Request, caller: Caller) -> Response:
     """Announce a file; the answer says where and how to post it."""
-    async with room_for(api, request):
-        body = await read_json(api, request, _refuse_size)
-    shape = validated(UploadIn, body)
+    shape = validated(UploadIn, await read_json(api, request, _refuse_size))
     new = NewUpload(shape.filename, shape.size, shape.content_type or None)
     made, form = await uploads.create(api.house, caller.account_id, new)
     answer = render.dumps(shapes.created(made, form.url, form.fields))

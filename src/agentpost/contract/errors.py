@@ -135,7 +135,9 @@ CATALOGUE: Final[dict[str, Code]] = {
         "Send again with growing pauses and the same Idempotency-Key; report the request id.",
     ),
     "unavailable": Code(
-        503, "The API is switched off for a while.", "Send again later, with growing pauses."
+        503,
+        "The API is switched off for a while, or too many large bodies are on their way.",
+        "Send again later, with growing pauses; not before `Retry-After`, when it is there.",
     ),
 }
 

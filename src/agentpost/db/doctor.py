@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from agentpost.db.session import Tx
+from agentpost.domain.times import SECOND
 
-GRACE = 10 * 1_000_000
-"""Microseconds a sweep may be late before it counts as a problem."""
+GRACE = 10 * SECOND
+"""A sweep may be so late before it counts as a problem."""
+DAY = 86_400 * SECOND
 
 _QUERIES = (
     (
         "the turn runs, but nobody owns it",
         "SELECT id, turn_state FROM messages WHERE turn_state = 'running' AND turn_node IS NULL",
-        False,
+        None,
     ),
     (
         "waits for its turn beyond its deadline",
         "SELECT id, turn_state FROM messages WHERE turn_state = 'waiting' AND busy_by < ?",
-        True,
+        GRACE,
     ),
     (
         "waits for its turn, but no turn runs before it",
@@ -25,7 +27,7 @@ _QUERIES = (
             " ON c.id = m.conversation_id"
             " WHERE m.turn_state = 'waiting' AND c.turn_message_id IS NULL"
         ),
-        False,
+        None,
     ),
     (
         "not final, but its turn has ended and no job of it is open",
@@ -35,7 +37,7 @@ _QUERIES = (
             " (SELECT 1 FROM message_jobs l JOIN jobs j ON j.id = l.job_id"
             " WHERE l.message_id = m.id AND j.state IN ('running', 'queued'))"
         ),
-        False,
+        None,
     ),
     (
         "should run, but nobody has taken it",
@@ -43,17 +45,34 @@ _QUERIES = (
             "SELECT id, state FROM jobs WHERE state IN ('running', 'overdue') AND node IS NULL"
             " AND COALESCE(started_at, created_at) < ?"
         ),
-        True,
+        GRACE,
     ),
     (
         "waits for credits without a deadline, or beyond it",
         "SELECT id, state FROM jobs WHERE state = 'queued' AND COALESCE(queue_by, 0) < ?",
-        True,
+        GRACE,
     ),
     (
         "runs without a deadline, or beyond it",
         "SELECT id, state FROM jobs WHERE state = 'running' AND COALESCE(watch_by, 0) < ?",
-        True,
+        GRACE,
+    ),
+    (
+        "its retention was over a day ago, and it is still here",
+        (
+            "SELECT id, status FROM messages m WHERE expires_at < ? AND NOT EXISTS"
+            " (SELECT 1 FROM message_jobs l JOIN jobs j ON j.id = l.job_id"
+            " WHERE l.message_id = m.id AND j.state IN ('running', 'queued', 'overdue'))"
+        ),
+        DAY,
+    ),
+    (
+        "its bytes are to go and cannot be deleted",
+        (
+            "SELECT blob, 'tried ' || CAST(tries AS TEXT) || ' times' FROM doomed_blobs"
+            " WHERE tries >= 3"
+        ),
+        None,
     ),
 )
 
@@ -61,7 +80,7 @@ _QUERIES = (
 def neglected(tx: Tx, now: int) -> list[tuple[str, str, str]]:
     """(id, state, problem) of everything nobody takes care of."""
     found: list[tuple[str, str, str]] = []
-    for problem, sql, timed in _QUERIES:
-        rows = tx.all(sql, (now - GRACE,) if timed else ())
+    for problem, sql, grace in _QUERIES:
+        rows = tx.all(sql, (now - grace,) if grace is not None else ())
         found.extend((row[0], row[1], problem) for row in rows)
     return found

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from agentpost.db.session import Tx
+from agentpost.db.session import Params, Tx
 
 _PAGE = (
     "SELECT id, created_at, expires_at, idempotency_key IS NOT NULL FROM messages"
@@ -23,7 +23,6 @@ _JOBS = (
     " AND o.message_id <> l.message_id) FROM message_jobs l WHERE l.message_id = ?"
     " ORDER BY l.job_id"
 )
-_BLOBS = "SELECT blob FROM attachments WHERE message_id = ? AND blob IS NOT NULL"
 
 
 def _some_of(table: str, owner: str, number: str) -> str:
@@ -37,15 +36,34 @@ _OF_JOB = (*_OF_OWNER, _some_of("inbox", "job_id", "n"))
 _OF_MESSAGE = (
     *_OF_OWNER,
     _some_of("entries", "message_id", "seq"),
-    _some_of("attachments", "message_id", "n"),
 )
+_ATTACHMENTS = "SELECT n, blob FROM attachments WHERE message_id = ? ORDER BY n LIMIT ?"
+_DELETE_ATTACHMENT = "DELETE FROM attachments WHERE message_id = ? AND n = ?"
 _EVENTS = "SELECT id FROM events WHERE message_id = ? ORDER BY id LIMIT ?"
 _DELETED_WORKS = "SELECT id FROM works WHERE deleted_at IS NOT NULL ORDER BY id LIMIT ?"
 _WORK_BLOBS = "SELECT blob FROM files WHERE work_id = ? ORDER BY blob LIMIT ?"
-_REPLACED_BLOBS = "SELECT blob FROM files WHERE message_id = ? AND replaced = 1 ORDER BY blob"
-_REQUESTS = (
-    "DELETE FROM requests WHERE id IN (SELECT id FROM requests WHERE id < ? ORDER BY id LIMIT ?)"
+_REPLACED_BLOBS = (
+    "SELECT blob FROM files WHERE message_id = ? AND replaced = 1 ORDER BY blob LIMIT ?"
 )
+_LOOSE_EVENTS = "SELECT id FROM events WHERE message_id IS NULL AND id < ? ORDER BY id LIMIT ?"
+
+
+def _oldest(table: str) -> str:
+    """Deletes the first rows by their id, at most so many."""
+    first = f"SELECT id FROM {table} WHERE id < ? ORDER BY id LIMIT ?"
+    return f"DELETE FROM {table} WHERE id IN ({first})"
+
+
+def _expired(table: str) -> str:
+    """Deletes what is over for longest, at most so many."""
+    first = f"SELECT digest FROM {table} WHERE expires_at <= ? ORDER BY expires_at LIMIT ?"
+    return f"DELETE FROM {table} WHERE digest IN ({first})"
+
+
+_REQUESTS = _oldest("requests")
+_MAILS = _oldest("mails")
+_LOGIN_TOKENS = _expired("login_tokens")
+_SESSIONS = _expired("sessions")
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,11 +99,6 @@ def jobs_of(tx: Tx, message_id: str) -> list[tuple[str, bool]]:
     return [(row[0], bool(row[1])) for row in tx.all(_JOBS, (message_id,))]
 
 
-def blobs_of(tx: Tx, message_id: str) -> list[str]:
-    """Keys of the bytes that came with a message."""
-    return [row[0] for row in tx.all(_BLOBS, (message_id,))]
-
-
 def delete_job_parts(tx: Tx, job_id: str, limit: int) -> int:
     """Calls, signals and follow-ups of a job; how many rows went, ``limit`` when there are more."""
     return _delete(tx, _OF_JOB, job_id, limit)
@@ -103,13 +116,9 @@ def unlink(tx: Tx, message_id: str, job_id: str) -> None:
 
 
 def delete_message_parts(tx: Tx, message_id: str, limit: int) -> int:
-    """Log, calls, signals, attachments, events and deliveries of a message; as above."""
+    """Log, calls, signals, events and deliveries of a message; as above."""
     gone = _delete(tx, _OF_MESSAGE, message_id, limit)
-    events = tx.all(_EVENTS, (message_id, limit - gone)) if gone < limit else []
-    for (event_id,) in events:
-        tx.execute("DELETE FROM deliveries WHERE event_id = ?", (event_id,))
-        tx.execute("DELETE FROM events WHERE id = ?", (event_id,))
-    return gone + len(events)
+    return gone + _delete_events(tx, _EVENTS, (message_id, limit - gone)) if gone < limit else gone
 
 
 def delete_message(tx: Tx, message_id: str, account_id: str) -> None:
@@ -124,19 +133,29 @@ def deleted_works(tx: Tx, limit: int) -> list[str]:
     return [row[0] for row in tx.all(_DELETED_WORKS, (limit,))]
 
 
-def work_blobs(tx: Tx, work_id: str, limit: int) -> list[str]:
-    """Keys of the bytes of a work's files, replaced ones too."""
-    return [row[0] for row in tx.all(_WORK_BLOBS, (work_id, limit))]
+def take_attachments(tx: Tx, message_id: str, limit: int) -> list[str | None]:
+    """Delete rows of what came with a message; the key of each one's bytes, if it has any."""
+    taken = tx.all(_ATTACHMENTS, (message_id, limit))
+    for n, _ in taken:
+        tx.execute(_DELETE_ATTACHMENT, (message_id, n))
+    return [blob for _, blob in taken]
 
 
-def replaced_blobs(tx: Tx, message_id: str) -> list[str]:
-    """Keys of the bytes of files that only this message still lists."""
-    return [row[0] for row in tx.all(_REPLACED_BLOBS, (message_id,))]
+def take_files(tx: Tx, work_id: str, limit: int) -> list[str]:
+    """Delete rows of a work's files, replaced ones too; the keys of their bytes."""
+    return _taken(tx, _WORK_BLOBS, work_id, limit)
 
 
-def delete_file(tx: Tx, blob: str) -> None:
-    """A file whose bytes are gone."""
-    tx.execute("DELETE FROM files WHERE blob = ?", (blob,))
+def take_replaced_files(tx: Tx, message_id: str, limit: int) -> list[str]:
+    """Delete rows of files that only this message still lists; the keys of their bytes."""
+    return _taken(tx, _REPLACED_BLOBS, message_id, limit)
+
+
+def _taken(tx: Tx, sql: str, owner: str, limit: int) -> list[str]:
+    blobs = [row[0] for row in tx.all(sql, (owner, limit))]
+    for blob in blobs:
+        tx.execute("DELETE FROM files WHERE blob = ?", (blob,))
+    return blobs
 
 
 def delete_work(tx: Tx, work_id: str) -> None:
@@ -147,6 +166,30 @@ def delete_work(tx: Tx, work_id: str) -> None:
 def delete_requests(tx: Tx, before: str, limit: int) -> int:
     """The oldest lines of the request log; how many went."""
     return tx.execute(_REQUESTS, (before, limit))
+
+
+def delete_mails(tx: Tx, before: str, limit: int) -> int:
+    """The oldest mails, sent or not; as above."""
+    return tx.execute(_MAILS, (before, limit))
+
+
+def delete_loose_events(tx: Tx, before: str, limit: int) -> int:
+    """The oldest events of no message (tests of endpoints), with their deliveries; as above."""
+    return _delete_events(tx, _LOOSE_EVENTS, (before, limit))
+
+
+def delete_sessions(tx: Tx, now: int, limit: int) -> int:
+    """Login links and sessions that open nothing any more; as above."""
+    gone = tx.execute(_LOGIN_TOKENS, (now, limit))
+    return gone + tx.execute(_SESSIONS, (now, limit - gone))
+
+
+def _delete_events(tx: Tx, found: str, params: Params) -> int:
+    events = tx.all(found, params)
+    for (event_id,) in events:
+        tx.execute("DELETE FROM deliveries WHERE event_id = ?", (event_id,))
+        tx.execute("DELETE FROM events WHERE id = ?", (event_id,))
+    return len(events)
 
 
 def _delete(tx: Tx, statements: tuple[str, ...], owner: str, limit: int) -> int:

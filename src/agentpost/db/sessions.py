@@ -50,12 +50,6 @@ def delete_session(tx: Tx, digest: str) -> None:
     tx.execute("DELETE FROM sessions WHERE digest = ?", (digest,))
 
 
-def delete_expired(tx: Tx, now: int) -> None:
-    """Drop what cannot be used any more."""
-    tx.execute("DELETE FROM login_tokens WHERE expires_at <= ?", (now,))
-    tx.execute("DELETE FROM sessions WHERE expires_at <= ?", (now,))
-
-
 def put_address(tx: Tx, app_url: str) -> None:
     """Remember where the running server's pages are."""
     tx.execute(

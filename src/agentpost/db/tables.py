@@ -81,6 +81,7 @@ login_tokens = Table(
     Column("digest", Text, primary_key=True),
     _text("account_id"),
     _time("expires_at"),
+    Index("ix_login_tokens_expires", "expires_at"),
 )
 
 sessions = Table(
@@ -90,6 +91,7 @@ sessions = Table(
     _text("account_id"),
     _time("created_at"),
     _time("expires_at"),
+    Index("ix_sessions_expires", "expires_at"),
 )
 
 conversations = Table(
@@ -323,6 +325,15 @@ attachments = Table(
     _text("revision"),
     _text("blob", null=True),
     PrimaryKeyConstraint("message_id", "n"),
+)
+
+doomed_blobs = Table(
+    "doomed_blobs",
+    metadata,
+    Column("blob", Text, primary_key=True),
+    _time("due_at"),
+    _count("tries"),
+    Index("ix_doomed_blobs_due", "due_at"),
 )
 
 uploads = Table(

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from agentpost.db import columns
+from agentpost.db import columns, doomed
 from agentpost.db.session import Tx
+from agentpost.domain.limits import FILE_REWRITTEN_KEEP_SECONDS
 from agentpost.domain.record import FileRecord, WorkRecord
+from agentpost.domain.times import seconds
 
 _SELECT = columns.select(WorkRecord, "works")
 _INSERT = columns.insert(WorkRecord, "works")
@@ -29,10 +31,10 @@ _RECENT = (
 )
 _PUT_FILE = columns.insert(FileRecord, "files")
 _SUPERSEDE = "UPDATE files SET replaced = 1 WHERE work_id = ? AND path = ? AND replaced = 0"
-_REWRITE = (
-    "DELETE FROM files WHERE work_id = ? AND path = ? AND replaced = 0 AND message_id = ?"
-    " AND COALESCE(job_id, '') = COALESCE(?, '')"
+_CURRENT = (
+    "SELECT blob, message_id, job_id FROM files WHERE work_id = ? AND path = ? AND replaced = 0"
 )
+_REWRITE = "DELETE FROM files WHERE blob = ?"
 _FILE_VALUES = columns.getter(FileRecord)
 
 
@@ -87,10 +89,15 @@ def put_file(tx: Tx, file: FileRecord) -> None:
     """A file lands in a work, over an older one of the same path.
 
     Whoever made the older one still lists it, since a final message does not change; a job that
-    writes a path twice lists its last.
+    writes a path twice lists its last, and the bytes of the one before go a while later.
     """
+    doomed.redeem(tx, file.blob)
     place = (file.work_id, file.path)
-    tx.execute(_REWRITE, (*place, file.message_id, file.job_id))
+    for blob, message_id, job_id in tx.all(_CURRENT, place):
+        if (message_id, job_id) == (file.message_id, file.job_id):
+            tx.execute(_REWRITE, (blob,))
+            due_at = file.created_at + seconds(FILE_REWRITTEN_KEEP_SECONDS)
+            doomed.doom(tx, [blob], due_at)
     tx.execute(_SUPERSEDE, place)
     tx.execute(_PUT_FILE, _FILE_VALUES(file))
 

@@ -4,6 +4,7 @@
     ├── InvalidRequest          with `problems`: which fields, and why
     ├── PollInProgress          with the `cursor` to go on from
     ├── RateLimited             with `retry_after_seconds`
+    ├── Overloaded              with `retry_after_seconds`
     └── BeyondTheEnd            with the `size` in bytes of the file
     RuleBroken                  a programmer's error: a signal the state has no row for
     Fenced                      the writer no longer owns the turn or job it writes for
@@ -59,6 +60,14 @@ class RateLimited(Refusal):
 
     def __init__(self, message: str, retry_after_seconds: int) -> None:
         super().__init__("rate_limited", message)
+        self.retry_after_seconds = retry_after_seconds
+
+
+class Overloaded(Refusal):
+    """``unavailable``: there is no room for it now; come back after that many seconds."""
+
+    def __init__(self, message: str, retry_after_seconds: int) -> None:
+        super().__init__("unavailable", message)
         self.retry_after_seconds = retry_after_seconds
 
 

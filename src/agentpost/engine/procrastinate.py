@@ -9,7 +9,8 @@ short-lived; whatever gets lost between the two is found by the sweep for jobs t
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+import contextlib
+from collections.abc import AsyncIterator, Callable
 from typing import TYPE_CHECKING, Protocol
 
 import structlog
@@ -28,6 +29,7 @@ CONCURRENCY = 100
 CONNECTIONS = 3
 BEAT_SECONDS = 5.0
 STALLED_SECONDS = 30.0
+TIDY_SECONDS = 600.0
 POLL_SECONDS = 5.0
 POOL_SECONDS = 5.0
 STOP_SECONDS = 2.0
@@ -138,8 +140,7 @@ class ProcrastinateEngine:
             pause = min(pause * 2, RETRY_SECONDS_MAX)
 
     async def _work(self, worker: Worker) -> None:
-        async with _working_app(self._url, worker).open_async() as app:
-            await _forget_stalled(app)
+        async with _working_app(self._url, worker).open_async() as app, _tidied(app):
             await app.run_worker_async(
                 name=self._node,
                 queues=[QUEUE],
@@ -190,6 +191,26 @@ def _working_app(url: str, worker: Worker) -> App:
 
     app.task(name=TASK, queue=QUEUE)(run_job)
     return app
+
+
+@contextlib.asynccontextmanager
+async def _tidied(app: App) -> AsyncIterator[None]:
+    """Rows that killed workers left are forgotten, now and as long as we run."""
+
+    async def tidy() -> None:
+        while True:
+            await asyncio.sleep(TIDY_SECONDS)
+            try:
+                await _forget_stalled(app)
+            except Exception as error:
+                log.warning("stalled_rows_not_forgotten", error=str(error).strip())
+
+    await _forget_stalled(app)
+    task = asyncio.create_task(tidy(), name="procrastinate tidy")
+    try:
+        yield
+    finally:
+        await _end(task)
 
 
 async def _forget_stalled(app: App) -> None:

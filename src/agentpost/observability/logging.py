@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import sys
-from typing import TextIO
+from typing import TextIO, cast
 
 import structlog
 
@@ -29,21 +29,26 @@ def configure(log_format: str, level: str) -> None:
     structlog.configure(
         processors=[*processors, renderer],
         wrapper_class=structlog.make_filtering_bound_logger(level),
-        logger_factory=lambda *_: _Lines(sys.stderr),
+        logger_factory=structlog.PrintLoggerFactory(cast("TextIO", Lossy(sys.stderr))),
         cache_logger_on_first_use=True,
     )
     logging.basicConfig(level=logging.WARNING, stream=sys.stderr)
 
 
-class _Lines(structlog.PrintLogger):
-    """Prints lines, or loses them: where something is logged, nothing may be raised for want of
-    room on the disk the log is on."""
+class Lossy:
+    """Where lines go that may get lost: on a disk that is full, the log must not turn whatever is
+    logged into a fault of its own."""
 
-    def __init__(self, file: TextIO) -> None:
-        super().__init__(file)
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
 
-    def msg(self, message: str) -> None:
+    def write(self, text: str) -> int:
+        """See `TextIO.write`."""
         with contextlib.suppress(OSError, ValueError):
-            super().msg(message)
+            self._stream.write(text)
+        return len(text)
 
-    log = debug = info = warn = warning = fatal = failure = err = error = critical = exception = msg
+    def flush(self) -> None:
+        """See `TextIO.flush`."""
+        with contextlib.suppress(OSError, ValueError):
+            self._stream.flush()

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import binascii
+import contextlib
 import json
 import tempfile
 from dataclasses import dataclass, field
@@ -17,6 +18,7 @@ from pathlib import Path
 import structlog
 
 from agentpost.clock import new_id
+from agentpost.db import doomed
 from agentpost.db import history as rows
 from agentpost.db import messages as message_rows
 from agentpost.db.session import Tx
@@ -31,7 +33,7 @@ from agentpost.domain.executables import (
 from agentpost.domain.filenames import safe_file_name
 from agentpost.domain.message import TurnState
 from agentpost.domain.record import AttachmentRecord, MessageRecord
-from agentpost.services import record
+from agentpost.services import blobs, record
 from agentpost.services.context import House
 from agentpost.storage import sniff
 from agentpost.webhooks.failures import EgressError
@@ -60,8 +62,18 @@ class Attached:
 
 
 async def take(house: House, files: list[InlineFile]) -> Attached:
-    """Decode and store inline bytes; keep URLs for later."""
+    """Decode and store inline bytes; keep URLs for later. When one cannot be stored, none is."""
     attached = Attached()
+    try:
+        await _take_all(house, attached, files)
+    except Exception:
+        with contextlib.suppress(Exception):  # else they go within a day
+            await discard(house, attached)
+        raise
+    return attached
+
+
+async def _take_all(house: House, attached: Attached, files: list[InlineFile]) -> None:
     total = 0
     for n, given in enumerate(files[: limits.INLINE_FILES_MAX]):
         name = safe_file_name(given.name) if given.name else None
@@ -78,14 +90,11 @@ async def take(house: House, files: list[InlineFile]) -> Attached:
             f"{extra} more file{'s' if extra > 1 else ''} skipped: a message takes"
             f" {limits.INLINE_FILES_MAX} inline files."
         )
-    return attached
 
 
 async def discard(house: House, attached: Attached) -> None:
-    """The message was not accepted: remove what was stored for it."""
-    for attachment in attached.files:
-        if attachment.blob is not None:
-            await house.storage.delete(attachment.blob)
+    """The message was certainly not accepted: remove what was stored for it."""
+    await blobs.discard(house, [a.blob for a in attached.files if a.blob is not None])
 
 
 async def fetch(house: House, message: MessageRecord) -> None:
@@ -140,6 +149,8 @@ async def _record_fetched(
         if current is None or not ours or current.turn_state is not TurnState.RUNNING:
             raise Fenced(f"the turn of {message.id} is not ours any more")
         if problem is None:
+            assert attachment.blob is not None
+            doomed.redeem(tx, attachment.blob)
             rows.save_fetched(tx, attachment)
             return current.notes_json
         rows.drop_attachment(tx, attachment.message_id, attachment.n)
@@ -208,7 +219,7 @@ async def _store(
     declared: str | None,
 ) -> None:
     blob = f"attachments/{new_id('', house.clock.now())}"
-    info = await house.storage.put(blob, data)
+    info = await blobs.store(house, blob, data)
     attachment.name, attachment.blob, attachment.size = name, blob, info.size
     attachment.content_type, attachment.kind = sniff.describe(name, head, declared)
     attachment.revision = f'"{info.sha256[:32]}"'

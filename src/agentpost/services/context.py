@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from agentpost.clock import Clock
@@ -47,6 +47,7 @@ class House:
 
     ``turns`` is None in a process that runs no agent, ``sender`` in one that sends no webhooks (a
     CLI command). ``unavailable``: the API is switched off (see `services.maintenance`).
+    ``put_off``: sweep -> id -> (tries, not before) of what it failed on (`services.sweeping`).
     """
 
     settings: Settings
@@ -66,3 +67,4 @@ class House:
     turns: TurnRunner | None = None
     sender: DeliverySender | None = None
     unavailable: bool = False
+    put_off: dict[str, dict[str, tuple[int, int]]] = field(default_factory=dict)

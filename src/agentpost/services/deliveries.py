@@ -21,11 +21,11 @@ from agentpost.domain.times import seconds
 from agentpost.services import mail
 from agentpost.services.context import House
 from agentpost.services.endpoints import owned
+from agentpost.services.sweeping import sweep
 
 LEASE_SPARE_SECONDS = 16.0
 """A claim is good for an attempt, the second it may wait for its turn, and a slow commit."""
 CHUNK = 500
-SWEEP = 100
 REPLAYABLE = (DeliveryStatus.DELIVERED, DeliveryStatus.FAILED, DeliveryStatus.DROPPED)
 
 
@@ -186,10 +186,16 @@ def _record_one(tx: Tx, house: House, attempt: Attempted) -> None:
 async def turn_off_failing(house: House) -> None:
     """Endpoints whose time is up between two attempts (spec: Webhook events 8)."""
     before = house.clock.now() - seconds(house.settings.webhook_disable_seconds)
-    for endpoint_id in await house.db.read(
-        lambda tx: endpoint_rows.failing_since_before(tx, before, SWEEP)
-    ):
+
+    async def turn_off(endpoint_id: str) -> None:
         await house.db.write(partial(_turn_off, house, endpoint_id))
+
+    await sweep(
+        house,
+        "turn_off_failing",
+        lambda tx, limit: endpoint_rows.failing_since_before(tx, before, limit),
+        turn_off,
+    )
 
 
 def _turn_off(house: House, endpoint_id: str, tx: Tx) -> None:

@@ -7,18 +7,24 @@ answers 404 from that moment, whenever its rows go.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import partial
 
-from agentpost.db import accounts
+import structlog
+
+from agentpost.db import accounts, doomed
 from agentpost.db import jobs as job_rows
 from agentpost.db import messages as message_rows
 from agentpost.db import retention as rows
 from agentpost.db.session import Tx
-from agentpost.domain import ids
+from agentpost.domain import ids, limits
 from agentpost.domain.job import OPEN_JOBS
 from agentpost.domain.times import seconds
 from agentpost.services import jobs, record
 from agentpost.services.context import House
+from agentpost.services.sweeping import sweep
+
+log = structlog.get_logger(__name__)
 
 PAGE = 500
 """Rows looked at in one go."""
@@ -26,7 +32,7 @@ ROWS_PER_TRANSACTION = 500
 MESSAGES_PER_SWEEP = 50
 WORKS_PER_SWEEP = 20
 FILES_PER_STEP = 50
-REQUESTS_PER_SWEEP = 5_000
+ROWS_PER_SWEEP = 5_000
 
 
 def _after(prefix: str, at: int) -> str:
@@ -52,7 +58,7 @@ async def messages(house: House, after: str = "") -> str | None:
     purged = 0
     for message in page:
         if message.expires_at <= now:
-            await purge_message(house, message.id)
+            await _purge_or_log(house, message.id)
             purged += 1
             if purged == MESSAGES_PER_SWEEP:
                 return message.id
@@ -64,6 +70,14 @@ def _free_keys(message_ids: list[str], tx: Tx) -> None:
         record.free_idempotency_key(tx, message_id)
 
 
+async def _purge_or_log(house: House, message_id: str) -> None:
+    """One that fails is met again with the next round; the ones behind it do not wait for it."""
+    try:
+        await purge_message(house, message_id)
+    except Exception:
+        log.exception("message_not_purged", message_id=message_id)
+
+
 async def purge_message(house: House, message_id: str) -> None:
     """Delete a message past its retention with all that is only its own.
 
@@ -72,9 +86,6 @@ async def purge_message(house: House, message_id: str) -> None:
     """
     if not await house.db.write(partial(_end_jobs, house, message_id)):
         return
-    for blob in await house.db.read(lambda tx: rows.blobs_of(tx, message_id)):
-        await house.storage.delete(blob)
-    await _delete_files(house, await house.db.read(lambda tx: rows.replaced_blobs(tx, message_id)))
     while not await house.db.write(partial(_delete_some, house, message_id)):
         pass
 
@@ -111,6 +122,10 @@ def _delete_some(house: House, message_id: str, tx: Tx) -> bool:
             rows.delete_job(tx, job_id)
         rows.unlink(tx, message_id, job_id)
     left -= rows.delete_message_parts(tx, message_id, left)
+    if left > 0:
+        left -= _doom(tx, house, rows.take_attachments(tx, message_id, left))
+    if left > 0:
+        left -= _doom(tx, house, rows.take_replaced_files(tx, message_id, left))
     if left <= 0:
         return False
     rows.delete_message(tx, message_id, message.account_id)
@@ -140,42 +155,39 @@ def _delete_entries(due: dict[str, int], tx: Tx) -> None:
 # --- the rest -------------------------------------------------------------------------------------
 async def deleted_works(house: House) -> None:
     """Delete files and rows of works that clients have deleted."""
-    for work_id in await house.db.read(lambda tx: rows.deleted_works(tx, WORKS_PER_SWEEP)):
-        blobs = await house.db.read(partial(_some_blobs, work_id))
-        await _delete_files(house, blobs)
-        if len(blobs) < FILES_PER_STEP:
-            await house.db.write(partial(_delete_work, work_id))
+
+    async def delete(work_id: str) -> None:
+        await house.db.write(partial(_delete_from_work, house, work_id))
+
+    await sweep(house, "deleted_works", rows.deleted_works, delete, chunk=WORKS_PER_SWEEP)
 
 
-def _some_blobs(work_id: str, tx: Tx) -> list[str]:
-    return rows.work_blobs(tx, work_id, FILES_PER_STEP)
-
-
-def _delete_work(work_id: str, tx: Tx) -> None:
-    if not rows.work_blobs(tx, work_id, 1):
+def _delete_from_work(house: House, work_id: str, tx: Tx) -> None:
+    if _doom(tx, house, rows.take_files(tx, work_id, FILES_PER_STEP)) < FILES_PER_STEP:
         rows.delete_work(tx, work_id)
 
 
-async def _delete_files(house: House, blobs: list[str]) -> None:
-    """Bytes first: a crash in between leaves rows that are met again, never a lost blob."""
-
-    def fn(tx: Tx) -> None:
-        for blob in blobs:
-            rows.delete_file(tx, blob)
-
-    for blob in blobs:
-        await house.storage.delete(blob)
-    if blobs:
-        await house.db.write(fn)
+def _doom(tx: Tx, house: House, taken: Sequence[str | None]) -> int:
+    """The bytes of rows that go in this commit go after it; how many rows."""
+    doomed.doom(tx, [blob for blob in taken if blob is not None], house.clock.now())
+    return len(taken)
 
 
-async def requests(house: House) -> None:
-    """Delete lines of the request log kept long enough."""
-    oldest = house.clock.now() - seconds(house.settings.request_log_seconds)
-    before = _after(ids.REQUEST, oldest)
-    for _ in range(REQUESTS_PER_SWEEP // ROWS_PER_TRANSACTION):
-        gone = await house.db.write(
-            lambda tx: rows.delete_requests(tx, before, ROWS_PER_TRANSACTION)
-        )
+async def rest(house: House) -> None:
+    """Delete old lines of the request log, mails, events of no message, and sessions."""
+    settings, now = house.settings, house.clock.now()
+    logged = _after(ids.REQUEST, now - seconds(settings.request_log_seconds))
+    mailed = _after(ids.MAIL, now - seconds(limits.MAIL_KEPT_SECONDS))
+    sent = _after(ids.EVENT, now - seconds(settings.message_retention_seconds))
+    await _in_chunks(house, lambda tx, limit: rows.delete_requests(tx, logged, limit))
+    await _in_chunks(house, lambda tx, limit: rows.delete_mails(tx, mailed, limit))
+    await _in_chunks(house, lambda tx, limit: rows.delete_loose_events(tx, sent, limit))
+    await _in_chunks(house, lambda tx, limit: rows.delete_sessions(tx, now, limit))
+
+
+async def _in_chunks(house: House, delete: Callable[[Tx, int], int]) -> None:
+    """At most `ROWS_PER_SWEEP` of them, in short transactions."""
+    for _ in range(ROWS_PER_SWEEP // ROWS_PER_TRANSACTION):
+        gone = await house.db.write(lambda tx: delete(tx, ROWS_PER_TRANSACTION))
         if gone < ROWS_PER_TRANSACTION:
             return

@@ -57,7 +57,6 @@ async def make_link(house: House, id_or_email: str | None = None) -> LoginLink:
         if account is None:
             raise not_found("account")
         expires_at = now + LOGIN_LINK_SECONDS * SECOND
-        rows.delete_expired(tx, now)
         rows.insert_token(tx, digest(token), account.id, expires_at)
         return LoginLink(account, f"{_app_url(tx, house)}/login/{token}", expires_at)
 
@@ -80,7 +79,6 @@ async def log_in(house: House, token: str) -> str | None:
         account_id = rows.token_account(tx, spent, now)
         if account_id is None or not rows.spend_token(tx, spent, now):
             return None
-        rows.delete_expired(tx, now)
         rows.insert_session(tx, digest(secret), account_id, now, now + SESSION_SECONDS * SECOND)
         return secret
 

@@ -6,6 +6,7 @@ at any time (design: 2, deadlines and upkeep).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
@@ -18,6 +19,7 @@ from agentpost.domain.job import JobState
 from agentpost.domain.times import seconds
 from agentpost.services import credits, record, turns
 from agentpost.services.context import House
+from agentpost.services.sweeping import sweep
 
 CHUNK = 100
 
@@ -25,8 +27,8 @@ CHUNK = 100
 async def give_up_waiting_turns(house: House) -> None:
     """Messages that waited too long for their turn end ``agent_busy`` (spec: agent_busy)."""
     now = house.clock.now()
-    for message_id in await house.db.read(lambda tx: message_rows.busy_due(tx, now, CHUNK)):
-        await turns.give_up(house, message_id)
+    find = partial(_of, message_rows.busy_due, now)
+    await sweep(house, "give_up_waiting_turns", find, partial(turns.give_up, house))
 
 
 async def abandon_turns(house: House) -> None:
@@ -38,17 +40,25 @@ async def abandon_turns(house: House) -> None:
         return
     grace = house.settings.turn_limit_seconds + house.settings.sweep_seconds
     before = house.clock.now() - seconds(grace)
-    for message_id in await house.db.read(lambda tx: message_rows.begun_before(tx, before, CHUNK)):
-        await turns.abandon(house, message_id)
+    find = partial(_of, message_rows.begun_before, before)
+    await sweep(house, "abandon_turns", find, partial(turns.abandon, house))
 
 
 async def expire_jobs(house: House) -> None:
     """Queued work that waited too long, running work that did not report back."""
     now = house.clock.now()
-    for job_id in await house.db.read(lambda tx: job_rows.queue_due(tx, now, CHUNK)):
-        await house.db.write(partial(_expire, house, job_id, JobState.QUEUED))
-    for job_id in await house.db.read(lambda tx: job_rows.watch_due(tx, now, CHUNK)):
-        await house.db.write(partial(_expire, house, job_id, JobState.RUNNING))
+    queued = partial(_expired, house, JobState.QUEUED)
+    await sweep(house, "expire_queued", partial(_of, job_rows.queue_due, now), queued)
+    running = partial(_expired, house, JobState.RUNNING)
+    await sweep(house, "expire_running", partial(_of, job_rows.watch_due, now), running)
+
+
+def _of(rows: Callable[[Tx, int, int], list[str]], at: int, tx: Tx, limit: int) -> list[str]:
+    return rows(tx, at, limit)
+
+
+async def _expired(house: House, state: JobState, job_id: str) -> None:
+    await house.db.write(partial(_expire, house, job_id, state))
 
 
 def _expire(house: House, job_id: str, state: JobState, tx: Tx) -> None:
@@ -70,13 +80,15 @@ def _expire(house: House, job_id: str, state: JobState, tx: Tx) -> None:
 
 async def resume_queued(house: House) -> None:
     """A safety net: queued work that could go on does (a lowered cap, fees that were cleared)."""
-    for account_id in await house.db.read(job_rows.accounts_with_queued):
 
-        def resume(tx: Tx, account_id: str = account_id) -> None:
+    async def resume(account_id: str) -> None:
+        def fn(tx: Tx) -> None:
             account = accounts.lock(tx, account_id)
             credits.resume_queued(tx, house, account, house.clock.now())
 
-        await house.db.write(resume)
+        await house.db.write(fn)
+
+    await sweep(house, "resume_queued", lambda tx, _: job_rows.accounts_with_queued(tx), resume)
 
 
 @dataclass(frozen=True, slots=True)

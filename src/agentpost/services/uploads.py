@@ -13,8 +13,11 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from agentpost.clock import new_id
+from agentpost.db import doomed
+from agentpost.db import messages as message_rows
 from agentpost.db import uploads as rows
 from agentpost.db.session import Tx
 from agentpost.domain import ids, limits
@@ -29,13 +32,13 @@ from agentpost.domain.filenames import safe_file_name
 from agentpost.domain.record import AttachmentRecord
 from agentpost.domain.times import seconds
 from agentpost.domain.uploads import UploadRecord, UploadSignal, UploadStatus, upload
+from agentpost.services import blobs, sweeping
 from agentpost.services.context import House
 from agentpost.storage import sniff
 from agentpost.storage.incoming import Arrived, PostForm, PostTicket, Replaced
 
 TOTAL_MB = limits.UPLOADS_TOTAL_BYTES_MAX // limits.MEBIBYTE
 FILE_MB = limits.UPLOAD_BYTES_MAX // limits.MEBIBYTE
-SWEEP_CHUNK = 100
 # Nodes' clocks may differ by less than this: nobody may take what another one deletes.
 _SWEEP_GRACE_SECONDS = 300
 _PASSING = frozenset({"changed", "not_uploaded"})
@@ -238,25 +241,32 @@ def _attachment(ready: UploadRecord, message_id: str, n: int) -> AttachmentRecor
 
 async def sweep(house: House) -> None:
     """Delete uploads no message took in time, and leftovers of all others (spec: Limits, 24 h)."""
-    await house.incoming.tidy()
     before = house.clock.now() - seconds(_SWEEP_GRACE_SECONDS)
-    for old in await house.db.read(lambda tx: rows.due(tx, before, SWEEP_CHUNK)):
-        await _sweep_one(house, old)
+
+    async def let_go(old: UploadRecord) -> None:
+        await house.db.write(partial(_sweep_one, house, old))
+
+    await sweeping.sweep(
+        house,
+        "sweep_uploads",
+        lambda tx, limit: rows.due(tx, before, limit),
+        let_go,
+        key=lambda old: old.id,
+    )
 
 
-async def _sweep_one(house: House, old: UploadRecord) -> None:
-    """Bytes first: a crash in between leaves a row that is swept again, never a lost blob."""
+def _sweep_one(house: House, old: UploadRecord, tx: Tx) -> None:
+    """Doom every byte that is not attached, with the commit that lets go of the row."""
     attached = old.status is UploadStatus.ATTACHED
-    await house.incoming.delete(old.id)
-    for take in range(1, old.takes + 1):
-        blob = _blob(old.id, take)
-        if not (attached and blob == old.blob):
-            await house.storage.delete(blob)
-    if attached:
-        await house.db.write(lambda tx: rows.set_swept(tx, old.id))
-        return
-    assert upload(old.status, UploadSignal.TIMED_OUT) is None
-    await house.db.write(lambda tx: rows.delete(tx, old.id, old.status))
+    if attached and message_rows.get(tx, old.message_id or "") is not None:
+        rows.set_swept(tx, old.id)
+    else:
+        assert attached or upload(old.status, UploadSignal.TIMED_OUT) is None
+        if not rows.delete(tx, old.id, old.status):
+            return  # attached or refused since it was read
+    copies = [_blob(old.id, take) for take in range(1, old.takes + 1)]
+    left = [copy for copy in copies if not (attached and copy == old.blob)]
+    doomed.doom(tx, [blobs.incoming(old.id), *left], house.clock.now())
 
 
 def _blob(upload_id: str, take: int) -> str:

@@ -8,6 +8,8 @@ Contract, the same for every adapter (`tests/conformance/test_storage.py`):
   in the middle. When it returns, the bytes survive a power cut.
 * A blob is never changed in place; a missing key raises `BlobMissing`.
 * Blobs of any size pass in constant memory.
+* A store that does not answer makes every method raise, within 30 seconds and the time the bytes
+  need.
 * All methods may be awaited on any event loop, on several at once, and never block one.
 """
 
@@ -66,6 +68,10 @@ class Storage(Protocol):
 
     async def delete(self, key: str) -> None:
         """Remove the blob; no error when there is none."""
+        ...
+
+    async def tidy(self) -> None:
+        """Remove what broken-off puts left behind, once that was long enough ago."""
         ...
 
     async def aclose(self) -> None:

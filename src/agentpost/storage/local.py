@@ -29,13 +29,12 @@ class LocalStorage:
     """
 
     def __init__(self, folder: Path) -> None:
-        """``folder`` is made if need be; leftovers of crashed processes are removed from it."""
+        """``folder`` is made if need be."""
         self.folder = self._root = folder
         self._unfinished = folder / "tmp"
         self._unfinished.mkdir(mode=0o700, parents=True, exist_ok=True)
         # Own threads: whatever else blocks the event loops' threads must not delay files.
         self._threads = ThreadPoolExecutor(_THREADS, "blobs")
-        _remove_abandoned(self._unfinished)
 
     async def put(self, key: str, data: bytes | Path) -> BlobInfo:
         """See `Storage.put`."""
@@ -74,6 +73,10 @@ class LocalStorage:
     async def delete(self, key: str) -> None:
         """See `Storage.delete`."""
         await self._in_thread(self._path(key).unlink, missing_ok=True)
+
+    async def tidy(self) -> None:
+        """See `Storage.tidy`."""
+        await self._in_thread(_remove_abandoned, self._unfinished)
 
     async def aclose(self) -> None:
         """Finish what has begun, then stop the threads."""

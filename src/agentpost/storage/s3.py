@@ -21,13 +21,15 @@ if TYPE_CHECKING:
 # Larger blobs are sent in parts of this size, so that neither side holds a whole one.
 _PART_BYTES = 8 * 1_024 * 1_024
 _PARTS_AT_ONCE = 2
+# A store that accepts connections and says nothing must not hold its callers for ever.
+ANSWER_SECONDS = 30.0
+BYTES_PER_SECOND_MIN = 128 * 1_024
 
 
 class S3Storage:
     """`Storage` in a bucket; an upload becomes visible as a whole. See the port for the contract.
 
-    Parts of an upload that a crash cut off stay hidden; a lifecycle rule of the bucket ("abort
-    incomplete multipart uploads") removes them.
+    Parts of an upload that a crash cut off stay hidden until `S3Incoming.tidy` removes them.
     """
 
     def __init__(self, store: S3Store, cache: FileCache) -> None:
@@ -53,11 +55,13 @@ class S3Storage:
         checked_key(key)
         if isinstance(data, bytes):
             digest = await asyncio.to_thread(hashlib.sha256, data)
-            await obstore.put_async(self._store, key, data, **_parts(len(data)))
+            async with _answered(len(data)):
+                await obstore.put_async(self._store, key, data, **_parts(len(data)))
             return BlobInfo(len(data), digest.hexdigest())
         source = _Source(data)
         size = (await asyncio.to_thread(data.stat)).st_size
-        await obstore.put_async(self._store, key, source.chunks(), **_parts(size))
+        async with _answered(size):
+            await obstore.put_async(self._store, key, source.chunks(), **_parts(size))
         return BlobInfo(source.size, source.digest.hexdigest())
 
     async def open(self, key: str, start: int = 0, end: int | None = None) -> AsyncIterator[bytes]:
@@ -73,10 +77,16 @@ class S3Storage:
                 return
             options = {"range": (start, stop)}
         try:
-            found = await obstore.get_async(self._store, checked_key(key), options=options)  # type: ignore[arg-type]
+            async with _answered():
+                found = await obstore.get_async(self._store, checked_key(key), options=options)  # type: ignore[arg-type]
         except FileNotFoundError:
             raise BlobMissing(key) from None
-        async for chunk in found.stream(min_chunk_size=CHUNK_BYTES):
+        chunks = aiter(found.stream(min_chunk_size=CHUNK_BYTES))
+        while True:
+            async with _answered():
+                chunk = await anext(chunks, None)
+            if chunk is None:
+                return
             yield bytes(chunk)
 
     async def size(self, key: str) -> int:
@@ -95,14 +105,19 @@ class S3Storage:
         import obstore
 
         with suppress(FileNotFoundError):  # S3 itself never says so, some of its kind do
-            await obstore.delete_async(self._store, checked_key(key))
+            async with _answered():
+                await obstore.delete_async(self._store, checked_key(key))
         await self._cache.forget(key)
+
+    async def tidy(self) -> None:
+        """See `Storage.tidy`: `S3Incoming.tidy` does it, with the client that can."""
 
     async def _head(self, key: str) -> ObjectMeta:
         import obstore
 
         try:
-            return await obstore.head_async(self._store, checked_key(key))
+            async with _answered():
+                return await obstore.head_async(self._store, checked_key(key))
         except FileNotFoundError:
             raise BlobMissing(key) from None
 
@@ -124,6 +139,11 @@ class _Source:
                 await asyncio.to_thread(self.digest.update, chunk)
                 self.size += len(chunk)
                 yield chunk
+
+
+def _answered(size: int = 0) -> asyncio.Timeout:
+    """Raises `TimeoutError` when the store does not take or give so many bytes in a fair time."""
+    return asyncio.timeout(ANSWER_SECONDS + size / BYTES_PER_SECOND_MIN)
 
 
 def _parts(size: int) -> dict[str, Any]:

@@ -7,11 +7,14 @@ which is what the library that moves our blobs cannot do; it comes with the extr
 from __future__ import annotations
 
 import asyncio
+from datetime import timedelta
+from email.utils import parsedate_to_datetime
 from typing import Any
 
 from agentpost.storage.incoming import Arrived, PostForm, PostTicket, Replaced
 from agentpost.storage.s3_url import S3Place
 
+_ABANDONED = timedelta(days=1)
 _MISSING = frozenset({"404", "NoSuchKey", "NotFound"})
 _OTHER_VERSION = frozenset({"412", "PreconditionFailed"})
 
@@ -83,7 +86,20 @@ class S3Incoming:
         )
 
     async def tidy(self) -> None:
-        """See `Incoming.tidy`: a post that broke off never became an object."""
+        """See `Incoming.tidy`: a post that broke off never became an object, but large blobs are
+        sent in parts (`s3`), and the parts of one that broke off are kept, hidden and paid for."""
+        await asyncio.to_thread(self._abort_abandoned)
+
+    def _abort_abandoned(self) -> None:
+        bucket = self._place.bucket
+        pages = self._client.get_paginator("list_multipart_uploads")
+        for page in pages.paginate(Bucket=bucket, Prefix=self._place.key("")):
+            now = parsedate_to_datetime(page["ResponseMetadata"]["HTTPHeaders"]["date"])
+            for begun in page.get("Uploads", ()):
+                if now - begun["Initiated"] > _ABANDONED:  # both by the store's clock
+                    self._client.abort_multipart_upload(
+                        Bucket=bucket, Key=begun["Key"], UploadId=begun["UploadId"]
+                    )
 
     def _key(self, upload_id: str) -> str:
         return self._place.key(f"incoming/{upload_id}")
@@ -103,7 +119,8 @@ def _connect(place: S3Place) -> Any:
         signature_version="s3v4",
         s3={"addressing_style": style if place.endpoint else "auto"},
         connect_timeout=5,
-        read_timeout=120,  # a copy within the store may take a while
+        read_timeout=60,  # a copy within the store may take a while
+        retries={"total_max_attempts": 2},
     )
     return boto3.client(
         "s3",

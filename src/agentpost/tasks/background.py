@@ -8,7 +8,16 @@ from dataclasses import dataclass
 
 import structlog
 
-from agentpost.services import deliveries, follow, mail, maintenance, requests, upkeep, uploads
+from agentpost.services import (
+    blobs,
+    deliveries,
+    follow,
+    mail,
+    maintenance,
+    requests,
+    upkeep,
+    uploads,
+)
 from agentpost.services.context import House
 from agentpost.services.mail import SmtpServer
 from agentpost.tasks.lookout import LOOK_SECONDS, Lookout
@@ -20,6 +29,7 @@ log = structlog.get_logger(__name__)
 RECHECK_SECONDS = 1.0
 MAINTENANCE_SECONDS = 0.5
 UPLOAD_SWEEP_SECONDS = 60.0
+TIDY_SECONDS = 600.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +64,8 @@ class Background:
             Task("abandon_turns", lambda: upkeep.abandon_turns(house), sweep),
             Task("expire_jobs", lambda: upkeep.expire_jobs(house), sweep),
             Task("resume_queued", lambda: upkeep.resume_queued(house), sweep),
+            Task("sweep_blobs", lambda: blobs.sweep(house), sweep),
+            Task("tidy_storage", lambda: blobs.tidy(house), TIDY_SECONDS),
             Task("sweep_uploads", lambda: uploads.sweep(house), UPLOAD_SWEEP_SECONDS),
             Task("turn_off_failing", lambda: deliveries.turn_off_failing(house), sweep),
             Task("watch_nodes", nodes.watch, WATCH_SECONDS),

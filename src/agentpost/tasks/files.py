@@ -8,6 +8,7 @@ from pathlib import Path
 from agentpost.clock import new_id
 from agentpost.domain.executables import HEAD_BYTES
 from agentpost.domain.record import FileRecord
+from agentpost.services import blobs
 from agentpost.services.context import House
 from agentpost.storage import sniff
 from agentpost.tasks.journal import Journal
@@ -25,7 +26,7 @@ async def store(
     work_id: str,
     job_id: str | None,
 ) -> FileRecord:
-    """Put the bytes and describe them. A crash before the record leaves only an unused blob.
+    """Put the bytes and describe them.
 
     What is wrong with ``data`` itself is the author's and is raised: `TypeError`, or `OSError` for
     a path that cannot be read. A storage that fails stops the run.
@@ -34,7 +35,7 @@ async def store(
         raise TypeError(f"contents are bytes, text or a Path, not {type(data).__name__}")
     head = data[:HEAD_BYTES] if isinstance(data, bytes) else await asyncio.to_thread(_head, data)
     blob = f"files/{new_id('', house.clock.now())}"
-    info = await journal.served(house.storage.put(blob, data))
+    info = await journal.served(blobs.store(house, blob, data))
     name = path.rpartition("/")[2]
     content_type, kind = sniff.describe(name, head, None)
     return FileRecord(

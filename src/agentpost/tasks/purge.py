@@ -30,7 +30,7 @@ class Purge:
         if self._entry is not None:
             self._entry = await retention.entries(house, self._entry)
         await retention.deleted_works(house)
-        await retention.requests(house)
+        await retention.rest(house)
         if self._message is None and self._entry is None:
             self._message, self._entry = "", ("", 0)
             self._rest_until = house.clock.now() + REST_SECONDS * SECOND

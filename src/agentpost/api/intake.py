@@ -1,0 +1,159 @@
+"""Taking a request's body in: bounded in size and time, few large ones at once (design: 4.12).
+
+A client may be slow, not idle: bytes have to come again and again, and on the whole at a least
+rate, so that whoever holds something here gets on. What was not read when the answer is sent is
+read for a while afterwards and thrown away: a client that is cut off while it sends would see a
+broken connection instead of its answer.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from weakref import WeakValueDictionary
+
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+from starlette.types import Message, Send
+
+from agentpost.domain.errors import Overloaded, RateLimited
+from agentpost.domain.limits import ACCOUNT_LIMIT_RETRY_SECONDS
+
+LARGE_BYTES = 64 * 1024
+"""A body that turns out longer takes a place among the large ones."""
+PLACES = 6
+"""Large bodies in memory at once."""
+PLACES_EACH = 2
+"""Of these, for one account."""
+PLACE_SECONDS = 20.0
+"""How long a body waits for a place; its client is not read from meanwhile."""
+START_SECONDS = 30.0
+"""Time that every body gets, however short it is."""
+BYTES_PER_SECOND_MIN = 16 * 1024
+LINGER_SECONDS = 10.0
+_ENDED = "agentpost.body_ended"
+
+
+class TooSlow(Exception):
+    """The body comes too slowly, or not at all; the text says it to the client."""
+
+
+async def chunks(request: Request, idle_seconds: float) -> AsyncIterator[bytes]:
+    """The body as it arrives, in pieces of moderate size.
+
+    Only time spent waiting for the client counts. Raises `TooSlow`, and `ClientDisconnect`.
+    """
+    now = asyncio.get_running_loop().time
+    size, waited, more = 0, 0.0, True
+    while more:
+        left = START_SECONDS + size / BYTES_PER_SECOND_MIN - waited
+        began = now()
+        try:
+            async with asyncio.timeout(min(idle_seconds, left)):
+                message = await request.receive()
+        except TimeoutError:
+            if left < idle_seconds:
+                raise TooSlow("the body came too slowly") from None
+            raise TooSlow(f"nothing of the body came for {idle_seconds:g} seconds") from None
+        waited += now() - began
+        if message["type"] == "http.disconnect":
+            raise ClientDisconnect
+        more = message.get("more_body", False)
+        request.scope[_ENDED] = not more
+        data: bytes = message.get("body", b"")
+        size += len(data)
+        if data:
+            yield data
+
+
+def declared_length(request: Request) -> int | None:
+    """The length the client declares, None when it declares none (chunked, or no body)."""
+    length = request.headers.get("content-length", "")
+    return int(length[:20]) if length.isascii() and length.isdigit() else None
+
+
+def has_body(request: Request) -> bool:
+    """Whether the client says that a body comes."""
+    length = declared_length(request)
+    return length > 0 if length is not None else "transfer-encoding" in request.headers
+
+
+# --- places ---------------------------------------------------------------------------------------
+class Room:
+    """Where one body of any legal size may be held; see `LargeBodies.room`."""
+
+    def __init__(
+        self, share: asyncio.Semaphore, places: asyncio.Semaphore, held: AsyncExitStack
+    ) -> None:
+        self._share = share
+        self._places = places
+        self._held = held
+
+    async def enter(self) -> None:
+        """The body is large: take a place. Raises ``rate_limited`` when the account has all it may
+        have at once, ``unavailable`` when others have the rest."""
+        try:
+            async with asyncio.timeout(PLACE_SECONDS):
+                await self._held.enter_async_context(self._share)
+        except TimeoutError:
+            text = f"This account is sending {PLACES_EACH} large bodies already."
+            raise RateLimited(text, ACCOUNT_LIMIT_RETRY_SECONDS) from None
+        try:
+            async with asyncio.timeout(PLACE_SECONDS):
+                await self._held.enter_async_context(self._places)
+        except TimeoutError:
+            text = "Too many large bodies are on their way; try again later, or use an upload."
+            raise Overloaded(text, round(PLACE_SECONDS)) from None
+
+
+class LargeBodies:
+    """The places for large bodies: few, and no account can take them all."""
+
+    def __init__(self) -> None:
+        self._places = asyncio.Semaphore(PLACES)
+        self._shares: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()
+
+    @asynccontextmanager
+    async def room(self, account_id: str) -> AsyncIterator[Room]:
+        """Room for one body; a place in it is taken by `Room.enter` and left with the context."""
+        share = self._shares.get(account_id)
+        if share is None:
+            share = self._shares[account_id] = asyncio.Semaphore(PLACES_EACH)
+        async with AsyncExitStack() as held:
+            yield Room(share, self._places, held)
+
+
+# --- what was not read ----------------------------------------------------------------------------
+def is_left_over(request: Request) -> bool:
+    """Whether more of the body may come than is worth reading to keep the connection."""
+    if request.scope.get(_ENDED, False) or not has_body(request):
+        return False
+    length = declared_length(request)
+    return length is None or length > LARGE_BYTES
+
+
+async def send_and_close(request: Request, response: Response, send: Send) -> None:
+    """Answer first, then let the client finish for a while, then close the connection."""
+    response.headers["Connection"] = "close"
+
+    async def keep_open(message: Message) -> None:
+        last = message["type"] == "http.response.body" and not message.get("more_body", False)
+        await send({**message, "more_body": True} if last else message)
+
+    await response(request.scope, request.receive, keep_open)
+    began = _ENDED in request.scope
+    if began or "expect" not in request.headers:  # else it waits for our word before it sends
+        await _drain(request)
+    await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+
+async def _drain(request: Request) -> None:
+    try:
+        async with asyncio.timeout(LINGER_SECONDS):
+            more = True
+            while more:
+                message = await request.receive()
+                more = message["type"] == "http.request" and message.get("more_body", False)
+    except TimeoutError:
+        pass

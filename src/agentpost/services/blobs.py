@@ -1,0 +1,89 @@
+"""Bytes come before the record that names them, and go after it: no crash leaves an orphan.
+
+`store` and `doom` write down what may become one, in `db.doomed`; `sweep` is the only place that
+deletes bytes of the record. A blob belongs to one record: every key is made anew, none is shared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+
+import structlog
+
+from agentpost.db import doomed as rows
+from agentpost.db.session import Tx
+from agentpost.domain.limits import BLOB_UNRECORDED_SECONDS_MAX
+from agentpost.domain.times import seconds
+from agentpost.services.context import House
+from agentpost.storage.base import BlobInfo
+
+log = structlog.get_logger(__name__)
+
+CHUNK = 50
+AGAIN_SECONDS = 60
+AGAIN_SECONDS_MAX = 86_400
+_INCOMING = "incoming/"
+
+
+async def store(house: House, blob: str, data: bytes | Path) -> BlobInfo:
+    """Store bytes under a fresh key; a commit within a day has to `redeem` it, else they go."""
+    due_at = house.clock.now() + seconds(BLOB_UNRECORDED_SECONDS_MAX)
+    await house.db.write(lambda tx: rows.doom(tx, [blob], due_at))
+    return await house.storage.put(blob, data)
+
+
+async def discard(house: House, blobs: Sequence[str]) -> None:
+    """Stored for something that did not happen."""
+    if blobs:
+        await house.db.write(lambda tx: rows.doom(tx, blobs, house.clock.now()))
+
+
+def incoming(upload_id: str) -> str:
+    """How an upload's public place is named among the doomed blobs."""
+    return f"{_INCOMING}{upload_id}"
+
+
+async def sweep(house: House) -> None:
+    """Delete what is due. What cannot be deleted is tried again, later each time, and holds up
+    nothing else; `services.doctor` tells about it."""
+    now = house.clock.now()
+    if not await house.db.read(lambda tx: rows.any_due(tx, now)):
+        return
+    gone = [b for b in await house.db.write(partial(_claim, now)) if await _delete(house, b)]
+    if gone:
+        await house.db.write(partial(_forget, gone))
+
+
+async def tidy(house: House) -> None:
+    """Remove what never became a blob."""
+    await house.storage.tidy()
+    await house.incoming.tidy()
+
+
+def _claim(now: int, tx: Tx) -> list[str]:
+    claimed = []
+    for blob, tries in rows.due(tx, now, CHUNK):
+        pause = min(AGAIN_SECONDS * 2 ** min(tries, 20), AGAIN_SECONDS_MAX)
+        rows.claim(tx, blob, tries + 1, now + seconds(pause))
+        claimed.append(blob)
+    return claimed
+
+
+async def _delete(house: House, blob: str) -> bool:
+    """Whether it is gone."""
+    try:
+        if blob.startswith(_INCOMING):
+            await house.incoming.delete(blob.removeprefix(_INCOMING))
+        else:
+            await house.storage.delete(blob)
+    except Exception as error:
+        log.warning("blob_not_deleted", blob=blob, error=f"{type(error).__name__}: {error}"[:500])
+        return False
+    return True
+
+
+def _forget(gone: list[str], tx: Tx) -> None:
+    for blob in gone:
+        rows.forget(tx, blob)

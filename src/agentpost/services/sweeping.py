@@ -1,0 +1,65 @@
+"""Sweeps over what is due, in which one row that fails holds up none behind it.
+
+What a sweep fails on is logged, left alone for a while and tried again, later each time. Meanwhile
+`services.doctor` shows it, since it is overdue.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+import structlog
+
+from agentpost.db.session import Tx
+from agentpost.domain.times import seconds
+from agentpost.services.context import House
+
+log = structlog.get_logger(__name__)
+T = TypeVar("T")
+
+CHUNK = 100
+AGAIN_SECONDS = 5
+AGAIN_SECONDS_MAX = 600
+FAILURES_MAX = 10
+"""In one sweep: after so many, it is something else that is broken."""
+
+
+async def sweep(
+    house: House,
+    name: str,
+    find: Callable[[Tx, int], list[T]],
+    do: Callable[[T], Awaitable[object]],
+    *,
+    key: Callable[[T], str] = str,
+    chunk: int = CHUNK,
+) -> None:
+    """Find what is due and do each; what fails is put off.
+
+    Args:
+        name: of the sweep, for the log and to tell what was put off.
+        find: the first so many of what is due; is asked for more by as many as are put off.
+        key: tells the found ones apart.
+        chunk: how many to do at most.
+    """
+    put_off = house.put_off.setdefault(name, {})
+    limit = chunk + len(put_off)
+    found = {key(one): one for one in await house.db.read(lambda tx: find(tx, limit))}
+    for gone in put_off.keys() - found.keys():
+        del put_off[gone]
+    failures = 0
+    for named, one in found.items():
+        tries, until = put_off.get(named, (0, 0))
+        if until > house.clock.now():
+            continue
+        try:
+            await do(one)
+        except Exception:
+            log.exception("sweep_failed", sweep=name, id=named, tries=tries + 1)
+            pause = min(AGAIN_SECONDS * 2 ** min(tries, 20), AGAIN_SECONDS_MAX)
+            put_off[named] = (tries + 1, house.clock.now() + seconds(pause))
+            failures += 1
+            if failures == FAILURES_MAX:
+                return
+        else:
+            put_off.pop(named, None)

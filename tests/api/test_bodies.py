@@ -1,0 +1,215 @@
+"""Large, slow and broken bodies on a real connection (design: 4.12)."""
+
+import json
+import re
+import socket
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from agentpost.api.intake import LARGE_BYTES, PLACES_EACH
+from tests.e2e.caller import Caller
+from tests.e2e.fixtures import ServerMaker
+from tests.e2e.raw import answer_on, connect, head
+from tests.e2e.server import AgentServer, until
+
+IDLE_SECONDS = 1.0
+BODY_MAX = 4_000_000
+LARGE = b'{"message": "' + b" " * 2 * LARGE_BYTES
+OTHER = "other@example.com"
+
+
+@pytest.fixture(scope="module")
+def server(start_server: ServerMaker) -> AgentServer:
+    return start_server(body_bytes_max=BODY_MAX, body_idle_seconds=IDLE_SECONDS)
+
+
+@pytest.fixture
+def patient(start_server: ServerMaker) -> AgentServer:
+    """One that waits for a body's next byte longer than any test takes."""
+    return start_server(body_idle_seconds=600)
+
+
+def chunk(data: bytes) -> bytes:
+    return b"%x\r\n%b\r\n" % (len(data), data)
+
+
+def another_key(server: AgentServer) -> str:
+    server.command("accounts", "create", "--email", OTHER)
+    secret: str = server.command("keys", "create", "--account", OTHER, "--name", "k")["key"]
+    return secret
+
+
+@pytest.fixture
+def idle() -> Iterator[ExitStack]:
+    """Connections that send no more are closed with it."""
+    with ExitStack() as connections:
+        yield connections
+
+
+def stop_midway(server: AgentServer, idle: ExitStack, sent: bytes) -> socket.socket:
+    connection = idle.enter_context(connect(server))
+    connection.sendall(head("POST", "/v1/messages", "Transfer-Encoding: chunked") + chunk(sent))
+    return connection
+
+
+# --- places ---------------------------------------------------------------------------------------
+def test_idle_bodies_of_one_account_leave_places_to_others(
+    patient: AgentServer, callers: type[Caller], idle: ExitStack
+) -> None:
+    for _ in range(8):
+        stop_midway(patient, idle, LARGE)
+    other = callers(patient, another_key(patient))
+    large = {"message": "x", "files": [{"name": "a.txt", "base64": "YWFh" * LARGE_BYTES}]}
+    assert other.call("POST", "/v1/messages", json=large).status_code == 201
+
+
+def test_announcing_a_large_body_takes_no_place(
+    server: AgentServer, caller: Caller, idle: ExitStack
+) -> None:
+    for _ in range(4 * PLACES_EACH):
+        connection = idle.enter_context(connect(server))
+        connection.sendall(head("POST", "/v1/messages", f"Content-Length: {BODY_MAX}") + b"{")
+        stop_midway(server, idle, b"{")
+    large = {"message": "x", "files": [{"name": "a.txt", "base64": "YWFh" * LARGE_BYTES}]}
+    assert caller.call("POST", "/v1/messages", json=large).status_code == 201
+
+
+# --- slow and broken ones -------------------------------------------------------------------------
+@pytest.mark.parametrize("framing", ["Content-Length: 100", "Transfer-Encoding: chunked"])
+@pytest.mark.parametrize("path", ["/v1/messages", "/v1/webhooks", "/v1/uploads"])
+def test_a_body_that_stops_is_refused_and_cut_off(
+    server: AgentServer, path: str, framing: str
+) -> None:
+    body = chunk(b'{"message": ') if "chunked" in framing else b'{"message": '
+    with connect(server) as connection:
+        connection.sendall(head("POST", path, framing) + body)
+        answer = answer_on(connection)
+        assert (answer.status, answer.body["error"]) == (400, "invalid_request")
+        assert "nothing of the body came for 1 seconds" in answer.body["problems"][0]["problem"]
+
+
+def test_a_body_without_an_end_leaves_its_place(
+    server: AgentServer, caller: Caller, idle: ExitStack
+) -> None:
+    """Whatever one key has begun and left, it gets its places back."""
+    left = [stop_midway(server, idle, LARGE) for _ in range(PLACES_EACH)]
+    for connection in left:
+        assert answer_on(connection).status == 400
+    large = {"message": "x", "files": [{"name": "a.txt", "base64": "YWFh" * LARGE_BYTES}]}
+    assert caller.call("POST", "/v1/messages", json=large).status_code == 201
+
+
+def test_what_comes_after_the_declared_length_is_another_request(server: AgentServer) -> None:
+    with connect(server) as connection:
+        connection.sendall(
+            head("POST", "/v1/messages", "Content-Length: 2") + b"{} and more\r\n\r\n"
+        )
+        answer = answer_on(connection)
+        assert (answer.status, answer.body["error"]) == (400, "empty_message")
+        assert connection.recv(1) == b""
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        head("POST", "/v1/messages", "Content-Length: 1", "Transfer-Encoding: chunked"),
+        head("POST", "/v1/messages", "Content-Length: 1", "Content-Length: 2") + b"{}",
+        head("POST", "/v1/messages", "Content-Length: -1"),
+        head("POST", "/v1/messages", "Transfer-Encoding: chunked") + b"zz\r\n{}\r\n",
+        b"GET / HTTP/9.9\r\n\r\n",
+        head("GET", "/v1/me", "X-Long: " + "x" * 1_000_000),
+        head("GET", "/v1/me", *(f"X-{n}: y" for n in range(20_000))),
+    ],
+)
+def test_what_is_no_http_is_refused_in_the_one_shape(server: AgentServer, broken: bytes) -> None:
+    with connect(server) as connection:
+        connection.sendall(broken)
+        answer = answer_on(connection)
+        assert (answer.status, answer.body["error"]) == (400, "bad_request")
+        assert answer.body["request_id"] == answer.headers["request-id"]
+
+
+# --- over the limit -------------------------------------------------------------------------------
+@pytest.mark.parametrize("path", ["/v1/webhooks", "/v1/uploads", "/v1/webhooks/whe_0/replay"])
+def test_only_messages_may_be_large(server: AgentServer, caller: Caller, path: str) -> None:
+    body = {"filename": "x" * LARGE_BYTES, "size": 1, "url": "https://example.com"}
+    caller.refused(413, "too_large", "POST", path, json=body)
+    with connect(server) as connection:
+        connection.sendall(head("POST", path, "Transfer-Encoding: chunked") + chunk(LARGE))
+        assert answer_on(connection).status == 413
+
+
+@pytest.mark.parametrize("key", ["svc_key_test", "svc_key_unknown"])
+def test_a_client_that_sends_all_before_it_reads_sees_the_answer(
+    server: AgentServer, key: str
+) -> None:
+    """Cut off while it sends, it would see a broken connection and try again, for ever."""
+    size = BODY_MAX + 8_000_000
+    with connect(server) as connection:
+        connection.sendall(head("POST", "/v1/messages", f"Content-Length: {size}", key=key))
+        connection.sendall(b" " * size)
+        answer = answer_on(connection)
+        assert answer.status == (413 if key == "svc_key_test" else 401)
+        assert answer.headers["connection"] == "close"
+        assert connection.recv(1) == b""
+
+
+def test_a_client_that_asks_first_is_spared_the_sending(server: AgentServer) -> None:
+    size = f"Content-Length: {BODY_MAX + 1}"
+    began = time.monotonic()
+    with connect(server) as connection:
+        connection.sendall(head("POST", "/v1/messages", size, "Expect: 100-continue"))
+        assert answer_on(connection).status == 413
+        assert connection.recv(1) == b""
+    assert time.monotonic() - began < 3
+
+
+def test_a_short_body_that_nobody_read_costs_no_connection(server: AgentServer) -> None:
+    with connect(server) as connection:
+        for _ in range(3):
+            connection.sendall(head("POST", "/v1/nothing", "Content-Length: 3") + b"{}\n")
+            assert answer_on(connection).status == 404
+
+
+# --- memory ---------------------------------------------------------------------------------------
+def resident_kib(server: AgentServer) -> int:
+    assert server.process is not None
+    status = Path(f"/proc/{server.process.pid}/status").read_text()
+    found = re.search(r"VmRSS:\s+(\d+) kB", status)
+    assert found is not None
+    return int(found[1])
+
+
+def test_a_held_call_does_not_hold_its_files(
+    start_server: ServerMaker, callers: type[Caller], idle: ExitStack
+) -> None:
+    """Once they are stored, the body, its JSON and the decoded bytes are let go."""
+    server = start_server(turn_reply_seconds=120, requests_per_minute=10_000)
+    caller, held = callers(server), 12
+    text, data = json.dumps([["gate", "held"]]), "YWFh" * 2_500_000  # 10 MB in base64
+    warm = {"message": "x", "files": [{"name": "a.txt", "base64": data}]}
+    for _ in range(2):
+        assert caller.call("POST", "/v1/messages", json=warm).status_code == 201
+    before = resident_kib(server)
+
+    for n in range(held):
+        body = {**warm, "message": text, "conversation": str(n)}
+        payload = json.dumps(body).encode()
+        connection = idle.enter_context(connect(server))
+        connection.sendall(
+            head("POST", "/v1/messages", f"Content-Length: {len(payload)}") + payload
+        )
+
+    def begun() -> bool:
+        found = [e for e in server.home.rglob("blobs/*/*/*") if e.is_file()]
+        return len(found) == 2 + held
+
+    until(begun, what="the stored files")
+    until(lambda: server.reached("held"), what="the agent")
+    # Together they brought 120 MB; the allocator may keep what reading a few of them took.
+    until(lambda: resident_kib(server) - before < 60_000, what="letting go of what was stored")
+    server.open_gate("held")

@@ -1,0 +1,177 @@
+"""Bodies that come slowly, stop, or are large, with the client in the test's hand."""
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import pytest
+from starlette.requests import ClientDisconnect, Request
+from starlette.types import Message
+
+from agentpost.api import intake
+from agentpost.api.intake import LargeBodies, TooSlow
+from agentpost.domain.errors import Overloaded, RateLimited
+
+IDLE = 0.05
+
+
+def request(client: AsyncIterator[Message], *headers: tuple[bytes, bytes]) -> Request:
+    """A request whose body comes as the client sends it; after that nothing comes any more."""
+
+    async def receive() -> Message:
+        async for message in client:
+            return message
+        await asyncio.Event().wait()
+        raise AssertionError("nothing comes")
+
+    scope = {"type": "http", "method": "POST", "path": "/", "headers": list(headers)}
+    return Request(scope, receive)
+
+
+def piece(data: bytes, *, more: bool = True) -> Message:
+    return {"type": "http.request", "body": data, "more_body": more}
+
+
+async def sending(*messages: Message) -> AsyncIterator[Message]:
+    for message in messages:
+        yield message
+
+
+async def read(given: Request, idle_seconds: float = IDLE) -> bytes:
+    return b"".join([chunk async for chunk in intake.chunks(given, idle_seconds)])
+
+
+async def test_a_body_comes_in_pieces() -> None:
+    given = request(sending(piece(b"a"), piece(b""), piece(b"b", more=False)), CHUNKED)
+    assert intake.is_left_over(given)
+    assert await read(given) == b"ab"
+    assert not intake.is_left_over(given)
+
+
+async def test_a_client_that_stops_is_not_waited_for() -> None:
+    with pytest.raises(TooSlow, match=r"nothing of the body came for 0\.05 seconds"):
+        await read(request(sending(piece(b"a"))))
+
+
+async def test_a_client_that_hangs_up_is_told_nothing() -> None:
+    with pytest.raises(ClientDisconnect):
+        await read(request(sending(piece(b"a"), {"type": "http.disconnect"})))
+
+
+async def test_a_trickle_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Never idle for long, and yet it would take forever."""
+    monkeypatch.setattr(intake, "START_SECONDS", 0.1)
+    sent = 0
+
+    async def client() -> AsyncIterator[Message]:
+        nonlocal sent
+        while True:
+            await asyncio.sleep(0.01)
+            sent += 1
+            yield piece(b".")
+
+    with pytest.raises(TooSlow, match="too slowly"):
+        await read(request(client()), idle_seconds=10)
+    assert sent < 50
+
+
+async def test_a_slow_line_may_take_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What counts is the rate, however long all of it takes."""
+    monkeypatch.setattr(intake, "START_SECONDS", 0.05)
+    monkeypatch.setattr(intake, "BYTES_PER_SECOND_MIN", 10)
+
+    async def client() -> AsyncIterator[Message]:
+        for n in range(20):
+            await asyncio.sleep(0.01)  # all of it: four times what every body gets
+            yield piece(b"x" * 10, more=n < 19)
+
+    assert len(await read(request(client()), idle_seconds=10)) == 200
+
+
+async def test_only_waiting_for_the_client_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(intake, "START_SECONDS", 0.05)
+    given = request(sending(piece(b"a"), piece(b"b", more=False)))
+    got = b""
+    async for chunk in intake.chunks(given, 10):
+        got += chunk
+        await asyncio.sleep(0.1)  # we are busy, or there is no place
+    assert got == b"ab"
+
+
+CHUNKED = (b"transfer-encoding", b"chunked")
+
+
+@pytest.mark.parametrize(
+    ("headers", "left"),
+    [
+        ([], False),
+        ([(b"content-length", b"0")], False),
+        ([(b"content-length", b"65536")], False),
+        ([(b"content-length", b"65537")], True),
+        ([(b"content-length", b"9" * 100)], True),
+        ([CHUNKED], True),
+    ],
+)
+def test_what_is_left_over(headers: list[tuple[bytes, bytes]], left: bool) -> None:
+    assert intake.is_left_over(request(sending(), *headers)) is left
+
+
+# --- places ---------------------------------------------------------------------------------------
+async def hold(bodies: LargeBodies, account_id: str, until: asyncio.Event) -> None:
+    async with bodies.room(account_id) as room:
+        await room.enter()
+        await until.wait()
+
+
+async def held(
+    bodies: LargeBodies, over: asyncio.Event, *accounts: str
+) -> list[asyncio.Task[None]]:
+    """Bodies of these accounts in their places."""
+    tasks = [asyncio.create_task(hold(bodies, a, over)) for a in accounts]
+    await asyncio.sleep(0)
+    return tasks
+
+
+async def test_one_account_cannot_take_all_places(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(intake, "PLACE_SECONDS", 0.05)
+    bodies, over = LargeBodies(), asyncio.Event()
+    tasks = await held(bodies, over, *["acc_1"] * intake.PLACES_EACH)
+    with pytest.raises(RateLimited) as refused:
+        await hold(bodies, "acc_1", over)
+    assert refused.value.retry_after_seconds == 60
+    over.set()
+    await hold(bodies, "acc_2", over)
+    await asyncio.gather(*tasks)
+    await hold(bodies, "acc_1", over)
+
+
+async def test_a_full_house_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(intake, "PLACE_SECONDS", 0.05)
+    bodies, over = LargeBodies(), asyncio.Event()
+    accounts = [f"acc_{n // intake.PLACES_EACH}" for n in range(intake.PLACES)]
+    tasks = await held(bodies, over, *accounts)
+    with pytest.raises(Overloaded) as refused:
+        await hold(bodies, "acc_other", over)
+    assert refused.value.code == "unavailable"
+    over.set()
+    await asyncio.gather(*tasks)
+    await hold(bodies, "acc_other", over)
+
+
+async def test_a_place_is_free_once_its_body_is_gone() -> None:
+    bodies, over = LargeBodies(), asyncio.Event()
+    tasks = await held(bodies, over, *["acc_1"] * (intake.PLACES_EACH + 1))
+    for task in tasks:
+        assert not task.done()
+    tasks[0].cancel()
+    over.set()
+    await asyncio.gather(*tasks, return_exceptions=True)
+    assert [task.cancelled() for task in tasks] == [True, False, False]
+
+
+async def test_a_small_body_needs_no_place() -> None:
+    bodies, over = LargeBodies(), asyncio.Event()
+    tasks = await held(bodies, over, *["acc_1"] * intake.PLACES_EACH)
+    async with bodies.room("acc_1"):
+        pass
+    over.set()
+    await asyncio.gather(*tasks)

@@ -1,0 +1,236 @@
+"""No bytes without a record survive, whatever breaks off; on both databases."""
+
+import pytest
+
+from agentpost.clock import ManualClock
+from agentpost.db import doomed
+from agentpost.db import works as work_rows
+from agentpost.db.doomed import BlobLost
+from agentpost.db.session import Tx
+from agentpost.db.tables import metadata
+from agentpost.domain.record import FileRecord
+from agentpost.services import blobs, doctor
+from agentpost.services.context import House
+from agentpost.storage.base import BlobMissing
+from tests.services.both import clock, house, schema_url
+
+__all__ = ["clock", "house", "schema_url"]
+
+DAY, HOUR = 86_400, 3_600
+AGES = 30 * DAY
+
+
+def file(blob: str, job_id: str | None = "exe_1", message_id: str = "msg_1") -> FileRecord:
+    return FileRecord(
+        work_id="wrk_1",
+        path="a.txt",
+        account_id="acc_1",
+        message_id=message_id,
+        job_id=job_id,
+        name="a.txt",
+        content_type="text/plain",
+        kind="text",
+        size=1,
+        revision='"r"',
+        blob=blob,
+        label=None,
+        created_at=0,
+    )
+
+
+async def there(house: House, blob: str) -> bool:
+    try:
+        await house.storage.size(blob)
+    except BlobMissing:
+        return False
+    return True
+
+
+async def record(house: House, written: FileRecord) -> None:
+    def fn(tx: Tx) -> None:
+        written.created_at = house.clock.now()
+        work_rows.put_file(tx, written)
+
+    await house.db.write(fn)
+
+
+async def doomed_now(house: House) -> int:
+    rows = await house.db.read(lambda tx: tx.all("SELECT blob FROM doomed_blobs"))
+    return len(rows)
+
+
+# --- storing --------------------------------------------------------------------------------------
+async def test_what_was_never_recorded_goes_after_a_day(house: House, clock: ManualClock) -> None:
+    """A crash between the bytes and the commit, or a runner that was fenced."""
+    await blobs.store(house, "files/1", b"x")
+    clock.advance(DAY - 1)
+    await blobs.sweep(house)
+    assert await there(house, "files/1")
+    clock.advance(1)
+    await blobs.sweep(house)
+    assert not await there(house, "files/1")
+    assert await doomed_now(house) == 0
+
+
+async def test_what_was_recorded_stays(house: House, clock: ManualClock) -> None:
+    await blobs.store(house, "files/1", b"x")
+    await record(house, file("files/1"))
+    clock.advance(AGES)
+    await blobs.sweep(house)
+    assert await there(house, "files/1")
+    assert await doomed_now(house) == 0
+
+
+async def test_a_commit_that_fails_redeems_nothing(house: House, clock: ManualClock) -> None:
+    await blobs.store(house, "files/1", b"x")
+
+    def fails(tx: Tx) -> None:
+        doomed.redeem(tx, "files/1")
+        raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        await house.db.write(fails)
+    clock.advance(DAY)
+    await blobs.sweep(house)
+    assert not await there(house, "files/1")
+
+
+async def test_what_is_being_deleted_cannot_be_recorded(
+    house: House, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A machine that slept for a day in between: the record would name bytes that are gone."""
+    await blobs.store(house, "files/1", b"x")
+    clock.advance(DAY)
+
+    async def broken(_: str) -> None:
+        with pytest.raises(BlobLost):
+            await record(house, file("files/1"))
+        raise OSError("later")
+
+    monkeypatch.setattr(house.storage, "delete", broken)
+    await blobs.sweep(house)
+    with pytest.raises(BlobLost):
+        await record(house, file("files/1"))
+
+
+async def test_a_store_that_fails_leaves_only_a_note(
+    house: House, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(house.storage, "put", full)
+    with pytest.raises(OSError, match="No space"):
+        await blobs.store(house, "files/1", b"x")
+    clock.advance(DAY)
+    await blobs.sweep(house)
+    assert await doomed_now(house) == 0
+
+
+async def test_what_was_stored_for_nothing_goes_at_once(house: House) -> None:
+    await blobs.store(house, "files/1", b"x")
+    await blobs.discard(house, ["files/1"])
+    await blobs.sweep(house)
+    assert not await there(house, "files/1")
+
+
+# --- writing over ---------------------------------------------------------------------------------
+async def test_a_version_written_over_by_its_job_goes_after_an_hour(
+    house: House, clock: ManualClock
+) -> None:
+    """An hour, since a step may still read it."""
+    for n in range(3):
+        await blobs.store(house, f"files/{n}", b"x")
+        await record(house, file(f"files/{n}"))
+    clock.advance(HOUR - 1)
+    await blobs.sweep(house)
+    assert [await there(house, f"files/{n}") for n in range(3)] == [True, True, True]
+    clock.advance(1)
+    await blobs.sweep(house)
+    assert [await there(house, f"files/{n}") for n in range(3)] == [False, False, True]
+
+
+async def test_a_reply_written_over_goes_too(house: House, clock: ManualClock) -> None:
+    for n in range(2):
+        await blobs.store(house, f"files/{n}", b"x")
+        await record(house, file(f"files/{n}", job_id=None))
+    clock.advance(HOUR)
+    await blobs.sweep(house)
+    assert [await there(house, f"files/{n}") for n in range(2)] == [False, True]
+
+
+async def test_a_version_that_another_message_lists_stays(house: House, clock: ManualClock) -> None:
+    for n in range(2):
+        await blobs.store(house, f"files/{n}", b"x")
+        await record(house, file(f"files/{n}", f"exe_{n}", f"msg_{n}"))
+    clock.advance(AGES)
+    await blobs.sweep(house)
+    assert [await there(house, f"files/{n}") for n in range(2)] == [True, True]
+
+
+async def test_a_download_in_progress_ends_well(house: House, clock: ManualClock) -> None:
+    data = b"0123456789" * 100_000
+    await blobs.store(house, "files/1", data)
+    reading = house.storage.open("files/1")
+    got = await anext(reading)
+    await blobs.discard(house, ["files/1"])
+    await blobs.sweep(house)
+    assert not await there(house, "files/1")
+    assert got + b"".join([chunk async for chunk in reading]) == data
+
+
+# --- what cannot be deleted -----------------------------------------------------------------------
+@pytest.fixture
+def stubborn(house: House, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Blobs that cannot be deleted as long as they are in this list."""
+    kept: list[str] = []
+    real = house.storage.delete
+
+    async def delete(key: str) -> None:
+        if key in kept:
+            raise PermissionError(key)
+        await real(key)
+
+    monkeypatch.setattr(house.storage, "delete", delete)
+    return kept
+
+
+async def test_one_that_cannot_be_deleted_holds_up_none(
+    house: House, clock: ManualClock, stubborn: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(blobs, "CHUNK", 2)
+    stubborn += ["files/0", "files/1"]
+    for n in range(6):
+        await blobs.store(house, f"files/{n}", b"x")
+        await blobs.discard(house, [f"files/{n}"])
+        clock.advance(1)
+    for _ in range(3):
+        await blobs.sweep(house)
+    assert [n for n in range(6) if await there(house, f"files/{n}")] == [0, 1]
+    stubborn.clear()
+    await blobs.sweep(house)
+    assert await there(house, "files/0"), "not before its time"
+    clock.advance(blobs.AGAIN_SECONDS)
+    await blobs.sweep(house)
+    assert await doomed_now(house) == 0
+
+
+async def test_the_doctor_tells_what_stays(
+    house: House, clock: ManualClock, stubborn: list[str]
+) -> None:
+    stubborn.append("files/1")
+    await blobs.store(house, "files/1", b"x")
+    await blobs.discard(house, ["files/1"])
+    assert await doctor.examine(house) == []
+    for _ in range(3):
+        await blobs.sweep(house)
+        clock.advance(DAY)
+    found = await doctor.examine(house)
+    assert [(f.id, f.state) for f in found] == [("files/1", "tried 3 times")]
+
+
+# --- whole ----------------------------------------------------------------------------------------
+def test_every_table_that_names_bytes_is_known_here() -> None:
+    """A new one needs its way into and out of `doomed_blobs`."""
+    named = {name for name, table in metadata.tables.items() if "blob" in table.columns}
+    assert named == {"attachments", "doomed_blobs", "files", "uploads"}

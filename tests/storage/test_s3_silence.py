@@ -1,0 +1,63 @@
+"""An object store that accepts connections and says nothing, or is not there at all."""
+
+import asyncio
+import socket
+from collections.abc import Callable, Coroutine, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agentpost.storage import s3
+from agentpost.storage.base import BlobMissing
+from agentpost.storage.s3 import S3Storage
+
+Use = Callable[[S3Storage], Coroutine[Any, Any, object]]
+
+
+async def read(storage: S3Storage) -> bytes:
+    return b"".join([chunk async for chunk in storage.open("key")])
+
+
+USES: list[Use] = [
+    lambda storage: storage.put("key", b"x"),
+    lambda storage: storage.put("key", Path(__file__)),
+    read,
+    lambda storage: storage.size("key"),
+    lambda storage: storage.local("key"),
+    lambda storage: storage.delete("key"),
+]
+
+
+@pytest.fixture
+def silent() -> Iterator[int]:
+    """The port of a server that never answers."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        yield listening.getsockname()[1]
+
+
+@pytest.fixture
+def storage(silent: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> S3Storage:
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "x")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "y")
+    url = f"s3://bucket/prefix?endpoint=http://127.0.0.1:{silent}&region=us-east-1"
+    return S3Storage.from_url(url, tmp_path)
+
+
+@pytest.mark.parametrize("use", USES)
+async def test_nobody_waits_for_ever(
+    storage: S3Storage, use: Use, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(s3, "ANSWER_SECONDS", 0.2)
+    async with asyncio.timeout(10):
+        with pytest.raises(TimeoutError):
+            await use(storage)
+
+
+async def test_silence_is_not_mistaken_for_a_missing_blob(
+    storage: S3Storage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(s3, "ANSWER_SECONDS", 0.2)
+    with pytest.raises(Exception) as raised:  # noqa: PT011 - any but that one
+        await storage.size("key")
+    assert not isinstance(raised.value, BlobMissing)
