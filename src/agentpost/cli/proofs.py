@@ -24,10 +24,15 @@ def announce(screen: Screen, wishes: Wishes, groups: Sequence[Group]) -> None:
 
     messages = planned(groups, list(_given(wishes)))
     checks = sum(len(group.checks) for group in groups)
-    screen.line(f"{wishes.url}: {checks} checks, {messages} messages to its agent.")
+    plan = f"{_counted(checks, 'check')}, {_counted(messages, 'message')} to its agent"
+    screen.line(f"{wishes.url}: {plan}.")
     if messages:
         note = "The agent may use credits, and endpoints of the account get the messages' events."
         screen.line(note, "dim")
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
 def _given(wishes: Wishes) -> Iterator[str]:
@@ -61,8 +66,8 @@ def close(screen: Screen, visit: Visit, results: Sequence[Result], left: Sequenc
     counts = count(results)
     summary = ", ".join(f"{counts[outcome]} {outcome}" for outcome in counts)
     screen.line(summary, f"bold {STYLES['failed' if counts['failed'] else 'proved']}")
-    sent = f"{len(visit.made.messages)} messages sent, {len(visit.seen)} requests in all"
-    screen.line(f"{sent}; messages stay until the server lets go of them.", "dim")
+    sent = _counted(len(visit.made.messages), "message")
+    screen.line(f"{sent} sent, {_counted(len(visit.seen), 'request')} in all.", "dim")
     for each in left:
         screen.line(f"could not be taken away: {each}", "yellow")
 

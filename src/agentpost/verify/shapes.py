@@ -58,7 +58,9 @@ def ident(*prefixes: str) -> Kind:
     """An id with one of these prefixes."""
     return Kind(
         f"an id that begins with {' or '.join(prefixes)}",
-        lambda value: isinstance(value, str) and value.startswith(prefixes) and len(value) > 5,
+        lambda value: (
+            isinstance(value, str) and value.startswith(prefixes) and value not in prefixes
+        ),
     )
 
 

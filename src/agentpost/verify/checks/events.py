@@ -25,6 +25,7 @@ from agentpost.verify.visit import Visit, usable
 LEAST_SECONDS = 0.99
 """Of an empty answer: a second, less what clocks may differ."""
 OVERLAP_SECONDS = 3
+MEETINGS_MAX = 3
 PAGES_MAX = 50
 
 
@@ -145,12 +146,16 @@ def one_at_a_time(visit: Visit) -> None:
     def wait(_: int) -> Exchange:
         return page_at(visit, message_id, cursor, OVERLAP_SECONDS)
 
-    with ThreadPoolExecutor(2) as pool:
-        first, second = sorted(pool.map(wait, range(2)), key=lambda exchange: exchange.status)
-    if [first.status, second.status] == [200, 200]:
+    for _ in range(MEETINGS_MAX):
+        with ThreadPoolExecutor(2) as pool:
+            first, second = sorted(pool.map(wait, range(2)), key=lambda each: each.status)
         apart = abs(first.began - second.began)
-        if apart > LEAST_SECONDS / 2 or min(first.took, second.took) < LEAST_SECONDS:
-            raise NotChecked("the two calls did not meet")
+        if second.status != 200 or (
+            apart < LEAST_SECONDS / 2 and min(first.took, second.took) >= LEAST_SECONDS
+        ):
+            break
+    else:
+        raise NotChecked("the two calls did not meet")
     if first.status != 200:
         differs(first, "one of two waits to be answered", summary(first))
     told = refused(second, 409, "poll_in_progress").get("cursor")
