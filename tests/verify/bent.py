@@ -67,10 +67,12 @@ class Bend:
 
 @dataclass
 class Proxy:
-    """``url`` is where it listens. Addresses of the server in its answers become its own."""
+    """``url`` is where it listens. ``rewrites``: addresses of the server in its answers become its
+    own (in webhooks they cannot)."""
 
     target: str
     bend: Bend
+    rewrites: bool = True
     url: str = ""
     answers: int | None = None
     """How many are left until it goes away; None: it stays."""
@@ -88,7 +90,7 @@ class Proxy:
         )
         headers = {name.lower(): value for name, value in answer.headers.items()}
         body = answer.content
-        if headers.get("content-type", "").startswith("application/json"):
+        if self.rewrites and headers.get("content-type", "").startswith("application/json"):
             body = body.replace(self.target.encode(), self.url.encode())
         given = Given(answer.status_code, headers, body)
         self.bend.after(asked, given)
@@ -96,9 +98,9 @@ class Proxy:
 
 
 @contextmanager
-def bent(target: str, bend: Bend) -> Iterator[Proxy]:
+def bent(target: str, bend: Bend, *, rewrites: bool = True) -> Iterator[Proxy]:
     """A proxy to ``target`` that listens until the end of the block."""
-    proxy = Proxy(target.rstrip("/"), bend)
+    proxy = Proxy(target.rstrip("/"), bend, rewrites)
     http = httpx2.Client(timeout=90, trust_env=False)
 
     class Handler(BaseHTTPRequestHandler):

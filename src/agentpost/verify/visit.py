@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeVar, cast
 
@@ -17,12 +18,14 @@ import httpx2
 from agentpost.verify.caller import Caller, Pause
 from agentpost.verify.exchange import Exchange
 from agentpost.verify.receiver import Receiver
-from agentpost.verify.verdicts import Difference, Gone, Json, NotChecked, summary
+from agentpost.verify.verdicts import Difference, Gone, Json, NotChecked, NotProved, summary
 
 S = TypeVar("S")
 HOLD_SECONDS: Final = 20
 """Of one held read; shorter than the most allowed, for the proxies on the way."""
 GREETING: Final = "Hello"
+JOB_PATH: Final = "/job"
+"""Where our receiver gets the events of the job."""
 CSV: Final = b"month,revenue\nJan,10\nFeb,14\nMar,12\nApr,19\n"
 PROGRAM: Final = b"\x7fELF\x02\x01\x01" + bytes(57)
 """The beginning of a Linux program, and as harmless as 64 bytes can be."""
@@ -169,8 +172,8 @@ class Visit:
         """A message the agent started a job for, as it was first answered."""
 
         def make() -> Json:
-            files = [inline("sales.csv", CSV)]
-            sent = usable(self.send("Chart revenue by month", files=files), 201)
+            fields = {"files": [inline("sales.csv", CSV)], **self._to_hook()}
+            sent = usable(self.send("Chart revenue by month", **fields), 201)
             if not sent.get("jobs"):
                 sent = self.final(sent["id"])
             if not sent.get("jobs"):
@@ -193,6 +196,26 @@ class Visit:
             return files[0]
 
         return self.sample("file", make)
+
+    def _to_hook(self) -> Json:
+        """What sends the job's events to us alone, if webhooks are to be proved and can be."""
+        if self.hooks is None:
+            return {}
+        with suppress(NotProved):
+            return {"webhook_endpoint_id": self.hook_at(JOB_PATH)["id"]}
+        return {}
+
+    def hook_at(self, path: str, *events: str) -> Json:
+        """An endpoint that leads to our receiver. Subscribed to nothing but a rare event, unless
+        ``events`` says so, it gets only what names it. Raises `NotChecked` without a receiver."""
+        if self.hooks is None:
+            raise NotChecked(
+                "it needs an address of ours the deployment reaches: --hooks-url, --hooks-port"
+            )
+        fields = {"url": self.hooks.url + path, **({"events": list(events)} if events else {})}
+        return self.sample(
+            f"endpoint at {path}", lambda: usable(self.endpoint_created("hook", **fields), 201)
+        )
 
     def endpoint_created(self, name: str, **fields: Any) -> Exchange:
         """Create a webhook endpoint, to be removed at the end; the answer may be anything.

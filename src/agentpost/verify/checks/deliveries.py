@@ -18,7 +18,7 @@ from agentpost.verify.verdicts import (
     require,
     shown,
 )
-from agentpost.verify.visit import GREETING, Visit, usable
+from agentpost.verify.visit import GREETING, JOB_PATH, Visit, usable
 
 CHOSEN, OTHER, FLAKY = "/chosen", "/other", "/flaky"
 RETRY_SECONDS: Final = 90.0
@@ -26,25 +26,15 @@ RETRY_SECONDS: Final = 90.0
 ENVELOPE = shapes.having(type=shapes.TEXT, timestamp=shapes.ISO, data=shapes.having())
 
 
-def hooks(visit: Visit) -> Receiver:
-    """The receiver; raises `NotChecked` when there is none."""
-    if visit.hooks is None:
-        raise NotChecked(
-            "it needs an address of this machine the deployment reaches: --hooks-url, --hooks-port"
-        )
-    return visit.hooks
-
-
 def endpoint_at(visit: Visit, path: str) -> Json:
-    """An endpoint of ours: the other one subscribes to all, the rest to a rare event, so that they
-    get only what names them."""
-    url = hooks(visit).url
-    events = ["*"] if path == OTHER else ["job.expired"]
+    """An endpoint of ours; the other one subscribes to all."""
+    return visit.hook_at(path, *(["*"] if path == OTHER else []))
 
-    def make() -> Json:
-        return usable(visit.endpoint_created("hook", url=url + path, events=events), 201)
 
-    return visit.sample(f"endpoint at {url}{path}", make)
+def hooks(visit: Visit) -> Receiver:
+    """The receiver of an endpoint that is there already."""
+    assert visit.hooks is not None
+    return visit.hooks
 
 
 def message_for(visit: Visit, path: str) -> Json:
@@ -193,6 +183,35 @@ def only_chosen(visit: Visit) -> None:
     require(None, not wrong, "its events at the chosen endpoint only", f"{len(wrong)} elsewhere")
 
 
+def job_event(visit: Visit) -> None:
+    """The job's message was sent for this endpoint, if that was possible."""
+    endpoint_at(visit, JOB_PATH)
+    message = visit.job_done()
+    jobs = {job.get("job_id"): job for job in message["jobs"] if job.get("status") == "completed"}
+    if not jobs:
+        raise NotChecked("no job was completed")
+    got = {
+        event["data"].get("job_id"): event["data"]
+        for event in map(event_of, _job_attempts(visit, len(message["jobs"]) + 1))
+        if event.get("type") == "job.completed"
+    }
+    require(None, got.keys() == jobs.keys(), f"job.completed of {list(jobs)}", list(got))
+    expected = {"object": "job", "message_id": message["id"]}
+    for job_id, data in got.items():
+        shaped(_reading_job(visit), shapes.JOB, data)
+        same = without_links(data) == without_links({**jobs[job_id], **expected})
+        require(None, same, f"the job as it is read, and {expected}", shown(data))
+
+
+def _job_attempts(visit: Visit, count: int) -> list[Attempt]:
+    """An event for each job and one for the message."""
+    return hooks(visit).await_count(JOB_PATH, count, visit.patience)
+
+
+def _reading_job(visit: Visit) -> Exchange:
+    return visit.read(visit.job_done()["id"])
+
+
 def recorded(visit: Visit) -> None:
     event_id = attempt_at(visit, CHOSEN).headers.get("webhook-id")
     exchange = visit.caller.call("GET", f"/v1/webhooks/{endpoint_at(visit, CHOSEN)['id']}")
@@ -207,6 +226,7 @@ def recorded(visit: Visit) -> None:
 
 
 def retried(visit: Visit) -> None:
+    endpoint_at(visit, FLAKY)
     hooks(visit).failing.add(FLAKY)
     first = attempt_at(visit, FLAKY)
     event_id = first.headers.get("webhook-id")
@@ -241,6 +261,8 @@ GROUP = Group(
               envelope),
         Check("same-as-read", "An event carries the message as it is read.", "Webhook events 2",
               same_as_read),
+        Check("job-event", "The event of a job carries the job as it is read, and its message.",
+              "Webhook events 2", job_event),
         Check("recorded", "The endpoint shows the delivery.", "Webhook endpoint", recorded),
         Check("subscribed", "An endpoint that subscribes to all gets the events of a message.",
               "Webhook events 3", subscribed),
@@ -250,6 +272,6 @@ GROUP = Group(
               "Webhook events 4 and 7", retried),
         Check("rotated", "After a rotation the new secret signs.", ADDITION, rotated),
     ),
-    sends=("chosen", "for all", "flaky"),
+    sends=("chosen", "for all", "flaky", "job"),
     needs="hooks",
 )  # fmt: skip
