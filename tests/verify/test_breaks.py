@@ -146,9 +146,10 @@ def test_a_broken_delivery_is_found(
     bend: Callable[[], Bend], fails: set[str], offline: AgentServer
 ) -> None:
     port = free_port()
+    patience = "3" if fails == {"delivered"} else "30"
     with bent(f"http://127.0.0.1:{port}", bend()) as way:
         hooks = ("--hooks-url", f"{way.url}/hooks", "--hooks-port", str(port))
-        told = verify(offline.url, "deliveries", options=(*hooks, "--timeout", "3"))
+        told = verify(offline.url, "deliveries", options=(*hooks, "--timeout", patience))
     assert told.named("failed") == {f"deliveries/{name}" for name in fails}, told.unproved()
 
 

@@ -162,10 +162,18 @@ def test_a_broken_sample_fails_once() -> None:
     assert told[1].why == "the sample it needs is missing: expected this, got that"
 
 
-def test_what_cannot_be_taken_away_is_told() -> None:
+def test_what_cannot_be_taken_away_is_told_and_the_works_of_others_are_left_alone() -> None:
     left = visit()
     left.made.endpoints.append("whe_1")
-    left.made.messages["msg_1"] = {"final": True, "jobs": [{"work_id": "wrk_1"}]}
+    left.made.works_before = frozenset({"wrk_before"})
+    own = {"kind": "execution", "role": "execution"}
+    jobs = [
+        {**own, "work_id": "wrk_1"},
+        {**own, "work_id": "wrk_before"},
+        {**own, "role": "follow_up", "work_id": "wrk_joined"},
+        {**own, "kind": "refusal", "work_id": "wrk_home"},
+    ]
+    left.made.messages["msg_1"] = {"final": True, "jobs": jobs}
     assert leave(left) == ["whe_1", "wrk_1"]
 
 

@@ -88,11 +88,9 @@ class Caller:
         """This key's header, with the scheme written in that way."""
         return f"{scheme} {self._key}"
 
-    def fetch(
-        self, url: str, headers: Mapping[str, str] | None = None, *, follow: bool = True
-    ) -> Exchange:
+    def fetch(self, url: str, headers: Mapping[str, str] | None = None) -> Exchange:
         """Read any address without a key, e.g. a file's link; what signs it is not shown."""
-        return self._send("GET", url, None, headers or {}, ANSWER_SECONDS_MAX, follow=follow)
+        return self._send("GET", url, None, headers or {}, ANSWER_SECONDS_MAX, follow=True)
 
     def post_form(self, url: str, fields: Mapping[str, str], data: bytes) -> Exchange:
         """Post an upload's form: every field, then the file (spec: Upload procedure)."""

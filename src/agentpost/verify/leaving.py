@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from agentpost.verify.exchange import Exchange
-from agentpost.verify.verdicts import NotProved
+from agentpost.verify.verdicts import Json, NotProved
 from agentpost.verify.visit import Visit
 
 
@@ -32,7 +32,8 @@ def _gone(visit: Visit, path: str) -> bool:
 
 
 def _works(visit: Visit) -> Iterator[str]:
-    """The works of the jobs that the messages started, as far as is known now."""
+    """The works that the messages' jobs opened, as far as is known now. Never one that was there
+    before, or that a message joined: that would be somebody else's."""
     for message_id, message in list(visit.made.messages.items()):
         latest = message
         if message.get("final") is not True:
@@ -42,5 +43,11 @@ def _works(visit: Visit) -> Iterator[str]:
                 continue
             latest = visit.made.messages[message_id]
         for job in latest.get("jobs") or []:
-            if isinstance(job, dict) and isinstance(job.get("work_id"), str):
-                yield job["work_id"]
+            if isinstance(job, dict) and _opened_work(job):
+                work_id = job.get("work_id")
+                if isinstance(work_id, str) and work_id not in (visit.made.works_before or ()):
+                    yield work_id
+
+
+def _opened_work(job: Json) -> bool:
+    return job.get("kind") == "execution" and job.get("role") == "execution"

@@ -15,18 +15,21 @@ from typing import Any, Final, TypeVar, cast
 
 import httpx2
 
+from agentpost.domain.limits import MEBIBYTE, WORK_LIST_MAX
 from agentpost.verify.caller import Caller, Pause
 from agentpost.verify.exchange import Exchange
 from agentpost.verify.receiver import Receiver
 from agentpost.verify.verdicts import Difference, Gone, Json, NotChecked, NotProved, summary
 
 S = TypeVar("S")
+IDLE_SECONDS_MAX: Final = 2.0
 HOLD_SECONDS: Final = 20
 """Of one held read; shorter than the most allowed, for the proxies on the way."""
 GREETING: Final = "Hello"
 JOB_PATH: Final = "/job"
 """Where our receiver gets the events of the job."""
 CSV: Final = b"month,revenue\nJan,10\nFeb,14\nMar,12\nApr,19\n"
+DOWNLOAD_BYTES_MAX: Final = 50 * MEBIBYTE
 PROGRAM: Final = b"\x7fELF\x02\x01\x01" + bytes(57)
 """The beginning of a Linux program, and as harmless as 64 bytes can be."""
 
@@ -50,8 +53,11 @@ class Wishes:
 
 @dataclass
 class Made:
-    """What this visit has put into the account: message ids with their latest state, endpoints."""
+    """What this visit has put into the account: message ids with their latest state, endpoints.
 
+    ``works_before``: the newest works of the account before the first message."""
+
+    works_before: frozenset[str] | None = None
     messages: dict[str, Json] = field(default_factory=dict)
     endpoints: list[str] = field(default_factory=list)
 
@@ -66,7 +72,8 @@ class Visit:
         self.nonce = wishes.nonce
         self.patience = wishes.patience
         self.hooks = wishes.hooks
-        self._http = httpx2.Client()
+        # Shorter than servers keep idle connections: none may close while we send on it.
+        self._http = httpx2.Client(limits=httpx2.Limits(keepalive_expiry=IDLE_SECONDS_MAX))
         self._pause = wishes.pause
         self._samples: dict[str, Any] = {}
         self._conversations = 0
@@ -107,9 +114,18 @@ class Visit:
     ) -> Exchange:
         """Send a message in a conversation of its own: none waits for another one's turn, and
         nothing gets into the conversations of the key."""
+        if self.made.works_before is None:
+            self.made.works_before = self._works_now()
         self._conversations += 1
         own = f"verify-{self.nonce}-{self._conversations}"
         return self.post({"message": text, "conversation": own, **fields}, key, caller)
+
+    def _works_now(self) -> frozenset[str]:
+        """Works that were there before any message: none of them is ours to delete."""
+        exchange = self.caller.call("GET", f"/v1/work?limit={WORK_LIST_MAX}")
+        body = exchange.json()
+        items = body.get("data") if exchange.status == 200 and isinstance(body, dict) else None
+        return frozenset(str(item["work_id"]) for item in items or [] if "work_id" in item)
 
     def read(self, message_id: str, wait: int = 0) -> Exchange:
         """`GET /v1/messages/{id}`, held up to ``wait`` seconds."""
@@ -193,7 +209,10 @@ class Visit:
             files: list[Json] = self.job_done().get("files") or []
             if not files:
                 raise NotChecked("the agent made no file")
-            return files[0]
+            smallest = min(files, key=lambda file: int(file["size"]))
+            if smallest["size"] > DOWNLOAD_BYTES_MAX:
+                raise NotChecked("the files the agent made are too large to be fetched for a check")
+            return smallest
 
         return self.sample("file", make)
 
@@ -220,9 +239,11 @@ class Visit:
     def endpoint_created(self, name: str, **fields: Any) -> Exchange:
         """Create a webhook endpoint, to be removed at the end; the answer may be anything.
 
-        Its address leads nowhere and its event is rare: nothing of the account is sent out."""
+        Its address leads nowhere, or to our receiver, and its event is rare: nothing of the account
+        is sent to others."""
+        nowhere = f"https://agentpost-verify-{self.nonce}.invalid"
         body = {
-            "url": f"https://agentpost-verify-{self.nonce}.invalid/{name}",
+            "url": f"{self.hooks.url if self.hooks is not None else nowhere}/{name}",
             "events": ["job.expired"],
             "description": "agentpost verify; may be deleted",
             **fields,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from urllib.parse import parse_qsl, urlencode, urlsplit
+from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
 from agentpost.verify import shapes
 from agentpost.verify.check import ADDITION, Check, Group, shaped
@@ -23,7 +23,8 @@ RANGE_BYTES = 10
 
 def read_file(visit: Visit) -> Exchange:
     """`GET /v1/files/{id}` of a file the agent made."""
-    return visit.caller.call("GET", f"/v1/files/{visit.made_file()['file_id']}")
+    file_id = quote(str(visit.made_file()["file_id"]), safe="/")
+    return visit.caller.call("GET", f"/v1/files/{file_id}")
 
 
 def link(visit: Visit) -> str:

@@ -54,6 +54,8 @@ def fields(visit: Visit) -> None:
 
 def held_until_changed(visit: Visit) -> None:
     before = visit.job_message()
+    if not held_reads(visit):
+        raise NotChecked("the job was done before it could be waited for")
     for exchange, after in held_reads(visit):
         early = exchange.took < HOLD_SECONDS - EARLY_SECONDS
         if early and _waited_for(before) == _waited_for(after):

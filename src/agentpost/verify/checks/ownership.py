@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from urllib.parse import quote
+
 from agentpost.verify.check import Check, Group
 from agentpost.verify.checks.events import end_cursor
 from agentpost.verify.exchange import Exchange
@@ -23,7 +25,7 @@ def key_of_its_own(visit: Visit) -> None:
 
 def foreign_cursor(visit: Visit) -> None:
     visit.second  # noqa: B018 - says what is needed before anything is sent
-    cursor = end_cursor(visit)
+    cursor = quote(end_cursor(visit), safe="")
     message_id = usable(_theirs_sent(visit), 201)["id"]
     exchange = visit.second.call("GET", f"/v1/messages/{message_id}/events?cursor={cursor}", hold=1)
     refused(exchange, 400, "bad_cursor")
