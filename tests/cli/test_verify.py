@@ -1,8 +1,13 @@
 """The command line of `agentpost verify`: what cannot begin ends with 2, and says why."""
 
 import json
+import signal
 import socket
+import subprocess
+import sys
+import threading
 
+import httpx2
 import pytest
 from typer.testing import CliRunner, Result
 
@@ -10,7 +15,7 @@ from agentpost.cli import app
 from agentpost.verify.checks import GROUPS
 from tests.e2e.fixtures import plain_server
 from tests.e2e.server import KEY, AgentServer
-from tests.verify.bent import Bend, bent
+from tests.verify.bent import Asked, Bend, Given, bent
 
 __all__ = ["plain_server"]
 NOWHERE = "http://127.0.0.1:1"
@@ -89,6 +94,33 @@ def test_a_server_that_goes_away_is_no_success(plain_server: AgentServer) -> Non
     assert f"nothing answers at {proxy.url}" in result.stderr
     told = json.loads(result.stdout)
     assert (told["proved"], told["not_checked"]) == (2, 4)
+
+
+def test_an_interrupted_run_takes_away_what_it_made(plain_server: AgentServer) -> None:
+    """Ctrl-C comes while it waits for an answer about an endpoint it has made."""
+    process: subprocess.Popen[str] | None = None
+    pressed = threading.Event()
+
+    def press(asked: Asked) -> Given | None:
+        if asked.method == "PATCH" and not pressed.is_set() and process is not None:
+            pressed.set()
+            process.send_signal(signal.SIGINT)
+            threading.Event().wait(1)
+        return None
+
+    with bent(plain_server.url, Bend(before=press)) as proxy:
+        command = [sys.executable, "-m", "agentpost", "verify", "--only", "webhooks", "--json"]
+        process = subprocess.Popen(
+            [*command, "--url", proxy.url, "--key", KEY], stdout=subprocess.PIPE, text=True
+        )
+        told, _ = process.communicate(timeout=60)
+    assert pressed.is_set()
+    assert process.returncode == 130
+    assert json.loads(told)["left_behind"] == []
+    listed = httpx2.get(
+        f"{plain_server.url}/v1/webhooks", headers={"Authorization": f"Bearer {KEY}"}
+    )
+    assert listed.json()["data"] == []
 
 
 def test_the_list_names_every_check_and_sends_nothing() -> None:
