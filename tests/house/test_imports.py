@@ -28,12 +28,7 @@ ADAPTERS = {
     "agentpost.wakeups.postgres",
 }
 RECORD = {"agentpost.db.record", "agentpost.domain.transitions"}
-CLIENT_MAY_IMPORT = (
-    "agentpost.__version__",
-    "agentpost.client",
-    "agentpost.contract",
-    "agentpost.domain",
-)
+CALLERS_MAY_IMPORT = ("agentpost.__version__", "agentpost.contract", "agentpost.domain")
 
 # One forbidden import (or misplaced module) for each contract: file, line, and what is said of it.
 BREAKS = [
@@ -45,6 +40,7 @@ BREAKS = [
     ("web/broken.py", "from agentpost.db import sqlite", "Adapters are named in bootstrap only"),
     ("api/broken.py", "from agentpost.db import tables", "Doors never touch tables"),
     ("client/broken.py", "from agentpost.services import broken", "The client stands alone"),
+    ("verify/broken.py", "from agentpost.services import broken", "The client stands alone"),
     ("db/broken.py", "from agentpost.db import again\n", "No cycles"),
 ]  # fmt: skip
 
@@ -118,12 +114,14 @@ def test_what_exists_is_protected(contract: str, modules: set[str], importers: l
     assert settings["allowed_importers"] == importers
 
 
-def test_the_client_imports_only_shapes_and_rules() -> None:
+@pytest.mark.parametrize("room", ["client", "verify"])
+def test_what_callers_run_imports_only_shapes_and_rules(room: str) -> None:
+    allowed = (f"agentpost.{room}", *CALLERS_MAY_IMPORT)
     found = [
         f"{source.path}:{line}: imports {name}"
         for source in package()
-        if source.path.startswith("src/agentpost/client/")
+        if source.path.startswith(f"src/agentpost/{room}/")
         for line, name in imports(source)
-        if name.startswith("agentpost.") and not name.startswith(CLIENT_MAY_IMPORT)
+        if name.startswith("agentpost.") and not name.startswith(allowed)
     ]
     assert found == []

@@ -7,7 +7,7 @@ import sys
 import typer
 
 from agentpost import __version__
-from agentpost.cli import admin, caller, login, operate, serve
+from agentpost.cli import admin, caller, login, operate, serve, verify
 
 app = typer.Typer(
     name="agentpost",
@@ -37,6 +37,7 @@ serve.attach(app)
 admin.attach(app)
 operate.attach(app)
 caller.attach(app)
+verify.attach(app)
 login.attach(app)
 
 

@@ -80,9 +80,9 @@ class Screen:
             finally:
                 self._status = None
 
-    def line(self, text: str, style: str = "") -> None:
+    def line(self, text: str, style: str = "", indent: int = 0) -> None:
         """One line, never wrapped or interpreted."""
-        self._console.print(Text(one_line(text), style=style), soft_wrap=True)
+        self._console.print(Text(" " * indent + one_line(text), style=style), soft_wrap=True)
 
     def prose(self, text: str) -> None:
         """Words of an agent: Markdown on a terminal, as they are otherwise."""

@@ -1,0 +1,177 @@
+"""`agentpost verify`: run the contract's checks against any deployment and tell what is proved.
+
+Exit codes: 0 nothing failed, 1 something failed, 2 it could not begin (called wrongly, nobody
+there, key refused), 130 interrupted. What was made is taken away in every case.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Sequence
+from contextlib import ExitStack, closing
+from secrets import token_hex
+from typing import TYPE_CHECKING, Annotated, NoReturn
+
+import typer
+
+from agentpost.cli.proofs import announce, close, count, report, show_list, tell
+
+if TYPE_CHECKING:
+    from agentpost.cli.show import Screen
+    from agentpost.verify.check import Group
+    from agentpost.verify.receiver import Receiver
+    from agentpost.verify.runner import Result
+    from agentpost.verify.visit import Wishes
+
+EXIT_FAILED = 1
+EXIT_UNUSABLE = 2
+EXIT_INTERRUPTED = 130
+EXIT_HELP = "Exit codes: 0 nothing failed, 1 something failed, 2 wrong usage, no server, bad key."
+PORT_MAX = 65_535
+
+
+def attach(app: typer.Typer) -> None:
+    """Register the command on the program."""
+    app.command(epilog=EXIT_HELP)(verify)
+
+
+def verify(
+    url: Annotated[str | None, typer.Option(help="The server; else AGENTPOST_URL.")] = None,
+    key: Annotated[str | None, typer.Option(help="An API key of it; else AGENTPOST_KEY.")] = None,
+    second_key: Annotated[
+        str | None, typer.Option(help="Another key of it, to prove what belongs to whom.")
+    ] = None,
+    only: Annotated[
+        list[str] | None, typer.Option(metavar="GROUP", help="Only this group; repeatable.")
+    ] = None,
+    list_checks: Annotated[
+        bool, typer.Option("--list", help="List the checks; nothing is sent.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    hooks_url: Annotated[
+        str | None, typer.Option(help="Where the server reaches --hooks-port of this machine.")
+    ] = None,
+    hooks_port: Annotated[
+        int | None, typer.Option(min=1, max=PORT_MAX, help="Receive webhooks on this port.")
+    ] = None,
+    timeout: Annotated[
+        float, typer.Option(min=1, max=3600, help="Seconds to wait for the agent or a webhook.")
+    ] = 60.0,
+) -> None:
+    """Check a deployment against the API's contract, from outside and politely."""
+    groups = _chosen(only or [])
+    if list_checks:
+        show_list(_screen(as_json), groups, as_json)
+        return
+    with ExitStack() as ends:
+        hooks = _receiver(ends, hooks_url, hooks_port)
+        wishes = _wishes(url, key, second_key, timeout, hooks)
+        code = _visit(wishes, groups, as_json)
+    raise typer.Exit(code)
+
+
+def _visit(wishes: Wishes, groups: Sequence[Group], as_json: bool) -> int:
+    """Carry out the checks and tell; the exit code."""
+    from agentpost.verify.leaving import leave
+    from agentpost.verify.runner import Outcome, Unusable, knock, run
+    from agentpost.verify.visit import Visit
+
+    screen = _screen(as_json)
+    results: list[Result] = []
+    interrupted = False
+    with closing(Visit(wishes)) as visit:
+        try:
+            knock(visit)
+        except Unusable as error:
+            _refuse(str(error))
+        if not as_json:
+            announce(screen, wishes, groups)
+        try:
+            with screen.waiting("Checking…"):
+                for result in run(visit, groups):
+                    if not as_json:
+                        tell(screen, result, results)
+                    results.append(result)
+        except KeyboardInterrupt:
+            interrupted = True
+        finally:
+            with screen.waiting("Taking away what was made…"):
+                left = leave(visit)
+        if as_json:
+            typer.echo(json.dumps(report(wishes.url, visit, results, left), ensure_ascii=False))
+        else:
+            close(screen, visit, results, left)
+        if visit.gone:
+            _refuse(results[-1].why)
+    if interrupted:
+        return EXIT_INTERRUPTED
+    return EXIT_FAILED if count(results)[Outcome.FAILED] else 0
+
+
+# --- what was asked for ---------------------------------------------------------------------------
+def _chosen(names: Sequence[str]) -> Sequence[Group]:
+    from agentpost.verify.checks import GROUPS
+
+    known = [group.name for group in GROUPS]
+    for name in names:
+        if name not in known:
+            raise typer.BadParameter(f"there is no group {name!r}; there are {', '.join(known)}")
+    return [group for group in GROUPS if not names or group.name in names]
+
+
+def _wishes(
+    url: str | None,
+    key: str | None,
+    second_key: str | None,
+    timeout: float,
+    hooks: Receiver | None,
+) -> Wishes:
+    from agentpost.client.config import resolve_config
+    from agentpost.client.errors import ConfigError
+    from agentpost.verify.visit import Wishes
+
+    try:
+        config = resolve_config(url, key)
+        second = resolve_config(config.url, second_key).key if second_key else None
+    except ConfigError as error:
+        _refuse(str(error))
+    return Wishes(
+        url=config.url,
+        key=config.key,
+        second_key=second,
+        nonce=token_hex(6),
+        patience=timeout,
+        pause=time.sleep,
+        hooks=hooks,
+    )
+
+
+def _receiver(ends: ExitStack, url: str | None, port: int | None) -> Receiver | None:
+    """The running receiver, which ``ends`` will stop; None when none is wanted."""
+    from agentpost.client.config import is_http_url
+    from agentpost.verify.receiver import receiving
+
+    if url is None and port is None:
+        return None
+    if url is None or port is None:
+        raise typer.BadParameter("--hooks-url and --hooks-port go together")
+    if not is_http_url(url):
+        raise typer.BadParameter("--hooks-url must be an http:// or https:// address")
+    try:
+        return ends.enter_context(receiving(port, url))
+    except OSError as error:
+        _refuse(f"cannot listen on port {port}: {error.strerror or error}")
+
+
+def _screen(as_json: bool) -> Screen:
+    from agentpost.cli.show import Screen
+
+    return Screen(spins=not as_json)
+
+
+def _refuse(text: str) -> NoReturn:
+    from agentpost.cli.show import one_line
+
+    typer.secho(f"error: {one_line(text)}", fg=typer.colors.RED, err=True)
+    raise typer.Exit(EXIT_UNUSABLE)

@@ -1,0 +1,71 @@
+"""The account, and the budget of its key (spec: Account, Limits)."""
+
+from __future__ import annotations
+
+from agentpost.verify import shapes
+from agentpost.verify.check import Check, Group, shaped
+from agentpost.verify.exchange import Exchange, whole
+from agentpost.verify.verdicts import NotChecked, answered, require
+from agentpost.verify.visit import Visit
+
+BUDGET_TRIES = 3
+WINDOW_SECONDS = 60
+
+
+def fields(visit: Visit) -> None:
+    exchange = visit.caller.call("GET", "/v1/me")
+    shaped(exchange, shapes.ACCOUNT, answered(exchange, 200))
+
+
+def limit_is_told(visit: Visit) -> None:
+    exchange = visit.caller.call("GET", "/v1/me")
+    limits = answered(exchange, 200).get("limits") or {}
+    told = _number(exchange, "ratelimit-limit")
+    same = told == limits.get("requests_per_minute")
+    require(exchange, same, f"RateLimit-Limit {limits.get('requests_per_minute')}", told)
+
+
+def budget_falls(visit: Visit) -> None:
+    """A window that lets go of old calls may give back one meanwhile, hence several tries."""
+    before = after = visit.caller.call("GET", "/v1/me")
+    for _ in range(BUDGET_TRIES):
+        after = visit.caller.call("GET", "/v1/me")
+        if _number(after, "ratelimit-remaining") < _number(before, "ratelimit-remaining"):
+            return
+        before = after
+    told = after.headers["ratelimit-remaining"]
+    require(after, False, "RateLimit-Remaining to fall with each request", f"{told} again")
+
+
+def reset_in_window(visit: Visit) -> None:
+    exchange = visit.caller.call("GET", "/v1/me")
+    reset = _number(exchange, "ratelimit-reset")
+    require(exchange, 0 <= reset <= WINDOW_SECONDS, "RateLimit-Reset within a minute", reset)
+
+
+def _number(exchange: Exchange, name: str) -> int:
+    """A header that another check asks for; `NotChecked` when it is no number."""
+    value = whole(exchange.headers.get(name))
+    if value is None:
+        raise NotChecked(f"the answer has no number in {name}")
+    return value
+
+
+GROUP = Group(
+    "account",
+    "the account and its budget",
+    (
+        Check("fields", "The account has every field.", "Account", fields),
+        Check(
+            "limit-is-told", "RateLimit-Limit is the account's requests per minute.", "Limits",
+            limit_is_told,
+        ),
+        Check(
+            "budget-falls", "RateLimit-Remaining counts every request.", "Limits", budget_falls
+        ),
+        Check(
+            "reset-in-window", "RateLimit-Reset lies within the minute.", "Limits",
+            reset_in_window,
+        ),
+    ),
+)  # fmt: skip

@@ -1,0 +1,126 @@
+"""What must hold for each answer, judged over all that this visit has seen.
+
+It runs last. With `--only` it judges what those groups have seen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from agentpost.verify import shapes
+from agentpost.verify.check import Check, Group
+from agentpost.verify.exchange import Exchange, whole
+from agentpost.verify.shapes import TIME, problems
+from agentpost.verify.verdicts import NotChecked, differs, require, summary
+from agentpost.verify.visit import Visit
+
+BUDGET = ("ratelimit-limit", "ratelimit-remaining", "ratelimit-reset")
+
+
+def request_ids(visit: Visit) -> None:
+    ids = []
+    for exchange in _answers(visit):
+        given = exchange.request_id or ""
+        right = given.startswith("req_") and len(given) > len("req_")
+        require(exchange, right, "a Request-Id: req_…", given or "none")
+        ids.append(given)
+    twice = [given for given in ids if ids.count(given) > 1]
+    require(None, not twice, "another Request-Id for each request", twice[:1])
+
+
+def error_shape(visit: Visit) -> None:
+    for exchange in _errors(visit):
+        found = list(problems(shapes.ERROR, exchange.json()))
+        if found:
+            differs(exchange, "an error with every field", f"{summary(exchange)}: {found[0]}")
+
+
+def same_id_in_body(visit: Visit) -> None:
+    for exchange in _errors(visit):
+        body = exchange.json()
+        told = body.get("request_id") if isinstance(body, dict) else None
+        if told is None or exchange.request_id is None:
+            continue  # judged by the two checks before
+        require(exchange, told == exchange.request_id, f"request_id {exchange.request_id}", told)
+
+
+def budget(visit: Visit) -> None:
+    for exchange in _answers(visit):
+        for name in BUDGET if exchange.known and exchange.status != 401 else ():
+            told = exchange.headers.get(name)
+            require(exchange, whole(told) is not None, f"a number in {name}", told or "none")
+
+
+def times(visit: Visit) -> None:
+    for exchange in _answers(visit):
+        for name, value in _times(exchange.json()):
+            right = isinstance(value, str) and TIME.fullmatch(value) is not None
+            require(exchange, right, f"{name} in UTC, with microseconds and Z", value)
+
+
+def json_type(visit: Visit) -> None:
+    for exchange in _answers(visit):
+        kind = exchange.headers.get("content-type", "none")
+        right = not exchange.body or kind.startswith("application/json")
+        require(exchange, right, "Content-Type application/json", kind)
+
+
+def retry_after(visit: Visit) -> None:
+    limited = [exchange for exchange in _answers(visit) if exchange.status == 429]
+    if not limited:
+        raise NotChecked("no rate limit was hit; none is hit on purpose")
+    for exchange in limited:
+        told = exchange.headers.get("retry-after")
+        require(exchange, whole(told) is not None, "Retry-After in seconds", told or "none")
+
+
+def no_fault(visit: Visit) -> None:
+    for exchange in _answers(visit):
+        switched_off = exchange.status == 503
+        fine = exchange.status < 500 or switched_off
+        require(exchange, fine, "no fault of the server", summary(exchange))
+
+
+def _answers(visit: Visit) -> list[Exchange]:
+    return visit.seen
+
+
+def _errors(visit: Visit) -> list[Exchange]:
+    """At least one: an unknown message is asked for."""
+    visit.caller.call("GET", f"/v1/messages/msg_{visit.nonce}-0")
+    return [exchange for exchange in visit.seen if exchange.status >= 400]
+
+
+def _times(value: Any) -> Iterator[tuple[str, Any]]:
+    """Names and values of what must be a time."""
+    if isinstance(value, dict):
+        for name, item in value.items():
+            is_time = name.endswith("_at") or name in ("at", "resume_by")
+            if is_time and item is not None:
+                yield name, item
+            if name != "metadata":
+                yield from _times(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _times(item)
+
+
+GROUP = Group(
+    "every-answer",
+    "what holds for each answer",
+    (
+        Check("request-ids", "Every answer has a Request-Id of its own.",
+              "What the service does 6", request_ids),
+        Check("error-shape", "Every error has code, message, request_id and docs.", "Errors",
+              error_shape),
+        Check("same-id-in-body", "An error's request_id is the answer's Request-Id.", "Errors",
+              same_id_in_body),
+        Check("budget", "Every answer to a key tells its budget.", "Limits", budget),
+        Check("times", "Times are UTC with microseconds and Z.", "What the service does 6",
+              times),
+        Check("json-type", "Answers are JSON and say so.", "What the service does 6", json_type),
+        Check("retry-after", "Every 429 says when to come again.", "Errors", retry_after),
+        Check("no-fault", "Nothing asked made the server fail.", "Errors", no_fault),
+    ),
+)  # fmt: skip

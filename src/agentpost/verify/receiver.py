@@ -1,0 +1,90 @@
+"""A webhook receiver on this machine, which the deployment reaches at an address of its own.
+
+It keeps what it gets, by path, and answers 200; the first attempt at a path named in ``failing`` is
+answered with 500, so that a retry can be seen.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Final
+
+BODY_BYTES_MAX: Final = 16 * 2**20
+LOOK_SECONDS: Final = 0.02
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One request that came in; header names are in lower case."""
+
+    path: str
+    headers: Mapping[str, str]
+    body: bytes
+
+
+@dataclass
+class Receiver:
+    """``url`` is where the deployment reaches it, without a slash at the end."""
+
+    url: str
+    got: list[Attempt] = field(default_factory=list)
+    failing: set[str] = field(default_factory=set)
+
+    def at(self, path: str) -> list[Attempt]:
+        """What came in at that path so far."""
+        return [attempt for attempt in list(self.got) if attempt.path == path]
+
+    def await_count(self, path: str, count: int, seconds: float) -> list[Attempt]:
+        """What came in at that path, once there is so much of it or the time is over."""
+        deadline = time.monotonic() + seconds
+        while len(self.at(path)) < count and time.monotonic() < deadline:
+            time.sleep(LOOK_SECONDS)
+        return self.at(path)
+
+
+@contextmanager
+def receiving(port: int, url: str) -> Iterator[Receiver]:
+    """Listen on ``port`` of every interface until the block ends; raises `OSError`."""
+    prefix = "/" + url.partition("://")[2].partition("/")[2].rstrip("/")
+    receiver = Receiver(url.rstrip("/"))
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+        timeout = 30
+
+        def do_POST(self) -> None:
+            length = self.headers.get("Content-Length", "")
+            if not length.isdigit() or int(length) > BODY_BYTES_MAX:
+                self.close_connection = True
+                self._answer(411)
+                return
+            body = self.rfile.read(int(length))
+            headers = {name.lower(): value for name, value in self.headers.items()}
+            path = "/" + self.path.removeprefix(prefix).lstrip("/")
+            fails = path in receiver.failing and not receiver.at(path)
+            receiver.got.append(Attempt(path, headers, body))
+            self._answer(500 if fails else 200)
+
+        def _answer(self, status: int) -> None:
+            self.send_response(status)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+        def log_message(self, *_: object) -> None:
+            """Quiet."""
+
+    server = ThreadingHTTPServer(("", port), Handler)
+    server.daemon_threads = True
+    thread = threading.Thread(target=server.serve_forever, args=(LOOK_SECONDS,), daemon=True)
+    thread.start()
+    try:
+        yield receiver
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()

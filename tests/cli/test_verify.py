@@ -1,0 +1,134 @@
+"""The command line of `agentpost verify`: what cannot begin ends with 2, and says why."""
+
+import json
+import signal
+import socket
+import subprocess
+import sys
+import threading
+
+import httpx2
+import pytest
+from typer.testing import CliRunner, Result
+
+from agentpost.cli import app
+from agentpost.verify.checks import GROUPS
+from tests.e2e.fixtures import plain_server
+from tests.e2e.server import KEY, AgentServer
+from tests.verify.bent import Asked, Bend, Given, bent
+
+__all__ = ["plain_server"]
+NOWHERE = "http://127.0.0.1:1"
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(app, ["verify", *arguments])
+
+
+@pytest.fixture(autouse=True)
+def no_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("AGENTPOST_URL", raising=False)
+    monkeypatch.delenv("AGENTPOST_KEY", raising=False)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ((), "No server address"),
+        (("--url", NOWHERE), "No API key"),
+        (("--url", "nowhere", "--key", "k"), "must be an http:// or https:// address"),
+        (("--url", NOWHERE, "--key", "k"), "nothing answers at http://127.0.0.1:1"),
+        (("--url", NOWHERE, "--key", "k", "--only", "all"), "there is no group 'all'"),
+        (("--url", NOWHERE, "--key", "k", "--hooks-port", "8099"), "go together"),
+        (("--url", NOWHERE, "--key", "k", "--hooks-url", "https://a.b"), "go together"),
+        (
+            ("--url", NOWHERE, "--key", "k", "--hooks-url", "a.b", "--hooks-port", "8099"),
+            "--hooks-url must be",
+        ),
+        (("--timeout", "0"), "--timeout"),
+        (("--unknown",), "No such option"),
+    ],
+)
+def test_what_cannot_begin_is_said(arguments: tuple[str, ...], told: str) -> None:
+    result = run(*arguments)
+    assert result.exit_code == 2
+    assert told in " ".join(result.stderr.split())
+    assert result.stdout == ""
+
+
+def test_a_port_in_use_is_said() -> None:
+    with socket.create_server(("", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        hooks = ("--hooks-url", "https://hooks.example.com", "--hooks-port", port)
+        result = run("--url", NOWHERE, "--key", "k", *hooks)
+    assert result.exit_code == 2
+    assert f"cannot listen on port {port}" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (("--key", "svc_key_wrong"), "the key is refused"),
+        (("--key", KEY, "--second-key", "svc_key_wrong"), "the second key is refused"),
+    ],
+)
+def test_a_refused_key_is_said(
+    plain_server: AgentServer, options: tuple[str, ...], told: str
+) -> None:
+    result = run("--url", plain_server.url, *options)
+    assert result.exit_code == 2
+    assert told in result.stderr
+
+
+def test_what_is_not_this_api_is_said(plain_server: AgentServer) -> None:
+    result = run("--url", f"{plain_server.url}/docs", "--key", KEY)
+    assert result.exit_code == 2
+    assert "is not this API: it answers 404" in result.stderr
+
+
+def test_a_server_that_goes_away_is_no_success(plain_server: AgentServer) -> None:
+    with bent(plain_server.url, Bend()) as proxy:
+        proxy.answers = 3
+        result = run("--url", proxy.url, "--key", KEY, "--only", "authentication", "--json")
+    assert result.exit_code == 2
+    assert f"nothing answers at {proxy.url}" in result.stderr
+    told = json.loads(result.stdout)
+    assert (told["proved"], told["not_checked"]) == (2, 4)
+
+
+def test_an_interrupted_run_takes_away_what_it_made(plain_server: AgentServer) -> None:
+    """Ctrl-C comes while it waits for an answer about an endpoint it has made."""
+    process: subprocess.Popen[str] | None = None
+    pressed = threading.Event()
+
+    def press(asked: Asked) -> Given | None:
+        if asked.method == "PATCH" and not pressed.is_set() and process is not None:
+            pressed.set()
+            process.send_signal(signal.SIGINT)
+            threading.Event().wait(1)
+        return None
+
+    with bent(plain_server.url, Bend(before=press)) as proxy:
+        command = [sys.executable, "-m", "agentpost", "verify", "--only", "webhooks", "--json"]
+        process = subprocess.Popen(
+            [*command, "--url", proxy.url, "--key", KEY], stdout=subprocess.PIPE, text=True
+        )
+        told, _ = process.communicate(timeout=60)
+    assert pressed.is_set()
+    assert process.returncode == 130
+    assert json.loads(told)["left_behind"] == []
+    listed = httpx2.get(
+        f"{plain_server.url}/v1/webhooks", headers={"Authorization": f"Bearer {KEY}"}
+    )
+    assert listed.json()["data"] == []
+
+
+def test_the_list_names_every_check_and_sends_nothing() -> None:
+    result = run("--list", "--only", "reading", "--only", "document")
+    lines = result.stdout.splitlines()
+    assert result.exit_code == 0
+    assert lines[0] == "reading · reading and waiting · sends: greeting"
+    assert "  unknown: An unknown message is not_found. (getMessage)" in lines
+    shown = json.loads(run("--list", "--json").stdout)
+    assert len(shown) == sum(len(group.checks) for group in GROUPS) > 100
+    assert len({(each["group"], each["name"]) for each in shown}) == len(shown)
