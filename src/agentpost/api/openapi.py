@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
-from agentpost.api import examples, told
+from agentpost.api import examples, told, told_events
 from agentpost.api.links import links
 from agentpost.api.operation import Operation, Query, Success, Text
 from agentpost.api.told import Header
@@ -73,6 +73,7 @@ def document(operations: Sequence[Operation], base_url: str) -> dict[str, Any]:
         "security": [{"key": []}],
         "tags": [{"name": name, "description": text} for name, text in TAGS.items()],
         "paths": paths,
+        "webhooks": told_events.webhooks(),
         "components": {
             "schemas": _schemas(operations),
             "responses": {code: _failure([code]) for code in SHARED},
@@ -186,7 +187,8 @@ def _ref(shape: type[BaseModel]) -> dict[str, str]:
 def _schemas(operations: Sequence[Operation]) -> dict[str, Any]:
     bodies = [(op.body, "validation") for op in operations if op.body is not None]
     answers = [(op.answer, "serialization") for op in operations]
-    models: Any = [*bodies, *answers, (ErrorShape, "serialization")]
+    others = [(shape, "serialization") for shape in (ErrorShape, *told_events.SHAPES)]
+    models: Any = [*bodies, *answers, *others]
     _, described = models_json_schema(list(dict.fromkeys(models)), ref_template=_REF)
     schemas: dict[str, Any] = described["$defs"]
     return schemas
