@@ -66,7 +66,7 @@ def test_an_event_is_what_a_read_gives(
     assert set(event) == {"type", "timestamp", "data"}
     assert event["type"] == "message.completed"
     assert event["data"] == caller.get(message["id"])
-    caller.contract.check_shape("MessageShape", event["data"])
+    caller.contract.check_shape("MessageEventShape", event)
     assert delivery.headers["content-type"] == "application/json"
 
     shown = hooks.settled(endpoint, "delivered")
@@ -86,8 +86,10 @@ def test_job_events_carry_the_job_and_working_links(
     script = [["write", "report.txt", "All is well."], ["return", "Done."]]
     message = caller.send([["start", "Report", script]])
     receiver.await_count(2)
-    events = {event["type"]: event["data"] for event in receiver.events(endpoint["secret"])}
-    assert set(events) == {"job.completed", "message.completed"}
+    sent = {event["type"]: event for event in receiver.events(endpoint["secret"])}
+    assert set(sent) == {"job.completed", "message.completed"}
+    caller.contract.check_shape("JobEventShape", sent["job.completed"])
+    events = {name: event["data"] for name, event in sent.items()}
     job = events["job.completed"]
     assert (job["object"], job["message_id"]) == ("job", message["id"])
     assert job["job_id"] == message["jobs"][0]["job_id"]

@@ -23,7 +23,8 @@ JUDGED = {
 
 def breaking(old: Part, new: Part) -> list[str]:
     """One line for each change that could break a client, empty when there is none."""
-    return list(_Comparison(old, new).operations())
+    comparison = _Comparison(old, new)
+    return [*comparison.operations(), *comparison.webhooks()]
 
 
 class _Comparison:
@@ -44,6 +45,25 @@ class _Comparison:
                 else:
                     for line in self._operation(methods[method], now):
                         yield f"{name}: {line}"
+
+    def webhooks(self) -> Iterator[str]:
+        """Events are requests of ours: for a client they are what answers are."""
+        for name, event in self._old.get("webhooks", {}).items():
+            now = self._new.get("webhooks", {}).get(name, {}).get("post")
+            if now is None:
+                yield f"webhook {name}: removed"
+                continue
+            before = event["post"]
+            headers, kept = _by_place(before["parameters"]), _by_place(now["parameters"])
+            for place in headers.keys() - kept.keys():
+                yield f"webhook {name}: {place}: removed"
+            for kind, content in before["requestBody"]["content"].items():
+                given = now["requestBody"]["content"].get(kind)
+                if given is None:
+                    yield f"webhook {name}: {kind} removed"
+                else:
+                    for line in self._gives(content["schema"], given["schema"], ""):
+                        yield f"webhook {name}: {line}"
 
     def _operation(self, old: Part, new: Part) -> Iterator[str]:
         if old["operationId"] != new["operationId"]:

@@ -56,6 +56,18 @@ OLD: dict[str, Any] = {
         },
         "/v1/me": {"get": {"operationId": "getMe", "responses": {"200": {"description": ""}}}},
     },
+    "webhooks": {
+        "note.done": {
+            "post": {
+                "parameters": [{"name": "webhook-id", "in": "header", "schema": {}}],
+                "requestBody": {
+                    "content": {
+                        "application/json": {"schema": {"$ref": "#/components/schemas/Done"}}
+                    }
+                },
+            }
+        }
+    },
     "components": {
         "securitySchemes": {"key": {"type": "http", "scheme": "bearer"}},
         "headers": {"ETag": {"required": True, "schema": {"type": "string"}}},
@@ -71,6 +83,11 @@ OLD: dict[str, Any] = {
             }
         },
         "schemas": {
+            "Done": {
+                "type": "object",
+                "required": ["data"],
+                "properties": {"data": {"$ref": "#/components/schemas/Note"}},
+            },
             "Error": {"type": "object", "properties": {"error": {"type": "string"}}},
             "Note": {
                 "type": "object",

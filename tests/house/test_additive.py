@@ -60,6 +60,12 @@ def _fields(properties: Json, fields: Json) -> None:
             properties[name] = value
 
 
+def sent(new: Json) -> Json:
+    """The event."""
+    found: Json = new["webhooks"]["note.done"]["post"]
+    return found
+
+
 def parameter(new: Json, name: str, **schema: object) -> None:
     [found] = [p for p in note(new)["get"]["parameters"] if p["name"] == name]
     found["schema"] = {**found["schema"], **schema}
@@ -239,6 +245,23 @@ BREAKING: dict[str, tuple[Change, str]] = {
         ),
         "tags[additionalProperties]: integer does not fit string",
     ),
+    "an event": (lambda new: new["webhooks"].clear(), "webhook note.done: removed"),
+    "an event's header": (
+        lambda new: sent(new).update(parameters=[]),
+        "webhook note.done: header webhook-id: removed",
+    ),
+    "an event's kind": (
+        lambda new: sent(new)["requestBody"].update(content={}),
+        "webhook note.done: application/json removed",
+    ),
+    "a field of an event": (
+        lambda new: schema(new, "Done").update(properties={}),
+        "webhook note.done: data: removed",
+    ),
+    "a field inside an event": (
+        lambda new: given(new, label=None),
+        "webhook note.done: data.label: removed",
+    ),
     "a list's things": (
         lambda new: given(new, children={"type": "array", "items": STRING}),
         "string does not fit object",
@@ -263,6 +286,8 @@ ADDITIVE: dict[str, Change] = {
     "a longer text": lambda new: asked(new, text={**STRING, "minLength": 1, "maxLength": 101}),
     "a text without limits": lambda new: asked(new, text=STRING),
     "a field of the answer": lambda new: given(new, extra=STRING),
+    "an event": lambda new: new["webhooks"].update({"note.lost": {"post": sent(new)}}),
+    "a field of an event": lambda new: schema(new, "Done")["properties"].update(extra=STRING),
     "a field that is always there": lambda new: schema(new, "Note")["required"].append("label"),
     "a field that is never null": lambda new: given(new, label=STRING),
     "a narrower answer": lambda new: given(new, text={**STRING, "maxLength": 99}),

@@ -12,6 +12,7 @@ from typing import Any
 
 from openapi_schema_validator import OAS31Validator
 
+from agentpost.domain.events import TEST_EVENT, EventName
 from tests.house.tree import DOCS, document
 
 Json = dict[str, Any]
@@ -49,6 +50,16 @@ def test_every_operation_says_what_it_is_for() -> None:
         assert operation["description"].endswith("."), name
         assert len(operation["description"]) > len(operation["summary"]), name
         assert set(operation["tags"]) <= tags, name
+
+
+def test_every_event_is_told() -> None:
+    """What an endpoint can subscribe to is described, each under a name of its own."""
+    events = description()["webhooks"]
+    assert set(events) == {*EventName, TEST_EVENT}
+    names = [o["operationId"] for o in operations()] + [
+        event["post"]["operationId"] for event in events.values()
+    ]
+    assert len(names) == len(set(names))
 
 
 def test_every_parameter_and_answer_is_explained() -> None:

@@ -8,12 +8,12 @@ from typing import Any
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
-from agentpost.api import examples, told
+from agentpost.api import examples, told, told_events
 from agentpost.api.links import links
 from agentpost.api.operation import Operation, Query, Success, Text
 from agentpost.api.told import Header
-from agentpost.contract import webhook_events
 from agentpost.contract.errors import CATALOGUE, ErrorShape
+from agentpost.contract.webhook_events import EVENTS
 
 VERSION = "1.0.0"
 EVERYWHERE = ("unauthorized", "rate_limited", "internal", "unavailable")
@@ -74,7 +74,7 @@ def document(operations: Sequence[Operation], base_url: str) -> dict[str, Any]:
         "security": [{"key": []}],
         "tags": [{"name": name, "description": text} for name, text in TAGS.items()],
         "paths": paths,
-        "webhooks": {name: _webhook(name, shape) for name, shape in webhook_events.EVENTS.items()},
+        "webhooks": told_events.webhooks(),
         "components": {
             "schemas": _schemas(operations),
             "responses": {code: _failure([code]) for code in SHARED},
@@ -101,25 +101,6 @@ def _operation(operation: Operation, operations: Sequence[Operation]) -> dict[st
         content = {"application/json": {"schema": _ref(operation.body)}}
         described["requestBody"] = {"required": operation.body_required, "content": content}
     return described
-
-
-def _webhook(name: str, shape: type[BaseModel]) -> dict[str, Any]:
-    """A request of ours to a receiver; it is signed, and has no API key."""
-    string: dict[str, Any] = {"type": "string"}
-    post = {
-        "summary": f"`{name}`",
-        "description": shape.__doc__,
-        "security": [],
-        "parameters": [
-            {**_parameter(header, "header", string, text), "required": always}
-            for header, always, text in webhook_events.HEADERS
-        ],
-        "requestBody": {"required": True, "content": {"application/json": {"schema": _ref(shape)}}},
-        "responses": {
-            "2XX": {"description": "Taken, within 10 seconds. Anything else is tried again."}
-        },
-    }
-    return {"post": post}
 
 
 def _parameters(operation: Operation) -> list[dict[str, Any]]:
@@ -207,8 +188,8 @@ def _ref(shape: type[BaseModel]) -> dict[str, str]:
 def _schemas(operations: Sequence[Operation]) -> dict[str, Any]:
     bodies = [(op.body, "validation") for op in operations if op.body is not None]
     answers = [(op.answer, "serialization") for op in operations]
-    events = [(shape, "serialization") for shape in webhook_events.EVENTS.values()]
-    models: Any = [*bodies, *answers, *events, (ErrorShape, "serialization")]
+    others = [(shape, "serialization") for shape in (ErrorShape, *EVENTS.values())]
+    models: Any = [*bodies, *answers, *others]
     _, described = models_json_schema(list(dict.fromkeys(models)), ref_template=_REF)
     schemas: dict[str, Any] = described["$defs"]
     return schemas

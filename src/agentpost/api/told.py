@@ -60,7 +60,7 @@ BUDGET = (
 RETRY_AFTER = Header("Retry-After", "Seconds to wait before the request is sent again.", 60)
 ETAG = Header("ETag", "The message's `version`, for `If-None-Match`.", '"v3"')
 REPLAYED = Header(
-    "Idempotent-Replayed", "The `Idempotency-Key` is known: nothing new was started.", "true"
+    "Idempotent-Replayed", "The `Idempotency-Key` is known: this is the message it made.", "true"
 )
 AUTHENTICATE = Header("WWW-Authenticate", "The scheme to authenticate with.", "Bearer")
 

@@ -1,5 +1,5 @@
-"""What a webhook request holds (spec: Webhook events 2 and 4). Only described here: the bodies are
-built by `contract.render`, and a test holds the two together."""
+"""What a webhook request holds (spec: Webhook events 2). Only described here: the bodies are built
+by `contract.render`, and a test holds the two together."""
 
 from __future__ import annotations
 
@@ -10,41 +10,32 @@ from pydantic import BaseModel, Field
 from agentpost.contract.message import JobShape, MessageShape
 from agentpost.domain.events import TEST_EVENT, EventName
 
-HEADERS = (
-    ("webhook-id", True, "`evt_<id>`, the same for all endpoints and every attempt."),
-    ("webhook-timestamp", True, "When this attempt was signed, in Unix seconds."),
-    (
-        "webhook-signature",
-        True,
-        "`v1,<base64>`, several of them separated by spaces; one has to match.",
-    ),
-    ("traceparent", False, "The W3C trace context the message came with, if it came with one."),
-)
-"""(name, whether it is always there, meaning) of the headers of a webhook request."""
+_TYPE = Field(description="The name of the event.")
+_TIMESTAMP = Field(description="When it happened.")
 
 
 class MessageEventShape(BaseModel):
-    """A message reached a status other than `processing`, or became final."""
+    """A message has reached a status other than `processing`, or has become final."""
 
-    type: str
-    timestamp: str
-    data: MessageShape
+    type: str = _TYPE
+    timestamp: str = _TIMESTAMP
+    data: MessageShape = Field(description="The message, as a read gives it.")
 
 
 class JobEventDataShape(JobShape):
     """A job, with what its message was given to be known again."""
 
     object: Literal["job"]
-    message_id: str = Field(description="The message that started the job.")
+    message_id: str = Field(description="The message that started it.")
     metadata: dict[str, str] | None = Field(default=None, description="Of that message.")
     traceparent: str | None = Field(default=None, description="Of that message.")
 
 
 class JobEventShape(BaseModel):
-    """Something became of a job."""
+    """Something became of a job; sent once, for the message that started it."""
 
-    type: str
-    timestamp: str
+    type: str = _TYPE
+    timestamp: str = _TIMESTAMP
     data: JobEventDataShape
 
 
@@ -58,8 +49,8 @@ class TestEventDataShape(BaseModel):
 class TestEventShape(BaseModel):
     """Sent on request, to see whether an endpoint works."""
 
-    type: Literal["webhook.test"]
-    timestamp: str
+    type: Literal["webhook.test"] = _TYPE
+    timestamp: str = _TIMESTAMP
     data: TestEventDataShape
 
 
