@@ -123,6 +123,37 @@ async def done_at_once(_: Job) -> str:
     return "ok"
 
 
+async def test_what_does_not_leave_is_ended_when_its_successor_comes(here: Running) -> None:
+    """Stopped by a fault, it is still about to clean up; its job goes on all the same."""
+    left: list[str] = []
+
+    async def lingers(job: Job) -> str:
+        await here.until(Script.gate.is_set)
+        if here.row(JOB)[1] == 1:
+            here.db.failing = "before"
+            try:
+                await job.progress("never recorded")
+            finally:
+                try:
+                    await asyncio.Event().wait()
+                finally:
+                    left.append("left")
+        return "ok"
+
+    Script.job = lingers
+    message_id = await here.send()
+    await here.until(lambda: _ended(here, message_id))
+    Script.gate.set()
+    await here.until(lambda: here.db.fails)
+    here.db.failing = ""
+    assert left == []
+    for _ in range(2):
+        await here.lookout.look()
+    assert (await here.final(message_id))["status"] == "completed"
+    await here.idle()
+    assert left == ["left"]
+
+
 async def test_a_turn_that_met_a_fault_is_run_again(here: Running) -> None:
     async def turn(turn: Turn) -> None:
         await turn.step(step, "first")

@@ -25,6 +25,7 @@ class Run:
     owner: str
     epoch: int | None
     over: bool = False
+    cancelled: bool = False
     submitted: Submitted | None = None
 
 
@@ -33,7 +34,7 @@ class Runs:
 
     def __init__(self, loop: AgentLoop) -> None:
         self._loop = loop
-        self._open: set[Run] = set()
+        self._open: dict[str, list[Run]] = {}
         self._lock = threading.Lock()
         self._closed = False
 
@@ -46,29 +47,29 @@ class Runs:
             if self._closed:
                 return
             run.submitted = self._loop.submit(partial(work, run))
-            self._open.add(run)
+            self._open.setdefault(owner, []).append(run)
         run.submitted.ended.add_done_callback(lambda _: self._forget(run))
 
     def open(self) -> list[Run]:
         """All that have not ended."""
         with self._lock:
-            return list(self._open)
+            return [run for runs in self._open.values() for run in runs]
 
     def claiming(self, owner: str) -> bool:
         """Whether somebody here is about to claim it already."""
-        return any(run.owner == owner and run.epoch is None for run in self.open())
+        return any(run.epoch is None for run in self._of(owner))
 
     def cancel(self, owner: str, *, before: int | None = None) -> None:
         """End what runs of it, or only what runs at an epoch from before that one."""
-        for run in self.open():
-            older = before is None or (run.epoch is not None and run.epoch < before)
-            if run.owner == owner and older:
+        for run in self._of(owner):
+            if before is None or (run.epoch is not None and run.epoch < before):
                 self.end(run)
 
     def end(self, run: Run) -> None:
         """Cancel one run: once, so that what it does to clean up is not cut as well."""
-        if not run.over:
-            run.over = True
+        run.over = True
+        if not run.cancelled:
+            run.cancelled = True
             assert run.submitted is not None, "it is set before the run is known to anybody"
             run.submitted.cancel()
 
@@ -76,15 +77,22 @@ class Runs:
         """Cancel everything and wait until it has ended, at most that long."""
         with self._lock:
             self._closed = True
-            left = [run.submitted for run in self._open if run.submitted is not None]
-            for run in self._open:
-                run.over = True
+        left = [run.submitted for run in self.open() if run.submitted is not None]
+        for run in self.open():
+            run.over = True
         for submitted in left:
             submitted.cancel()
         if left:
             ended = [asyncio.wrap_future(submitted.ended) for submitted in left]
             await asyncio.wait(ended, timeout=seconds)
 
+    def _of(self, owner: str) -> list[Run]:
+        with self._lock:
+            return list(self._open.get(owner, ()))
+
     def _forget(self, run: Run) -> None:
         with self._lock:
-            self._open.discard(run)
+            runs = self._open[run.owner]
+            runs.remove(run)
+            if not runs:
+                del self._open[run.owner]
