@@ -37,7 +37,7 @@ class Receiver:
     """Answers ``status`` (changeable at any time) and keeps every delivery."""
 
     status: int = 200
-    location: str | None = None
+    headers: dict[str, str] = field(default_factory=dict)
     port: int = 0
     got: list[Delivery] = field(default_factory=list)
     held: threading.Event | None = None
@@ -76,8 +76,8 @@ def receiving(status: int = 200) -> Iterator[Receiver]:
             if receiver.held is not None:
                 receiver.held.wait(30)
             self.send_response(receiver.status)
-            if receiver.location is not None:
-                self.send_header("Location", receiver.location)
+            for name, value in receiver.headers.items():
+                self.send_header(name, value)
             self.send_header("Content-Length", "2")
             self.end_headers()
             self.wfile.write(b"ok")

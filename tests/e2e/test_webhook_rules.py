@@ -182,6 +182,21 @@ def test_retries_come_by_the_schedule_and_are_signed_afresh(
             Webhook(endpoint["secret"]).verify(delivery.body, late)
 
 
+@pytest.mark.parametrize("status", [410, 429, 503])
+def test_a_receiver_cannot_change_the_schedule(
+    hooks: Hooks, caller: Caller, receivers: ReceiverMaker, status: int
+) -> None:
+    """Rule 7: neither by Retry-After nor by saying that it is gone for good."""
+    receiver = receivers(status)
+    receiver.headers["Retry-After"] = "86400"
+    endpoint = hooks.create(receiver.url)
+    hooks.post(f"{endpoint['id']}/test")
+    receiver.await_count(2)
+    receiver.status = 200
+    assert hooks.settled(endpoint, "delivered")["attempts"] == len(receiver.got) == 3
+    assert caller.call("GET", f"/v1/webhooks/{endpoint['id']}").json()["disabled_at"] is None
+
+
 def test_an_endpoint_is_never_shown_its_secret_again(hooks: Hooks, caller: Caller) -> None:
     made = hooks.create("https://hooks.example.com/a")
     secret = made.pop("secret")

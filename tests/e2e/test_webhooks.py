@@ -271,7 +271,7 @@ def test_receivers_that_never_answer_fail_in_time(
 
 def test_a_redirect_is_a_failure(hooks: Hooks, receivers: ReceiverMaker) -> None:
     target, receiver = receivers(), receivers(307)
-    receiver.location = target.url
+    receiver.headers["Location"] = target.url
     endpoint = hooks.create(receiver.url)
     hooks.post(f"{endpoint['id']}/test")
     failed = hooks.settled(endpoint, "pending", last_status_code=307)

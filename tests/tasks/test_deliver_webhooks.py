@@ -108,6 +108,21 @@ async def test_no_more_than_eight_at_once_and_nobody_waits(house: House, account
     assert await statuses(house, account, stuck) == {("delivered", 1)}
 
 
+async def test_whatever_an_answer_holds_can_be_kept(house: House, account: str) -> None:
+    """PostgreSQL takes neither U+0000 nor half of a surrogate pair."""
+    answer = b"a\0b\xff\xed\xa0\x80\x1b[31m" + "é\U0001f600".encode() * 500
+    async with serving(replies(answer, "500 N\0o")) as odd, serving(replies(answer)) as fine:
+        async with sending(house):
+            for server, status in ((odd, "pending"), (fine, "delivered")):
+                target = await endpoint(house, account, server)
+                await send(house, account, target, 1)
+                await shown(house, account, target, status, 1)
+        (kept,), _ = await deliveries.page(house, account, target, 1, None, None)
+    assert kept.last_response is not None
+    assert kept.last_response.startswith("a\ufffdb\ufffd")
+    assert len(kept.last_response) <= 1_024
+
+
 def few_places(monkeypatch: pytest.MonkeyPatch, quick: int, slow: int) -> None:
     """So that a handful of attempts fills the way out."""
     monkeypatch.setattr(lanes, "QUICK_ATTEMPTS_MAX", quick)

@@ -6,6 +6,8 @@ what is kept of the answer is short text that every database takes.
 
 import asyncio
 import socket
+import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
@@ -287,6 +289,24 @@ async def test_a_silent_name_server_takes_one_thread(
         assert (await post(way, f"http://quick.test:{server.port}/")).status == 200
         answered.set()
     assert asked == ["silent.test", "quick.test"]
+
+
+def test_a_silent_name_server_does_not_hold_up_the_end() -> None:
+    script = (
+        "import asyncio, time\n"
+        "from agentpost.webhooks import dialing\n"
+        "from agentpost.webhooks.egress import Egress\n"
+        "dialing._getaddrinfo = lambda host: time.sleep(60)\n"
+        "async def main():\n"
+        "    way = Egress()\n"
+        "    print((await way.post('https://a.test/', b'', {}, seconds=0.1)).error)\n"
+        "    await way.aclose()\n"
+        "asyncio.run(main())\n"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, timeout=30, check=True
+    )
+    assert (ended.stdout, ended.stderr) == ("no answer within 0.1 seconds\n", "")
 
 
 async def test_one_private_among_many(egress: MakeEgress) -> None:

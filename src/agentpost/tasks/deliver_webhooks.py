@@ -27,7 +27,7 @@ from agentpost.domain.limits import WEBHOOK_ATTEMPTS_IN_FLIGHT_MAX as LANE_ATTEM
 from agentpost.services import deliveries
 from agentpost.services.context import House
 from agentpost.services.deliveries import Attempted, Claimed
-from agentpost.tasks.lanes import SLOW_SECONDS, Lane, Places
+from agentpost.tasks.lanes import SLOW_SECONDS, Lane, Places, shared
 from agentpost.webhooks.egress import Egress
 from agentpost.webhooks.sender import Outcome, Sender
 
@@ -190,7 +190,7 @@ class Deliveries:
 
     def _wanted(self) -> dict[str, int]:
         """What to claim, by endpoint; those served go to the end of the line."""
-        wanted = self._rooms(ROUND_MAX)
+        wanted = shared(self._rooms(ROUND_MAX), ROUND_MAX)
         for endpoint_id in wanted:
             lane = self._lanes.pop(endpoint_id)
             lane.due = False  # set again by whoever commits something from here on
@@ -198,20 +198,19 @@ class Deliveries:
         return wanted
 
     def _rooms(self, most: int) -> dict[str, int]:
-        """For whom something could be claimed now, and how much; ``most`` in all."""
+        """For whom something could be claimed now, and how much: up to ``most`` endpoints, those
+        first that have waited longest."""
         rooms: dict[str, int] = {}
         slow_free = self._places.slow_free
         for endpoint_id, lane in self._lanes.items():
-            room = min(self._places.room(lane), most)
+            room = self._places.room(lane)
             if lane.slow:
                 room = min(room, slow_free)
-            if room <= 0:
-                continue
-            rooms[endpoint_id] = room
-            slow_free -= room if lane.slow else 0
-            most -= room
-            if most <= 0:
-                break
+                slow_free -= max(room, 0)
+            if room > 0:
+                rooms[endpoint_id] = room
+                if len(rooms) == most:
+                    break
         return rooms
 
     def _take(self, claimed: Sequence[Claimed], wanted: Mapping[str, int]) -> None:

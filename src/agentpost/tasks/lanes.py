@@ -14,6 +14,7 @@ An account has ten endpoints at most, so it needs no limit of its own: shares ar
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from agentpost.domain.limits import WEBHOOK_ATTEMPTS_IN_FLIGHT_MAX as LANE_ATTEMPTS_MAX
@@ -133,3 +134,17 @@ class Places:
             self._slow += attempts
         else:
             self._quick += attempts
+
+
+def shared(rooms: Mapping[str, int], most: int) -> dict[str, int]:
+    """``most`` shared out equally among those who have room, so that a few with long backlogs do
+    not take it all; what some have no room for goes to the others.
+
+    Args:
+        rooms: up to ``most`` endpoints and their room (at least one); each gets something.
+    """
+    shares: dict[str, int] = {}
+    for number, endpoint_id in enumerate(sorted(rooms, key=rooms.__getitem__)):
+        shares[endpoint_id] = min(rooms[endpoint_id], most // (len(rooms) - number))
+        most -= shares[endpoint_id]
+    return shares

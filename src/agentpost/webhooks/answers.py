@@ -20,10 +20,12 @@ class AnswerReader(ResponseHandler):
     """Reads from one connection. ``answered``: something came since the last request was sent."""
 
     answered = False
+    _heads_left = 0
 
     def set_response_params(self, **params: Any) -> None:
         """See `ResponseHandler`; called for each request."""
         self.answered = False
+        self._heads_left = _INTERIM_ANSWERS_MAX + 1
         super().set_response_params(**params)
 
     def data_received(self, data: bytes) -> None:
@@ -36,31 +38,25 @@ class AnswerReader(ResponseHandler):
             data = data[head:]
         super().data_received(data)
 
+    async def read(self) -> tuple[RawResponseMessage, StreamReader]:
+        """The next answer. Interim ones (1xx) are read over: the client itself would do so for as
+        long as they come, with all the CPU there is."""
+        if self._heads_left == 0:
+            raise HttpProcessingError(message="too many interim answers")
+        self._heads_left -= 1
+        return await super().read()
+
 
 class Answer(aiohttp.ClientResponse):
-    """An answer that comes to the point: the HTTP client itself would read interim answers (1xx)
-    for as long as they come, with all the CPU there is."""
+    """An answer that tells whether it had begun when its connection broke."""
 
     async def start(self, connection: Connection) -> aiohttp.ClientResponse:
         """See `ClientResponse`. Raises `ClientPayloadError` when the answer broke off in its head:
         not what a connection raises that was closed before the request arrived."""
-        protocol = connection.protocol
-        assert isinstance(protocol, AnswerReader)
-        read, left = protocol.read, _INTERIM_ANSWERS_MAX
-
-        async def bounded_read() -> tuple[RawResponseMessage, StreamReader]:
-            nonlocal left
-            if left < 0:
-                raise HttpProcessingError(message="too many interim answers")
-            left -= 1
-            return await read()
-
-        protocol.read = bounded_read  # type: ignore[method-assign]
         try:
             return await super().start(connection)
         except (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError) as error:
-            if protocol.answered:
+            protocol = connection.protocol
+            if isinstance(protocol, AnswerReader) and protocol.answered:
                 raise aiohttp.ClientPayloadError from error
             raise
-        finally:
-            del protocol.read
