@@ -7,6 +7,7 @@ that is not plainly safe to show comes as an attachment.
 from __future__ import annotations
 
 import re
+from collections.abc import AsyncIterator
 from urllib.parse import quote
 
 from starlette.requests import Request
@@ -17,6 +18,7 @@ from agentpost.domain.errors import BeyondTheEnd, Refusal
 from agentpost.domain.record import FileRecord
 from agentpost.domain.times import SECOND
 from agentpost.services import works
+from agentpost.storage.base import BlobMissing
 from agentpost.storage.signing import LinkSigner, LinkState, compact_revision
 from agentpost.storage.sniff import is_previewable
 
@@ -34,9 +36,7 @@ async def download(api: Api, signer: LinkSigner, request: Request) -> Response:
         raise Refusal("link_invalid", "This link has expired; get a fresh one.")
     if state is not LinkState.OK:
         raise Refusal("link_invalid", "This link is not valid.")
-    file = await works.linked_file(api.house, file_id)
-    if compact_revision(file.revision) != rev:
-        raise Refusal("file_changed", "The file changed since this link was made; get a fresh one.")
+    file = await _linked(api, file_id, rev)
     headers = _headers(file)
     if request.headers.get("if-none-match") == file.revision:
         return Response(status_code=304, headers=headers)
@@ -48,8 +48,28 @@ async def download(api: Api, signer: LinkSigner, request: Request) -> Response:
     status = 206 if span is not None else 200
     if request.method == "HEAD":
         return Response(status_code=status, headers=headers, media_type=file.content_type)
-    body = api.house.storage.open(file.blob, start, end)
+    rest = api.house.storage.open(file.blob, start, end)
+    try:
+        first = await anext(rest, b"")  # before the head is sent: an answer can still be honest
+    except BlobMissing:
+        await _linked(api, file_id, rev)  # deleted or replaced this moment
+        raise
+    body = _all(first, rest)
     return StreamingResponse(body, status, headers, media_type=file.content_type)
+
+
+async def _linked(api: Api, file_id: str, rev: str) -> FileRecord:
+    """The file as the link means it; raises ``not_found`` and ``file_changed``."""
+    file = await works.linked_file(api.house, file_id)
+    if compact_revision(file.revision) != rev:
+        raise Refusal("file_changed", "The file changed since this link was made; get a fresh one.")
+    return file
+
+
+async def _all(first: bytes, rest: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    yield first
+    async for chunk in rest:
+        yield chunk
 
 
 def _headers(file: FileRecord) -> dict[str, str]:
