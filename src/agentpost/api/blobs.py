@@ -35,9 +35,7 @@ async def download(api: Api, signer: LinkSigner, request: Request) -> Response:
         raise Refusal("link_invalid", "This link has expired; get a fresh one.")
     if state is not LinkState.OK:
         raise Refusal("link_invalid", "This link is not valid.")
-    file = await works.linked_file(api.house, file_id)
-    if compact_revision(file.revision) != rev:
-        raise Refusal("file_changed", "The file changed since this link was made; get a fresh one.")
+    file = await _linked(api, file_id, rev)
     if conditions.is_another(request.headers, file.revision):
         raise Refusal("file_changed", "The file is not the one that If-Match names.")
     headers = _headers(file)
@@ -59,11 +57,21 @@ async def download(api: Api, signer: LinkSigner, request: Request) -> Response:
         rest = api.house.storage.open(file.blob, start, end)
         first = await anext(rest, b"")
     except BlobMissing:
+        await _linked(api, file_id, rev)  # deleted or replaced this moment
         raise not_found("file") from None
-    return StreamingResponse(_body(first, rest), status, headers, media_type=file.content_type)
+    body = _all(first, rest)
+    return StreamingResponse(body, status, headers, media_type=file.content_type)
 
 
-async def _body(first: bytes, rest: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+async def _linked(api: Api, file_id: str, rev: str) -> FileRecord:
+    """The file as the link means it; raises ``not_found`` and ``file_changed``."""
+    file = await works.linked_file(api.house, file_id)
+    if compact_revision(file.revision) != rev:
+        raise Refusal("file_changed", "The file changed since this link was made; get a fresh one.")
+    return file
+
+
+async def _all(first: bytes, rest: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
     yield first
     async for chunk in rest:
         yield chunk
