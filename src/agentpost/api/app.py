@@ -157,6 +157,15 @@ class App:
             return
         await admit(self._api, request, caller)
 
+    def no_request(self, problem: str) -> Response:
+        """The answer to bytes that are no request; the connection ends with it."""
+        request_id = new_id(ids.REQUEST, self._house.clock.now())
+        log.warning("no_request", request_id=request_id, problem=problem)
+        response = error_response(Refusal("bad_request", problem), request_id, self._docs_url)
+        response.headers["Request-Id"] = request_id
+        response.headers["Connection"] = "close"
+        return response
+
     async def answer(self, answer: Answer, scope: Scope, receive: Receive, send: Send) -> None:
         """Run a handler and send what it answers, whatever happens in it."""
         request = Request(scope, receive, send)

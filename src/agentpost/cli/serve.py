@@ -17,6 +17,7 @@ import uvicorn
 from pydantic import ValidationError
 
 from agentpost.agents.registry import UnknownAgent
+from agentpost.api.connection import Connection
 from agentpost.bootstrap import Server
 from agentpost.cli.welcome import welcome
 from agentpost.db.session import DatabaseBusy
@@ -112,7 +113,7 @@ async def _serve(settings: Settings, listening: socket.socket) -> None:
         log_config=None,
         access_log=False,
         lifespan="off",
-        http="httptools",
+        http=Connection,
         ws="none",
         server_header=False,
         proxy_headers=False,  # nothing here depends on the client's address

@@ -1,0 +1,148 @@
+"""One connection of the socket: what uvicorn leaves open between bytes and a request.
+
+- Bytes that are no request get the shape of all errors, and can be read (spec: Errors).
+- A head is bounded in size and time, so strangers hold neither memory nor sockets.
+- An offer to speak another protocol is ignored. The parser takes the body of such a request for
+  the other protocol already: it would be lost, or read as the next request.
+- Trailers are not headers: who calls is said before the body, or not at all.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any, cast
+
+import httptools
+import structlog
+from uvicorn.config import Config
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
+from uvicorn.server import ServerState
+
+if TYPE_CHECKING:
+    from agentpost.api.app import App
+
+log = structlog.get_logger(__name__)
+
+HEAD_BYTES_MAX = 64 * 1024
+"""Of the request line with the headers, and of trailers; as exact as the socket is read."""
+HEAD_SECONDS_MAX = 30.0
+"""For a whole head to arrive, when nothing is being answered."""
+LINGER_SECONDS = 1.0
+"""How long what a refused client still sends is thrown away. Closing at once resets the connection,
+and the client loses the answer."""
+_OFFERS = (b"upgrade", b"http2-settings")
+
+
+class _NoRequest(Exception):
+    """A callback of the parser: what was parsed is nothing we answer."""
+
+
+class Connection(HttpToolsProtocol):
+    """uvicorn's protocol for `agentpost.api.app.App`, to be given as ``http`` to its Config."""
+
+    def __init__(
+        self,
+        config: Config,
+        server_state: ServerState,
+        app_state: dict[str, Any],
+        _loop: asyncio.AbstractEventLoop | None = None,
+    ) -> None:
+        super().__init__(config, server_state, app_state, _loop)
+        self._answerer = cast("App", config.app)
+        self._bytes_outside_bodies = 0
+        self._refused = False
+        self._head_timer: asyncio.TimerHandle | None = None
+
+    # --- bytes ------------------------------------------------------------------------------------
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """See `asyncio.Protocol`."""
+        super().connection_made(transport)
+        self._watch_the_head()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """See `asyncio.Protocol`."""
+        self._unwatch_the_head()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        """See `asyncio.Protocol`."""
+        if self._refused:
+            return
+        self._unset_keepalive_if_required()
+        self._bytes_outside_bodies += len(data)
+        try:
+            self._feed(data)
+        except httptools.HttpParserError:
+            self.send_400_response("These bytes are no HTTP request.")
+            return
+        if self._bytes_outside_bodies > HEAD_BYTES_MAX:
+            self.send_400_response(f"The request's head is over {HEAD_BYTES_MAX:,} bytes.")
+        elif self.cycle is None or self.cycle.response_complete:
+            self._watch_the_head()
+        else:
+            self._unwatch_the_head()
+
+    def _feed(self, data: bytes) -> None:
+        try:
+            self.parser.feed_data(data)
+        except httptools.HttpParserUpgrade as upgrade:
+            begun_anew = self._head_without_offers() + data[upgrade.args[0] :]
+            self.parser = httptools.HttpRequestParser(self)
+            self._feed(begun_anew)
+
+    def _head_without_offers(self) -> bytes:
+        """The request as it would be had nothing been offered."""
+        version = self.parser.get_http_version()
+        lines = [b"%s %s HTTP/%s" % (self.parser.get_method(), self.url, version.encode())]
+        lines += [b"%s: %s" % header for header in self.headers if header[0] not in _OFFERS]
+        return b"\r\n".join((*lines, b"", b""))
+
+    # --- what the parser finds --------------------------------------------------------------------
+    def on_headers_complete(self) -> None:
+        """See `HttpToolsProtocol`."""
+        self._bytes_outside_bodies = 0
+        if self.parser.should_upgrade():
+            if self.parser.get_method() == b"CONNECT":
+                raise _NoRequest
+            return  # begins anew in `_feed`
+        super().on_headers_complete()
+        self.headers = []  # the scope keeps the list it has: trailers go into this one
+
+    def on_body(self, body: bytes) -> None:
+        """See `HttpToolsProtocol`."""
+        self._bytes_outside_bodies = 0
+        super().on_body(body)
+
+    def on_message_complete(self) -> None:
+        """See `HttpToolsProtocol`."""
+        if not self.parser.should_upgrade():
+            super().on_message_complete()
+
+    # --- refusing ---------------------------------------------------------------------------------
+    def send_400_response(self, msg: str) -> None:
+        """Refuse the connection, saying why; whatever is being answered on it is given up."""
+        self._refused = True
+        self._unwatch_the_head()
+        answering = self.cycle is not None and not self.cycle.response_complete
+        if answering:
+            self.cycle.disconnected = True
+            self.cycle.message_event.set()
+        if answering and self.cycle.response_started:  # nothing can be put into it
+            self.transport.close()
+            return
+        response = self._answerer.no_request(msg)
+        headers = [*self.server_state.default_headers, *response.raw_headers]
+        lines = [b"%s: %s\r\n" % header for header in headers]
+        status = STATUS_LINE[response.status_code]
+        self.transport.write(b"".join((status, *lines, b"\r\n", bytes(response.body))))
+        self.transport.write_eof()
+        self.loop.call_later(LINGER_SECONDS, self.transport.close)
+
+    def _watch_the_head(self) -> None:
+        if self._head_timer is None:
+            self._head_timer = self.loop.call_later(HEAD_SECONDS_MAX, self.transport.close)
+
+    def _unwatch_the_head(self) -> None:
+        if self._head_timer is not None:
+            self._head_timer.cancel()
+            self._head_timer = None
