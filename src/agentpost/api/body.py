@@ -23,6 +23,9 @@ BODY_SECONDS_MAX = 60
 BODY = "agentpost.body"
 """Where a request's scope keeps its body for the inspector: the bytes, or how many they were."""
 
+FIELD_CHARACTERS_MAX = 200
+"""Of the name of a field in a problem: names may be as long as the body."""
+
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 Shape = TypeVar("Shape", bound=BaseModel)
 RefuseFirst = Callable[[dict[str, Any]], None]
@@ -48,6 +51,9 @@ async def read_json(
     comes before ``invalid_request``.
     """
     most = api.house.settings.body_bytes_max
+    coding = request.headers.get("content-encoding", "identity")
+    if coding.strip().lower() != "identity":
+        _refuse(None, "the body must be sent as it is, without a Content-Encoding")
     declared = _declared(request)
     if declared is not None and declared > most:
         raise _too_large(most)
@@ -128,8 +134,7 @@ def _no_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         seen: set[str] = set()
         for name, _ in pairs:
             if name in seen:
-                shown = _UNSTORABLE.sub("?", name)[:100]
-                raise InvalidRequest(Problem(shown, "the field is given twice"))
+                _refuse(_UNSTORABLE.sub("?", name), "the field is given twice")
             seen.add(name)
     return read
 
@@ -139,21 +144,22 @@ def _no_constant(name: str) -> NoReturn:
 
 
 def _first_line(error: ValueError) -> str:
-    return str(error).splitlines()[0][:200]
+    """What is wrong, without the advice to programmers that follows a semicolon."""
+    return str(error).splitlines()[0].partition(";")[0][:200]
 
 
 def _check(value: Any, where: str, depth: int, problems: list[Problem], escapes: bool) -> None:
     """Depth, and characters that only an escape can smuggle in (U+0000, lone surrogates)."""
     if depth > DEPTH_MAX:
-        _refuse(where[:100] or None, f"the body is nested deeper than {DEPTH_MAX} levels")
+        _refuse(where, f"the body is nested deeper than {DEPTH_MAX} levels")
     if isinstance(value, str):
         if escapes and _UNSTORABLE.search(value):
             problem = "the text holds U+0000 or half a surrogate pair, which cannot be stored"
-            problems.append(Problem(where or None, problem))
+            problems.append(_problem(where, problem))
     elif isinstance(value, dict):
         for name, item in value.items():
             if escapes and _UNSTORABLE.search(name):
-                _refuse(where or None, "a field name holds U+0000 or half a surrogate pair")
+                _refuse(where, "a field name holds U+0000 or half a surrogate pair")
             _check(item, f"{where}.{name}" if where else name, depth + 1, problems, escapes)
     elif isinstance(value, list):
         for n, item in enumerate(value):
@@ -161,7 +167,11 @@ def _check(value: Any, where: str, depth: int, problems: list[Problem], escapes:
 
 
 def _refuse(field: str | None, problem: str) -> NoReturn:
-    raise InvalidRequest(Problem(field, problem))
+    raise InvalidRequest(_problem(field, problem))
+
+
+def _problem(field: str | None, problem: str) -> Problem:
+    return Problem((field or "")[:FIELD_CHARACTERS_MAX] or None, problem)
 
 
 def validated(shape: type[Shape], body: dict[str, Any]) -> Shape:
@@ -169,12 +179,13 @@ def validated(shape: type[Shape], body: dict[str, Any]) -> Shape:
     try:
         return shape.model_validate(body)
     except ValidationError as error:
-        problems = [
-            Problem(".".join(str(part) for part in e["loc"]) or None, _sentence(e["msg"]))
-            for e in error.errors(include_url=False, include_context=False, include_input=False)
-        ]
-        raise InvalidRequest(*problems[:PROBLEMS_MAX]) from None
+        found = error.errors(include_url=False, include_context=False, include_input=False)
+        raise InvalidRequest(*(_told(e["loc"], e["msg"]) for e in found[:PROBLEMS_MAX])) from None
 
 
-def _sentence(message: str) -> str:
-    return message[:1].lower() + message[1:]
+def _told(place: tuple[int | str, ...], message: str) -> Problem:
+    """pydantic's finding; it marks one about the name of an entry by a last part of its own."""
+    sentence = message[:1].lower() + message[1:]
+    if len(place) > 2 and place[-1] == "[key]":
+        place, sentence = place[:-1], f"the name is wrong: {sentence}"
+    return _problem(".".join(str(part) for part in place), sentence)

@@ -89,20 +89,20 @@ async def until_changed(
     caller: Caller,
     message_id: str,
     wait_seconds: int,
-    seen_version: int | None,
+    has_seen: Callable[[int], bool] | None,
     hung_up: HungUp,
 ) -> Snapshot:
     """The message, held until its status, reply or a job's status changes, or it is final.
 
-    ``seen_version``: the version the client already has; when there is a newer one by now, whatever
-    it changed, it is answered at once. From then on progress alone answers nobody, as without it.
+    ``has_seen``: whether the client has a version already; when it does not have the present one,
+    whatever that changed, it is answered at once. From then on progress alone answers nobody.
     """
     until = house.clock.now() + seconds(wait_seconds)
     with house.wakeups.listen(message_id) as wait:
         hung_up(wait)
         first = await messages.get(house, caller, message_id)
         snapshot = first
-        if seen_version is not None and first.message.version > seen_version:
+        if has_seen is not None and not has_seen(first.message.version):
             return first
         while not snapshot.message.final:
             if snapshot.message.state_version != first.message.state_version:
