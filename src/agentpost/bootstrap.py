@@ -177,7 +177,7 @@ def _limiter(settings: Settings) -> RateLimiter:
     """Windows in Redis when a URL is set; else each node counts for itself."""
     url = settings.redis_url.get_secret_value()
     if not url:
-        if settings.role != "all":
+        if settings.database_url.get_secret_value() and settings.role != "worker":
             log.info("limits_per_node", advice="set REDIS_URL to count over all nodes")
         return MemoryLimiter()
     try:

@@ -107,12 +107,18 @@ async def until_changed(
         while not snapshot.message.final:
             if snapshot.message.state_version != first.message.state_version:
                 break
+            until = _no_later(until, house.clock.now(), wait_seconds)
             left = (until - house.clock.now()) / SECOND
             if left <= 0 or wait.over:
                 break
             await wait.wait(left)
             snapshot = await messages.get(house, caller, message_id)
     return snapshot
+
+
+def _no_later(until: int, now: int, wait_seconds: float) -> int:
+    """The end of a wait that has that long at the most, also when the clock was set back."""
+    return min(until, now + seconds(wait_seconds))
 
 
 # --- the event log --------------------------------------------------------------------------------
@@ -148,13 +154,15 @@ async def events(
     async with house.wakeups.hold(message_id) as ours:
         if not ours:
             raise PollInProgress(cursor or _cursor(house, caller, message_id, 0))
-        until = now + seconds(max(wait_seconds, EVENTS_WAIT_SECONDS_MIN))
+        wait_seconds = max(wait_seconds, EVENTS_WAIT_SECONDS_MIN)
+        until = now + seconds(wait_seconds)
         with house.wakeups.listen(message_id) as wait:
             hung_up(wait)
             while True:
                 entries, snapshot = await house.db.read(
                     lambda tx: _entries(tx, house, caller, message_id, seq)
                 )
+                until = _no_later(until, house.clock.now(), wait_seconds)
                 left = (until - house.clock.now()) / SECOND
                 if entries or left <= 0:
                     break
