@@ -13,6 +13,7 @@ from pydantic import BaseModel, ValidationError
 from starlette.requests import ClientDisconnect, Request
 
 from agentpost.api.operation import Api
+from agentpost.api.structure import VALUES_MAX, has_too_many_values
 from agentpost.domain.errors import InvalidRequest, Problem, Refusal
 from agentpost.domain.limits import PROBLEMS_MAX, REQUEST_BODY_KEPT_BYTES_MAX
 
@@ -107,6 +108,8 @@ def _too_large(most: int) -> Refusal:
 
 def _parsed(data: bytes, refuse_first: RefuseFirst | None) -> dict[str, Any]:
     """The object; text that cannot be stored is refused by the name of its field."""
+    if len(data) > LARGE_BYTES and has_too_many_values(data):
+        _refuse(None, f"the body holds more than {VALUES_MAX:,} values")
     try:
         text = data.decode("utf-8")
         body = json.loads(text, object_pairs_hook=_no_twins, parse_constant=_no_constant)
