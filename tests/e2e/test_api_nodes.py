@@ -1,4 +1,4 @@
-"""The limits of several nodes: exact with Redis, else counted by each node (spec: Limits)."""
+"""Two API nodes on one database answer as one: limits, idempotency, keys, the switch."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -10,7 +10,7 @@ import pytest
 
 from tests.conformance.test_ratelimit import redis_url
 from tests.e2e.caller import Caller
-from tests.e2e.server import AgentServer
+from tests.e2e.server import ACCOUNT, AgentServer, until
 
 __all__ = ["redis_url"]
 REQUESTS, MESSAGES = 60, 10
@@ -66,3 +66,37 @@ def test_without_redis_each_node_counts_and_the_log_says_so(nodes: NodesMaker) -
     assert read == {200: 2 * REQUESTS}
     for caller in callers:
         assert "limits_per_node" in caller.server.log_file.read_text()
+
+
+def test_one_key_makes_one_message_over_both_nodes(nodes: NodesMaker) -> None:
+    callers = nodes()
+    for key in ("first", "second", "third"):
+        sent = statuses(callers, 20, lambda c, k=key: c.post("once", key=k).status_code)  # type: ignore[misc]
+        assert sent == {201: 1, 200: 19}
+    mixed = [
+        callers[n % 2].post(f"variant {n % 4 // 2}", key="mixed").status_code for n in range(8)
+    ]
+    assert Counter(mixed) == {201: 1, 200: 3, 409: 4}
+
+
+def test_what_one_node_was_told_holds_for_the_other(nodes: NodesMaker) -> None:
+    one, two = nodes()
+    made = one.server.command("keys", "create", "--account", ACCOUNT, "--name", "both")
+    callers = [Caller(node.server, made["key"]) for node in (one, two)]
+    try:
+        for caller in callers:
+            assert caller.call("GET", "/v1/me").status_code == 200
+        one.server.command("keys", "revoke", made["id"])
+        for caller in callers:
+            until(lambda c=caller: c.call("GET", "/v1/me").status_code == 401, seconds=1.5)  # type: ignore[misc]
+    finally:
+        for caller in callers:
+            caller.close()
+
+    def codes() -> set[int]:
+        return {caller.http.get("/v1/me").status_code for caller in (one, two)}
+
+    one.server.command("maintenance", "on")
+    until(lambda: codes() == {503}, seconds=2)
+    one.server.command("maintenance", "off")
+    until(lambda: codes() == {200}, seconds=2)
