@@ -206,8 +206,6 @@ def _limiter(settings: Settings) -> RateLimiter:
     """Windows in Redis when a URL is set; else each node counts for itself."""
     url = settings.redis_url.get_secret_value()
     if not url:
-        if settings.role != "all":
-            log.info("limits_per_node", advice="set REDIS_URL to count over all nodes")
         return MemoryLimiter()
     try:
         from agentpost.ratelimit.redis import RedisLimiter
@@ -311,6 +309,8 @@ class Server:
         ]
         if settings.egress_allow:
             log.warning("egress_open", allowed=settings.egress_allow)
+        if not (alone or settings.role == "worker" or settings.redis_url.get_secret_value()):
+            log.info("limits_per_node", advice="set REDIS_URL to count over all nodes")
         self._ready = True
 
     def _app(self, house: House) -> App:

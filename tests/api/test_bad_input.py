@@ -1,5 +1,6 @@
 """Wrong bodies and queries: refused by name, quickly, with nothing changed (design: 4.12)."""
 
+import gzip
 import json
 import time
 from collections.abc import Iterator
@@ -84,6 +85,8 @@ def refusal(server: AgentServer, body: object, *headers: str) -> tuple[int, str,
         ({"message": "x", "metadata": {"k": None}}, ["metadata.k"]),
         ({"message": "x", "metadata": {str(n): "" for n in range(17)}}, ["metadata"]),
         ({"message": "x", "metadata": {"k": "v" * 513}}, ["metadata.k"]),
+        ({"message": "x", "metadata": {"k" * 65: "v"}}, ["metadata." + "k" * 65]),
+        ({"message": "x", "metadata": {"[key]": 5}}, ["metadata.[key]"]),
     ],
 )
 def test_a_wrong_field_is_named(server: AgentServer, body: object, fields: list[str]) -> None:
@@ -148,6 +151,35 @@ def test_unstorable_field_names_are_refused(server: AgentServer) -> None:
     for name in ("\\u0000", "\\ud800"):
         data = b'{"message": "x", "metadata": {"%s": "v"}}' % name.encode()
         assert refusal(server, data)[:2] == (400, "invalid_request")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"message": "x", "metadata": {"%s": 5}}',
+        b'{"message": "x", "metadata": {"%s": "v"}}',
+        b'{"message": "x", "%s": "\\u0000"}',
+        b'{"message": "x", "%s": ["\\ud800"]}',
+        b'{"message": "x", "%s": {"\\u0000": 1}}',
+        b'{"message": "x", "%s": ' + b"[" * 100 + b"]" * 100 + b"}",
+        b'{"%s": 1, "message": "x", "%s": 2}',
+    ],
+    ids=range(7),
+)
+def test_a_name_without_end_is_not_sent_back_whole(server: AgentServer, body: bytes) -> None:
+    data = body.replace(b"%s", b"n" * 300_000)
+    answer = post(server, data)
+    assert (answer.status, answer.body["error"]) == (400, "invalid_request")
+    assert "nnnn" in answer.body["problems"][0]["field"]
+    assert len(json.dumps(answer.body)) < 2_000
+
+
+@pytest.mark.parametrize("coding", ["gzip", "deflate", "br", "identity, gzip", "x"])
+def test_a_coded_body_is_refused_whatever_it_holds(server: AgentServer, coding: str) -> None:
+    for data in (b'{"message": "x"}', gzip.compress(b'{"message": "x"}')):
+        answer = post(server, data, f"Content-Encoding: {coding}")
+        assert (answer.status, answer.body["error"]) == (400, "invalid_request")
+        assert "Content-Encoding" in answer.body["problems"][0]["problem"]
 
 
 # --- what is no JSON object -----------------------------------------------------------------------

@@ -1,137 +1,157 @@
-"""What uvicorn waits for without end, it does not here: heads, and bodies nobody reads."""
+"""What comes over a socket before and beside a good request (spec: Errors, Authentication)."""
 
-import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+import json
+import re
+import socket
+import time
 
 import pytest
-import uvicorn
-from starlette.responses import PlainTextResponse
-from starlette.types import Receive, Scope, Send
 
-from agentpost.api import connection
+from tests.e2e.raw import answer_on, connect, head, raw
+from tests.e2e.server import KEY, AgentServer
 
-HEAD = b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\n"
-TRAILED = (
-    b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
-    b"1\r\nx\r\n0\r\nX-Trailer: late\r\n\r\n"
-)
+BODY = b'{"message": "over the wire"}'
+LENGTH = f"Content-Length: {len(BODY)}"
+CHUNKED = "Transfer-Encoding: chunked"
+UPGRADE = ("Connection: Upgrade, HTTP2-Settings", "Upgrade: h2c", "HTTP2-Settings: AAEAAEAA")
+"""What Java's HTTP client sends with the first request of a connection without TLS."""
 
-
-async def app(scope: Scope, receive: Receive, send: Send) -> None:
-    """Answers at once with how many headers there were when it was asked to; reads `/read`."""
-    if scope["path"] == "/read":
-        while (await receive()).get("more_body"):
-            pass
-    await PlainTextResponse(str(len(scope["headers"])))(scope, receive, send)
-
-
-def malformed(problem: str) -> bytes:
-    return b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n"
-
-
-@asynccontextmanager
-async def connected() -> AsyncIterator[tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
-    """A connection to a server of ours."""
-    http = connection.guarded(malformed)
-    config = uvicorn.Config(app, http=http, lifespan="off", log_config=None, timeout_keep_alive=1)
-    config.load()
-    state = uvicorn.server.ServerState()
-    loop = asyncio.get_running_loop()
-    server = await loop.create_server(lambda: http(config, state, {}), "127.0.0.1", 0)
-    reader, writer = await asyncio.open_connection(*server.sockets[0].getsockname())
-    try:
-        yield reader, writer
-    finally:
-        writer.close()
-        server.close()
+NO_REQUEST = {
+    "no words": b"hello\r\n\r\n",
+    "bytes": bytes(range(128, 256)) + b"\r\n\r\n",
+    "TLS": b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" * 3,
+    "another version": b"GET /v1/me HTTP/9.9\r\nHost: x\r\n\r\n",
+    "an unknown method": b"BREW /v1/me HTTP/1.1\r\nHost: x\r\n\r\n",
+    "CONNECT": b"CONNECT example.com:443 HTTP/1.1\r\nHost: x\r\n\r\n",
+    "a header without a name": b"GET /v1/me HTTP/1.1\r\n: x\r\n\r\n",
+    "a blank before the colon": b"GET /v1/me HTTP/1.1\r\nHost : x\r\n\r\n",
+    "a folded header": b"GET /v1/me HTTP/1.1\r\nHost: x\r\nA: b\r\n c\r\n\r\n",
+    "bare line feeds": b"GET /v1/me HTTP/1.1\nHost: x\n\n",
+    "a NUL in a header": head("GET", "/v1/me", key="svc_key_\0"),
+    "a control character in the path": b"GET /v1/\x01me HTTP/1.1\r\nHost: x\r\n\r\n",
+    "a path that is not ASCII": "GET /v1/ü HTTP/1.1\r\nHost: x\r\n\r\n".encode(),
+    "a path without end": b"GET /v1/" + b"x" * 70_000 + b" HTTP/1.1\r\nHost: x\r\n\r\n",
+    "a length that is no number": head("POST", "/v1/messages", "Content-Length: abc"),
+    "a length below zero": head("POST", "/v1/messages", "Content-Length: -1"),
+    "a length beyond all numbers": head("POST", "/v1/messages", f"Content-Length: {10**30}"),
+    "two lengths": head("POST", "/v1/messages", LENGTH, "Content-Length: 1") + BODY,
+    "a length and chunks": head("POST", "/v1/messages", LENGTH, CHUNKED) + BODY,
+    "an unknown coding": head("POST", "/v1/messages", "Transfer-Encoding: zip") + BODY,
+    "a chunk without a size": head("POST", "/v1/messages", CHUNKED) + b"zz\r\nhello\r\n0\r\n\r\n",
+    "a chunk beyond all sizes": head("POST", "/v1/messages", CHUNKED) + b"f" * 30 + b"\r\n",
+    "headers without end": head("GET", "/v1/me")[:-2] + b"X-Pad: " + b"y" * 1_000_000,
+    "trailers without end": head("POST", "/v1/messages", CHUNKED)
+    + b"0\r\n"
+    + b"X-Pad: y\r\n" * 100_000,
+}
 
 
-async def answered(reader: asyncio.StreamReader) -> bytes:
-    """One answer; its body."""
-    async with asyncio.timeout(5):
-        head = await reader.readuntil(b"\r\n\r\n")
-        length = int(head.lower().partition(b"content-length: ")[2].partition(b"\r\n")[0])
-        return await reader.readexactly(length)
+@pytest.fixture(scope="module")
+def server(plain_server: AgentServer) -> AgentServer:
+    return plain_server
 
 
-async def assert_closed(reader: asyncio.StreamReader) -> None:
-    async with asyncio.timeout(5):
-        assert await reader.read() == b""
+@pytest.mark.parametrize("request_", NO_REQUEST.values(), ids=NO_REQUEST.keys())
+def test_what_is_no_request_is_refused_like_all_else(server: AgentServer, request_: bytes) -> None:
+    with connect(server) as connection:
+        connection.sendall(request_)
+        answer = answer_on(connection)
+        assert connection.recv(1) == b"", "nothing can follow on this connection"
+
+    assert (answer.status, answer.body["error"]) == (400, "bad_request")
+    assert re.fullmatch("req_[0-9a-f]{32}", answer.headers["request-id"])
+    assert answer.body["request_id"] == answer.headers["request-id"]
+    assert answer.body["docs"].endswith("/docs/errors#bad_request")
+    assert answer.headers["content-type"] == "application/json"
+    assert answer.headers["connection"] == "close"
 
 
-@pytest.fixture
-def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connection, "HEAD_SECONDS", 0.2)
+def test_a_refusal_is_read_by_a_client_that_still_sends(server: AgentServer) -> None:
+    """Closing at once would reset the connection, and with it the answer on its way."""
+    with connect(server) as connection:
+        connection.sendall(b"hello\r\n\r\n" + b"x" * 1_000_000)
+        assert answer_on(connection).status == 400
 
 
-@pytest.mark.usefixtures("impatient")
-@pytest.mark.parametrize("begun", [b"", b"GET / HT", HEAD[:-2]])
-async def test_a_head_that_does_not_come(begun: bytes) -> None:
-    async with connected() as (reader, writer):
-        writer.write(begun)
-        await assert_closed(reader)
+def test_bytes_behind_a_held_read_end_the_connection_after_it(server: AgentServer) -> None:
+    script = json.dumps({"message": json.dumps([["start", "job", [["gate", "in the way"]]]])})
+    length = f"Content-Length: {len(script)}"
+    made = raw(server, head("POST", "/v1/messages", length) + script.encode()).body
+    with connect(server) as connection:
+        connection.sendall(head("GET", f"/v1/messages/{made['id']}?wait=30"))
+        connection.sendall(b"\0\0\0")
+        server.open_gate("in the way")
+        assert answer_on(connection).status == 200
+        assert connection.recv(1) == b""
 
 
-@pytest.mark.usefixtures("impatient")
-async def test_a_trickling_head() -> None:
-    async def trickle() -> None:
-        while True:
-            writer.write(b"x")
-            await asyncio.sleep(0.01)
-
-    async with connected() as (reader, writer):
-        writer.write(b"GET / HTTP/1.1\r\nX-Long: ")
-        trickling = asyncio.create_task(trickle())
-        try:
-            await assert_closed(reader)
-        except ConnectionResetError:
-            pass
-        finally:
-            trickling.cancel()
+def test_bytes_inside_a_body_end_its_request(server: AgentServer) -> None:
+    with connect(server) as connection:
+        connection.sendall(head("POST", "/v1/messages", CHUNKED) + b"5\r\nhello\r\n")
+        connection.sendall(b"no chunk\r\n")
+        assert answer_on(connection).status == 400
+        assert connection.recv(1) == b""
 
 
-@pytest.mark.usefixtures("impatient")
-async def test_the_second_head_has_its_own_time() -> None:
-    async with connected() as (reader, writer):
-        for _ in range(3):
-            writer.write(HEAD + b"12345")
-            assert await answered(reader) == b"2"
-            await asyncio.sleep(0.15)  # together longer than a head may take
-        writer.write(HEAD[:-2])
-        await assert_closed(reader)
+# --- offers to speak another protocol -------------------------------------------------------------
+@pytest.mark.parametrize("how", ["at once", "in pieces", "in chunks"])
+def test_an_offer_to_upgrade_is_ignored(server: AgentServer, how: str) -> None:
+    framing, body = LENGTH, BODY
+    if how == "in chunks":
+        framing, body = CHUNKED, b"%x\r\n%s\r\n0\r\n\r\n" % (len(BODY), BODY)
+    request = head("POST", "/v1/messages", framing, *UPGRADE)
+    with connect(server) as connection:
+        if how == "in pieces":
+            for sent in (request[:-2], request[-2:], body[:9], body[9:]):
+                connection.sendall(sent)
+        else:
+            connection.sendall(request + body)
+        answer = answer_on(connection)
+        assert answer.status == 201
+        assert answer.body["reply"] == "You said: over the wire"
+
+        for offers in (UPGRADE, ()):
+            connection.sendall(head("GET", "/v1/me", *offers))
+            assert answer_on(connection).status == 200
 
 
-async def test_the_rest_of_a_body_nobody_reads_is_not_awaited_for_ever() -> None:
-    async with connected() as (reader, writer):
-        writer.write(HEAD)
-        assert await answered(reader) == b"2"
-        writer.write(b"1")
-        await assert_closed(reader)
+def test_the_body_of_such_an_offer_is_no_request(server: AgentServer) -> None:
+    inner = head("DELETE", "/v1/messages")
+    with connect(server) as connection:
+        length = f"Content-Length: {len(inner)}"
+        connection.sendall(head("POST", "/v1/messages", length, *UPGRADE))
+        connection.sendall(inner)
+        assert answer_on(connection).body["error"] == "invalid_request"
+        connection.sendall(head("GET", "/v1/me"))
+        assert answer_on(connection).status == 200
 
 
-async def test_the_rest_of_a_body_may_come_late() -> None:
-    async with connected() as (reader, writer):
-        writer.write(HEAD)
-        assert await answered(reader) == b"2"
-        writer.write(b"12345" + HEAD + b"12345")
-        assert await answered(reader) == b"2"
+# --- who is asking --------------------------------------------------------------------------------
+def test_a_trailer_is_no_header(server: AgentServer) -> None:
+    request = head("POST", "/v1/messages", CHUNKED, key=None)
+    body = b"%x\r\n%s\r\n0\r\nAuthorization: Bearer %s\r\n\r\n" % (len(BODY), BODY, KEY.encode())
+    assert raw(server, request + body).status == 401
 
 
-async def test_trailers_are_no_headers() -> None:
-    async with connected() as (reader, writer):
-        writer.write(TRAILED.replace(b"POST /", b"POST /read"))
-        assert await answered(reader) == b"2"
+@pytest.mark.parametrize("others", [KEY, "svc_key_unknown", ""])
+def test_two_keys_are_none(server: AgentServer, others: str) -> None:
+    for first, second in ((KEY, others), (others, KEY)):
+        headers = [f"Authorization: Bearer {key}" for key in (first, second)]
+        answer = raw(server, head("GET", "/v1/me", *headers, key=None))
+        assert (answer.status, answer.body["error"]) == (401, "unauthorized")
 
 
-async def test_a_good_request_before_a_bad_one_is_answered() -> None:
-    async with connected() as (reader, writer):
-        writer.write(HEAD + b"12345" + b"\x00\x01 nonsense\r\n\r\n")
-        assert await answered(reader) == b"2"
-        await assert_closed(reader)
+def test_an_id_that_a_client_sends_is_not_ours(server: AgentServer) -> None:
+    sent = "req_" + "0" * 32
+    answer = raw(server, head("GET", "/v1/nowhere", f"Request-Id: {sent}"))
+    assert answer.headers["request-id"] != sent
 
 
-async def test_heads_are_bounded() -> None:
-    async with connected() as (reader, writer):
-        writer.write(b"GET / HTTP/1.1\r\n" + b"X-Long: x\r\n" * 200_000)
-        assert await answered(reader) == b""
+def test_a_client_that_closes_early_is_let_go(server: AgentServer) -> None:
+    with connect(server) as connection:
+        connection.sendall(b"hello\r\n\r\n")
+        connection.shutdown(socket.SHUT_WR)
+        began = time.monotonic()
+        assert answer_on(connection).status == 400
+        assert connection.recv(1) == b""
+    assert time.monotonic() - began < 0.5

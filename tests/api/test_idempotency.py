@@ -11,7 +11,7 @@ import pytest
 
 from tests.e2e.caller import Caller
 from tests.e2e.fixtures import ServerMaker
-from tests.e2e.raw import connect, head
+from tests.e2e.raw import connect, head, raw
 from tests.e2e.server import AgentServer, until
 
 
@@ -80,6 +80,26 @@ def test_only_the_first_128_characters_of_a_key_count(caller: Caller) -> None:
     assert caller.post("long", key="k" * 127).status_code == 201
     assert caller.post("other", key="k" * 129).status_code == 409
     assert caller.get(first.json()["id"])["reply"] == "You said: long"
+
+
+def test_blanks_around_a_key_do_not_count(caller: Caller, server: AgentServer) -> None:
+    """A header's value has none, whether or not whoever passes it on has dropped them."""
+    first = caller.post("blank", key="blank")
+    body = b'{"message": "blank"}'
+    for key in ("  blank", "blank  ", "\tblank \t"):
+        headers = (f"Idempotency-Key:{key}", f"Content-Length: {len(body)}")
+        answer = raw(server, head("POST", "/v1/messages", *headers) + body)
+        assert (answer.status, answer.body["id"]) == (200, first.json()["id"])
+
+
+@pytest.mark.parametrize("second", ["twice", "other", ""])
+def test_two_keys_are_refused(caller: Caller, second: str) -> None:
+    """Whichever we took, a client could mean the other, and start its work twice."""
+    headers = [("Idempotency-Key", "twice"), ("Idempotency-Key", second)]
+    problems = caller.refused(
+        400, "invalid_request", "POST", "/v1/messages", json={"message": "x"}, headers=headers
+    )["problems"]
+    assert [problem["field"] for problem in problems] == ["Idempotency-Key"]
 
 
 def test_keys_belong_to_the_api_key(caller: Caller, server: AgentServer) -> None:

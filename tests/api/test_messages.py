@@ -232,6 +232,50 @@ def test_the_etag_says_whether_there_is_news(caller: Caller) -> None:
     assert older.status_code == 200
 
 
+@pytest.mark.parametrize(
+    ("tags", "status"),
+    [
+        ('"other", {}', 304),
+        ('{},"other"', 304),
+        ('W/"other" , W/{}', 304),
+        ("*", 304),
+        ('"other"', 200),
+        ('"v99"', 200),
+        ('"other,{}"', 200),
+        ("v2", 200),
+        ('"', 200),
+        ("", 200),
+    ],
+)
+@pytest.mark.parametrize("wait", [0, 30])
+def test_entity_tags_are_read_as_http_says(
+    caller: Caller, tags: str, status: int, wait: int
+) -> None:
+    answer = caller.post("x")
+    path = f"/v1/messages/{answer.json()['id']}?wait={wait}"
+    headers = {"If-None-Match": tags.format(answer.headers["ETag"])}
+    assert caller.call("GET", path, headers=headers).status_code == status
+
+
+def test_entity_tags_may_come_in_several_headers(caller: Caller) -> None:
+    answer = caller.post("x")
+    headers = [("If-None-Match", '"v1"'), ("If-None-Match", answer.headers["ETag"])]
+    path = f"/v1/messages/{answer.json()['id']}"
+    assert caller.call("GET", path, headers=headers).status_code == 304
+
+
+@pytest.mark.parametrize("tag", ['"of something else"', '"v0"', '"v99"'])
+def test_a_client_that_has_another_version_is_answered_at_once(
+    caller: Caller, server: AgentServer, tag: str
+) -> None:
+    gate = f"unseen {tag}".replace('"', "")
+    message = caller.send([["start", "Unseen", [["gate", gate]]]])
+    waiting = held(caller, message["id"], {"If-None-Match": tag})
+    assert waiting.ended()
+    assert waiting.answer.json()["status"] == "processing"
+    server.open_gate(gate)
+
+
 def test_what_happened_between_two_polls_is_answered_at_once(
     caller: Caller, server: AgentServer
 ) -> None:

@@ -148,6 +148,30 @@ async def test_a_clock_that_steps_back_stands_still(limiter: RateLimiter) -> Non
     assert (refused.allowed, refused.wait_seconds()) == (False, 60)
 
 
+async def test_memory_goes_on_from_a_clock_that_stepped_back() -> None:
+    """Else a clock set back by an hour would shut everybody out for that hour."""
+    limiter = MemoryLimiter()
+    for n in range(3):
+        await limiter.take("key", [MINUTE], START + n * SECOND)
+    back = START - 3_600 * SECOND
+    refused = await limiter.take("key", [MINUTE], back)
+    assert (refused.allowed, refused.wait_seconds()) == (False, 58)
+    assert not (await limiter.take("key", [MINUTE], back + 57 * SECOND)).allowed
+    assert (await limiter.take("key", [MINUTE], back + 58 * SECOND)).allowed
+    assert not (await limiter.take("key", [MINUTE], back + 58 * SECOND)).allowed
+
+    taken = await limiter.take("other", [MINUTE], back + 59 * SECOND)
+    await limiter.give_back("other", [MINUTE], taken)
+    assert (await limiter.take("other", [MINUTE], back + 59 * SECOND)).remaining == 2
+
+
+async def test_a_call_that_comes_late_does_not_move_the_clock() -> None:
+    limiter = MemoryLimiter()
+    for n in (0, 1, 0, 1, 0, 1):
+        await limiter.take(f"key {n}", [MINUTE], START + n * SECOND)
+    assert not (await limiter.take("key 0", [MINUTE], START + 59 * SECOND)).allowed
+
+
 async def test_a_limit_may_change_at_any_time(limiter: RateLimiter) -> None:
     for n in range(3):
         await limiter.take("key", [MINUTE], START + n * SECOND)

@@ -34,7 +34,7 @@ from agentpost.api import (
     work,
 )
 from agentpost.api.auth import Keys
-from agentpost.api.errors import error_response, internal_error, malformed
+from agentpost.api.errors import error_response, internal_error
 from agentpost.api.headers import add_budget, admit
 from agentpost.api.operation import Api, Operation
 from agentpost.clock import new_id
@@ -139,10 +139,6 @@ class App:
                 return
         await self.answer(self._unknown_route, scope, receive, send)
 
-    def malformed(self, problem: str) -> bytes:
-        """The answer to what is no HTTP request (see `connection`)."""
-        return malformed(problem, new_id(ids.REQUEST, self._house.clock.now()), self._docs_url)
-
     async def _unknown_route(self, request: Request) -> Response:
         await self._count_known(request)
         raise Refusal("not_found", "There is no such route.")
@@ -161,6 +157,15 @@ class App:
         except Refusal:
             return
         await admit(self._api, request, caller)
+
+    def no_request(self, problem: str) -> Response:
+        """The answer to bytes that are no request; the connection ends with it."""
+        request_id = new_id(ids.REQUEST, self._house.clock.now())
+        log.warning("no_request", request_id=request_id, problem=problem)
+        response = error_response(Refusal("bad_request", problem), request_id, self._docs_url)
+        response.headers["Request-Id"] = request_id
+        response.headers["Connection"] = "close"
+        return response
 
     async def answer(self, answer: Answer, scope: Scope, receive: Receive, send: Send) -> None:
         """Run a handler and send what it answers, whatever happens in it."""

@@ -20,12 +20,16 @@ from agentpost.api.intake import (
     has_body,
 )
 from agentpost.api.operation import Api
+from agentpost.api.structure import VALUES_MAX, has_too_many_values
 from agentpost.domain.errors import InvalidRequest, Problem, Refusal
 from agentpost.domain.limits import PROBLEMS_MAX, REQUEST_BODY_KEPT_BYTES_MAX
 
 DEPTH_MAX = 64
 BODY = "agentpost.body"
 """Where a request's scope keeps its body for the inspector: the bytes, or how many they were."""
+
+FIELD_CHARACTERS_MAX = 200
+"""Of the name of a field in a problem: names may be as long as the body."""
 
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 Shape = TypeVar("Shape", bound=BaseModel)
@@ -48,6 +52,9 @@ async def read_json(
     most = api.house.settings.body_bytes_max
     if room is None:
         most = min(most, LARGE_BYTES)
+    coding = request.headers.get("content-encoding", "identity")
+    if coding.strip().lower() != "identity":
+        _refuse(None, "the body must be sent as it is, without a Content-Encoding")
     declared = declared_length(request)
     if declared is not None and declared > most:
         raise _too_large(most)
@@ -89,6 +96,8 @@ def _too_large(most: int) -> Refusal:
 
 def _parsed(data: bytearray, refuse_first: RefuseFirst | None) -> dict[str, Any]:
     """The object; text that cannot be stored is refused by the name of its field."""
+    if len(data) > LARGE_BYTES and has_too_many_values(data):
+        _refuse(None, f"the body holds more than {VALUES_MAX:,} values")
     try:
         text = data.decode("utf-8")
         body = json.loads(text, object_pairs_hook=_no_twins, parse_constant=_no_constant)
@@ -116,8 +125,7 @@ def _no_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         seen: set[str] = set()
         for name, _ in pairs:
             if name in seen:
-                shown = _UNSTORABLE.sub("?", name)[:100]
-                raise InvalidRequest(Problem(shown, "the field is given twice"))
+                _refuse(_UNSTORABLE.sub("?", name), "the field is given twice")
             seen.add(name)
     return read
 
@@ -127,21 +135,22 @@ def _no_constant(name: str) -> NoReturn:
 
 
 def _first_line(error: ValueError) -> str:
-    return str(error).splitlines()[0][:200]
+    """What is wrong, without the advice to programmers that follows a semicolon."""
+    return str(error).splitlines()[0].partition(";")[0][:200]
 
 
 def _check(value: Any, where: str, depth: int, problems: list[Problem], escapes: bool) -> None:
     """Depth, and characters that only an escape can smuggle in (U+0000, lone surrogates)."""
     if depth > DEPTH_MAX:
-        _refuse(where[:100] or None, f"the body is nested deeper than {DEPTH_MAX} levels")
+        _refuse(where, f"the body is nested deeper than {DEPTH_MAX} levels")
     if isinstance(value, str):
         if escapes and _UNSTORABLE.search(value):
             problem = "the text holds U+0000 or half a surrogate pair, which cannot be stored"
-            problems.append(Problem(where or None, problem))
+            problems.append(_problem(where, problem))
     elif isinstance(value, dict):
         for name, item in value.items():
             if escapes and _UNSTORABLE.search(name):
-                _refuse(where or None, "a field name holds U+0000 or half a surrogate pair")
+                _refuse(where, "a field name holds U+0000 or half a surrogate pair")
             _check(item, f"{where}.{name}" if where else name, depth + 1, problems, escapes)
     elif isinstance(value, list):
         for n, item in enumerate(value):
@@ -149,7 +158,11 @@ def _check(value: Any, where: str, depth: int, problems: list[Problem], escapes:
 
 
 def _refuse(field: str | None, problem: str) -> NoReturn:
-    raise InvalidRequest(Problem(field, problem))
+    raise InvalidRequest(_problem(field, problem))
+
+
+def _problem(field: str | None, problem: str) -> Problem:
+    return Problem((field or "")[:FIELD_CHARACTERS_MAX] or None, problem)
 
 
 def validated(shape: type[Shape], body: dict[str, Any]) -> Shape:
@@ -157,12 +170,13 @@ def validated(shape: type[Shape], body: dict[str, Any]) -> Shape:
     try:
         return shape.model_validate(body)
     except ValidationError as error:
-        problems = [
-            Problem(".".join(str(part) for part in e["loc"]) or None, _sentence(e["msg"]))
-            for e in error.errors(include_url=False, include_context=False, include_input=False)
-        ]
-        raise InvalidRequest(*problems[:PROBLEMS_MAX]) from None
+        found = error.errors(include_url=False, include_context=False, include_input=False)
+        raise InvalidRequest(*(_told(e["loc"], e["msg"]) for e in found[:PROBLEMS_MAX])) from None
 
 
-def _sentence(message: str) -> str:
-    return message[:1].lower() + message[1:]
+def _told(place: tuple[int | str, ...], message: str) -> Problem:
+    """pydantic's finding; it marks one about the name of an entry by a last part of its own."""
+    sentence = message[:1].lower() + message[1:]
+    if len(place) > 2 and place[-1] == "[key]":
+        place, sentence = place[:-1], f"the name is wrong: {sentence}"
+    return _problem(".".join(str(part) for part in place), sentence)

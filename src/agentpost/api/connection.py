@@ -1,107 +1,151 @@
-"""A connection as long as no handler looks after it: uvicorn's, with a limit on what it lacks.
+"""One connection of the socket: what uvicorn leaves open between bytes and a request.
 
-uvicorn waits for the head of a request without end, keeps headers without number, and after an
-answer waits for the rest of a body for ever: each is a way to take a server's memory or files with
-hardly any traffic. Bodies that are read have their own limits (`intake`).
+- Bytes that are no request get the shape of all errors, and can be read (spec: Errors).
+- A head is bounded in size and time, so strangers hold neither memory nor sockets.
+- An offer to speak another protocol is ignored. The parser takes the body of such a request for
+  the other protocol already: it would be lost, or read as the next request.
+- Trailers are not headers: who calls is said before the body, or not at all.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, cast
 
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+import httptools
+import structlog
+from uvicorn.config import Config
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
+from uvicorn.server import ServerState
 
-HEAD_SECONDS = 30.0
-"""From the first byte of a request, or the connection, to the end of its headers."""
+if TYPE_CHECKING:
+    from agentpost.api.app import App
+
+log = structlog.get_logger(__name__)
+
 HEAD_BYTES_MAX = 64 * 1024
+"""Of the request line with the headers, and of trailers; as exact as the socket is read."""
+HEAD_SECONDS_MAX = 30.0
+"""For a whole head to arrive, when nothing is being answered."""
+LINGER_SECONDS = 1.0
+"""How long what a refused client still sends is thrown away. Closing at once resets the connection,
+and the client loses the answer."""
+_OFFERS = (b"upgrade", b"http2-settings")
 
-Malformed = Callable[[str], bytes]
-"""Makes a whole answer, status line and all, to what is no HTTP; given what is wrong with it."""
+
+class _NoRequest(Exception):
+    """A callback of the parser: what was parsed is nothing we answer."""
 
 
 class Connection(HttpToolsProtocol):
-    """See the module docstring; `guarded` makes it complete."""
+    """uvicorn's protocol for `agentpost.api.app.App`, to be given as ``http`` to its Config."""
 
-    malformed: ClassVar[Malformed]
-    _head_bytes = 0
-    _in_head = True
-    _broken = False
-    _head_timer: asyncio.TimerHandle | None = None
+    def __init__(
+        self,
+        config: Config,
+        server_state: ServerState,
+        app_state: dict[str, Any],
+        _loop: asyncio.AbstractEventLoop | None = None,
+    ) -> None:
+        super().__init__(config, server_state, app_state, _loop)
+        self._answerer = cast("App", config.app)
+        self._bytes_outside_bodies = 0
+        self._refused = False
+        self._head_timer: asyncio.TimerHandle | None = None
 
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+    # --- bytes ------------------------------------------------------------------------------------
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """See `asyncio.Protocol`."""
-        super().connection_made(transport)  # type: ignore[arg-type]
-        self._await_head()
+        super().connection_made(transport)
+        self._watch_the_head()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """See `asyncio.Protocol`."""
-        self._end_of_head()
+        self._unwatch_the_head()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
         """See `asyncio.Protocol`."""
-        if self._broken or self.transport.is_closing():
+        if self._refused:
             return
-        super().data_received(data)
-        if self.transport is None or self.transport.is_closing():
+        self._unset_keepalive_if_required()
+        self._bytes_outside_bodies += len(data)
+        try:
+            self._feed(data)
+        except httptools.HttpParserError:
+            self.send_400_response("These bytes are no HTTP request.")
             return
-        if self._in_head:
-            self._head_bytes += len(data)
-            if self._head_bytes > HEAD_BYTES_MAX:
-                self.send_400_response(f"the head of the request is over {HEAD_BYTES_MAX} bytes")
-        elif self.cycle.response_complete and self.timeout_keep_alive_task is None:
-            # The rest of a body that nobody wants: it must not take longer than the next request.
-            self.timeout_keep_alive_task = self.loop.call_later(
-                self.timeout_keep_alive, self.timeout_keep_alive_handler
-            )
+        if self._bytes_outside_bodies > HEAD_BYTES_MAX:
+            self.send_400_response(f"The request's head is over {HEAD_BYTES_MAX:,} bytes.")
+        elif self.cycle is None or self.cycle.response_complete:
+            self._watch_the_head()
+        else:
+            self._unwatch_the_head()
 
-    def on_message_begin(self) -> None:
-        """See `HttpToolsProtocol`."""
-        super().on_message_begin()
-        self._await_head()
+    def _feed(self, data: bytes) -> None:
+        try:
+            self.parser.feed_data(data)
+        except httptools.HttpParserUpgrade as upgrade:
+            begun_anew = self._head_without_offers() + data[upgrade.args[0] :]
+            self.parser = httptools.HttpRequestParser(self)
+            self._feed(begun_anew)
 
-    def on_header(self, name: bytes, value: bytes) -> None:
-        """See `HttpToolsProtocol`; what follows a chunked body is no header of ours."""
-        if self._in_head:
-            super().on_header(name, value)
+    def _head_without_offers(self) -> bytes:
+        """The request as it would be had nothing been offered."""
+        version = self.parser.get_http_version()
+        lines = [b"%s %s HTTP/%s" % (self.parser.get_method(), self.url, version.encode())]
+        lines += [b"%s: %s" % header for header in self.headers if header[0] not in _OFFERS]
+        return b"\r\n".join((*lines, b"", b""))
 
+    # --- what the parser finds --------------------------------------------------------------------
     def on_headers_complete(self) -> None:
         """See `HttpToolsProtocol`."""
-        self._end_of_head()
+        self._bytes_outside_bodies = 0
+        if self.parser.should_upgrade():
+            if self.parser.get_method() == b"CONNECT":
+                raise _NoRequest
+            return  # begins anew in `_feed`
         super().on_headers_complete()
+        self.headers = []  # the scope keeps the list it has: trailers go into this one
 
+    def on_body(self, body: bytes) -> None:
+        """See `HttpToolsProtocol`."""
+        self._bytes_outside_bodies = 0
+        super().on_body(body)
+
+    def on_message_complete(self) -> None:
+        """See `HttpToolsProtocol`."""
+        if not self.parser.should_upgrade():
+            super().on_message_complete()
+
+    # --- refusing ---------------------------------------------------------------------------------
     def send_400_response(self, msg: str) -> None:
-        """Refuse what is no HTTP. A request before it on this connection still gets its answer."""
-        self._end_of_head()
-        cycle: Any = self.cycle
-        if cycle is not None and not cycle.response_complete:
-            if not cycle.more_body:
-                cycle.keep_alive, self._broken = False, True
+        """Refuse the connection, saying why. A request before it that came whole still gets its
+        answer, and the connection ends with that."""
+        self._refused = True
+        self._unwatch_the_head()
+        if self.cycle is not None and not self.cycle.response_complete:
+            if not self.cycle.more_body:
+                self.cycle.keep_alive = False
                 return
-            if cycle.response_started:
+            self.cycle.disconnected = True
+            self.cycle.message_event.set()
+            if self.cycle.response_started:  # nothing can be put into it
                 self.transport.close()
                 return
-        self.transport.write(type(self).malformed(msg))
-        self.transport.close()
+        response = self._answerer.no_request(msg)
+        headers = [*self.server_state.default_headers, *response.raw_headers]
+        lines = [b"%s: %s\r\n" % header for header in headers]
+        status = STATUS_LINE[response.status_code]
+        self.transport.write(b"".join((status, *lines, b"\r\n", bytes(response.body))))
+        self.transport.write_eof()
+        self.loop.call_later(LINGER_SECONDS, self.transport.close)
 
-    def _await_head(self) -> None:
-        self._end_of_head()
-        self._in_head, self._head_bytes = True, 0
-        self._head_timer = self.loop.call_later(HEAD_SECONDS, self._give_up)
+    def _watch_the_head(self) -> None:
+        if self._head_timer is None:
+            self._head_timer = self.loop.call_later(HEAD_SECONDS_MAX, self.transport.close)
 
-    def _end_of_head(self) -> None:
-        self._in_head = False
+    def _unwatch_the_head(self) -> None:
         if self._head_timer is not None:
             self._head_timer.cancel()
             self._head_timer = None
-
-    def _give_up(self) -> None:
-        if not self.transport.is_closing():
-            self.transport.close()
-
-
-def guarded(malformed: Malformed) -> type[Connection]:
-    """The protocol to give to uvicorn."""
-    return type("Guarded", (Connection,), {"malformed": staticmethod(malformed)})

@@ -54,16 +54,3 @@ def error_response(refusal: Refusal, request_id: str, docs_url: str) -> Response
 def internal_error() -> Refusal:
     """A fault of ours; what went wrong is in the log under the request id."""
     return Refusal("internal", "Something went wrong on our side; try again in a moment.")
-
-
-def malformed(problem: str, request_id: str, docs_url: str) -> bytes:
-    """A whole answer, status line and all, to what is no HTTP request."""
-    refusal = Refusal("bad_request", f"This is no HTTP request we can read: {problem}.")
-    response = error_response(refusal, request_id, docs_url)
-    headers = [
-        *response.raw_headers,
-        (b"request-id", request_id.encode()),
-        (b"connection", b"close"),
-    ]
-    lines = b"".join(b"%b: %b\r\n" % header for header in headers)
-    return b"HTTP/1.1 400 Bad Request\r\n%b\r\n%b" % (lines, bytes(response.body))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +13,7 @@ from agentpost.api.body import read_json, validated
 from agentpost.api.intake import Room
 from agentpost.api.operation import Api, Operation, Query, Success, watch_hang_up
 from agentpost.api.query import whole
+from agentpost.api.seen import seen
 from agentpost.api.told import ETAG, IDEMPOTENCY_KEY, IF_NONE_MATCH, REPLAYED, TRACEPARENT
 from agentpost.contract import render
 from agentpost.contract.message import InlineFileIn, MessageIn, MessageShape
@@ -33,7 +33,6 @@ WAIT = Query(
     limits.WAIT_SECONDS_MAX,
     0,
 )
-_ETAG = re.compile(r'(?:W/)?"v([0-9]{1,15})"')
 
 
 async def create(api: Api, request: Request, caller: Caller) -> Response:
@@ -126,16 +125,16 @@ async def get(api: Api, request: Request, caller: Caller) -> Response:
     """A message; with `wait` held until its status, reply or a job's status changes."""
     message_id = request.path_params["message_id"]
     wait = whole(request, WAIT)
-    seen = _seen_version(request.headers.get("if-none-match"))
+    has = seen(request)
     if wait > 0:
         await admission.wait(api.house, caller)
     if wait == 0:
         snapshot = await messages.get(api.house, caller, message_id)
     else:
         snapshot = await follow.until_changed(
-            api.house, caller, message_id, wait, seen, watch_hang_up(request)
+            api.house, caller, message_id, wait, has.has if has else None, watch_hang_up(request)
         )
-    if seen is not None and seen == snapshot.message.version:
+    if has is not None and has.has(snapshot.message.version):
         return Response(status_code=304, headers={"ETag": _etag(snapshot)})
     return message_response(api, snapshot, 200, {})
 
@@ -151,11 +150,6 @@ def message_response(
 
 def _etag(snapshot: Snapshot) -> str:
     return f'"v{snapshot.message.version}"'
-
-
-def _seen_version(header: str | None) -> int | None:
-    match = _ETAG.fullmatch((header or "").strip())
-    return int(match[1]) if match else None
 
 
 def _refuse_by_name(body: dict[str, Any]) -> None:
@@ -197,12 +191,19 @@ def _new_message(request: Request, shape: MessageIn, files: list[InlineFile]) ->
         text=text,
         fingerprint=idempotency.fingerprint(text, taken, shape.upload_ids or []),
         conversation=shape.conversation or "",
-        idempotency_key=idempotency.key_of(request.headers.get("idempotency-key")),
+        idempotency_key=_idempotency_key(request),
         metadata=shape.metadata,
         traceparent=tracing.valid(request.headers.get("traceparent")),
         webhook_endpoint_id=shape.webhook_endpoint_id,
         upload_ids=tuple(dict.fromkeys(shape.upload_ids or [])),
     )
+
+
+def _idempotency_key(request: Request) -> str | None:
+    given = request.headers.getlist("idempotency-key")
+    if len(given) > 1:
+        raise InvalidRequest(Problem("Idempotency-Key", "the header is given twice"))
+    return idempotency.key_of(given[0] if given else None)
 
 
 OPERATIONS = (

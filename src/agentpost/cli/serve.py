@@ -19,7 +19,7 @@ import typer
 import uvicorn
 
 from agentpost.agents.registry import UnknownAgent
-from agentpost.api.connection import guarded
+from agentpost.api.connection import Connection
 from agentpost.bootstrap import Server
 from agentpost.cli.house import complain
 from agentpost.cli.welcome import welcome
@@ -119,7 +119,7 @@ async def _serve(settings: Settings, listening: socket.socket) -> None:
         log_config=None,
         access_log=False,
         lifespan="off",
-        http=guarded(server.app.malformed),
+        http=Connection,
         ws="none",
         server_header=False,
         proxy_headers=False,  # nothing here depends on the client's address

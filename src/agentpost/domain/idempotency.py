@@ -19,8 +19,11 @@ class Verdict(StrEnum):
 
 
 def key_of(header: str | None) -> str | None:
-    """The key as it counts: longer ones are cut, an empty one is none."""
-    return (header or "")[:IDEMPOTENCY_KEY_CHARACTERS_MAX] or None
+    """The key as it counts: longer ones are cut, an empty one is none.
+
+    Blanks around a header's value are no part of it, and proxies drop them.
+    """
+    return (header or "").strip(" \t")[:IDEMPOTENCY_KEY_CHARACTERS_MAX] or None
 
 
 def fingerprint(message: str, files: Sequence[dict[str, Any]], upload_ids: Sequence[str]) -> str:

@@ -62,7 +62,8 @@ class RateLimiter(Protocol):
         """Count a call of ``subject`` (a key or account) in every window, or in none.
 
         ``now`` comes from the caller's clock, in microseconds. A clock that steps back counts as
-        one that stands still. A rule's limit may change from call to call.
+        one that stands still, at most as long as the window. A rule's limit may change from call to
+        call.
         """
         ...
 

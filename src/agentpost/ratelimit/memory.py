@@ -10,10 +10,14 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Sequence
 
+from agentpost.domain.times import SECOND
 from agentpost.ratelimit.base import Rule, Taken
 
 _Log = deque[int]
 LOOKED_AT_PER_NEW = 2
+LATE_MAX = 2 * SECOND
+"""A call may come that much later than another with a later time; a clock that lies further back
+was set."""
 
 
 class MemoryLimiter:
@@ -21,6 +25,8 @@ class MemoryLimiter:
 
     def __init__(self) -> None:
         self._logs: dict[tuple[str, str], tuple[_Log, int]] = {}
+        self._newest = 0
+        self._set_back = 0
 
     def __len__(self) -> int:
         """How many windows are kept."""
@@ -28,6 +34,7 @@ class MemoryLimiter:
 
     async def take(self, subject: str, rules: Sequence[Rule], now: int) -> Taken:
         """See `RateLimiter.take`."""
+        now = self._moving_on(now)
         known = len(self._logs)
         logs = [self._log(subject, rule) for rule in rules]
         for log in logs:
@@ -62,6 +69,16 @@ class MemoryLimiter:
 
     async def stop(self) -> None:
         """See `RateLimiter.stop`."""
+
+    def _moving_on(self, now: int) -> int:
+        """The time, as if the clock had never been set back: from then on it runs on from where it
+        was. Otherwise windows would stand still until it has caught up with itself."""
+        now += self._set_back
+        if now < self._newest - LATE_MAX:
+            self._set_back += self._newest - now
+            now = self._newest
+        self._newest = max(self._newest, now)
+        return now
 
     def _log(self, subject: str, rule: Rule) -> _Log:
         kept = self._logs.get((subject, rule.name))

@@ -89,30 +89,36 @@ async def until_changed(
     caller: Caller,
     message_id: str,
     wait_seconds: int,
-    seen_version: int | None,
+    has_seen: Callable[[int], bool] | None,
     hung_up: HungUp,
 ) -> Snapshot:
     """The message, held until its status, reply or a job's status changes, or it is final.
 
-    ``seen_version``: the version the client already has; when there is a newer one by now, whatever
-    it changed, it is answered at once. From then on progress alone answers nobody, as without it.
+    ``has_seen``: whether the client has a version already; when it does not have the present one,
+    whatever that changed, it is answered at once. From then on progress alone answers nobody.
     """
     until = house.clock.now() + seconds(wait_seconds)
     with house.wakeups.listen(message_id) as wait:
         hung_up(wait)
         first = await messages.get(house, caller, message_id)
         snapshot = first
-        if seen_version is not None and first.message.version > seen_version:
+        if has_seen is not None and not has_seen(first.message.version):
             return first
         while not snapshot.message.final:
             if snapshot.message.state_version != first.message.state_version:
                 break
+            until = _no_later(until, house.clock.now(), wait_seconds)
             left = (until - house.clock.now()) / SECOND
             if left <= 0 or wait.over:
                 break
             await wait.wait(left)
             snapshot = await messages.get(house, caller, message_id)
     return snapshot
+
+
+def _no_later(until: int, now: int, wait_seconds: float) -> int:
+    """The end of a wait that has that long at the most, also when the clock was set back."""
+    return min(until, now + seconds(wait_seconds))
 
 
 # --- the event log --------------------------------------------------------------------------------
@@ -148,13 +154,15 @@ async def events(
     async with house.wakeups.hold(message_id) as ours:
         if not ours:
             raise PollInProgress(cursor or _cursor(house, caller, message_id, 0))
-        until = now + seconds(max(wait_seconds, EVENTS_WAIT_SECONDS_MIN))
+        wait_seconds = max(wait_seconds, EVENTS_WAIT_SECONDS_MIN)
+        until = now + seconds(wait_seconds)
         with house.wakeups.listen(message_id) as wait:
             hung_up(wait)
             while True:
                 entries, snapshot = await house.db.read(
                     lambda tx: _entries(tx, house, caller, message_id, seq)
                 )
+                until = _no_later(until, house.clock.now(), wait_seconds)
                 left = (until - house.clock.now()) / SECOND
                 if entries or left <= 0:
                     break

@@ -1,0 +1,36 @@
+"""What of a message a caller has already: `If-None-Match` (design: 4.19; RFC 9110, 13.1.2)."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from starlette.requests import Request
+
+_TAG = re.compile(r'"([^"]*)"')
+_OURS = re.compile(r"v([0-9]{1,15})", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """``versions``: those the caller names, strongly or weakly. ``any``: it has some, whichever."""
+
+    versions: frozenset[int]
+    any: bool = False
+
+    def has(self, version: int) -> bool:
+        """Whether the caller has that version."""
+        return self.any or version in self.versions
+
+
+def seen(request: Request) -> Seen | None:
+    """What the caller says it has; None when it says nothing, or nothing that can be read."""
+    headers = request.headers.getlist("if-none-match")
+    if not headers:
+        return None
+    header = ",".join(headers).strip()
+    if header == "*":
+        return Seen(frozenset(), any=True)
+    tags = _TAG.findall(header)
+    ours = (_OURS.fullmatch(tag) for tag in tags)
+    return Seen(frozenset(int(tag[1]) for tag in ours if tag)) if tags else None

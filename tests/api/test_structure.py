@@ -1,0 +1,78 @@
+"""Bodies with more values than anything of the API has (design: 4.12)."""
+
+import json
+import time
+
+import pytest
+
+from agentpost.api.structure import VALUES_MAX, has_too_many_values
+from tests.e2e.raw import head, raw
+from tests.e2e.server import AgentServer
+
+MANY, SIZE = VALUES_MAX + 2, 30_000_000
+ODD_TEXT = 'a,b"c\\,"\\\\,\u2003'
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        [0] * MANY,
+        [[]] * MANY,
+        [ODD_TEXT] * MANY,
+        {f"{ODD_TEXT}{n}": ODD_TEXT for n in range(MANY)},
+        {"a": [[0] * (MANY // 2), {"b": [0] * (MANY // 2 + 2)}]},
+    ],
+    ids=range(5),
+)
+def test_many_values_are_counted_on_all_levels(value: object) -> None:
+    for text in (json.dumps(value), json.dumps(value, indent=0, ensure_ascii=False)):
+        assert has_too_many_values(text.encode())
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        [0] * VALUES_MAX,
+        {f"{ODD_TEXT}{n}": ODD_TEXT for n in range(VALUES_MAX)},
+        {"message": "," * SIZE},
+        {"message": '",' * (SIZE // 4)},
+        {"message": "\\," * (SIZE // 4), "files": [{"name": ",", "base64": "," * MANY}]},
+    ],
+    ids=range(5),
+)
+def test_commas_in_text_are_no_values(value: object) -> None:
+    assert not has_too_many_values(json.dumps(value).encode())
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b'"' * SIZE + b"," * MANY,
+        b'"' + b'\\",' * (SIZE // 3),
+        b"\\" * SIZE + b"," * MANY,
+        b'",' * (SIZE // 2),
+        b'{"' + b"," * SIZE,
+        b"," * SIZE,
+    ],
+    ids=range(6),
+)
+def test_what_is_no_json_is_judged_as_quickly(data: bytes) -> None:
+    began = time.process_time()
+    has_too_many_values(data)
+    assert time.process_time() - began < 2
+
+
+@pytest.mark.parametrize("item", [b"[]", b"{}", b"1", b'"ab"', b"null"])
+def test_such_a_body_is_refused_and_holds_up_nobody(plain_server: AgentServer, item: bytes) -> None:
+    body = b'{"message": "x", "more": [' + (item + b",") * (SIZE // (len(item) + 1)) + b"0]}"
+    answer = raw(plain_server, head("POST", "/v1/messages", f"Content-Length: {len(body)}") + body)
+    assert (answer.status, answer.body["error"]) == (400, "invalid_request")
+    [problem] = answer.body["problems"]
+    assert problem == {"field": None, "problem": "the body holds more than 10,000 values"}
+    assert answer.seconds < 2
+
+
+def test_a_text_full_of_commas_is_still_too_long(plain_server: AgentServer) -> None:
+    body = json.dumps({"message": "," * SIZE}).encode()
+    answer = raw(plain_server, head("POST", "/v1/messages", f"Content-Length: {len(body)}") + body)
+    assert (answer.status, answer.body["error"]) == (400, "too_long")

@@ -1,0 +1,102 @@
+"""Two API nodes on one database answer as one: limits, idempotency, keys, the switch."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from tests.conformance.test_ratelimit import redis_url
+from tests.e2e.caller import Caller
+from tests.e2e.server import ACCOUNT, AgentServer, until
+
+__all__ = ["redis_url"]
+REQUESTS, MESSAGES = 60, 10
+LIMITS = {"requests_per_minute": REQUESTS, "messages_per_hour": MESSAGES}
+NodesMaker = Callable[..., list[Caller]]
+
+
+@pytest.fixture
+def nodes(fresh_postgres: Callable[..., str], tmp_path: Path) -> Iterator[NodesMaker]:
+    """`nodes(setting=value, …)` starts two API nodes on one database; a caller for each."""
+    with ExitStack() as ends:
+
+        def start(**settings: object) -> list[Caller]:
+            url = fresh_postgres()
+            callers = []
+            for name in ("one", "two"):
+                home = tmp_path / name
+                given = {"database_url": url, "role": "api", **settings}
+                node = AgentServer(home, **given).start()
+                ends.callback(node.stop)
+                callers.append(Caller(node))
+                ends.callback(callers[-1].close)
+                assert callers[-1].contract
+            return callers
+
+        yield start
+
+
+def statuses(callers: list[Caller], count: int, call: Callable[[Caller], int]) -> Counter[int]:
+    """That many calls at once, by turns to each node."""
+    with ThreadPoolExecutor(8) as pool:
+        return Counter(pool.map(lambda n: call(callers[n % len(callers)]), range(count)))
+
+
+def test_with_redis_two_nodes_let_in_exactly_what_one_would(
+    nodes: NodesMaker, redis_url: str
+) -> None:
+    callers = nodes(redis_url=redis_url, **LIMITS)
+
+    sent = statuses(callers, 16, lambda c: c.post("x").status_code)
+    assert sent == {201: MESSAGES, 429: 16 - MESSAGES}
+    again = statuses(callers, 8, lambda c: c.post("x", key="one").status_code)
+    assert again == {429: 8}, "a refused message takes no place"
+
+    left = REQUESTS - 16 - 8
+    read = statuses(callers, left + 10, lambda c: c.call("GET", "/v1/me").status_code)
+    assert read == {200: left, 429: 10}
+
+
+def test_without_redis_each_node_counts_and_the_log_says_so(nodes: NodesMaker) -> None:
+    callers = nodes(**LIMITS)
+    read = statuses(callers, 2 * REQUESTS, lambda c: c.call("GET", "/v1/me").status_code)
+    assert read == {200: 2 * REQUESTS}
+    for caller in callers:
+        assert "limits_per_node" in caller.server.log_file.read_text()
+
+
+def test_one_key_makes_one_message_over_both_nodes(nodes: NodesMaker) -> None:
+    callers = nodes()
+    for key in ("first", "second", "third"):
+        sent = statuses(callers, 20, lambda c, k=key: c.post("once", key=k).status_code)  # type: ignore[misc]
+        assert sent == {201: 1, 200: 19}
+    mixed = [
+        callers[n % 2].post(f"variant {n % 4 // 2}", key="mixed").status_code for n in range(8)
+    ]
+    assert Counter(mixed) == {201: 1, 200: 3, 409: 4}
+
+
+def test_what_one_node_was_told_holds_for_the_other(nodes: NodesMaker) -> None:
+    one, two = nodes()
+    made = one.server.command("keys", "create", "--account", ACCOUNT, "--name", "both")
+    callers = [Caller(node.server, made["key"]) for node in (one, two)]
+    try:
+        for caller in callers:
+            assert caller.call("GET", "/v1/me").status_code == 200
+        one.server.command("keys", "revoke", made["id"])
+        for caller in callers:
+            until(lambda c=caller: c.call("GET", "/v1/me").status_code == 401, seconds=1.5)  # type: ignore[misc]
+    finally:
+        for caller in callers:
+            caller.close()
+
+    def codes() -> set[int]:
+        return {caller.http.get("/v1/me").status_code for caller in (one, two)}
+
+    one.server.command("maintenance", "on")
+    until(lambda: codes() == {503}, seconds=2)
+    one.server.command("maintenance", "off")
+    until(lambda: codes() == {200}, seconds=2)
