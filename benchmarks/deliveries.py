@@ -25,7 +25,7 @@ BESIDE = 300
 """Events sent to a good receiver beside those that hang or are slow."""
 ACCOUNTS = 20
 SLOW_ENDPOINTS = 10
-SLOW_BACKLOG = 200
+SLOW_BACKLOG = 50
 """For each of an account's slow endpoints."""
 SLOW_ANSWER_SECONDS = 9.9
 BESIDE_SLOW = 600
