@@ -2,14 +2,12 @@
 
 import base64
 import json
-import sqlite3
 import struct
 import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -237,10 +235,8 @@ def stored(server: AgentServer) -> int:
 
 def recorded(server: AgentServer) -> int:
     """Blobs that something names."""
-    counted = "SELECT count(*) FROM {} WHERE blob IS NOT NULL"
-    with closing(sqlite3.connect(f"file:{server.home}/data/agentpost.db?mode=ro", uri=True)) as db:
-        tables = ("attachments", "files")
-        return sum(db.execute(counted.format(table)).fetchone()[0] for table in tables)
+    named = "SELECT blob FROM {} WHERE blob IS NOT NULL"
+    return sum(len(server.rows(named.format(table))) for table in ("attachments", "files"))
 
 
 def test_repeats_and_refusals_store_nothing(caller: Caller, server: AgentServer) -> None:

@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 import pytest
 from starlette.requests import Request
 from starlette.responses import Response
+from structlog.testing import capture_logs
 
 from agentpost.api import blobs
 from agentpost.api.operation import Api
@@ -16,7 +17,6 @@ from agentpost.domain.record import FileRecord
 from agentpost.services import works
 from agentpost.services.context import House
 from agentpost.services.links import SignedLinks
-from agentpost.storage.base import BlobMissing
 from tests.services.moving import Moving, moving
 
 
@@ -91,6 +91,9 @@ async def test_it_went_this_moment(
     assert refused.value.code == code
 
 
-async def test_bytes_that_are_lost_are_a_fault_of_ours(linked: Linked) -> None:
-    with pytest.raises(BlobMissing):
+async def test_bytes_that_are_lost_are_told_to_the_operator(linked: Linked) -> None:
+    """To the caller the file is gone, whoever removed its bytes."""
+    with capture_logs() as logs, pytest.raises(Refusal) as refused:
         await linked.follow()
+    assert refused.value.code == "not_found"
+    assert [(line["event"], line["blob"]) for line in logs] == [("bytes_lost", "files/a")]

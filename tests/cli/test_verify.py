@@ -13,11 +13,11 @@ from typer.testing import CliRunner, Result
 
 from agentpost.cli import app
 from agentpost.verify.checks import GROUPS
-from tests.e2e.fixtures import plain_server
+from tests.e2e.fixtures import new_place, plain_server
 from tests.e2e.server import KEY, AgentServer
 from tests.verify.bent import Asked, Bend, Given, bent
 
-__all__ = ["plain_server"]
+__all__ = ["new_place", "plain_server"]
 NOWHERE = "http://127.0.0.1:1"
 
 

@@ -92,7 +92,8 @@ def test_a_chat_shows_its_text_as_it_is(site: Site) -> None:
 def test_a_page_left_open_still_gives_files(site: Site) -> None:
     """Links end after an hour; the page makes them when they are followed."""
     work = site.work()
-    site.file(work, "a.txt", "a.txt")
+    file = site.file(work, "a.txt", "a.txt")
+    asyncio.run(site.house.storage.put(file.blob, b"hello"))
     with site.browser() as browser:
         href = f"/chat/{work.id}/files/a.txt"
         first = browser.get(href).headers["location"]

@@ -10,6 +10,7 @@ import re
 from collections.abc import AsyncIterator
 from urllib.parse import quote
 
+import structlog
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
@@ -22,6 +23,8 @@ from agentpost.services import works
 from agentpost.storage.base import BlobMissing
 from agentpost.storage.signing import LinkSigner, LinkState, compact_revision
 from agentpost.storage.sniff import is_previewable
+
+log = structlog.get_logger(__name__)
 
 
 async def download(api: Api, signer: LinkSigner, request: Request) -> Response:
@@ -58,6 +61,7 @@ async def download(api: Api, signer: LinkSigner, request: Request) -> Response:
         first = await anext(rest, b"")
     except BlobMissing:
         await _linked(api, file_id, rev)  # deleted or replaced this moment
+        log.error("bytes_lost", file_id=file_id, blob=file.blob)  # somebody else's doing
         raise not_found("file") from None
     body = _all(first, rest)
     return StreamingResponse(body, status, headers, media_type=file.content_type)
