@@ -6,12 +6,15 @@ from tests.e2e.fixtures import (
     pytest_runtest_makereport,
     start_server,
 )
+from tests.e2e.hooks import hooks, receivers
 
 __all__ = [
     "caller",
     "callers",
+    "hooks",
     "new_place",
     "plain_server",
     "pytest_runtest_makereport",
+    "receivers",
     "start_server",
 ]

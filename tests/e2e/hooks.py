@@ -1,10 +1,14 @@
 """Short ways to webhook endpoints and their deliveries."""
 
+from collections.abc import Iterator
+from contextlib import ExitStack
 from typing import Any
 
 import httpx2
+import pytest
 
 from tests.e2e.caller import Caller, Json
+from tests.e2e.receivers import ReceiverMaker, receiving
 from tests.e2e.server import until
 
 
@@ -48,3 +52,19 @@ class Hooks:
         assert answer.status_code in (200, 201), answer.text
         body: Json = answer.json()
         return body
+
+
+@pytest.fixture
+def receivers() -> Iterator[ReceiverMaker]:
+    """`receivers(status)` starts one for the test."""
+    with ExitStack() as running:
+        yield lambda status=200: running.enter_context(receiving(status))
+
+
+@pytest.fixture
+def hooks(caller: Caller) -> Iterator[Hooks]:
+    """The account's endpoints; none is left behind."""
+    made = Hooks(caller)
+    yield made
+    for endpoint in caller.call("GET", "/v1/webhooks").json()["data"]:
+        caller.call("DELETE", f"/v1/webhooks/{endpoint['id']}")

@@ -3,9 +3,7 @@
 import json
 import re
 import time
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
 from typing import Any
 
 import pytest
@@ -14,7 +12,7 @@ from standardwebhooks import Webhook, WebhookVerificationError
 from tests.e2e.caller import Caller, Json
 from tests.e2e.fixtures import ServerMaker
 from tests.e2e.hooks import Hooks
-from tests.e2e.receivers import Delivery, Receiver, ReceiverMaker, receiving
+from tests.e2e.receivers import Delivery, Receiver, ReceiverMaker
 from tests.e2e.server import AgentServer, until
 
 SIGNED = re.compile(rb"\?exp=[0-9]+&rev=[^&\"]*&sig=[^\"]*")
@@ -35,20 +33,6 @@ def server(start_server: ServerMaker) -> AgentServer:
         busy_wait_seconds=0.3,
         bootstrap_credits=0,
     )
-
-
-@pytest.fixture
-def receivers() -> Iterator[ReceiverMaker]:
-    with ExitStack() as running:
-        yield lambda status=200: running.enter_context(receiving(status))
-
-
-@pytest.fixture
-def hooks(caller: Caller) -> Iterator[Hooks]:
-    made = Hooks(caller)
-    yield made
-    for endpoint in caller.call("GET", "/v1/webhooks").json()["data"]:
-        caller.call("DELETE", f"/v1/webhooks/{endpoint['id']}")
 
 
 def data_of(delivery: Delivery) -> bytes:

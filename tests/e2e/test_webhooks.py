@@ -3,8 +3,6 @@
 import json
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import ExitStack
 
 import httpx2
 import pytest
@@ -18,7 +16,6 @@ from tests.e2e.receivers import (
     ReceiverMaker,
     drip,
     raw_receiver,
-    receiving,
     reset,
     silent,
 )
@@ -36,22 +33,6 @@ def server(start_server: ServerMaker) -> AgentServer:
         sweep_seconds=0.05,
         turn_reply_seconds=1,
     )
-
-
-@pytest.fixture
-def receivers() -> Iterator[ReceiverMaker]:
-    """`receivers(status)` starts one for the test."""
-    with ExitStack() as running:
-        yield lambda status=200: running.enter_context(receiving(status))
-
-
-@pytest.fixture
-def hooks(caller: Caller) -> Iterator[Hooks]:
-    """The account's endpoints; none is left behind."""
-    made = Hooks(caller)
-    yield made
-    for endpoint in caller.call("GET", "/v1/webhooks").json()["data"]:
-        caller.call("DELETE", f"/v1/webhooks/{endpoint['id']}")
 
 
 # --- what is sent ---------------------------------------------------------------------------------
