@@ -45,6 +45,7 @@ GOING_ON = "SELECT id FROM jobs WHERE state IN ('running', 'overdue')"
 JOBS = "SELECT id FROM jobs"
 LATE = "SELECT id FROM jobs WHERE state IN ('overdue', 'late_completed', 'late_failed', 'lost')"
 CREDIT = 1_000_000
+YEARS = 10 * 365 * 86_400
 which = st.integers(0, 99)
 """Picks one of whatever there is just then."""
 
@@ -68,7 +69,12 @@ class Account(RuleBasedStateMachine):
         self.open = AsyncExitStack()
         folder = tempfile.TemporaryDirectory(prefix="agentpost-test-")
         self.open.callback(folder.cleanup)
-        house = opened(Path(folder.name), balance=4, postgres_url=self.database())
+        house = opened(
+            Path(folder.name),
+            balance=4,
+            postgres_url=self.database(),
+            message_retention_seconds=YEARS,  # letting go is not played here; it has its own tests
+        )
         self.desk = self.run(self.open.enter_async_context(house))
         self.house = self.desk.house
         self.watch = Watch(self.desk)
