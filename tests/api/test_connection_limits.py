@@ -19,9 +19,12 @@ TRAILED = (
 
 
 class App:
-    """Answers at once with how many headers there were when it was asked to; reads `/read`."""
+    """Answers at once with how many headers there were when it was asked to; reads `/read`
+    before, and takes its time over `/held`."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["path"] == "/held":
+            await asyncio.sleep(0.2)  # answered after all that came with it was read
         if scope["path"] == "/read":
             while (await receive()).get("more_body"):
                 pass
@@ -118,6 +121,25 @@ async def test_the_rest_of_a_body_may_come_late() -> None:
         assert await answered(reader) == b"2"
         writer.write(b"12345" + HEAD + b"12345")
         assert await answered(reader) == b"2"
+
+
+@pytest.mark.usefixtures("impatient")
+async def test_a_body_that_came_late_leaves_the_connection_idle_not_overdue() -> None:
+    async with connected() as (reader, writer):
+        writer.write(HEAD)
+        assert await answered(reader) == b"2"
+        writer.write(b"12345")
+        await asyncio.sleep(0.5)  # longer than a head may take, shorter than a rest
+        writer.write(HEAD + b"12345")
+        assert await answered(reader) == b"2"
+
+
+async def test_a_request_that_breaks_behind_another_takes_nothing_from_it() -> None:
+    chunked = b"POST /read HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
+    async with connected() as (reader, writer):
+        writer.write(HEAD.replace(b" / ", b" /held ") + b"12345" + chunked + b"zz\r\n")
+        assert await answered(reader) == b"2"
+        await assert_closed(reader)
 
 
 async def test_trailers_are_no_headers() -> None:

@@ -15,7 +15,11 @@ from typing import TYPE_CHECKING, Any, cast
 import httptools
 import structlog
 from uvicorn.config import Config
-from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import (
+    STATUS_LINE,
+    HttpToolsProtocol,
+    RequestResponseCycle,
+)
 from uvicorn.server import ServerState
 
 if TYPE_CHECKING:
@@ -26,7 +30,7 @@ log = structlog.get_logger(__name__)
 HEAD_BYTES_MAX = 64 * 1024
 """Of the request line with the headers, and of trailers; as exact as the socket is read."""
 HEAD_SECONDS_MAX = 30.0
-"""For a whole head to arrive, when nothing is being answered."""
+"""For a whole head, or the rest of a body nobody reads, to arrive while nothing is answered."""
 LINGER_SECONDS = 1.0
 """How long what a refused client still sends is thrown away. Closing at once resets the connection,
 and the client loses the answer."""
@@ -51,6 +55,8 @@ class Connection(HttpToolsProtocol):
         self._answerer = cast("App", config.app)
         self._bytes_outside_bodies = 0
         self._refused = False
+        self._arriving = True
+        self._before: RequestResponseCycle | None = None
         self._head_timer: asyncio.TimerHandle | None = None
 
     # --- bytes ------------------------------------------------------------------------------------
@@ -77,10 +83,15 @@ class Connection(HttpToolsProtocol):
             return
         if self._bytes_outside_bodies > HEAD_BYTES_MAX:
             self.send_400_response(f"The request's head is over {HEAD_BYTES_MAX:,} bytes.")
-        elif self.cycle is None or self.cycle.response_complete:
-            self._watch_the_head()
-        else:
+        elif self.cycle is not None and not self.cycle.response_complete:
             self._unwatch_the_head()
+        elif self._arriving:
+            self._watch_the_head()
+        else:  # the end of a body that was answered before: from now on the connection is idle
+            self._unwatch_the_head()
+            self.timeout_keep_alive_task = self.loop.call_later(
+                self.timeout_keep_alive, self.timeout_keep_alive_handler
+            )
 
     def _feed(self, data: bytes) -> None:
         try:
@@ -98,6 +109,11 @@ class Connection(HttpToolsProtocol):
         return b"\r\n".join((*lines, b"", b""))
 
     # --- what the parser finds --------------------------------------------------------------------
+    def on_message_begin(self) -> None:
+        """See `HttpToolsProtocol`."""
+        self._arriving = True
+        super().on_message_begin()
+
     def on_headers_complete(self) -> None:
         """See `HttpToolsProtocol`."""
         self._bytes_outside_bodies = 0
@@ -105,6 +121,7 @@ class Connection(HttpToolsProtocol):
             if self.parser.get_method() == b"CONNECT":
                 raise _NoRequest
             return  # begins anew in `_feed`
+        self._before = self.cycle
         super().on_headers_complete()
         self.headers = []  # the scope keeps the list it has: trailers go into this one
 
@@ -116,6 +133,7 @@ class Connection(HttpToolsProtocol):
     def on_message_complete(self) -> None:
         """See `HttpToolsProtocol`."""
         if not self.parser.should_upgrade():
+            self._arriving = False
             super().on_message_complete()
 
     # --- refusing ---------------------------------------------------------------------------------
@@ -124,13 +142,17 @@ class Connection(HttpToolsProtocol):
         answer, and the connection ends with that."""
         self._refused = True
         self._unwatch_the_head()
-        if self.cycle is not None and not self.cycle.response_complete:
-            if not self.cycle.more_body:
-                self.cycle.keep_alive = False
+        last: RequestResponseCycle | None = self.cycle
+        if last is not None and last.more_body and self.pipeline and self.pipeline[0][0] is last:
+            self.pipeline.popleft()  # broken before its turn has come
+            last = self._before
+        if last is not None and not last.response_complete:
+            if not last.more_body:
+                last.keep_alive = False
                 return
-            self.cycle.disconnected = True
-            self.cycle.message_event.set()
-            if self.cycle.response_started:  # nothing can be put into it
+            last.disconnected = True
+            last.message_event.set()
+            if last.response_started:  # nothing can be put into it
                 self.transport.close()
                 return
         response = self._answerer.no_request(msg)
