@@ -8,11 +8,16 @@ from typing import Any
 
 import pytest
 
-from agentpost.storage import s3
+from agentpost.clock import new_id
+from agentpost.domain import ids
+from agentpost.storage import s3_patience
 from agentpost.storage.base import BlobMissing
+from agentpost.storage.incoming import Arrived
 from agentpost.storage.s3 import S3Storage
+from agentpost.storage.s3_incoming import S3Incoming
 
 Use = Callable[[S3Storage], Coroutine[Any, Any, object]]
+IncomingUse = Callable[[S3Incoming], Coroutine[Any, Any, object]]
 
 
 async def read(storage: S3Storage) -> bytes:
@@ -44,11 +49,34 @@ def storage(silent: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> S3S
     return S3Storage.from_url(url, tmp_path)
 
 
+UPLOAD = new_id(ids.UPLOAD, 1)
+INCOMING_USES: list[IncomingUse] = [
+    lambda incoming: incoming.find(UPLOAD),
+    lambda incoming: incoming.take(UPLOAD, Arrived(5, '"tag"'), "files/1"),
+    lambda incoming: incoming.delete(UPLOAD),
+]
+
+
+@pytest.mark.parametrize("use", INCOMING_USES)
+@pytest.mark.usefixtures("storage")
+async def test_nobody_waits_for_ever_for_an_upload(
+    silent: int, use: IncomingUse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nor does anybody else who needs a thread: as many calls hang as the common pool has."""
+    monkeypatch.setattr(s3_patience, "ANSWER_SECONDS", 0.5)
+    incoming = S3Incoming(f"s3://bucket?endpoint=http://127.0.0.1:{silent}&region=us-east-1")
+    async with asyncio.timeout(10):
+        hanging = [asyncio.create_task(use(incoming)) for _ in range(40)]
+        assert await asyncio.to_thread(lambda: "free") == "free"
+        ends = await asyncio.gather(*hanging, return_exceptions=True)
+    assert {type(end) for end in ends} == {TimeoutError}
+
+
 @pytest.mark.parametrize("use", USES)
 async def test_nobody_waits_for_ever(
     storage: S3Storage, use: Use, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(s3, "ANSWER_SECONDS", 0.2)
+    monkeypatch.setattr(s3_patience, "ANSWER_SECONDS", 0.2)
     async with asyncio.timeout(10):
         with pytest.raises(TimeoutError):
             await use(storage)
@@ -57,7 +85,7 @@ async def test_nobody_waits_for_ever(
 async def test_silence_is_not_mistaken_for_a_missing_blob(
     storage: S3Storage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(s3, "ANSWER_SECONDS", 0.2)
+    monkeypatch.setattr(s3_patience, "ANSWER_SECONDS", 0.2)
     with pytest.raises(Exception) as raised:  # noqa: PT011 - any but that one
         await storage.size("key")
     assert not isinstance(raised.value, BlobMissing)

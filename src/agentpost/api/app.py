@@ -41,7 +41,7 @@ from agentpost.clock import new_id
 from agentpost.domain import ids
 from agentpost.domain.errors import Refusal
 from agentpost.services.context import House
-from agentpost.storage.incoming import Receiver
+from agentpost.storage.incoming import TARGET_PATH, Receiver
 from agentpost.storage.signing import LinkSigner
 
 log = structlog.get_logger(__name__)
@@ -91,7 +91,7 @@ class App:
         self._answers: dict[str, dict[str, Answer]] = defaultdict(dict)
         self._add_plain_routes()
         if receiver is not None:
-            self._answers[upload_target.PATH].update(upload_target.answers(house, receiver))
+            self._answers[TARGET_PATH].update(upload_target.answers(house, receiver))
         for operation in operations:
             self._answers[operation.path][operation.method] = self._guarded(operation)
         self._routes: list[BaseRoute] = [

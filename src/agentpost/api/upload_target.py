@@ -19,11 +19,10 @@ from agentpost.api.post_form import FORM_BYTES_MAX, PostedForm, malformed, one_f
 from agentpost.domain.ids import UPLOAD, is_id
 from agentpost.domain.limits import UPLOAD_BYTES_MAX
 from agentpost.services.context import House
-from agentpost.storage.incoming import Receiver, Sink
+from agentpost.storage.incoming import TARGET_PATH, Receiver, Sink
 from agentpost.storage.post_policy import Allowance, PostRefused, too_large
 
 log = structlog.get_logger(__name__)
-PATH = "/uploads"
 WRITE_BYTES = 1024 * 1024
 """Held in memory of one upload at the most, besides what is on its way."""
 ANY_ORIGIN = {"Access-Control-Allow-Origin": "*", "Access-Control-Expose-Headers": "ETag, Location"}
@@ -81,7 +80,7 @@ async def _post(house: House, receiver: Receiver, request: Request) -> Response:
         arrived = await sink.keep()
     finally:
         sink.discard()
-    location = f"{house.settings.public_upload_url}{PATH}/{allowed.upload_id}"
+    location = f"{house.settings.public_upload_url}{TARGET_PATH}/{allowed.upload_id}"
     headers = {**ANY_ORIGIN, "ETag": f'"{arrived.version}"', "Location": location}
     return Response(status_code=204, headers=headers)
 

@@ -17,6 +17,9 @@ from typing import Protocol
 
 from agentpost.storage.post_policy import PolicySigner
 
+TARGET_PATH = "/uploads"
+"""Where this server takes posted files, when it is the one that does (`Receiver`)."""
+
 
 class Replaced(Exception):
     """What was found is not there any more: it was replaced or removed."""

@@ -13,10 +13,9 @@ from pathlib import Path
 from typing import Protocol
 
 from agentpost.domain import ids
-from agentpost.storage.incoming import Arrived, PostForm, PostTicket, Replaced
+from agentpost.storage.incoming import TARGET_PATH, Arrived, PostForm, PostTicket, Replaced
 from agentpost.storage.post_policy import PolicySigner
 
-TARGET_PATH = "/uploads"
 # A file that is not locked and that old arrives no more; a new one may be about to be locked.
 _BROKEN_OFF_SECONDS = 600
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from agentpost.storage.base import CHUNK_BYTES, BlobInfo, BlobMissing, checked_key
 from agentpost.storage.cache import CACHE_BYTES_DEFAULT, FileCache
+from agentpost.storage.s3_patience import answered
 from agentpost.storage.s3_url import S3Place
 
 if TYPE_CHECKING:
@@ -21,9 +22,6 @@ if TYPE_CHECKING:
 # Larger blobs are sent in parts of this size, so that neither side holds a whole one.
 _PART_BYTES = 8 * 1_024 * 1_024
 _PARTS_AT_ONCE = 2
-# A store that accepts connections and says nothing must not hold its callers for ever.
-ANSWER_SECONDS = 30.0
-BYTES_PER_SECOND_MIN = 128 * 1_024
 
 
 class S3Storage:
@@ -55,12 +53,12 @@ class S3Storage:
         checked_key(key)
         if isinstance(data, bytes):
             digest = await asyncio.to_thread(hashlib.sha256, data)
-            async with _answered(len(data)):
+            async with answered(len(data)):
                 await obstore.put_async(self._store, key, data, **_parts(len(data)))
             return BlobInfo(len(data), digest.hexdigest())
         source = _Source(data)
         size = (await asyncio.to_thread(data.stat)).st_size
-        async with _answered(size):
+        async with answered(size):
             await obstore.put_async(self._store, key, source.chunks(), **_parts(size))
         return BlobInfo(source.size, source.digest.hexdigest())
 
@@ -77,13 +75,13 @@ class S3Storage:
                 return
             options = {"range": (start, stop)}
         try:
-            async with _answered():
+            async with answered():
                 found = await obstore.get_async(self._store, checked_key(key), options=options)  # type: ignore[arg-type]
         except FileNotFoundError:
             raise BlobMissing(key) from None
         chunks = aiter(found.stream(min_chunk_size=CHUNK_BYTES))
         while True:
-            async with _answered():
+            async with answered():
                 chunk = await anext(chunks, None)
             if chunk is None:
                 return
@@ -105,7 +103,7 @@ class S3Storage:
         import obstore
 
         with suppress(FileNotFoundError):  # S3 itself never says so, some of its kind do
-            async with _answered():
+            async with answered():
                 await obstore.delete_async(self._store, checked_key(key))
         await self._cache.forget(key)
 
@@ -116,7 +114,7 @@ class S3Storage:
         import obstore
 
         try:
-            async with _answered():
+            async with answered():
                 return await obstore.head_async(self._store, checked_key(key))
         except FileNotFoundError:
             raise BlobMissing(key) from None
@@ -139,11 +137,6 @@ class _Source:
                 await asyncio.to_thread(self.digest.update, chunk)
                 self.size += len(chunk)
                 yield chunk
-
-
-def _answered(size: int = 0) -> asyncio.Timeout:
-    """Raises `TimeoutError` when the store does not take or give so many bytes in a fair time."""
-    return asyncio.timeout(ANSWER_SECONDS + size / BYTES_PER_SECOND_MIN)
 
 
 def _parts(size: int) -> dict[str, Any]:

@@ -6,14 +6,16 @@ which is what the library that moves our blobs cannot do; it comes with the extr
 
 from __future__ import annotations
 
-import asyncio
 from datetime import timedelta
 from email.utils import parsedate_to_datetime
 from typing import Any
 
+from agentpost.apart import Apart
 from agentpost.storage.incoming import Arrived, PostForm, PostTicket, Replaced
+from agentpost.storage.s3_patience import answered
 from agentpost.storage.s3_url import S3Place
 
+_THREADS = 16
 _ABANDONED = timedelta(days=1)
 _MISSING = frozenset({"404", "NoSuchKey", "NotFound"})
 _OTHER_VERSION = frozenset({"412", "PreconditionFailed"})
@@ -31,10 +33,13 @@ class S3Incoming:
         self._place = S3Place.parse(url)
         self._post_url = post_url
         self._client = _connect(self._place)
+        # Own threads: a store that says nothing must hold up neither whatever else blocks, nor the
+        # end of the process.
+        self._threads = Apart("s3-incoming", _THREADS)
 
     async def form(self, ticket: PostTicket) -> PostForm:
         """See `Incoming.form`. Signed here, without asking the store."""
-        made: dict[str, Any] = await asyncio.to_thread(
+        made: dict[str, Any] = await self._call(
             self._client.generate_presigned_post,
             self._place.bucket,
             self._key(ticket.upload_id),
@@ -53,7 +58,7 @@ class S3Incoming:
         from botocore.exceptions import ClientError
 
         try:
-            found = await asyncio.to_thread(
+            found = await self._call(
                 self._client.head_object, Bucket=self._place.bucket, Key=self._key(upload_id)
             )
         except ClientError as error:
@@ -67,8 +72,9 @@ class S3Incoming:
         from botocore.exceptions import ClientError
 
         try:
-            await asyncio.to_thread(
+            await self._call(
                 self._client.copy_object,
+                size=arrived.size,
                 Bucket=self._place.bucket,
                 Key=self._place.key(key),
                 CopySource={"Bucket": self._place.bucket, "Key": self._key(upload_id)},
@@ -81,14 +87,19 @@ class S3Incoming:
 
     async def delete(self, upload_id: str) -> None:
         """See `Incoming.delete`."""
-        await asyncio.to_thread(
+        await self._call(
             self._client.delete_object, Bucket=self._place.bucket, Key=self._key(upload_id)
         )
 
     async def tidy(self) -> None:
         """See `Incoming.tidy`: a post that broke off never became an object, but large blobs are
         sent in parts (`s3`), and the parts of one that broke off are kept, hidden and paid for."""
-        await asyncio.to_thread(self._abort_abandoned)
+        await self._threads.run(self._abort_abandoned)  # many calls, and nobody waits for them
+
+    async def _call(self, fn: Any, *args: Any, size: int = 0, **given: Any) -> Any:
+        """Raises `TimeoutError` when the store does not answer in time."""
+        async with answered(size):
+            return await self._threads.run(fn, *args, **given)
 
     def _abort_abandoned(self) -> None:
         bucket = self._place.bucket

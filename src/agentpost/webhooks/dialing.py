@@ -10,15 +10,14 @@ import asyncio
 import socket
 import ssl
 from collections.abc import Awaitable, Callable, Sequence
-from concurrent.futures import Future
 from functools import partial
 from ipaddress import ip_address
 from pathlib import Path
-from threading import Thread
 
 import aiohttp
 from aiohttp.abc import AbstractResolver, ResolveResult
 
+from agentpost.apart import Apart
 from agentpost.webhooks.addresses import AllowList, is_public
 from agentpost.webhooks.answers import Answer, AnswerReader
 
@@ -44,36 +43,23 @@ class SystemLookup:
 
     def __init__(self) -> None:
         self._running: dict[str, asyncio.Task[list[str]]] = {}
-        self._free = asyncio.Semaphore(_LOOKUP_THREADS)
+        self._threads = Apart("egress-lookup", _LOOKUP_THREADS)
 
     async def __call__(self, host: str) -> Sequence[str]:
         """See `Lookup`."""
         running = self._running.get(host)
         if running is None:
-            running = self._running[host] = asyncio.create_task(self._look_up(host))
+            running = self._running[host] = asyncio.create_task(
+                self._threads.run(_getaddrinfo, host)
+            )
             running.add_done_callback(lambda _: self._running.pop(host))
         found = await asyncio.shield(running)  # who gives up does not give up for the others
         return list(dict.fromkeys(found))
-
-    async def _look_up(self, host: str) -> list[str]:
-        async with self._free:
-            answer: Future[list[str]] = Future()
-            answer.set_running_or_notify_cancel()  # the thread cannot be stopped
-            # A daemon, which the threads of a pool are not: the process may end before it.
-            Thread(target=_answer, args=(host, answer), name="egress-lookup", daemon=True).start()
-            return await asyncio.wrap_future(answer)
 
     def close(self) -> None:
         """Questions on their way are not waited for."""
         for running in list(self._running.values()):
             running.cancel()
-
-
-def _answer(host: str, answer: Future[list[str]]) -> None:
-    try:
-        answer.set_result(_getaddrinfo(host))
-    except Exception as error:
-        answer.set_exception(error)
 
 
 def _getaddrinfo(host: str) -> list[str]:
