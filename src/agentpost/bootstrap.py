@@ -85,6 +85,13 @@ def prepare_folder(settings: Settings) -> Path:
     return folder
 
 
+def is_new(settings: Settings) -> bool:
+    """Whether there is no database yet where the settings say; PostgreSQL's is always there."""
+    if settings.database_url.get_secret_value():
+        return False
+    return not (settings.data_path / "agentpost.db").exists()
+
+
 def upgrade_database(settings: Settings) -> None:
     """Bring the schema up to date."""
     url = settings.database_url.get_secret_value()

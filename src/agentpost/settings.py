@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import tomllib
 from pathlib import Path
 from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
@@ -23,7 +24,10 @@ from pydantic_settings import (
 )
 
 DEFAULTS = Path(__file__).with_name("defaults.toml")
-CONFIG_ENV = "AGENTPOST_CONFIG"
+PREFIX = "AGENTPOST_"
+CONFIG_ENV = f"{PREFIX}CONFIG"
+NOT_OURS = frozenset({CONFIG_ENV, f"{PREFIX}URL", f"{PREFIX}KEY"})
+"""Variables of that prefix which are no settings of the server."""
 CONFIG_FILE = "agentpost.toml"
 
 
@@ -64,7 +68,7 @@ class Settings(BaseSettings):
     """See `defaults.toml` for what each one means."""
 
     model_config = SettingsConfigDict(
-        env_prefix="AGENTPOST_", extra="ignore", frozen=True, env_ignore_empty=True
+        env_prefix=PREFIX, extra="ignore", frozen=True, env_ignore_empty=True
     )
 
     data_dir: str
@@ -164,10 +168,27 @@ class Settings(BaseSettings):
         return (self.upload_url or self.public_url).rstrip("/")
 
 
+def unknown_variables() -> list[str]:
+    """Names in the environment that look like settings and are none: mistyped, or of a later
+    version."""
+    known = {f"{PREFIX}{name}".upper() for name in Settings.model_fields} | NOT_OURS
+    return sorted(name for name in os.environ if name.startswith(PREFIX) and name not in known)
+
+
+def _check_names(file: Path) -> None:
+    """Raise `ValueError` for a name in the operator's file that is no setting."""
+    if file.exists():
+        unknown = tomllib.loads(file.read_text("utf-8")).keys() - Settings.model_fields.keys()
+        if unknown:
+            raise ValueError(f"{file}: there is no setting {', '.join(sorted(unknown))}")
+
+
 def load_settings(**overrides: Any) -> Settings:
-    """Read the settings; raises `pydantic.ValidationError` naming what is wrong."""
+    """Read the settings; raises `pydantic.ValidationError` naming what is wrong, `ValueError` for a
+    file with names that are none."""
     chosen = os.environ.get(CONFIG_ENV)
     if chosen and not Path(chosen).exists():
         raise FileNotFoundError(f"{CONFIG_ENV} names {chosen}, which does not exist")
+    _check_names(Path(chosen or CONFIG_FILE))
     settings: Settings = Settings(**overrides)
     return settings

@@ -7,6 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from agentpost.cli import app
+from agentpost.settings import load_settings, unknown_variables
+
 WRONG = {
     "scheme": ({"DATABASE_URL": "mysql://u:hush@h/x"}, "AGENTPOST_DATABASE_URL: must be empty"),
     "syntax": ({"DATABASE_URL": "postgresql://u:hush%zz@h/x"}, "AGENTPOST_DATABASE_URL is not"),
@@ -46,3 +49,43 @@ def test_a_wrong_setting_is_one_clear_line(case: str, tmp_path: Path) -> None:
     assert wanted in lines[0]
     assert "Traceback" not in ended.stderr
     assert "hush" not in ended.stderr + ended.stdout
+
+
+def test_a_mistyped_name_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In the file it is an error; in the environment it may be a later version's."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("AGENTPOST_PROT", "9")
+    monkeypatch.setenv("AGENTPOST_URL", "http://127.0.0.1:8080")
+    assert unknown_variables() == ["AGENTPOST_PROT"]
+    (tmp_path / "agentpost.toml").write_text("prot = 9\n")
+    with pytest.raises(ValueError, match=r"agentpost\.toml: there is no setting prot"):
+        load_settings()
+
+
+def test_a_new_database_is_said_and_private(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A command in the wrong folder must not look as if all were well."""
+    monkeypatch.setenv("AGENTPOST_DATA_DIR", str(tmp_path))
+    for _ in range(2):
+        with pytest.raises(SystemExit) as ended:
+            app(["accounts", "list"])
+        assert ended.value.code == 0
+    assert capsys.readouterr().err == f"agentpost: made a new database in {tmp_path}\n"
+    assert {oct(path.stat().st_mode & 0o777) for path in tmp_path.glob("agentpost.db*")} == {
+        "0o600"
+    }
+
+
+def test_a_backup_that_cannot_be_written_is_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("AGENTPOST_DATA_DIR", str(tmp_path))
+    with pytest.raises(SystemExit):
+        app(["accounts", "list"])
+    with pytest.raises(SystemExit) as ended:
+        app(["backup", str(tmp_path / "nowhere" / "x.db")])
+    assert ended.value.code == 1
+    last = capsys.readouterr().err.splitlines()[-1]
+    assert last.startswith("agentpost: ")
+    assert "nowhere" in last

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from base64 import b64encode
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -52,8 +53,8 @@ def test_the_upload(server: AgentServer, tmp_path: Path) -> None:
 def test_the_receiver(server: AgentServer, tmp_path: Path) -> None:
     port = free_port()
     with httpx2.Client(base_url=server.url, headers=HEADERS, timeout=30) as http:
-        address = {"url": f"http://127.0.0.1:{port}/hooks", "events": ["message.completed"]}
-        secret = http.post("/v1/webhooks", json=address).json()["secret"]
+        made = http.post("/v1/webhooks", json={"url": f"http://127.0.0.1:{port}/hooks"}).json()
+        secret = made["secret"]
         heard = tmp_path / "heard"
         with (
             heard.open("w") as out,
@@ -68,11 +69,23 @@ def test_the_receiver(server: AgentServer, tmp_path: Path) -> None:
             try:
                 forged = f"http://127.0.0.1:{port}/hooks"
                 until(lambda: _status(forged) == 401, what="the receiver")
-                message = http.post("/v1/messages", json={"message": "hello"}).json()
-                until(lambda: heard.read_text() != "", 20.0, "the event")
+                http.post(f"/v1/webhooks/{made['id']}/test")
+                files = [{"name": "sales.csv", "base64": b64encode(SAMPLE.encode()).decode()}]
+                asked = {"message": "Chart revenue by month", "files": files}
+                message = http.post("/v1/messages", json=asked).json()
+                until(lambda: _all_delivered(http, made["id"], 3), 30.0, "the deliveries")
             finally:
                 receiver.terminate()
-        assert heard.read_text() == f"message.completed {message['id']} completed\n"
+        job = message["jobs"][0]["job_id"]
+        assert sorted(heard.read_text().splitlines()) == [
+            f"job.completed {message['id']} {job} completed",
+            f"message.completed {message['id']} completed",
+        ]
+
+
+def _all_delivered(http: httpx2.Client, endpoint_id: str, count: int) -> bool:
+    found = http.get(f"/v1/webhooks/{endpoint_id}").json()["recent_deliveries"]
+    return [each["status"] for each in found] == ["delivered"] * count
 
 
 def _status(url: str) -> int | None:

@@ -166,21 +166,31 @@ def describe_error(error: BaseException) -> dict[str, str]:
 def rebuild_error(described: Mapping[str, str]) -> Exception:
     """The exception of a `describe_error` answer, to be raised again.
 
-    Its own class where that is an importable `Exception` made from one text, else `StepFailed`.
+    Its own class, or the nearest of its bases, that is an importable `Exception` made from one text
+    (a `JSONDecodeError` wants more and comes back as a `ValueError`); else `StepFailed`.
     """
     text = described["text"]
     try:
         kind = resolve(described["type"])
-        # Raised through a coroutine, these two would turn into a RuntimeError.
-        unfit = (StopIteration, StopAsyncIteration)
-        if isinstance(kind, type) and issubclass(kind, Exception) and not issubclass(kind, unfit):
-            error = kind(text)
-            if isinstance(error, kind):
-                return error
-    except Exception:
-        # Not importable, or its constructor wants something else than a text.
+    except Exception:  # not importable
         return StepFailed(text)
+    for base in kind.__mro__ if isinstance(kind, type) else ():
+        # Raised through a coroutine, these two would turn into a RuntimeError.
+        if base is Exception or issubclass(base, StopIteration | StopAsyncIteration):
+            break
+        error = _made_of(base, text)
+        if error is not None:
+            return error
     return StepFailed(text)
+
+
+def _made_of(kind: Callable[..., object], text: str) -> Exception | None:
+    """None when the class is no `Exception`, or its constructor wants something else."""
+    try:
+        error = kind(text)
+    except Exception:
+        return None
+    return error if type(error) is kind and isinstance(error, Exception) else None
 
 
 def _encode(value: object, file_form: _FileForm) -> str:

@@ -25,6 +25,8 @@ def in_house(use: Callable[[House], Awaitable[T]]) -> T:
 
     async def run() -> T:
         settings = load_settings()
+        if bootstrap.is_new(settings):  # often the wrong folder, where all would look well
+            print(f"agentpost: made a new database in {settings.data_path}", file=sys.stderr)
         await asyncio.to_thread(bootstrap.upgrade_database, settings)
         parts = await bootstrap.open_house(settings)
         try:

@@ -15,6 +15,7 @@ from collections.abc import Coroutine, Iterator
 from types import FrameType
 from typing import Annotated, Any
 
+import structlog
 import typer
 import uvicorn
 
@@ -25,8 +26,9 @@ from agentpost.cli.house import complain
 from agentpost.cli.welcome import welcome
 from agentpost.db.session import DatabaseBusy
 from agentpost.observability import logging
-from agentpost.settings import Settings, load_settings
+from agentpost.settings import Settings, load_settings, unknown_variables
 
+log = structlog.get_logger(__name__)
 SWITCH_SECONDS = 0.0005
 """How long a busy thread keeps the interpreter: with the default 5 ms a writer beside a busy loop
 waits 20 ms for its turn."""
@@ -94,6 +96,8 @@ def serve(
         if settings.port == 0:
             settings = settings.model_copy(update={"port": listening.getsockname()[1]})
         logging.configure(settings.log_format, settings.log_level)
+        for name in unknown_variables():
+            log.warning("unknown_setting", name=name)
         _raise_file_limit()
         sys.setswitchinterval(SWITCH_SECONDS)
         _run(_serve(settings, listening))

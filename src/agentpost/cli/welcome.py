@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import base64
+import os
+import shlex
+import shutil
+import sys
+from pathlib import Path
 
 from agentpost.bootstrap import Server
 from agentpost.services.sessions import LOGIN_LINK_SECONDS
@@ -16,9 +21,10 @@ def welcome(server: Server, settings: Settings) -> str:
     url = settings.public_url
     lines = [f"agentpost is ready at {url}   (agent: {server.house.agent_name})"]
     first = server.first_key
+    log_in = f"{_operator(settings)} login-link"
     if first is None:
         lines += [
-            f"dashboard: {settings.public_app_url}/dashboard   (sign in by: agentpost login-link)",
+            f"dashboard: {settings.public_app_url}/dashboard   (sign in by: {log_in})",
             f"data: {settings.data_path}",
         ]
         return "\n".join(lines)
@@ -41,7 +47,12 @@ def welcome(server: Server, settings: Settings) -> str:
     if server.first_login is not None:
         minutes = LOGIN_LINK_SECONDS // 60
         told = f"Open the dashboard; this link works once, for {minutes} minutes:"
-        lines += ["", told, f"  {server.first_login.url}", "  (another: agentpost login-link)"]
+        lines += [
+            "",
+            told,
+            f"  {server.first_login.url}",
+            f"  (another: {log_in})",
+        ]
     lines += [
         "",
         "Try it: send a message with a file, in another terminal:",
@@ -55,7 +66,22 @@ def welcome(server: Server, settings: Settings) -> str:
         "or, with live progress:",
         "",
         f"  export AGENTPOST_URL={url} AGENTPOST_KEY={key}",
-        '  agentpost send "Chart revenue by month" --file sales.csv --save .',
+        f"  printf '{SAMPLE.encode('unicode_escape').decode()}' > sales.csv",
+        f'  {_command()} send "Chart revenue by month" --file sales.csv --save .',
         "",
     ]
     return "\n".join(lines)
+
+
+def _command() -> str:
+    """How the command is called from the current folder."""
+    if shutil.which("agentpost"):
+        return "agentpost"
+    return os.path.relpath(Path(sys.executable).with_name("agentpost"))
+
+
+def _operator(settings: Settings) -> str:
+    """The same for commands that work on the data folder: it has to be the one that is served."""
+    if settings.data_dir and not settings.database_url.get_secret_value():
+        return f"AGENTPOST_DATA_DIR={shlex.quote(str(settings.data_path))} {_command()}"
+    return _command()

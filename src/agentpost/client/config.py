@@ -30,7 +30,7 @@ def resolve_config(
     url = (url or environment.get(URL_VARIABLE, "")).strip()
     key = (key or environment.get(KEY_VARIABLE, "")).strip()
     if not url:
-        raise ConfigError(f"No server address: set {URL_VARIABLE}, such as http://127.0.0.1:8000.")
+        raise ConfigError(f"No server address: set {URL_VARIABLE}, such as http://127.0.0.1:8080.")
     if not key:
         raise ConfigError(f"No API key: set {KEY_VARIABLE} to a key of this server.")
     # A password in the address would be sent in place of the key, and shown in error texts.

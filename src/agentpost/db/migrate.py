@@ -31,7 +31,9 @@ def newest_revision() -> str:
 
 
 def upgrade_sqlite(path: Path) -> None:
-    """Make the file, or bring it up to date."""
+    """Make the file, readable by its owner alone, or bring it up to date."""
+    # SQLite gives its companions (the write-ahead log holds all there is) the same permissions.
+    os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
     with closing(sqlite3.connect(path, timeout=30)) as connection:
         try:
             row = connection.execute(_REVISION).fetchone()
