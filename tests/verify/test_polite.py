@@ -1,28 +1,44 @@
 """How a visit behaves: within the budget, patient when told to wait, tidy, and hard to fool."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import httpx2
 import pytest
 
 from agentpost.verify.caller import Caller
 from agentpost.verify.check import Check, Group
-from agentpost.verify.leaving import leave
 from agentpost.verify.runner import Outcome, Result, run
 from agentpost.verify.shapes import MESSAGE, problems
 from agentpost.verify.verdicts import Difference, Gone, NotChecked
 from agentpost.verify.visit import Visit, Wishes
+from agentpost.verify.wire import Wire
 from tests.servers import free_port
 
 URL = "http://server.test"
 Answers = Callable[[httpx2.Request], httpx2.Response]
 
 
+@pytest.fixture(autouse=True)
+def no_wires_left(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Every wire a test has opened is closed after it."""
+    opened: list[Wire] = []
+    begin = Wire.__init__
+
+    def noted(self: Wire, transport: httpx2.AsyncBaseTransport | None = None) -> None:
+        begin(self, transport)
+        opened.append(self)
+
+    monkeypatch.setattr(Wire, "__init__", noted)
+    yield
+    for each in opened:
+        each.close()
+
+
 def caller(answers: Answers, pauses: list[float] | None = None) -> Caller:
-    http = httpx2.Client(transport=httpx2.MockTransport(answers))
+    wire = Wire(httpx2.MockTransport(answers))
     kept = pauses if pauses is not None else []
-    return Caller(http, URL, "svc_key_1", [], kept.append)
+    return Caller(wire, URL, "svc_key_1", [], kept.append)
 
 
 def in_turn(*answers: httpx2.Response) -> Answers:
@@ -160,21 +176,6 @@ def test_a_broken_sample_fails_once() -> None:
     told = results(looks, looks)
     assert [each.outcome for each in told] == [Outcome.FAILED, Outcome.NOT_CHECKED]
     assert told[1].why == "the sample it needs is missing: expected this, got that"
-
-
-def test_what_cannot_be_taken_away_is_told_and_the_works_of_others_are_left_alone() -> None:
-    left = visit()
-    left.made.endpoints.append("whe_1")
-    left.made.works_before = frozenset({"wrk_before"})
-    own = {"kind": "execution", "role": "execution"}
-    jobs = [
-        {**own, "work_id": "wrk_1"},
-        {**own, "work_id": "wrk_before"},
-        {**own, "role": "follow_up", "work_id": "wrk_joined"},
-        {**own, "kind": "refusal", "work_id": "wrk_home"},
-    ]
-    left.made.messages["msg_1"] = {"final": True, "jobs": jobs}
-    assert leave(left) == ["whe_1", "wrk_1"]
 
 
 # --- shapes ---------------------------------------------------------------------------------------

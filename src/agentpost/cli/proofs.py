@@ -62,14 +62,14 @@ def tell(screen: Screen, result: Result, before: Sequence[Result]) -> None:
 
 
 def close(screen: Screen, visit: Visit, results: Sequence[Result], left: Sequence[str]) -> None:
-    """The summary, and what was done to the account; ``left`` could not be taken away."""
+    """The summary, and what was done to the account; ``left`` stays behind."""
     counts = count(results)
     summary = ", ".join(f"{counts[outcome]} {outcome}" for outcome in counts)
     screen.line(summary, f"bold {STYLES['failed' if counts['failed'] else 'proved']}")
     sent = _counted(len(visit.made.messages), "message")
     screen.line(f"{sent} sent, {_counted(len(visit.seen), 'request')} in all.", "dim")
     for each in left:
-        screen.line(f"could not be taken away: {each}", "yellow")
+        screen.line(f"left behind: {each}", "yellow")
 
 
 def count(results: Sequence[Result]) -> dict[str, int]:

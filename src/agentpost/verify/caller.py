@@ -15,10 +15,14 @@ import httpx2
 from agentpost import __version__
 from agentpost.verify.exchange import Exchange, whole
 from agentpost.verify.verdicts import Difference, Gone, NotChecked
+from agentpost.verify.wire import Overdue, Wire
 
 ANSWER_SECONDS_MAX: Final = 45.0
 """The longest silence besides what a call is held on purpose; a message takes up to about 30."""
-CONNECT_SECONDS_MAX: Final = 10.0
+CALL_SECONDS_MAX: Final = 60.0
+"""For a whole call besides what it is held, whatever the other side does."""
+TRANSFER_SECONDS_MAX: Final = 300.0
+"""For a file on its way: 50 MB at 1.4 Mbit/s."""
 BUDGET_KEPT: Final = 5
 """So many requests of the key's minute are never used: others may need them."""
 PAUSE_SECONDS_MAX: Final = 65
@@ -31,11 +35,9 @@ Pause = Callable[[float], None]
 class Caller:
     """One key of one deployment. ``pause`` sleeps; ``seen`` collects every answer of the API."""
 
-    def __init__(
-        self, http: httpx2.Client, url: str, key: str, seen: list[Exchange], pause: Pause
-    ) -> None:
+    def __init__(self, wire: Wire, url: str, key: str, seen: list[Exchange], pause: Pause) -> None:
         self.url = url
-        self._http = http
+        self._wire = wire
         self._key = key
         self._seen = seen
         self._pause = pause
@@ -90,7 +92,7 @@ class Caller:
 
     def fetch(self, url: str, headers: Mapping[str, str] | None = None) -> Exchange:
         """Read any address without a key, e.g. a file's link; what signs it is not shown."""
-        return self._send("GET", url, None, headers or {}, ANSWER_SECONDS_MAX, follow=True)
+        return self._send("GET", url, None, headers or {}, TRANSFER_SECONDS_MAX, follow=True)
 
     def post_form(self, url: str, fields: Mapping[str, str], data: bytes) -> Exchange:
         """Post an upload's form: every field, then the file (spec: Upload procedure)."""
@@ -103,7 +105,7 @@ class Caller:
         content = f"{head}--{boundary}\r\n{last}\r\n\r\n".encode() + data
         content += f"\r\n--{boundary}--\r\n".encode()
         headers = {"Content-Type": f"multipart/form-data; boundary={boundary}"}
-        return self._send("POST", url, content, headers, ANSWER_SECONDS_MAX)
+        return self._send("POST", url, content, headers, TRANSFER_SECONDS_MAX)
 
     def _ask(
         self,
@@ -115,8 +117,10 @@ class Caller:
         *,
         known: bool = True,
     ) -> Exchange:
-        seconds = hold + ANSWER_SECONDS_MAX
-        exchange = self._send(method, self.url + path, content, headers, seconds, known=known)
+        seconds = hold + CALL_SECONDS_MAX
+        exchange = self._send(
+            method, self.url + path, content, headers, seconds, hold=hold, known=known
+        )
         self._seen.append(exchange)
         if known:
             self._remaining = whole(exchange.headers.get("ratelimit-remaining"))
@@ -131,29 +135,31 @@ class Caller:
         headers: Mapping[str, str],
         seconds: float,
         *,
+        hold: float = 0,
         known: bool = False,
         follow: bool = False,
     ) -> Exchange:
         path = url.removeprefix(self.url) if url.startswith(f"{self.url}/v1") else _bare(url)
         began = time.monotonic()
+        silence = hold + ANSWER_SECONDS_MAX
         try:
-            response = self._http.request(
+            response = self._wire.request(
                 method,
                 url,
-                content=content,
-                headers={"User-Agent": USER_AGENT, **headers},
-                timeout=httpx2.Timeout(seconds, connect=CONNECT_SECONDS_MAX),
-                follow_redirects=follow,
+                content,
+                {"User-Agent": USER_AGENT, **headers},
+                silence=silence,
+                seconds=seconds,
+                follow=follow,
             )
+        except Overdue:
+            raise _missing(method, path, seconds, "no end of it") from None
         except (httpx2.RequestError, httpx2.InvalidURL) as error:
             unconnected = isinstance(error, httpx2.ConnectError | httpx2.ConnectTimeout)
             if unconnected and url.startswith(self.url):
                 raise Gone(f"nothing answers at {self.url} ({error or 'silence'})") from None
             problem = "silence" if isinstance(error, httpx2.TimeoutException) else str(error)
-            raise Difference(
-                f"an answer to {method} {path} within {seconds:g} s",
-                problem or type(error).__name__,
-            ) from None
+            raise _missing(method, path, silence, problem or type(error).__name__) from None
         return Exchange(
             method,
             path,
@@ -181,6 +187,10 @@ class Caller:
         if seconds > PAUSE_SECONDS_MAX:
             raise NotChecked(f"a rate limit was hit; the server asks to wait {seconds} s")
         self._pause(seconds)
+
+
+def _missing(method: str, path: str, seconds: float, problem: str) -> Difference:
+    return Difference(f"an answer to {method} {path} within {seconds:g} s", problem)
 
 
 def _still_open(exchange: Exchange) -> None:

@@ -6,7 +6,9 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Final
+
+DIGITS_MAX: Final = 18
 
 
 @dataclass(frozen=True)
@@ -49,10 +51,11 @@ class Exchange:
     def _json(self) -> Any:
         try:
             return json.loads(self.body)
-        except ValueError:
+        except (ValueError, RecursionError):
             return None
 
 
 def whole(text: str | None) -> int | None:
-    """A header's number in plain digits."""
-    return int(text) if text and text.isascii() and text.isdigit() else None
+    """A header's number in plain digits; one that is absurdly long is none."""
+    plain = text is not None and text.isascii() and text.isdigit()
+    return int(text) if text and plain and len(text) <= DIGITS_MAX else None

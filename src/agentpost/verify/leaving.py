@@ -1,53 +1,93 @@
 """Taking away what a visit has made: webhook endpoints, and the works its messages started.
 
 Messages stay until the server's retention ends: the API has no way to delete one. Deleting a work
-is an addition of agentpost; where it is missing, the work stays too. What stays is told.
+is an addition of agentpost; where it is missing, the work stays too. So does a work that may be
+older than the visit. What stays is told.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from urllib.parse import quote
 
 from agentpost.verify.exchange import Exchange
-from agentpost.verify.verdicts import Json, NotProved
+from agentpost.verify.newness import PATH, works_of
+from agentpost.verify.verdicts import Gone, Json, NotProved
 from agentpost.verify.visit import Visit
 
 
 def leave(visit: Visit) -> list[str]:
-    """Remove what can be removed; the ids of what could not be."""
-    endpoints = [(each, f"/v1/webhooks/{each}") for each in visit.made.endpoints]
-    works = [(each, f"/v1/work/{each}") for each in dict.fromkeys(_works(visit))]
-    return [each for each, path in endpoints + works if not _gone(visit, path)]
+    """Remove what can be removed; the ids of what is left behind. Never raises `NotProved`: what
+    cannot be asked for stays, and the rest is taken away all the same."""
+    return list(_Leaving(visit).left_behind())
 
 
-def _gone(visit: Visit, path: str) -> bool:
-    try:
-        exchange: Exchange = visit.caller.call("DELETE", path)
-    except NotProved:
-        return False
-    body = exchange.json()
-    missing = isinstance(body, dict) and body.get("error") == "not_found"
-    known = missing and visit.caller.call("GET", path).status == 404
-    return exchange.status in (200, 204) or known
+class _Leaving:
+    """Once nobody answers, nothing more is asked: each attempt to connect takes its time."""
 
+    def __init__(self, visit: Visit) -> None:
+        self._visit = visit
+        self._made = visit.made
+        self._gone = False
 
-def _works(visit: Visit) -> Iterator[str]:
-    """The works that the messages' jobs opened, as far as is known now. Never one that was there
-    before, or that a message joined: that would be somebody else's."""
-    for message_id, message in list(visit.made.messages.items()):
-        latest = message
-        if message.get("final") is not True:
-            try:
-                visit.read(message_id)
-            except NotProved:
-                continue
-            latest = visit.made.messages[message_id]
-        for job in latest.get("jobs") or []:
-            if isinstance(job, dict) and _opened_work(job):
-                work_id = job.get("work_id")
-                if isinstance(work_id, str) and work_id not in (visit.made.works_before or ()):
+    def left_behind(self) -> Iterator[str]:
+        for endpoint_id in self._made.endpoints:
+            if not self._removed(f"/v1/webhooks/{_in_path(endpoint_id)}"):
+                yield endpoint_id
+        works = list(dict.fromkeys(self._works()))
+        ours = self._certainly_new(works)
+        for work_id in works:
+            if work_id not in ours or not self._removed(f"/v1/work/{_in_path(work_id)}"):
+                yield work_id
+
+    def _answer(self, method: str, path: str) -> Exchange | None:
+        """None when there is no answer to go by."""
+        if self._gone:
+            return None
+        try:
+            return self._visit.caller.call(method, path)
+        except NotProved as error:
+            self._gone = isinstance(error, Gone)
+            return None
+
+    def _removed(self, path: str) -> bool:
+        exchange = self._answer("DELETE", path)
+        if exchange is None or exchange.status in (200, 204):
+            return exchange is not None
+        body = exchange.json()
+        missing = isinstance(body, dict) and body.get("error") == "not_found"
+        known = self._answer("GET", path) if missing else None
+        return known is not None and known.status == 404
+
+    def _certainly_new(self, works: list[str]) -> set[str]:
+        """Those of the works that nobody had before the first message."""
+        before = self._made.works_before
+        exchange = self._answer("GET", PATH) if works and before is not None else None
+        now = works_of(exchange) if exchange is not None else None
+        if before is None or now is None:
+            return set()
+        return {each for each in works if before.certainly_new(each, now)}
+
+    def _works(self) -> Iterator[str]:
+        """The works that the messages' jobs run in, as far as is known now. Never one that was
+        seen before, or that a message joined: that would be somebody else's."""
+        before = self._made.works_before
+        for message_id, message in list(self._made.messages.items()):
+            if message.get("final") is not True:
+                latest = self._answer("GET", f"/v1/messages/{_in_path(message_id)}")
+                if latest is not None:
+                    self._visit.noted(latest)
+            jobs = self._made.messages[message_id].get("jobs")
+            for job in jobs if isinstance(jobs, list) else []:
+                work_id = job.get("work_id") if isinstance(job, dict) and _ran(job) else None
+                if isinstance(work_id, str) and (before is None or work_id not in before.ids):
                     yield work_id
 
 
-def _opened_work(job: Json) -> bool:
+def _ran(job: Json) -> bool:
     return job.get("kind") == "execution" and job.get("role") == "execution"
+
+
+def _in_path(name: str) -> str:
+    """An id from an answer, as one segment of a path whatever is in it."""
+    return quote(name, safe="", errors="replace")

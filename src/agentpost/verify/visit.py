@@ -13,16 +13,15 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeVar, cast
 
-import httpx2
-
-from agentpost.domain.limits import MEBIBYTE, WORK_LIST_MAX
+from agentpost.domain.limits import MEBIBYTE
 from agentpost.verify.caller import Caller, Pause
 from agentpost.verify.exchange import Exchange
+from agentpost.verify.newness import PATH, Works, works_of
 from agentpost.verify.receiver import Receiver
 from agentpost.verify.verdicts import Difference, Gone, Json, NotChecked, NotProved, summary
+from agentpost.verify.wire import Wire
 
 S = TypeVar("S")
-IDLE_SECONDS_MAX: Final = 2.0
 HOLD_SECONDS: Final = 20
 """Of one held read; shorter than the most allowed, for the proxies on the way."""
 GREETING: Final = "Hello"
@@ -55,9 +54,11 @@ class Wishes:
 class Made:
     """What this visit has put into the account: message ids with their latest state, endpoints.
 
-    ``works_before``: the newest works of the account before the first message."""
+    ``works_before``: the newest works of the account before the first message, None when they
+    are not known. ``looked``: whether they were asked for."""
 
-    works_before: frozenset[str] | None = None
+    works_before: Works | None = None
+    looked: bool = False
     messages: dict[str, Json] = field(default_factory=dict)
     endpoints: list[str] = field(default_factory=list)
 
@@ -72,21 +73,20 @@ class Visit:
         self.nonce = wishes.nonce
         self.patience = wishes.patience
         self.hooks = wishes.hooks
-        # Shorter than servers keep idle connections: none may close while we send on it.
-        self._http = httpx2.Client(limits=httpx2.Limits(keepalive_expiry=IDLE_SECONDS_MAX))
+        self._wire = Wire()
         self._pause = wishes.pause
         self._samples: dict[str, Any] = {}
         self._conversations = 0
-        self.caller = Caller(self._http, wishes.url, wishes.key, self.seen, wishes.pause)
+        self.caller = Caller(self._wire, wishes.url, wishes.key, self.seen, wishes.pause)
         self._second = (
-            Caller(self._http, wishes.url, wishes.second_key, self.seen, wishes.pause)
+            Caller(self._wire, wishes.url, wishes.second_key, self.seen, wishes.pause)
             if wishes.second_key
             else None
         )
 
     def close(self) -> None:
         """Release the connections."""
-        self._http.close()
+        self._wire.close()
 
     @property
     def second(self) -> Caller:
@@ -105,32 +105,32 @@ class Visit:
         """`POST /v1/messages` just so; a message that comes of it is counted and remembered.
 
         For bodies that must be refused: what makes a message goes through `send`."""
+        self._look_at_works()
         headers = {"Idempotency-Key": key} if key is not None else {}
         exchange = (caller or self.caller).call("POST", "/v1/messages", body=body, headers=headers)
-        return self._noted(exchange)
+        return self.noted(exchange)
 
     def send(
         self, text: str, key: str | None = None, caller: Caller | None = None, **fields: Any
     ) -> Exchange:
         """Send a message in a conversation of its own: none waits for another one's turn, and
         nothing gets into the conversations of the key."""
-        if self.made.works_before is None:
-            self.made.works_before = self._works_now()
         self._conversations += 1
         own = f"verify-{self.nonce}-{self._conversations}"
         return self.post({"message": text, "conversation": own, **fields}, key, caller)
 
-    def _works_now(self) -> frozenset[str]:
-        """Works that were there before any message: none of them is ours to delete."""
-        exchange = self.caller.call("GET", f"/v1/work?limit={WORK_LIST_MAX}")
-        body = exchange.json()
-        items = body.get("data") if exchange.status == 200 and isinstance(body, dict) else None
-        return frozenset(str(item["work_id"]) for item in items or [] if "work_id" in item)
+    def _look_at_works(self) -> None:
+        """Before the first message: what was there then is not ours to delete."""
+        if self.made.looked:
+            return
+        with suppress(Difference):  # judged by the checks of works; nothing will be deleted
+            self.made.works_before = works_of(self.caller.call("GET", PATH))
+        self.made.looked = True
 
     def read(self, message_id: str, wait: int = 0) -> Exchange:
         """`GET /v1/messages/{id}`, held up to ``wait`` seconds."""
         path = f"/v1/messages/{message_id}" + (f"?wait={wait}" if wait else "")
-        return self._noted(self.caller.call("GET", path, hold=wait))
+        return self.noted(self.caller.call("GET", path, hold=wait))
 
     def final(self, message_id: str) -> Json:
         """The message once it is final; raises `NotChecked` when that takes too long."""
@@ -147,7 +147,8 @@ class Visit:
             if exchange.took < 0.2:  # a server that does not hold: do not ask in a loop
                 self._pause(0.5)
 
-    def _noted(self, exchange: Exchange) -> Exchange:
+    def noted(self, exchange: Exchange) -> Exchange:
+        """Remember the message that this answer carries, if it does."""
         body = exchange.json()
         if exchange.status in (200, 201) and isinstance(body, dict):
             message_id = body.get("id")

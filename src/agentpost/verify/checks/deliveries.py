@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from typing import Any, Final
 
 from agentpost.verify import shapes
@@ -159,15 +160,16 @@ def _of_subscription(visit: Visit) -> list[Attempt]:
 
 
 def _await_at_other(visit: Visit, word: str) -> list[Attempt]:
-    """What names that word among all that arrives there; other events of the account may, too."""
-    count = -1
+    """What names that word among all that arrives there, once there is some or the patience ends;
+    other events of the account may come as well, and prolong nothing."""
+    deadline = time.monotonic() + visit.patience
     while True:
+        left = deadline - time.monotonic()
         got = hooks(visit).at(OTHER)
         found = [attempt for attempt in got if word in _text_of(attempt)]
-        if found or len(got) == count:
+        if found or left <= 0:
             return found
-        count = len(got)
-        hooks(visit).await_count(OTHER, count + 1, visit.patience)
+        hooks(visit).await_count(OTHER, len(got) + 1, left)
 
 
 def _text_of(attempt: Attempt) -> str:

@@ -1,0 +1,104 @@
+"""Who keeps a run busy without ever coming to an end does not hold it up."""
+
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from agentpost.verify import caller as calls
+from agentpost.verify.caller import Caller
+from agentpost.verify.checks import deliveries
+from agentpost.verify.receiver import Attempt, Receiver
+from agentpost.verify.verdicts import Difference
+from agentpost.verify.visit import Visit, Wishes
+from agentpost.verify.wire import Wire
+
+DRIP_SECONDS = 0.02
+ENOUGH = 30.0
+"""Seconds after which the endless side gives up: a test fails then rather than hang."""
+HEAD = b"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n"
+
+
+@contextmanager
+def dripping(at_once: bytes, drop: bytes) -> Iterator[tuple[str, threading.Event]]:
+    """A server that sends ``at_once``, then drop after drop; its address, and whether its caller
+    hung up."""
+    hung_up, over = threading.Event(), threading.Event()
+
+    def serve(listener: socket.socket) -> None:
+        line, _ = listener.accept()
+        with line:
+            line.recv(65536)
+            try:
+                line.sendall(at_once)
+                for _ in range(int(ENOUGH / DRIP_SECONDS)):
+                    if over.wait(DRIP_SECONDS):
+                        return
+                    line.sendall(drop)
+            except OSError:
+                hung_up.set()
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        thread = threading.Thread(target=serve, args=(listener,), daemon=True)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{listener.getsockname()[1]}", hung_up
+        finally:
+            over.set()
+            thread.join()
+
+
+@pytest.mark.parametrize(
+    ("at_once", "drop"),
+    [(HEAD, b"x"), (b"HTTP/1.1 200 OK\r\n", b"a: b\r\n"), (b"", b"HTTP/1.1 102 Wait\r\n\r\n")],
+    ids=["body", "head", "interim"],
+)
+def test_an_answer_that_drips_is_cut_off(
+    at_once: bytes, drop: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(calls, "CALL_SECONDS_MAX", 0.3)
+    wire = Wire()
+    try:
+        with dripping(at_once, drop) as (url, hung_up):
+            client = Caller(wire, url, "svc_key_1", [], lambda _: None)
+            with pytest.raises(Difference, match=r"within 0.3 s, got no end of it"):
+                client.call("GET", "/v1/me")
+            assert hung_up.wait(ENOUGH)
+    finally:
+        wire.close()
+
+
+def test_a_file_has_longer_but_not_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(calls, "CALL_SECONDS_MAX", 0.0)
+    monkeypatch.setattr(calls, "TRANSFER_SECONDS_MAX", 0.3)
+    wire = Wire()
+    try:
+        with dripping(HEAD, b"x") as (url, _):
+            client = Caller(wire, "http://server.test", "svc_key_1", [], lambda _: None)
+            with pytest.raises(Difference, match=r"within 0.3 s, got no end of it"):
+                client.fetch(f"{url}/f")
+    finally:
+        wire.close()
+
+
+class Busy(Receiver):
+    """An event of somebody else comes again and again."""
+
+    def await_count(self, path: str, count: int, seconds: float) -> list[Attempt]:
+        assert count < ENOUGH / DRIP_SECONDS, "waiting went on for as long as events came"
+        threading.Event().wait(DRIP_SECONDS)
+        self.got.append(Attempt(path, {"webhook-id": f"evt_{count}"}, b"{}"))
+        return self.at(path)
+
+
+def test_events_of_others_prolong_no_waiting() -> None:
+    hooks = Busy("http://hooks.test")
+    visit = Visit(Wishes("http://server.test", "k", "nonce", 0.2, lambda _: None, hooks=hooks))
+    try:
+        assert deliveries._await_at_other(visit, "evt_ours") == []
+        hooks.got.append(Attempt(deliveries.OTHER, {"webhook-id": "evt_ours"}, b"{}"))
+        assert len(deliveries._await_at_other(visit, "evt_ours")) == 1
+    finally:
+        visit.close()
