@@ -18,10 +18,11 @@ import agentpost.db
 from agentpost.db import messages, migrate
 
 STATEMENT = re.compile(r"\s*(SELECT|UPDATE|DELETE)\b.*\bWHERE\b", re.DOTALL)
-TEMPLATES = {"messages._VERSIONS"}  # completed with as many marks as there are ids
+# Completed with as many marks as there are ids; only a part of others.
+TEMPLATES = {"messages._VERSIONS", "doctor._RETRY"}
 OPEN_ONLY = re.compile(
     r"SCAN \w+ USING (COVERING )?INDEX ix_"
-    r"(jobs_unowned|jobs_executing|jobs_queued|messages_running|messages_waiting|works_deleted)"
+    r"(jobs_unowned|jobs_executing|jobs_queued|messages_running|messages_waiting|works_deleted|mails_due)"
 )
 
 

@@ -4,11 +4,15 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from functools import partial
 
 import pytest
 
 from agentpost.clock import ManualClock
-from agentpost.services import deliveries, endpoints, mail
+from agentpost.db.session import Tx
+from agentpost.domain.mail_addresses import check_mail_address
+from agentpost.domain.times import seconds
+from agentpost.services import accounts, deliveries, endpoints, mail
 from agentpost.services.context import House
 from agentpost.services.deliveries import Attempted
 from agentpost.services.mail import SmtpServer
@@ -25,6 +29,7 @@ class Postbox:
 
     port: int = 0
     refuses: bool = False
+    refusal: bytes = b"451 not now\r\n"
     mails: list[str] = field(default_factory=list)
 
     async def talk(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -42,7 +47,7 @@ class Postbox:
                 self.mails.append((await reader.readuntil(b"\r\n.\r\n")).decode())
                 await say("250 kept")
             elif verb == "RCPT" and self.refuses:
-                await say("451 not now")
+                writer.write(self.refusal)
             else:
                 await say("221 bye" if verb == "QUIT" else "250 fine")
         writer.close()
@@ -55,6 +60,10 @@ async def listening() -> AsyncIterator[Postbox]:
     postbox.port = server.sockets[0].getsockname()[1]
     async with server:
         yield postbox
+
+
+def move_owner(account: str, address: str, tx: Tx) -> None:
+    tx.execute("UPDATE accounts SET email = ? WHERE id = ?", (address, account))
 
 
 TurnOff = Callable[[], Awaitable[str]]
@@ -128,6 +137,44 @@ async def test_an_unreachable_server_loses_nothing(
     (kept,) = (await mail.outbox(house, account)).mails
     assert kept.sent_at is None
     assert kept.next_attempt_at is not None
+
+
+async def test_a_mail_server_that_speaks_no_text(
+    house: House, account: str, turn_off: TurnOff
+) -> None:
+    """What it said is kept in characters every database takes."""
+    await turn_off()
+    async with listening() as postbox:
+        postbox.refuses, postbox.refusal = True, b"451 \xff\x00\r\n"
+        await mail.send_due(house, SmtpServer.parse(f"smtp://127.0.0.1:{postbox.port}"))
+    (kept,) = (await mail.outbox(house, account)).mails
+    assert (kept.attempts, kept.sent_at) == (1, None)
+    assert "451" in (kept.last_error or "")
+
+
+async def test_an_account_has_an_address_that_mail_can_reach(house: House, account: str) -> None:
+    with pytest.raises(ValueError, match="'ops team'"):
+        await accounts.create(house, "ops team", "Ops")
+    assert [each.id for each in await accounts.all_accounts(house)] == [account]
+    assert check_mail_address(accounts.DEFAULT_EMAIL)
+
+
+# No account has such an address any more; one of an older version may.
+@pytest.mark.parametrize("address", ["ops team", "", "@", "ops@", "ops\n@example.com", "\x7f@a"])
+async def test_a_mail_that_nobody_can_take_holds_up_no_other(
+    house: House, account: str, turn_off: TurnOff, address: str
+) -> None:
+    for wrong in (address, "owner@example.com"):
+        await house.db.write(partial(move_owner, account, wrong))
+        await turn_off()
+    async with listening() as postbox:
+        await mail.send_due(house, SmtpServer.parse(f"smtp://127.0.0.1:{postbox.port}"))
+        assert len(postbox.mails) == 1
+    sent, bad = (await mail.outbox(house, account)).mails
+    assert sent.sent_at is not None
+    assert (bad.recipient, bad.attempts, bad.sent_at) == (address, 1, None)
+    assert bad.last_error
+    assert bad.next_attempt_at == house.clock.now() + seconds(mail.RETRY_SECONDS)
 
 
 @pytest.mark.parametrize(

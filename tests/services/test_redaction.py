@@ -26,6 +26,10 @@ DEEP = b'{"token":' + b"[" * 900 + b"1" + b"]" * 900 + b"}"
         ('{"tokens": ["a", "b"], "PWD": {"a": 1}}', '{"tokens": "…", "PWD": "…"}'),
         ('{"Authorization": "Basic YTpi", "auth": "a"}', '{"Authorization": "…", "auth": "…"}'),
         ('{"cookie": "a=b", "session": "c"}', '{"cookie": "…", "session": "…"}'),
+        (
+            '{"my password": "a", "token[0]": "b", "k": 1}',
+            '{"my password": "…", "token[0]": "…", "k": 1}',
+        ),
         # what only sounds like one
         ('{"key": {"id": "key_1", "name": "n"}}', '{"key": {"id": "key_1", "name": "n"}}'),
         ('{"author": "Ann", "keyboard": "de"}', '{"author": "Ann", "keyboard": "de"}'),
@@ -54,10 +58,18 @@ DEEP = b'{"token":' + b"[" * 900 + b"1" + b"]" * 900 + b"}"
         ),
         ('{"link": "https://app/chat/wrk_1"}', '{"link": "https://app/chat/wrk_1"}'),
         # not JSON
-        ('{"base64": "unended', '{"base64": "…'),
+        ('{"base64": "unended', None),
+        ('{"password": 12345, "message": }', None),
+        ('{"credentials":{"value":"hunter2"},}', None),
+        ('{"secret":["X"],}', None),
+        ('{"secret":"X"} {}', None),
+        ("user=ann&password=hunter2", None),
+        ('{"message": "hello",}', '{"message": "hello",}'),
         ('{"b\\u0061se64": "c2VjcmV0"}', '{"base64": "…"}'),
         ("not \\u JSON", None),
         ("a\x00b", "ab"),
+        ('{"pass\x00word": "a"}', '{"password": "…"}'),
+        ('{"a": "Bea\x00rer abc or wh\x00sec_abc"}', '{"a": "Bearer … or whsec_…"}'),
         ('{"a": "\\ud800"}', '{"a": "?"}'),
         ("x" * 2_048, "x" * 2_048),
         ("x" * 2_049, None),
@@ -89,7 +101,7 @@ def test_a_deep_body_is_kept_out_or_clean() -> None:
 )
 def test_of_a_webhook_address_the_host_is_kept(url: str, shown: str) -> None:
     """Chat services put their token into the path."""
-    for path in (b"/v1/webhooks", b"/v1/webhooks/whe_1"):
+    for path in (b"/v1/webhooks", b"/v1/webhooks/whe_1", b"/v1/%77ebhooks", b"/v1%2Fwebhook%73/w"):
         kept = CLEAN.body(json.dumps({"url": url}).encode(), path)
         assert kept is not None
         assert json.loads(kept) == {"url": shown}
@@ -102,6 +114,15 @@ def test_of_a_webhook_address_the_host_is_kept(url: str, shown: str) -> None:
         (b"/v1/me", b"X-Amz-Date=1&api_key=a&Token=b", "/v1/me?X-Amz-Date=…&api_key=…&Token=…"),
         (b"/v1/work", b"limit=2&design=a", "/v1/work?limit=2&design=a"),
         (b"/v1/work/svc_key_abc", b"", "/v1/work/svc_key_…"),
+        (b"/v1/me", b"to%6ben=abc&b=2&api%5Fke%79=c", "/v1/me?to%6ben=…&b=2&api%5Fke%79=…"),
+        (
+            b"/v1/me",
+            b"a%5Btoken%5D=1&x%2damz%2ddate=2&s%69g=3",
+            "/v1/me?a%5Btoken%5D=…&x%2damz%2ddate=…&s%69g=…",
+        ),
+        (b"/v1/me", b"filter[token]=1&my+password=2", "/v1/me?filter[token]=…&my+password=…"),
+        (b"/v1/me", b"design%3D=a&%zz=%6b&=b&&c", "/v1/me?design%3D=a&%zz=%6b&=b&&c"),
+        (b"/v1/me", b"a=sv\x00c_key_abc", "/v1/me?a=svc_key_…"),
         (b"/v1/\xff", b"", "/v1/\xff"),
     ],
 )

@@ -116,6 +116,25 @@ async def test_one_message_that_cannot_give_up(at: Moving, monkeypatch: pytest.M
     assert await at.rows("SELECT id FROM messages WHERE turn_state = 'waiting'") == [(waiting[0],)]
 
 
+async def test_a_turn_that_cannot_be_abandoned(at: Moving, monkeypatch: pytest.MonkeyPatch) -> None:
+    stuck = (await at.accept("runs")).message.id
+
+    async def fails(house: Any, message_id: str) -> None:
+        raise RuntimeError(message_id)
+
+    settings = at.house.settings
+    monkeypatch.setattr(turns, "abandon", fails)
+    at.clock.advance(settings.turn_limit_seconds + settings.sweep_seconds + 10)
+    await upkeep.abandon_turns(at.house)
+    assert await doctor.examine(at.house) == []
+    at.clock.advance(1)
+    assert [found.id for found in await doctor.examine(at.house)] == [stuck]
+    monkeypatch.undo()
+    at.clock.advance(sweeping.AGAIN_SECONDS)
+    await upkeep.abandon_turns(at.house)
+    assert await doctor.examine(at.house) == []
+
+
 async def test_one_message_that_cannot_be_purged(
     at: Moving, monkeypatch: pytest.MonkeyPatch
 ) -> None:

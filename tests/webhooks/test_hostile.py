@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from agentpost.webhooks import dialing
+from agentpost.webhooks.answers import AnswerReader
 from tests.webhooks.calls import NOT_FOUND_OR_PRIVATE, Names, post
 from tests.webhooks.certificates import make_authority
 from tests.webhooks.conftest import MakeEgress, Serve
@@ -26,6 +27,7 @@ from tests.webhooks.hostile import (
     replies,
     resets_after,
     says,
+    says_in_pieces,
     serving,
 )
 
@@ -33,6 +35,9 @@ NOT_HTTP = "its answer is not valid HTTP"
 BROKE_OFF = "its answer broke off"
 HUNG_UP = "it closed the connection without an answer"
 DRIP = b"HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n"
+NOTHING_AND_MORE = b"HTTP/1.1 204 No Content\r\nContent-Length: 5\r\n\r\nhello"
+CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
+INTERIM = [b"", DRIP, CONTINUE, CONTINUE + DRIP * 7]
 
 
 # --- answers that are none ------------------------------------------------------------------------
@@ -63,7 +68,7 @@ async def test_no_answer_at_all(egress: MakeEgress, serve: Serve, raw: bytes, er
     assert len(server.requests) == 1
 
 
-@pytest.mark.parametrize("piece", [b"HTTP/1.1 100 Continue\r\n\r\n", DRIP])
+@pytest.mark.parametrize("piece", [CONTINUE, DRIP])
 async def test_a_flood_of_interim_answers_is_cut_short(
     egress: MakeEgress, serve: Serve, piece: bytes
 ) -> None:
@@ -82,7 +87,7 @@ async def test_interim_answers_that_drip_are_cut_short(egress: MakeEgress, serve
 
 async def test_a_few_interim_answers_are_fine(egress: MakeEgress, serve: Serve) -> None:
     final = OK + b"Content-Length: 2\r\n\r\nok"
-    server = await serve(says(b"HTTP/1.1 100 Continue\r\n\r\n" + DRIP * 2 + final))
+    server = await serve(says(CONTINUE + DRIP * 2 + final))
     result = await post(egress(server.entry), server.url())
     assert (result.status, result.snippet, result.error) == (200, "ok", None)
 
@@ -129,6 +134,43 @@ async def test_a_strange_body_does_not_undo_the_status(
     assert result.ms < 3_000
     if snippet is not None:
         assert result.snippet == snippet
+
+
+@pytest.mark.parametrize("before", INTERIM)
+async def test_a_status_counts_however_it_arrives(
+    egress: MakeEgress, serve: Serve, before: bytes
+) -> None:
+    """Interim answers first, and the segments end somewhere."""
+    answer = before + NOTHING_AND_MORE
+    for at in (len(before) - 2, len(before), len(before) + 20, answer.index(b"\r\n\r\nh") + 3):
+        pieces = [answer[: max(at, 0)], answer[max(at, 0) :]]
+        server = await serve(says_in_pieces(pieces))
+        result = await post(egress(server.entry), server.url())
+        assert (result.status, result.error) == (204, None), pieces
+
+
+@pytest.mark.parametrize("end_of_line", [b"\r\n", b"\n"])
+@pytest.mark.parametrize("before", INTERIM)
+async def test_a_status_counts_wherever_its_segments_end(before: bytes, end_of_line: bytes) -> None:
+    answer = (before + NOTHING_AND_MORE).replace(b"\r\n", end_of_line)
+    cuts = [[answer[:at], answer[at:]] for at in range(1, len(answer))]
+    for pieces in [*cuts, [answer], [bytes([byte]) for byte in answer]]:
+        reader = AnswerReader(asyncio.get_running_loop())
+        reader.set_response_params()
+        for piece in pieces:
+            reader.data_received(piece)
+        codes = [(await reader.read())[0].code for _ in range(before.count(b"HTTP/") + 1)]
+        assert codes[-1] == 204, pieces
+
+
+async def test_a_reader_begins_anew_with_each_request() -> None:
+    reader = AnswerReader(asyncio.get_running_loop())
+    for _ in range(3):
+        reader.set_response_params()
+        assert not reader.answered
+        for piece in (DRIP + NOTHING_AND_MORE[:30], NOTHING_AND_MORE[30:]):
+            reader.data_received(piece)
+        assert [(await reader.read())[0].code for _ in range(2)] == [103, 204]
 
 
 async def test_what_follows_an_answer_is_not_taken_for_the_next(

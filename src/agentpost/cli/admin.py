@@ -162,7 +162,7 @@ def db_upgrade() -> None:
 
 
 def doctor_command(as_json: AsJson = False) -> None:
-    """List every message and job that nobody takes care of; exit 1 when there are any."""
+    """List everything that is overdue or that nobody takes care of; exit 1 when there is any."""
     findings = [finding.as_dict() for finding in in_house(doctor.examine)]
     if as_json:
         print(json.dumps({"ok": not findings, "findings": findings}, indent=2))

@@ -1,4 +1,7 @@
-"""Queries of the doctor: rows that no sweep, runner or deadline would ever move again."""
+"""Queries of the doctor: rows that no sweep, runner or deadline has moved when it should have.
+
+Each has a grace: what a healthy server is about to do is no finding.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +10,27 @@ from agentpost.domain.times import SECOND
 
 GRACE = 10 * SECOND
 """A sweep may be so late before it counts as a problem."""
-DAY = 86_400 * SECOND
+HOUR = 3_600 * SECOND
+"""For what is swept seldom, a bounded number at a time."""
+DAY = 24 * HOUR
+"""For what goes in small pieces."""
 
+_LONG_TURNS = (
+    "SELECT id, turn_state FROM messages WHERE turn_state = 'running' AND turn_began_at < ?"
+)
+_UPLOADS = "SELECT id, status FROM uploads WHERE swept = 0 AND keep_by < ?"
+_WORKS = "SELECT id, 'deleted' FROM works WHERE deleted_at IS NOT NULL AND deleted_at < ?"
+# One is on for longer while nothing is to be sent to it, or while what is due gets its last chance.
+_RETRY = "SELECT 1 FROM deliveries d WHERE d.endpoint_id = e.id AND d.status = 'pending'"
+_ENDPOINTS = (
+    "SELECT e.id, 'failing' FROM endpoints e WHERE e.disabled_at IS NULL AND e.failing_since < ?"
+    f" AND EXISTS ({_RETRY} AND d.attempts > 0)"
+    f" AND NOT EXISTS ({_RETRY} AND d.attempts > 0 AND d.next_attempt_at <= ?)"
+)
+_MAILS = (
+    "SELECT id, 'tried ' || CAST(attempts AS TEXT) || ' times' FROM mails"
+    " WHERE sent_at IS NULL AND (attempts >= 3 OR next_attempt_at < ?)"
+)
 _QUERIES = (
     (
         "the turn runs, but nobody owns it",
@@ -66,6 +88,8 @@ _QUERIES = (
         ),
         DAY,
     ),
+    ("its time was over an hour ago, and it is still here", _UPLOADS, HOUR),
+    ("was deleted over a day ago, and is still here", _WORKS, DAY),
     (
         "its bytes are to go and cannot be deleted",
         (
@@ -77,10 +101,25 @@ _QUERIES = (
 )
 
 
-def neglected(tx: Tx, now: int) -> list[tuple[str, str, str]]:
-    """(id, state, problem) of everything nobody takes care of."""
-    found: list[tuple[str, str, str]] = []
-    for problem, sql, grace in _QUERIES:
-        rows = tx.all(sql, (now - grace,) if grace is not None else ())
-        found.extend((row[0], row[1], problem) for row in rows)
-    return found
+def neglected(
+    tx: Tx, now: int, *, turn_limit: int, failing_limit: int, mail_is_sent: bool
+) -> list[tuple[str, str, str]]:
+    """(id, state, problem) of everything nobody takes care of.
+
+    Args:
+        turn_limit: after so many microseconds a turn should have been ended.
+        failing_limit: after so many an endpoint that only fails should be off.
+        mail_is_sent: whether there is a mail server; without one mails stay where they are.
+    """
+    asked: list[tuple[str, str, tuple[int, ...]]] = [
+        (problem, sql, (now - grace,) if grace is not None else ())
+        for problem, sql, grace in _QUERIES
+    ]
+    asked.append(("its turn runs beyond its limit", _LONG_TURNS, (now - turn_limit - GRACE,)))
+    failing = "has failed for too long, and is not turned off"
+    asked.append((failing, _ENDPOINTS, (now - failing_limit - GRACE, now)))
+    if mail_is_sent:
+        asked.append(("the mail is not sent", _MAILS, (now - HOUR,)))
+    return [
+        (row[0], row[1], problem) for problem, sql, params in asked for row in tx.all(sql, params)
+    ]

@@ -13,6 +13,7 @@ from agentpost.db.session import Tx
 from agentpost.domain import ids
 from agentpost.domain.credits import LedgerKind, to_millionths
 from agentpost.domain.errors import not_found
+from agentpost.domain.mail_addresses import check_mail_address
 from agentpost.domain.times import seconds
 from agentpost.services.allowances import rules_of
 from agentpost.services.context import House
@@ -73,7 +74,9 @@ async def find_key(house: House, secret: str) -> KnownKey | None:
 
 
 async def create(house: House, email: str, name: str, amount: float = 0) -> AccountRecord:
-    """A new account; raises `ValueError` when the address is taken or the credits are no number."""
+    """A new account; raises `ValueError` when no mail can reach the address, it is taken, or the
+    credits are no number."""
+    check_mail_address(email)
     millionths = to_millionths(amount)
 
     def fn(tx: Tx) -> AccountRecord:

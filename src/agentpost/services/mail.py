@@ -94,7 +94,7 @@ async def outbox(house: House, account_id: str, limit: int = OUTBOX_MAX) -> Outb
 
 
 async def send_due(house: House, server: SmtpServer) -> None:
-    """Send what waits; what the server does not take is tried again later."""
+    """Send what waits; what could not be sent, whatever the reason, is tried again later."""
     now = house.clock.now()
     until = now + seconds(CLAIM_SECONDS)
     for mail in await house.db.write(lambda tx: rows.claim(tx, now, until, BATCH)):
@@ -114,7 +114,7 @@ async def _send(house: House, server: SmtpServer, mail: MailRecord) -> None:
                 username=server.user,
                 password=server.password,
             )
-    except (aiosmtplib.SMTPException, OSError, TimeoutError) as error:
+    except Exception as error:  # whatever it is: the mails behind this one do not wait for it
         reason = f"{type(error).__name__}: {error}"[:500]
         log.warning("mail_not_sent", mail_id=mail.id, error=reason)
         again = house.clock.now() + seconds(RETRY_SECONDS)

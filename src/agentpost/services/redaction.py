@@ -12,11 +12,12 @@ from __future__ import annotations
 import json
 import re
 from typing import Any
+from urllib.parse import unquote, unquote_to_bytes
 
 from agentpost.domain.limits import REQUEST_BODY_KEPT_BYTES_MAX, REQUEST_PATH_KEPT_CHARACTERS_MAX
 
 LEFT_OUT = "…"
-WEBHOOKS = "/v1/webhooks"
+WEBHOOKS = b"/v1/webhooks"
 
 SECRET_NAMES = (
     "base64",
@@ -39,12 +40,11 @@ SECRET_NAMES = (
 _WHOLE_NAMES = ("auth", "pass", "sig", "session", "sid", "otp")
 """is one of these, or ends in "key" and is no object (`api_key`, `apiKey`, `x-api-key`)."""
 
-_HOLDS = "|".join(SECRET_NAMES)
-_IS = "|".join(_WHOLE_NAMES)
-_NAME = rf"[\w.-]*(?:{_HOLDS})[\w.-]*|[\w.-]*key|{_IS}"
-_SECRET = re.compile(_NAME, re.IGNORECASE)
-_FIELD = re.compile(rf'("(?:{_NAME})"\s*:\s*")(?:[^"\\]|\\.)*', re.IGNORECASE)
-_PARAMETER = re.compile(rf"([?&](?:{_NAME}|x-amz-[\w-]+)=)[^&]*", re.IGNORECASE)
+_SECRET = re.compile(
+    rf"{'|'.join(SECRET_NAMES)}|key\Z|\A(?:{'|'.join(_WHOLE_NAMES)})\Z", re.IGNORECASE
+)
+_PARAMETER = re.compile(r"([?&]([^=&]*)=)[^&]*")
+_PRESIGNED = "x-amz-"
 _HINTS = (*SECRET_NAMES, 'key"', *(f'"{name}"' for name in _WHOLE_NAMES))
 
 # Within JSON text: an escaped quote, backslash or character belongs to the URL, `\n` ends it.
@@ -63,28 +63,27 @@ class Redaction:
 
     def path(self, raw_path: bytes, query: bytes) -> str:
         """The address that was asked for, cut to `REQUEST_PATH_KEPT_CHARACTERS_MAX`."""
-        path = raw_path.decode("latin-1")
-        if query:
-            path = f"{path}?{query.decode('latin-1')}"
+        asked = raw_path + b"?" + query if query else raw_path
         # Cut first: what is left out behind the end is gone either way.
-        path = _PARAMETER.sub(rf"\1{LEFT_OUT}", path[:REQUEST_PATH_KEPT_CHARACTERS_MAX])
+        path = asked[:REQUEST_PATH_KEPT_CHARACTERS_MAX].decode("latin-1").replace("\x00", "")
+        if query:
+            path = _PARAMETER.sub(_parameter, path)
         return self._text(path, hosts_only=False)
 
     def body(self, data: bytes, raw_path: bytes) -> str | None:
         """A body of a request to ``raw_path`` or of its answer; None when it is not kept because
-        it is too large, or hides what it says."""
+        it is too large, or may hold a secret or hide what it says and is no JSON."""
         if not data or len(data) > REQUEST_BODY_KEPT_BYTES_MAX:
             return None
-        text = data.decode("utf-8", "replace")
+        text = data.decode("utf-8", "replace").replace("\x00", "")
         escaped = "\\u" in text or "\\/" in text  # an escape must not hide a name or a secret
         if escaped or self._hints_at_secrets(text):
             try:
                 text = json.dumps(_without_secrets(json.loads(text)), ensure_ascii=False)
             except (ValueError, RecursionError):
-                if escaped:
-                    return None
-                text = _FIELD.sub(rf"\1{LEFT_OUT}", text)
-        hosts_only = raw_path.startswith(WEBHOOKS.encode())
+                return None
+        # The path as the router takes it, whatever is escaped in it.
+        hosts_only = unquote_to_bytes(raw_path).startswith(WEBHOOKS)
         text = self._text(text, hosts_only=hosts_only)
         # Half of a surrogate pair, written as an escape, is no text for a database.
         return text.encode("utf-8", "replace").decode() if escaped else text
@@ -105,7 +104,7 @@ class Redaction:
             text = _WEBHOOK_SECRET.sub(rf"\1{LEFT_OUT}", text)
         if self._key_prefix in text:
             text = self._key.sub(rf"\1{LEFT_OUT}", text)
-        return text.replace("\x00", "")
+        return text
 
 
 def _without_secrets(value: Any) -> Any:
@@ -119,9 +118,17 @@ def _without_secrets(value: Any) -> Any:
 
 def _is_secret(name: str, value: Any) -> bool:
     """Whether a field is to be left out; nothing, yes and no tell nothing."""
-    if value is None or isinstance(value, bool) or not _SECRET.fullmatch(name):
+    if value is None or isinstance(value, bool) or not _SECRET.search(name):
         return False
     return not (isinstance(value, dict) and name.lower().endswith("key"))
+
+
+def _parameter(found: re.Match[str]) -> str:
+    name = found[2]
+    if "%" in name:
+        name = unquote(name)
+    secret = _SECRET.search(name) or name.lower().startswith(_PRESIGNED)
+    return f"{found[1]}{LEFT_OUT}" if secret else found[0]
 
 
 def _without_query(url: re.Match[str]) -> str:
