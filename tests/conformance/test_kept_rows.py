@@ -1,17 +1,21 @@
 """The statements of the purge and of the request log, on both databases."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 
 import pytest
 
+from agentpost.clock import new_id
 from agentpost.db import doomed, migrate, retention, story
 from agentpost.db import requests as request_rows
 from agentpost.db.postgres import PostgresDatabase
 from agentpost.db.requests import RequestRecord
 from agentpost.db.session import Database, Tx
 from agentpost.db.sqlite import SqliteDatabase
+from agentpost.domain import ids
+from agentpost.services import requests
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
@@ -70,6 +74,13 @@ async def test_the_request_log(db: Database) -> None:
         await db.write(lambda tx: retention.delete_requests(tx, made[60].id, 40)) for _ in range(3)
     ]
     assert gone == [40, 20, 0]
+
+
+async def test_the_first_page_of_the_request_log_leaves_out_nothing(db: Database) -> None:
+    """Whatever order the database sorts text in."""
+    made = RequestRecord(**{**asdict(record(1)), "id": new_id(ids.REQUEST, 2**56 - 1)})
+    await db.write(lambda tx: request_rows.insert(tx, [made]))
+    assert await requests.recent(db, "acc_1") == [made]
 
 
 async def test_the_log_of_messages_is_walked_in_order(db: Database) -> None:
