@@ -19,6 +19,8 @@ from agentpost.db import retention as rows
 from agentpost.db.session import Tx
 from agentpost.domain import ids, limits
 from agentpost.domain.job import OPEN_JOBS
+from agentpost.domain.message import OPEN_TURNS
+from agentpost.domain.record import MessageRecord
 from agentpost.domain.times import seconds
 from agentpost.services import jobs, record
 from agentpost.services.context import House
@@ -82,7 +84,8 @@ async def purge_message(house: House, message_id: str) -> None:
     """Delete a message past its retention with all that is only its own.
 
     Files stay with their work, except those that were replaced there; jobs that another message
-    lists stay too. A message whose job still runs for another one stays (unseen) as long as that.
+    lists stay too. A message whose job still runs for another one stays (unseen) as long as that,
+    and one whose turn is open until that has ended: a turn has deadlines of its own.
     """
     if not await house.db.write(partial(_end_jobs, house, message_id)):
         return
@@ -94,7 +97,7 @@ def _end_jobs(house: House, message_id: str, tx: Tx) -> bool:
     """Stop work nobody can ask for any more; False when the message has to stay."""
     now = house.clock.now()
     message = message_rows.get(tx, message_id)
-    if message is None or message.expires_at > now:
+    if message is None or not _may_go(message, now):
         return False
     account = accounts.lock(tx, message.account_id)
     for job_id, shared in rows.jobs_of(tx, message_id):
@@ -108,10 +111,14 @@ def _end_jobs(house: House, message_id: str, tx: Tx) -> bool:
     return True
 
 
+def _may_go(message: MessageRecord, now: int) -> bool:
+    return message.expires_at <= now and message.turn_state not in OPEN_TURNS
+
+
 def _delete_some(house: House, message_id: str, tx: Tx) -> bool:
     """Delete up to `ROWS_PER_TRANSACTION` rows of a message; True when nothing is left."""
     message = message_rows.lock(tx, message_id)
-    if message is None or message.expires_at > house.clock.now():
+    if message is None or not _may_go(message, house.clock.now()):
         return True
     left = ROWS_PER_TRANSACTION
     for job_id, shared in rows.jobs_of(tx, message_id):
