@@ -1,11 +1,15 @@
 """What the purge leaves alone, and that nothing stays for ever; on both databases."""
 
+import asyncio
+import threading
 from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 
-from agentpost.services import doctor, retention, turns, upkeep
+from agentpost.db.session import Tx
+from agentpost.db.sqlite import SqliteDatabase
+from agentpost.services import doctor, jobs, retention, turns, upkeep
 from tests.services.both import schema_url
 from tests.services.house import NODE, Desk, opened
 
@@ -75,3 +79,39 @@ async def test_a_conversation_that_nobody_holds_is_free(desk: Desk, named: str) 
     await desk.end(desk.ticket(waiting))
     assert desk.shown(waiting)["status"] == "completed"
     assert await problems(desk) == []
+
+
+# --- jobs of several messages ---------------------------------------------------------------------
+async def test_two_nodes_that_purge_leave_no_job(desk: Desk) -> None:
+    """Each message lists the job; who comes second has to see that the first is gone."""
+    first, [job] = await desk.working()
+    follower = await desk.begun("joins", conversation="another")
+    assert await desk.join(follower, job.job_id)
+    await desk.end(follower)
+    await jobs.finish(desk.house, job, "Done.", None, "{}")
+    desk.tick(30 * DAY)
+    deleted, go_on = asyncio.Event(), threading.Event()
+    loop = asyncio.get_running_loop()
+
+    def purge_slowly(tx: Tx) -> None:
+        retention._delete_some(desk.house, first, tx)
+        loop.call_soon_threadsafe(deleted.set)
+        assert go_on.wait(20)
+
+    slow = asyncio.create_task(desk.house.db.write(purge_slowly))
+    await deleted.wait()
+    other = asyncio.create_task(retention.purge_message(desk.house, follower.message.id))
+    while not other.done() and not waits_for_a_lock(desk):
+        await asyncio.sleep(0.01)
+    go_on.set()
+    await asyncio.gather(slow, other)
+    assert messages(desk) == []
+    assert desk.all("SELECT id FROM jobs") == []
+
+
+def waits_for_a_lock(desk: Desk) -> bool:
+    """Whether somebody does. On SQLite, which has one writer, everybody does."""
+    if isinstance(desk.house.db, SqliteDatabase):
+        return True
+    sql = "SELECT 1 FROM pg_locks WHERE NOT granted AND pid IN (SELECT pid FROM pg_stat_activity"
+    return desk.all(f"{sql} WHERE datname = current_database())") != []

@@ -23,6 +23,10 @@ _JOBS = (
     " AND o.message_id <> l.message_id) FROM message_jobs l WHERE l.message_id = ?"
     " ORDER BY l.job_id"
 )
+_LOCK_JOBS = (
+    "SELECT id FROM jobs WHERE id IN (SELECT job_id FROM message_jobs WHERE message_id = ?)"
+    " ORDER BY id /*for update*/"
+)
 
 
 def _some_of(table: str, owner: str, number: str) -> str:
@@ -97,6 +101,11 @@ def delete_entries(tx: Tx, message_id: str, up_to_seq: int) -> None:
 def jobs_of(tx: Tx, message_id: str) -> list[tuple[str, bool]]:
     """(job id, whether another message lists it too) of a message's jobs."""
     return [(row[0], bool(row[1])) for row in tx.all(_JOBS, (message_id,))]
+
+
+def lock_jobs(tx: Tx, message_id: str) -> None:
+    """Hold a message's jobs until the commit, in the order in which all lock them."""
+    tx.all(_LOCK_JOBS, (message_id,))
 
 
 def delete_job_parts(tx: Tx, job_id: str, limit: int) -> int:

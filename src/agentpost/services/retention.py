@@ -116,7 +116,12 @@ def _may_go(message: MessageRecord, now: int) -> bool:
 
 
 def _delete_some(house: House, message_id: str, tx: Tx) -> bool:
-    """Delete up to `ROWS_PER_TRANSACTION` rows of a message; True when nothing is left."""
+    """Delete up to `ROWS_PER_TRANSACTION` rows of a message; True when nothing is left.
+
+    Its jobs are locked first: of two nodes that purge messages with a job in common, the second
+    sees what the first has left.
+    """
+    rows.lock_jobs(tx, message_id)
     message = message_rows.lock(tx, message_id)
     if message is None or not _may_go(message, house.clock.now()):
         return True
