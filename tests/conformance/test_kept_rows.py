@@ -132,14 +132,14 @@ async def test_nothing_to_delete_is_no_error(db: Database) -> None:
             retention.deleted_works(tx, 5),
             retention.take_files(tx, "wrk_a", 5),
             retention.take_attachments(tx, "msg_a", 5),
-            retention.take_replaced_files(tx, "msg_a", 5),
+            retention.unlist_files(tx, "msg_a", 5),
             doomed.due(tx, 5, 5),
             story.signals(tx, "msg_a"),
             story.events(tx, "msg_a"),
             story.deliveries(tx, "evt_a"),
         ]
 
-    assert await db.write(everything) == [[], 0, 0, [], [], [], [], [], [], [], []]
+    assert await db.write(everything) == [[], 0, 0, [], [], [], 0, [], [], [], []]
 
 
 async def column(db: Database, table: str, name: str) -> list[object]:

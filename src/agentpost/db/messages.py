@@ -41,8 +41,8 @@ _LINKS = (
 )
 _FILES = (
     columns.select(FileRecord, "files")
-    + " WHERE job_id IN (SELECT job_id FROM message_jobs WHERE message_id = ?)"
-    + " OR (message_id = ? AND job_id IS NULL) ORDER BY created_at, path"
+    + " WHERE (job_id IN (SELECT job_id FROM message_jobs WHERE message_id = ?)"
+    + " OR (message_id = ? AND job_id IS NULL)) AND replaced < 2 ORDER BY created_at, path"
 )
 
 

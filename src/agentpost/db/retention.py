@@ -46,8 +46,9 @@ _DELETE_ATTACHMENT = "DELETE FROM attachments WHERE message_id = ? AND n = ?"
 _EVENTS = "SELECT id FROM events WHERE message_id = ? ORDER BY id LIMIT ?"
 _DELETED_WORKS = "SELECT id FROM works WHERE deleted_at IS NOT NULL ORDER BY id LIMIT ?"
 _WORK_BLOBS = "SELECT blob FROM files WHERE work_id = ? ORDER BY blob LIMIT ?"
-_REPLACED_BLOBS = (
-    "SELECT blob FROM files WHERE message_id = ? AND replaced = 1 ORDER BY blob LIMIT ?"
+_UNLIST = (
+    "UPDATE files SET replaced = 2 WHERE blob IN"
+    " (SELECT blob FROM files WHERE message_id = ? AND replaced = 1 ORDER BY blob LIMIT ?)"
 )
 _LOOSE_EVENTS = "SELECT id FROM events WHERE message_id IS NULL AND id < ? ORDER BY id LIMIT ?"
 
@@ -152,19 +153,15 @@ def take_attachments(tx: Tx, message_id: str, limit: int) -> list[str | None]:
 
 def take_files(tx: Tx, work_id: str, limit: int) -> list[str]:
     """Delete rows of a work's files, replaced ones too; the keys of their bytes."""
-    return _taken(tx, _WORK_BLOBS, work_id, limit)
-
-
-def take_replaced_files(tx: Tx, message_id: str, limit: int) -> list[str]:
-    """Delete rows of files that only this message still lists; the keys of their bytes."""
-    return _taken(tx, _REPLACED_BLOBS, message_id, limit)
-
-
-def _taken(tx: Tx, sql: str, owner: str, limit: int) -> list[str]:
-    blobs = [row[0] for row in tx.all(sql, (owner, limit))]
+    blobs = [row[0] for row in tx.all(_WORK_BLOBS, (work_id, limit))]
     for blob in blobs:
         tx.execute("DELETE FROM files WHERE blob = ?", (blob,))
     return blobs
+
+
+def unlist_files(tx: Tx, message_id: str, limit: int) -> int:
+    """Replaced files of a message are listed by nobody from now on; how many."""
+    return tx.execute(_UNLIST, (message_id, limit))
 
 
 def delete_work(tx: Tx, work_id: str) -> None:

@@ -16,6 +16,7 @@ from agentpost.db import accounts, doomed
 from agentpost.db import jobs as job_rows
 from agentpost.db import messages as message_rows
 from agentpost.db import retention as rows
+from agentpost.db import works as work_rows
 from agentpost.db.session import Tx
 from agentpost.domain import ids, limits
 from agentpost.domain.job import OPEN_JOBS
@@ -137,7 +138,8 @@ def _delete_some(house: House, message_id: str, tx: Tx) -> bool:
     if left > 0:
         left -= _doom(tx, house, rows.take_attachments(tx, message_id, left))
     if left > 0:
-        left -= _doom(tx, house, rows.take_replaced_files(tx, message_id, left))
+        left -= rows.unlist_files(tx, message_id, left)
+        work_rows.let_go(tx, house.clock.now(), message_id)
     if left <= 0:
         return False
     rows.delete_message(tx, message_id, message.account_id)
