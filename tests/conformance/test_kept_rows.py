@@ -1,17 +1,21 @@
 """The statements of the purge and of the request log, on both databases."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 
 import pytest
 
+from agentpost.clock import new_id
 from agentpost.db import doomed, migrate, retention, story
 from agentpost.db import requests as request_rows
 from agentpost.db.postgres import PostgresDatabase
 from agentpost.db.requests import RequestRecord
 from agentpost.db.session import Database, Tx
 from agentpost.db.sqlite import SqliteDatabase
+from agentpost.domain import ids
+from agentpost.services import requests
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
@@ -72,6 +76,13 @@ async def test_the_request_log(db: Database) -> None:
     assert gone == [40, 20, 0]
 
 
+async def test_the_first_page_of_the_request_log_leaves_out_nothing(db: Database) -> None:
+    """Whatever order the database sorts text in."""
+    made = RequestRecord(**{**asdict(record(1)), "id": new_id(ids.REQUEST, 2**56 - 1)})
+    await db.write(lambda tx: request_rows.insert(tx, [made]))
+    assert await requests.recent(db, "acc_1") == [made]
+
+
 async def test_the_log_of_messages_is_walked_in_order(db: Database) -> None:
     def fill(tx: Tx) -> None:
         for message_id in ("msg_b", "msg_a"):
@@ -121,14 +132,14 @@ async def test_nothing_to_delete_is_no_error(db: Database) -> None:
             retention.deleted_works(tx, 5),
             retention.take_files(tx, "wrk_a", 5),
             retention.take_attachments(tx, "msg_a", 5),
-            retention.take_replaced_files(tx, "msg_a", 5),
+            retention.unlist_files(tx, "msg_a", 5),
             doomed.due(tx, 5, 5),
             story.signals(tx, "msg_a"),
             story.events(tx, "msg_a"),
             story.deliveries(tx, "evt_a"),
         ]
 
-    assert await db.write(everything) == [[], 0, 0, [], [], [], [], [], [], [], []]
+    assert await db.write(everything) == [[], 0, 0, [], [], [], 0, [], [], [], []]
 
 
 async def column(db: Database, table: str, name: str) -> list[object]:

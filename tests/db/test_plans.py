@@ -13,11 +13,14 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from sqlalchemy import Text
 
 import agentpost.db
-from agentpost.db import messages, migrate
+from agentpost.db import messages, migrate, works
+from agentpost.db.tables import metadata
 
-STATEMENT = re.compile(r"\s*(SELECT|UPDATE|DELETE)\b.*\bWHERE\b", re.DOTALL)
+STATEMENT = re.compile(r"\s*(SELECT|INSERT|UPDATE|DELETE)\b.*\bWHERE\b", re.DOTALL)
+COMPARED = re.compile(r"(\w+)(?:, \w+)?\)? (?:<|>|<=|>=) \(?\?")
 # Completed with as many marks as there are ids; only a part of others.
 TEMPLATES = {"messages._VERSIONS", "doctor._RETRY"}
 OPEN_ONLY = re.compile(
@@ -63,3 +66,27 @@ def test_no_statement_walks_a_table(connection: sqlite3.Connection, kept: str, s
 
 def test_the_next_turn_is_found_among_those_that_wait(connection: sqlite3.Connection) -> None:
     assert "ix_messages_waiting" in plan(connection, messages._NEXT_WAITING)[0]
+
+
+def test_a_file_finds_what_it_writes_over_however_much_that_is(
+    connection: sqlite3.Connection,
+) -> None:
+    """Neither by walking its work's files nor all its versions."""
+    [search] = plan(connection, works._REWRITE)
+    assert "ix_files_work (work_id=? AND path=? AND replaced<?)" in search
+
+
+def test_no_statement_relies_on_the_order_of_text() -> None:
+    """Beyond ids: PostgreSQL sorts text as the database's language does, which has its own ideas
+    about punctuation. Ids of one kind have one prefix and hex digits: they sort alike everywhere.
+    """
+    texts = {
+        column.name
+        for table in metadata.tables.values()
+        for column in table.columns
+        if isinstance(column.type, Text)
+    }
+    source = "".join(path.read_text() for path in Path(agentpost.db.__path__[0]).glob("*.py"))
+    compared = set(COMPARED.findall(source))
+    assert {"expires_at", "id"} <= compared, "this test reads the statements wrongly"
+    assert compared & texts == {"id", "event_id", "message_id"}

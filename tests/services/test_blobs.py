@@ -16,7 +16,7 @@ from tests.services.both import clock, house, schema_url
 
 __all__ = ["clock", "house", "schema_url"]
 
-DAY, HOUR = 86_400, 3_600
+DAY = 86_400
 AGES = 30 * DAY
 
 
@@ -135,30 +135,6 @@ async def test_what_was_stored_for_nothing_goes_at_once(house: House) -> None:
 
 
 # --- writing over ---------------------------------------------------------------------------------
-async def test_a_version_written_over_by_its_job_goes_after_an_hour(
-    house: House, clock: ManualClock
-) -> None:
-    """An hour, since a step may still read it."""
-    for n in range(3):
-        await blobs.store(house, f"files/{n}", b"x")
-        await record(house, file(f"files/{n}"))
-    clock.advance(HOUR - 1)
-    await blobs.sweep(house)
-    assert [await there(house, f"files/{n}") for n in range(3)] == [True, True, True]
-    clock.advance(1)
-    await blobs.sweep(house)
-    assert [await there(house, f"files/{n}") for n in range(3)] == [False, False, True]
-
-
-async def test_a_reply_written_over_goes_too(house: House, clock: ManualClock) -> None:
-    for n in range(2):
-        await blobs.store(house, f"files/{n}", b"x")
-        await record(house, file(f"files/{n}", job_id=None))
-    clock.advance(HOUR)
-    await blobs.sweep(house)
-    assert [await there(house, f"files/{n}") for n in range(2)] == [False, True]
-
-
 async def test_a_version_that_another_message_lists_stays(house: House, clock: ManualClock) -> None:
     for n in range(2):
         await blobs.store(house, f"files/{n}", b"x")

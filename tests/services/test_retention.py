@@ -289,7 +289,7 @@ KEPT = {
     "ledger": "for good: where credits went",
     "endpoints": "until deleted",
     "works": "until deleted",
-    "files": "with their work, replaced ones with their message",
+    "files": "with their work, replaced ones with their message, unlisted ones with their job",
     "meta": "a few names",
     "nodes": "as long as they beat",
     "doomed_blobs": "until the bytes are gone",

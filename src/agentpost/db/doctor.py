@@ -52,6 +52,15 @@ _QUERIES = (
         None,
     ),
     (
+        "its turn is said to run, but does not: who comes next would wait for it",
+        (
+            "SELECT c.id, 'blocked' FROM conversations c WHERE c.turn_message_id IS NOT NULL"
+            " AND NOT EXISTS (SELECT 1 FROM messages m"
+            " WHERE m.id = c.turn_message_id AND m.turn_state = 'running')"
+        ),
+        None,
+    ),
+    (
         "not final, but its turn has ended and no job of it is open",
         (
             "SELECT m.id, m.status FROM messages m WHERE m.final = 0"
@@ -82,7 +91,8 @@ _QUERIES = (
     (
         "its retention was over a day ago, and it is still here",
         (
-            "SELECT id, status FROM messages m WHERE expires_at < ? AND NOT EXISTS"
+            "SELECT id, status FROM messages m WHERE expires_at < ?"
+            " AND turn_state NOT IN ('waiting', 'running') AND NOT EXISTS"
             " (SELECT 1 FROM message_jobs l JOIN jobs j ON j.id = l.job_id"
             " WHERE l.message_id = m.id AND j.state IN ('running', 'queued', 'overdue'))"
         ),

@@ -18,7 +18,7 @@ _SETTLED = (
 )
 _REPLY_FILES = (
     columns.select(FileRecord, "files")
-    + " WHERE message_id = ? AND job_id IS NULL ORDER BY created_at, path"
+    + " WHERE message_id = ? AND job_id IS NULL AND replaced < 2 ORDER BY created_at, path"
 )
 _ATTACHMENTS = columns.select(AttachmentRecord, "attachments") + " WHERE message_id = ? ORDER BY n"
 _INSERT_ATTACHMENT = columns.insert(AttachmentRecord, "attachments")

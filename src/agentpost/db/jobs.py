@@ -37,7 +37,10 @@ _WATCH_DUE = (
     "SELECT id FROM jobs WHERE state = 'running' AND watch_by <= ? ORDER BY watch_by LIMIT ?"
 )
 _MESSAGES = "SELECT message_id FROM message_jobs WHERE job_id = ? ORDER BY message_id"
-_FILES = columns.select(FileRecord, "files") + " WHERE job_id = ? ORDER BY created_at, path"
+_FILES = (
+    columns.select(FileRecord, "files")
+    + " WHERE job_id = ? AND replaced < 2 ORDER BY created_at, path"
+)
 
 
 def get(tx: Tx, job_id: str) -> JobRecord | None:

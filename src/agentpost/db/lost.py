@@ -6,7 +6,6 @@ from agentpost.db import meta
 from agentpost.db.session import Tx
 
 _PREFIX = "missing:"
-_ALL = "SELECT name, value FROM meta WHERE name >= ? AND name < ?"
 _FORGET = "DELETE FROM meta WHERE name = ?"
 
 
@@ -18,7 +17,6 @@ def put(tx: Tx, node: str, text: str | None) -> None:
         meta.put(tx, _PREFIX + node, text)
 
 
-def all_(tx: Tx) -> dict[str, str]:
-    """What each node told."""
-    after = _PREFIX[:-1] + chr(ord(_PREFIX[-1]) + 1)
-    return {row[0].removeprefix(_PREFIX): row[1] for row in tx.all(_ALL, (_PREFIX, after))}
+def get(tx: Tx, node: str) -> str | None:
+    """What the node told."""
+    return meta.get(tx, _PREFIX + node)

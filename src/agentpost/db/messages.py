@@ -27,8 +27,10 @@ _BEGUN_BEFORE = (
 )
 _FOR_NOBODY = (
     "SELECT m.id FROM messages m JOIN conversations c ON c.id = m.conversation_id"
-    " WHERE m.turn_state = 'waiting' AND c.turn_message_id IS NULL"
+    " WHERE m.turn_state = 'waiting' AND NOT EXISTS"
+    " (SELECT 1 FROM messages r WHERE r.id = c.turn_message_id AND r.turn_state = 'running')"
 )
+_RUNS = "SELECT 1 FROM messages WHERE id = ? AND turn_state = 'running'"
 _VERSIONS = "SELECT id, state_version, version FROM messages WHERE id IN ({})"
 
 _JOB_COLUMNS = columns.names(JobRecord)
@@ -39,8 +41,8 @@ _LINKS = (
 )
 _FILES = (
     columns.select(FileRecord, "files")
-    + " WHERE job_id IN (SELECT job_id FROM message_jobs WHERE message_id = ?)"
-    + " OR (message_id = ? AND job_id IS NULL) ORDER BY created_at, path"
+    + " WHERE (job_id IN (SELECT job_id FROM message_jobs WHERE message_id = ?)"
+    + " OR (message_id = ? AND job_id IS NULL)) AND replaced < 2 ORDER BY created_at, path"
 )
 
 
@@ -113,8 +115,13 @@ def begun_before(tx: Tx, at: int, limit: int) -> list[str]:
 
 
 def waiting_for_nobody(tx: Tx) -> list[str]:
-    """Waiting messages in whose conversation no turn runs."""
+    """Waiting messages in whose conversation no turn runs, whatever the conversation says."""
     return [row[0] for row in tx.all(_FOR_NOBODY)]
+
+
+def turn_runs(tx: Tx, message_id: str) -> bool:
+    """Whether the message is there and its turn runs."""
+    return tx.one(_RUNS, (message_id,)) is not None
 
 
 def links(tx: Tx, message_id: str) -> list[JobLink]:

@@ -23,6 +23,10 @@ _JOBS = (
     " AND o.message_id <> l.message_id) FROM message_jobs l WHERE l.message_id = ?"
     " ORDER BY l.job_id"
 )
+_LOCK_JOBS = (
+    "SELECT id FROM jobs WHERE id IN (SELECT job_id FROM message_jobs WHERE message_id = ?)"
+    " ORDER BY id /*for update*/"
+)
 
 
 def _some_of(table: str, owner: str, number: str) -> str:
@@ -42,8 +46,9 @@ _DELETE_ATTACHMENT = "DELETE FROM attachments WHERE message_id = ? AND n = ?"
 _EVENTS = "SELECT id FROM events WHERE message_id = ? ORDER BY id LIMIT ?"
 _DELETED_WORKS = "SELECT id FROM works WHERE deleted_at IS NOT NULL ORDER BY id LIMIT ?"
 _WORK_BLOBS = "SELECT blob FROM files WHERE work_id = ? ORDER BY blob LIMIT ?"
-_REPLACED_BLOBS = (
-    "SELECT blob FROM files WHERE message_id = ? AND replaced = 1 ORDER BY blob LIMIT ?"
+_UNLIST = (
+    "UPDATE files SET replaced = 2 WHERE blob IN"
+    " (SELECT blob FROM files WHERE message_id = ? AND replaced = 1 ORDER BY blob LIMIT ?)"
 )
 _LOOSE_EVENTS = "SELECT id FROM events WHERE message_id IS NULL AND id < ? ORDER BY id LIMIT ?"
 
@@ -99,6 +104,11 @@ def jobs_of(tx: Tx, message_id: str) -> list[tuple[str, bool]]:
     return [(row[0], bool(row[1])) for row in tx.all(_JOBS, (message_id,))]
 
 
+def lock_jobs(tx: Tx, message_id: str) -> None:
+    """Hold a message's jobs until the commit, in the order in which all lock them."""
+    tx.all(_LOCK_JOBS, (message_id,))
+
+
 def delete_job_parts(tx: Tx, job_id: str, limit: int) -> int:
     """Calls, signals and follow-ups of a job; how many rows went, ``limit`` when there are more."""
     return _delete(tx, _OF_JOB, job_id, limit)
@@ -143,19 +153,15 @@ def take_attachments(tx: Tx, message_id: str, limit: int) -> list[str | None]:
 
 def take_files(tx: Tx, work_id: str, limit: int) -> list[str]:
     """Delete rows of a work's files, replaced ones too; the keys of their bytes."""
-    return _taken(tx, _WORK_BLOBS, work_id, limit)
-
-
-def take_replaced_files(tx: Tx, message_id: str, limit: int) -> list[str]:
-    """Delete rows of files that only this message still lists; the keys of their bytes."""
-    return _taken(tx, _REPLACED_BLOBS, message_id, limit)
-
-
-def _taken(tx: Tx, sql: str, owner: str, limit: int) -> list[str]:
-    blobs = [row[0] for row in tx.all(sql, (owner, limit))]
+    blobs = [row[0] for row in tx.all(_WORK_BLOBS, (work_id, limit))]
     for blob in blobs:
         tx.execute("DELETE FROM files WHERE blob = ?", (blob,))
     return blobs
+
+
+def unlist_files(tx: Tx, message_id: str, limit: int) -> int:
+    """Replaced files of a message are listed by nobody from now on; how many."""
+    return tx.execute(_UNLIST, (message_id, limit))
 
 
 def delete_work(tx: Tx, work_id: str) -> None:

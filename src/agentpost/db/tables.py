@@ -307,7 +307,7 @@ files = Table(
     _time("created_at"),
     _count("replaced"),
     _partial("uq_files_current", "work_id", "path", where="replaced = 0", unique=True),
-    Index("ix_files_work", "work_id"),
+    Index("ix_files_work", "work_id", "path", "replaced"),
     Index("ix_files_job", "job_id"),
     Index("ix_files_message", "message_id"),
 )

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from agentpost.db import columns, doomed
 from agentpost.db.session import Tx
-from agentpost.domain.limits import FILE_REWRITTEN_KEEP_SECONDS
 from agentpost.domain.record import FileRecord, WorkRecord
-from agentpost.domain.times import seconds
 
 _SELECT = columns.select(WorkRecord, "works")
 _INSERT = columns.insert(WorkRecord, "works")
@@ -31,10 +29,27 @@ _RECENT = (
 )
 _PUT_FILE = columns.insert(FileRecord, "files")
 _SUPERSEDE = "UPDATE files SET replaced = 1 WHERE work_id = ? AND path = ? AND replaced = 0"
-_CURRENT = (
-    "SELECT blob, message_id, job_id FROM files WHERE work_id = ? AND path = ? AND replaced = 0"
+_REWRITE = (
+    "UPDATE files SET replaced = 2 WHERE message_id = ? AND COALESCE(job_id, '') = ?"
+    " AND work_id = ? AND path = ? AND replaced < 2"
 )
-_REWRITE = "DELETE FROM files WHERE blob = ?"
+_DOOM_UNLISTED = (
+    "INSERT INTO doomed_blobs (blob, due_at, tries)"
+    " SELECT f.blob, CAST(? AS BIGINT), 0 FROM files f"
+    " WHERE f.replaced = 2 AND (f.message_id = ? OR f.work_id = ?)"
+    " AND NOT EXISTS (SELECT 1 FROM jobs j"
+    " WHERE j.work_id = f.work_id AND j.state IN ('running', 'queued', 'overdue'))"
+    " AND NOT EXISTS (SELECT 1 FROM message_jobs l JOIN jobs j ON j.id = l.job_id"
+    " WHERE l.message_id = f.message_id AND l.role = 'execution'"
+    " AND j.state IN ('running', 'queued', 'overdue'))"
+    " AND NOT EXISTS (SELECT 1 FROM messages m"
+    " WHERE m.id = f.message_id AND m.turn_state = 'running')"
+    " ON CONFLICT (blob) DO UPDATE SET due_at = excluded.due_at"
+)
+_DELETE_DOOMED = (
+    "DELETE FROM files WHERE replaced = 2 AND (message_id = ? OR work_id = ?)"
+    " AND EXISTS (SELECT 1 FROM doomed_blobs d WHERE d.blob = files.blob)"
+)
 _FILE_VALUES = columns.getter(FileRecord)
 
 
@@ -89,17 +104,23 @@ def put_file(tx: Tx, file: FileRecord) -> None:
     """A file lands in a work, over an older one of the same path.
 
     Whoever made the older one still lists it, since a final message does not change; a job that
-    writes a path twice lists its last, and the bytes of the one before go a while later.
+    writes a path twice lists its last. The one before is kept, unlisted, for `let_go`.
     """
     doomed.redeem(tx, file.blob)
-    place = (file.work_id, file.path)
-    for blob, message_id, job_id in tx.all(_CURRENT, place):
-        if (message_id, job_id) == (file.message_id, file.job_id):
-            tx.execute(_REWRITE, (blob,))
-            due_at = file.created_at + seconds(FILE_REWRITTEN_KEEP_SECONDS)
-            doomed.doom(tx, [blob], due_at)
-    tx.execute(_SUPERSEDE, place)
+    tx.execute(_REWRITE, (file.message_id, file.job_id or "", file.work_id, file.path))
+    tx.execute(_SUPERSEDE, (file.work_id, file.path))
     tx.execute(_PUT_FILE, _FILE_VALUES(file))
+
+
+def let_go(tx: Tx, due_at: int, message_id: str, work_id: str = "") -> None:
+    """Doom what nobody lists any more, of a message and of a work, unless it may be named still.
+
+    A recorded call may: of the turn or a job of the message that made it, or of a job of its work,
+    as long as that is open and can be run again. Whoever ends one of these calls this afterwards,
+    in the same transaction.
+    """
+    if tx.execute(_DOOM_UNLISTED, (due_at, message_id, work_id)):
+        tx.execute(_DELETE_DOOMED, (message_id, work_id))
 
 
 def file(tx: Tx, work_id: str, path: str) -> FileRecord | None:

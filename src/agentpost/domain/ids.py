@@ -32,6 +32,11 @@ def compose(prefix: str, now: int, entropy: bytes) -> str:
     return prefix + now.to_bytes(7, "big").hex() + entropy.hex()
 
 
+def last(prefix: str) -> str:
+    """Sorts behind every id of that kind, in whatever language's order a database sorts text."""
+    return prefix + "f" * 32
+
+
 def is_id(prefix: str, text: str) -> bool:
     """Whether the text has the shape of an id of that kind; anything else is a plain 404."""
     return text.startswith(prefix) and _TAIL.fullmatch(text, len(prefix)) is not None

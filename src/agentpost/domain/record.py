@@ -110,7 +110,7 @@ class FileRecord:
     blob: str
     label: str | None
     created_at: int
-    replaced: int = 0  # a later file of the same path took its place; who made it still lists it
+    replaced: int = 0  # 1: a later file took its place, its maker still lists it; 2: nobody does
 
     @property
     def file_id(self) -> str:

@@ -31,8 +31,11 @@ async def tell(house: House, missing: list[str]) -> None:
 
 def still_missing(tx: Tx) -> list[tuple[str, str]]:
     """(id, state) of what nodes have told to be missing, and still own."""
-    found: list[tuple[str, str]] = []
-    for node, text in rows.all_(tx).items():
-        turns, jobs = message_rows.turns_of(tx, node), job_rows.executing_on(tx, node)
-        found += [(i, "running") for i in json.loads(text) if i in turns or i in jobs]
-    return found
+    owned = dict([*message_rows.running_turns(tx), *job_rows.executing_anywhere(tx)])
+    told = {node: rows.get(tx, node) for node in sorted({n for n in owned.values() if n})}
+    return [
+        (missing, "running")
+        for node, text in told.items()
+        for missing in json.loads(text or "[]")
+        if owned.get(missing) == node
+    ]

@@ -100,7 +100,7 @@ async def accept(
         for upload in uploads.attach(tx, caller.account_id, new.upload_ids, message.id, now):
             history_rows.insert_attachment(tx, upload)
         signal: s.TurnBegun | s.TurnQueued
-        if conversation.turn_message_id is None:
+        if turns.is_free(tx, conversation):
             turns.begin(tx, house, conversation, message, now)
             signal = s.TurnBegun()
         else:
@@ -187,7 +187,7 @@ def _rearm(tx: Tx, house: House, message: MessageRecord, now: int) -> None:
     message.busy_by = now + seconds(house.settings.busy_wait_seconds)
     message.sync_by = now + seconds(house.settings.turn_reply_seconds)
     record.apply_turn(tx, house, message, s.Resent(), now)
-    if conversation.turn_message_id is None:
+    if turns.is_free(tx, conversation):
         turns.begin(tx, house, conversation, message, now)
         record.apply_turn(tx, house, message, s.TurnBegun(), now)
 

@@ -28,7 +28,9 @@ from agentpost.domain import ids, status, transitions
 from agentpost.domain import signals as s
 from agentpost.domain.errors import Fenced
 from agentpost.domain.events import Entry, EntryType, EventName, message_event
-from agentpost.domain.job import EXECUTING, VIEWS, JobRole, JobState
+from agentpost.domain.job import EXECUTING, OPEN_JOBS, VIEWS, JobRole, JobState
+from agentpost.domain.limits import FILE_UNLISTED_KEEP_SECONDS
+from agentpost.domain.message import OPEN_TURNS
 from agentpost.domain.record import (
     EntryRecord,
     FileRecord,
@@ -89,6 +91,8 @@ def apply_turn(
         files = [f for f in message_rows.files(tx, message.id) if f.job_id is None]
     told = not isinstance(signal, s.TurnBegun | s.TurnRetaken)
     _settle(tx, house, message, _entry(change.entry, files, None), None, now, told=told)
+    if change.after not in OPEN_TURNS and (message.reply_files or message.jobs):
+        _let_go(tx, now, message.id)
     _keep(tx, message.id, signal, now)
 
 
@@ -181,6 +185,8 @@ def apply_job(
     if isinstance(signal, s.Finished | s.Failed):
         _save_work(tx, job, state_json, now)
     _tell(tx, house, job, change, now)
+    if change.before in OPEN_JOBS and change.after not in OPEN_JOBS:
+        _let_go(tx, now, job.message_id, job.work_id)
     _keep(tx, job.id, signal, now)
     return job
 
@@ -379,6 +385,10 @@ def _entry(entry: Entry | None, files: list[FileRecord], job: JobRecord | None) 
 def _joined(reply: str | None, question: str | None) -> str | None:
     """What the agent said: its replies, then its question (design: 4.4)."""
     return "\n\n".join(part for part in (reply, question) if part) or None
+
+
+def _let_go(tx: Tx, now: int, message_id: str, work_id: str = "") -> None:
+    work_rows.let_go(tx, now + seconds(FILE_UNLISTED_KEEP_SECONDS), message_id, work_id)
 
 
 def _keep(tx: Tx, owner: str, signal: s.TurnSignal | s.JobSignal, now: int) -> None:

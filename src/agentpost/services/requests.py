@@ -139,7 +139,7 @@ async def recent(
     limit: int = 50,
 ) -> list[RequestRecord]:
     """An account's requests, newest first; ``before``: the last id of the page before."""
-    bound = before or f"{ids.REQUEST}~"  # sorts behind every id
+    bound = before or ids.last(ids.REQUEST)
 
     def fn(tx: Tx) -> list[RequestRecord]:
         return rows.of_account(

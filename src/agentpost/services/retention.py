@@ -16,9 +16,12 @@ from agentpost.db import accounts, doomed
 from agentpost.db import jobs as job_rows
 from agentpost.db import messages as message_rows
 from agentpost.db import retention as rows
+from agentpost.db import works as work_rows
 from agentpost.db.session import Tx
 from agentpost.domain import ids, limits
 from agentpost.domain.job import OPEN_JOBS
+from agentpost.domain.message import OPEN_TURNS
+from agentpost.domain.record import MessageRecord
 from agentpost.domain.times import seconds
 from agentpost.services import jobs, record
 from agentpost.services.context import House
@@ -82,7 +85,8 @@ async def purge_message(house: House, message_id: str) -> None:
     """Delete a message past its retention with all that is only its own.
 
     Files stay with their work, except those that were replaced there; jobs that another message
-    lists stay too. A message whose job still runs for another one stays (unseen) as long as that.
+    lists stay too. A message whose job still runs for another one stays (unseen) as long as that,
+    and one whose turn is open until that has ended: a turn has deadlines of its own.
     """
     if not await house.db.write(partial(_end_jobs, house, message_id)):
         return
@@ -94,7 +98,7 @@ def _end_jobs(house: House, message_id: str, tx: Tx) -> bool:
     """Stop work nobody can ask for any more; False when the message has to stay."""
     now = house.clock.now()
     message = message_rows.get(tx, message_id)
-    if message is None or message.expires_at > now:
+    if message is None or not _may_go(message, now):
         return False
     account = accounts.lock(tx, message.account_id)
     for job_id, shared in rows.jobs_of(tx, message_id):
@@ -108,10 +112,19 @@ def _end_jobs(house: House, message_id: str, tx: Tx) -> bool:
     return True
 
 
+def _may_go(message: MessageRecord, now: int) -> bool:
+    return message.expires_at <= now and message.turn_state not in OPEN_TURNS
+
+
 def _delete_some(house: House, message_id: str, tx: Tx) -> bool:
-    """Delete up to `ROWS_PER_TRANSACTION` rows of a message; True when nothing is left."""
+    """Delete up to `ROWS_PER_TRANSACTION` rows of a message; True when nothing is left.
+
+    Its jobs are locked first: of two nodes that purge messages with a job in common, the second
+    sees what the first has left.
+    """
+    rows.lock_jobs(tx, message_id)
     message = message_rows.lock(tx, message_id)
-    if message is None or message.expires_at > house.clock.now():
+    if message is None or not _may_go(message, house.clock.now()):
         return True
     left = ROWS_PER_TRANSACTION
     for job_id, shared in rows.jobs_of(tx, message_id):
@@ -125,7 +138,8 @@ def _delete_some(house: House, message_id: str, tx: Tx) -> bool:
     if left > 0:
         left -= _doom(tx, house, rows.take_attachments(tx, message_id, left))
     if left > 0:
-        left -= _doom(tx, house, rows.take_replaced_files(tx, message_id, left))
+        left -= rows.unlist_files(tx, message_id, left)
+        work_rows.let_go(tx, house.clock.now(), message_id)
     if left <= 0:
         return False
     rows.delete_message(tx, message_id, message.account_id)

@@ -28,6 +28,15 @@ from agentpost.services.tickets import TurnTicket
 
 
 # --- beginning ------------------------------------------------------------------------------------
+def is_free(tx: Tx, conversation: ConversationRecord) -> bool:
+    """Whether a turn of the locked conversation may begin: none runs.
+
+    What the conversation names is looked at: a turn that does not run would block it for good.
+    """
+    named = conversation.turn_message_id
+    return named is None or not message_rows.turn_runs(tx, named)
+
+
 def begin(
     tx: Tx, house: House, conversation: ConversationRecord, message: MessageRecord, now: int
 ) -> None:
@@ -103,7 +112,7 @@ async def retake(house: House, message_id: str, owner: str | None) -> None:
     def fn(tx: Tx) -> None:
         now = house.clock.now()
         conversation, message = _locked(tx, message_id)
-        if message.turn_state is TurnState.WAITING and conversation.turn_message_id is None:
+        if message.turn_state is TurnState.WAITING and is_free(tx, conversation):
             next_turn(tx, house, conversation, now)
         if message.turn_state is not TurnState.RUNNING or message.turn_node != owner:
             return

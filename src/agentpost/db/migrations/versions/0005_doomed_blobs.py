@@ -1,4 +1,5 @@
-"""Which bytes are to go unless a commit records them; finding sessions that are over."""
+"""Which bytes are to go unless a commit records them; finding sessions that are over and the
+versions of a file."""
 
 from __future__ import annotations
 
@@ -22,3 +23,5 @@ def upgrade() -> None:
     op.create_index("ix_doomed_blobs_due", "doomed_blobs", ["due_at"])
     op.create_index("ix_login_tokens_expires", "login_tokens", ["expires_at"])
     op.create_index("ix_sessions_expires", "sessions", ["expires_at"])
+    op.drop_index("ix_files_work", table_name="files")
+    op.create_index("ix_files_work", "files", ["work_id", "path", "replaced"])
