@@ -6,6 +6,8 @@ from dataclasses import replace
 import pytest
 
 from agentpost.clock import ManualClock
+from agentpost.db import deliveries as rows
+from agentpost.db import endpoints as endpoint_rows
 from agentpost.domain.endpoints import DeliveryStatus
 from agentpost.domain.errors import Refusal
 from agentpost.services import deliveries, endpoints, mail
@@ -216,6 +218,21 @@ async def test_a_single_failure_long_ago_turns_nothing_off(own: Account) -> None
     assert [each.event_id for each in claimed] == [event]
     await deliveries.turn_off_failing(own.house)
     assert await own.is_on(endpoint)
+
+
+async def test_endpoints_with_nothing_to_retry_do_not_hide_those_that_failed(own: Account) -> None:
+    """They stay on, and would be found first by every sweep for ever."""
+    idle, failing = await own.endpoint(), await own.endpoint()
+    await own.event(idle)
+    await own.attempt("no")
+    await own.house.db.write(
+        lambda tx: rows.end_pending(tx, idle, DeliveryStatus.CANCELLED),
+    )
+    await own.event(failing)
+    await fail_for(own, 2 * DAY)
+    now = own.clock.now()
+    found = await own.house.db.read(lambda tx: endpoint_rows.failing_since_before(tx, now, 1))
+    assert found == [failing]
 
 
 async def test_switching_on_forgets_the_failures(own: Account) -> None:

@@ -72,10 +72,13 @@ def delete(tx: Tx, endpoint_id: str) -> None:
 
 
 def failing_since_before(tx: Tx, before: int, limit: int) -> list[str]:
-    """Enabled endpoints in an unbroken row of failures that began by then."""
+    """Enabled endpoints in an unbroken row of failures that began by then, with a retry waiting:
+    without one an endpoint stays on, and those would hide the others from every sweep."""
     rows = tx.all(
-        "SELECT id FROM endpoints WHERE disabled_at IS NULL AND failing_since <= ?"
-        " ORDER BY failing_since LIMIT ?",
+        "SELECT e.id FROM endpoints e WHERE e.disabled_at IS NULL AND e.failing_since <= ?"
+        " AND EXISTS (SELECT 1 FROM deliveries d WHERE d.endpoint_id = e.id"
+        " AND d.status = 'pending' AND d.attempts > 0)"
+        " ORDER BY e.failing_since LIMIT ?",
         (before, limit),
     )
     return [row[0] for row in rows]
