@@ -126,6 +126,27 @@ async def test_an_executable_is_refused_and_deleted(
     await post(upload_id, ELF)
     await refused("executable_refused", uploads.complete(house, ACCOUNT, upload_id))
     await refused("not_pending", uploads.complete(house, ACCOUNT, upload_id))
+    await blobs.sweep(house)
+    assert files_in(tmp_path) == []
+
+
+async def test_a_private_copy_that_cannot_be_deleted_yet_goes_later(
+    house: House, post: Any, monkeypatch: pytest.MonkeyPatch, clock: ManualClock, tmp_path: Path
+) -> None:
+    """The refusal is told all the same."""
+
+    async def broken(_: str) -> None:
+        raise OSError("later")
+
+    monkeypatch.setattr(house.storage, "delete", broken)
+    upload_id = await announce(house, 100)
+    await post(upload_id, ELF)
+    await refused("executable_refused", uploads.complete(house, ACCOUNT, upload_id))
+    await blobs.sweep(house)
+    assert len(files_in(tmp_path)) == 1
+    monkeypatch.undo()
+    clock.advance(blobs.AGAIN_SECONDS)
+    await blobs.sweep(house)
     assert files_in(tmp_path) == []
 
 
@@ -185,6 +206,7 @@ async def test_a_file_replaced_while_completing(
     monkeypatch.setattr(house.incoming, "take", take)
     await refused("changed", uploads.complete(house, ACCOUNT, upload_id))
     monkeypatch.undo()
+    await blobs.sweep(house)
     assert len(files_in(tmp_path)) == 1, "only what was posted last"
     ready = await uploads.complete(house, ACCOUNT, upload_id)
     assert await read(house, ready.blob) == b"second"

@@ -2,7 +2,8 @@
 
 A blob is doomed before its first byte is stored, and redeemed by the commit that records it; the
 commit that takes it out of the record dooms it again. So bytes that nothing names are always in
-this table, whatever crashed in between, and the sweep needs to look nowhere else.
+this table, whatever crashed in between, and the sweep needs to look nowhere else. Only the bytes of
+an upload are found by its row (`takes`), until they are doomed with it.
 """
 
 from __future__ import annotations

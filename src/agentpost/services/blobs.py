@@ -2,6 +2,8 @@
 
 `store` and `doom` write down what may become one, in `db.doomed`; `sweep` is the only place that
 deletes bytes of the record. A blob belongs to one record: every key is made anew, none is shared.
+Bytes of an upload are no record's until a message takes it: its row numbers them, its public place
+is cleared by `services.uploads` itself, and a copy that came out wrong by whoever made it.
 """
 
 from __future__ import annotations

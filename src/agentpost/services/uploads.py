@@ -134,12 +134,12 @@ async def _check(house: House, pending: UploadRecord) -> UploadRecord:
         await house.incoming.take(pending.id, arrived, ready.blob)
     except Replaced:
         raise _changed() from None
-    # From here on a private copy exists. A refusal removes it; what any other fault leaves, even a
+    # From here on a private copy exists. A refusal dooms it; what any other fault leaves, even a
     # commit whose answer got lost, is for the sweep to judge.
     try:
         await _make_ready(house, ready, arrived)
     except Refusal:
-        await house.storage.delete(ready.blob)
+        await blobs.discard(house, [ready.blob])
         raise
     await house.incoming.delete(pending.id)
     return ready
