@@ -290,6 +290,7 @@ class TurnRun:
     async def _step(self, slot: Slot, fn: Body, args: tuple[Any, ...]) -> Any:
         if slot.done is not None:
             return self._journal.answer(slot.done)
+        self._journal.go_on()
         key = f"{self._ticket.message.id}:{slot.n}"
         try:
             call = slot.call(CallState.DONE, await self._steps.value(fn, args, key))
