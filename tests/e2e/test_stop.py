@@ -2,6 +2,7 @@
 
 import resource
 import signal
+import socket
 import subprocess
 import threading
 import time
@@ -119,3 +120,22 @@ def test_a_thread_that_hangs_does_not_hold_up_the_end(start_server: ServerMaker)
     until(lambda: len(server.trace()) == 2, what="the step's second run")
     assert caller.get(message["id"])["status"] == "processing"
     caller.close()
+
+
+def test_a_store_that_does_not_answer_does_not_hold_up_the_end(
+    start_server: ServerMaker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A thread of the API's loop is still in a call when everything else has ended."""
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "x")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "y")
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        port = silent.getsockname()[1]
+        url = f"s3://bucket?endpoint=http://127.0.0.1:{port}&region=us-east-1"
+        server = start_server(storage_url=url)
+        silent.settimeout(10)
+        asked, _ = silent.accept()  # abandoned uploads are looked for at the start
+        with asked:
+            began = time.monotonic()
+            assert server.stop() == 1
+            assert time.monotonic() - began < 10
+        assert "threads_not_ended" in server.log_tail()

@@ -46,6 +46,7 @@ class TurnRunner:
 
     def run(self, ticket: TurnTicket) -> None:
         """See `services.context.TurnRunner.run`."""
+        self.runs.cancel(ticket.message.id, before=ticket.epoch)  # fenced by our claim
         self.runs.submit(
             ticket.message.id,
             ticket.epoch,
