@@ -386,7 +386,8 @@ class Server:
             async with asyncio.timeout(LOOP_SECONDS):
                 await self._loop.run(self._parts.house.egress.aclose())
                 await self._loop.run(self._pool.aclose())
-        await asyncio.to_thread(self._loop.stop, LOOP_SECONDS)
+        if not await asyncio.to_thread(self._loop.stop, LOOP_SECONDS):
+            raise TimeoutError("an agent blocks its loop, or a thread that it started there")
 
     async def _release(self) -> None:
         if self._lock is not None:

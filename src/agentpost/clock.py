@@ -20,6 +20,11 @@ class Clock(Protocol):
         """Microseconds since 1970 UTC."""
         ...
 
+    def passed(self) -> int:
+        """Microseconds since some moment of this process. Never set: for waits of the process
+        itself, which nobody else reads."""
+        ...
+
 
 class SystemClock:
     """The machine's clock."""
@@ -28,20 +33,30 @@ class SystemClock:
         """See `Clock.now`."""
         return time.time_ns() // 1_000
 
+    def passed(self) -> int:
+        """See `Clock.passed`."""
+        return time.monotonic_ns() // 1_000
+
 
 class ManualClock:
     """A clock that stands still until it is moved."""
 
     def __init__(self, now: int = 1_800_000_000 * SECOND) -> None:
         self._now = now
+        self._passed = 0
 
     def now(self) -> int:
         """See `Clock.now`."""
         return self._now
 
+    def passed(self) -> int:
+        """See `Clock.passed`."""
+        return self._passed
+
     def advance(self, duration: float) -> None:
-        """Move on by that many seconds."""
+        """Move on by that many seconds; negative: the clock is set back, while time goes on."""
         self._now += seconds(duration)
+        self._passed += max(seconds(duration), 0)
 
 
 def new_id(prefix: str, now: int) -> str:

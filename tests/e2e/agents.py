@@ -82,6 +82,21 @@ async def mark_behind_gate(name: str, gate: str) -> str:
     return name
 
 
+async def sleep_in_thread(name: str, seconds: float) -> None:
+    """Hold a thread of the agent loop for that long, whoever is cancelled."""
+    mark(name)
+    await asyncio.to_thread(time.sleep, seconds)
+
+
+async def tidied(call: Awaitable[Any], tidy: Callable[[], Awaitable[Any]]) -> None:
+    """Make one more call when something goes wrong, as authors do to clean up."""
+    try:
+        await call
+    except BaseException:
+        await tidy()
+        raise
+
+
 async def watched(call: Awaitable[Any], name: str) -> None:
     """Leave a trace of what an author's handler gets to see, and say when the call is over."""
     try:
@@ -195,6 +210,11 @@ async def _step_turn_watched(turn: Turn, name: str) -> None:
     await watched(turn.step(mark, name), name)
 
 
+async def _step_turn_tidied(turn: Turn, name: str, gate: str) -> None:
+    step = turn.step(mark_behind_gate, name, gate)
+    await tidied(step, lambda: turn.step(mark, f"{name}.tidied"))
+
+
 async def _write_turn(turn: Turn, path: str, text: str) -> None:
     await turn.write(path, text)
 
@@ -221,6 +241,7 @@ TURN_OPERATIONS: dict[str, Operation] = {
     "step": _step_turn,
     "step_gate": _step_turn_gate,
     "step_watched": _step_turn_watched,
+    "step_tidied": _step_turn_tidied,
     "write": _write_turn,
     "remember": _remember,
 }
@@ -256,8 +277,17 @@ async def _step_watched(job: Job, name: str, cost: float = 0) -> None:
     await watched(job.step(mark, name, cost=cost), name)
 
 
+async def _step_tidied(job: Job, name: str, gate: str) -> None:
+    step = job.step(mark_behind_gate, name, gate)
+    await tidied(step, lambda: job.progress("cleaning up"))
+
+
 async def _write_watched(job: Job, path: str, text: str, cost: float = 0) -> None:
     await watched(job.write(path, text, cost=cost), path)
+
+
+async def _threaded(job: Job, name: str, seconds: float) -> None:
+    await job.step(sleep_in_thread, name, seconds)
 
 
 async def _steps_at_once(job: Job, *names: str) -> None:
@@ -328,7 +358,9 @@ JOB_OPERATIONS: dict[str, Operation] = {
     "step_here": _step_here,
     "step_gate": _step_gate,
     "step_watched": _step_watched,
+    "step_tidied": _step_tidied,
     "write_watched": _write_watched,
+    "threaded": _threaded,
     "steps_at_once": _steps_at_once,
     "broken_step": _broken_step,
     "write": _write_job,

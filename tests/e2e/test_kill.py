@@ -176,10 +176,23 @@ def pool() -> Iterator[ThreadPoolExecutor]:
         yield made
 
 
-@pytest.mark.parametrize("seed", range(ROUNDS))
-def test_killed_at_a_random_moment(
+def test_killed_at_random_moments(
+    caller: Caller, server: AgentServer, pool: ThreadPoolExecutor
+) -> None:
+    for seed in range(ROUNDS):
+        kill_at_a_random_moment(caller, server, pool, seed)
+    log = server.log_file.read_text()
+    assert log.count("job_taken_up") >= ROUNDS, "the crashes came while there was work"
+    assert "turn_taken_up" in log
+    assert server.command("doctor") == {"ok": True, "findings": []}
+    moves = server.command("credits", "show", "owner@localhost")
+    assert moves["credits"] == caller.credits()
+
+
+def kill_at_a_random_moment(
     caller: Caller, server: AgentServer, pool: ThreadPoolExecutor, seed: int
 ) -> None:
+    """Eight jobs, a crash among them; every job is done as if nothing had been."""
     before = caller.credits()
     chance = random.Random(seed)
     names = [f"round{seed}-{n}" for n in range(8)]
@@ -203,12 +216,3 @@ def test_killed_at_a_random_moment(
         check_job(caller, server, messages[name], name)
     assert time.monotonic() - ready < SOON_SECONDS + 5
     assert caller.credits() == before - COST * len(names)
-
-
-def test_the_doctor_finds_nothing(caller: Caller, server: AgentServer) -> None:
-    log = server.log_file.read_text()
-    assert log.count("job_taken_up") >= ROUNDS, "the crashes came while there was work"
-    assert "turn_taken_up" in log
-    assert server.command("doctor") == {"ok": True, "findings": []}
-    moves = server.command("credits", "show", "owner@localhost")
-    assert moves["credits"] == caller.credits()

@@ -2,6 +2,7 @@
 
 import resource
 import signal
+import socket
 import subprocess
 import threading
 import time
@@ -64,3 +65,77 @@ def test_what_fails_does_not_keep_the_rest_from_ending(start_server: ServerMaker
     assert server.stop() == 1, "not everything could be brought to an end"
     server.start()
     until(lambda: "turn_taken_up" in server.log_tail())
+
+
+def test_what_an_author_does_to_clean_up_is_not_recorded(start_server: ServerMaker) -> None:
+    """Else the next start would find a call in the record that its run does not make."""
+    server = start_server(turn_reply_seconds=0.1)
+    caller = Caller(server)
+    job = [["step_tidied", "job.0", "long"], ["write", "report.txt", "text"]]
+    started = caller.send([["start", "Tidy", job]])
+    server.await_gate("long")
+    turn = [["step_tidied", "turn.0", "long turn"], ["write", "reply.txt", "text"]]
+    message = caller.send(turn, conversation="other")
+    server.await_gate("long turn")
+    assert server.stop() == 0
+    server.open_gate("long")
+    server.open_gate("long turn")
+    server.start()
+    for each in (started, message):
+        assert caller.final(each["id"])["status"] == "completed"
+    steps = [entry.get("step") for entry in caller.log(started["id"])]
+    assert "cleaning up" not in steps
+    assert not [line for line in server.trace() if "tidied" in line]
+    caller.close()
+
+
+def test_stops_in_order_are_not_held_against_a_job(start_server: ServerMaker) -> None:
+    """design: 2, poison: only nodes that died count."""
+    server = start_server()
+    caller = Caller(server)
+    message = caller.send([["start", "Long", [["step_gate", "long.0", "deploys"]]]])
+    for _ in range(7):
+        until(lambda: server.reached("deploys"))
+        (server.gates / "deploys.reached").unlink()
+        assert server.stop() == 0
+        server.start()
+    assert server.rows("SELECT state, recoveries FROM jobs") == [
+        {"state": "running", "recoveries": 0}
+    ]
+    server.open_gate("deploys")
+    assert caller.final(message["id"])["status"] == "completed"
+    caller.close()
+
+
+def test_a_thread_that_hangs_does_not_hold_up_the_end(start_server: ServerMaker) -> None:
+    """Threads of the agent loop cannot be ended; the process leaves without them."""
+    server = start_server()
+    caller = Caller(server)
+    message = caller.send([["start", "Hangs", [["threaded", "hangs.0", 60]]]])
+    until(lambda: len(server.trace()) == 1)
+    began = time.monotonic()
+    assert server.stop() == 1, "not everything could be brought to an end"
+    assert time.monotonic() - began < 10
+    server.start()
+    until(lambda: len(server.trace()) == 2, what="the step's second run")
+    assert caller.get(message["id"])["status"] == "processing"
+    caller.close()
+
+
+def test_a_store_that_does_not_answer_does_not_hold_up_the_end(
+    start_server: ServerMaker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A thread of the API's loop is still in a call when everything else has ended."""
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "x")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "y")
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        port = silent.getsockname()[1]
+        url = f"s3://bucket?endpoint=http://127.0.0.1:{port}&region=us-east-1"
+        server = start_server(storage_url=url)
+        silent.settimeout(10)
+        asked, _ = silent.accept()  # abandoned uploads are looked for at the start
+        with asked:
+            began = time.monotonic()
+            assert server.stop() == 1
+            assert time.monotonic() - began < 10
+        assert "threads_not_ended" in server.log_tail()

@@ -265,6 +265,25 @@ async def test_the_rounds_rest_between_each_other(at: Moving) -> None:
     assert await at.count("messages") == 1
 
 
+async def test_a_clock_that_is_set_back_does_not_lengthen_the_rest(
+    at: Moving, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rounds: list[None] = []
+
+    async def messages(*_: object) -> None:
+        rounds.append(None)
+
+    monkeypatch.setattr(retention, "messages", messages)
+    purge = Purge(at.house)
+    await purge.run()
+    at.clock.advance(-DAY)
+    await purge.run()
+    assert len(rounds) == 1
+    at.clock.advance(REST_SECONDS)
+    await purge.run()
+    assert len(rounds) == 2
+
+
 async def test_a_test_event_goes_like_those_of_messages(at: Moving) -> None:
     await at.house.db.write(
         lambda tx: tx.execute(

@@ -65,6 +65,15 @@ async def test_it_is_tried_again_within_ten_minutes_for_ever(at: Moving) -> None
         at.clock.advance(sweeping.AGAIN_SECONDS_MAX)
 
 
+async def test_a_clock_that_is_set_back_puts_nothing_off_for_longer(at: Moving) -> None:
+    rows = Rows(1, {"0"})
+    await run(at, rows)
+    at.clock.advance(-DAY)
+    assert await run(at, rows) == []
+    at.clock.advance(sweeping.AGAIN_SECONDS)
+    assert await run(at, rows) == ["0"]
+
+
 async def test_what_is_gone_is_forgotten(at: Moving) -> None:
     rows = Rows(2, {"0"})
     await run(at, rows)

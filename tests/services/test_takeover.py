@@ -7,7 +7,7 @@ import pytest
 
 from agentpost.domain.errors import Fenced
 from agentpost.domain.job import POISON_FAILURE
-from agentpost.services import jobs
+from agentpost.services import jobs, nodes, upkeep
 from agentpost.services.jobs import Owned
 from tests.services.house import NODE, Desk
 
@@ -85,3 +85,31 @@ async def test_a_job_that_its_own_node_lost_is_not_counted_against_it(desk: Desk
     assert await jobs.take(desk.house, job.job_id, desk.house.node) is not None
     assert desk.job(message_id)["status"] == "running"
     assert not await taken_from_the_dead(desk, job), "what the dead left counts as before"
+
+
+async def restarted(desk: Desk, job: Owned) -> bool:
+    """Whether the next node takes a job that the one before gave back when it left."""
+    await nodes.leave(desk.house)
+    desk.house.node = f"{desk.house.node}+"
+    assert (await upkeep.left_behind(desk.house, set())).jobs == [(job.job_id, None)]
+    return await jobs.take(desk.house, job.job_id, None) is not None
+
+
+async def test_a_job_whose_nodes_leave_in_order_is_not_counted_against_it(desk: Desk) -> None:
+    """design: 2, poison: a deploy says nothing of the job."""
+    message_id, [job] = await desk.working()
+    for _ in range(7):
+        assert await restarted(desk, job)
+    assert desk.one("SELECT recoveries, calls FROM jobs") == (0, 0)
+    for _ in range(5):
+        assert await taken_from_the_dead(desk, job)
+    assert await restarted(desk, job)
+    assert desk.job(message_id)["status"] == "running"
+    assert not await taken_from_the_dead(desk, job), "what the dead left counts as before"
+
+
+async def test_a_node_that_leaves_gives_back_only_its_own(desk: Desk) -> None:
+    _, [job] = await desk.working()
+    here, desk.house.node = desk.house.node, "node_other"
+    await nodes.leave(desk.house)
+    assert desk.one("SELECT node, epoch FROM jobs WHERE id = ?", job.job_id) == (here, 1)

@@ -111,6 +111,7 @@ class Running:
     loop: AgentLoop
     worker: JobWorker
     lookout: Lookout
+    pool: WorkerPool
     caller: Caller
     _sent: int = field(default=0)
 
@@ -171,7 +172,7 @@ async def running(house: House, folder: Path) -> AsyncIterator[Running]:
     house.engine = LocalEngine(house.node)
     await house.engine.start(worker)
     caller = Caller(key.id, key.name, account.id)
-    yield Running(house, db, loop, worker, Lookout(house, turns, worker), caller)
+    yield Running(house, db, loop, worker, Lookout(house, turns, worker), pool, caller)
     Script.gate.set()
     db.failing = ""
     await turns.stop(STOP_SECONDS)

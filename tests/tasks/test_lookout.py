@@ -154,6 +154,54 @@ async def test_what_does_not_leave_is_ended_when_its_successor_comes(here: Runni
     assert left == ["left"]
 
 
+async def test_a_turn_that_does_not_leave_is_ended_when_its_successor_comes(here: Running) -> None:
+    left: list[str] = []
+
+    async def lingers(turn: Turn) -> None:
+        if here.row("SELECT turn_epoch FROM messages") == (1,):
+            here.db.failing = "before"
+            try:
+                await turn.step(step, "never recorded")
+            finally:
+                try:
+                    await asyncio.Event().wait()
+                finally:
+                    left.append("left")
+        turn.reply("said")
+
+    Script.turn = lingers
+    message_id = await here.send()
+    await here.until(lambda: here.db.fails)
+    here.db.failing = ""
+    for _ in range(2):
+        await here.lookout.look()
+    assert (await here.final(message_id))["reply"] == "said"
+    await here.idle()
+    assert left == ["left"]
+
+
+async def test_a_parked_job_that_does_not_leave_is_ended(here: Running) -> None:
+    left: list[str] = []
+
+    async def lingers(job: Job) -> str:
+        try:
+            await job.step(step, "too expensive", cost=1000)
+        finally:
+            try:
+                await asyncio.Event().wait()
+            finally:
+                left.append("left")
+        return "ok"
+
+    Script.job = lingers
+    message_id = await here.send()
+    await here.until(lambda: here.shown(message_id)["status"] == "blocked")
+    assert not left
+    await here.lookout.look()
+    await here.idle()
+    assert left == ["left"]
+
+
 async def test_a_turn_that_met_a_fault_is_run_again(here: Running) -> None:
     async def turn(turn: Turn) -> None:
         await turn.step(step, "first")

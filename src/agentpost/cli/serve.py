@@ -10,8 +10,9 @@ import resource
 import signal
 import socket
 import sys
+import threading
 import time
-from collections.abc import Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from types import FrameType
 from typing import Annotated, Any
 
@@ -34,6 +35,9 @@ SWITCH_SECONDS = 0.0005
 waits 20 ms for its turn."""
 KEEP_ALIVE_SECONDS = 75
 STOP_SECONDS = 10
+LEAVE_SECONDS = 2.0
+"""For the threads that are still in a call when everything has ended, such as one to a store that
+does not answer. Nothing waits for their results any more, but the interpreter would."""
 ECHO_SECONDS = 0.5
 """One Ctrl-C may reach us twice: from the terminal, and from the program that started us."""
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
@@ -100,7 +104,12 @@ def serve(
             log.warning("unknown_setting", name=name)
         _raise_file_limit()
         sys.setswitchinterval(SWITCH_SECONDS)
-        _run(_serve(settings, listening))
+        leaving = threading.Timer(LEAVE_SECONDS, _leave)
+        leaving.daemon = True
+        try:
+            _run(_serve(settings, listening, leaving.start))
+        finally:
+            leaving.cancel()
     except (DatabaseBusy, UnknownAgent, FileNotFoundError, ValueError, OSError) as error:
         complain(error)
         raise typer.Exit(1) from None
@@ -115,7 +124,15 @@ def _run(main: Coroutine[Any, Any, None]) -> None:
         uvloop.run(main)
 
 
-async def _serve(settings: Settings, listening: socket.socket) -> None:
+def _leave() -> None:
+    """End the process without waiting for its threads."""
+    log.error("threads_not_ended", threads=[thread.name for thread in threading.enumerate()])
+    sys.stdout.flush()
+    os._exit(1)
+
+
+async def _serve(settings: Settings, listening: socket.socket, leaving: Callable[[], None]) -> None:
+    """Serve until asked to stop; ``leaving`` is called when everything has ended."""
     server = Server(settings)
     await server.start()
     config = uvicorn.Config(
@@ -142,9 +159,9 @@ async def _serve(settings: Settings, listening: socket.socket) -> None:
         await listener.serve(sockets=[listening])
     finally:
         ended = await server.stop()
+        leaving()
     if not ended:  # a thread that hangs would hold up the interpreter's own end
-        sys.stdout.flush()
-        os._exit(1)
+        _leave()
 
 
 def _listen(settings: Settings) -> socket.socket:

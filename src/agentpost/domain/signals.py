@@ -79,11 +79,6 @@ class JobRetaken:
 
 
 @dataclass(frozen=True, slots=True)
-class CallRecorded:
-    """A call without an entry of its own was recorded (a step, an inbox read, a charge)."""
-
-
-@dataclass(frozen=True, slots=True)
 class Progressed:
     """The job says what it does now."""
 
@@ -145,7 +140,6 @@ JobSignal = (
     | ShortOfCredits
     | StartRefused
     | JobRetaken
-    | CallRecorded
     | Progressed
     | FileWritten
     | Finished

@@ -47,7 +47,8 @@ class House:
 
     ``turns`` is None in a process that runs no agent, ``sender`` in one that sends no webhooks (a
     CLI command). ``unavailable``: the API is switched off (see `services.maintenance`).
-    ``put_off``: sweep -> id -> (tries, not before) of what it failed on (`services.sweeping`).
+    ``put_off``: sweep -> id -> (tries, not before, by `Clock.passed`) of what it failed on
+    (`services.sweeping`).
     """
 
     settings: Settings

@@ -47,8 +47,8 @@ async def open_(house: House, job_id: str, epoch: int) -> JobTicket | None:
 
 
 async def take(house: House, job_id: str, owner: str | None = None) -> JobTicket | None:
-    """Claim a job that nobody runs, or that a node owns which is dead or, being our own, runs
-    nothing of it; None when another was faster.
+    """Claim a job that nobody runs (``owner`` is None), or that a node owns which is dead or, being
+    our own, runs nothing of it; None when another was faster.
 
     A job whose nodes die again and again without recording a call fails (design: 2, poison).
     """
@@ -63,7 +63,7 @@ async def take(house: House, job_id: str, owner: str | None = None) -> JobTicket
         if job is None or job.state not in EXECUTING or job.node != owner:
             return None
         stuck = job.recoveries >= POISON_RECOVERIES_MAX and job.calls == job.calls_taken
-        if stuck and owner != house.node:
+        if stuck and owner not in (None, house.node):
             _end(tx, house, account, job_id, s.Failed(POISON_FAILURE), None, None, now)
             return None
         job = record.apply_job(tx, house, job_id, s.JobRetaken(), now)

@@ -6,6 +6,7 @@ from agentpost.clock import Clock
 from agentpost.db import lost
 from agentpost.db import nodes as rows
 from agentpost.db.session import Line, Tx
+from agentpost.services import record
 from agentpost.services.context import House
 
 
@@ -32,18 +33,24 @@ async def beat(house: House) -> dict[str, int]:
 
 
 async def leave(house: House) -> None:
-    """This node is going."""
-    await forget(house, house.node)
+    """This node is going, in order: its jobs are nobody's by the same commit. What it leaves
+    without one, as when it is killed, counts as a death."""
+
+    def fn(tx: Tx) -> None:
+        record.disown(tx, house.node)
+        _forget(tx, house.node, None)
+
+    await house.db.write(fn)
 
 
 async def forget(house: House, node: str, beat: int | None = None) -> bool:
     """That node is gone; with a beat, only if that is still its last: False when it is alive, or
     another was faster."""
+    return await house.db.write(lambda tx: _forget(tx, node, beat))
 
-    def fn(tx: Tx) -> bool:
-        gone = rows.forget(tx, node, beat)
-        if gone:
-            lost.put(tx, node, None)
-        return gone
 
-    return await house.db.write(fn)
+def _forget(tx: Tx, node: str, beat: int | None) -> bool:
+    gone = rows.forget(tx, node, beat)
+    if gone:
+        lost.put(tx, node, None)
+    return gone

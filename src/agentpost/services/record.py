@@ -192,8 +192,19 @@ def apply_job(
 
 
 def count_call(tx: Tx, job_id: str, epoch: int) -> None:
-    """A call that nobody but the job sees was recorded; raises `Fenced`."""
+    """A call that nobody but the job sees was recorded; raises `Fenced`.
+
+    No signal: it changes no state, writes no entry, tells nobody, and stands in the journal. To go
+    through `apply_job` would cost the hot path a lock and a row for each step.
+    """
     rows.count_call(tx, job_id, epoch)
+
+
+def disown(tx: Tx, node: str) -> None:
+    """The node leaves in order, so none of its jobs can have ended it: they are nobody's from now
+    on, and who takes them next does not count them as taken from the dead (design: 2, poison)."""
+    for job_id, epoch in sorted(job_rows.executing_on(tx, node).items()):
+        rows.disown(tx, job_id, epoch, node)
 
 
 def spend(tx: Tx, house: House, job_id: str, epoch: int, amount: int, now: int) -> None:
@@ -223,7 +234,7 @@ def _change_job(tx: Tx, house: House, job: JobRecord, signal: s.JobSignal, now: 
         case s.Progressed():
             job.step = signal.step
             job.calls += 1
-        case s.CallRecorded() | s.FileWritten():
+        case s.FileWritten():
             job.calls += 1
         case s.Finished():
             job.result, job.question = signal.text, signal.question

@@ -50,14 +50,14 @@ async def sweep(
     failures = 0
     for named, one in found.items():
         tries, until = put_off.get(named, (0, 0))
-        if until > house.clock.now():
+        if until > house.clock.passed():
             continue
         try:
             await do(one)
         except Exception:
             log.exception("sweep_failed", sweep=name, id=named, tries=tries + 1)
             pause = min(AGAIN_SECONDS * 2 ** min(tries, 20), AGAIN_SECONDS_MAX)
-            put_off[named] = (tries + 1, house.clock.now() + seconds(pause))
+            put_off[named] = (tries + 1, house.clock.passed() + seconds(pause))
             failures += 1
             if failures == FAILURES_MAX:
                 return

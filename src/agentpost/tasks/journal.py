@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable
+from collections.abc import Coroutine
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
@@ -28,6 +28,8 @@ class StopCause(Enum):
     DIVERGED = "diverged"
     PARKED = "parked"
     FENCED = "fenced"
+    CANCELLED = "cancelled"
+    """Ended from outside (see `Run.over`): by a client, a shutdown, or because it is not ours."""
     FAULT = "fault"
     """Ours: the database, the storage or the worker pool did not serve it. Nothing is written as an
     end; `tasks.lookout` finds that nobody runs it and runs it again from its journal."""
@@ -64,7 +66,8 @@ class Slot:
 
 
 class Journal:
-    """The calls of one run. Once stopped, every further call stops the run again.
+    """The calls of one run. Once that is over, every further call stops it again: what an author
+    does to clean up is in no other run, so a re-run would miss it in its record.
 
     It is also how the run's files reach their bytes (`FileSource`).
     """
@@ -82,9 +85,9 @@ class Journal:
         return self._run.over
 
     def next(self, name: str, *parts: object) -> Slot:
-        """Number a call as it is made; raises `RunStopped` when the run went another way."""
-        if self.stopped is not None:
-            raise RunStopped(self.stopped)
+        """Number a call as it is made; raises `RunStopped` when the run is over or went another
+        way."""
+        self.go_on()
         fingerprint = values.fingerprint(name, *parts)
         self._made += 1
         call = self._calls.get(self._made)
@@ -94,9 +97,21 @@ class Journal:
             self.stop(StopCause.DIVERGED)
         return Slot(self._made, fingerprint, done, held=call is not None and done is None)
 
-    async def served(self, serving: Awaitable[T], theirs: tuple[type[Exception], ...] = ()) -> T:
-        """What our side answers to a call; the run ends here when it is parked, not ours any more,
-        or when our side fails. ``theirs`` are errors that are the author's own and are raised."""
+    def go_on(self) -> None:
+        """Asked before anything that has an effect: raises `RunStopped` when the run is over. It
+        may have ended since the call was made."""
+        if self.over:
+            raise RunStopped(self.stopped or StopCause.CANCELLED)
+
+    async def served(
+        self, serving: Coroutine[Any, Any, T], theirs: tuple[type[Exception], ...] = ()
+    ) -> T:
+        """What our side answers to a call; the run ends here when it is over, parked, not ours any
+        more, or when our side fails. ``theirs`` are errors that are the author's own and are
+        raised."""
+        if self.over:
+            serving.close()
+        self.go_on()
         try:
             return await serving
         except theirs:

@@ -86,9 +86,10 @@ class _Kind:
         return [(run, run.epoch) for run in self.runs.open() if run.epoch is not None]
 
     def end_strays(self, running: list[tuple[Run, int]], rows: dict[str, int]) -> None:
-        """End what ran at an epoch that is not ours any more."""
+        """End what ran at an epoch that is not ours any more: also one that is over and does not
+        leave by itself, as when its author swallowed that it was parked."""
         for run, epoch in running:
-            if not run.over and rows.get(run.owner) != epoch:
+            if not run.cancelled and rows.get(run.owner) != epoch:
                 log.info("run_not_ours", owner=run.owner, epoch=epoch)
                 self.runs.end(run)
 

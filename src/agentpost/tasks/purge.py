@@ -18,12 +18,12 @@ class Purge:
         self._house = house
         self._message: str | None = ""
         self._entry: LogPlace | None = ("", 0)
-        self._rest_until = 0
+        self._rest_until = house.clock.passed()
 
     async def run(self) -> None:
         """The next piece; nothing while it rests."""
         house = self._house
-        if house.clock.now() < self._rest_until:
+        if house.clock.passed() < self._rest_until:
             return
         if self._message is not None:
             self._message = await retention.messages(house, self._message)
@@ -33,4 +33,4 @@ class Purge:
         await retention.rest(house)
         if self._message is None and self._entry is None:
             self._message, self._entry = "", ("", 0)
-            self._rest_until = house.clock.now() + REST_SECONDS * SECOND
+            self._rest_until = house.clock.passed() + REST_SECONDS * SECOND

@@ -146,10 +146,16 @@ class JobRun:
     ) -> Any:
         if slot.done is not None:
             return self._journal.answer(slot.done)
+        self._journal.go_on()
         await self._hold(slot, price)
         try:
             value = await self._steps.retried(
-                fn, args, self._key(slot), retries=retries, timeout=timeout
+                fn,
+                args,
+                self._key(slot),
+                retries=retries,
+                timeout=timeout,
+                go_on=self._journal.go_on,
             )
         except HINDRANCES as error:
             self._journal.fault(error)
@@ -192,6 +198,7 @@ class JobRun:
         if slot.done is not None:
             written: File = self._journal.answer(slot.done)
             return written
+        self._journal.go_on()
         await self._hold(slot, price)
         record = self._ticket.job
         try:

@@ -46,6 +46,7 @@ class TurnRunner:
 
     def run(self, ticket: TurnTicket) -> None:
         """See `services.context.TurnRunner.run`."""
+        self.runs.cancel(ticket.message.id, before=ticket.epoch)  # fenced by our claim
         self.runs.submit(
             ticket.message.id,
             ticket.epoch,
@@ -290,6 +291,7 @@ class TurnRun:
     async def _step(self, slot: Slot, fn: Body, args: tuple[Any, ...]) -> Any:
         if slot.done is not None:
             return self._journal.answer(slot.done)
+        self._journal.go_on()
         key = f"{self._ticket.message.id}:{slot.n}"
         try:
             call = slot.call(CallState.DONE, await self._steps.value(fn, args, key))

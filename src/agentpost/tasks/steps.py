@@ -90,9 +90,17 @@ class Steps:
         return values.dump(await self.pool.call(values.function_ref(fn), local, key=key))
 
     async def retried(
-        self, fn: Body, args: tuple[Any, ...], key: str, *, retries: int, timeout: float | None
+        self,
+        fn: Body,
+        args: tuple[Any, ...],
+        key: str,
+        *,
+        retries: int,
+        timeout: float | None,
+        go_on: Callable[[], None],
     ) -> str:
-        """`value` with a limit in seconds per try and more tries after a failed one."""
+        """`value` with a limit in seconds per try and more tries after a failed one; ``go_on``
+        raises when there is to be no further try."""
         tried = 0
         while True:
             try:
@@ -101,7 +109,9 @@ class Steps:
             except Exception:
                 if tried >= retries:
                     raise
+            go_on()
             await asyncio.sleep(min(RETRY_SECONDS_FIRST * 2**tried, RETRY_SECONDS_MAX))
+            go_on()
             tried += 1
 
     @asynccontextmanager
