@@ -107,6 +107,11 @@ async def watched(call: Awaitable[Any], name: str) -> None:
         (Path(os.environ["TEST_GATES"]) / f"{name}.reached").touch()
 
 
+def open_or_not(gate: str) -> str:
+    """What an agent must not ask outside its steps: another answer in another run."""
+    return "open" if (Path(os.environ["TEST_GATES"]) / gate).exists() else "not open"
+
+
 def build(text: str) -> bytes:
     """Contents of a file, made in a worker process."""
     return text.encode()
@@ -215,6 +220,10 @@ async def _step_turn_tidied(turn: Turn, name: str, gate: str) -> None:
     await tidied(step, lambda: turn.step(mark, f"{name}.tidied"))
 
 
+async def _unrepeatable_turn(turn: Turn, gate: str) -> None:
+    await turn.step(mark, open_or_not(gate))
+
+
 async def _write_turn(turn: Turn, path: str, text: str) -> None:
     await turn.write(path, text)
 
@@ -240,6 +249,7 @@ TURN_OPERATIONS: dict[str, Operation] = {
     "stop": _stop,
     "step": _step_turn,
     "step_gate": _step_turn_gate,
+    "unrepeatable": _unrepeatable_turn,
     "step_watched": _step_turn_watched,
     "step_tidied": _step_turn_tidied,
     "write": _write_turn,
@@ -267,6 +277,10 @@ async def _step_job(job: Job, name: str, cost: float = 0) -> None:
 
 async def _step_here(job: Job, name: str, cost: float = 0) -> None:
     await job.step(mark_here, name, cost=cost)
+
+
+async def _unrepeatable_job(job: Job, gate: str) -> None:
+    await job.step(mark, open_or_not(gate))
 
 
 async def _step_gate(job: Job, name: str, gate: str, cost: float = 0) -> None:
@@ -357,6 +371,7 @@ JOB_OPERATIONS: dict[str, Operation] = {
     "step": _step_job,
     "step_here": _step_here,
     "step_gate": _step_gate,
+    "unrepeatable": _unrepeatable_job,
     "step_watched": _step_watched,
     "step_tidied": _step_tidied,
     "write_watched": _write_watched,

@@ -161,6 +161,40 @@ def test_a_job_that_kills_its_server_fails_in_the_end(start_server: ServerMaker)
     caller.close()
 
 
+# --- code that is not repeatable ------------------------------------------------------------------
+def test_a_job_that_goes_another_way_fails_and_the_log_says_where(
+    caller: Caller, server: AgentServer
+) -> None:
+    """design: 2, journal."""
+    script = [["progress", "same"], ["unrepeatable", "way"], ["gate", "wayside"], ["return", "x"]]
+    message = caller.send([["start", "Wanderer", script]])
+    until(lambda: server.reached("wayside"))
+    server.open_gate("way")
+    kill_and_restart(server)
+    done = caller.final(message["id"])
+    assert (done["status"], done["reason"]) == ("failed", "execution_failed")
+    [result] = [entry for entry in caller.log(message["id"]) if entry["type"] == "result"]
+    assert "code changed" in result["text"]
+    [told] = [line for line in server.log_file.read_text().splitlines() if "run_diverged" in line]
+    assert f'"owner": "{done["jobs"][0]["job_id"]}"' in told
+    assert '"call": 2' in told
+
+
+def test_a_turn_that_goes_another_way_is_interrupted(
+    caller: Caller, server: AgentServer, pool: ThreadPoolExecutor
+) -> None:
+    script: Script = [["unrepeatable", "turning"], ["gate", "turned"], ["reply", "never"]]
+    call = pool.submit(lost, caller, script, "turned")
+    until(lambda: server.reached("turned"))
+    server.open_gate("turning")
+    kill_and_restart(server)
+    assert call.result() is None
+    again = caller.post(script, key="turned", conversation="turned").json()
+    done = caller.final(again["id"])
+    assert (done["status"], done["reason"]) == ("failed", "turn_failed")
+    assert [entry["reason"] for entry in caller.log(done["id"])] == ["interrupted"]
+
+
 # --- random moments -------------------------------------------------------------------------------
 def lost(caller: Caller, script: Script, key: str) -> httpx2.Response | None:
     """Send a message; None when the connection broke before the answer."""

@@ -12,22 +12,20 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from typing import Any
 
 from pydantic_core import to_json
 
 from agentpost.clock import new_id
-from agentpost.contract import render
 from agentpost.db import accounts
 from agentpost.db import jobs as job_rows
 from agentpost.db import messages as message_rows
 from agentpost.db import record as rows
 from agentpost.db import works as work_rows
 from agentpost.db.session import Tx
-from agentpost.domain import ids, status, transitions
+from agentpost.domain import ids, transitions
 from agentpost.domain import signals as s
 from agentpost.domain.errors import Fenced
-from agentpost.domain.events import Entry, EntryType, EventName, message_event
+from agentpost.domain.events import Entry, EntryType
 from agentpost.domain.job import EXECUTING, OPEN_JOBS, VIEWS, JobRole, JobState
 from agentpost.domain.limits import FILE_UNLISTED_KEEP_SECONDS
 from agentpost.domain.message import OPEN_TURNS
@@ -40,7 +38,7 @@ from agentpost.domain.record import (
     Snapshot,
 )
 from agentpost.domain.times import seconds
-from agentpost.services import outbox
+from agentpost.services import following, outbox
 from agentpost.services.context import House
 
 
@@ -75,7 +73,7 @@ def apply_turn(
     message.turn_state = change.after
     match signal:
         case s.TurnReplied():
-            message.reply = _joined(signal.reply, signal.question)
+            message.reply = following.said(signal.reply, signal.question)
             message.asked = signal.question
             message.updated_at = now
             message.turn_node = None
@@ -90,7 +88,7 @@ def apply_turn(
     if change.entry is not None and change.entry.with_files and message.reply_files:
         files = [f for f in message_rows.files(tx, message.id) if f.job_id is None]
     told = not isinstance(signal, s.TurnBegun | s.TurnRetaken)
-    _settle(tx, house, message, _entry(change.entry, files, None), None, now, told=told)
+    _settle(tx, house, message, following.line(change.entry, files, None), None, now, told=told)
     if change.after not in OPEN_TURNS and (message.reply_files or message.jobs):
         _let_go(tx, now, message.id)
     _keep(tx, message.id, signal, now)
@@ -304,7 +302,7 @@ def _tell(
     entry = change.entry
     if entry is not None:
         files = job_rows.files(tx, job.id) if entry.with_files else []
-        entry = _entry(entry, files, job)
+        entry = following.line(entry, files, job)
     for message_id in job_rows.message_ids(tx, job.id):
         message = message_rows.lock(tx, message_id)
         if message is None:
@@ -346,7 +344,7 @@ def _settle(
             ),
         )
     links: list[JobLink] = message_rows.links(tx, message.id) if message.jobs else []
-    event = _derive(house, message, links)
+    event = following.derive(house, message, links)
     message.version += 1
     if told or event is not None:
         message.state_version += 1
@@ -358,44 +356,9 @@ def _settle(
         )
 
 
-def _derive(house: House, message: MessageRecord, links: list[JobLink]) -> EventName | None:
-    """Bring status, finality and retention up to date; the event that is worth."""
-    before = (message.status, bool(message.final))
-    facts = [
-        status.JobFacts(
-            link.job.state, VIEWS[link.job.state].reason or link.job.reason, link.job.question
-        )
-        for link in links
-    ]
-    derived = status.derive(message.turn_state, message.asked, facts)
-    message.status, message.reason = derived.status, derived.reason
-    message.question, message.final = derived.question, int(derived.final)
-    deadlines = [at or 0 for link in links for at in (link.job.queue_by, link.job.watch_by)]
-    keep = seconds(house.settings.message_retention_seconds)
-    message.expires_at = max([message.created_at, *deadlines]) + keep
-    return message_event(before, (message.status, bool(message.final)))
-
-
 def _snapshot(tx: Tx, message: MessageRecord, links: list[JobLink]) -> Snapshot:
     has_files = message.jobs or message.reply_files
     return Snapshot(message, links, message_rows.files(tx, message.id) if has_files else [])
-
-
-def _entry(entry: Entry | None, files: list[FileRecord], job: JobRecord | None) -> Entry | None:
-    """Complete a log line with what the tables do not know: title and files."""
-    if entry is None:
-        return None
-    fields: dict[str, Any] = dict(entry.fields)
-    if job is not None and entry.type is EntryType.RESULT:
-        fields = {"title": job.title, **fields}
-    if entry.with_files:
-        fields["files"] = [render.file_facts(f) for f in files]
-    return Entry(entry.type, fields)
-
-
-def _joined(reply: str | None, question: str | None) -> str | None:
-    """What the agent said: its replies, then its question (design: 4.4)."""
-    return "\n\n".join(part for part in (reply, question) if part) or None
 
 
 def _let_go(tx: Tx, now: int, message_id: str, work_id: str = "") -> None:

@@ -94,6 +94,8 @@ class Journal:
         try:
             done = recorded(call, fingerprint)
         except Diverged:
+            # For the author: which of the calls is not repeatable.
+            log.error("run_diverged", owner=self._run.owner, call=self._made, made_now=name)
             self.stop(StopCause.DIVERGED)
         return Slot(self._made, fingerprint, done, held=call is not None and done is None)
 

@@ -120,6 +120,8 @@ async def _outcome(
         return TurnFailure.ABANDONED
     if failed is not None:
         log.error("turn_failed", message_id=ticket.message.id, exc_info=failed)
+    elif result is TurnFailure.EMPTY:
+        log.error("turn_failed", message_id=ticket.message.id, error="it ended without an answer")
     return result
 
 
