@@ -125,7 +125,7 @@ def test_a_thread_that_hangs_does_not_hold_up_the_end(start_server: ServerMaker)
 def test_a_store_that_does_not_answer_does_not_hold_up_the_end(
     start_server: ServerMaker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A thread of the API's loop is still in a call when everything else has ended."""
+    """A call to it hangs when everything else has ended, in a thread nobody waits for."""
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "x")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "y")
     with socket.create_server(("127.0.0.1", 0)) as silent:
@@ -136,6 +136,5 @@ def test_a_store_that_does_not_answer_does_not_hold_up_the_end(
         asked, _ = silent.accept()  # abandoned uploads are looked for at the start
         with asked:
             began = time.monotonic()
-            assert server.stop() == 1
+            assert server.stop() == 0
             assert time.monotonic() - began < 10
-        assert "threads_not_ended" in server.log_tail()
