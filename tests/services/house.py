@@ -11,7 +11,7 @@ import json
 import tempfile
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -28,7 +28,7 @@ from agentpost.domain import ids
 from agentpost.domain.idempotency import fingerprint
 from agentpost.domain.journal import Call, CallState
 from agentpost.domain.message import TurnFailure
-from agentpost.domain.record import FileRecord
+from agentpost.domain.record import FileRecord, WorkRecord
 from agentpost.engine.base import Transaction, Worker
 from agentpost.ratelimit.memory import MemoryLimiter
 from agentpost.services import accounts, blobs, messages, starting, turns
@@ -287,6 +287,24 @@ def blank_database() -> bytes:
 def _unused_egress() -> Egress:
     """Nothing here calls out; reading the system's certificates once is enough."""
     return Egress(AllowList.parse([]))
+
+
+def work_record(account_id: str, now: int, **fields: Any) -> WorkRecord:
+    """A work that began just now, in a conversation that need not be there."""
+    record = WorkRecord(
+        id=new_id(ids.WORK, now),
+        account_id=account_id,
+        conversation_id="cnv_1",
+        title="Work",
+        text="",
+        question=None,
+        state_json="{}",
+        home=0,
+        created_at=now,
+        updated_at=now,
+        deleted_at=None,
+    )
+    return replace(record, **fields)
 
 
 @asynccontextmanager

@@ -9,18 +9,17 @@ from dataclasses import replace
 import pytest
 from pydantic import SecretStr
 
-from agentpost.clock import ManualClock, new_id
+from agentpost.clock import ManualClock
 from agentpost.db import works as work_rows
 from agentpost.db.session import Tx
-from agentpost.domain import ids
 from agentpost.domain.endpoints import EndpointRecord
-from agentpost.domain.record import WorkRecord
 from agentpost.services import deliveries, doctor, endpoints, mail, retention, uploads
 from agentpost.services.context import House
 from agentpost.services.deliveries import Attempted
 from agentpost.services.mail import SmtpServer
 from agentpost.services.uploads import NewUpload
 from tests.services.both import account, clock, house, schema_url
+from tests.services.house import work_record
 
 __all__ = ["account", "clock", "house", "schema_url"]
 
@@ -45,19 +44,7 @@ async def test_an_upload_that_stays(house: House, account: str, clock: ManualClo
 
 async def test_a_deleted_work_that_stays(house: House, account: str, clock: ManualClock) -> None:
     now = clock.now()
-    work = WorkRecord(
-        id=new_id(ids.WORK, now),
-        account_id=account,
-        conversation_id="cnv_1",
-        title="Work",
-        text="",
-        question=None,
-        state_json="{}",
-        home=0,
-        created_at=now,
-        updated_at=now,
-        deleted_at=None,
-    )
+    work = work_record(account, now)
 
     def fn(tx: Tx) -> None:
         work_rows.insert(tx, work)

@@ -6,36 +6,29 @@ from collections.abc import Callable
 import pytest
 
 from tests.e2e.fixtures import ServerMaker
-from tests.e2e.server import ACCOUNT, AgentServer
+from tests.e2e.server import AgentServer
 from tests.servers import free_port
 from tests.verify.bends import CASES, Case, after, form_of
 from tests.verify.bent import Asked, Bend, Given, bent
-from tests.verify.verifying import verify
+from tests.verify.verifying import offline_server, second_key, verify
 
 
 @pytest.fixture(scope="module")
 def offline(start_server: ServerMaker) -> AgentServer:
-    return start_server(
-        agent="offline",
-        egress_allow="127.0.0.1/32",
-        webhook_retry_seconds="0.5",
-        sweep_seconds=0.05,
-    )
+    return offline_server(start_server)
 
 
 @pytest.fixture(scope="module")
-def second_key(plain_server: AgentServer) -> str:
-    made = plain_server.command("keys", "create", "--account", ACCOUNT, "--name", "second")
-    key: str = made["key"]
-    return key
+def other_key(plain_server: AgentServer) -> str:
+    return second_key(plain_server)
 
 
 @pytest.mark.parametrize("case", CASES, ids=form_of)
 def test_a_broken_rule_is_found(
-    case: Case, plain_server: AgentServer, offline: AgentServer, second_key: str
+    case: Case, plain_server: AgentServer, offline: AgentServer, other_key: str
 ) -> None:
     server = offline if case.offline else plain_server
-    options = ("--second-key", second_key) if "ownership" in case.groups else ()
+    options = ("--second-key", other_key) if "ownership" in case.groups else ()
     with bent(server.url, case.bend()) as proxy:
         told = verify(proxy.url, *case.groups, options=options)
     assert told.named("failed") == case.fails, told.unproved()

@@ -7,9 +7,9 @@ from agentpost.cli import app
 from agentpost.verify.checks import GROUPS
 from tests.e2e.caller import Caller
 from tests.e2e.fixtures import ServerMaker
-from tests.e2e.server import ACCOUNT, KEY, AgentServer
+from tests.e2e.server import KEY, AgentServer
 from tests.servers import free_port
-from tests.verify.verifying import verify
+from tests.verify.verifying import offline_server, second_key, verify
 
 NO_LIMIT_HIT = {"every-answer/retry-after"}
 
@@ -17,18 +17,7 @@ NO_LIMIT_HIT = {"every-answer/retry-after"}
 @pytest.fixture(scope="module")
 def offline(start_server: ServerMaker) -> AgentServer:
     """With the built-in agent, and limits as they are by default."""
-    return start_server(
-        agent="offline",
-        egress_allow="127.0.0.1/32",
-        webhook_retry_seconds="0.5",
-        sweep_seconds=0.05,
-        requests_per_minute=600,
-    )
-
-
-def new_key(server: AgentServer, account: str = ACCOUNT) -> str:
-    key: str = server.command("keys", "create", "--account", account, "--name", "second")["key"]
-    return key
+    return offline_server(start_server, requests_per_minute=600)
 
 
 def checks(*groups: str) -> set[str]:
@@ -39,7 +28,7 @@ def checks(*groups: str) -> set[str]:
 def test_everything_is_proved_of_the_whole_server(offline: AgentServer) -> None:
     port = free_port()
     hooks = ("--hooks-url", f"http://127.0.0.1:{port}/hooks", "--hooks-port", str(port))
-    told = verify(offline.url, options=(*hooks, "--second-key", new_key(offline)))
+    told = verify(offline.url, options=(*hooks, "--second-key", second_key(offline)))
     assert told.unproved().keys() == NO_LIMIT_HIT, told.unproved()
     assert told.named("proved") == checks() - NO_LIMIT_HIT
     assert told.code == 0
@@ -53,7 +42,7 @@ def test_everything_is_proved_of_the_whole_server(offline: AgentServer) -> None:
 
 def test_the_key_of_another_account_proves_ownership_too(offline: AgentServer) -> None:
     offline.command("accounts", "create", "--email", "other@example.com")
-    other = new_key(offline, "other@example.com")
+    other = second_key(offline, "other@example.com")
     told = verify(offline.url, "ownership", options=("--second-key", other))
     assert told.named("proved") == checks("ownership")
 

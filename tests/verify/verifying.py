@@ -7,7 +7,8 @@ from typing import Any
 from typer.testing import CliRunner
 
 from agentpost.cli import app
-from tests.e2e.server import KEY
+from tests.e2e.fixtures import ServerMaker
+from tests.e2e.server import ACCOUNT, KEY, AgentServer
 
 
 @dataclass(frozen=True)
@@ -47,3 +48,20 @@ def verify(url: str, *groups: str, options: tuple[str, ...] = (), key: str = KEY
     result = CliRunner().invoke(app, arguments)
     assert result.stdout, (result.output, result.exception)
     return Told(result.exit_code, json.loads(result.stdout))
+
+
+def offline_server(start: ServerMaker, **settings: object) -> AgentServer:
+    """One with the built-in agent, which may call receivers on this machine."""
+    return start(
+        agent="offline",
+        egress_allow="127.0.0.1/32",
+        webhook_retry_seconds="0.5",
+        sweep_seconds=0.05,
+        **settings,
+    )
+
+
+def second_key(server: AgentServer, account: str = ACCOUNT) -> str:
+    """Another key of an account of the server."""
+    key: str = server.command("keys", "create", "--account", account, "--name", "second")["key"]
+    return key

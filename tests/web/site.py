@@ -22,7 +22,7 @@ from agentpost.services.context import House
 from agentpost.settings import load_settings
 from agentpost.web import pages
 from tests.client.scripted import served
-from tests.services.house import blank_database
+from tests.services.house import blank_database, work_record
 
 T = TypeVar("T")
 COUNTERS = ("epoch", "calls", "calls_taken", "recoveries", "recovers")
@@ -56,21 +56,8 @@ class Site:
 
     def work(self, account_id: str | None = None, **fields: Any) -> WorkRecord:
         now = self.clock.now()
-        record = WorkRecord(
-            id=new_id(ids.WORK, now),
-            account_id=account_id or self.ann,
-            conversation_id="cnv_1",
-            title="A chart",
-            text="Six rows.",
-            question=None,
-            state_json="{}",
-            home=0,
-            created_at=now,
-            updated_at=now,
-            deleted_at=None,
-        )
-        for field, value in fields.items():
-            setattr(record, field, value)
+        given = {"title": "A chart", "text": "Six rows.", **fields}
+        record = work_record(account_id or self.ann, now, **given)
         self.write(lambda tx: work_rows.insert(tx, record))
         return record
 

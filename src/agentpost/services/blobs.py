@@ -16,6 +16,7 @@ import structlog
 
 from agentpost.db import doomed as rows
 from agentpost.db.session import Tx
+from agentpost.domain import backoff
 from agentpost.domain.limits import BLOB_UNRECORDED_SECONDS_MAX
 from agentpost.domain.times import seconds
 from agentpost.services.context import House
@@ -67,8 +68,8 @@ async def tidy(house: House) -> None:
 def _claim(now: int, tx: Tx) -> list[str]:
     claimed = []
     for blob, tries in rows.due(tx, now, CHUNK):
-        pause = min(AGAIN_SECONDS * 2 ** min(tries, 20), AGAIN_SECONDS_MAX)
-        rows.claim(tx, blob, tries + 1, now + seconds(pause))
+        again = seconds(backoff.pause(tries, AGAIN_SECONDS, AGAIN_SECONDS_MAX))
+        rows.claim(tx, blob, tries + 1, now + again)
         claimed.append(blob)
     return claimed
 

@@ -12,6 +12,7 @@ from typing import TypeVar
 import structlog
 
 from agentpost.db.session import Tx
+from agentpost.domain import backoff
 from agentpost.domain.times import seconds
 from agentpost.services.context import House
 
@@ -56,8 +57,8 @@ async def sweep(
             await do(one)
         except Exception:
             log.exception("sweep_failed", sweep=name, id=named, tries=tries + 1)
-            pause = min(AGAIN_SECONDS * 2 ** min(tries, 20), AGAIN_SECONDS_MAX)
-            put_off[named] = (tries + 1, house.clock.passed() + seconds(pause))
+            again = seconds(backoff.pause(tries, AGAIN_SECONDS, AGAIN_SECONDS_MAX))
+            put_off[named] = (tries + 1, house.clock.passed() + again)
             failures += 1
             if failures == FAILURES_MAX:
                 return
