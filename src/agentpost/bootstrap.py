@@ -10,7 +10,7 @@ from pathlib import Path
 
 import structlog
 
-from agentpost.agents import registry
+from agentpost.agents import capacity, registry
 from agentpost.agents.loop import AgentLoop
 from agentpost.agents.pool import WorkerPool
 from agentpost.api.app import OPERATIONS, App
@@ -190,6 +190,18 @@ def _scaled(settings: Settings, node: str) -> tuple[Database, Wakeups, Engine] |
     return db, PostgresWakeups(url, notices), ProcrastinateEngine(url, node, notices)
 
 
+def _pool(settings: Settings, scratch: Scratch) -> WorkerPool:
+    """The worker processes; what is not set depends on the host."""
+    return WorkerPool(
+        settings.pool_workers or capacity.default_workers(),
+        scratch=scratch.folder,
+        memory_bytes=settings.worker_memory_bytes or capacity.default_memory_bytes(),
+        seconds=settings.step_seconds,
+        cpu_seconds=settings.step_cpu_seconds,
+        env=settings.worker_env,
+    )
+
+
 def _heart(settings: Settings, house: House) -> Heartbeat | None:
     """A heartbeat, where there can be other nodes."""
     url = settings.database_url.get_secret_value()
@@ -287,8 +299,9 @@ class Server:
         self._loop = AgentLoop()
         self._loop.start()
         self._scratch = await asyncio.to_thread(Scratch, folder / "scratch", house.node)
-        self._pool = WorkerPool(settings.pool_workers, scratch=self._scratch.folder)
-        steps = Steps(self._pool, Blobs(house.storage, self._pool))
+        self._pool = _pool(settings, self._scratch)
+        blobs = Blobs(house.storage, self._pool, read_seconds=settings.file_read_seconds)
+        steps = Steps(self._pool, blobs)
         worker = self._worker = (
             JobWorker(house, self._loop, steps) if settings.role != "api" else None
         )

@@ -80,7 +80,12 @@ class Settings(BaseSettings):
     upload_url: WebUrl
     role: Literal["all", "api", "worker"]
     agent: str
-    pool_workers: Count
+    pool_workers: Annotated[int, Field(ge=0)]
+    worker_memory_bytes: Annotated[int, Field(ge=0)]
+    worker_env: TextList
+    step_seconds: Seconds
+    step_cpu_seconds: Seconds
+    file_read_seconds: Seconds
     database_url: Annotated[SecretStr, _one_of("postgresql", "postgres")]
     redis_url: Annotated[SecretStr, _one_of("redis", "rediss", "unix")]
     storage_url: Annotated[str, _one_of("s3")]

@@ -97,12 +97,14 @@ class Bench:
         self.pool = pool
         self.scratch = scratch
 
-    async def call(self, name: str, *args: Any) -> Any:
+    async def call(self, name: str, *args: Any, account: str = "a") -> Any:
         async with asyncio.timeout(PATIENCE):
-            return await self.pool.call(f"some_steps:{name}", list(args), key="key-1")
+            return await self.pool.call(
+                f"some_steps:{name}", list(args), account=account, key="key-1"
+            )
 
-    def begin(self, name: str, *args: Any) -> asyncio.Task[Any]:
-        return asyncio.create_task(self.call(name, *args))
+    def begin(self, name: str, *args: Any, account: str = "a") -> asyncio.Task[Any]:
+        return asyncio.create_task(self.call(name, *args, account=account))
 
 
 @pytest.fixture
@@ -304,7 +306,7 @@ async def test_a_file_is_built(bench: Callable[..., Bench], tmp_path: Path) -> N
     kept.write_bytes(b"kept")
 
     async def build(name: str, *args: Any) -> bytes:
-        await one.pool.build(f"some_steps:{name}", list(args), key="k", into=into)
+        await one.pool.build(f"some_steps:{name}", list(args), account="a", key="k", into=into)
         return into.read_bytes()
 
     assert await build("as_bytes") == b"\0bytes"

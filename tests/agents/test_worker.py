@@ -28,7 +28,8 @@ from agentpost.agents.pool import WorkerPool
 async def main(folder, hows):
     pool = WorkerPool(4, scratch=Path(folder, "scratch"))
     await asyncio.gather(*(
-        pool.call("some_steps:hang", [f"{folder}/{n}", how], key="k") for n, how in enumerate(hows)
+        pool.call("some_steps:hang", [f"{folder}/{n}", how], account="a", key="k")
+        for n, how in enumerate(hows)
     ))
 
 asyncio.run(main(sys.argv[1], sys.argv[2:]))

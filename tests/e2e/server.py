@@ -74,6 +74,7 @@ class AgentServer:
             "agent": "tests.e2e.agents:agent",
             "bootstrap_api_key": KEY,
             "pool_workers": 1,
+            "worker_env": "TEST_*",
             **UNLIMITED,
             **settings,
         }

@@ -260,7 +260,8 @@ class Job(Protocol):
 
         A plain function runs in a worker process and must be module-level; a coroutine function
         runs on the agent loop. ``cost`` credits are held before and charged when the value is
-        recorded; ``timeout`` is in seconds; ``retries`` counts tries after the first.
+        recorded; ``timeout`` is in seconds per try, from when a worker process has the call, and
+        raises `TimeoutError`; ``retries`` counts tries after the first.
         """
         ...
 
@@ -272,8 +273,10 @@ class Job(Protocol):
         *args: Any,
         cost: float = 0,
         label: str | None = None,
+        timeout: float | None = None,
     ) -> Awaitable[File]:
-        """Write a file of the work. A function is called like a step and returns the contents."""
+        """Write a file of the work. A function is called like a step, with a ``timeout`` like a
+        step's, and returns the contents."""
         ...
 
     def files(self) -> Awaitable[list[File]]:

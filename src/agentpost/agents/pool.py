@@ -6,8 +6,12 @@ whole when one worker is killed; `anyio.to_process` kills just one, but it sets 
 recycles, leaves a busy worker behind when its parent is killed, throws away what functions print,
 passes the whole environment on and unpickles whatever a worker answers.
 
-A worker lacks the server's secrets in its environment and its memory, no more: it runs as the same
-user. That contains accidents; it is not a sandbox for code nobody trusts.
+The pool is shared fairly by account (`agentpost.domain.fair_queue`), and each call has limits: time
+on the clock, counted from when a worker has the call; CPU time; memory. Without them one account's
+hostile file would hold the workers of all others.
+
+A worker gets a listed part of the server's environment and none of its memory, no more: it runs as
+the same user. That contains accidents; it is not a sandbox for code nobody trusts.
 """
 
 from __future__ import annotations
@@ -15,35 +19,28 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import math
 import os
 import shutil
 import signal
 import socket
 import sys
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 import structlog
 
-from agentpost.agents import values
+from agentpost.agents import capacity, values
+from agentpost.agents.environment import worker_environment
+from agentpost.agents.places import Places
 from agentpost.agents.worker import HEADER, frame
 
-SECRET_ENV: Final = frozenset(
-    {
-        "AGENTPOST_BOOTSTRAP_API_KEY",
-        "AGENTPOST_DATABASE_URL",
-        "AGENTPOST_METRICS_TOKEN",
-        "AGENTPOST_REDIS_URL",
-        "AGENTPOST_SECRET_KEY",
-        "AGENTPOST_SMTP_URL",
-        "AGENTPOST_STORAGE_URL",
-    }
-)
-"""Environment variables of the server that a worker does not get."""
+STEP_SECONDS: Final = 3_600.0
+STEP_CPU_SECONDS: Final = 300.0
 
-_GIB: Final = 1024**3
 _BOOT_SECONDS_MAX: Final = 60.0
 _LEAVE_SECONDS_MAX: Final = 2.0
 _DRAIN_SECONDS: Final = 1.0
@@ -56,17 +53,24 @@ class WorkerDied(Exception):
     """The process that ran a function ended before the function did; the text says how."""
 
 
+class LimitExceeded(WorkerDied):
+    """The function used more CPU time or memory than a call may; the text names the setting."""
+
+
 class NoWorker(WorkerDied):
     """No process could be started; the function was not called."""
 
 
 class WorkerPool:
-    """At most ``workers`` processes, started when needed; waiting calls are served in order.
+    """At most ``workers`` processes, started when needed and shared fairly by account.
 
     A process is replaced after ``max_tasks`` calls and ended when idle for ``idle_seconds``.
-    ``memory_bytes`` limits its address space (Linux; None for no limit). ``scratch`` is a folder
-    of this pool alone: each worker's temporary files live, and end, below it. ``sys.path`` and
-    the working directory are those of the server when the worker is started.
+    ``scratch`` is a folder of this pool alone: each worker's temporary files live, and end, below
+    it. ``sys.path`` and the working directory are those of the server when the worker is started.
+
+    Limits: ``memory_bytes`` of a process (Linux; None for no limit); ``seconds`` on the clock for a
+    call that names no ``timeout``; ``cpu_seconds`` of CPU time for each call (None for no limit).
+    ``env`` names environment variables that workers get besides those they always get.
 
     Belongs to one event loop, whose thread must outlive the workers.
     """
@@ -77,15 +81,21 @@ class WorkerPool:
         *,
         scratch: Path,
         max_tasks: int = 50,
-        memory_bytes: int | None = 4 * _GIB,
+        memory_bytes: int | None = capacity.MEMORY_BYTES_MAX,
+        seconds: float = STEP_SECONDS,
+        cpu_seconds: float | None = STEP_CPU_SECONDS,
+        env: Iterable[str] = (),
         idle_seconds: float = 300.0,
     ) -> None:
-        assert workers > 0
         assert max_tasks > 0
-        self._slots = asyncio.Semaphore(workers)  # first come, first served
+        self._places = Places(workers)
         self._scratch = scratch
         self._max_tasks = max_tasks
         self._memory_bytes = memory_bytes
+        self._seconds = seconds
+        self._cpu_seconds = cpu_seconds
+        self._env = tuple(env)
+        self._threads = max(1, capacity.processors() // workers)
         self._idle_seconds = idle_seconds
         self._idle: dict[_Worker, asyncio.TimerHandle] = {}  # the last one in was used last
         self._workers: set[_Worker] = set()
@@ -94,26 +104,50 @@ class WorkerPool:
     async def start(self) -> None:
         """Remove what a killed server left in ``scratch`` and warm one worker."""
         await asyncio.to_thread(_clear, self._scratch)
-        async with self._slots:
-            self._rest(await self._spawn())
+        self._rest(await self._spawn())
 
-    async def call(self, fn_ref: str, args: list[Any], *, key: str) -> Any:
+    async def call(
+        self,
+        fn_ref: str,
+        args: list[Any],
+        *,
+        account: str,
+        key: str,
+        timeout: float | None = None,
+        cpu_seconds: float | None = None,
+    ) -> Any:
         """What the function ``module:qualname`` returns for ``args`` (JSON or `File`).
 
-        ``key`` is what `agentpost.agents.step_key` says there. Cancelling kills the worker. Raises
-        the function's own exception rebuilt, its traceback as a note; `MissingFunction`;
-        `TypeError` or `ValueError` for a value that cannot be recorded; `WorkerDied`, `NoWorker`.
+        ``account`` is whose share of the pool the call takes; ``key`` is what
+        `agentpost.agents.step_key` says there. ``timeout`` is in seconds and begins when a worker
+        has the call; ``cpu_seconds`` lowers the pool's limit. Cancelling takes a waiting call out
+        of the queue and kills the worker of a running one.
+
+        Raises the function's own exception rebuilt, its traceback as a note; `MissingFunction`;
+        `TypeError` or `ValueError` for a value that cannot be recorded; `TimeoutError`;
+        `LimitExceeded`, `NoWorker`, or another `WorkerDied`.
         """
-        reply = await self._perform(fn_ref, args, key, None)
+        limits = self._limits(timeout, cpu_seconds)
+        reply = await self._perform(fn_ref, args, account, key, None, limits)
         return values.load(reply["value"], None)
 
-    async def build(self, fn_ref: str, args: list[Any], *, key: str, into: Path) -> None:
+    async def build(
+        self,
+        fn_ref: str,
+        args: list[Any],
+        *,
+        account: str,
+        key: str,
+        into: Path,
+        timeout: float | None = None,
+    ) -> None:
         """Like `call`, for a function that makes a file: bytes, str (UTF-8) or a `Path`.
 
         The worker writes it to ``into``. A path below the worker's temporary folder is moved,
         another copied. When this raises, or is cancelled, ``into`` may hold a part.
         """
-        await self._perform(fn_ref, args, key, into)
+        limits = self._limits(timeout, None)
+        await self._perform(fn_ref, args, account, key, into, limits)
 
     async def aclose(self) -> None:
         """Kill all workers and wait for their end; running calls raise `WorkerDied`."""
@@ -126,17 +160,38 @@ class WorkerPool:
         while self._workers:
             await asyncio.gather(*(worker.ended() for worker in self._workers))
 
-    async def _perform(self, fn_ref: str, args: list[Any], key: str, into: Path | None) -> Any:
+    def _limits(self, timeout: float | None, cpu_seconds: float | None) -> _Limits:
+        if cpu_seconds is None or (self._cpu_seconds or math.inf) < cpu_seconds:
+            cpu_seconds = self._cpu_seconds
+        if timeout is None:
+            why = "the setting step_seconds; a timeout= of its own may be longer"
+            return _Limits(self._seconds, f" ({why})", cpu_seconds)
+        return _Limits(timeout, "", cpu_seconds)
+
+    async def _perform(
+        self,
+        fn_ref: str,
+        args: list[Any],
+        account: str,
+        key: str,
+        into: Path | None,
+        limits: _Limits,
+    ) -> Any:
         target = None if into is None else str(into)
         text = values.dump_local(args)
-        request = frame({"fn": fn_ref, "args": text, "key": key, "into": target})
-        async with self._slots:
+        request = {"fn": fn_ref, "args": text, "key": key, "into": target, "cpu": limits.cpu}
+        async with self._places.hold(account):
             worker = self._take_idle() or await self._spawn()
             try:
-                reply = await worker.ask(request)
+                async with asyncio.timeout(limits.seconds):
+                    reply = await worker.ask(frame(request), limits.cpu)
             except WorkerDied as died:
                 log.warning("worker_died", function=fn_ref, reason=str(died))
-                raise WorkerDied(f"{fn_ref} did not finish: {died}") from None
+                raise type(died)(f"{fn_ref} did not finish: {died}") from None
+            except TimeoutError:
+                worker.kill()
+                took = f"{fn_ref} took longer than {limits.seconds:g} s{limits.note}"
+                raise TimeoutError(took) from None
             except BaseException:
                 worker.kill()
                 raise
@@ -173,7 +228,8 @@ class WorkerPool:
         try:
             self._scratch.mkdir(parents=True, exist_ok=True)
             folder = Path(tempfile.mkdtemp(prefix=_FOLDER_PREFIX, dir=self._scratch))
-            worker = await _Worker.spawn(folder)
+            environ = worker_environment(os.environ, self._env, threads=self._threads)
+            worker = await _Worker.spawn(folder, {**environ, "TMPDIR": str(folder)})
         except OSError as error:
             raise NoWorker(f"a worker process could not be started: {error}") from error
         self._workers.add(worker)
@@ -191,6 +247,15 @@ class WorkerPool:
             worker.kill()
             raise
         return worker
+
+
+@dataclass(frozen=True, slots=True)
+class _Limits:
+    """Of one call: seconds on the clock, where that number is from, and CPU time."""
+
+    seconds: float
+    note: str
+    cpu: float | None
 
 
 class _Worker:
@@ -211,7 +276,7 @@ class _Worker:
         self._end = asyncio.get_running_loop().create_task(self._watch())
 
     @classmethod
-    async def spawn(cls, folder: Path) -> _Worker:
+    async def spawn(cls, folder: Path, environ: dict[str, str]) -> _Worker:
         # The socket is the process's standard input: the one descriptor that every way of
         # starting a process hands over, and no other process gets.
         ours, theirs = socket.socketpair()
@@ -221,7 +286,7 @@ class _Worker:
             process = await asyncio.create_subprocess_exec(
                 *(sys.executable, "-P", "-m", "agentpost.agents.worker", str(os.getpid())),
                 stdin=theirs.fileno(),
-                env=_environment(os.environ, folder),
+                env=environ,
                 start_new_session=True,  # one group to kill, out of reach of the terminal's Ctrl-C
             )
             reader, writer = await asyncio.open_unix_connection(sock=ours)
@@ -239,9 +304,10 @@ class _Worker:
     def alive(self) -> bool:
         return self._process.returncode is None and not self._reader.at_eof()
 
-    async def ask(self, request: bytes) -> dict[str, Any]:
+    async def ask(self, request: bytes, cpu_seconds: float | None = None) -> dict[str, Any]:
         """Send one frame, wait for its reply. Raises `WorkerDied`, after which there is no other
-        request; a caller that is cancelled must `kill`."""
+        request; a caller that is cancelled must `kill`. ``cpu_seconds`` is what the request says.
+        """
         try:
             self._writer.write(request)
             (length,) = HEADER.unpack(await self._reader.readexactly(HEADER.size))
@@ -249,10 +315,13 @@ class _Worker:
         except (asyncio.IncompleteReadError, OSError, ValueError):
             self.leave()
             await self.ended()
+            if cpu_seconds is not None and self._process.returncode == -signal.SIGXCPU:
+                used = f"it used more than {cpu_seconds:g} s of CPU time"
+                raise LimitExceeded(f"{used} (the setting step_cpu_seconds)") from None
             raise WorkerDied(_obituary(self._process.returncode)) from None
         if "died" in reply:
             self.leave()
-            raise WorkerDied(reply["died"])
+            raise LimitExceeded(reply["died"])
         return reply
 
     def kill(self) -> None:
@@ -284,11 +353,6 @@ class _Worker:
 def _kill_group(pid: int) -> None:
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(pid, signal.SIGKILL)
-
-
-def _environment(environ: Mapping[str, str], folder: Path) -> dict[str, str]:
-    kept = {name: value for name, value in environ.items() if name not in SECRET_ENV}
-    return {**kept, "TMPDIR": str(folder)}
 
 
 def _obituary(code: int | None) -> str:

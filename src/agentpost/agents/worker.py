@@ -3,7 +3,8 @@
 Started as ``python -m agentpost.agents.worker PARENT_PID`` with a socket as its standard input.
 A frame is a length (4 bytes, big-endian) and that many bytes of JSON. The first request is
 ``{"path": sys.path, "memory_bytes": int | None, "folder": temporary folder}``, every later one
-``{"fn": ref, "args": values text, "key": step key, "into": path | None}``. Each gets one reply:
+``{"fn": ref, "args": values text, "key": step key, "into": path | None, "cpu": seconds | None}``.
+Each gets one reply:
 ``{"value": values text}``, ``{"error": described error, "trace": text}`` or, as the last thing the
 worker says, ``{"died": reason}``. No pickle: what comes back is data.
 """
@@ -15,7 +16,9 @@ import faulthandler
 import fcntl
 import io
 import json
+import math
 import os
+import resource
 import shutil
 import signal
 import socket
@@ -24,6 +27,7 @@ import sys
 import threading
 import time
 import traceback
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
@@ -54,6 +58,8 @@ def main(parent: int) -> None:
     # handler instead of SIG_IGN, because programs started by a step would inherit the latter.
     signal.signal(signal.SIGTERM, lambda *_: None)
     faulthandler.enable()
+    _go_first_when_memory_is_short()
+    _die_of_cpu_time()
     requests = channel.makefile("rb")
     with contextlib.suppress(BrokenPipeError, ConnectionResetError):
         hello = _receive(requests)
@@ -63,7 +69,8 @@ def main(parent: int) -> None:
         _limit_memory(hello["memory_bytes"])
         channel.sendall(frame({"value": "null"}))
         while (request := _receive(requests)) is not None:
-            reply = _answer(request, hello)
+            with _cpu_limit(request["cpu"]):
+                reply = _answer(request, hello)
             with contextlib.suppress(AttributeError, OSError, ValueError):
                 sys.stdout.flush()  # whatever the function has made of it
             channel.sendall(frame(reply))
@@ -82,7 +89,9 @@ def _answer(request: dict[str, Any], hello: dict[str, Any]) -> dict[str, Any]:
     except MemoryError as error:
         # Its heap is full or in pieces: a fresh process is the only sound way on.
         most = hello["memory_bytes"]
-        limit = "" if most is None else f" (the limit is {most >> 20} MiB)"
+        limit = ""
+        if most is not None:
+            limit = f" (the limit is {most >> 20} MiB); the setting worker_memory_bytes raises it"
         return {"died": f"it ran out of memory{limit}: {error}".removesuffix(": ")}
     except BaseException as error:
         trace = "".join(traceback.format_exception(error))[-TRACE_CHARS_MAX:]
@@ -156,13 +165,50 @@ def _die_with(parent: int) -> None:
 
 
 def _limit_memory(limit: int | None) -> None:
-    # Elsewhere address space is not limited (macOS) or has no such call at all.
-    if limit is not None and sys.platform == "linux":
-        import resource
+    """Limit what a process may write to that is its own, whether it uses it or not.
 
-        _, hard = resource.getrlimit(resource.RLIMIT_AS)
+    Not its address space: libraries reserve far more of that than they use, the more so the more
+    processors there are (thread stacks, allocator arenas, mapped files).
+    """
+    if limit is not None and sys.platform == "linux":  # elsewhere the limit is not enforced
+        _, hard = resource.getrlimit(resource.RLIMIT_DATA)
         most = limit if hard == resource.RLIM_INFINITY else min(limit, hard)
-        resource.setrlimit(resource.RLIMIT_AS, (most, most))
+        resource.setrlimit(resource.RLIMIT_DATA, (most, most))
+
+
+def _go_first_when_memory_is_short() -> None:
+    """Let the system end a worker, not the server or the database beside it (Linux)."""
+    with contextlib.suppress(OSError):
+        Path("/proc/self/oom_score_adj").write_text("1000")
+
+
+def _die_of_cpu_time() -> None:
+    """At the end of its CPU time: where it was goes to the log, then the kernel ends the process.
+
+    A handler in Python would not run while C code works; what it raised could be caught.
+    """
+    signal.signal(signal.SIGXCPU, signal.SIG_DFL)
+    faulthandler.register(signal.SIGXCPU, chain=True)
+    _, hard = resource.getrlimit(resource.RLIMIT_CORE)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, hard))  # the default action would write a core
+
+
+@contextlib.contextmanager
+def _cpu_limit(seconds: float | None) -> Iterator[None]:
+    """Inside: this process may use that much more CPU time, in whole seconds, rounded up."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_CPU)
+    if seconds is None:
+        yield
+        return
+    usage = resource.getrusage(resource.RUSAGE_SELF)
+    most = math.ceil(usage.ru_utime + usage.ru_stime + seconds)
+    if hard != resource.RLIM_INFINITY:
+        most = min(most, hard)
+    resource.setrlimit(resource.RLIMIT_CPU, (most, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_CPU, (soft, hard))
 
 
 if __name__ == "__main__":

@@ -39,6 +39,7 @@ async def run_job(house: House, steps: Steps, ticket: JobTicket, run: Run) -> No
 
     Cancelled (a stop, a shutdown) it leaves without a word: what is to be recorded already was.
     """
+    steps = steps.for_account(ticket.job.account_id)
     journal = Journal(ticket.calls, steps.blobs, run)
     made = JobRun(house, steps, ticket, journal)
     try:
@@ -174,6 +175,7 @@ class JobRun:
         *args: Any,
         cost: float = 0,
         label: str | None = None,
+        timeout: float | None = None,
     ) -> Awaitable[File]:
         """See `Job.write`."""
         check_path(path)
@@ -184,7 +186,7 @@ class JobRun:
             check_body(data)
             mark = name_of(data)
         slot = self._journal.next("write", path, mark, list(args), price, label)
-        return self._write(slot, path, data, args, price, label)
+        return self._write(slot, path, data, args, price, label, timeout)
 
     async def _write(
         self,
@@ -194,6 +196,7 @@ class JobRun:
         args: tuple[Any, ...],
         price: int,
         label: str | None,
+        timeout: float | None,
     ) -> File:
         if slot.done is not None:
             written: File = self._journal.answer(slot.done)
@@ -202,7 +205,8 @@ class JobRun:
         await self._hold(slot, price)
         record = self._ticket.job
         try:
-            async with self._steps.contents(data, args, self._key(slot)) as contents:
+            building = self._steps.contents(data, args, self._key(slot), timeout=timeout)
+            async with building as contents:
                 stored = await files.store(
                     self._house,
                     self._journal,

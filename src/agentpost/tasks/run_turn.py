@@ -66,6 +66,7 @@ async def run_turn(
     A run that is lost, or that something of ours kept from going on, writes nothing.
     """
     message_id = ticket.message.id
+    steps = steps.for_account(ticket.message.account_id)
     journal = Journal(ticket.calls, steps.blobs, run)
     try:
         ended = await _attended(house, agent, steps, ticket, journal)

@@ -11,14 +11,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
-from agentpost.agents import File, values
+from agentpost.agents import File, Unreadable, values
 from agentpost.agents.base import current_step_key
-from agentpost.agents.pool import NoWorker, WorkerPool
+from agentpost.agents.pool import NoWorker, WorkerDied, WorkerPool
 from agentpost.storage.base import BlobMissing, Storage
 
 Body = Callable[..., Any]
 RETRY_SECONDS_FIRST = 0.2
 RETRY_SECONDS_MAX = 10.0
+FILE_READ_SECONDS = 20.0
+TEXT_OF = "agentpost.agents.reading:text_of"
 
 
 class Hindered(Exception):
@@ -32,9 +34,22 @@ HINDRANCES: Final = (Hindered, NoWorker)
 class Blobs:
     """How a `File` inside a turn or job reaches its bytes (see `FileSource`)."""
 
-    def __init__(self, storage: Storage, pool: WorkerPool) -> None:
+    def __init__(
+        self,
+        storage: Storage,
+        pool: WorkerPool,
+        *,
+        account: str | None = None,
+        read_seconds: float = FILE_READ_SECONDS,
+    ) -> None:
         self._storage = storage
         self._pool = pool
+        self._account = account
+        self._read_seconds = read_seconds
+
+    def for_account(self, account: str) -> Blobs:
+        """The same, reading files on that account's share of the worker pool."""
+        return Blobs(self._storage, self._pool, account=account, read_seconds=self._read_seconds)
 
     async def path(self, file: File) -> Path:
         """See `FileSource.path`; raises `BlobMissing`, and `Hindered` when the storage fails."""
@@ -46,9 +61,27 @@ class Blobs:
             raise Hindered(f"{file.id} cannot be read now: {error!r}") from error
 
     async def text(self, file: File) -> str:
-        """See `FileSource.text`: files are hostile, so they are read in a worker process."""
+        """See `FileSource.text`: files are hostile, so they are read in a worker process, within
+        limits of their own."""
+        assert self._account is not None, "reading takes an account's share of the pool"
         local = replace(file, local_path=await self.path(file))
-        text: str = await self._pool.call("agentpost.agents.reading:text_of", [local], key=file.id)
+        seconds = self._read_seconds
+        try:
+            text: str = await self._pool.call(
+                *(TEXT_OF, [local]),
+                account=self._account,
+                key=file.id,
+                timeout=seconds,
+                cpu_seconds=seconds,
+            )
+        except NoWorker:
+            raise
+        except TimeoutError as error:
+            why = f"reading it takes longer than {seconds:g} seconds"
+            raise Unreadable(f"{file.name} could not be read: {why}") from error
+        except WorkerDied as error:
+            why = "it takes too much memory or time, or is damaged"
+            raise Unreadable(f"{file.name} could not be read: {why}") from error
         return text
 
     async def localized(self, value: Any) -> Any:
@@ -75,19 +108,31 @@ def check_body(fn: Body) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """Runs bodies for turns and jobs."""
+    """Runs bodies for turns and jobs: those of one account, once `for_account` has named it."""
 
     pool: WorkerPool
     blobs: Blobs
+    account: str | None = None
 
-    async def value(self, fn: Body, args: tuple[Any, ...], key: str) -> str:
-        """Run a step's body; its value as recorded JSON. Raises what the body raises, and one of
-        `HINDRANCES`."""
+    def for_account(self, account: str) -> Steps:
+        """The same, on that account's share of the worker pool."""
+        return Steps(self.pool, self.blobs.for_account(account), account)
+
+    async def value(
+        self, fn: Body, args: tuple[Any, ...], key: str, *, timeout: float | None = None
+    ) -> str:
+        """Run a step's body; its value as recorded JSON. ``timeout`` is in seconds, without the
+        wait for a worker. Raises what the body raises, `TimeoutError`, and one of `HINDRANCES`."""
         if inspect.iscoroutinefunction(fn):
             with _keyed(key):
-                return values.dump(await fn(*args))
+                async with asyncio.timeout(timeout):
+                    return values.dump(await fn(*args))
+        assert self.account is not None, "a step takes an account's share of the pool"
         local = await self.blobs.localized(list(args))
-        return values.dump(await self.pool.call(values.function_ref(fn), local, key=key))
+        made = await self.pool.call(
+            values.function_ref(fn), local, account=self.account, key=key, timeout=timeout
+        )
+        return values.dump(made)
 
     async def retried(
         self,
@@ -104,8 +149,7 @@ class Steps:
         tried = 0
         while True:
             try:
-                async with asyncio.timeout(timeout):
-                    return await self.value(fn, args, key)
+                return await self.value(fn, args, key, timeout=timeout)
             except Exception:
                 if tried >= retries:
                     raise
@@ -116,22 +160,36 @@ class Steps:
 
     @asynccontextmanager
     async def contents(
-        self, data: bytes | str | Path | Body, args: tuple[Any, ...], key: str
+        self,
+        data: bytes | str | Path | Body,
+        args: tuple[Any, ...],
+        key: str,
+        *,
+        timeout: float | None = None,
     ) -> AsyncIterator[bytes | Path]:
-        """The contents of a file to write; valid inside the context."""
+        """The contents of a file to write; valid inside the context. ``timeout`` is that of a
+        function which makes them, as in `value`."""
         if isinstance(data, bytes | Path):
             yield data
         elif isinstance(data, str):
             yield data.encode()
         elif inspect.iscoroutinefunction(data):
             with _keyed(key):
-                built = await data(*args)
+                async with asyncio.timeout(timeout):
+                    built = await data(*args)
             yield built.encode() if isinstance(built, str) else built
         else:
+            assert self.account is not None, "a build takes an account's share of the pool"
             local = await self.blobs.localized(list(args))
             with _folder() as folder:
                 into = Path(folder) / "contents"
-                await self.pool.build(values.function_ref(data), local, key=key, into=into)
+                await self.pool.build(
+                    *(values.function_ref(data), local),
+                    account=self.account,
+                    key=key,
+                    into=into,
+                    timeout=timeout,
+                )
                 yield into
 
 

@@ -1,0 +1,47 @@
+"""The environment of worker processes: what is listed, nothing else.
+
+A service's environment holds credentials (`AWS_*`, `PG*`, the server's own settings), and whatever
+runs in a worker could print them into a file or a reply.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from fnmatch import fnmatchcase
+from typing import Final
+
+ALWAYS: Final = (
+    *("PATH", "HOME", "USER", "LOGNAME", "SHELL"),
+    *("LANG", "LANGUAGE", "LC_*", "TZ", "TZDIR"),
+    *("PYTHON*", "VIRTUAL_ENV", "CONDA_PREFIX", "LD_LIBRARY_PATH", "DYLD_*"),
+    *("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE"),
+    *("XDG_*", "FONTCONFIG_*", "MPLCONFIGDIR"),
+    *("OMP_*", "OPENBLAS_*", "MKL_*", "NUMEXPR_*"),
+)
+"""What programs need to find themselves, their fonts and certificates, and the user's language.
+Not the proxies: their URLs may hold passwords."""
+
+_OWN_PREFIX: Final = "AGENTPOST_"
+_THREADS: Final = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+
+
+def worker_environment(
+    environ: Mapping[str, str], listed: Iterable[str] = (), *, threads: int
+) -> dict[str, str]:
+    """What a worker process gets of ``environ``.
+
+    Args:
+        listed: names besides `ALWAYS`; ``*`` stands for any characters. A variable of the server
+            itself (``AGENTPOST_…``) is passed only when it is named in full.
+        threads: how many threads numerical libraries start, unless ``environ`` says it. Each one
+            reserves memory at import, and workers run side by side.
+    """
+    patterns = (*ALWAYS, *listed)
+    kept = {name: value for name, value in environ.items() if _passes(name, patterns)}
+    return {**dict.fromkeys(_THREADS, str(threads)), **kept}
+
+
+def _passes(name: str, patterns: tuple[str, ...]) -> bool:
+    if name.startswith(_OWN_PREFIX):
+        return name in patterns
+    return any(fnmatchcase(name, pattern) for pattern in patterns)

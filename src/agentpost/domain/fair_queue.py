@@ -1,0 +1,69 @@
+"""Sharing a fixed number of places among accounts: who gets the next one.
+
+Pure: the caller does the waiting. An account may hold every place but one. The last free place goes
+to an account that holds none, so one account's long calls never keep another from beginning. Among
+the accounts that wait, the one that holds fewest comes first, and of equals the one served longest
+ago (round-robin); within an account, first come, first served.
+
+With a single place nothing can be kept free: accounts take turns, call by call.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from typing import Generic, TypeVar
+
+W = TypeVar("W")
+
+
+class FairQueue(Generic[W]):
+    """``places`` places (at least one) and the waiters for them.
+
+    The queue of an account is not bounded: every waiter belongs to a turn or job of the account,
+    and those are limited where they are accepted.
+    """
+
+    def __init__(self, places: int) -> None:
+        assert places > 0
+        self._free = places
+        self._held: Counter[str] = Counter()
+        # In round-robin order: an account moves to the end each time it is served.
+        self._waiting: dict[str, deque[W]] = {}
+
+    def add(self, account: str, waiter: W) -> None:
+        """Queue a waiter; `take_next` says when it has a place."""
+        self._waiting.setdefault(account, deque()).append(waiter)
+
+    def remove(self, account: str, waiter: W) -> None:
+        """Forget a waiter, if it still waits."""
+        waiters = self._waiting.get(account, deque())
+        if waiter in waiters:
+            waiters.remove(waiter)
+            if not waiters:
+                del self._waiting[account]
+
+    def take_next(self) -> tuple[str, W] | None:
+        """Give the next place to a waiter: its account and itself. None when no place is free or
+        none of those who wait may have it."""
+        allowed = (account for account in self._waiting if self._may_take(account))
+        account = min(allowed, key=self._held.__getitem__, default=None)  # the first of equals
+        if account is None:
+            return None
+        waiters = self._waiting.pop(account)
+        waiter = waiters.popleft()
+        if waiters:
+            self._waiting[account] = waiters
+        self._free -= 1
+        self._held[account] += 1
+        return account, waiter
+
+    def give_back(self, account: str) -> None:
+        """A place that `take_next` gave to the account is free again."""
+        assert self._held[account] > 0
+        self._free += 1
+        self._held[account] -= 1
+        if not self._held[account]:
+            del self._held[account]
+
+    def _may_take(self, account: str) -> bool:
+        return self._free > (1 if self._held[account] else 0)
