@@ -2,8 +2,9 @@
 
 Pure: the caller does the waiting. An account may hold every place but one. The last free place goes
 to an account that holds none, so one account's long calls never keep another from beginning. Among
-the accounts that wait, the one that holds fewest comes first, and of equals the one served longest
-ago (round-robin); within an account, first come, first served.
+the accounts that wait, the one that holds fewest comes first, and of equals the one that has waited
+longest since it last got a place or gave one back (round-robin); within an account, first come,
+first served.
 
 With a single place nothing can be kept free: accounts take turns, call by call.
 """
@@ -27,7 +28,7 @@ class FairQueue(Generic[W]):
         assert places > 0
         self._free = places
         self._held: Counter[str] = Counter()
-        # In round-robin order: an account moves to the end each time it is served.
+        # In round-robin order: an account moves to the end when it gets a place or gives one back.
         self._waiting: dict[str, deque[W]] = {}
 
     def add(self, account: str, waiter: W) -> None:
@@ -64,6 +65,8 @@ class FairQueue(Generic[W]):
         self._held[account] -= 1
         if not self._held[account]:
             del self._held[account]
+        if account in self._waiting:
+            self._waiting[account] = self._waiting.pop(account)
 
     def _may_take(self, account: str) -> bool:
         return self._free > (1 if self._held[account] else 0)
