@@ -190,7 +190,14 @@ class FakeJob:
         return self._call(f"step {name_of(fn)}({encoded(args)})", run)
 
     async def write(
-        self, path: str, data: Any, /, *args: Any, cost: float = 0, label: str | None = None
+        self,
+        path: str,
+        data: Any,
+        /,
+        *args: Any,
+        cost: float = 0,
+        label: str | None = None,
+        timeout: float | None = None,
     ) -> File:
         def run() -> File:
             content = data(*localised(json_copy(args))) if callable(data) else data

@@ -127,7 +127,7 @@ class WorkerPool:
         `TypeError` or `ValueError` for a value that cannot be recorded; `TimeoutError`;
         `LimitExceeded`, `NoWorker`, or another `WorkerDied`.
         """
-        limits = self._limits(timeout, cpu_seconds)
+        limits = self._limits(fn_ref, timeout, cpu_seconds)
         reply = await self._perform(fn_ref, args, account, key, None, limits)
         return values.load(reply["value"], None)
 
@@ -146,7 +146,7 @@ class WorkerPool:
         The worker writes it to ``into``. A path below the worker's temporary folder is moved,
         another copied. When this raises, or is cancelled, ``into`` may hold a part.
         """
-        limits = self._limits(timeout, None)
+        limits = self._limits(fn_ref, timeout)
         await self._perform(fn_ref, args, account, key, into, limits)
 
     async def aclose(self) -> None:
@@ -160,13 +160,16 @@ class WorkerPool:
         while self._workers:
             await asyncio.gather(*(worker.ended() for worker in self._workers))
 
-    def _limits(self, timeout: float | None, cpu_seconds: float | None) -> _Limits:
+    def _limits(
+        self, fn_ref: str, timeout: float | None, cpu_seconds: float | None = None
+    ) -> _Limits:
         if cpu_seconds is None or (self._cpu_seconds or math.inf) < cpu_seconds:
             cpu_seconds = self._cpu_seconds
-        if timeout is None:
-            why = "the setting step_seconds; a timeout= of its own may be longer"
-            return _Limits(self._seconds, f" ({why})", cpu_seconds)
-        return _Limits(timeout, "", cpu_seconds)
+        if timeout is not None:
+            return _Limits(f"{fn_ref} took longer than {timeout:g} s", timeout, cpu_seconds)
+        why = "the setting step_seconds; a timeout= of its own may be longer"
+        late = f"{fn_ref} took longer than {self._seconds:g} s ({why})"
+        return _Limits(late, self._seconds, cpu_seconds)
 
     async def _perform(
         self,
@@ -179,19 +182,16 @@ class WorkerPool:
     ) -> Any:
         target = None if into is None else str(into)
         text = values.dump_local(args)
-        request = {"fn": fn_ref, "args": text, "key": key, "into": target, "cpu": limits.cpu}
+        request = frame(
+            {"fn": fn_ref, "args": text, "key": key, "into": target, "cpu": limits.cpu_seconds}
+        )
         async with self._places.hold(account):
             worker = self._take_idle() or await self._spawn()
             try:
-                async with asyncio.timeout(limits.seconds):
-                    reply = await worker.ask(frame(request), limits.cpu)
+                reply = await worker.ask(request, limits)
             except WorkerDied as died:
                 log.warning("worker_died", function=fn_ref, reason=str(died))
                 raise type(died)(f"{fn_ref} did not finish: {died}") from None
-            except TimeoutError:
-                worker.kill()
-                took = f"{fn_ref} took longer than {limits.seconds:g} s{limits.note}"
-                raise TimeoutError(took) from None
             except BaseException:
                 worker.kill()
                 raise
@@ -238,8 +238,7 @@ class WorkerPool:
             worker.kill()
         hello = {"path": sys.path, "memory_bytes": self._memory_bytes, "folder": str(folder)}
         try:
-            async with asyncio.timeout(_BOOT_SECONDS_MAX):
-                await worker.ask(frame(hello))
+            await worker.ask(frame(hello), _Limits("it did not begin in time", _BOOT_SECONDS_MAX))
         except (TimeoutError, WorkerDied) as error:
             worker.kill()
             raise NoWorker(f"a worker process could not be started: {error!r}") from error
@@ -251,11 +250,11 @@ class WorkerPool:
 
 @dataclass(frozen=True, slots=True)
 class _Limits:
-    """Of one call: seconds on the clock, where that number is from, and CPU time."""
+    """Of one call: seconds on the clock, what is said when they are over, and CPU time."""
 
+    late: str
     seconds: float
-    note: str
-    cpu: float | None
+    cpu_seconds: float | None = None
 
 
 class _Worker:
@@ -304,10 +303,20 @@ class _Worker:
     def alive(self) -> bool:
         return self._process.returncode is None and not self._reader.at_eof()
 
-    async def ask(self, request: bytes, cpu_seconds: float | None = None) -> dict[str, Any]:
+    async def ask(self, request: bytes, limits: _Limits) -> dict[str, Any]:
         """Send one frame, wait for its reply. Raises `WorkerDied`, after which there is no other
-        request; a caller that is cancelled must `kill`. ``cpu_seconds`` is what the request says.
-        """
+        request; a caller that is cancelled, or gets a `TimeoutError`, must `kill`."""
+        try:
+            async with asyncio.timeout(limits.seconds):
+                reply = await self._reply_to(request, limits)
+        except TimeoutError:
+            raise TimeoutError(limits.late) from None
+        if "died" in reply:
+            self.leave()
+            raise LimitExceeded(reply["died"])
+        return reply
+
+    async def _reply_to(self, request: bytes, limits: _Limits) -> dict[str, Any]:
         try:
             self._writer.write(request)
             (length,) = HEADER.unpack(await self._reader.readexactly(HEADER.size))
@@ -315,13 +324,10 @@ class _Worker:
         except (asyncio.IncompleteReadError, OSError, ValueError):
             self.leave()
             await self.ended()
-            if cpu_seconds is not None and self._process.returncode == -signal.SIGXCPU:
-                used = f"it used more than {cpu_seconds:g} s of CPU time"
+            if limits.cpu_seconds is not None and self._process.returncode == -signal.SIGXCPU:
+                used = f"it used more than {limits.cpu_seconds:g} s of CPU time"
                 raise LimitExceeded(f"{used} (the setting step_cpu_seconds)") from None
             raise WorkerDied(_obituary(self._process.returncode)) from None
-        if "died" in reply:
-            self.leave()
-            raise LimitExceeded(reply["died"])
         return reply
 
     def kill(self) -> None:
