@@ -21,13 +21,14 @@ import signal
 import socket
 import sys
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
 import structlog
 
 from agentpost.agents import values
+from agentpost.agents.deaths import NoWorker, WorkerDied, WorkerKilled, died
 from agentpost.agents.worker import HEADER, frame
 
 SECRET_ENV: Final = frozenset(
@@ -47,17 +48,18 @@ _GIB: Final = 1024**3
 _BOOT_SECONDS_MAX: Final = 60.0
 _LEAVE_SECONDS_MAX: Final = 2.0
 _DRAIN_SECONDS: Final = 1.0
+_BEGINNINGS_MAX: Final = 3
 _FOLDER_PREFIX: Final = "worker-"
 
 log = structlog.get_logger(__name__)
 
 
-class WorkerDied(Exception):
-    """The process that ran a function ended before the function did; the text says how."""
+Ready = Callable[[], Awaitable[None]]
+"""Awaited when a worker has the call, right before the function begins; may raise to prevent it."""
 
 
-class NoWorker(WorkerDied):
-    """No process could be started; the function was not called."""
+class _NotBegun(WorkerDied):
+    """The process ended before it began with the function."""
 
 
 class WorkerPool:
@@ -97,26 +99,45 @@ class WorkerPool:
         async with self._slots:
             self._rest(await self._spawn())
 
-    async def call(self, fn_ref: str, args: list[Any], *, key: str) -> Any:
-        """What the function ``module:qualname`` returns for ``args`` (JSON or `File`).
+    async def call(
+        self,
+        fn_ref: str,
+        args: list[Any],
+        kwargs: Mapping[str, Any] | None = None,
+        *,
+        key: str,
+        ready: Ready | None = None,
+    ) -> Any:
+        """What the function ``module:qualname`` returns for its arguments (JSON or `File`).
 
         ``key`` is what `agentpost.agents.step_key` says there. Cancelling kills the worker. Raises
         the function's own exception rebuilt, its traceback as a note; `MissingFunction`;
-        `TypeError` or `ValueError` for a value that cannot be recorded; `WorkerDied`, `NoWorker`.
+        `TypeError` or `ValueError` for a value that cannot be recorded; what ``ready`` raises;
+        `WorkerDied` when the function ended its own process, `WorkerKilled` when somebody else
+        did, `NoWorker` when it was not called.
         """
-        reply = await self._perform(fn_ref, args, key, None)
+        reply = await self._perform(_request(fn_ref, args, kwargs, key, None), fn_ref, ready)
         return values.load(reply["value"], None)
 
-    async def build(self, fn_ref: str, args: list[Any], *, key: str, into: Path) -> None:
+    async def build(
+        self,
+        fn_ref: str,
+        args: list[Any],
+        kwargs: Mapping[str, Any] | None = None,
+        *,
+        key: str,
+        into: Path,
+        ready: Ready | None = None,
+    ) -> None:
         """Like `call`, for a function that makes a file: bytes, str (UTF-8) or a `Path`.
 
         The worker writes it to ``into``. A path below the worker's temporary folder is moved,
         another copied. When this raises, or is cancelled, ``into`` may hold a part.
         """
-        await self._perform(fn_ref, args, key, into)
+        await self._perform(_request(fn_ref, args, kwargs, key, into), fn_ref, ready)
 
     async def aclose(self) -> None:
-        """Kill all workers and wait for their end; running calls raise `WorkerDied`."""
+        """Kill all workers and wait for their end; running calls raise `WorkerKilled`."""
         self._closed.set()
         for worker in list(self._workers):
             worker.kill()
@@ -126,17 +147,41 @@ class WorkerPool:
         while self._workers:
             await asyncio.gather(*(worker.ended() for worker in self._workers))
 
-    async def _perform(self, fn_ref: str, args: list[Any], key: str, into: Path | None) -> Any:
-        target = None if into is None else str(into)
-        text = values.dump_local(args)
-        request = frame({"fn": fn_ref, "args": text, "key": key, "into": target})
+    async def _perform(self, request: bytes, fn_ref: str, ready: Ready | None) -> dict[str, Any]:
         async with self._slots:
-            worker = self._take_idle() or await self._spawn()
             try:
-                reply = await worker.ask(request)
+                reply = await self._begin(request, ready)
+            except NoWorker:
+                raise
             except WorkerDied as died:
                 log.warning("worker_died", function=fn_ref, reason=str(died))
-                raise WorkerDied(f"{fn_ref} did not finish: {died}") from None
+                # At our own end we are the ones who kill.
+                kind = WorkerKilled if self._closed.is_set() else type(died)
+                raise kind(f"{fn_ref} did not finish: {died}") from None
+        if "error" in reply:
+            error = values.rebuild_error(reply["error"])
+            values.remember_class_names(error, reply["kinds"])
+            error.add_note(f"In a worker process:\n{reply['trace']}")
+            raise error
+        return reply
+
+    async def _begin(self, request: bytes, ready: Ready | None) -> dict[str, Any]:
+        """Ask a worker, and another one when it has died before it began."""
+        for _ in range(_BEGINNINGS_MAX):
+            worker = self._take_idle() or await self._spawn()
+            if ready is not None:
+                try:
+                    await ready()
+                except BaseException:
+                    self._rest(worker)
+                    raise
+            try:
+                reply = await worker.ask(request)
+            except _NotBegun as lost:
+                log.info("worker_replaced", reason=str(lost))
+                continue
+            except WorkerDied:
+                raise
             except BaseException:
                 worker.kill()
                 raise
@@ -145,11 +190,8 @@ class WorkerPool:
                 self._rest(worker)
             else:
                 worker.leave()
-        if "error" in reply:
-            error = values.rebuild_error(reply["error"])
-            error.add_note(f"In a worker process:\n{reply['trace']}")
-            raise error
-        return reply
+            return reply
+        raise NoWorker(f"{_BEGINNINGS_MAX} worker processes in a row ended before they began")
 
     def _take_idle(self) -> _Worker | None:
         while self._idle:
@@ -169,7 +211,7 @@ class WorkerPool:
 
     async def _spawn(self) -> _Worker:
         if self._closed.is_set():
-            raise RuntimeError("the worker pool is closed")
+            raise NoWorker("the worker pool is closed")
         try:
             self._scratch.mkdir(parents=True, exist_ok=True)
             folder = Path(tempfile.mkdtemp(prefix=_FOLDER_PREFIX, dir=self._scratch))
@@ -204,6 +246,7 @@ class _Worker:
         folder: Path,
     ) -> None:
         self.calls = 0
+        self._killed = False
         self._process = process
         self._reader = reader
         self._writer = writer
@@ -242,22 +285,32 @@ class _Worker:
     async def ask(self, request: bytes) -> dict[str, Any]:
         """Send one frame, wait for its reply. Raises `WorkerDied`, after which there is no other
         request; a caller that is cancelled must `kill`."""
+        begun = False
         try:
             self._writer.write(request)
-            (length,) = HEADER.unpack(await self._reader.readexactly(HEADER.size))
-            reply: dict[str, Any] = json.loads(await self._reader.readexactly(length))
+            reply = await self._receive()
+            if "begun" in reply:
+                begun = True
+                reply = await self._receive()
         except (asyncio.IncompleteReadError, OSError, ValueError):
             self.leave()
             await self.ended()
-            raise WorkerDied(_obituary(self._process.returncode)) from None
+            death = died(self._process.returncode, by_us=self._killed)
+            raise (death if begun else _NotBegun(str(death))) from None
         if "died" in reply:
             self.leave()
             raise WorkerDied(reply["died"])
         return reply
 
+    async def _receive(self) -> dict[str, Any]:
+        (length,) = HEADER.unpack(await self._reader.readexactly(HEADER.size))
+        reply: dict[str, Any] = json.loads(await self._reader.readexactly(length))
+        return reply
+
     def kill(self) -> None:
         """End the process, and what it has started, at once."""
         if self._process.returncode is None:
+            self._killed = True
             _kill_group(self._process.pid)
 
     def leave(self) -> None:
@@ -291,12 +344,22 @@ def _environment(environ: Mapping[str, str], folder: Path) -> dict[str, str]:
     return {**kept, "TMPDIR": str(folder)}
 
 
-def _obituary(code: int | None) -> str:
-    if code is None or code >= 0:
-        return f"its process exited with code {code}"
-    if -code == signal.SIGKILL:
-        return "its process was killed (SIGKILL), most often because memory ran out"
-    return f"its process was ended by {signal.Signals(-code).name}"
+def _request(
+    fn_ref: str,
+    args: list[Any],
+    kwargs: Mapping[str, Any] | None,
+    key: str,
+    into: Path | None,
+) -> bytes:
+    return frame(
+        {
+            "fn": fn_ref,
+            "args": values.dump_local(args),
+            "kwargs": values.dump_local(dict(kwargs or {})),
+            "key": key,
+            "into": None if into is None else str(into),
+        }
+    )
 
 
 def _clear(scratch: Path) -> None:
