@@ -27,6 +27,7 @@ from agentpost.ratelimit.memory import MemoryLimiter
 from agentpost.services import accounts, maintenance, sessions
 from agentpost.services.accounts import NewKey
 from agentpost.services.context import House
+from agentpost.services.lease import LEASE_SECONDS, Lease
 from agentpost.services.links import SignedLinks
 from agentpost.services.mail import SmtpServer
 from agentpost.services.nodes import Beats
@@ -209,7 +210,8 @@ def _heart(settings: Settings, house: House) -> Heartbeat | None:
         return None
     from agentpost.db.postgres import PostgresLine
 
-    return Heartbeat(Beats(PostgresLine(url), house.node, house.clock))
+    house.lease = Lease(LEASE_SECONDS)
+    return Heartbeat(Beats(PostgresLine(url), house.node, house.clock), house.lease)
 
 
 def _egress(settings: Settings) -> Egress:

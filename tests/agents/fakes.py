@@ -12,7 +12,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from agentpost.agents import Backoff
 from agentpost.agents.base import File, Json, Running, Said, Started, WorkRef
+from agentpost.agents.retries import DEFAULT_BACKOFF, RetryOn
 
 _KINDS = {"csv": "data", "xlsx": "data", "png": "image", "zip": "archive", "pptx": "deck"}
 STEP_VALUE_BYTES = 2**20
@@ -128,9 +130,10 @@ class FakeTurn:
         self.stopped.append(job_id)
         return not self.ended
 
-    async def step(self, fn: Callable[..., Any], /, *args: Any) -> Any:
+    async def step(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
         name_of(fn)
-        return json.loads(encoded(fn(*localised(json_copy(args)))))
+        given = localised(json_copy(kwargs))
+        return json.loads(encoded(fn(*localised(json_copy(args)), **given)))
 
     async def write(self, path: str, data: bytes | str | Path) -> File:
         raise AssertionError("the offline agent writes files in jobs only")
@@ -180,10 +183,12 @@ class FakeJob:
 
     async def step(
         self, fn: Callable[..., Any], /, *args: Any, cost: float = 0, retries: int = 0,
-        timeout: float | None = None,
+        timeout: float | None = None, retry_on: RetryOn | None = None,
+        backoff: Backoff = DEFAULT_BACKOFF, **kwargs: Any,
     ) -> Any:  # fmt: skip
         def run() -> Any:
-            value = json.loads(encoded(fn(*localised(json_copy(args)))))
+            given = localised(json_copy(kwargs))
+            value = json.loads(encoded(fn(*localised(json_copy(args)), **given)))
             self.charged += cost
             return value
 
@@ -198,9 +203,11 @@ class FakeJob:
         cost: float = 0,
         label: str | None = None,
         timeout: float | None = None,
+        **kwargs: Any,
     ) -> File:
         def run() -> File:
-            content = data(*localised(json_copy(args))) if callable(data) else data
+            given = localised(json_copy(kwargs))
+            content = data(*localised(json_copy(args)), **given) if callable(data) else data
             assert isinstance(content, bytes)
             target = self.root / path
             target.write_bytes(content)

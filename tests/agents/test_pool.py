@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 
 from agentpost.agents import File, JobFailed, StepFailed
-from agentpost.agents.pool import LimitExceeded, WorkerDied, WorkerPool
+from agentpost.agents.deaths import LimitExceeded, NoWorker, WorkerDied, WorkerKilled
+from agentpost.agents.pool import WorkerPool
 from agentpost.agents.values import MissingFunction
 from tests.agents.processes import PATIENCE, gone, pid_in, until
 
@@ -452,7 +453,7 @@ async def test_closing_ends_running_calls(bench: Callable[..., Bench], tmp_path:
     pid = await pid_in(tmp_path / "note")
     await one.pool.aclose()
     assert gone(pid)
-    with pytest.raises(WorkerDied):
+    with pytest.raises(WorkerKilled):
         await task
-    with pytest.raises(RuntimeError, match="closed"):
+    with pytest.raises(NoWorker, match="closed"):
         await one.call("pid")

@@ -30,6 +30,7 @@ JOB_SIGNALS: dict[str, s.JobSignal] = {
     "ShortOfCredits": s.ShortOfCredits(7),
     "StartRefused": s.StartRefused(Reason.TOO_MANY_RUNNING),
     "JobRetaken": s.JobRetaken(),
+    "StepInterrupted": s.StepInterrupted("killed"),
     "Progressed": s.Progressed("Counting"),
     "FileWritten": s.FileWritten("a.csv"),
     "Finished": s.Finished("All done.", None),
@@ -57,6 +58,7 @@ JOBS = """
     -               ShortOfCredits  queued          -                        job.blocked
     -               StartRefused    refused         -                        job.blocked
     running         JobRetaken      running         -                        -
+    running         StepInterrupted running         -                        -
     running         Progressed      running         progress/started         -
     running         FileWritten     running         progress/done            -
     running         Finished        completed       result/completed         job.completed
@@ -68,6 +70,7 @@ JOBS = """
     queued          Stopped         stopped         state/stopped            job.failed
     queued          QueueTimedOut   queue_expired   state/expired            job.expired
     overdue         JobRetaken      overdue         -                        -
+    overdue         StepInterrupted overdue         -                        -
     overdue         Progressed      overdue         -                        -
     overdue         FileWritten     overdue         -                        -
     overdue         Finished        late_completed  -                        -

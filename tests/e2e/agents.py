@@ -117,6 +117,30 @@ def build(text: str) -> bytes:
     return text.encode()
 
 
+def build_marked(name: str) -> bytes:
+    """The same, with an effect outside."""
+    return mark(name).encode()
+
+
+async def build_marked_here(name: str) -> bytes:
+    """The same on the agent loop."""
+    return build_marked(name)
+
+
+tries = 0
+
+
+async def fail_once(name: str, gate: str) -> str:
+    """The first try in each process waits and fails."""
+    global tries
+    tries += 1
+    mark(name)
+    if tries == 1:
+        await pass_gate(gate)
+        raise ConnectionError("not yet")
+    return name
+
+
 def broken() -> None:
     """A step that fails."""
     raise ValueError("the step is broken")
@@ -323,6 +347,18 @@ async def _build(job: Job, path: str, text: str, cost: float = 0) -> None:
     await job.write(path, build, text, cost=cost)
 
 
+async def _build_marked(job: Job, path: str, name: str) -> None:
+    await job.write(path, build_marked, name)
+
+
+async def _build_marked_here(job: Job, path: str, name: str) -> None:
+    await job.write(path, build_marked_here, name)  # type: ignore[arg-type]
+
+
+async def _step_failing_once(job: Job, name: str, gate: str) -> None:
+    await job.step(fail_once, name, gate, retries=1)
+
+
 async def _charge(job: Job, amount: float) -> None:
     await job.charge(amount, "for work done")
 
@@ -380,6 +416,9 @@ JOB_OPERATIONS: dict[str, Operation] = {
     "broken_step": _broken_step,
     "write": _write_job,
     "build": _build,
+    "build_marked": _build_marked,
+    "build_marked_here": _build_marked_here,
+    "step_failing_once": _step_failing_once,
     "charge": _charge,
     "ask": _ask_job,
     "inbox": _inbox,

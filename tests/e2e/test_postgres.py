@@ -5,71 +5,20 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from collections.abc import Callable
 from pathlib import Path
 
 import httpx2
-import psycopg
 import pytest
 
 from tests.e2e.caller import Caller, Json
-from tests.e2e.fixtures import SERVERS
-from tests.e2e.server import ACCOUNT, AgentServer, until
+from tests.e2e.cluster import Cluster, cluster
+from tests.e2e.server import ACCOUNT, until
 
+__all__ = ["cluster"]
 TAKE_UP_SECONDS = 5.0
 STOP_SECONDS = 1.0
 CallerMaker = Callable[..., Caller]
-
-
-class Cluster:
-    """Nodes on one database, with one folder for blobs, gates and traces."""
-
-    def __init__(self, url: str, folder: Path, servers: list[AgentServer]) -> None:
-        self.url = url
-        self._folder = folder
-        self._servers = servers
-        self._nodes: list[AgentServer] = []
-        (folder / "data").mkdir()
-
-    def start(self, role: str = "all") -> AgentServer:
-        """One more node."""
-        home = self._folder / f"node{len(self._nodes)}"
-        node = AgentServer(home, database_url=self.url, role=role)
-        (home / "data").symlink_to(self._folder / "data")
-        if self._nodes:
-            node.gates, node.trace_file = self._nodes[0].gates, self._nodes[0].trace_file
-        self._nodes.append(node)
-        self._servers.append(node)
-        return node.start()
-
-    def stop(self) -> None:
-        with ExitStack() as ends:
-            for node in self._nodes:
-                if node.process is not None:
-                    ends.callback(node.stop)
-
-    def run(self, sql: str) -> None:
-        """Run a statement of the test's own."""
-        with psycopg.connect(self.url) as connection:
-            connection.execute(sql.encode())
-
-    def rows(self, sql: str) -> list[tuple[object, ...]]:
-        """What is in the database."""
-        with psycopg.connect(self.url) as connection:
-            return connection.execute(sql.encode()).fetchall()
-
-
-@pytest.fixture
-def cluster(
-    fresh_postgres: Callable[..., str], tmp_path: Path, request: pytest.FixtureRequest
-) -> Iterator[Cluster]:
-    module = request.node.getparent(pytest.Module)
-    servers = module.stash.setdefault(SERVERS, [])  # a failure shows their logs
-    made = Cluster(fresh_postgres(), tmp_path, servers)
-    yield made
-    made.stop()
-    servers.clear()
 
 
 def sent_job(caller: Caller, *script: list[object]) -> Json:

@@ -12,6 +12,7 @@ from agentpost.clock import SystemClock
 from agentpost.db import migrate
 from agentpost.db.postgres import PostgresDatabase, PostgresLine
 from agentpost.db.session import Tx
+from agentpost.services.lease import Lease
 from agentpost.services.nodes import Beats
 from agentpost.tasks import heartbeat
 from agentpost.tasks.heartbeat import Heartbeat
@@ -34,7 +35,7 @@ def hearts(url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[HeartMaker]:
     with ExitStack() as ends:
 
         def start(node: str) -> Heartbeat:
-            heart = Heartbeat(Beats(PostgresLine(url), node, SystemClock()))
+            heart = Heartbeat(Beats(PostgresLine(url), node, SystemClock()), Lease())
             heart.start()
             ends.callback(heart.stop)
             return heart

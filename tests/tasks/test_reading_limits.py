@@ -8,7 +8,8 @@ from typing import cast
 import pytest
 
 from agentpost.agents import File, Unreadable
-from agentpost.agents.pool import NoWorker, WorkerPool
+from agentpost.agents.deaths import NoWorker
+from agentpost.agents.pool import WorkerPool
 from agentpost.storage.base import Storage
 from agentpost.tasks import steps
 from agentpost.tasks.steps import Blobs

@@ -7,6 +7,7 @@ from agentpost.agents.base import (
     JobFailed,
     JobFn,
     Json,
+    NotAllowedInStep,
     Running,
     Said,
     Started,
@@ -16,14 +17,17 @@ from agentpost.agents.base import (
     WorkRef,
     step_key,
 )
+from agentpost.agents.retries import Backoff
 
 __all__ = [
     "AgentFn",
+    "Backoff",
     "File",
     "Job",
     "JobFailed",
     "JobFn",
     "Json",
+    "NotAllowedInStep",
     "Running",
     "Said",
     "Started",

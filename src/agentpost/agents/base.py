@@ -17,6 +17,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 
+from agentpost.agents.retries import DEFAULT_BACKOFF, Backoff, RetryOn
+
 Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
 """What may be passed to and returned from recorded calls (a `File` may stand anywhere in it)."""
 
@@ -31,6 +33,11 @@ class Unreadable(Exception):
 
 class StepFailed(Exception):
     """A step ended with an exception whose own class cannot be rebuilt; carries its text."""
+
+
+class NotAllowedInStep(RuntimeError):
+    """A call on a turn or job was made by the body of a step, which runs again after a crash; the
+    text says what to do instead."""
 
 
 class FileSource(Protocol):
@@ -210,8 +217,11 @@ class Turn(Protocol):
         """Stop a job; False when it has already ended."""
         ...
 
-    def step(self, fn: Callable[..., Any], /, *args: Any) -> Awaitable[Any]:
-        """Run ``fn`` once and record what it returns (see `Job.step`)."""
+    def step(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Awaitable[Any]:
+        """Run ``fn(*args, **kwargs)`` once and record what it returns (see `Job.step`).
+
+        The body of a step makes no call on the turn: each raises `NotAllowedInStep`.
+        """
         ...
 
     def write(self, path: str, data: bytes | str | Path) -> Awaitable[File]:
@@ -255,13 +265,31 @@ class Job(Protocol):
         cost: float = 0,
         retries: int = 0,
         timeout: float | None = None,
+        retry_on: RetryOn | None = None,
+        backoff: Backoff = DEFAULT_BACKOFF,
+        **kwargs: Any,
     ) -> Awaitable[Any]:
-        """Run ``fn(*args)`` once and record the value: a recorded step never runs again.
+        """Run ``fn(*args, **kwargs)`` once and record the value: a recorded step never runs again.
 
         A plain function runs in a worker process and must be module-level; a coroutine function
-        runs on the agent loop. ``cost`` credits are held before and charged when the value is
-        recorded; ``timeout`` is in seconds per try, from when a worker process has the call, and
-        raises `TimeoutError`; ``retries`` counts tries after the first.
+        runs on the agent loop. The options' names are taken: an argument of ``fn`` that is called
+        like one of them is passed by position.
+
+        The body of a coroutine step may call `progress` and `charge` (see there); every other call
+        on the job raises `NotAllowedInStep` in it.
+
+        Args:
+            cost: credits, held before and charged when the value is recorded.
+            retries: tries after the first; they belong to this one call.
+            timeout: seconds for each try, from when a worker process has the call; raises
+                `TimeoutError`.
+            retry_on: which exceptions are worth another try. None: all but those that will be the
+                same next time (`TypeError`, `NameError`, `AttributeError`, `ImportError`,
+                `SyntaxError`, `NotImplementedError`, `AssertionError`, `JobFailed`, `Unreadable`,
+                `NotAllowedInStep`).
+            backoff: how long to wait before each further try.
+
+        Raises what ``fn`` raised last; `ValueError` or `TypeError` for options that mean nothing.
         """
         ...
 
@@ -274,9 +302,10 @@ class Job(Protocol):
         cost: float = 0,
         label: str | None = None,
         timeout: float | None = None,
+        **kwargs: Any,
     ) -> Awaitable[File]:
-        """Write a file of the work. A function is called like a step, with a ``timeout`` like a
-        step's, and returns the contents."""
+        """Write a file of the work. A function is called like a step, with ``args``, ``kwargs`` and
+        a ``timeout`` like a step's, and returns the contents."""
         ...
 
     def files(self) -> Awaitable[list[File]]:
@@ -284,7 +313,10 @@ class Job(Protocol):
         ...
 
     def progress(self, step: str) -> Awaitable[None]:
-        """Tell the user what is going on, at once."""
+        """Tell the user what is going on, at once.
+
+        In the body of a step it belongs to the step: it is told again when the step runs again.
+        """
         ...
 
     def inbox(self, wait: float = 0) -> Awaitable[list[Said]]:
@@ -292,7 +324,12 @@ class Job(Protocol):
         ...
 
     def charge(self, amount: float, note: str = "") -> Awaitable[None]:
-        """Charge credits for work already done; may take the balance to zero, never below."""
+        """Charge credits for work already done; may take the balance to zero, never below.
+
+        In the body of a step it takes effect with the step's record, whether that is a value or an
+        error: once for each step, also when a crash makes the body run again. What the step's
+        further tries charge is added.
+        """
         ...
 
     def ask(self, question: str) -> None:

@@ -17,48 +17,35 @@ the same user. That contains accidents; it is not a sandbox for code nobody trus
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import json
 import math
 import os
 import shutil
-import signal
-import socket
 import sys
 import tempfile
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
 import structlog
 
 from agentpost.agents import capacity, values
+from agentpost.agents.deaths import NotBegun, NoWorker, WorkerDied, WorkerKilled
 from agentpost.agents.environment import worker_environment
 from agentpost.agents.places import Places
-from agentpost.agents.worker import HEADER, frame
+from agentpost.agents.worker import frame
+from agentpost.agents.worker_process import CallLimits, WorkerProcess
 
 STEP_SECONDS: Final = 3_600.0
 STEP_CPU_SECONDS: Final = 300.0
 
 _BOOT_SECONDS_MAX: Final = 60.0
-_LEAVE_SECONDS_MAX: Final = 2.0
-_DRAIN_SECONDS: Final = 1.0
+_BEGINNINGS_MAX: Final = 3
 _FOLDER_PREFIX: Final = "worker-"
 
+Ready = Callable[[], Awaitable[None]]
+"""Awaited when a worker has the call, right before the function begins; may raise to prevent it."""
+
 log = structlog.get_logger(__name__)
-
-
-class WorkerDied(Exception):
-    """The process that ran a function ended before the function did; the text says how."""
-
-
-class LimitExceeded(WorkerDied):
-    """The function used more CPU time or memory than a call may; the text names the setting."""
-
-
-class NoWorker(WorkerDied):
-    """No process could be started; the function was not called."""
 
 
 class WorkerPool:
@@ -97,8 +84,8 @@ class WorkerPool:
         self._env = tuple(env)
         self._threads = max(1, capacity.processors() // workers)
         self._idle_seconds = idle_seconds
-        self._idle: dict[_Worker, asyncio.TimerHandle] = {}  # the last one in was used last
-        self._workers: set[_Worker] = set()
+        self._idle: dict[WorkerProcess, asyncio.TimerHandle] = {}  # the last one in was used last
+        self._workers: set[WorkerProcess] = set()
         self._closed = asyncio.Event()
 
     async def start(self) -> None:
@@ -110,13 +97,15 @@ class WorkerPool:
         self,
         fn_ref: str,
         args: list[Any],
+        kwargs: Mapping[str, Any] | None = None,
         *,
         account: str,
         key: str,
         timeout: float | None = None,
         cpu_seconds: float | None = None,
+        ready: Ready | None = None,
     ) -> Any:
-        """What the function ``module:qualname`` returns for ``args`` (JSON or `File`).
+        """What the function ``module:qualname`` returns for its arguments (JSON or `File`).
 
         ``account`` is whose share of the pool the call takes; ``key`` is what
         `agentpost.agents.step_key` says there. ``timeout`` is in seconds and begins when a worker
@@ -124,22 +113,26 @@ class WorkerPool:
         of the queue and kills the worker of a running one.
 
         Raises the function's own exception rebuilt, its traceback as a note; `MissingFunction`;
-        `TypeError` or `ValueError` for a value that cannot be recorded; `TimeoutError`;
-        `LimitExceeded`, `NoWorker`, or another `WorkerDied`.
+        `TypeError` or `ValueError` for a value that cannot be recorded; what ``ready`` raises;
+        `TimeoutError` and `LimitExceeded`; `WorkerDied` when the function ended its own process,
+        `WorkerKilled` when somebody else did; `NoWorker` when it was not called.
         """
         limits = self._limits(fn_ref, timeout, cpu_seconds)
-        reply = await self._perform(fn_ref, args, account, key, None, limits)
+        request = _request(fn_ref, args, kwargs, key, None, limits)
+        reply = await self._perform(request, fn_ref, account, limits, ready)
         return values.load(reply["value"], None)
 
     async def build(
         self,
         fn_ref: str,
         args: list[Any],
+        kwargs: Mapping[str, Any] | None = None,
         *,
         account: str,
         key: str,
         into: Path,
         timeout: float | None = None,
+        ready: Ready | None = None,
     ) -> None:
         """Like `call`, for a function that makes a file: bytes, str (UTF-8) or a `Path`.
 
@@ -147,10 +140,11 @@ class WorkerPool:
         another copied. When this raises, or is cancelled, ``into`` may hold a part.
         """
         limits = self._limits(fn_ref, timeout)
-        await self._perform(fn_ref, args, account, key, into, limits)
+        request = _request(fn_ref, args, kwargs, key, into, limits)
+        await self._perform(request, fn_ref, account, limits, ready)
 
     async def aclose(self) -> None:
-        """Kill all workers and wait for their end; running calls raise `WorkerDied`."""
+        """Kill all workers and wait for their end; running calls raise `WorkerKilled`."""
         self._closed.set()
         for worker in list(self._workers):
             worker.kill()
@@ -162,36 +156,59 @@ class WorkerPool:
 
     def _limits(
         self, fn_ref: str, timeout: float | None, cpu_seconds: float | None = None
-    ) -> _Limits:
+    ) -> CallLimits:
         if cpu_seconds is None or (self._cpu_seconds or math.inf) < cpu_seconds:
             cpu_seconds = self._cpu_seconds
         if timeout is not None:
-            return _Limits(f"{fn_ref} took longer than {timeout:g} s", timeout, cpu_seconds)
+            return CallLimits(f"{fn_ref} took longer than {timeout:g} s", timeout, cpu_seconds)
         why = "the setting step_seconds; a timeout= of its own may be longer"
         late = f"{fn_ref} took longer than {self._seconds:g} s ({why})"
-        return _Limits(late, self._seconds, cpu_seconds)
+        return CallLimits(late, self._seconds, cpu_seconds)
 
     async def _perform(
         self,
+        request: bytes,
         fn_ref: str,
-        args: list[Any],
         account: str,
-        key: str,
-        into: Path | None,
-        limits: _Limits,
-    ) -> Any:
-        target = None if into is None else str(into)
-        text = values.dump_local(args)
-        request = frame(
-            {"fn": fn_ref, "args": text, "key": key, "into": target, "cpu": limits.cpu_seconds}
-        )
+        limits: CallLimits,
+        ready: Ready | None,
+    ) -> dict[str, Any]:
         async with self._places.hold(account):
-            worker = self._take_idle() or await self._spawn()
             try:
-                reply = await worker.ask(request, limits)
+                reply = await self._begin(request, limits, ready)
+            except NoWorker:
+                raise
             except WorkerDied as died:
                 log.warning("worker_died", function=fn_ref, reason=str(died))
-                raise type(died)(f"{fn_ref} did not finish: {died}") from None
+                # At our own end we are the ones who kill.
+                kind = WorkerKilled if self._closed.is_set() else type(died)
+                raise kind(f"{fn_ref} did not finish: {died}") from None
+        if "error" in reply:
+            error = values.rebuild_error(reply["error"])
+            values.remember_class_names(error, reply["kinds"])
+            error.add_note(f"In a worker process:\n{reply['trace']}")
+            raise error
+        return reply
+
+    async def _begin(
+        self, request: bytes, limits: CallLimits, ready: Ready | None
+    ) -> dict[str, Any]:
+        """Ask a worker, and another one when it has died before it began."""
+        for _ in range(_BEGINNINGS_MAX):
+            worker = self._take_idle() or await self._spawn()
+            if ready is not None:
+                try:
+                    await ready()
+                except BaseException:
+                    self._rest(worker)
+                    raise
+            try:
+                reply = await worker.ask(request, limits)
+            except NotBegun as lost:
+                log.info("worker_replaced", reason=str(lost))
+                continue
+            except WorkerDied:
+                raise
             except BaseException:
                 worker.kill()
                 raise
@@ -200,13 +217,10 @@ class WorkerPool:
                 self._rest(worker)
             else:
                 worker.leave()
-        if "error" in reply:
-            error = values.rebuild_error(reply["error"])
-            error.add_note(f"In a worker process:\n{reply['trace']}")
-            raise error
-        return reply
+            return reply
+        raise NoWorker(f"{_BEGINNINGS_MAX} worker processes in a row ended before they began")
 
-    def _take_idle(self) -> _Worker | None:
+    def _take_idle(self) -> WorkerProcess | None:
         while self._idle:
             worker, timer = self._idle.popitem()
             timer.cancel()
@@ -214,22 +228,22 @@ class WorkerPool:
                 return worker
         return None
 
-    def _rest(self, worker: _Worker) -> None:
+    def _rest(self, worker: WorkerProcess) -> None:
         loop = asyncio.get_running_loop()
         self._idle[worker] = loop.call_later(self._idle_seconds, self._retire, worker)
 
-    def _retire(self, worker: _Worker) -> None:
+    def _retire(self, worker: WorkerProcess) -> None:
         del self._idle[worker]
         worker.leave()
 
-    async def _spawn(self) -> _Worker:
+    async def _spawn(self) -> WorkerProcess:
         if self._closed.is_set():
-            raise RuntimeError("the worker pool is closed")
+            raise NoWorker("the worker pool is closed")
         try:
             self._scratch.mkdir(parents=True, exist_ok=True)
             folder = Path(tempfile.mkdtemp(prefix=_FOLDER_PREFIX, dir=self._scratch))
             environ = worker_environment(os.environ, self._env, threads=self._threads)
-            worker = await _Worker.spawn(folder, {**environ, "TMPDIR": str(folder)})
+            worker = await WorkerProcess.spawn(folder, {**environ, "TMPDIR": str(folder)})
         except OSError as error:
             raise NoWorker(f"a worker process could not be started: {error}") from error
         self._workers.add(worker)
@@ -238,7 +252,9 @@ class WorkerPool:
             worker.kill()
         hello = {"path": sys.path, "memory_bytes": self._memory_bytes, "folder": str(folder)}
         try:
-            await worker.ask(frame(hello), _Limits("it did not begin in time", _BOOT_SECONDS_MAX))
+            await worker.ask(
+                frame(hello), CallLimits("it did not begin in time", _BOOT_SECONDS_MAX)
+            )
         except (TimeoutError, WorkerDied) as error:
             worker.kill()
             raise NoWorker(f"a worker process could not be started: {error!r}") from error
@@ -248,125 +264,24 @@ class WorkerPool:
         return worker
 
 
-@dataclass(frozen=True, slots=True)
-class _Limits:
-    """Of one call: seconds on the clock, what is said when they are over, and CPU time."""
-
-    late: str
-    seconds: float
-    cpu_seconds: float | None = None
-
-
-class _Worker:
-    """One process and the channel to it. Whoever starts it must `kill` it or let it `leave`."""
-
-    def __init__(
-        self,
-        process: asyncio.subprocess.Process,
-        reader: asyncio.StreamReader,
-        writer: asyncio.StreamWriter,
-        folder: Path,
-    ) -> None:
-        self.calls = 0
-        self._process = process
-        self._reader = reader
-        self._writer = writer
-        self._folder = folder
-        self._end = asyncio.get_running_loop().create_task(self._watch())
-
-    @classmethod
-    async def spawn(cls, folder: Path, environ: dict[str, str]) -> _Worker:
-        # The socket is the process's standard input: the one descriptor that every way of
-        # starting a process hands over, and no other process gets.
-        ours, theirs = socket.socketpair()
-        ours.setblocking(False)
-        process: asyncio.subprocess.Process | None = None
-        try:
-            process = await asyncio.create_subprocess_exec(
-                *(sys.executable, "-P", "-m", "agentpost.agents.worker", str(os.getpid())),
-                stdin=theirs.fileno(),
-                env=environ,
-                start_new_session=True,  # one group to kill, out of reach of the terminal's Ctrl-C
-            )
-            reader, writer = await asyncio.open_unix_connection(sock=ours)
-        except BaseException:
-            ours.close()
-            if process is not None:
-                _kill_group(process.pid)
-            shutil.rmtree(folder, ignore_errors=True)
-            raise
-        finally:
-            theirs.close()
-        return cls(process, reader, writer, folder)
-
-    @property
-    def alive(self) -> bool:
-        return self._process.returncode is None and not self._reader.at_eof()
-
-    async def ask(self, request: bytes, limits: _Limits) -> dict[str, Any]:
-        """Send one frame, wait for its reply. Raises `WorkerDied`, after which there is no other
-        request; a caller that is cancelled, or gets a `TimeoutError`, must `kill`."""
-        try:
-            async with asyncio.timeout(limits.seconds):
-                reply = await self._reply_to(request, limits)
-        except TimeoutError:
-            raise TimeoutError(limits.late) from None
-        if "died" in reply:
-            self.leave()
-            raise LimitExceeded(reply["died"])
-        return reply
-
-    async def _reply_to(self, request: bytes, limits: _Limits) -> dict[str, Any]:
-        try:
-            self._writer.write(request)
-            (length,) = HEADER.unpack(await self._reader.readexactly(HEADER.size))
-            reply: dict[str, Any] = json.loads(await self._reader.readexactly(length))
-        except (asyncio.IncompleteReadError, OSError, ValueError):
-            self.leave()
-            await self.ended()
-            if limits.cpu_seconds is not None and self._process.returncode == -signal.SIGXCPU:
-                used = f"it used more than {limits.cpu_seconds:g} s of CPU time"
-                raise LimitExceeded(f"{used} (the setting step_cpu_seconds)") from None
-            raise WorkerDied(_obituary(self._process.returncode)) from None
-        return reply
-
-    def kill(self) -> None:
-        """End the process, and what it has started, at once."""
-        if self._process.returncode is None:
-            _kill_group(self._process.pid)
-
-    def leave(self) -> None:
-        """Let an idle process end by itself; killed when it takes long."""
-        self._writer.close()
-        asyncio.get_running_loop().call_later(_LEAVE_SECONDS_MAX, self.kill)
-
-    async def ended(self) -> None:
-        await asyncio.shield(self._end)
-
-    def when_ended(self, fn: Callable[[_Worker], None]) -> None:
-        self._end.add_done_callback(lambda _: fn(self))
-
-    async def _watch(self) -> None:
-        await self._process.wait()
-        # What it has started may hold the channel open and would go on for nobody. The number
-        # cannot belong to another group while this one has a member left.
-        _kill_group(self._process.pid)
-        # A reply sent just before the end is still read; nobody waits for ever for another.
-        asyncio.get_running_loop().call_later(_DRAIN_SECONDS, self._writer.transport.abort)
-        await asyncio.to_thread(shutil.rmtree, self._folder, ignore_errors=True)
-
-
-def _kill_group(pid: int) -> None:
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(pid, signal.SIGKILL)
-
-
-def _obituary(code: int | None) -> str:
-    if code is None or code >= 0:
-        return f"its process exited with code {code}"
-    if -code == signal.SIGKILL:
-        return "its process was killed (SIGKILL), most often because memory ran out"
-    return f"its process was ended by {signal.Signals(-code).name}"
+def _request(
+    fn_ref: str,
+    args: list[Any],
+    kwargs: Mapping[str, Any] | None,
+    key: str,
+    into: Path | None,
+    limits: CallLimits,
+) -> bytes:
+    return frame(
+        {
+            "fn": fn_ref,
+            "args": values.dump_local(args),
+            "kwargs": values.dump_local(dict(kwargs or {})),
+            "key": key,
+            "into": None if into is None else str(into),
+            "cpu": limits.cpu_seconds,
+        }
+    )
 
 
 def _clear(scratch: Path) -> None:

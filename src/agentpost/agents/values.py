@@ -30,6 +30,9 @@ VALUE_DEPTH_MAX: Final = 200
 ERROR_TEXT_CHARS_MAX: Final = 10_000
 """Longest recorded text of an exception, in characters; the rest is cut off."""
 
+SUMMARY_CHARS_MAX: Final = 300
+"""Longest summary of a call, in characters."""
+
 _FILE_FIELDS: Final = (
     "id",
     "name",
@@ -41,6 +44,7 @@ _FILE_FIELDS: Final = (
     "label",
     "blob",
 )
+_CLASS_NAMES: Final = "__agentpost_class_names__"
 _FILE_KEY: Final = "$file"
 # A user's own "$file" key (and "$$file" and so on) gets one more dollar on the way out.
 _OWN_FILE_KEY: Final = re.compile(r"\$+file")
@@ -99,7 +103,14 @@ def fingerprint(name: str, *parts: object) -> str:
     A file counts by its id and revision only, so a blob that was moved is still the same file.
     Raises like `dump`, except for the size.
     """
-    return hashlib.sha256(_encode([name, *parts], _identity_form).encode()).hexdigest()[:32]
+    return identify(name, *parts)[0]
+
+
+def identify(name: str, *parts: object) -> tuple[str, str]:
+    """The `fingerprint` of a call, and the first `SUMMARY_CHARS_MAX` characters of the JSON text
+    that it was made of, by which people can tell two calls apart."""
+    text = _encode([name, *parts], _identity_form)
+    return hashlib.sha256(text.encode()).hexdigest()[:32], text[:SUMMARY_CHARS_MAX]
 
 
 def function_ref(fn: Callable[..., object]) -> str:
@@ -182,6 +193,21 @@ def rebuild_error(described: Mapping[str, str]) -> Exception:
         if error is not None:
             return error
     return StepFailed(text)
+
+
+def class_names(error: BaseException) -> list[str]:
+    """``module:qualname`` of the exception's class and of its bases, the nearest first.
+
+    For one that came from a worker process they are those it had there: its own class may not be
+    the one that could be rebuilt.
+    """
+    known: list[str] = getattr(error, _CLASS_NAMES, [])
+    return known or [f"{kind.__module__}:{kind.__qualname__}" for kind in type(error).__mro__]
+
+
+def remember_class_names(error: BaseException, names: list[str]) -> None:
+    """Let `class_names` answer these."""
+    setattr(error, _CLASS_NAMES, names)
 
 
 def _made_of(kind: Callable[..., object], text: str) -> Exception | None:

@@ -3,10 +3,11 @@
 Started as ``python -m agentpost.agents.worker PARENT_PID`` with a socket as its standard input.
 A frame is a length (4 bytes, big-endian) and that many bytes of JSON. The first request is
 ``{"path": sys.path, "memory_bytes": int | None, "folder": temporary folder}``, every later one
-``{"fn": ref, "args": values text, "key": step key, "into": path | None, "cpu": seconds | None}``.
-Each gets one reply:
-``{"value": values text}``, ``{"error": described error, "trace": text}`` or, as the last thing the
-worker says, ``{"died": reason}``. No pickle: what comes back is data.
+``{"fn": ref, "args": values text, "kwargs": values text, "key": step key, "into": path | None,
+"cpu": seconds | None}``, which is answered by ``{"begun": true}`` before the function is looked
+for. Each gets one reply: ``{"value": values text}``, ``{"error": described error, "kinds": names of
+its classes, "trace": text}`` or, as the last thing the worker says, ``{"died": reason}``. No
+pickle: what comes back is data.
 """
 
 from __future__ import annotations
@@ -69,6 +70,7 @@ def main(parent: int) -> None:
         _limit_memory(hello["memory_bytes"])
         channel.sendall(frame({"value": "null"}))
         while (request := _receive(requests)) is not None:
+            channel.sendall(frame({"begun": True}))
             with _cpu_limit(request["cpu"]):
                 reply = _answer(request, hello)
             with contextlib.suppress(AttributeError, OSError, ValueError):
@@ -81,7 +83,8 @@ def main(parent: int) -> None:
 def _answer(request: dict[str, Any], hello: dict[str, Any]) -> dict[str, Any]:
     token = current_step_key.set(request["key"])
     try:
-        made = values.resolve(request["fn"])(*values.load(request["args"], None))
+        kwargs = values.load(request["kwargs"], None)
+        made = values.resolve(request["fn"])(*values.load(request["args"], None), **kwargs)
         if request["into"] is None:
             return {"value": values.dump(made)}
         _put(made, Path(request["into"]), Path(hello["folder"]))
@@ -97,7 +100,8 @@ def _answer(request: dict[str, Any], hello: dict[str, Any]) -> dict[str, Any]:
         trace = "".join(traceback.format_exception(error))[-TRACE_CHARS_MAX:]
         if isinstance(error, SystemExit):
             error = StepFailed(f"the function called sys.exit({error.code!r})")
-        return {"error": values.describe_error(error), "trace": trace}
+        kinds = values.class_names(error)
+        return {"error": values.describe_error(error), "kinds": kinds, "trace": trace}
     finally:
         current_step_key.reset(token)
 

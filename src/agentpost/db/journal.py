@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
+
 from agentpost.db.session import Tx
+from agentpost.domain.credits import Charge
 from agentpost.domain.journal import Call, CallState
 
 _PUT = (
-    "INSERT INTO calls (owner, n, fingerprint, state, value, at) VALUES (?, ?, ?, ?, ?, ?)"
+    "INSERT INTO calls (owner, n, fingerprint, state, value, at, summary)"
+    " VALUES (?, ?, ?, ?, ?, ?, ?)"
     " ON CONFLICT (owner, n) DO UPDATE SET state = excluded.state, value = excluded.value,"
     " at = excluded.at"
 )
-_ALL = "SELECT n, fingerprint, state, value FROM calls WHERE owner = ? ORDER BY n"
+_ALL = "SELECT n, fingerprint, state, value, summary FROM calls WHERE owner = ? ORDER BY n"
+_OWED = "SELECT value FROM calls WHERE owner = ? AND n = ?"
+_FORGET = "DELETE FROM calls WHERE owner = ? AND n = ?"
 _POST = (
     "INSERT INTO inbox (job_id, n, message_id, text, at)"
     " SELECT ?, COALESCE(MAX(n), 0) + 1, ?, ?, ? FROM inbox WHERE job_id = ?"
@@ -20,18 +27,35 @@ _INBOX = "SELECT n, message_id, text, at FROM inbox WHERE job_id = ? AND n > ? O
 
 def put(tx: Tx, owner: str, call: Call, now: int) -> None:
     """Record a call of a turn (owner: message id) or job; a held one is completed."""
-    tx.execute(_PUT, (owner, call.n, call.fingerprint, call.state, call.value, now))
+    tx.execute(_PUT, (owner, call.n, call.fingerprint, call.state, call.value, now, call.summary))
 
 
 def all_(tx: Tx, owner: str) -> dict[int, Call]:
     """Everything recorded for a turn or job, by number."""
     rows = tx.all(_ALL, (owner,))
-    return {row[0]: Call(row[0], row[1], CallState(row[2]), row[3]) for row in rows}
+    return {row[0]: Call(row[0], row[1], CallState(row[2]), row[3], row[4]) for row in rows}
 
 
 def forget_held(tx: Tx, owner: str) -> None:
     """The job is parked: its holds were given back, so its unfinished steps hold nothing."""
     tx.execute("DELETE FROM calls WHERE owner = ? AND state = 'held'", (owner,))
+
+
+def forget(tx: Tx, owner: str, n: int) -> None:
+    """That row is of no use any more."""
+    tx.execute(_FORGET, (owner, n))
+
+
+def put_owed(tx: Tx, job_id: str, n: int, charges: Sequence[Charge], now: int) -> None:
+    """What call ``n`` of a job owes from now on."""
+    value = json.dumps([[charge.amount, charge.note] for charge in charges])
+    put(tx, job_id, Call(-n, "", CallState.OWED, value), now)
+
+
+def owed(tx: Tx, job_id: str, n: int) -> list[Charge]:
+    """What call ``n`` of a job still owes."""
+    row = tx.one(_OWED, (job_id, -n))
+    return [Charge(amount, note) for amount, note in json.loads(row[0])] if row else []
 
 
 def post(tx: Tx, job_id: str, message_id: str, text: str, now: int) -> None:

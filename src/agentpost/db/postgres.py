@@ -149,7 +149,9 @@ class PostgresDatabase:
         """See `Database.write`."""
         future = self._submit(self._run, fn, BEGIN)
         # The transaction goes on when the awaiting request is cancelled: it was accepted.
-        return await asyncio.shield(asyncio.wrap_future(future))
+        answer = asyncio.wrap_future(future)
+        answer.add_done_callback(_seen)
+        return await asyncio.shield(answer)
 
     async def read(self, fn: Callable[[Tx], T]) -> T:
         """See `Database.read`."""
@@ -253,6 +255,13 @@ class PostgresLine:
         )
         connection.execute(b"SET synchronous_commit = off")
         return connection
+
+
+def _seen(answer: asyncio.Future[Any]) -> None:
+    """Its exception is nobody's when the caller was cancelled, as a fenced runner is; asyncio would
+    log it as an error that was never retrieved."""
+    if not answer.cancelled():
+        answer.exception()
 
 
 def _call(callback: Callable[[], None]) -> None:

@@ -228,6 +228,7 @@ calls = Table(
     _text("state"),
     _text("value"),
     _time("at"),
+    Column("summary", Text, nullable=False, server_default=""),
     PrimaryKeyConstraint("owner", "n"),
     sqlite_with_rowid=False,
 )

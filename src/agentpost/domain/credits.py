@@ -28,6 +28,14 @@ class LedgerKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class Charge:
+    """Credits, in millionths, for work already done, and what they are for."""
+
+    amount: int
+    note: str
+
+
+@dataclass(frozen=True, slots=True)
 class Wallet:
     """An account's credits in millionths."""
 

@@ -101,6 +101,13 @@ OPEN_JOBS = frozenset({JobState.RUNNING, JobState.QUEUED, JobState.OVERDUE})
 """States that still have a future without anybody asking."""
 
 GENERIC_FAILURE = "The work failed unexpectedly."
-CODE_CHANGED_FAILURE = "The job's code changed while it was running; it could not be continued."
+CODE_CHANGED_FAILURE = (
+    "The work was interrupted and could not be continued: its code changed meanwhile, or does not "
+    "make the same calls when it runs again."
+)
 MISSING_CODE_FAILURE = "The job's code is no longer there; it could not be continued."
+WORKER_KILLED_FAILURE = (
+    "The work was interrupted again and again: the process that ran one of its steps was killed "
+    "each time, most often because memory ran out."
+)
 POISON_FAILURE = "The work was interrupted again and again without getting any further."

@@ -48,9 +48,10 @@ class TurnReplied:
 
 @dataclass(frozen=True, slots=True)
 class TurnBroken:
-    """The agent's turn failed."""
+    """The agent's turn failed; ``cause`` is for the operator."""
 
     detail: TurnFailure
+    cause: str | None = None
 
 
 # --- to a job -------------------------------------------------------------------------------------
@@ -79,10 +80,19 @@ class JobRetaken:
 
 
 @dataclass(frozen=True, slots=True)
+class StepInterrupted:
+    """The worker process was killed that ran a function for the job; it runs again."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class Progressed:
-    """The job says what it does now."""
+    """The job says what it does now; ``in_step``: the body of a step does, so that it is no
+    recorded call."""
 
     step: str
+    in_step: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,9 +112,10 @@ class Finished:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """The job's function raised."""
+    """The job's function raised; ``cause`` is for the operator."""
 
     text: str
+    cause: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +151,7 @@ JobSignal = (
     | ShortOfCredits
     | StartRefused
     | JobRetaken
+    | StepInterrupted
     | Progressed
     | FileWritten
     | Finished

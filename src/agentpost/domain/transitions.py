@@ -117,6 +117,7 @@ JOBS: dict[tuple[J | None, type[s.JobSignal]], Row[J]] = {
     (None, s.StartRefused): Row(J.REFUSED, event=EventName.JOB_BLOCKED),
     # running
     (J.RUNNING, s.JobRetaken): Row(J.RUNNING),
+    (J.RUNNING, s.StepInterrupted): Row(J.RUNNING),
     (J.RUNNING, s.Progressed): Row(J.RUNNING, _progress),
     (J.RUNNING, s.FileWritten): Row(J.RUNNING, _landed),
     (J.RUNNING, s.Finished): Row(J.COMPLETED, _finished, EventName.JOB_COMPLETED),
@@ -132,6 +133,7 @@ JOBS: dict[tuple[J | None, type[s.JobSignal]], Row[J]] = {
     ),
     # overdue: the message is final, so nothing is told until somebody recovers it
     (J.OVERDUE, s.JobRetaken): Row(J.OVERDUE),
+    (J.OVERDUE, s.StepInterrupted): Row(J.OVERDUE),
     (J.OVERDUE, s.Progressed): Row(J.OVERDUE),
     (J.OVERDUE, s.FileWritten): Row(J.OVERDUE),
     (J.OVERDUE, s.Finished): Row(J.LATE_COMPLETED),

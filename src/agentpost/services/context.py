@@ -11,6 +11,7 @@ from agentpost.contract.render import Links
 from agentpost.db.session import Database
 from agentpost.engine.base import Engine
 from agentpost.ratelimit.base import RateLimiter
+from agentpost.services.lease import Lease
 from agentpost.services.requests import RequestLog
 from agentpost.services.tickets import TurnTicket
 from agentpost.settings import Settings
@@ -45,8 +46,9 @@ class DeliverySender(Protocol):
 class House:
     """The wired parts.
 
-    ``turns`` is None in a process that runs no agent, ``sender`` in one that sends no webhooks (a
-    CLI command). ``unavailable``: the API is switched off (see `services.maintenance`).
+    ``lease``: for how long what ``node`` owns stays its own. ``turns`` is None in a process that
+    runs no agent, ``sender`` in one that sends no webhooks (a CLI command). ``unavailable``: the
+    API is switched off (see `services.maintenance`).
     ``put_off``: sweep -> id -> (tries, not before, by `Clock.passed`) of what it failed on
     (`services.sweeping`).
     """
@@ -64,6 +66,7 @@ class House:
     limiter: RateLimiter
     requests: RequestLog
     node: str
+    lease: Lease = field(default_factory=Lease)
     agent_name: str = ""
     turns: TurnRunner | None = None
     sender: DeliverySender | None = None

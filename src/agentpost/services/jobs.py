@@ -6,7 +6,8 @@ name the epoch at which the job is its own; with an old one nothing changes and 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from agentpost.agents import File, Said, values
 from agentpost.db import accounts, journal
@@ -16,10 +17,11 @@ from agentpost.db import works as work_rows
 from agentpost.db.accounts import AccountRecord
 from agentpost.db.session import Tx
 from agentpost.domain import signals as s
-from agentpost.domain.job import EXECUTING, POISON_FAILURE, JobState
+from agentpost.domain.credits import Charge
+from agentpost.domain.job import EXECUTING, POISON_FAILURE, WORKER_KILLED_FAILURE, JobState
 from agentpost.domain.journal import Call
 from agentpost.domain.limits import POISON_RECOVERIES_MAX
-from agentpost.domain.record import FileRecord
+from agentpost.domain.record import FileRecord, JobRecord
 from agentpost.domain.times import iso
 from agentpost.services import credits, history, record
 from agentpost.services.context import House
@@ -43,7 +45,7 @@ class OutOfCredits(Exception):
 # --- taking ---------------------------------------------------------------------------------------
 async def open_(house: House, job_id: str, epoch: int) -> JobTicket | None:
     """Read what a job that was placed here needs; None when it is no longer ours."""
-    return await house.db.read(lambda tx: _ticket(tx, job_id, epoch))
+    return await house.db.read(lambda tx: _ticket(tx, house, job_id, epoch))
 
 
 async def take(house: House, job_id: str, owner: str | None = None) -> JobTicket | None:
@@ -62,17 +64,22 @@ async def take(house: House, job_id: str, owner: str | None = None) -> JobTicket
         job = job_rows.lock(tx, job_id)
         if job is None or job.state not in EXECUTING or job.node != owner:
             return None
-        stuck = job.recoveries >= POISON_RECOVERIES_MAX and job.calls == job.calls_taken
-        if stuck and owner not in (None, house.node):
+        if _is_stuck(job) and owner not in (None, house.node):
             _end(tx, house, account, job_id, s.Failed(POISON_FAILURE), None, None, now)
             return None
         job = record.apply_job(tx, house, job_id, s.JobRetaken(), now)
-        return _ticket(tx, job_id, job.epoch)
+        return _ticket(tx, house, job_id, job.epoch)
 
     return await house.db.write(fn)
 
 
-def _ticket(tx: Tx, job_id: str, epoch: int) -> JobTicket | None:
+def _is_stuck(job: JobRecord) -> bool:
+    """Whether it has been interrupted often enough since a call was recorded."""
+    return job.recoveries >= POISON_RECOVERIES_MAX and job.calls == job.calls_taken
+
+
+def _ticket(tx: Tx, house: House, job_id: str, epoch: int) -> JobTicket | None:
+    confirmed = house.lease.now()  # before anything is read: a stop in between must show
     job = job_rows.get(tx, job_id)
     if job is None or job.epoch != epoch or job.state not in EXECUTING:
         return None
@@ -82,25 +89,67 @@ def _ticket(tx: Tx, job_id: str, epoch: int) -> JobTicket | None:
     said = Said("user", message.text, files, iso(message.created_at), message.id)
     work = work_rows.get(tx, job.work_id, job.account_id)
     calls = journal.all_(tx, job_id) if job.calls else {}
-    return JobTicket(job, epoch, calls, said, work.state_json if work else "{}")
+    state_json = work.state_json if work else "{}"
+    return JobTicket(job, epoch, calls, said, state_json, confirmed)
 
 
 # --- recorded calls -------------------------------------------------------------------------------
-async def record_call(house: House, owned: Owned, call: Call, cost: int = 0) -> None:
-    """Record an answer; a held cost becomes a charge, or is given back on an error.
+async def record_call(
+    house: House, owned: Owned, call: Call, cost: int = 0, charges: Sequence[Charge] = ()
+) -> None:
+    """Record an answer; a held cost becomes a charge, or is given back on an error. ``charges`` are
+    those that the call's body made.
 
-    Raises `Fenced`.
+    Raises `Fenced`, and `OutOfCredits` when charges found none: the call is recorded, and the job
+    parked until the rest can be charged (`charge_owed`).
     """
 
-    def fn(tx: Tx) -> None:
+    def fn(tx: Tx) -> bool:
         now = house.clock.now()
-        account = accounts.lock(tx, owned.account_id) if cost else None
+        account = accounts.lock(tx, owned.account_id) if cost or charges else None
         record.count_call(tx, owned.job_id, owned.epoch)
-        if account is not None:
+        if account is not None and cost:
             _settle_hold(tx, house, owned, account, call, cost, now)
         journal.put(tx, owned.job_id, call, now)
+        return account is None or _charge_body(tx, house, owned, account, call.n, charges, now)
 
-    await house.db.write(fn)
+    if not await house.db.write(fn):
+        raise OutOfCredits(owned.job_id)
+
+
+async def charge_owed(house: House, owned: Owned, call_n: int) -> None:
+    """Charge what the body of a recorded call still owes. Raises `Fenced`, `OutOfCredits`."""
+
+    def fn(tx: Tx) -> bool:
+        now = house.clock.now()
+        account = accounts.lock(tx, owned.account_id)
+        record.count_call(tx, owned.job_id, owned.epoch)
+        charges = journal.owed(tx, owned.job_id, call_n)
+        journal.forget(tx, owned.job_id, -call_n)
+        return _charge_body(tx, house, owned, account, call_n, charges, now)
+
+    if not await house.db.write(fn):
+        raise OutOfCredits(owned.job_id)
+
+
+async def interrupted(house: House, owned: Owned, reason: str) -> bool:
+    """The worker process was killed that ran a function of the job. False: too often in a row
+    without a newly recorded call, so that the job has failed (design: 2, poison). Raises `Fenced`.
+    """
+
+    def fn(tx: Tx) -> bool:
+        now = house.clock.now()
+        account = accounts.lock(tx, owned.account_id)
+        job = job_rows.lock(tx, owned.job_id)
+        if job is not None and job.epoch == owned.epoch and _is_stuck(job):
+            failed = s.Failed(WORKER_KILLED_FAILURE, reason)
+            _end(tx, house, account, owned.job_id, failed, owned.epoch, None, now)
+            return False
+        signal = s.StepInterrupted(reason)
+        record.apply_job(tx, house, owned.job_id, signal, now, epoch=owned.epoch)
+        return True
+
+    return await house.db.write(fn)
 
 
 async def hold(house: House, owned: Owned, call: Call, cost: int) -> None:
@@ -141,36 +190,46 @@ async def charge(house: House, owned: Owned, call: Call, amount: int, note: str)
         raise OutOfCredits(owned.job_id)
 
 
-async def progress(house: House, owned: Owned, call: Call, step: str) -> None:
-    """Tell what the job does now. Raises `Fenced`."""
+async def progress(house: House, owned: Owned, call: Call | None, step: str) -> None:
+    """Tell what the job does now; ``call`` is None when the body of a step does, so that nothing is
+    recorded as a call. Raises `Fenced`."""
 
     def fn(tx: Tx) -> None:
         now = house.clock.now()
-        record.apply_job(tx, house, owned.job_id, s.Progressed(step), now, epoch=owned.epoch)
-        journal.put(tx, owned.job_id, call, now)
+        told = s.Progressed(step, in_step=call is None)
+        record.apply_job(tx, house, owned.job_id, told, now, epoch=owned.epoch)
+        if call is not None:
+            journal.put(tx, owned.job_id, call, now)
 
     await house.db.write(fn)
 
 
 async def write_file(
-    house: House, owned: Owned, call: Call, file: FileRecord, cost: int
+    house: House,
+    owned: Owned,
+    call: Call,
+    file: FileRecord,
+    cost: int,
+    charges: Sequence[Charge] = (),
 ) -> FileRecord:
-    """A file lands in the work, its cost is charged, the log says so. Raises `Fenced`."""
+    """A file lands in the work, its cost is charged, the log says so. Raises as `record_call`."""
 
-    def fn(tx: Tx) -> FileRecord:
+    def fn(tx: Tx) -> bool:
         now = house.clock.now()
         file.created_at = now
-        account = accounts.lock(tx, owned.account_id) if cost else None
+        account = accounts.lock(tx, owned.account_id) if cost or charges else None
         written = s.FileWritten(file.name)
         record.apply_job(tx, house, owned.job_id, written, now, epoch=owned.epoch)
         work_rows.put_file(tx, file)
-        if account is not None:
+        if account is not None and cost:
             _settle_hold(tx, house, owned, account, call, cost, now)
         value = values.dump(history.agent_file(file))
-        journal.put(tx, owned.job_id, Call(call.n, call.fingerprint, call.state, value), now)
-        return file
+        journal.put(tx, owned.job_id, replace(call, value=value), now)
+        return account is None or _charge_body(tx, house, owned, account, call.n, charges, now)
 
-    return await house.db.write(fn)
+    if not await house.db.write(fn):
+        raise OutOfCredits(owned.job_id)
+    return file
 
 
 async def read_inbox(
@@ -190,7 +249,7 @@ async def read_inbox(
         said = [[message_id, text, iso(at)] for _, message_id, text, at in posted]
         value = values.dump({"last": last, "said": said})
         record.count_call(tx, owned.job_id, owned.epoch)
-        journal.put(tx, owned.job_id, Call(call.n, call.fingerprint, call.state, value), now)
+        journal.put(tx, owned.job_id, replace(call, value=value), now)
         return value
 
     return await house.db.write(fn)
@@ -211,9 +270,10 @@ async def finish(
     await _ended(house, owned, s.Finished(text, question), state_json)
 
 
-async def fail(house: House, owned: Owned, text: str) -> None:
-    """The job's function raised; ``text`` is shown to the user. Raises `Fenced`."""
-    await _ended(house, owned, s.Failed(text), None)
+async def fail(house: House, owned: Owned, text: str, cause: str | None = None) -> None:
+    """The job's function raised; ``text`` is shown to the user, ``cause`` to the operator. Raises
+    `Fenced`."""
+    await _ended(house, owned, s.Failed(text, cause), None)
 
 
 async def _ended(
@@ -263,6 +323,36 @@ def _park(
     job_rows.lock(tx, owned.job_id)
     credits.resume_queued(tx, house, account, now, slots_freed=1)
     record.apply_job(tx, house, owned.job_id, short, now, epoch=owned.epoch)
+
+
+def _charge_body(
+    tx: Tx,
+    house: House,
+    owned: Owned,
+    account: AccountRecord,
+    call_n: int,
+    charges: Sequence[Charge],
+    now: int,
+) -> bool:
+    """Charge what a call's body has done; False: the job is parked, and owes what is left.
+
+    The body has run and is recorded, so it is not run again for the credits it found too late.
+    """
+    total = 0
+    left: Sequence[Charge] = ()
+    for n, one in enumerate(charges):
+        purpose = Purpose(owned.job_id, call_n, one.note)
+        charged = credits.charge_done(tx, account, one.amount, purpose, now)
+        if charged is None:
+            left = charges[n:]
+            break
+        total += charged
+    if total:
+        record.spend(tx, house, owned.job_id, owned.epoch, total, now)
+    if left:
+        journal.put_owed(tx, owned.job_id, call_n, left, now)
+        _park(tx, house, owned, account, 1, now)
+    return not left
 
 
 def _settle_hold(

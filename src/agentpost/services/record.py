@@ -231,7 +231,7 @@ def _change_job(tx: Tx, house: House, job: JobRecord, signal: s.JobSignal, now: 
     match signal:
         case s.Progressed():
             job.step = signal.step
-            job.calls += 1
+            job.calls += not signal.in_step
         case s.FileWritten():
             job.calls += 1
         case s.Finished():
@@ -262,11 +262,12 @@ def _change_job(tx: Tx, house: House, job: JobRecord, signal: s.JobSignal, now: 
         case s.JobRetaken():
             lost_here = job.node == house.node  # by a fault of ours: that says nothing of the job
             if job.node is not None and not lost_here:  # it was taken from a dead node
-                again = job.calls == job.calls_taken
-                job.recoveries = job.recoveries + 1 if again else 1
+                job.recoveries = _recoveries(job)
             if not lost_here:
                 job.calls_taken = job.calls
             job.epoch, job.node = job.epoch + 1, house.node
+        case s.StepInterrupted():
+            job.recoveries, job.calls_taken = _recoveries(job), job.calls
         case s.Recovered():
             job.recovers += 1
             job.credits_used = accounts.charged_for(tx, job.id)
@@ -274,6 +275,11 @@ def _change_job(tx: Tx, house: House, job: JobRecord, signal: s.JobSignal, now: 
                 job.watch_by = now + seconds(house.settings.watch_seconds)
         case s.Admitted() | s.StartRefused():
             raise AssertionError("these make a job; see create_job")
+
+
+def _recoveries(job: JobRecord) -> int:
+    """How often in a row it was interrupted without recording a call, with this time."""
+    return job.recoveries + 1 if job.calls == job.calls_taken else 1
 
 
 def _save_work(tx: Tx, job: JobRecord, state_json: str | None, now: int) -> None:

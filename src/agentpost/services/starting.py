@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
 from agentpost.agents import Started, values
 from agentpost.clock import new_id
@@ -80,7 +80,7 @@ def fence(tx: Tx, ticket: TurnTicket) -> MessageRecord:
 
 def answered(call: Call, value: object) -> Call:
     """The call with its answer, as it is recorded."""
-    return Call(call.n, call.fingerprint, call.state, values.dump(value))
+    return replace(call, value=values.dump(value))
 
 
 def _work_for(

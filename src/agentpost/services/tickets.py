@@ -11,11 +11,13 @@ from agentpost.domain.record import JobRecord, MessageRecord
 
 @dataclass(slots=True)
 class TurnTicket:
-    """A turn, with its frozen inputs and recorded calls."""
+    """A turn, with its frozen inputs and recorded calls; ``confirmed``: when it was ours, by the
+    house's lease."""
 
     message: MessageRecord
     conversation: str
     calls: dict[int, Call] = field(default_factory=dict)
+    confirmed: float = 0.0
 
     @property
     def epoch(self) -> int:
@@ -25,10 +27,11 @@ class TurnTicket:
 
 @dataclass(slots=True)
 class JobTicket:
-    """A job that is ours at ``epoch``."""
+    """A job that is ours at ``epoch``; ``confirmed``: when it was, by the house's lease."""
 
     job: JobRecord
     epoch: int
     calls: dict[int, Call]
     message: Said
     state_json: str
+    confirmed: float = 0.0

@@ -6,7 +6,7 @@ epoch at which the turn is ours and changes nothing when that has passed.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from agentpost.agents import values
@@ -72,7 +72,7 @@ def _take(
     assert house.turns is not None, "this process runs no turns"
     message.turn_epoch += 1
     message.turn_node = house.node
-    ticket = TurnTicket(message, conversation.name, calls)
+    ticket = TurnTicket(message, conversation.name, calls, house.lease.now())
     tx.after(partial(house.turns.run, ticket))
 
 
@@ -178,13 +178,16 @@ async def end(house: House, ticket: TurnTicket, result: TurnResult) -> None:
     await house.db.write(fn)
 
 
-async def fail(house: House, ticket: TurnTicket, detail: TurnFailure) -> None:
-    """The turn broke; jobs it started go on. Raises `Fenced`."""
+async def fail(
+    house: House, ticket: TurnTicket, detail: TurnFailure, cause: str | None = None
+) -> None:
+    """The turn broke, ``cause`` says why to the operator; jobs it started go on. Raises
+    `Fenced`."""
 
     def fn(tx: Tx) -> None:
         now = house.clock.now()
         conversation, message = _owned(tx, ticket)
-        record.apply_turn(tx, house, message, s.TurnBroken(detail), now)
+        record.apply_turn(tx, house, message, s.TurnBroken(detail, cause), now)
         next_turn(tx, house, conversation, now)
 
     await house.db.write(fn)
@@ -254,7 +257,7 @@ async def write_file(house: House, ticket: TurnTicket, call: Call, file: FileRec
         file.created_at = now
         record.add_reply_file(tx, house, message, file)
         value = values.dump(history.agent_file(file))
-        journal.put(tx, message.id, Call(call.n, call.fingerprint, call.state, value), now)
+        journal.put(tx, message.id, replace(call, value=value), now)
         return file
 
     return await house.db.write(fn)

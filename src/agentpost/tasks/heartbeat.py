@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 import structlog
 
+from agentpost.services.lease import Lease
 from agentpost.services.nodes import Beats
 
 log = structlog.get_logger(__name__)
@@ -31,10 +32,11 @@ class _Seen:
 
 
 class Heartbeat:
-    """Beats from `start` to `stop`. Safe on any thread."""
+    """Beats from `start` to `stop`, which renews ``lease``. Safe on any thread."""
 
-    def __init__(self, beats: Beats) -> None:
+    def __init__(self, beats: Beats, lease: Lease) -> None:
         self._beats = beats
+        self._lease = lease
         self._seen: dict[str, _Seen] = {}
         self._looked = 0.0
         self._stopped = threading.Event()
@@ -43,7 +45,7 @@ class Heartbeat:
     def start(self) -> None:
         """Beat once, so that we are known before we own anything, and go on. Blocks; raises what
         the database raises."""
-        self._look(self._beats.beat())
+        self._beat()
         self._thread.start()
 
     def stop(self) -> None:
@@ -62,7 +64,7 @@ class Heartbeat:
         beating = True
         while not self._stopped.wait(max(0.0, self._looked + BEAT_SECONDS - time.monotonic())):
             try:
-                self._look(self._beats.beat())
+                self._beat()
             except Exception as error:
                 self._seen, self._looked = {}, time.monotonic()
                 if beating:
@@ -72,6 +74,12 @@ class Heartbeat:
                 if not beating:
                     log.info("heartbeat_resumed")
                 beating = True
+
+    def _beat(self) -> None:
+        sent = self._lease.now()
+        beats = self._beats.beat()
+        self._lease.renew(sent)
+        self._look(beats)
 
     def _look(self, beats: dict[str, int]) -> None:
         """Take in everybody's beat. The view is replaced as a whole: others read it meanwhile."""

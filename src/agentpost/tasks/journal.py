@@ -4,22 +4,28 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
-from typing import Any, NoReturn, TypeVar
+from typing import Any, NoReturn, Protocol, TypeVar
 
 import structlog
 
 from agentpost.agents import File, values
+from agentpost.agents.deaths import WorkerKilled
 from agentpost.domain.errors import Fenced
 from agentpost.domain.journal import Call, CallState, Diverged, recorded
 from agentpost.services.jobs import OutOfCredits
 from agentpost.tasks.runs import Run
-from agentpost.tasks.steps import HINDRANCES, Blobs
+from agentpost.tasks.scope import Scope, StepBody
+from agentpost.tasks.steps import HINDRANCES, Blobs, unless_killed
 
 log = structlog.get_logger(__name__)
 T = TypeVar("T")
+AGAIN_SECONDS_FIRST = 0.2
+AGAIN_SECONDS_MAX = 5.0
+"""How long what a killed worker ran is left alone: what killed it may still be going on."""
 
 
 class StopCause(Enum):
@@ -30,6 +36,8 @@ class StopCause(Enum):
     FENCED = "fenced"
     CANCELLED = "cancelled"
     """Ended from outside (see `Run.over`): by a client, a shutdown, or because it is not ours."""
+    POISONED = "poisoned"
+    """Its worker processes were killed too often in a row."""
     FAULT = "fault"
     """Ours: the database, the storage or the worker pool did not serve it. Nothing is written as an
     end; `tasks.lookout` finds that nobody runs it and runs it again from its journal."""
@@ -51,18 +59,38 @@ def is_cancelled(error: BaseException) -> bool:
     return isinstance(error, asyncio.CancelledError | GeneratorExit) and asked
 
 
+class Owner(Protocol):
+    """The run's turn or job in the record."""
+
+    def is_certain(self, confirmed: float) -> bool:
+        """Whether what was ours at that time, by the node's lease, cannot have been taken since."""
+        ...
+
+    async def confirm(self) -> float:
+        """Ask the record; the time at which it was ours. Raises `Fenced`."""
+        ...
+
+    async def interrupted(self, reason: str, times: int) -> bool:
+        """Its worker was killed, that often by now; False when that was too often. Raises
+        `Fenced`."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """A numbered call: ``done`` is its record; ``held``: its cost is held from an earlier run."""
+    """A numbered call: ``done`` is its record; ``held``: its cost is held from an earlier run;
+    ``owes``: charges of its body found no credits when it was recorded."""
 
     n: int
     fingerprint: str
     done: Call | None
     held: bool
+    summary: str = ""
+    owes: bool = False
 
     def call(self, state: CallState, value: str = "null") -> Call:
         """The record to write for it."""
-        return Call(self.n, self.fingerprint, state, value)
+        return Call(self.n, self.fingerprint, state, value, self.summary)
 
 
 class Journal:
@@ -70,40 +98,113 @@ class Journal:
     does to clean up is in no other run, so a re-run would miss it in its record.
 
     It is also how the run's files reach their bytes (`FileSource`).
+
+    Args:
+        confirmed: when the turn or job was known to be ours, by the node's lease.
     """
 
-    def __init__(self, calls: dict[int, Call], blobs: Blobs, run: Run) -> None:
+    def __init__(
+        self,
+        calls: dict[int, Call],
+        blobs: Blobs,
+        run: Run,
+        owner: Owner,
+        confirmed: float = 0.0,
+    ) -> None:
         self._calls = calls
         self._blobs = blobs
         self._run = run
+        self._owner = owner
+        self._confirmed = confirmed
+        self._scope = Scope()
+        self._kills: dict[str, int] = {}
         self._made = 0
         self.stopped: StopCause | None = None
+        self.cause: str | None = None
+        """Why it was stopped, for the operator, where that is more than the cause's name."""
 
     @property
     def over(self) -> bool:
         """Whether the run was stopped or cancelled, whatever its function made of that."""
         return self._run.over
 
+    def enter(self) -> None:
+        """The current task runs the run's function from here on."""
+        self._scope.enter()
+
+    def body(self, *, here: bool) -> AbstractContextManager[StepBody]:
+        """The current task runs the body of a call inside (see `Scope.body`)."""
+        return self._scope.body(here=here)
+
+    def calling(self, name: str) -> StepBody | None:
+        """The body of a step that makes a call of that name, None for the run's own function;
+        raises `RunStopped` when the run is over."""
+        self.go_on()
+        return self._scope.calling(name)
+
+    def refuse_in_body(self, name: str) -> None:
+        """Raises `NotAllowedInStep` unless the run's own function makes this call."""
+        self._scope.refuse_in_body(name)
+
     def next(self, name: str, *parts: object) -> Slot:
         """Number a call as it is made; raises `RunStopped` when the run is over or went another
-        way."""
+        way, and `NotAllowedInStep` when the body of a step makes it."""
         self.go_on()
-        fingerprint = values.fingerprint(name, *parts)
+        self.refuse_in_body(name)
+        fingerprint, summary = values.identify(name, *parts)
         self._made += 1
         call = self._calls.get(self._made)
         try:
-            done = recorded(call, fingerprint)
-        except Diverged:
-            # For the author: which of the calls is not repeatable.
-            log.error("run_diverged", owner=self._run.owner, call=self._made, made_now=name)
+            done = recorded(call, fingerprint, summary)
+        except Diverged as diverged:
+            how = diverged.how
+            self.cause = how.cause
+            # For the author: which of the calls is not repeatable. No values: they are the user's.
+            log.error(
+                "run_diverged",
+                owner=self._run.owner,
+                call=self._made,
+                recorded=how.recorded,
+                made_now=how.made,
+                differs=how.differs,
+            )
             self.stop(StopCause.DIVERGED)
-        return Slot(self._made, fingerprint, done, held=call is not None and done is None)
+        held = call is not None and done is None
+        return Slot(self._made, fingerprint, done, held, summary, owes=-self._made in self._calls)
 
     def go_on(self) -> None:
         """Asked before anything that has an effect: raises `RunStopped` when the run is over. It
         may have ended since the call was made."""
         if self.over:
             raise RunStopped(self.stopped or StopCause.CANCELLED)
+
+    async def ready(self) -> None:
+        """Asked right before anything runs that has an effect outside: raises `RunStopped` when the
+        run is over, or when somebody else may have taken it over and has.
+
+        A process that stood still would otherwise go on where it was, with steps that another node
+        has long recorded. Without such a gap nothing is asked.
+        """
+        self.go_on()
+        if not self._owner.is_certain(self._confirmed):
+            self._confirmed = await self.served(self._owner.confirm())
+            self.go_on()
+
+    async def interrupted(self, error: WorkerKilled, key: str) -> None:
+        """See `tasks.steps.Run.interrupted`.
+
+        Several that were killed at once count as one: only the call that was killed most often is
+        counted on.
+        """
+        self.go_on()
+        before = max(self._kills.values(), default=0)
+        times = self._kills[key] = self._kills.get(key, 0) + 1
+        log.warning("step_interrupted", owner=self._run.owner, key=key, times=times)
+        if times > before and not await self.served(self._owner.interrupted(str(error), times)):
+            self.cause = str(error)
+            self.stop(StopCause.POISONED)
+        await asyncio.sleep(min(AGAIN_SECONDS_FIRST * 2 ** (times - 1), AGAIN_SECONDS_MAX))
+        self.go_on()
 
     async def served(
         self, serving: Coroutine[Any, Any, T], theirs: tuple[type[Exception], ...] = ()
@@ -155,6 +256,6 @@ class Journal:
     async def text(self, file: File) -> str:
         """See `FileSource.text`."""
         try:
-            return await self._blobs.text(file)
+            return await unless_killed(lambda: self._blobs.text(file), self, file.id)
         except HINDRANCES as error:
             self.fault(error)

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import structlog
 
-from agentpost.agents import File, JobFailed, Said, values
+from agentpost.agents import Backoff, File, JobFailed, Said, values
+from agentpost.agents.retries import DEFAULT_BACKOFF, RetryOn
 from agentpost.clock import new_id
 from agentpost.domain import ids, job, limits
-from agentpost.domain.credits import to_millionths
+from agentpost.domain.credits import Charge, to_millionths
 from agentpost.domain.errors import Fenced
-from agentpost.domain.journal import CallState
+from agentpost.domain.journal import Call, CallState
 from agentpost.domain.limits import SAID_CHARACTERS_MAX
 from agentpost.domain.paths import check_path
 from agentpost.services import jobs
@@ -26,10 +27,13 @@ from agentpost.services.tickets import JobTicket
 from agentpost.tasks import files
 from agentpost.tasks.endings import persist
 from agentpost.tasks.journal import Journal, Slot, StopCause, is_cancelled
+from agentpost.tasks.owners import JobOwner
+from agentpost.tasks.retrying import Retry
 from agentpost.tasks.run_turn import content_mark
 from agentpost.tasks.runs import Run
 from agentpost.tasks.said import storable
-from agentpost.tasks.steps import HINDRANCES, Body, Steps, check_body, name_of
+from agentpost.tasks.scope import StepBody
+from agentpost.tasks.steps import HINDRANCES, Invocation, Steps, check_body, name_of
 
 log = structlog.get_logger(__name__)
 
@@ -40,7 +44,10 @@ async def run_job(house: House, steps: Steps, ticket: JobTicket, run: Run) -> No
     Cancelled (a stop, a shutdown) it leaves without a word: what is to be recorded already was.
     """
     steps = steps.for_account(ticket.job.account_id)
-    journal = Journal(ticket.calls, steps.blobs, run)
+    owned = Owned(ticket.job.id, ticket.job.account_id, ticket.epoch)
+    owner = JobOwner(house, owned)
+    journal = Journal(ticket.calls, steps.blobs, run, owner, ticket.confirmed)
+    journal.enter()
     made = JobRun(house, steps, ticket, journal)
     try:
         await _run(house, ticket, made, journal)
@@ -53,7 +60,7 @@ async def _run(house: House, ticket: JobTicket, run: JobRun, journal: Journal) -
     ended = await _outcome(house, ticket, run, journal)
     if isinstance(ended, JobFailed):
         text = storable(str(ended)[:SAID_CHARACTERS_MAX]) or job.GENERIC_FAILURE
-        await persist(lambda: jobs.fail(house, run.owned, text), run.id)
+        await persist(lambda: jobs.fail(house, run.owned, text, journal.cause), run.id)
     elif ended is not None:
         await persist(lambda: jobs.finish(house, run.owned, *ended), run.id)
 
@@ -91,6 +98,11 @@ def _failure(house: House, run: JobRun, error: BaseException) -> JobFailed:
     return JobFailed(f"{job.GENERIC_FAILURE} (log id {log_id})")
 
 
+async def _charge_with_step(body: StepBody, price: int, note: str) -> None:
+    if price:
+        body.charge(price, note)
+
+
 class JobRun:
     """One run of a job (see `agentpost.agents.Job`)."""
 
@@ -113,6 +125,7 @@ class JobRun:
 
     def ask(self, question: str) -> None:
         """See `Job.ask`."""
+        self._journal.refuse_in_body("ask")
         self._question = storable(question)
 
     def ending(self, text: object) -> tuple[str, str | None, str]:
@@ -129,42 +142,39 @@ class JobRun:
         cost: float = 0,
         retries: int = 0,
         timeout: float | None = None,
+        retry_on: RetryOn | None = None,
+        backoff: Backoff = DEFAULT_BACKOFF,
+        **kwargs: Any,
     ) -> Awaitable[Any]:
         """See `Job.step`."""
         check_body(fn)
         price = to_millionths(cost)
-        slot = self._journal.next("step", name_of(fn), list(args), price)
-        return self._step(slot, fn, args, price, retries, timeout)
+        retry = Retry.of(retries, retry_on, backoff)
+        named = [kwargs] if kwargs else []
+        slot = self._journal.next("step", name_of(fn), list(args), price, *named)
+        return self._step(
+            slot, Invocation(fn, args, self._key(slot), kwargs), price, retry, timeout
+        )
 
     async def _step(
-        self,
-        slot: Slot,
-        fn: Body,
-        args: tuple[Any, ...],
-        price: int,
-        retries: int,
-        timeout: float | None,
+        self, slot: Slot, body: Invocation, price: int, retry: Retry, timeout: float | None
     ) -> Any:
         if slot.done is not None:
-            return self._journal.answer(slot.done)
+            return await self._recorded(slot, slot.done)
         self._journal.go_on()
         await self._hold(slot, price)
-        try:
-            value = await self._steps.retried(
-                fn,
-                args,
-                self._key(slot),
-                retries=retries,
-                timeout=timeout,
-                go_on=self._journal.go_on,
-            )
-        except HINDRANCES as error:
-            self._journal.fault(error)
-        except Exception as error:
-            await self._record_error(slot, error, price)
-            raise
+        with self._journal.body(here=body.here) as made:
+            try:
+                value = await self._steps.retried(body, self._journal, retry, timeout)
+            except HINDRANCES as error:
+                self._journal.fault(error)
+            except Exception as error:
+                made.over = True
+                await self._record_error(slot, error, price, made.charges)
+                raise
         call = slot.call(CallState.DONE, value)
-        await self._journal.served(jobs.record_call(self._house, self.owned, call, price))
+        recording = jobs.record_call(self._house, self.owned, call, price, made.charges)
+        await self._journal.served(recording)
         return self._journal.answer(call)
 
     def write(
@@ -176,6 +186,7 @@ class JobRun:
         cost: float = 0,
         label: str | None = None,
         timeout: float | None = None,
+        **kwargs: Any,
     ) -> Awaitable[File]:
         """See `Job.write`."""
         check_path(path)
@@ -185,49 +196,51 @@ class JobRun:
         if callable(data):
             check_body(data)
             mark = name_of(data)
-        slot = self._journal.next("write", path, mark, list(args), price, label)
-        return self._write(slot, path, data, args, price, label, timeout)
+        named = [kwargs] if kwargs else []
+        slot = self._journal.next("write", path, mark, list(args), price, label, *named)
+        contents = Invocation(data, args, self._key(slot), kwargs) if callable(data) else data
+        return self._write(slot, path, contents, price, label, timeout)
 
     async def _write(
         self,
         slot: Slot,
         path: str,
-        data: bytes | str | Path | Body,
-        args: tuple[Any, ...],
+        data: bytes | str | Path | Invocation,
         price: int,
         label: str | None,
         timeout: float | None,
     ) -> File:
         if slot.done is not None:
-            written: File = self._journal.answer(slot.done)
+            written: File = await self._recorded(slot, slot.done)
             return written
         self._journal.go_on()
         await self._hold(slot, price)
         record = self._ticket.job
-        try:
-            building = self._steps.contents(data, args, self._key(slot), timeout=timeout)
-            async with building as contents:
-                stored = await files.store(
-                    self._house,
-                    self._journal,
-                    contents,
-                    path=path,
-                    label=label,
-                    account_id=record.account_id,
-                    message_id=record.message_id,
-                    work_id=record.work_id,
-                    job_id=record.id,
-                )
-        except HINDRANCES as error:
-            self._journal.fault(error)
-        except Exception as error:
-            await self._record_error(slot, error, price)
-            raise
+        here = isinstance(data, Invocation) and data.here
+        with self._journal.body(here=here) as made:
+            try:
+                building = self._steps.contents(data, self._journal, timeout)
+                async with building as contents:
+                    stored = await files.store(
+                        self._house,
+                        self._journal,
+                        contents,
+                        path=path,
+                        label=label,
+                        account_id=record.account_id,
+                        message_id=record.message_id,
+                        work_id=record.work_id,
+                        job_id=record.id,
+                    )
+            except HINDRANCES as error:
+                self._journal.fault(error)
+            except Exception as error:
+                made.over = True
+                await self._record_error(slot, error, price, made.charges)
+                raise
         call = slot.call(CallState.DONE)
-        made = await self._journal.served(
-            jobs.write_file(self._house, self.owned, call, stored, price)
-        )
-        return self._readable(agent_file(made))
+        writing = jobs.write_file(self._house, self.owned, call, stored, price, made.charges)
+        return self._readable(agent_file(await self._journal.served(writing)))
 
     def files(self) -> Awaitable[list[File]]:
         """See `Job.files`."""
@@ -245,7 +258,12 @@ class JobRun:
     def progress(self, step: str) -> Awaitable[None]:
         """See `Job.progress`."""
         step = storable(step)
+        if self._journal.calling("progress") is not None:
+            return self._progress_in_step(step)
         return self._progress(self._journal.next("progress", step), step)
+
+    async def _progress_in_step(self, step: str) -> None:
+        await self._journal.served(jobs.progress(self._house, self.owned, None, step))
 
     async def _progress(self, slot: Slot, step: str) -> None:
         if slot.done is None:
@@ -281,6 +299,9 @@ class JobRun:
     def charge(self, amount: float, note: str = "") -> Awaitable[None]:
         """See `Job.charge`."""
         price, note = to_millionths(amount), storable(note)
+        body = self._journal.calling("charge")
+        if body is not None:
+            return _charge_with_step(body, price, note)
         return self._charge(self._journal.next("charge", price, note), price, note)
 
     async def _charge(self, slot: Slot, price: int, note: str) -> None:
@@ -294,10 +315,19 @@ class JobRun:
             held = slot.call(CallState.HELD)
             await self._journal.served(jobs.hold(self._house, self.owned, held, price))
 
-    async def _record_error(self, slot: Slot, error: Exception, price: int) -> None:
+    async def _recorded(self, slot: Slot, done: Call) -> Any:
+        """The recorded answer, once what its body charged is paid."""
+        if slot.owes:
+            await self._journal.served(jobs.charge_owed(self._house, self.owned, slot.n))
+        return self._journal.answer(done)
+
+    async def _record_error(
+        self, slot: Slot, error: Exception, price: int, charges: Sequence[Charge]
+    ) -> None:
         described = values.dump(values.describe_error(error))
         failed = slot.call(CallState.ERROR, described)
-        await self._journal.served(jobs.record_call(self._house, self.owned, failed, price))
+        recording = jobs.record_call(self._house, self.owned, failed, price, charges)
+        await self._journal.served(recording)
 
     def _key(self, slot: Slot) -> str:
         return f"{self.id}:{slot.n}"

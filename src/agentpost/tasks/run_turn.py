@@ -28,9 +28,10 @@ from agentpost.services.turns import TurnResult
 from agentpost.tasks import files
 from agentpost.tasks.endings import persist
 from agentpost.tasks.journal import Journal, RunStopped, Slot, StopCause, is_cancelled
+from agentpost.tasks.owners import TurnOwner
 from agentpost.tasks.runs import Run, Runs
 from agentpost.tasks.said import storable
-from agentpost.tasks.steps import HINDRANCES, Body, Steps, check_body, name_of
+from agentpost.tasks.steps import HINDRANCES, Invocation, Steps, check_body, name_of
 
 log = structlog.get_logger(__name__)
 
@@ -67,11 +68,13 @@ async def run_turn(
     """
     message_id = ticket.message.id
     steps = steps.for_account(ticket.message.account_id)
-    journal = Journal(ticket.calls, steps.blobs, run)
+    owner = TurnOwner(house, ticket)
+    journal = Journal(ticket.calls, steps.blobs, run, owner, ticket.confirmed)
+    journal.enter()
     try:
         ended = await _attended(house, agent, steps, ticket, journal)
         if isinstance(ended, TurnFailure):
-            await persist(lambda: turns.fail(house, ticket, ended), message_id)
+            await persist(lambda: turns.fail(house, ticket, ended, journal.cause), message_id)
         elif ended is not None:
             await persist(lambda: turns.end(house, ticket, ended), message_id)
     except Fenced:
@@ -113,7 +116,7 @@ async def _outcome(
             raise
         failed = error
     # Whatever became of that in the author's hands (swallowed, grouped, replaced), it was stopped.
-    if journal.stopped is StopCause.DIVERGED:
+    if journal.stopped in (StopCause.DIVERGED, StopCause.POISONED):
         return TurnFailure.INTERRUPTED
     if journal.over:
         return None
@@ -219,10 +222,12 @@ class TurnRun:
     # --- saying -----------------------------------------------------------------------------------
     def reply(self, text: str) -> None:
         """See `Turn.reply`."""
+        self._journal.refuse_in_body("reply")
         self._replies.append(storable(text))
 
     def ask(self, question: str) -> None:
         """See `Turn.ask`."""
+        self._journal.refuse_in_body("ask")
         self._question = storable(question)
 
     def result(self) -> TurnResult | TurnFailure:
@@ -286,24 +291,27 @@ class TurnRun:
         call = slot.call(CallState.DONE)
         return await self._journal.served(turns.stop_job(self._house, self._ticket, call, job_id))
 
-    def step(self, fn: Callable[..., Any], /, *args: Any) -> Awaitable[Any]:
+    def step(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Awaitable[Any]:
         """See `Turn.step`."""
         check_body(fn)
-        return self._step(self._journal.next("step", name_of(fn), list(args)), fn, args)
+        named = [kwargs] if kwargs else []
+        slot = self._journal.next("step", name_of(fn), list(args), *named)
+        key = f"{self._ticket.message.id}:{slot.n}"
+        return self._step(slot, Invocation(fn, args, key, kwargs))
 
-    async def _step(self, slot: Slot, fn: Body, args: tuple[Any, ...]) -> Any:
+    async def _step(self, slot: Slot, body: Invocation) -> Any:
         if slot.done is not None:
             return self._journal.answer(slot.done)
         self._journal.go_on()
-        key = f"{self._ticket.message.id}:{slot.n}"
-        try:
-            call = slot.call(CallState.DONE, await self._steps.value(fn, args, key))
-        except HINDRANCES as error:
-            self._journal.fault(error)
-        except Exception as error:
-            failed = slot.call(CallState.ERROR, values.dump(values.describe_error(error)))
-            await self._journal.served(turns.record_call(self._house, self._ticket, failed))
-            raise
+        with self._journal.body(here=body.here):
+            try:
+                call = slot.call(CallState.DONE, await self._steps.value(body, self._journal))
+            except HINDRANCES as error:
+                self._journal.fault(error)
+            except Exception as error:
+                failed = slot.call(CallState.ERROR, values.dump(values.describe_error(error)))
+                await self._journal.served(turns.record_call(self._house, self._ticket, failed))
+                raise
         await self._journal.served(turns.record_call(self._house, self._ticket, call))
         return self._journal.answer(call)
 

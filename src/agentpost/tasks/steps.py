@@ -5,20 +5,22 @@ from __future__ import annotations
 import asyncio
 import inspect
 import tempfile
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Protocol, TypeVar
 
 from agentpost.agents import File, Unreadable, values
 from agentpost.agents.base import current_step_key
-from agentpost.agents.pool import NoWorker, WorkerDied, WorkerPool
+from agentpost.agents.deaths import NoWorker, WorkerDied, WorkerKilled
+from agentpost.agents.pool import WorkerPool
 from agentpost.storage.base import BlobMissing, Storage
+from agentpost.tasks.retrying import Retry
 
+T = TypeVar("T")
 Body = Callable[..., Any]
-RETRY_SECONDS_FIRST = 0.2
-RETRY_SECONDS_MAX = 10.0
 FILE_READ_SECONDS = 20.0
 TEXT_OF = "agentpost.agents.reading:text_of"
 
@@ -29,6 +31,32 @@ class Hindered(Exception):
 
 HINDRANCES: Final = (Hindered, NoWorker)
 """What keeps a body from running at all."""
+
+
+class Run(Protocol):
+    """The run whose bodies these are (see `tasks.journal.Journal`)."""
+
+    def go_on(self) -> None:
+        """Raises when the run is over."""
+        ...
+
+    async def ready(self) -> None:
+        """Awaited right before a body begins; raises when the run is over, or not ours."""
+        ...
+
+    async def interrupted(self, error: WorkerKilled, key: str) -> None:
+        """The worker that ran this body was killed. Returns when it is to run again, raises when
+        that has happened too often."""
+        ...
+
+
+async def unless_killed(call: Callable[[], Awaitable[T]], run: Run, key: str) -> T:
+    """What the call returns, made again each time its worker was killed from outside."""
+    while True:
+        try:
+            return await call()
+        except WorkerKilled as killed:
+            await run.interrupted(killed, key)
 
 
 class Blobs:
@@ -74,7 +102,7 @@ class Blobs:
                 timeout=seconds,
                 cpu_seconds=seconds,
             )
-        except NoWorker:
+        except (NoWorker, WorkerKilled):
             raise
         except TimeoutError as error:
             why = f"reading it takes longer than {seconds:g} seconds"
@@ -107,8 +135,28 @@ def check_body(fn: Body) -> None:
 
 
 @dataclass(frozen=True, slots=True)
+class Invocation:
+    """A body with what it is called with, and the key that tells its step apart."""
+
+    fn: Body
+    args: tuple[Any, ...]
+    key: str
+    kwargs: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def here(self) -> bool:
+        """Whether it runs in this process, on the agent loop."""
+        return inspect.iscoroutinefunction(self.fn)
+
+
+@dataclass(frozen=True, slots=True)
 class Steps:
-    """Runs bodies for turns and jobs: those of one account, once `for_account` has named it."""
+    """Runs bodies for turns and jobs: those of one account, once `for_account` has named it.
+
+    All of them raise what the body raises, `TimeoutError`, one of `HINDRANCES`, and what the run
+    raises. A ``timeout`` is in seconds, for a run of the body that nobody interrupted, without the
+    wait for a worker.
+    """
 
     pool: WorkerPool
     blobs: Blobs
@@ -118,79 +166,83 @@ class Steps:
         """The same, on that account's share of the worker pool."""
         return Steps(self.pool, self.blobs.for_account(account), account)
 
-    async def value(
-        self, fn: Body, args: tuple[Any, ...], key: str, *, timeout: float | None = None
-    ) -> str:
-        """Run a step's body; its value as recorded JSON. ``timeout`` is in seconds, without the
-        wait for a worker. Raises what the body raises, `TimeoutError`, and one of `HINDRANCES`."""
-        if inspect.iscoroutinefunction(fn):
-            with _keyed(key):
+    async def value(self, call: Invocation, run: Run, timeout: float | None = None) -> str:
+        """Run a step's body; its value as recorded JSON."""
+        if call.here:
+            await run.ready()
+            with _keyed(call.key):
                 async with asyncio.timeout(timeout):
-                    return values.dump(await fn(*args))
-        assert self.account is not None, "a step takes an account's share of the pool"
-        local = await self.blobs.localized(list(args))
-        made = await self.pool.call(
-            values.function_ref(fn), local, account=self.account, key=key, timeout=timeout
-        )
-        return values.dump(made)
+                    return values.dump(await call.fn(*call.args, **call.kwargs))
+
+        async def attempt() -> str:
+            args, kwargs = await self.blobs.localized([list(call.args), call.kwargs])
+            made = await self.pool.call(
+                *(values.function_ref(call.fn), args, kwargs),
+                account=self._account,
+                key=call.key,
+                timeout=timeout,
+                ready=run.ready,
+            )
+            return values.dump(made)
+
+        return await unless_killed(attempt, run, call.key)
 
     async def retried(
-        self,
-        fn: Body,
-        args: tuple[Any, ...],
-        key: str,
-        *,
-        retries: int,
-        timeout: float | None,
-        go_on: Callable[[], None],
+        self, call: Invocation, run: Run, retry: Retry, timeout: float | None = None
     ) -> str:
-        """`value` with a limit in seconds per try and more tries after a failed one; ``go_on``
-        raises when there is to be no further try."""
+        """`value` with more tries after a failed one."""
         tried = 0
         while True:
             try:
-                return await self.value(fn, args, key, timeout=timeout)
-            except Exception:
-                if tried >= retries:
+                return await self.value(call, run, timeout)
+            except HINDRANCES:
+                raise
+            except Exception as error:
+                if not retry.wanted(error, tried):
                     raise
-            go_on()
-            await asyncio.sleep(min(RETRY_SECONDS_FIRST * 2**tried, RETRY_SECONDS_MAX))
-            go_on()
+            run.go_on()
+            await asyncio.sleep(retry.backoff.seconds(tried))
             tried += 1
 
     @asynccontextmanager
     async def contents(
         self,
-        data: bytes | str | Path | Body,
-        args: tuple[Any, ...],
-        key: str,
-        *,
+        data: bytes | str | Path | Invocation,
+        run: Run,
         timeout: float | None = None,
     ) -> AsyncIterator[bytes | Path]:
-        """The contents of a file to write; valid inside the context. ``timeout`` is that of a
-        function which makes them, as in `value`."""
+        """The contents of a file to write; valid inside the context."""
         if isinstance(data, bytes | Path):
             yield data
         elif isinstance(data, str):
             yield data.encode()
-        elif inspect.iscoroutinefunction(data):
-            with _keyed(key):
+        elif data.here:
+            await run.ready()
+            with _keyed(data.key):
                 async with asyncio.timeout(timeout):
-                    built = await data(*args)
+                    built = await data.fn(*data.args, **data.kwargs)
             yield built.encode() if isinstance(built, str) else built
         else:
-            assert self.account is not None, "a build takes an account's share of the pool"
-            local = await self.blobs.localized(list(args))
+            ref, key = values.function_ref(data.fn), data.key
+            args, kwargs = await self.blobs.localized([list(data.args), data.kwargs])
             with _folder() as folder:
                 into = Path(folder) / "contents"
-                await self.pool.build(
-                    *(values.function_ref(data), local),
-                    account=self.account,
+                building = partial(
+                    self.pool.build,
+                    *(ref, args, kwargs),
+                    account=self._account,
                     key=key,
                     into=into,
                     timeout=timeout,
+                    ready=run.ready,
                 )
+                await unless_killed(building, run, key)
                 yield into
+
+    @property
+    def _account(self) -> str:
+        assert self.account is not None, "a call takes an account's share of the worker pool"
+        return self.account
 
 
 def _folder() -> tempfile.TemporaryDirectory[str]:

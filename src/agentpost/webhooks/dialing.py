@@ -52,9 +52,14 @@ class SystemLookup:
             running = self._running[host] = asyncio.create_task(
                 self._threads.run(_getaddrinfo, host)
             )
-            running.add_done_callback(lambda _: self._running.pop(host))
+            running.add_done_callback(lambda task: self._looked_up(host, task))
         found = await asyncio.shield(running)  # who gives up does not give up for the others
         return list(dict.fromkeys(found))
+
+    def _looked_up(self, host: str, task: asyncio.Task[list[str]]) -> None:
+        self._running.pop(host)
+        if not task.cancelled():
+            task.exception()  # seen, also when everybody who asked has given up
 
     def close(self) -> None:
         """Questions on their way are not waited for."""

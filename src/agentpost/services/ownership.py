@@ -1,0 +1,61 @@
+"""Asking the record again whether a turn or job is still ours (design: 2, ownership)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from agentpost.db import jobs as job_rows
+from agentpost.db import messages as message_rows
+from agentpost.db import nodes
+from agentpost.db.session import Tx
+from agentpost.domain.errors import Fenced
+from agentpost.domain.job import EXECUTING
+from agentpost.domain.message import TurnState
+from agentpost.services.context import House
+from agentpost.services.jobs import Owned
+from agentpost.services.tickets import TurnTicket
+
+
+async def confirm_job(house: House, owned: Owned) -> float:
+    """Beat and read who owns the job; the time, by the house's lease, at which it was ours.
+
+    Raises `Fenced`.
+    """
+
+    def is_ours(tx: Tx) -> bool:
+        job = job_rows.get(tx, owned.job_id)
+        return (
+            job is not None
+            and job.state in EXECUTING
+            and (job.node, job.epoch) == (house.node, owned.epoch)
+        )
+
+    return await _confirm(house, is_ours, f"job {owned.job_id}")
+
+
+async def confirm_turn(house: House, ticket: TurnTicket) -> float:
+    """The same for a turn."""
+
+    def is_ours(tx: Tx) -> bool:
+        message = message_rows.get(tx, ticket.message.id)
+        return (
+            message is not None
+            and message.turn_state is TurnState.RUNNING
+            and (message.turn_node, message.turn_epoch) == (house.node, ticket.epoch)
+        )
+
+    return await _confirm(house, is_ours, f"the turn of {ticket.message.id}")
+
+
+async def _confirm(house: House, is_ours: Callable[[Tx], bool], what: str) -> float:
+    sent = house.lease.now()
+
+    def fn(tx: Tx) -> bool:
+        nodes.beat(tx, house.node, house.clock.now())
+        return is_ours(tx)
+
+    ours = await house.db.write(fn)
+    house.lease.renew(sent)
+    if not ours:
+        raise Fenced(f"{what} is not ours any more")
+    return sent

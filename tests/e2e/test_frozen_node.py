@@ -1,0 +1,111 @@
+"""A node that was frozen and wakes up runs nothing that went on elsewhere (design: 2, ownership).
+
+A stopped process does not beat, so another node takes its work over. Woken, it is in the middle of
+a function whose next step has long been recorded by the other one.
+"""
+
+import os
+import signal
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+
+import pytest
+
+from tests.e2e.caller import Caller
+from tests.e2e.cluster import Cluster, cluster
+from tests.e2e.server import AgentServer, until
+
+__all__ = ["cluster"]
+TAKE_OVER_SECONDS = 15.0
+CallerMaker = Callable[..., Caller]
+
+
+@contextmanager
+def frozen(node: AgentServer) -> Iterator[None]:
+    """Inside, the node's process stands still, as under SIGSTOP or in a suspended machine."""
+    assert node.process is not None
+    os.kill(node.process.pid, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        os.kill(node.process.pid, signal.SIGCONT)
+
+
+def owner_of(cluster: Cluster, table: str, column: str) -> str:
+    [(node,)] = cluster.rows(f"SELECT {column} FROM {table}")
+    return str(node)
+
+
+@pytest.mark.parametrize(
+    "calls",
+    [
+        [["step", "f.1"], ["step", "f.2"]],
+        [["step_here", "f.1"], ["step_here", "f.2"]],
+        [["build_marked", "a.txt", "f.1"], ["build_marked_here", "b.txt", "f.2"]],
+    ],
+    ids=["plain", "coroutine", "write"],
+)
+def test_a_woken_node_runs_no_step_of_a_job_that_went_on_elsewhere(
+    cluster: Cluster, callers: CallerMaker, calls: list[list[object]]
+) -> None:
+    # The job runs on a worker that we can freeze without freezing what we ask.
+    caller, first = callers(cluster.start("api")), cluster.start("worker")
+    script: list[list[object]] = [["step", "f.0"], ["gate", "g"], *calls, ["return", "ok"]]
+    message = caller.send([["start", "Work", script]])
+    first.await_gate("g")
+    owner = owner_of(cluster, "jobs", "node")
+    cluster.start("worker")
+    with frozen(first):
+        first.open_gate("g")
+        assert caller.final(message["id"], TAKE_OVER_SECONDS)["status"] == "completed"
+    until(lambda: "run_stopped" in first.log_tail() or "job_aborted" in first.log_tail())
+    assert owner_of(cluster, "jobs", "node") != owner
+    assert [line.split()[0] for line in first.trace()] == ["f.0", "f.1", "f.2"]
+
+
+def test_a_woken_node_does_not_try_a_step_again(cluster: Cluster, callers: CallerMaker) -> None:
+    caller, first = callers(cluster.start("api")), cluster.start("worker")
+    script: list[list[object]] = [["step_failing_once", "f.0", "g"], ["return", "ok"]]
+    message = caller.send([["start", "Work", script]])
+    first.await_gate("g")
+    cluster.start("worker")
+    with frozen(first):
+        first.open_gate("g")
+        assert caller.final(message["id"], TAKE_OVER_SECONDS)["status"] == "completed"
+    until(lambda: "run_stopped" in first.log_tail() or "job_aborted" in first.log_tail())
+    # Once here, then twice on the other node: a failing try and a good one.
+    assert [line.split()[0] for line in first.trace()] == ["f.0"] * 3
+
+
+def test_a_woken_node_runs_no_step_of_a_turn_that_ended_elsewhere(
+    cluster: Cluster, callers: CallerMaker
+) -> None:
+    first, other = cluster.start(), cluster.start()
+    caller = callers(first)
+    script: list[list[object]] = [["step", "f.0"], ["gate", "g"], ["step", "f.1"], ["reply", "ok"]]
+    with ThreadPoolExecutor(1) as pool:
+        call = pool.submit(caller.post, script)
+        first.await_gate("g")
+        with frozen(first):
+            first.open_gate("g")
+            until(
+                lambda: cluster.rows("SELECT turn_state FROM messages") == [("ended",)],
+                TAKE_OVER_SECONDS,
+            )
+        assert call.result().json()["reply"] == "ok"
+    until(lambda: "run_stopped" in first.log_tail() or "run_not_ours" in first.log_tail())
+    assert [line.split()[0] for line in other.trace()] == ["f.0", "f.1"]
+
+
+def test_a_woken_node_whose_job_nobody_took_goes_on(cluster: Cluster, callers: CallerMaker) -> None:
+    caller, only = callers(cluster.start("api")), cluster.start("worker")
+    script: list[list[object]] = [["gate", "g"], ["step", "f.0"], ["return", "ok"]]
+    message = caller.send([["start", "Work", script]])
+    only.await_gate("g")
+    with frozen(only):
+        # The other node beats on and sees it dead, but runs no jobs itself.
+        until(lambda: cluster.rows("SELECT count(*) FROM nodes") == [(1,)], TAKE_OVER_SECONDS)
+        only.open_gate("g")
+    assert caller.final(message["id"], TAKE_OVER_SECONDS)["status"] == "completed"
+    assert [line.split()[0] for line in only.trace()] == ["f.0"]
