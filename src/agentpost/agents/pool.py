@@ -15,6 +15,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import logging
 import os
 import shutil
 import signal
@@ -28,6 +29,7 @@ from typing import Any, Final
 import structlog
 
 from agentpost.agents import values
+from agentpost.agents.pipes import OutputPipes
 from agentpost.agents.worker import HEADER, frame
 
 SECRET_ENV: Final = frozenset(
@@ -132,6 +134,7 @@ class WorkerPool:
         request = frame({"fn": fn_ref, "args": text, "key": key, "into": target})
         async with self._slots:
             worker = self._take_idle() or await self._spawn()
+            worker.output.begin(structlog.contextvars.get_contextvars())
             try:
                 reply = await worker.ask(request)
             except WorkerDied as died:
@@ -140,6 +143,8 @@ class WorkerPool:
             except BaseException:
                 worker.kill()
                 raise
+            finally:
+                worker.output.end()
             worker.calls += 1
             if worker.calls < self._max_tasks and not self._closed.is_set():
                 self._rest(worker)
@@ -180,7 +185,13 @@ class WorkerPool:
         worker.when_ended(self._workers.discard)
         if self._closed.is_set():
             worker.kill()
-        hello = {"path": sys.path, "memory_bytes": self._memory_bytes, "folder": str(folder)}
+        hello = {
+            "path": sys.path,
+            "memory_bytes": self._memory_bytes,
+            "folder": str(folder),
+            # What the log leaves out need not be sent; what it takes is decided there.
+            "log_level": min(logging.getLogger().level, logging.INFO),
+        }
         try:
             async with asyncio.timeout(_BOOT_SECONDS_MAX):
                 await worker.ask(frame(hello))
@@ -202,8 +213,10 @@ class _Worker:
         reader: asyncio.StreamReader,
         writer: asyncio.StreamWriter,
         folder: Path,
+        output: OutputPipes,
     ) -> None:
         self.calls = 0
+        self.output = output
         self._process = process
         self._reader = reader
         self._writer = writer
@@ -217,23 +230,28 @@ class _Worker:
         ours, theirs = socket.socketpair()
         ours.setblocking(False)
         process: asyncio.subprocess.Process | None = None
+        output = OutputPipes()
         try:
             process = await asyncio.create_subprocess_exec(
                 *(sys.executable, "-P", "-m", "agentpost.agents.worker", str(os.getpid())),
                 stdin=theirs.fileno(),
+                stdout=output.stdout,
+                stderr=output.stderr,
                 env=_environment(os.environ, folder),
                 start_new_session=True,  # one group to kill, out of reach of the terminal's Ctrl-C
             )
+            output.start()
             reader, writer = await asyncio.open_unix_connection(sock=ours)
         except BaseException:
             ours.close()
+            output.close()
             if process is not None:
                 _kill_group(process.pid)
             shutil.rmtree(folder, ignore_errors=True)
             raise
         finally:
             theirs.close()
-        return cls(process, reader, writer, folder)
+        return cls(process, reader, writer, folder, output)
 
     @property
     def alive(self) -> bool:
@@ -276,6 +294,7 @@ class _Worker:
         # What it has started may hold the channel open and would go on for nobody. The number
         # cannot belong to another group while this one has a member left.
         _kill_group(self._process.pid)
+        self.output.close()
         # A reply sent just before the end is still read; nobody waits for ever for another.
         asyncio.get_running_loop().call_later(_DRAIN_SECONDS, self._writer.transport.abort)
         await asyncio.to_thread(shutil.rmtree, self._folder, ignore_errors=True)

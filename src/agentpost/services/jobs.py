@@ -21,7 +21,7 @@ from agentpost.domain.journal import Call
 from agentpost.domain.limits import POISON_RECOVERIES_MAX
 from agentpost.domain.record import FileRecord
 from agentpost.domain.times import iso
-from agentpost.services import credits, history, record
+from agentpost.services import credits, history, lifecycle, record
 from agentpost.services.context import House
 from agentpost.services.credits import Purpose
 from agentpost.services.tickets import JobTicket
@@ -168,6 +168,7 @@ async def write_file(
             _settle_hold(tx, house, owned, account, call, cost, now)
         value = values.dump(history.agent_file(file))
         journal.put(tx, owned.job_id, Call(call.n, call.fingerprint, call.state, value), now)
+        lifecycle.file_written(tx, file, call.n)
         return file
 
     return await house.db.write(fn)

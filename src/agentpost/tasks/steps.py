@@ -11,12 +11,17 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
+import structlog
+
 from agentpost.agents import File, values
 from agentpost.agents.base import current_step_key
+from agentpost.agents.output import captured
 from agentpost.agents.pool import NoWorker, WorkerPool
 from agentpost.storage.base import BlobMissing, Storage
 
+log = structlog.get_logger(__name__)
 Body = Callable[..., Any]
+REASON_CHARACTERS_MAX = 500
 RETRY_SECONDS_FIRST = 0.2
 RETRY_SECONDS_MAX = 10.0
 
@@ -87,7 +92,8 @@ class Steps:
             with _keyed(key):
                 return values.dump(await fn(*args))
         local = await self.blobs.localized(list(args))
-        return values.dump(await self.pool.call(values.function_ref(fn), local, key=key))
+        with _keyed(key):
+            return values.dump(await self.pool.call(values.function_ref(fn), local, key=key))
 
     async def retried(
         self,
@@ -106,11 +112,14 @@ class Steps:
             try:
                 async with asyncio.timeout(timeout):
                     return await self.value(fn, args, key)
-            except Exception:
+            except Exception as error:
                 if tried >= retries:
                     raise
+                failed = error
             go_on()
-            await asyncio.sleep(min(RETRY_SECONDS_FIRST * 2**tried, RETRY_SECONDS_MAX))
+            pause = min(RETRY_SECONDS_FIRST * 2**tried, RETRY_SECONDS_MAX)
+            _log_retry(fn, key, tried + 1, retries, pause, failed)
+            await asyncio.sleep(pause)
             go_on()
             tried += 1
 
@@ -131,8 +140,23 @@ class Steps:
             local = await self.blobs.localized(list(args))
             with _folder() as folder:
                 into = Path(folder) / "contents"
-                await self.pool.build(values.function_ref(data), local, key=key, into=into)
+                with _keyed(key):
+                    await self.pool.build(values.function_ref(data), local, key=key, into=into)
                 yield into
+
+
+def _log_retry(
+    fn: Body, key: str, tried: int, retries: int, pause: float, error: Exception
+) -> None:
+    log.info(
+        "step_retried",
+        call=int(key.rpartition(":")[2]),
+        function=name_of(fn),
+        attempt=tried,
+        retries=retries,
+        reason=f"{type(error).__name__}: {error}"[:REASON_CHARACTERS_MAX],
+        pause_ms=round(pause * 1000),
+    )
 
 
 def _folder() -> tempfile.TemporaryDirectory[str]:
@@ -143,13 +167,16 @@ def _folder() -> tempfile.TemporaryDirectory[str]:
 
 
 class _keyed:  # noqa: N801 - reads as a statement
-    """Inside: `step_key()` is that key."""
+    """Inside: `step_key()` is that key, and lines of the log have the number of the call."""
 
     def __init__(self, key: str) -> None:
         self._key = key
+        self._captured = captured(call=int(key.rpartition(":")[2]))
 
     def __enter__(self) -> None:
         self._token = current_step_key.set(self._key)
+        self._captured.__enter__()
 
     def __exit__(self, *exc: object) -> None:
+        self._captured.__exit__(None, None, None)
         current_step_key.reset(self._token)
