@@ -45,6 +45,7 @@ def speak(where: str) -> None:
 async def speak_here(where: str) -> None:
     """The same in an async step, beside another thread."""
     speak(where)
+    print()
     await asyncio.to_thread(print, f"{where} in a thread")
 
 
@@ -103,7 +104,7 @@ async def fail_twice() -> str:
 
 def keep_printing() -> None:
     """A program that goes on printing after its step; it ends with the worker."""
-    script = "import time\nwhile True: print('still here', flush=True); time.sleep(0.01)"
+    script = "import time\nwhile True: print('still here', flush=True); time.sleep(0.2)"
     subprocess.Popen([sys.executable, "-c", script])
 
 

@@ -130,9 +130,9 @@ def test_a_job_that_is_stopped(server: AgentServer, caller: Caller) -> None:
 def test_a_job_without_credits_waits_and_goes_on(
     server: AgentServer, callers: Callable[..., Caller]
 ) -> None:
-    poor = callers(server, server.new_key("poor"))
-    server.command("credits", "add", "poor@example.com", "--", "0.000001")
-    server.execute("UPDATE accounts SET balance = 0 WHERE email = 'poor@example.com'")
+    server.command("accounts", "create", "--email", "poor@example.com")
+    key = server.command("keys", "create", "--account", "poor@example.com", "--name", "first")
+    poor = callers(server, key["key"])
     message = poor.send("job write")
     job_id = message["jobs"][0]["job_id"]
     (queued,) = soon(server, "job_queued", job_id=job_id)
@@ -140,6 +140,7 @@ def test_a_job_without_credits_waits_and_goes_on(
     assert not lines(server, "job_started", job_id=job_id)
     server.command("credits", "add", "poor@example.com", "100")
     poor.final(message["id"])
+    # The command is what started it: it logs nothing, since its output is its own.
     soon(server, "job_ended", job_id=job_id)
 
 
@@ -252,9 +253,7 @@ def test_an_exception_of_a_step_has_the_ids(server: AgentServer, caller: Caller)
 @pytest.mark.parametrize(
     ("name", "written"), [("flood", 100 * 1_001_001), ("flood here", 20_000 * 100)]
 )
-def test_a_flood_is_bounded(
-    server: AgentServer, caller: Caller, name: str, written: int
-) -> None:
+def test_a_flood_is_bounded(server: AgentServer, caller: Caller, name: str, written: int) -> None:
     before = server.log_file.stat().st_size
     _, job_id = job_of(caller, name)
     (dropped,) = soon(server, "agent_output_dropped", job_id=job_id, call=2)

@@ -64,7 +64,7 @@ class Output:
                 return
             *lines, partial_line = (self._partial.pop(stream, b"") + data).split(b"\n")
             for line in lines:
-                self._line(stream, line)
+                self._line(stream, line, newline=1)
             if len(partial_line) > _PARTIAL_BYTES_MAX:
                 self._drop(len(partial_line) - _PARTIAL_BYTES_MAX, 0)
             if partial_line:
@@ -81,10 +81,10 @@ class Output:
         with self._lock:
             partials, self._partial = self._partial, {}
             for stream, line in partials.items():
-                self._line(stream, line)
+                self._line(stream, line, newline=0)
             self._report()
 
-    def _line(self, stream: str, raw: bytes) -> None:
+    def _line(self, stream: str, raw: bytes, *, newline: int) -> None:
         before, marked, after = raw.partition(MARK)
         record = parsed(after) if marked else None
         if record is not None:
@@ -92,7 +92,7 @@ class Output:
             raw = before
         raw = raw.rstrip(b"\r")
         shown = raw[:LINE_BYTES_MAX]
-        if not raw or not self._taken(len(shown), len(raw)):
+        if not raw or not self._taken(len(shown) + newline, len(raw) + newline):
             return
         self._drop(len(raw) - len(shown), 0)
         text = shown.decode("utf-8", "replace")

@@ -40,7 +40,7 @@ _LINE_CONTROLS: Final = {**_CONTROLS, 9: "\\t", 10: "\\n"}
 _clock = SystemClock()
 _encode = json.JSONEncoder(default=repr).encode
 _sinks: list[Sink] = []
-_library_log = structlog.get_logger("library")
+log = structlog.get_logger(__name__)
 
 
 def configure(log_format: str, level: str) -> None:
@@ -168,12 +168,8 @@ class _LibraryHandler(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         """See `logging.Handler.emit`."""
         try:
-            log = _library_log.warning if record.levelno < logging.ERROR else _library_log.error
-            log(
-                "library_log",
-                logger=record.name,
-                message=record.getMessage(),
-                exc_info=record.exc_info,
-            )
+            about = {"logger": record.name, "message": record.getMessage()}
+            level = logging.ERROR if record.levelno >= logging.ERROR else logging.WARNING
+            log.log(level, "library_log", **about, exc_info=record.exc_info)
         except Exception:
             self.handleError(record)
