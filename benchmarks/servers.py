@@ -15,15 +15,16 @@ import tempfile
 import time
 import urllib.error
 import urllib.request
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import MappingProxyType
 
 from benchmarks.processes import Usage, tree_usage
 
 ROOT = Path(__file__).resolve().parent.parent
-READY_SECONDS = 30.0
+READY_SECONDS = 90.0
 STOP_SECONDS = 15.0
 QUIET_SECONDS = 0.5
 """A server is settled when it uses next to no CPU for this long."""
@@ -55,9 +56,10 @@ class Server:
         """CPU and memory of the server and its children."""
         return tree_usage(self.pid)
 
-    async def another(self, email: str) -> Server:
-        """The same server with the key of a new account; raises `ServerFailed`."""
-        await self._command("accounts", "create", "--email", email)
+    async def another(self, email: str, *, granted: int = 0) -> Server:
+        """The same server with the key of a new account, with so many credits; raises
+        `ServerFailed`."""
+        await self._command("accounts", "create", "--email", email, "--credits", str(granted))
         made = await self._command("keys", "create", "--account", email, "--name", "bench")
         return replace(self, key=json.loads(made)["key"])
 
@@ -115,13 +117,19 @@ def raise_open_files() -> int:
 
 
 @asynccontextmanager
-async def running(name: str, cores: Cores) -> AsyncIterator[Server]:
-    """A ready server called ``name`` with an empty data folder; raises `ServerFailed`."""
+async def running(
+    name: str, cores: Cores, settings: Mapping[str, str] = MappingProxyType({})
+) -> AsyncIterator[Server]:
+    """A ready server called ``name`` with an empty data folder; raises `ServerFailed`.
+
+    ``settings`` are its own, by names without ``AGENTPOST_``; they come before those of all.
+    """
     folder = Path(tempfile.mkdtemp(prefix=f"bench-{name}-"))
     key, port = f"svc_key_{secrets.token_hex(24)}", free_port()
     log = folder / "server.log"
     began = time.monotonic()
-    process = spawn(command(name), environment(folder, key, port), folder, log, cores)
+    own = {f"AGENTPOST_{setting}": value for setting, value in settings.items()}
+    process = spawn(command(name), {**environment(folder, key, port), **own}, folder, log, cores)
     try:
         url = f"http://127.0.0.1:{port}"
         await until_ready(process, url)

@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from structlog.contextvars import bound_contextvars
+from structlog.testing import capture_logs
 
 from agentpost.agents import File, JobFailed, StepFailed
 from agentpost.agents.deaths import LimitExceeded, NoWorker, WorkerDied, WorkerKilled
@@ -380,13 +382,15 @@ async def test_a_worker_that_takes_too_much_memory_dies(bench: Callable[..., Ben
     assert await unlimited.call("hoard", 512 * 1024**2) == 512 * 1024**2
 
 
-async def test_output_goes_to_stderr_and_disturbs_nothing(
+async def test_output_becomes_lines_of_the_log_and_disturbs_nothing(
     bench: Callable[..., Bench], capfd: pytest.CaptureFixture[str]
 ) -> None:
-    assert await bench().call("pollute") == ""
-    out, err = capfd.readouterr()
-    assert out == ""
-    assert {"printed text", "raw text", "child text"} <= set(err.splitlines())
+    with capture_logs() as logs, bound_contextvars(job_id="exe_1", call=2):
+        assert await bench().call("pollute") == ""
+    assert capfd.readouterr() == ("", "")
+    about = {"event": "agent_output", "log_level": "info", "job_id": "exe_1", "call": 2}
+    assert [line.pop("line") for line in logs] == ["printed text", "raw text", "child text"]
+    assert logs == [{**about, "stream": "stdout"}] * 3
 
 
 async def test_a_worker_gets_what_is_listed_of_the_environment(

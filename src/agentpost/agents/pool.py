@@ -17,6 +17,7 @@ the same user. That contains accidents; it is not a sandbox for code nobody trus
 from __future__ import annotations
 
 import asyncio
+import logging
 import math
 import os
 import shutil
@@ -202,6 +203,7 @@ class WorkerPool:
                 except BaseException:
                     self._rest(worker)
                     raise
+            worker.output.begin(structlog.contextvars.get_contextvars())
             try:
                 reply = await worker.ask(request, limits)
             except NotBegun as lost:
@@ -212,6 +214,8 @@ class WorkerPool:
             except BaseException:
                 worker.kill()
                 raise
+            finally:
+                worker.output.end()
             worker.calls += 1
             if worker.calls < self._max_tasks and not self._closed.is_set():
                 self._rest(worker)
@@ -250,7 +254,13 @@ class WorkerPool:
         worker.when_ended(self._workers.discard)
         if self._closed.is_set():
             worker.kill()
-        hello = {"path": sys.path, "memory_bytes": self._memory_bytes, "folder": str(folder)}
+        hello = {
+            "path": sys.path,
+            "memory_bytes": self._memory_bytes,
+            "folder": str(folder),
+            # What the log leaves out need not be sent; what it takes is decided there.
+            "log_level": min(logging.getLogger().level, logging.INFO),
+        }
         try:
             await worker.ask(
                 frame(hello), CallLimits("it did not begin in time", _BOOT_SECONDS_MAX)

@@ -2,7 +2,8 @@
 
 Started as ``python -m agentpost.agents.worker PARENT_PID`` with a socket as its standard input.
 A frame is a length (4 bytes, big-endian) and that many bytes of JSON. The first request is
-``{"path": sys.path, "memory_bytes": int | None, "folder": temporary folder}``, every later one
+``{"path": sys.path, "memory_bytes": int | None, "folder": temporary folder, "log_level": int}``,
+every later one
 ``{"fn": ref, "args": values text, "kwargs": values text, "key": step key, "into": path | None,
 "cpu": seconds | None}``, which is answered by ``{"begun": true}`` before the function is looked
 for. Each gets one reply: ``{"value": values text}``, ``{"error": described error, "kinds": names of
@@ -32,7 +33,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
-from agentpost.agents import values
+from agentpost.agents import values, worker_log
 from agentpost.agents.base import StepFailed, current_step_key
 
 HEADER: Final = struct.Struct(">I")
@@ -68,6 +69,7 @@ def main(parent: int) -> None:
             return
         sys.path[:] = hello["path"]
         _limit_memory(hello["memory_bytes"])
+        worker_log.install(hello["log_level"])
         channel.sendall(frame({"value": "null"}))
         while (request := _receive(requests)) is not None:
             channel.sendall(frame({"begun": True}))
@@ -75,6 +77,7 @@ def main(parent: int) -> None:
                 reply = _answer(request, hello)
             with contextlib.suppress(AttributeError, OSError, ValueError):
                 sys.stdout.flush()  # whatever the function has made of it
+                sys.stderr.flush()
             channel.sendall(frame(reply))
             if "died" in reply:
                 return
@@ -132,13 +135,12 @@ def _receive(requests: BinaryIO) -> dict[str, Any] | None:
 
 
 def _take_channel() -> socket.socket:
-    """Move the channel away from the standard streams; what a function prints goes to stderr."""
+    """Move the channel away from the standard streams, which are the functions'."""
     # Above the standard streams even if one was closed; not inherited by started programs.
     channel = socket.socket(fileno=fcntl.fcntl(0, fcntl.F_DUPFD_CLOEXEC, 3))
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
     os.close(nothing)
-    os.dup2(2, 1)
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(line_buffering=True)
     return channel

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from agentpost.agents.deaths import LimitExceeded, NotBegun, died
+from agentpost.agents.pipes import OutputPipes
 from agentpost.agents.worker import HEADER
 
 _LEAVE_SECONDS_MAX: Final = 2.0
@@ -40,8 +41,10 @@ class WorkerProcess:
         reader: asyncio.StreamReader,
         writer: asyncio.StreamWriter,
         folder: Path,
+        output: OutputPipes,
     ) -> None:
         self.calls = 0
+        self.output = output
         self._killed = False
         self._process = process
         self._reader = reader
@@ -56,23 +59,28 @@ class WorkerProcess:
         ours, theirs = socket.socketpair()
         ours.setblocking(False)
         process: asyncio.subprocess.Process | None = None
+        output = OutputPipes()
         try:
             process = await asyncio.create_subprocess_exec(
                 *(sys.executable, "-P", "-m", "agentpost.agents.worker", str(os.getpid())),
                 stdin=theirs.fileno(),
+                stdout=output.stdout,
+                stderr=output.stderr,
                 env=environ,
                 start_new_session=True,  # one group to kill, out of reach of the terminal's Ctrl-C
             )
+            output.start()
             reader, writer = await asyncio.open_unix_connection(sock=ours)
         except BaseException:
             ours.close()
+            output.close()
             if process is not None:
                 _kill_group(process.pid)
             shutil.rmtree(folder, ignore_errors=True)
             raise
         finally:
             theirs.close()
-        return cls(process, reader, writer, folder)
+        return cls(process, reader, writer, folder, output)
 
     @property
     def alive(self) -> bool:
@@ -137,6 +145,7 @@ class WorkerProcess:
         # What it has started may hold the channel open and would go on for nobody. The number
         # cannot belong to another group while this one has a member left.
         _kill_group(self._process.pid)
+        self.output.close()
         # A reply sent just before the end is still read; nobody waits for ever for another.
         asyncio.get_running_loop().call_later(_DRAIN_SECONDS, self._writer.transport.abort)
         await asyncio.to_thread(shutil.rmtree, self._folder, ignore_errors=True)

@@ -172,6 +172,7 @@ class App:
         request = Request(scope, receive, send)
         at, began = self._house.clock.now(), time.perf_counter()
         request_id = new_id(ids.REQUEST, at)
+        structlog.contextvars.bind_contextvars(request_id=request_id)  # for every line it causes
         error: str | None = None
         try:
             if "\0" in scope["path"]:  # no id and no path has one, and PostgreSQL takes none

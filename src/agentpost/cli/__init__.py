@@ -8,6 +8,7 @@ import typer
 
 from agentpost import __version__
 from agentpost.cli import admin, caller, login, operate, serve, verify
+from agentpost.observability import logging
 
 app = typer.Typer(
     name="agentpost",
@@ -43,4 +44,5 @@ login.attach(app)
 
 def main() -> None:
     """The entry point of the command."""
+    logging.configure_command()
     sys.exit(app())

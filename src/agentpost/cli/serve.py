@@ -20,6 +20,7 @@ import structlog
 import typer
 import uvicorn
 
+from agentpost.agents import output
 from agentpost.agents.registry import UnknownAgent
 from agentpost.api.connection import Connection
 from agentpost.bootstrap import Server
@@ -100,6 +101,7 @@ def serve(
         if settings.port == 0:
             settings = settings.model_copy(update={"port": listening.getsockname()[1]})
         logging.configure(settings.log_format, settings.log_level)
+        output.install()
         for name in unknown_variables():
             log.warning("unknown_setting", name=name)
         _raise_file_limit()
@@ -128,6 +130,7 @@ def _leave() -> None:
     """End the process without waiting for its threads."""
     log.error("threads_not_ended", threads=[thread.name for thread in threading.enumerate()])
     sys.stdout.flush()
+    logging.flush()
     os._exit(1)
 
 
@@ -151,6 +154,7 @@ async def _serve(settings: Settings, listening: socket.socket, leaving: Callable
     # What start-up made stays for good: collecting it again and again would only cost time.
     gc.collect()
     gc.freeze()
+    logging.flush()  # what was logged before stands above
     print(welcome(server, settings), flush=True)
     listener = _Uvicorn(config, server)
     listener.listen_to_signals()

@@ -130,16 +130,17 @@ def failed(
     response: str,
     ms: int,
     next_attempt_at: int | None,
-) -> None:
-    """An attempt failed; without a next one the delivery has."""
+) -> bool:
+    """An attempt failed; without a next one the delivery has. False when it is not ours any
+    more."""
     status = DeliveryStatus.FAILED if next_attempt_at is None else DeliveryStatus.PENDING
     values = (status, status_code, error, response, ms, next_attempt_at)
-    tx.execute(_FAILED, (*values, *claim_of))
+    return tx.execute(_FAILED, (*values, *claim_of)) > 0
 
 
-def end_pending(tx: Tx, endpoint_id: str, status: DeliveryStatus) -> None:
-    """What was not delivered yet never will be (until it is sent again on request)."""
-    tx.execute(
+def end_pending(tx: Tx, endpoint_id: str, status: DeliveryStatus) -> int:
+    """What was not delivered yet never will be (until it is sent again on request); how many."""
+    return tx.execute(
         "UPDATE deliveries SET status = ?, next_attempt_at = NULL"
         " WHERE endpoint_id = ? AND status = 'pending'",
         (status, endpoint_id),

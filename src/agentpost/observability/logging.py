@@ -1,54 +1,175 @@
-"""Logs: structlog, a console on a terminal and JSON otherwise. Secrets never get here."""
+"""Logs: structlog, a console on a terminal and JSON otherwise. Secrets never get here.
+
+Every line has an event, a name in snake_case; docs/logs.md lists them. What is logged with
+the standard library's `logging` (by libraries, from a warning up) comes as ``library_log``.
+"""
 
 from __future__ import annotations
 
-import contextlib
+import atexit
+import json
 import logging
 import sys
-from typing import TextIO, cast
+from datetime import datetime
+from typing import Any, Final
 
 import structlog
 
+from agentpost.clock import SystemClock
+from agentpost.domain.times import SECOND, iso
+from agentpost.observability.sink import Event, Sink
+
+_TEXTS: Final = frozenset({"exception", "stack"})
+"""Fields of several lines."""
+_CHATTY: Final = (
+    "aiohttp",
+    "alembic",
+    "asyncio",
+    "botocore",
+    "procrastinate",
+    "psycopg",
+    "uvicorn",
+)
+"""Libraries of the server: what they log below a warning is of no use to an operator, and would
+pass as an agent's when it is logged in a call of one."""
+_CONTROLS: Final = {
+    code: f"\\x{code:02x}" for code in (*range(0x20), *range(0x7F, 0xA0)) if code not in (9, 10)
+}
+_LINE_CONTROLS: Final = {**_CONTROLS, 9: "\\t", 10: "\\n"}
+
+_clock = SystemClock()
+_encode = json.JSONEncoder(default=repr).encode
+_sinks: list[Sink] = []
+log = structlog.get_logger(__name__)
+
 
 def configure(log_format: str, level: str) -> None:
-    """Set up logging of this process, to standard error."""
+    """Set up logging of this process, to standard error.
+
+    Args:
+        log_format: ``console``, ``json`` or ``auto``: a console on a terminal, else JSON.
+        level: the least level that is logged: ``debug``, ``info``, ``warning`` or ``error``.
+    """
     console = log_format == "console" or (log_format == "auto" and sys.stderr.isatty())
-    renderer: structlog.types.Processor = (
-        # The default shows local variables beside a traceback: keys and messages among them.
-        structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)
-        if console
-        else structlog.processors.JSONRenderer()
-    )
-    processors: list[structlog.types.Processor] = [
-        structlog.contextvars.merge_contextvars,
-        structlog.processors.add_log_level,
-        structlog.processors.TimeStamper(fmt="iso", utc=True),
-    ]
-    if not console:
-        processors.append(structlog.processors.format_exc_info)
+
+    def dropped(lines: int) -> Event:
+        event = {"event": "log_lines_dropped", "level": "warning", "lines": lines}
+        return _stamped(None, "", event)
+
+    sink = Sink(sys.stderr, _ConsoleLine() if console else json_line, dropped)
+    _sinks[:] = [sink]
     structlog.configure(
-        processors=[*processors, renderer],
+        processors=[
+            structlog.contextvars.merge_contextvars,
+            structlog.processors.add_log_level,
+            _stamped,
+            # Here and not by the thread that writes, since the exception goes on changing. Without
+            # local variables: keys and messages are among them.
+            structlog.processors.format_exc_info,
+            lambda _, __, event: ((event,), {}),
+        ],
         wrapper_class=structlog.make_filtering_bound_logger(level),
-        logger_factory=structlog.PrintLoggerFactory(cast("TextIO", Lossy(sys.stderr))),
+        logger_factory=lambda *_: _SinkLogger(sink),
         cache_logger_on_first_use=True,
     )
-    logging.basicConfig(level=logging.WARNING, stream=sys.stderr)
+    _configure_libraries(level)
 
 
-class Lossy:
-    """Where lines go that may get lost: on a disk that is full, the log must not turn whatever is
-    logged into a fault of its own."""
+def configure_command() -> None:
+    """Set up logging of a command that is no server: its output is its own, so only problems are
+    logged, as lines for people on standard error."""
+    structlog.configure(
+        processors=[
+            structlog.processors.add_log_level,
+            structlog.processors.format_exc_info,
+            lambda _, __, event: _ConsoleLine()(event),
+        ],
+        wrapper_class=structlog.make_filtering_bound_logger("warning"),
+        logger_factory=lambda *_: structlog.PrintLogger(sys.stderr),
+        cache_logger_on_first_use=False,
+    )
 
-    def __init__(self, stream: TextIO) -> None:
-        self._stream = stream
 
-    def write(self, text: str) -> int:
-        """See `TextIO.write`."""
-        with contextlib.suppress(OSError, ValueError):
-            self._stream.write(text)
-        return len(text)
+def flush() -> None:
+    """Write what was logged and still waits, for at most a second."""
+    for sink in _sinks:
+        sink.flush()
 
-    def flush(self) -> None:
-        """See `TextIO.flush`."""
-        with contextlib.suppress(OSError, ValueError):
-            self._stream.flush()
+
+atexit.register(flush)
+
+
+class _SinkLogger:
+    """The end of structlog's chain; a method for each level."""
+
+    def __init__(self, sink: Sink) -> None:
+        self._sink = sink
+
+    def info(self, event: Event) -> None:
+        """A line that may wait for others."""
+        self._sink.put(event, urgent=False)
+
+    def error(self, event: Event) -> None:
+        """A line that is written at once: the process may be about to end."""
+        self._sink.put(event, urgent=True)
+
+    debug = info
+    warning = warn = exception = critical = fatal = error
+
+
+def _stamped(_: object, __: str, event: structlog.types.EventDict) -> structlog.types.EventDict:
+    """With the time, in microseconds: it becomes text on the thread that writes."""
+    event["timestamp"] = _clock.now()
+    return event
+
+
+def json_line(event: Event) -> str:
+    """An event as a line of JSON: time, level and name first."""
+    first = {"timestamp": iso(event["timestamp"]), "level": event["level"], "event": event["event"]}
+    return _encode({**first, **event, "timestamp": first["timestamp"]})
+
+
+class _ConsoleLine:
+    """Makes lines for people. What a client or an agent made may hold the control characters that
+    move a terminal's cursor: they are shown, not sent."""
+
+    def __init__(self) -> None:
+        self._render = structlog.dev.ConsoleRenderer(
+            colors=sys.stderr.isatty(),
+            exception_formatter=structlog.dev.plain_traceback,
+            pad_event_to=20,
+            pad_level=False,
+            sort_keys=False,
+        )
+
+    def __call__(self, event: Event) -> str:
+        shown = {name: _shown(name, value) for name, value in event.items() if value is not None}
+        if "timestamp" in shown:
+            shown["timestamp"] = f"{datetime.fromtimestamp(shown['timestamp'] / SECOND):%H:%M:%S}"
+        return self._render(None, "", shown)
+
+
+def _shown(name: str, value: Any) -> Any:
+    if not isinstance(value, str):
+        return value
+    return value.translate(_CONTROLS if name in _TEXTS else _LINE_CONTROLS)
+
+
+# --- the standard library's logging ---------------------------------------------------------------
+def _configure_libraries(level: str) -> None:
+    root = logging.getLogger()
+    root.handlers[:] = [_LibraryHandler(logging.WARNING)]
+    root.setLevel(level.upper())
+    for name in _CHATTY:
+        logging.getLogger(name).setLevel(logging.WARNING)
+
+
+class _LibraryHandler(logging.Handler):
+    def emit(self, record: logging.LogRecord) -> None:
+        """See `logging.Handler.emit`."""
+        try:
+            about = {"logger": record.name, "message": record.getMessage()}
+            level = logging.ERROR if record.levelno >= logging.ERROR else logging.WARNING
+            log.log(level, "library_log", **about, exc_info=record.exc_info)
+        except Exception:
+            self.handleError(record)

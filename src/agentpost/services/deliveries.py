@@ -18,7 +18,7 @@ from agentpost.domain.endpoints import DeliveryRecord, DeliveryStatus, EndpointR
 from agentpost.domain.errors import Refusal, not_found
 from agentpost.domain.events import TEST_EVENT
 from agentpost.domain.times import seconds
-from agentpost.services import mail
+from agentpost.services import lifecycle, mail
 from agentpost.services.context import House
 from agentpost.services.endpoints import owned
 from agentpost.services.sweeping import sweep
@@ -146,15 +146,15 @@ def _record(
             now=attempt.at,
             disable_seconds=house.settings.webhook_disable_seconds,
         )
-        _record_one(tx, house, attempt)
+        _record_one(tx, house, attempt, endpoint.account_id)
     if state == endpoint.state:
         return
     endpoint_rows.save_state(tx, endpoint_id, state)
     if state.disabled_at is not None:
-        _turned_off(tx, house, endpoint, now)
+        _turned_off(tx, endpoint, state, now)
 
 
-def _record_one(tx: Tx, house: House, attempt: Attempted) -> None:
+def _record_one(tx: Tx, house: House, attempt: Attempted, account_id: str) -> None:
     claimed = attempt.claimed
     claim_of = (claimed.event_id, claimed.endpoint_id, claimed.until)
     if attempt.error is None:
@@ -171,15 +171,29 @@ def _record_one(tx: Tx, house: House, attempt: Attempted) -> None:
     following = attempt.at + seconds(pause)
     # The message is gone by then, and with it the event (design: 4.8).
     gone_at = claimed.created_at + seconds(house.settings.message_retention_seconds)
-    rows.failed(
+    next_at = following if following < gone_at else None
+    recorded = rows.failed(
         tx,
         claim_of,
         status_code=attempt.status_code,
         error=attempt.error,
         response=attempt.response,
         ms=attempt.ms,
-        next_attempt_at=following if following < gone_at else None,
+        next_attempt_at=next_at,
     )
+    if recorded:
+        lifecycle.delivery_failed(
+            tx,
+            event_id=claimed.event_id,
+            event_name=claimed.name,
+            endpoint_id=claimed.endpoint_id,
+            account_id=account_id,
+            attempt=claimed.attempts + 1,
+            status_code=attempt.status_code,
+            reason=attempt.error,
+            ms=attempt.ms,
+            next_attempt_at=next_at,
+        )
 
 
 # --- turning off ----------------------------------------------------------------------------------
@@ -209,12 +223,13 @@ def _turn_off(house: House, endpoint_id: str, tx: Tx) -> None:
     waiting, due = rows.retries(tx, endpoint_id, now)
     if state != endpoint.state and waiting and not due:
         endpoint_rows.save_state(tx, endpoint_id, state)
-        _turned_off(tx, house, endpoint, now)
+        _turned_off(tx, endpoint, state, now)
 
 
-def _turned_off(tx: Tx, house: House, endpoint: EndpointRecord, now: int) -> None:
+def _turned_off(tx: Tx, endpoint: EndpointRecord, state: rules.EndpointState, now: int) -> None:
     """What is pending is dropped and the owner told, once: this is the move from on to off."""
-    rows.end_pending(tx, endpoint.id, DeliveryStatus.DROPPED)
+    dropped = rows.end_pending(tx, endpoint.id, DeliveryStatus.DROPPED)
+    lifecycle.endpoint_disabled(tx, endpoint, state.disabled_reason, dropped)
     mail.endpoint_turned_off(tx, endpoint, now)
 
 

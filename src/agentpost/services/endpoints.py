@@ -22,6 +22,7 @@ from agentpost.domain.limits import (
 )
 from agentpost.domain.times import seconds
 from agentpost.domain.urls import BadUrl
+from agentpost.services import lifecycle
 from agentpost.services.context import House
 from agentpost.webhooks.signing import new_secret
 
@@ -136,7 +137,8 @@ async def change(
             endpoint.disabled_reason = state.disabled_reason
             endpoint.failing_since = state.failing_since
             if before.disabled_at is None and state.disabled_at is not None:
-                deliveries.end_pending(tx, endpoint_id, DeliveryStatus.DROPPED)
+                dropped = deliveries.end_pending(tx, endpoint_id, DeliveryStatus.DROPPED)
+                lifecycle.endpoint_disabled(tx, endpoint, endpoint.disabled_reason, dropped)
 
     return await _alter(house, account_id, endpoint_id, alter)
 

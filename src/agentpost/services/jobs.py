@@ -23,7 +23,7 @@ from agentpost.domain.journal import Call
 from agentpost.domain.limits import POISON_RECOVERIES_MAX
 from agentpost.domain.record import FileRecord, JobRecord
 from agentpost.domain.times import iso
-from agentpost.services import credits, history, record
+from agentpost.services import credits, history, lifecycle, record
 from agentpost.services.context import House
 from agentpost.services.credits import Purpose
 from agentpost.services.tickets import JobTicket
@@ -225,6 +225,7 @@ async def write_file(
             _settle_hold(tx, house, owned, account, call, cost, now)
         value = values.dump(history.agent_file(file))
         journal.put(tx, owned.job_id, replace(call, value=value), now)
+        lifecycle.file_written(tx, file, call.n)
         return account is None or _charge_body(tx, house, owned, account, call.n, charges, now)
 
     if not await house.db.write(fn):

@@ -17,7 +17,7 @@ from agentpost.domain.idempotency import Verdict
 from agentpost.domain.message import MessageStatus, TurnState
 from agentpost.domain.record import ConversationRecord, MessageRecord, Snapshot
 from agentpost.domain.times import seconds
-from agentpost.services import record, turns, uploads
+from agentpost.services import lifecycle, record, turns, uploads
 from agentpost.services.allowances import Rules
 from agentpost.services.attachments import Attached
 from agentpost.services.context import House
@@ -83,6 +83,8 @@ async def accept(
     ``upload_not_ready``, ``too_large`` (uploads). A refused message attaches nothing.
     """
 
+    request = lifecycle.request_id()  # here: the transaction may run on another thread
+
     def fn(tx: Tx) -> Accepted:
         now = house.clock.now()
         fresh = _new_conversation(caller, new.conversation, now)
@@ -107,6 +109,7 @@ async def accept(
             signal = s.TurnQueued()
         if not record.create_message(tx, house, message, signal):
             raise _KeyTaken
+        lifecycle.message_accepted(tx, message, request)
         return Accepted(message, fresh=True)
 
     while True:

@@ -38,7 +38,7 @@ from agentpost.domain.record import (
     Snapshot,
 )
 from agentpost.domain.times import seconds
-from agentpost.services import following, outbox
+from agentpost.services import following, lifecycle, outbox
 from agentpost.services.context import House
 
 
@@ -92,6 +92,7 @@ def apply_turn(
     if change.after not in OPEN_TURNS and (message.reply_files or message.jobs):
         _let_go(tx, now, message.id)
     _keep(tx, message.id, signal, now)
+    lifecycle.turn_ended(tx, message, signal, now)
 
 
 def note(tx: Tx, house: House, message: MessageRecord, notes: list[str], now: int) -> None:
@@ -142,6 +143,7 @@ def create_job(
     if change.event is not None:
         outbox.job_changed(tx, house, change.event, message, job, now)
     _keep(tx, job.id, signal, now)
+    lifecycle.job_created(tx, job)
 
 
 def join(tx: Tx, house: House, message: MessageRecord, job: JobRecord, now: int) -> None:
@@ -177,6 +179,7 @@ def apply_job(
         signal = replace(signal, text=job.result or "")
     change = transitions.job(job.state, signal)
     state_before, epoch_before = job.state, job.epoch
+    started_before = job.started_at is not None
     job.state = change.after
     _change_job(tx, house, job, signal, now)
     rows.update_job(tx, job, state_before, epoch_before)
@@ -186,6 +189,7 @@ def apply_job(
     if change.before in OPEN_JOBS and change.after not in OPEN_JOBS:
         _let_go(tx, now, job.message_id, job.work_id)
     _keep(tx, job.id, signal, now)
+    lifecycle.job_changed(tx, job, state_before, signal, now, again=started_before)
     return job
 
 

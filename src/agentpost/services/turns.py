@@ -21,7 +21,7 @@ from agentpost.domain.journal import Call
 from agentpost.domain.message import TurnFailure, TurnState
 from agentpost.domain.record import ConversationRecord, FileRecord, MessageRecord
 from agentpost.domain.times import seconds
-from agentpost.services import history, jobs, record
+from agentpost.services import history, jobs, lifecycle, record
 from agentpost.services.context import House
 from agentpost.services.starting import answered, fence, home_of
 from agentpost.services.tickets import TurnTicket
@@ -258,6 +258,7 @@ async def write_file(house: House, ticket: TurnTicket, call: Call, file: FileRec
         record.add_reply_file(tx, house, message, file)
         value = values.dump(history.agent_file(file))
         journal.put(tx, message.id, replace(call, value=value), now)
+        lifecycle.file_written(tx, file, call.n)
         return file
 
     return await house.db.write(fn)

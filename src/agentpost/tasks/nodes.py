@@ -35,6 +35,7 @@ class Nodes:
             await asyncio.to_thread(self._heart.start)
         else:
             self._gone = set(await nodes.beat(self._house)) - {self._house.node}
+        log.info("node_joined", node=self._house.node, role=self._house.settings.role)
 
     async def inherit(self) -> None:
         """Alone: take up everything that is open, once the first request may come."""
@@ -49,6 +50,7 @@ class Nodes:
         if self._heart is not None:
             await asyncio.to_thread(self._heart.stop)
         await nodes.leave(self._house)
+        log.info("node_left", node=self._house.node)
 
     async def watch(self) -> None:
         """Take up what the dead left behind."""

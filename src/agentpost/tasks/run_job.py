@@ -11,6 +11,7 @@ from typing import Any
 import structlog
 
 from agentpost.agents import Backoff, File, JobFailed, Said, values
+from agentpost.agents.output import captured
 from agentpost.agents.retries import DEFAULT_BACKOFF, RetryOn
 from agentpost.clock import new_id
 from agentpost.domain import ids, job, limits
@@ -49,10 +50,12 @@ async def run_job(house: House, steps: Steps, ticket: JobTicket, run: Run) -> No
     journal = Journal(ticket.calls, steps.blobs, run, owner, ticket.confirmed)
     journal.enter()
     made = JobRun(house, steps, ticket, journal)
-    try:
-        await _run(house, ticket, made, journal)
-    except Fenced:
-        log.info("job_lost", job_id=ticket.job.id, epoch=ticket.epoch)
+    structlog.contextvars.clear_contextvars()
+    with captured(message_id=ticket.job.message_id, job_id=ticket.job.id):
+        try:
+            await _run(house, ticket, made, journal)
+        except Fenced:
+            log.info("job_lost", epoch=ticket.epoch)
 
 
 async def _run(house: House, ticket: JobTicket, run: JobRun, journal: Journal) -> None:
@@ -73,7 +76,7 @@ async def _outcome(
         fn = values.resolve(ticket.job.fn)
         args = values.load(ticket.job.args_json, journal)
     except values.MissingFunction as error:
-        log.error("job_code_missing", job_id=run.id, fn=ticket.job.fn, error=str(error))
+        log.error("job_code_missing", fn=ticket.job.fn, error=str(error))
         return JobFailed(job.MISSING_CODE_FAILURE)
     failed: BaseException | None = None
     try:
@@ -94,7 +97,7 @@ def _failure(house: House, run: JobRun, error: BaseException) -> JobFailed:
     if isinstance(error, JobFailed):
         return error
     log_id = new_id(ids.REQUEST, house.clock.now())
-    log.error("job_failed", job_id=run.id, log_id=log_id, exc_info=error)
+    log.error("job_failed", log_id=log_id, exc_info=error)
     return JobFailed(f"{job.GENERIC_FAILURE} (log id {log_id})")
 
 

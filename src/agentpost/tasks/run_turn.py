@@ -15,6 +15,7 @@ import structlog
 
 from agentpost.agents import AgentFn, File, JobFn, Running, Said, Started, WorkRef, values
 from agentpost.agents.loop import AgentLoop
+from agentpost.agents.output import captured
 from agentpost.domain.errors import Fenced
 from agentpost.domain.journal import CallState
 from agentpost.domain.message import TurnFailure
@@ -71,14 +72,16 @@ async def run_turn(
     owner = TurnOwner(house, ticket)
     journal = Journal(ticket.calls, steps.blobs, run, owner, ticket.confirmed)
     journal.enter()
-    try:
-        ended = await _attended(house, agent, steps, ticket, journal)
-        if isinstance(ended, TurnFailure):
-            await persist(lambda: turns.fail(house, ticket, ended, journal.cause), message_id)
-        elif ended is not None:
-            await persist(lambda: turns.end(house, ticket, ended), message_id)
-    except Fenced:
-        log.info("turn_lost", message_id=message_id, epoch=ticket.epoch)
+    structlog.contextvars.clear_contextvars()
+    with captured(message_id=message_id):
+        try:
+            ended = await _attended(house, agent, steps, ticket, journal)
+            if isinstance(ended, TurnFailure):
+                await persist(lambda: turns.fail(house, ticket, ended, journal.cause), message_id)
+            elif ended is not None:
+                await persist(lambda: turns.end(house, ticket, ended), message_id)
+        except Fenced:
+            log.info("turn_lost", epoch=ticket.epoch)
 
 
 async def _attended(
@@ -123,9 +126,9 @@ async def _outcome(
     if isinstance(failed, TimeoutError) and limit.expired():
         return TurnFailure.ABANDONED
     if failed is not None:
-        log.error("turn_failed", message_id=ticket.message.id, exc_info=failed)
+        log.error("turn_failed", exc_info=failed)
     elif result is TurnFailure.EMPTY:
-        log.error("turn_failed", message_id=ticket.message.id, error="it ended without an answer")
+        log.error("turn_failed", error="it ended without an answer")
     return result
 
 

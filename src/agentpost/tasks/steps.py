@@ -5,24 +5,29 @@ from __future__ import annotations
 import asyncio
 import inspect
 import tempfile
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Final, Protocol, TypeVar
 
+import structlog
+
 from agentpost.agents import File, Unreadable, values
 from agentpost.agents.base import current_step_key
 from agentpost.agents.deaths import NoWorker, WorkerDied, WorkerKilled
+from agentpost.agents.output import captured
 from agentpost.agents.pool import WorkerPool
 from agentpost.storage.base import BlobMissing, Storage
 from agentpost.tasks.retrying import Retry
 
+log = structlog.get_logger(__name__)
 T = TypeVar("T")
 Body = Callable[..., Any]
 FILE_READ_SECONDS = 20.0
 TEXT_OF = "agentpost.agents.reading:text_of"
+REASON_CHARACTERS_MAX = 500
 
 
 class Hindered(Exception):
@@ -185,7 +190,8 @@ class Steps:
             )
             return values.dump(made)
 
-        return await unless_killed(attempt, run, call.key)
+        with captured(call=_number(call.key)):
+            return await unless_killed(attempt, run, call.key)
 
     async def retried(
         self, call: Invocation, run: Run, retry: Retry, timeout: float | None = None
@@ -200,8 +206,11 @@ class Steps:
             except Exception as error:
                 if not retry.wanted(error, tried):
                     raise
+                failed = error
             run.go_on()
-            await asyncio.sleep(retry.backoff.seconds(tried))
+            pause = retry.backoff.seconds(tried)
+            _log_retry(call, tried + 1, retry.most, pause, failed)
+            await asyncio.sleep(pause)
             tried += 1
 
     @asynccontextmanager
@@ -236,13 +245,26 @@ class Steps:
                     timeout=timeout,
                     ready=run.ready,
                 )
-                await unless_killed(building, run, key)
+                with captured(call=_number(key)):
+                    await unless_killed(building, run, key)
                 yield into
 
     @property
     def _account(self) -> str:
         assert self.account is not None, "a call takes an account's share of the worker pool"
         return self.account
+
+
+def _log_retry(call: Invocation, tried: int, retries: int, pause: float, error: Exception) -> None:
+    log.info(
+        "step_retried",
+        call=_number(call.key),
+        function=name_of(call.fn),
+        attempt=tried,
+        retries=retries,
+        reason=f"{type(error).__name__}: {error}"[:REASON_CHARACTERS_MAX],
+        pause_ms=round(pause * 1000),
+    )
 
 
 def _folder() -> tempfile.TemporaryDirectory[str]:
@@ -252,14 +274,16 @@ def _folder() -> tempfile.TemporaryDirectory[str]:
         raise Hindered(f"there is no temporary folder: {error}") from error
 
 
-class _keyed:  # noqa: N801 - reads as a statement
-    """Inside: `step_key()` is that key."""
+def _number(key: str) -> int:
+    return int(key.rpartition(":")[2])
 
-    def __init__(self, key: str) -> None:
-        self._key = key
 
-    def __enter__(self) -> None:
-        self._token = current_step_key.set(self._key)
-
-    def __exit__(self, *exc: object) -> None:
-        current_step_key.reset(self._token)
+@contextmanager
+def _keyed(key: str) -> Iterator[None]:
+    """Inside: `step_key()` is that key, and lines of the log have the number of the call."""
+    token = current_step_key.set(key)
+    try:
+        with captured(call=_number(key)):
+            yield
+    finally:
+        current_step_key.reset(token)

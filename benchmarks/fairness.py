@@ -1,0 +1,251 @@
+"""Measures what an account notices of another one that does its worst within its limits.
+
+``python benchmarks/fairness.py [--only NAME]``: a fresh server for each attack, one quiet, one for
+all attacks together. Ends with 1 when a bar is missed, with 2 when something could not be measured.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import base64
+import contextlib
+import json
+import sys
+import time
+from collections.abc import AsyncIterator, Awaitable
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from benchmarks.attacks import ATTACKS, FAILURES, Attack, everything
+from benchmarks.load import Load, LoadError, percentile
+from benchmarks.servers import PRODUCT, Cores, Server, ServerFailed, raise_open_files, running
+
+QUIET = "quiet"
+ALL = "all"
+LEAD_SECONDS = 3.0
+"""How long an attack goes on before the other account is measured."""
+MEASURED_SECONDS = 10.0
+PROBE_SECONDS = 0.1
+"""Between two reads of /v1/me: 600 a minute would be the limit."""
+PROBES_MAX = 250
+FOLLOW_SECONDS = 5
+QUESTION_BAR_SECONDS = 2.0
+CHART_BAR_SECONDS = 10.0
+ME_BAR_MS = 20.0
+PATIENCE_SECONDS = 15.0
+"""After that a question or chart counts as not answered."""
+MEGABYTE = 2**20
+HOSTILE_CREDITS = 1_000
+SAMPLE = "month,revenue\nJan,120\nFeb,135\nMar,128\nApr,151\nMay,170\nJun,182\n"
+LIMITS = {
+    "AGENT": "benchmarks.fairness_agent:agent",
+    "REQUESTS_PER_MINUTE": "600",
+    "MESSAGES_PER_HOUR": "120",
+    "MESSAGES_PER_DAY": "1000",
+    "WAITS_PER_HOUR": "1500",
+    "WORK_READS_PER_HOUR": "600",
+    "RUNNING_JOBS_MAX": "5",
+}
+"""The server's own limits, which other benchmarks lift."""
+
+
+@dataclass(slots=True)
+class Figures:
+    """What the other account saw; None: not answered within `PATIENCE_SECONDS`."""
+
+    questions: list[float | None] = field(default_factory=list)
+    chart: float | None = None
+    me: list[float] = field(default_factory=list)
+    memory_mb: float = 0.0
+    problems: list[str] = field(default_factory=list)
+
+    @property
+    def question(self) -> float | None:
+        """The slowest file question in seconds."""
+        answered = [seconds for seconds in self.questions if seconds is not None]
+        return max(answered) if len(answered) == len(self.questions) and answered else None
+
+    @property
+    def me_p95_ms(self) -> float | None:
+        """`/v1/me`, as 19 of 20 reads kept within."""
+        return percentile(self.me, 0.95) * 1000 if self.me else None
+
+    @property
+    def bars(self) -> list[tuple[float | None, float]]:
+        """Each figure beside its bar."""
+        return [
+            (self.question, QUESTION_BAR_SECONDS),
+            (self.me_p95_ms, ME_BAR_MS),
+            (self.chart, CHART_BAR_SECONDS),
+        ]
+
+    @property
+    def passed(self) -> bool:
+        """Whether every bar is kept."""
+        return all(value is not None and value <= bar for value, bar in self.bars)
+
+
+async def measure(attack: Attack | None) -> Figures:
+    """A fresh server, an attack on it, and another account beside it."""
+    async with running(PRODUCT, Cores(None, None), LIMITS) as server:
+        hostile = await server.another("hostile@example.com", granted=HOSTILE_CREDITS)
+        async with Load(server) as load:
+            await _chart(load)  # what the first use of anything costs is not what is measured
+            async with _beside(attack, hostile) as problems:
+                figures = await _measured(server, load)
+        figures.problems += problems
+        return figures
+
+
+@contextlib.asynccontextmanager
+async def _beside(attack: Attack | None, hostile: Server) -> AsyncIterator[list[str]]:
+    """The attack goes on inside; what ended it early."""
+    problems: list[str] = []
+    if attack is None:
+        yield problems
+        return
+    going_on = asyncio.ensure_future(attack(hostile))
+    await asyncio.wait([going_on], timeout=LEAD_SECONDS)
+    try:
+        yield problems
+    finally:
+        if going_on.done():
+            problems.append(f"the attack ended: {going_on.exception()!r}")
+        going_on.cancel()
+        await asyncio.gather(going_on, return_exceptions=True)
+
+
+async def _measured(server: Server, load: Load) -> Figures:
+    figures = Figures()
+    over = asyncio.Event()
+
+    async def probe() -> None:
+        while not over.is_set() and len(figures.me) < PROBES_MAX:
+            began = time.perf_counter()
+            try:
+                await load.read("/v1/me")
+            except FAILURES as error:
+                figures.problems.append(f"/v1/me: {error!r}"[:200])
+            figures.me.append(time.perf_counter() - began)
+            figures.memory_mb = max(figures.memory_mb, server.usage().rss / MEGABYTE)
+            await asyncio.sleep(PROBE_SECONDS)
+
+    async def ask() -> None:
+        until = time.monotonic() + MEASURED_SECONDS
+        while time.monotonic() < until:
+            figures.questions.append(await _timed(_question(load, len(figures.questions)), figures))
+            await asyncio.sleep(PROBE_SECONDS)
+
+    async def chart() -> None:
+        figures.chart = await _timed(_chart(load), figures)
+
+    probing = asyncio.create_task(probe())
+    await asyncio.gather(ask(), chart())
+    over.set()
+    await probing
+    return figures
+
+
+async def _timed(work: Awaitable[None], figures: Figures) -> float | None:
+    """The seconds it took; None when it failed or took too long."""
+    began = time.perf_counter()
+    try:
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            await work
+    except FAILURES as error:
+        figures.problems.append(repr(error)[:200])
+        return None
+    return time.perf_counter() - began
+
+
+async def _question(load: Load, number: int) -> None:
+    await _answered(load, "What is the total revenue?", f"question-{number}")
+
+
+async def _chart(load: Load) -> None:
+    await _answered(load, "Chart revenue by month", "chart")
+
+
+async def _answered(load: Load, text: str, conversation: str) -> None:
+    """A message with a file, followed to its end; raises `LoadError`."""
+    file = {"name": "sales.csv", "base64": base64.b64encode(SAMPLE.encode()).decode()}
+    body = {"message": text, "files": [file], "conversation": conversation}
+    message = await load.write("/v1/messages", body, 201)
+    while not message["final"]:
+        message = await load.read(f"/v1/messages/{message['id']}?wait={FOLLOW_SECONDS}")
+    if message["status"] != "completed":
+        raise LoadError(f"{text!r} ended {message['status']}: {message.get('reason')}")
+
+
+# --- the command ----------------------------------------------------------------------------------
+def table(measured: dict[str, Figures]) -> str:
+    """Every attack with its figures, bars and verdict."""
+    bars = [f"<= {bar:.0f}" for bar in (QUESTION_BAR_SECONDS, ME_BAR_MS, CHART_BAR_SECONDS)]
+    rows = [
+        "attack        question s   /v1/me p95 ms   chart s   memory MB   verdict",
+        f"{'must be':<12}{bars[0]:>12}{bars[1]:>16}{bars[2]:>10}",
+    ]
+    for name, figures in measured.items():
+        shown = [
+            _shown(figures.question, PATIENCE_SECONDS, 2),
+            _shown(figures.me_p95_ms, 0.0, 1),
+            _shown(figures.chart, PATIENCE_SECONDS, 2),
+        ]
+        verdict = "pass" if figures.passed else "MISSED"
+        rows.append(
+            f"{name:<12}{shown[0]:>12}{shown[1]:>16}{shown[2]:>10}"
+            f"{figures.memory_mb:>12.0f}   {verdict}"
+        )
+    return "\n".join(rows)
+
+
+def _shown(value: float | None, most: float, digits: int) -> str:
+    return f"> {most:.0f}" if value is None else f"{value:.{digits}f}"
+
+
+async def run(names: list[str]) -> tuple[dict[str, Figures], list[str]]:
+    """Figures by attack, and what could not be measured."""
+    attacks: dict[str, Attack | None] = {QUIET: None, **ATTACKS, ALL: everything}
+    measured: dict[str, Figures] = {}
+    failures: list[str] = []
+    for name in names:
+        began = time.monotonic()
+        try:
+            measured[name] = await measure(attacks[name])
+        except (ServerFailed, *FAILURES) as error:
+            failures.append(f"{name}: {error!r}")
+            print(failures[-1], *getattr(error, "__notes__", ()), sep="\n", file=sys.stderr)
+            continue
+        took = time.monotonic() - began
+        print(f"{name}: measured in {took:.0f} s", *measured[name].problems[:3], file=sys.stderr)
+    return measured, failures
+
+
+def main() -> int:
+    """The command; its exit status."""
+    names = [QUIET, *ATTACKS, ALL]
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument(
+        "--only", action="append", choices=names, metavar="NAME", help=f"of {', '.join(names)}"
+    )
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures there too")
+    asked = parser.parse_args()
+    raise_open_files()
+    measured, failures = asyncio.run(run(asked.only or names))
+    print(table(measured))
+    for failure in failures:
+        print(f"NOT MEASURED {failure}")
+    if asked.json:
+        figures: dict[str, Any] = {name: asdict(each) for name, each in measured.items()}
+        asked.json.write_text(json.dumps(figures, indent=2) + "\n")
+    if failures:
+        return 2
+    return 0 if all(figures.passed for figures in measured.values()) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,199 @@
+"""One log line for each thing that happens to a message, a job or a file (docs/logs.md).
+
+A line belongs to a commit: it is written after it, once, whatever became of the caller, and never
+by a transaction that is rolled back or run again. Lines have ids, durations and reasons; no text
+of a message, a file or an error.
+"""
+
+from __future__ import annotations
+
+from contextvars import Context
+from functools import partial
+from typing import Final
+
+import structlog
+
+from agentpost.db.session import Tx
+from agentpost.domain import signals as s
+from agentpost.domain.credits import to_credits
+from agentpost.domain.endpoints import EndpointRecord
+from agentpost.domain.job import OPEN_JOBS, VIEWS, JobState, Reason
+from agentpost.domain.message import TurnState
+from agentpost.domain.record import FileRecord, JobRecord, MessageRecord
+from agentpost.domain.times import iso
+
+log = structlog.get_logger(__name__)
+_MILLISECOND: Final = 1_000
+
+
+def request_id() -> str | None:
+    """The HTTP request in whose course this is called; None outside one."""
+    found: str | None = structlog.contextvars.get_contextvars().get("request_id")
+    return found
+
+
+def log_after(tx: Tx, event: str, **fields: object) -> None:
+    """Log a line at info once the transaction is committed.
+
+    It has these fields and no others: on which thread a commit is completed, and so which context
+    variables are set there, differs from database to database.
+    """
+    tx.after(partial(_log, event, fields))
+
+
+def _log(event: str, fields: dict[str, object]) -> None:
+    Context().run(partial(log.info, event, **fields))
+
+
+def message_accepted(tx: Tx, message: MessageRecord, request: str | None) -> None:
+    """A message was accepted; ``request`` is the id of the HTTP request that brought it."""
+    log_after(
+        tx,
+        "message_accepted",
+        message_id=message.id,
+        account_id=message.account_id,
+        key_id=message.key_id,
+        conversation_id=message.conversation_id,
+        request_id=request,
+        files=message.attachments,
+        waiting=message.turn_state is TurnState.WAITING,
+    )
+
+
+def turn_ended(tx: Tx, message: MessageRecord, signal: s.TurnSignal, now: int) -> None:
+    """A turn ended, or a message waited too long for one; nothing for any other signal."""
+    outcome: str
+    reason: str | None = None
+    match signal:
+        case s.TurnReplied():
+            outcome = "asked" if signal.question else "replied"
+        case s.TurnBroken():
+            outcome, reason = "failed", signal.detail.value
+        case s.BusyTimedOut():
+            outcome, reason = "busy", Reason.AGENT_BUSY.value
+        case _:
+            return
+    log_after(
+        tx,
+        "turn_ended",
+        message_id=message.id,
+        account_id=message.account_id,
+        key_id=message.key_id,
+        conversation_id=message.conversation_id,
+        outcome=outcome,
+        reason=reason,
+        jobs=message.jobs,
+        runs=message.turn_epoch,
+        ms=_ms(message.turn_began_at, now),
+    )
+
+
+def job_created(tx: Tx, job: JobRecord) -> None:
+    """A turn asked for a job: it runs, waits for credits, or was refused."""
+    match job.state:
+        case JobState.RUNNING:
+            _job_started(tx, job, job.created_at)
+        case JobState.QUEUED:
+            _job_queued(tx, job)
+        case _:
+            log_after(tx, "job_refused", **_ids(job), reason=job.reason)
+
+
+def job_changed(
+    tx: Tx, job: JobRecord, before: JobState, signal: s.JobSignal, now: int, *, again: bool
+) -> None:
+    """A signal was folded into a job; ``again``: it had been started before."""
+    if before in OPEN_JOBS and job.state not in OPEN_JOBS:
+        log_after(
+            tx,
+            "job_ended",
+            **_ids(job),
+            outcome=job.state.value,
+            reason=VIEWS[job.state].reason,
+            calls=job.calls,
+            runs=job.epoch,
+            credits_used=to_credits(job.credits_used),
+            ms=_ms(job.started_at, now),
+        )
+        return
+    match signal:
+        case s.ShortOfCredits():
+            _job_queued(tx, job)
+        case s.Resumed() if again:
+            log_after(tx, "job_resumed", **_ids(job), calls=job.calls, epoch=job.epoch)
+        case s.Resumed():
+            _job_started(tx, job, now)
+        case s.JobRetaken():
+            fields = {"epoch": job.epoch, "node": job.node, "recoveries": job.recoveries}
+            log_after(tx, "job_retaken", **_ids(job), calls=job.calls, **fields)
+        case s.WatchTimedOut():
+            log_after(tx, "job_overdue", **_ids(job), ms=_ms(job.started_at, now))
+        case s.Recovered():
+            log_after(tx, "job_recovered", **_ids(job), state=job.state.value)
+
+
+def file_written(tx: Tx, file: FileRecord, call: int) -> None:
+    """A job's or turn's call wrote a file."""
+    log_after(
+        tx,
+        "file_written",
+        file_id=file.file_id,
+        account_id=file.account_id,
+        message_id=file.message_id,
+        job_id=file.job_id,
+        call=call,
+        content_type=file.content_type,
+        bytes=file.size,
+    )
+
+
+def delivery_failed(tx: Tx, *, attempt: int, next_attempt_at: int | None, **fields: object) -> None:
+    """An attempt to deliver an event failed; without a next one the delivery is given up.
+
+    Args:
+        attempt: its number, from 1.
+        next_attempt_at: microseconds since 1970 UTC; None when there is none.
+        fields: further fields of the line.
+    """
+    if next_attempt_at is None:
+        log_after(tx, "delivery_given_up", **fields, attempt=attempt)
+    else:
+        retry_at = iso(next_attempt_at)
+        log_after(tx, "delivery_failed", **fields, attempt=attempt, next_attempt_at=retry_at)
+
+
+def endpoint_disabled(tx: Tx, endpoint: EndpointRecord, reason: str | None, dropped: int) -> None:
+    """A webhook endpoint went from on to off; ``dropped`` deliveries were pending."""
+    log_after(
+        tx,
+        "endpoint_disabled",
+        endpoint_id=endpoint.id,
+        account_id=endpoint.account_id,
+        reason=reason,
+        dropped=dropped,
+    )
+
+
+def _job_started(tx: Tx, job: JobRecord, now: int) -> None:
+    log_after(tx, "job_started", **_ids(job), queued_ms=_ms(job.created_at, now))
+
+
+def _job_queued(tx: Tx, job: JobRecord) -> None:
+    needed = to_credits(job.credits_needed or 0)
+    reason = Reason.OUT_OF_CREDITS.value
+    log_after(tx, "job_queued", **_ids(job), reason=reason, credits_needed=needed)
+
+
+def _ids(job: JobRecord) -> dict[str, object]:
+    return {
+        "job_id": job.id,
+        "message_id": job.message_id,
+        "account_id": job.account_id,
+        "conversation_id": job.conversation_id,
+        "work_id": job.work_id,
+        "function": job.fn,
+    }
+
+
+def _ms(since: int | None, now: int) -> int | None:
+    return None if since is None else (now - since) // _MILLISECOND

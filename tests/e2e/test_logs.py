@@ -1,0 +1,327 @@
+"""What a running server logs: each thing that happens, once, and what an author's code says."""
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+
+import pytest
+
+from tests.e2e.caller import Caller, Json
+from tests.e2e.fixtures import ServerMaker
+from tests.e2e.hooks import Hooks
+from tests.e2e.receivers import ReceiverMaker
+from tests.e2e.server import AgentServer, until
+from tests.servers import Postgres
+
+Lines = list[Json]
+
+
+@pytest.fixture(scope="module", params=["sqlite", "postgres"])
+def server(
+    request: pytest.FixtureRequest, start_server: ServerMaker, postgres: Postgres
+) -> Iterator[AgentServer]:
+    settings: dict[str, object] = {
+        "agent": "tests.e2e.talkative:agent",
+        "egress_allow": "127.0.0.1/32",
+        "webhook_retry_seconds": "0.2",
+        "sweep_seconds": 0.05,
+    }
+    with ExitStack() as made:
+        if request.param == "postgres":
+            settings["database_url"] = made.enter_context(postgres.database())
+        yield start_server(**settings)
+
+
+def lines(server: AgentServer, event: str | None = None, **fields: object) -> Lines:
+    """The lines of the log with that event and those fields."""
+    found = []
+    for line in server.log_file.read_text().splitlines():
+        if line.startswith("{"):
+            read = json.loads(line)
+            wanted = {"event": event, **fields} if event else fields
+            if all(read.get(name) == value for name, value in wanted.items()):
+                found.append(read)
+    return found
+
+
+def soon(server: AgentServer, event: str, count: int = 1, **fields: object) -> Lines:
+    """The same, once there are so many; fails when there are more."""
+    until(lambda: len(lines(server, event, **fields)) >= count, what=f"{event} {fields}")
+    found = lines(server, event, **fields)
+    assert len(found) == count, found
+    return found
+
+
+def job_of(caller: Caller, name: str, **fields: object) -> tuple[str, str]:
+    """The ids of a message and its job, once that has ended."""
+    message = caller.send(f"job {name}", **fields)
+    ended = caller.final(message["id"])
+    return message["id"], ended["jobs"][0]["job_id"]
+
+
+def said(server: AgentServer, message_id: str, *, until_line: str) -> dict[str, Json]:
+    """What the author's code printed for a message, once that line is there."""
+
+    def found() -> dict[str, Json]:
+        printed = lines(server, "agent_output", message_id=message_id)
+        return {line["line"]: line for line in printed}
+
+    until(lambda: until_line in found(), what=until_line)
+    return found()
+
+
+# --- what happens ---------------------------------------------------------------------------------
+def test_a_message_and_its_turn(server: AgentServer, caller: Caller) -> None:
+    answer = caller.post("hello", metadata={"token": "tok_never_logged"})
+    message_id = answer.json()["id"]
+    (ended,) = soon(server, "turn_ended", message_id=message_id)
+    (accepted,) = soon(server, "message_accepted", message_id=message_id)
+    assert accepted["request_id"] == answer.headers["request-id"]
+    assert accepted["level"] == ended["level"] == "info"
+    assert accepted["account_id"] == ended["account_id"]
+    assert accepted["key_id"].startswith("key_")
+    assert accepted["files"] == 0
+    assert ended["outcome"] == "replied"
+    assert 0 <= ended["ms"] < 60_000
+    text = server.log_file.read_text()
+    assert "hello" not in text
+    assert "tok_never_logged" not in text
+
+
+def test_a_repeated_call_is_no_message(server: AgentServer, caller: Caller) -> None:
+    first = caller.post("again", key="the-same")
+    second = caller.post("again", key="the-same")
+    assert (first.status_code, second.status_code) == (201, 200)
+    soon(server, "message_accepted", message_id=first.json()["id"])
+    assert not lines(server, request_id=second.headers["request-id"])
+
+
+def test_a_turn_that_fails_has_its_traceback_with_the_ids(
+    server: AgentServer, caller: Caller
+) -> None:
+    message = caller.send("turn fails")
+    (ended,) = soon(server, "turn_ended", message_id=message["id"])
+    assert (ended["outcome"], ended["reason"]) == ("failed", "error")
+    (failed,) = soon(server, "turn_failed", message_id=message["id"])
+    assert "RuntimeError: the turn is broken" in failed["exception"]
+
+
+def test_a_job_and_its_file(server: AgentServer, caller: Caller) -> None:
+    message_id, job_id = job_of(caller, "write")
+    (ended,) = soon(server, "job_ended", job_id=job_id)
+    (started,) = soon(server, "job_started", job_id=job_id)
+    (written,) = soon(server, "file_written", job_id=job_id)
+    assert {line["message_id"] for line in (started, ended, written)} == {message_id}
+    assert started["function"] == "tests.e2e.talkative:work"
+    assert (ended["outcome"], ended["reason"], ended["calls"]) == ("completed", None, 2)
+    assert 0 <= ended["ms"] < 60_000
+    assert (written["call"], written["bytes"]) == (2, 6)
+    assert written["file_id"].endswith("/note.txt")
+
+
+def test_a_job_that_is_stopped(server: AgentServer, caller: Caller) -> None:
+    message = caller.send("job sleep")
+    (job,) = message["jobs"]
+    caller.call("POST", f"/v1/work/{job['work_id']}/stop")
+    (ended,) = soon(server, "job_ended", job_id=job["job_id"])
+    assert (ended["outcome"], ended["reason"]) == ("stopped", "stopped")
+
+
+def test_a_job_without_credits_waits_and_goes_on(
+    server: AgentServer, callers: Callable[..., Caller]
+) -> None:
+    server.command("accounts", "create", "--email", "poor@example.com")
+    key = server.command("keys", "create", "--account", "poor@example.com", "--name", "first")
+    poor = callers(server, key["key"])
+    message = poor.send("job write")
+    job_id = message["jobs"][0]["job_id"]
+    (queued,) = soon(server, "job_queued", job_id=job_id)
+    assert queued["reason"] == "out_of_credits"
+    assert not lines(server, "job_started", job_id=job_id)
+    server.command("credits", "add", "poor@example.com", "100")
+    poor.final(message["id"])
+    # The command is what started it: it logs nothing, since its output is its own.
+    soon(server, "job_ended", job_id=job_id)
+
+
+def test_a_step_that_is_tried_again(server: AgentServer, caller: Caller) -> None:
+    message_id, job_id = job_of(caller, "retried")
+    retried = soon(server, "step_retried", count=2, job_id=job_id)
+    assert [line["attempt"] for line in retried] == [1, 2]
+    assert {(line["message_id"], line["call"], line["retries"]) for line in retried} == {
+        (message_id, 2, 3)
+    }
+    assert retried[0]["function"] == "tests.e2e.talkative:fail_twice"
+    assert retried[0]["reason"] == "ConnectionError: the service is away"
+
+
+def test_deliveries_that_fail_and_an_endpoint_that_is_disabled(
+    server: AgentServer, caller: Caller, hooks: Hooks, receivers: ReceiverMaker
+) -> None:
+    receiver = receivers(503)
+    endpoint = hooks.create(f"{receiver.url}?token=tok_never_logged")
+    caller.send("hello")
+    receiver.await_count(2)
+    until(lambda: len(lines(server, "delivery_failed", endpoint_id=endpoint["id"])) >= 2)
+    first, second = lines(server, "delivery_failed", endpoint_id=endpoint["id"])[:2]
+    assert (first["attempt"], second["attempt"]) == (1, 2)
+    assert (first["status_code"], first["event_name"]) == (503, "message.completed")
+    assert first["event_id"] == second["event_id"] == receiver.got[0].id
+    assert first["reason"] == "it answered with HTTP status 503"
+    assert first["next_attempt_at"] > first["timestamp"]
+    hooks.change(endpoint, enabled=False)
+    (disabled,) = soon(server, "endpoint_disabled", endpoint_id=endpoint["id"])
+    assert (disabled["reason"], disabled["dropped"]) == ("manual", 1)
+    assert "tok_never_logged" not in server.log_file.read_text()
+
+
+# --- what an author's code says -------------------------------------------------------------------
+def test_a_turn(server: AgentServer, caller: Caller) -> None:
+    message = caller.send("turn")
+    printed = said(server, message["id"], until_line="turn without an end")
+    assert printed["turn printed"]["stream"] == "stdout"
+    assert printed["turn to stderr"]["stream"] == "stderr"
+    (logged,) = soon(server, "agent_log", message_id=message["id"])
+    assert (logged["level"], logged["logger"]) == ("info", "the.author")
+    assert logged["message"] == "turn logged"
+    assert "job_id" not in logged
+
+
+def test_a_step_of_a_turn(server: AgentServer, caller: Caller) -> None:
+    message = caller.send("turn step")
+    printed = said(server, message["id"], until_line="turn step by a child")
+    assert {"turn step printed", "turn step to stderr", "turn step by descriptor"} <= set(printed)
+    assert {line["call"] for line in printed.values()} == {1}
+
+
+def test_the_body_of_a_job(server: AgentServer, caller: Caller) -> None:
+    message_id, job_id = job_of(caller, "body")
+    printed = said(server, message_id, until_line="job without an end")
+    assert {"job printed", "job to stderr"} <= set(printed)
+    assert {line["job_id"] for line in printed.values()} == {job_id}
+    soon(server, "agent_log", job_id=job_id, message="job logged")
+
+
+def test_an_async_step(server: AgentServer, caller: Caller) -> None:
+    message_id, job_id = job_of(caller, "async step")
+    printed = said(server, message_id, until_line="async step without an end")
+    assert {"async step printed", "async step to stderr"} <= set(printed)
+    assert {(line["job_id"], line["call"]) for line in printed.values()} == {(job_id, 2)}
+    soon(server, "agent_log", job_id=job_id, call=2, message="async step logged")
+
+
+def test_a_plain_step(server: AgentServer, caller: Caller) -> None:
+    message_id, job_id = job_of(caller, "plain step")
+    printed = said(server, message_id, until_line="plain step by a child")
+    assert {
+        "plain step printed",
+        "plain step to stderr",
+        "plain step without an end",
+        "plain step by descriptor",
+    } <= set(printed)
+    assert {(line["job_id"], line["call"]) for line in printed.values()} == {(job_id, 2)}
+    (logged,) = soon(server, "agent_log", job_id=job_id)
+    assert (logged["level"], logged["message"]) == ("info", "plain step logged")
+    assert logged["call"] == 2
+
+
+def test_calls_beside_each_other_keep_their_numbers(server: AgentServer, caller: Caller) -> None:
+    message_id, _ = job_of(caller, "beside")
+    said(server, message_id, until_line="first in a thread")
+    printed = said(server, message_id, until_line="second in a thread")
+    calls = {line: about["call"] for line, about in printed.items()}
+    assert calls["first printed"] == calls["first in a thread"] == 2
+    assert calls["second printed"] == calls["second in a thread"] == 3
+
+
+def test_what_runs_in_no_call_is_left_as_it_is(server: AgentServer, caller: Caller) -> None:
+    job_of(caller, "outside")
+    until(lambda: "from a thread of its own" in server.log_file.read_text().splitlines())
+
+
+def test_an_exception_of_a_step_has_the_ids(server: AgentServer, caller: Caller) -> None:
+    message_id, job_id = job_of(caller, "fails")
+    (tried,) = soon(server, "agent_log", job_id=job_id)
+    assert (tried["level"], tried["message"], tried["call"]) == ("error", "tried", 2)
+    assert tried["exception"].endswith("LookupError: the first")
+    (failed,) = soon(server, "job_failed", job_id=job_id)
+    assert failed["message_id"] == message_id
+    assert "ValueError: the second" in failed["exception"]
+    assert "fail_below" in failed["exception"]
+
+
+@pytest.mark.parametrize(
+    ("name", "written"), [("flood", 100 * 1_001_001), ("flood here", 20_000 * 100)]
+)
+def test_a_flood_is_bounded(server: AgentServer, caller: Caller, name: str, written: int) -> None:
+    before = server.log_file.stat().st_size
+    _, job_id = job_of(caller, name)
+    (dropped,) = soon(server, "agent_output_dropped", job_id=job_id, call=2)
+    printed = lines(server, "agent_output", job_id=job_id)
+    kept = sum(len(line["line"]) + 1 for line in printed)
+    assert 60_000 < kept <= 70_000
+    assert dropped["bytes"] + kept == written
+    assert server.log_file.stat().st_size - before < 1_000_000
+
+
+def test_a_long_line_is_cut(server: AgentServer, caller: Caller) -> None:
+    message_id, job_id = job_of(caller, "long line")
+    said(server, message_id, until_line="w" * 2048)
+    (dropped,) = soon(server, "agent_output_dropped", job_id=job_id)
+    assert dropped["bytes"] == 100_000 - 2048
+
+
+def test_what_moves_a_cursor_is_data(server: AgentServer, caller: Caller) -> None:
+    message_id, _ = job_of(caller, "terminal")
+    said(server, message_id, until_line="\x1b[2J\x1b[31mred")
+    assert "\x1b" not in server.log_file.read_text()
+
+
+def test_a_program_that_outlives_its_step_is_bounded_and_disturbs_no_other(
+    server: AgentServer, caller: Caller
+) -> None:
+    message_id, job_id = job_of(caller, "child")
+    said(server, message_id, until_line="still here")
+    other, _ = job_of(caller, "plain step")
+    said(server, other, until_line="plain step printed")
+    assert {line["job_id"] for line in lines(server, "agent_output", line="still here")} >= {job_id}
+
+
+# --- the server itself ----------------------------------------------------------------------------
+def test_a_node_that_comes_and_goes(
+    start_server: ServerMaker, fresh_postgres: Callable[..., str]
+) -> None:
+    for settings in ({}, {"database_url": fresh_postgres()}):
+        server = start_server(**settings)
+        (joined,) = soon(server, "node_joined")
+        assert joined["role"] == "all"
+        assert server.stop() == 0
+        (left,) = soon(server, "node_left")
+        assert left["node"] == joined["node"]
+
+
+def test_the_level_of_the_setting_holds(
+    start_server: ServerMaker, callers: Callable[..., Caller]
+) -> None:
+    server = start_server(agent="tests.e2e.talkative:agent", log_level="warning")
+    quiet = callers(server)
+    quiet.send("turn")
+    message = quiet.send("turn fails")
+    soon(server, "turn_failed", message_id=message["id"])
+    assert {line["level"] for line in lines(server)} <= {"warning", "error"}
+
+
+def test_a_console_has_the_same_lines_for_people(
+    start_server: ServerMaker, callers: Callable[..., Caller]
+) -> None:
+    server = start_server(agent="tests.e2e.talkative:agent", log_format="console")
+    message_id, job_id = job_of(callers(server), "terminal")
+    until(lambda: "agent_output" in server.log_file.read_text())
+    until(lambda: "job_ended" in server.log_file.read_text())
+    text = server.log_file.read_text()
+    (accepted,) = [line for line in text.splitlines() if "message_accepted" in line]
+    assert f"message_id={message_id}" in accepted
+    (printed,) = [line for line in text.splitlines() if "agent_output" in line]
+    assert f"job_id={job_id}" in printed
+    assert "\x1b" not in text
+    assert "\\x1b[31mred" in printed
