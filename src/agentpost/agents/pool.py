@@ -59,7 +59,11 @@ Ready = Callable[[], Awaitable[None]]
 
 
 class _NotBegun(WorkerDied):
-    """The process ended before it began with the function."""
+    """The process ended before it began with the function; of what is in ``death``."""
+
+    def __init__(self, death: WorkerDied) -> None:
+        super().__init__(str(death))
+        self.death = death
 
 
 class WorkerPool:
@@ -166,7 +170,12 @@ class WorkerPool:
         return reply
 
     async def _begin(self, request: bytes, ready: Ready | None) -> dict[str, Any]:
-        """Ask a worker, and another one when it has died before it began."""
+        """Ask a worker, and another one when it has died before it began.
+
+        Raises `NoWorker` when that goes on, or `WorkerDied` when nobody killed them: then it is the
+        request that no worker can take.
+        """
+        death = WorkerDied("")
         for _ in range(_BEGINNINGS_MAX):
             worker = self._take_idle() or await self._spawn()
             if ready is not None:
@@ -179,6 +188,7 @@ class WorkerPool:
                 reply = await worker.ask(request)
             except _NotBegun as lost:
                 log.info("worker_replaced", reason=str(lost))
+                death = lost.death
                 continue
             except WorkerDied:
                 raise
@@ -191,7 +201,8 @@ class WorkerPool:
             else:
                 worker.leave()
             return reply
-        raise NoWorker(f"{_BEGINNINGS_MAX} worker processes in a row ended before they began")
+        kind = NoWorker if isinstance(death, WorkerKilled) else WorkerDied
+        raise kind(f"{_BEGINNINGS_MAX} processes in a row ended before they began: {death}")
 
     def _take_idle(self) -> _Worker | None:
         while self._idle:
@@ -296,7 +307,7 @@ class _Worker:
             self.leave()
             await self.ended()
             death = died(self._process.returncode, by_us=self._killed)
-            raise (death if begun else _NotBegun(str(death))) from None
+            raise (death if begun else _NotBegun(death)) from None
         if "died" in reply:
             self.leave()
             raise WorkerDied(reply["died"])
