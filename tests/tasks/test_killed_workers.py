@@ -101,9 +101,7 @@ async def test_a_step_that_always_gets_its_worker_killed_fails_its_job(
     assert here.row("SELECT result FROM jobs") == (WORKER_KILLED_FAILURE,)
     assert here.row("SELECT balance, held FROM accounts") == (100_000_000, 0)
     assert Script.seen == [], "the author's handler has no say in it"
-    # The good one, the first time, and one more for each recovery: the first of them counts from
-    # the call that was recorded before.
-    assert len(list(notes.iterdir())) == 1 + 1 + 6
+    assert len(list(notes.iterdir())) == 1 + 1 + 5, "once, and once for each recovery"
 
 
 async def test_steps_killed_together_count_once(here: Running, notes: Path) -> None:
