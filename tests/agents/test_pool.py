@@ -14,7 +14,7 @@ import pytest
 from structlog.contextvars import bound_contextvars
 from structlog.testing import capture_logs
 
-from agentpost.agents import File, JobFailed, StepFailed
+from agentpost.agents import File, JobFailed, StepFailed, values
 from agentpost.agents.deaths import LimitExceeded, NoWorker, WorkerDied, WorkerKilled
 from agentpost.agents.pool import WorkerPool
 from agentpost.agents.values import MissingFunction
@@ -461,3 +461,52 @@ async def test_closing_ends_running_calls(bench: Callable[..., Bench], tmp_path:
         await task
     with pytest.raises(NoWorker, match="closed"):
         await one.call("pid")
+
+
+async def test_a_worker_killed_before_it_began_is_replaced_unseen(
+    bench: Callable[..., Bench],
+) -> None:
+    """The pool does not know yet that its idle worker is gone when it asks it."""
+    one = bench()
+    for _ in range(5):
+        pid = await one.call("pid")
+        asked = one.begin("pid")
+        os.kill(pid, signal.SIGKILL)
+        assert await asked != pid
+
+
+async def test_a_worker_killed_during_a_call_is_told_apart_from_one_that_ended_itself(
+    bench: Callable[..., Bench], tmp_path: Path
+) -> None:
+    one = bench()
+    task = one.begin("hang", f"{tmp_path}/note")
+    os.kill(await pid_in(tmp_path / "note"), signal.SIGKILL)
+    with pytest.raises(WorkerKilled, match=r"killed from outside \(SIGKILL\)"):
+        await task
+    with pytest.raises(WorkerDied) as caught:
+        await one.call("crash")
+    assert not isinstance(caught.value, WorkerKilled)
+
+
+async def test_a_call_that_may_not_begin_costs_no_worker(bench: Callable[..., Bench]) -> None:
+    one = bench()
+    pid = await one.call("pid")
+
+    async def refuse() -> None:
+        raise LookupError("not any more")
+
+    with pytest.raises(LookupError, match="not any more"):
+        await one.pool.call("some_steps:crash", [], account="acc", key="k", ready=refuse)
+    assert await one.call("pid") == pid
+
+
+async def test_keyword_arguments_arrive(bench: Callable[..., Bench]) -> None:
+    one = bench()
+    made = await one.pool.call("some_steps:add", [1], {"b": 2}, account="acc", key="k")
+    assert made == {"sum": 3}
+
+
+async def test_an_error_says_what_it_was_in_the_worker(bench: Callable[..., Bench]) -> None:
+    with pytest.raises(StepFailed) as caught:
+        await bench().call("own_error")
+    assert "some_steps:OwnError" in values.class_names(caught.value)

@@ -1,6 +1,7 @@
 """The database port: transactions that are atomic, durable for their caller, and never lost."""
 
 import asyncio
+import gc
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -162,6 +163,38 @@ async def test_a_transaction_goes_through_when_its_caller_is_cancelled(db: Datab
     release.set()
     await asyncio.to_thread(wait_for, committed)
     assert await names(db) == ["a"]
+
+
+@pytest.mark.parametrize("which", ["write", "read"])
+async def test_what_fails_after_its_caller_was_cancelled_is_no_error_of_the_loop(
+    db: Database, which: str
+) -> None:
+    """As a runner's write that is fenced while the runner is being stopped."""
+    running, release, ended = (threading.Event() for _ in range(3))
+
+    def fails(_: Tx) -> None:
+        running.set()
+        wait_for(release)
+        try:
+            raise Refused
+        finally:
+            ended.set()
+
+    seen: list[str] = []
+    loop = asyncio.get_running_loop()
+    loop.set_exception_handler(lambda _, context: seen.append(str(context["message"])))
+    task = asyncio.create_task(db.write(fails) if which == "write" else db.read(fails))
+    await asyncio.to_thread(wait_for, running)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    release.set()
+    del task
+    await asyncio.to_thread(wait_for, ended)
+    await asyncio.to_thread(db.close)  # waits for the thread that answers
+    await asyncio.sleep(0)  # and that answer is taken by nobody
+    gc.collect()
+    assert seen == []
 
 
 async def test_closing_finishes_what_was_accepted(backend: Backend, db: Database) -> None:

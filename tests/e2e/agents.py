@@ -82,6 +82,28 @@ async def mark_behind_gate(name: str, gate: str) -> str:
     return name
 
 
+async def call_back(job: Job, name: str, gate: str) -> str:
+    """A step that tells and charges; the test holds it at four places."""
+    mark(name)
+    await pass_gate(f"{gate}-begun")
+    await job.progress(f"{name} tells")
+    await pass_gate(f"{gate}-told")
+    await job.charge(2, "inside")
+    await pass_gate(f"{gate}-charged")
+    return name
+
+
+def pid_behind_gate(name: str, gate: str) -> str:
+    """A step in a worker process that says which one, and waits."""
+    mark(name)
+    note = Path(os.environ["TEST_GATES"]) / f"{gate}.pid"
+    note.with_suffix(".new").write_text(str(os.getpid()))
+    note.with_suffix(".new").rename(note)
+    while not (Path(os.environ["TEST_GATES"]) / gate).exists():
+        time.sleep(0.01)
+    return name
+
+
 async def sleep_in_thread(name: str, seconds: float) -> None:
     """Hold a thread of the agent loop for that long, whoever is cancelled."""
     mark(name)
@@ -231,6 +253,10 @@ async def _step_turn(turn: Turn, name: str) -> None:
     await turn.step(mark, name)
 
 
+async def _step_turn_pid(turn: Turn, name: str, gate: str) -> None:
+    await turn.step(pid_behind_gate, name, gate)
+
+
 async def _step_turn_gate(turn: Turn, name: str, gate: str) -> None:
     await turn.step(mark_behind_gate, name, gate)
 
@@ -273,6 +299,7 @@ TURN_OPERATIONS: dict[str, Operation] = {
     "stop": _stop,
     "step": _step_turn,
     "step_gate": _step_turn_gate,
+    "step_pid": _step_turn_pid,
     "unrepeatable": _unrepeatable_turn,
     "step_watched": _step_turn_watched,
     "step_tidied": _step_turn_tidied,
@@ -297,6 +324,17 @@ async def _gate_job(job: Job, name: str) -> None:
 
 async def _step_job(job: Job, name: str, cost: float = 0) -> None:
     await job.step(mark, name, cost=cost)
+
+
+async def _step_calling(job: Job, name: str, gate: str) -> None:
+    async def inner() -> str:
+        return await call_back(job, name, gate)
+
+    await job.step(inner)
+
+
+async def _step_pid(job: Job, name: str, gate: str) -> None:
+    await job.step(pid_behind_gate, name, gate)
 
 
 async def _step_here(job: Job, name: str, cost: float = 0) -> None:
@@ -406,6 +444,8 @@ JOB_OPERATIONS: dict[str, Operation] = {
     "gate": _gate_job,
     "step": _step_job,
     "step_here": _step_here,
+    "step_calling": _step_calling,
+    "step_pid": _step_pid,
     "step_gate": _step_gate,
     "unrepeatable": _unrepeatable_job,
     "step_watched": _step_watched,

@@ -5,7 +5,10 @@ accepted must end by itself soon, every completed step having run once. The mome
 a fixed seed, so that a failure can be repeated.
 """
 
+import json
+import os
 import random
+import signal
 import threading
 import time
 from collections import Counter
@@ -161,6 +164,74 @@ def test_a_job_that_kills_its_server_fails_in_the_end(start_server: ServerMaker)
     caller.close()
 
 
+@pytest.mark.parametrize("place", ["begun", "told", "charged", "after"])
+def test_a_job_killed_where_its_step_calls_back_goes_on(
+    caller: Caller, server: AgentServer, place: str
+) -> None:
+    gate = f"back-{place}"
+    script: Script = [["step_calling", place, gate], ["gate", f"{gate}-after"], ["return", "ok"]]
+    before = caller.credits()
+    message = caller.send([["start", "Calls back", script]])
+    for name in ("begun", "told", "charged", "after"):
+        server.await_gate(f"{gate}-{name}")
+        if name == place:
+            kill_and_restart(server)
+        server.open_gate(f"{gate}-{name}")
+    done = caller.final(message["id"], SOON_SECONDS)
+
+    assert (done["status"], done["reason"]) == ("completed", None)
+    assert (done["credits_used"], caller.credits()) == (2, before - 2), "charged once"
+    runs = 1 if place == "after" else 2
+    assert Counter(line.split()[0] for line in server.trace())[place] == runs
+    told = [e["step"] for e in caller.log(message["id"]) if e["type"] == "progress"]
+    assert told == [f"{place} tells"] * (2 if place in ("told", "charged") else 1)
+
+
+# --- only a worker process is killed --------------------------------------------------------------
+def killed_worker(server: AgentServer, gate: str) -> None:
+    """Kill the process that waits at the gate, once it is there, as the system does."""
+    note = server.gates / f"{gate}.pid"
+    until(note.exists, what="the step in its worker")
+    pid = int(note.read_text())
+    note.unlink()
+    os.kill(pid, signal.SIGKILL)
+
+
+def test_a_step_whose_worker_is_killed_runs_again(caller: Caller, server: AgentServer) -> None:
+    job: Script = [["step", "kw.0", 1], ["step_pid", "kw.1", "kw"], ["return", "ok"]]
+    message = caller.send([["start", "Killed", job]])
+    for _ in range(3):
+        killed_worker(server, "kw")
+    server.open_gate("kw")
+    done = caller.final(message["id"], 4 * SOON_SECONDS)
+    assert (done["status"], done["credits_used"]) == ("completed", 1)
+    began = Counter(tuple(line.split()) for line in server.trace() if line.startswith("kw."))
+    assert sorted(began.values()) == [1, 4], "with the same key each time"
+
+
+def test_a_turn_s_step_whose_worker_is_killed_runs_again(
+    caller: Caller, server: AgentServer, pool: ThreadPoolExecutor
+) -> None:
+    script: Script = [["step_pid", "kt.0", "kt"], ["reply", "said"]]
+    call = pool.submit(caller.send, script, conversation="killed")
+    killed_worker(server, "kt")
+    server.open_gate("kt")
+    assert call.result()["reply"] == "said"
+
+
+def test_a_step_that_always_gets_its_worker_killed_fails_its_job(
+    caller: Caller, server: AgentServer
+) -> None:
+    message = caller.send([["start", "Killed", [["step_pid", "ka.0", "ka"]]]])
+    for _ in range(6):
+        killed_worker(server, "ka")
+    done = caller.final(message["id"], 6 * SOON_SECONDS)
+    assert (done["status"], done["reason"]) == ("failed", "execution_failed")
+    [result] = [entry for entry in caller.log(message["id"]) if entry["type"] == "result"]
+    assert "was killed each time" in result["text"]
+    assert sum(line.startswith("ka.") for line in server.trace()) == 6
+
+
 # --- code that is not repeatable ------------------------------------------------------------------
 def test_a_job_that_goes_another_way_fails_and_the_log_says_where(
     caller: Caller, server: AgentServer
@@ -178,6 +249,15 @@ def test_a_job_that_goes_another_way_fails_and_the_log_says_where(
     [told] = [line for line in server.log_file.read_text().splitlines() if "run_diverged" in line]
     assert f'"owner": "{done["jobs"][0]["job_id"]}"' in told
     assert '"call": 2' in told
+    names = {"recorded", "made_now", "differs"}
+    assert {name: json.loads(told)[name] for name in names} == {
+        "recorded": "step tests.e2e.agents:mark",
+        "made_now": "step tests.e2e.agents:mark",
+        "differs": "the arguments",
+    }
+    story = server.command("explain", message["id"])
+    [cause] = [line["facts"]["cause"] for line in story["story"] if line["what"] == "Failed"]
+    assert 'arguments: recorded ["not open"], made ["open"]' in cause
 
 
 def test_a_turn_that_goes_another_way_is_interrupted(

@@ -31,7 +31,7 @@ from agentpost.tasks.steps import Blobs, Steps
 from agentpost.tasks.worker import JobWorker
 
 T = TypeVar("T")
-PATIENCE = 10.0
+PATIENCE = 30.0
 STOP_SECONDS = 2.0
 
 

@@ -17,6 +17,7 @@ from agentpost.agents.base import (
     WorkRef,
     step_key,
 )
+from agentpost.agents.deaths import WorkerDied
 from agentpost.agents.retries import Backoff
 
 __all__ = [
@@ -35,5 +36,6 @@ __all__ = [
     "Turn",
     "Unreadable",
     "WorkRef",
+    "WorkerDied",
     "step_key",
 ]

@@ -33,7 +33,12 @@ class NoWorker(WorkerDied):
 
 
 class NotBegun(WorkerDied):
-    """The process ended before it began with the function: another one may take the call."""
+    """The process ended before it began with the function, of what is in ``death``: another one may
+    take the call."""
+
+    def __init__(self, death: WorkerDied) -> None:
+        super().__init__(str(death))
+        self.death = death
 
 
 def died(code: int | None, *, by_us: bool = False) -> WorkerDied:

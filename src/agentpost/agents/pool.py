@@ -194,7 +194,12 @@ class WorkerPool:
     async def _begin(
         self, request: bytes, limits: CallLimits, ready: Ready | None
     ) -> dict[str, Any]:
-        """Ask a worker, and another one when it has died before it began."""
+        """Ask a worker, and another one when it has died before it began.
+
+        Raises `NoWorker` when that goes on, or `WorkerDied` when nobody killed them: then it is the
+        request that no worker can take.
+        """
+        death = WorkerDied("")
         for _ in range(_BEGINNINGS_MAX):
             worker = self._take_idle() or await self._spawn()
             if ready is not None:
@@ -208,6 +213,7 @@ class WorkerPool:
                 reply = await worker.ask(request, limits)
             except NotBegun as lost:
                 log.info("worker_replaced", reason=str(lost))
+                death = lost.death
                 continue
             except WorkerDied:
                 raise
@@ -222,7 +228,8 @@ class WorkerPool:
             else:
                 worker.leave()
             return reply
-        raise NoWorker(f"{_BEGINNINGS_MAX} worker processes in a row ended before they began")
+        kind = NoWorker if isinstance(death, WorkerKilled) else WorkerDied
+        raise kind(f"{_BEGINNINGS_MAX} processes in a row ended before they began: {death}")
 
     def _take_idle(self) -> WorkerProcess | None:
         while self._idle:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from math import isfinite
 from typing import Final, TypeAlias
 
-RetryOn: TypeAlias = "type[Exception] | tuple[type[Exception], ...]"
+RetryOn: TypeAlias = type[Exception] | tuple[type[Exception], ...]
 """Which exceptions of a step are worth another try."""
 
 

@@ -115,7 +115,7 @@ class WorkerProcess:
                 used = f"it used more than {limits.cpu_seconds:g} s of CPU time"
                 raise LimitExceeded(f"{used} (the setting step_cpu_seconds)") from None
             death = died(code, by_us=self._killed)
-            raise (death if begun else NotBegun(str(death))) from None
+            raise (death if begun else NotBegun(death)) from None
         return reply
 
     async def _receive(self) -> dict[str, Any]:

@@ -38,7 +38,9 @@ class Line:
 
     def as_text(self) -> str:
         """For people: one line, long texts cut."""
-        facts = " ".join(f"{name}={_short(value)}" for name, value in self.facts.items())
+        facts = " ".join(
+            f"{name}={_short(value)}" for name, value in self.facts.items() if value is not None
+        )
         return f"{iso(self.at)}  {self.source:8}  {self.subject}  {self.what}  {facts}".rstrip()
 
 

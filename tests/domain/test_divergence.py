@@ -1,0 +1,69 @@
+"""How a re-run's call differs from the recorded one, in words."""
+
+import pytest
+
+from agentpost.agents import values
+from agentpost.domain.divergence import compare
+
+
+def summary(*call: object) -> str:
+    name, *parts = call
+    return values.identify(str(name), *parts)[1]
+
+
+@pytest.mark.parametrize(
+    ("recorded", "made", "names", "differs", "in_cause"),
+    [
+        (
+            summary("step", "orders:book", [1], 0),
+            summary("progress", "Booking"),
+            ("step orders:book", "progress"),
+            "the call",
+            "Booking",
+        ),
+        (
+            summary("step", "orders:book", [1], 0),
+            summary("step", "orders:send", [1], 0),
+            ("step orders:book", "step orders:send"),
+            "the function",
+            '"orders:send"',
+        ),
+        (
+            summary("step", "orders:book", ["open"], 0),
+            summary("step", "orders:book", ["not open"], 5),
+            ("step orders:book", "step orders:book"),
+            "the arguments and the cost",
+            'arguments: recorded ["open"], made ["not open"]',
+        ),
+        (
+            summary("step", "orders:book", [1], 0),
+            summary("step", "orders:book", [1], 0, {"fast": True}),
+            ("step orders:book", "step orders:book"),
+            "the keyword arguments",
+            '{"fast": true}',
+        ),
+        ("", summary("charge", 5, "x"), ("an unknown call", "charge"), "the call", "unknown"),
+        (
+            summary("step", "orders:book", ["x" * 1000], 0),
+            summary("step", "orders:book", ["y" * 1000], 0),
+            ("step orders:book", "step orders:book"),
+            "the arguments",
+            "xxx",
+        ),
+    ],
+)
+def test_it_names_both_calls_and_what_differs(
+    recorded: str, made: str, names: tuple[str, str], differs: str, in_cause: str
+) -> None:
+    found = compare(7, recorded, made)
+    assert (found.recorded, found.made) == names
+    assert found.differs == differs
+    assert "call 7" in found.cause
+    assert in_cause in found.cause
+    assert len(found.cause) < 600
+
+
+def test_the_difference_alone_quotes_no_values() -> None:
+    secret = summary("progress", "for your eyes only")
+    found = compare(1, secret, summary("progress", "another text"))
+    assert "eyes" not in f"{found.recorded} {found.made} {found.differs}"
