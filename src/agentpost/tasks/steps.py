@@ -14,6 +14,7 @@ from typing import Any, Final
 from agentpost.agents import File, Unreadable, values
 from agentpost.agents.base import current_step_key
 from agentpost.agents.pool import NoWorker, WorkerDied, WorkerPool
+from agentpost.services.context import House
 from agentpost.storage.base import BlobMissing, Storage
 
 Body = Callable[..., Any]
@@ -191,6 +192,21 @@ class Steps:
                     timeout=timeout,
                 )
                 yield into
+
+
+def make_steps(house: House, scratch: Path) -> Steps:
+    """The worker pool, its limits from the settings, and what calls it. ``scratch`` is a folder of
+    the pool alone."""
+    settings = house.settings
+    pool = WorkerPool(
+        settings.pool_workers,
+        scratch=scratch,
+        memory_bytes=settings.worker_memory_bytes,
+        seconds=settings.step_seconds,
+        cpu_seconds=settings.step_cpu_seconds,
+        env=settings.worker_env,
+    )
+    return Steps(pool, Blobs(house.storage, pool, read_seconds=settings.file_read_seconds))
 
 
 def _folder() -> tempfile.TemporaryDirectory[str]:
