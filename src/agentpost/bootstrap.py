@@ -10,9 +10,8 @@ from pathlib import Path
 
 import structlog
 
-from agentpost.agents import capacity, registry
+from agentpost.agents import registry
 from agentpost.agents.loop import AgentLoop
-from agentpost.agents.pool import WorkerPool
 from agentpost.api.app import OPERATIONS, App
 from agentpost.clock import Clock, SystemClock, new_id
 from agentpost.db import backup, migrate
@@ -49,7 +48,7 @@ from agentpost.tasks.lookout import Lookout
 from agentpost.tasks.nodes import Nodes
 from agentpost.tasks.run_turn import TurnRunner
 from agentpost.tasks.shutdown import End, end_all
-from agentpost.tasks.steps import Blobs, Steps
+from agentpost.tasks.steps import make_steps
 from agentpost.tasks.worker import JobWorker
 from agentpost.wakeups.base import Wakeups
 from agentpost.wakeups.memory import MemoryWakeups
@@ -191,18 +190,6 @@ def _scaled(settings: Settings, node: str) -> tuple[Database, Wakeups, Engine] |
     return db, PostgresWakeups(url, notices), ProcrastinateEngine(url, node, notices)
 
 
-def _pool(settings: Settings, scratch: Scratch) -> WorkerPool:
-    """The worker processes; what is not set depends on the host."""
-    return WorkerPool(
-        settings.pool_workers or capacity.default_workers(),
-        scratch=scratch.folder,
-        memory_bytes=settings.worker_memory_bytes or capacity.default_memory_bytes(),
-        seconds=settings.step_seconds,
-        cpu_seconds=settings.step_cpu_seconds,
-        env=settings.worker_env,
-    )
-
-
 def _heart(settings: Settings, house: House) -> Heartbeat | None:
     """A heartbeat, where there can be other nodes."""
     url = settings.database_url.get_secret_value()
@@ -301,9 +288,8 @@ class Server:
         self._loop = AgentLoop()
         self._loop.start()
         self._scratch = await asyncio.to_thread(Scratch, folder / "scratch", house.node)
-        self._pool = _pool(settings, self._scratch)
-        blobs = Blobs(house.storage, self._pool, read_seconds=settings.file_read_seconds)
-        steps = Steps(self._pool, blobs)
+        steps = make_steps(house, self._scratch.folder)
+        self._pool = steps.pool
         worker = self._worker = (
             JobWorker(house, self._loop, steps) if settings.role != "api" else None
         )

@@ -11,7 +11,7 @@ WORKERS_MIN: Final = 2
 WORKERS_MAX: Final = 8
 MEMORY_BYTES_MAX: Final = 1024 * MIB
 MEMORY_BYTES_MIN: Final = 384 * MIB
-"""With less, drawing a chart fails on a host of any size."""
+"""The built-in agent needs up to 220 MiB for a long report, with the libraries it imports."""
 
 _HOST_SHARE: Final = 4
 _CGROUP_LIMITS: Final = (

@@ -50,14 +50,16 @@ log = structlog.get_logger(__name__)
 
 
 class WorkerPool:
-    """At most ``workers`` processes, started when needed and shared fairly by account.
+    """At most ``workers`` processes, started when needed and shared fairly by account (0 for a
+    number that suits the host).
 
     A process is replaced after ``max_tasks`` calls and ended when idle for ``idle_seconds``.
     ``scratch`` is a folder of this pool alone: each worker's temporary files live, and end, below
     it. ``sys.path`` and the working directory are those of the server when the worker is started.
 
-    Limits: ``memory_bytes`` of a process (Linux; None for no limit); ``seconds`` on the clock for a
-    call that names no ``timeout``; ``cpu_seconds`` of CPU time for each call (None for no limit).
+    Limits: ``memory_bytes`` of a process (Linux; 0 for what suits the host, None for no limit);
+    ``seconds`` on the clock for a call that names no ``timeout``; ``cpu_seconds`` of CPU time for
+    each call (None for no limit).
     ``env`` names environment variables that workers get besides those they always get.
 
     Belongs to one event loop, whose thread must outlive the workers.
@@ -69,17 +71,18 @@ class WorkerPool:
         *,
         scratch: Path,
         max_tasks: int = 50,
-        memory_bytes: int | None = capacity.MEMORY_BYTES_MAX,
+        memory_bytes: int | None = 0,
         seconds: float = STEP_SECONDS,
         cpu_seconds: float | None = STEP_CPU_SECONDS,
         env: Iterable[str] = (),
         idle_seconds: float = 300.0,
     ) -> None:
         assert max_tasks > 0
+        workers = workers or capacity.default_workers()
         self._places = Places(workers)
         self._scratch = scratch
         self._max_tasks = max_tasks
-        self._memory_bytes = memory_bytes
+        self._memory_bytes = capacity.default_memory_bytes() if memory_bytes == 0 else memory_bytes
         self._seconds = seconds
         self._cpu_seconds = cpu_seconds
         self._env = tuple(env)

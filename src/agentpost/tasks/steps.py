@@ -19,6 +19,7 @@ from agentpost.agents.base import current_step_key
 from agentpost.agents.deaths import NoWorker, WorkerDied, WorkerKilled
 from agentpost.agents.output import captured
 from agentpost.agents.pool import WorkerPool
+from agentpost.services.context import House
 from agentpost.storage.base import BlobMissing, Storage
 from agentpost.tasks.retrying import Retry
 
@@ -265,6 +266,21 @@ def _log_retry(call: Invocation, tried: int, retries: int, pause: float, error: 
         reason=f"{type(error).__name__}: {error}"[:REASON_CHARACTERS_MAX],
         pause_ms=round(pause * 1000),
     )
+
+
+def make_steps(house: House, scratch: Path) -> Steps:
+    """The worker pool, its limits from the settings, and what calls it. ``scratch`` is a folder of
+    the pool alone."""
+    settings = house.settings
+    pool = WorkerPool(
+        settings.pool_workers,
+        scratch=scratch,
+        memory_bytes=settings.worker_memory_bytes,
+        seconds=settings.step_seconds,
+        cpu_seconds=settings.step_cpu_seconds,
+        env=settings.worker_env,
+    )
+    return Steps(pool, Blobs(house.storage, pool, read_seconds=settings.file_read_seconds))
 
 
 def _folder() -> tempfile.TemporaryDirectory[str]:
