@@ -36,7 +36,7 @@ BLOCKING_JOBS = 5
 HELD_WAITS = 400
 SLOW_ENDPOINTS = 10
 PAUSE_SECONDS = 0.25
-FAILURES = (LoadError, aiohttp.ClientError, OSError, TimeoutError)
+FAILURES = (LoadError, aiohttp.ClientError, OSError, EOFError, TimeoutError)
 
 
 # --- files ----------------------------------------------------------------------------------------
@@ -191,7 +191,7 @@ async def waits(server: Server) -> None:
                 with contextlib.suppress(*FAILURES):
                     await held.open()
                     assert held.answer is not None
-                    await asyncio.wait([held.answer])
+                    await held.answer
                 await held.close()
                 await asyncio.sleep(PAUSE_SECONDS)
 
