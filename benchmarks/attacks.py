@@ -56,7 +56,7 @@ def arabic() -> bytes:
 def docx() -> bytes:
     """A small file of very many empty elements."""
     head = b'<w:document xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main">'
-    element = b"<w:p/>"
+    element = b"<a/>"
     return _packed(
         "word/document.xml", head + b"<w:body>", element, DOCX_ELEMENTS, b"</w:body></w:document>"
     )
