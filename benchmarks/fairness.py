@@ -20,7 +20,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from benchmarks.attacks import ATTACKS, FAILURES, Attack, everything
+from benchmarks.attacks import ATTACKS, FAILURES, FILES, Attack, everything, prepare
 from benchmarks.load import Load, LoadError, percentile
 from benchmarks.servers import PRODUCT, Cores, Server, ServerFailed, raise_open_files, running
 
@@ -214,6 +214,8 @@ async def run(names: list[str]) -> tuple[dict[str, Figures], list[str]]:
     failures: list[str] = []
     for name in names:
         began = time.monotonic()
+        if name == ALL or name in FILES:
+            await asyncio.to_thread(prepare, name)
         try:
             measured[name] = await measure(attacks[name])
         except (ServerFailed, *FAILURES) as error:
