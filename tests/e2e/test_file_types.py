@@ -151,6 +151,21 @@ def test_a_table_is_charted(caller: Caller, name: str) -> None:
     assert [file["name"] for file in done["files"] if "chart" in file["name"]], done
 
 
+def test_what_a_table_has_not_is_asked_about_for_no_credits(caller: Caller) -> None:
+    before = caller.credits()
+    data = b"month,revenue\nJan,1\nFeb,2\n"
+    first = asked(caller, "inline", "sales.csv", data, "Chart cost by month")
+    assert first["question"] == (
+        "sales.csv has no “cost”. Its columns are month and revenue. Which of them should I use?"
+    )
+    assert first["jobs"] == []
+    assert caller.credits() == before
+    sent = caller.send("revenue by month", conversation=first["conversation"])
+    done = caller.final(sent["id"], HOSTILE_SECONDS)
+    assert [file["label"] for file in done["files"]] == ["Revenue by month"], done
+    assert caller.credits() == before - 1
+
+
 @both_ways
 @pytest.mark.parametrize("name", TEXTS)
 def test_a_text_is_asked(caller: Caller, way: str, name: str) -> None:

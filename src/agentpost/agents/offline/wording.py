@@ -111,6 +111,13 @@ def _unsourced(text: str) -> str:
     )  # fmt: skip
 
 
+def unquoted(text: str) -> str:
+    """The text without quotations and without the title it asks for."""
+    title = _title(text)
+    plain = _QUOTED.sub(" ", text)
+    return _TITLED.sub(" ", plain.strip().rstrip(".")) if title else plain
+
+
 def _title(text: str) -> str | None:
     match = _TITLED.search(text.strip().rstrip("."))
     return match[1].strip() if match else None
