@@ -18,6 +18,11 @@ PIE_SLICES = 7
 
 REPORT_CHARACTERS = 400_000
 REPORT_LINES = 8_000
+REPORT_CELLS = 10_000
+# Typesetting a paragraph that runs from right to left, and parsing the marks of any, takes time
+# that grows with the square of its length. Rows of a table are parsed one by one.
+PARAGRAPH_CHARACTERS = 5_000
+TABLE_TEXT_CHARACTERS = 50_000
 
 ANSWER_CHARACTERS = 1_000_000
 ANSWER_GROUPS = 15
