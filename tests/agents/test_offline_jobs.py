@@ -244,12 +244,12 @@ def test_paragraphs_of_usual_length_and_tables_stay_whole() -> None:
 def test_tables_are_cut_after_a_number_of_cells(monkeypatch: pytest.MonkeyPatch) -> None:
     from agentpost.agents.offline.document import parse
 
-    monkeypatch.setattr(limits, "REPORT_CELLS", 10)
+    monkeypatch.setattr(limits, "REPORT_CELLS", 8)
     table = "|a|b|\n|-|-|\n" + "|x|y|\n" * 3
     document = parse(f"{table}\n- in a list\n\n{table}\nEnd.")
     tables = [block for block in document.blocks if block["type"] == "table"]
     assert [len(found["rows"]) for found in tables] == [3]
-    assert "tables are cut after 10 cells" in document.notes
+    assert "tables are cut after 8 cells" in document.notes
     assert document.blocks[-1]["runs"][0]["text"] == "End."
 
 
