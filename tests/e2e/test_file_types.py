@@ -153,14 +153,15 @@ def test_a_table_is_charted(caller: Caller, name: str) -> None:
 
 def test_what_a_table_has_not_is_asked_about_for_no_credits(caller: Caller) -> None:
     before = caller.credits()
-    data = b"month,revenue\nJan,1\nFeb,2\n"
-    first = asked(caller, "inline", "sales.csv", data, "Chart cost by month")
+    upload = ready(caller, b"month,revenue\nJan,1\nFeb,2\n", "sales.csv")
+    sent = caller.send("Chart cost by month", upload_ids=[upload], conversation="asked")
+    first = caller.final(sent["id"], HOSTILE_SECONDS)
     assert first["question"] == (
         "sales.csv has no “cost”. Its columns are month and revenue. Which of them should I use?"
     )
     assert first["jobs"] == []
     assert caller.credits() == before
-    sent = caller.send("revenue by month", conversation=first["conversation"])
+    sent = caller.send("revenue by month", conversation="asked")
     done = caller.final(sent["id"], HOSTILE_SECONDS)
     assert [file["label"] for file in done["files"]] == ["Revenue by month"], done
     assert caller.credits() == before - 1
