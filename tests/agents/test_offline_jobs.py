@@ -206,6 +206,53 @@ async def test_a_very_long_text_is_cut_and_said(
     assert "Note: long.md is cut after 13 characters." in text
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "مرحبا بالعالم " * 1_000,
+        "word " * 3_000,
+        "x" * 15_000,
+        "a line\n" * 2_000,
+        "- item\n" * 2_000,
+        "> quoted\n" * 2_000,
+    ],
+)
+def test_no_paragraph_is_longer_than_can_be_typeset(text: str) -> None:
+    from agentpost.agents.offline.document import parse
+
+    def lengths(blocks: list[dict[str, Any]]) -> list[int]:
+        inner = [b for block in blocks for part in block.get("items", []) for b in part]
+        inner += [b for block in blocks for b in block.get("blocks", [])]
+        own = [sum(len(run["text"]) for run in block.get("runs", [])) for block in blocks]
+        return own + (lengths(inner) if inner else [])
+
+    document = parse(text)
+    assert max(lengths(document.blocks)) <= limits.PARAGRAPH_CHARACTERS + 1
+    assert "long paragraphs are cut into several" in document.notes
+    kept = "".join(document.text().split())
+    assert kept == "".join(text.replace("- ", "").replace("> ", "").split())
+
+
+def test_paragraphs_of_usual_length_and_tables_stay_whole() -> None:
+    from agentpost.agents.offline.document import cut_paragraphs, parse
+
+    text = "One line.\nAnother.\n\n" * 1_000 + "|a|b|\n|-|-|\n" + "|x|y|\n" * 2_000
+    assert cut_paragraphs(text) == text
+    assert len(parse(text).blocks[-1]["rows"]) == 2_000
+
+
+def test_tables_are_cut_after_a_number_of_cells(monkeypatch: pytest.MonkeyPatch) -> None:
+    from agentpost.agents.offline.document import parse
+
+    monkeypatch.setattr(limits, "REPORT_CELLS", 8)
+    table = "|a|b|\n|-|-|\n" + "|x|y|\n" * 3
+    document = parse(f"{table}\n- in a list\n\n{table}\nEnd.")
+    tables = [block for block in document.blocks if block["type"] == "table"]
+    assert [len(found["rows"]) for found in tables] == [3]
+    assert "tables are cut after 8 cells" in document.notes
+    assert document.blocks[-1]["runs"][0]["text"] == "End."
+
+
 async def test_characters_no_font_has_are_reported(
     tmp_path: Path,
 ) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from agentpost.agents.offline import wording
 from agentpost.agents.offline.planner import FileKind, Request, inline_text, offered, plan
 
 DATA: tuple[FileKind, ...] = ("data",)
@@ -212,6 +213,16 @@ def test_words_of_the_text_that_comes_along_are_no_wishes() -> None:
 
 def test_a_very_long_message_is_planned_quickly() -> None:
     assert plan(Request("turn to as in make a " * 20_000)).action in ("help", "cannot", "need")
+
+
+@pytest.mark.parametrize(
+    "text", ["title" + " " * 100_000 + "x", "a." * 100_000, "title it " * 20_000]
+)
+def test_a_very_long_change_is_read_quickly(text: str) -> None:
+    # Without a bound each of these takes minutes, on the loop that all agents share.
+    for read in (wording.chart_options, wording.report_options, wording.summary_options):
+        assert read(text).keys() <= {"title", "count", "formats"}
+    plan(Request(text, made="report"))
 
 
 def test_only_what_fits_the_files_is_offered() -> None:

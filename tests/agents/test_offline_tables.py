@@ -24,7 +24,14 @@ SALES = "month,region,orders,revenue_k,unit_price\n" + "\n".join(
 def table(tmp_path: Path, text: str, encoding: str = "utf-8", name: str = "t.csv") -> Table:
     path = tmp_path / name
     path.write_bytes(text.encode(encoding))
-    return read_table(path, name)
+    return read(path)
+
+
+def read(path: Path) -> Table:
+    """The table of a file as the server gives it: a path without a suffix, and its name apart."""
+    blob = path.parent / "blob"
+    blob.write_bytes(path.read_bytes())
+    return read_table(blob, path.name)
 
 
 @pytest.fixture
@@ -82,6 +89,14 @@ def test_dates_as_people_write_them(tmp_path: Path, cell: str, value: date, grai
     assert (column.kind, column.values, column.grain) == ("date", [value], grain)
 
 
+def test_a_number_beyond_all_numbers_is_no_value(tmp_path: Path) -> None:
+    rows = "\n".join(["a,1"] * 30)
+    found = table(tmp_path, f"k,v\n{rows}\nb,1e999")
+    assert found.columns[1].values[-1] is None
+    assert query.answer(found, "total v") == "Total V: 30 (from 30 rows)."
+    assert choose(found, {}).kind == "bar"
+
+
 def test_codes_with_leading_zeros_stay_text_and_years_are_dates(tmp_path: Path) -> None:
     found = table(tmp_path, "zip,year,v\n01234,2024,1\n04321,2025,2")
     assert [column.kind for column in found.columns] == ["text", "date", "number"]
@@ -124,7 +139,7 @@ def test_excel_files_keep_types_and_name_unread_sheets(tmp_path: Path) -> None:
     book.create_sheet("Notes").append(["hello"])
     path = tmp_path / "book.xlsx"
     book.save(path)
-    found = read_table(path, "book.xlsx")
+    found = read(path)
     assert [(c.kind, c.values[1]) for c in found.columns] == [
         ("date", date(2025, 1, 2)), ("number", 7.5),
     ]  # fmt: skip

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import logging
 import zipfile
+from datetime import date, datetime
 from pathlib import Path
 
 import pytest
 
-from agentpost.agents import Unreadable, reading
+from agentpost.agents import Unreadable, reading, reading_limits
 from agentpost.agents.reading import read_text
 
 
 def read(path: Path, content_type: str = "") -> str:
-    return read_text(path, path.name, content_type)
+    """The text of a file as the server gives it: a path without a suffix, and its name apart."""
+    blob = path.parent / "blob"
+    blob.write_bytes(path.read_bytes())
+    return read_text(blob, path.name, content_type)
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "cp1252"])
@@ -29,6 +34,27 @@ def test_html_without_its_scripts(tmp_path: Path) -> None:
         "<p>One <b>two</b></p><ul><li>item</li></ul><style>p{}</style></body></html>"
     )
     assert read(path) == "## Head & all\n\nOne two\n\n- item"
+
+
+@pytest.mark.parametrize(
+    ("markup", "text"),
+    [
+        ("<p>a<!-- <p>hidden --><p>b", "a\n\nb"),
+        ("<a>Home</a><a>About</a>", "Home About"),
+        ("Hel<b>lo</b>", "Hello"),
+        ("<table><tr><td>1<td>2</table>", "| 1 | 2"),
+        ("one<br>two<hr>three", "one\n\ntwo\n\nthree"),
+        ("text <![CDATA[ x ]]> more <![<![", "text more"),
+        ("<head><title>t</title>body", "body"),
+        ("<noscript>off</noscript><template>t</template>on<svg><text>s</text></svg>", "on"),
+        ("caf&eacute; &#8364; &lt;b&gt; &unknown;", "café € <b> &unknown;"),
+        ("<p>" + "long word " * 20_000, "long word " * 19_999 + "long word"),
+    ],
+)
+def test_html_as_it_is_found(tmp_path: Path, markup: str, text: str) -> None:
+    path = tmp_path / "a.html"
+    path.write_text(markup)
+    assert read(path) == text
 
 
 def test_word_with_headings_lists_and_tables(tmp_path: Path) -> None:
@@ -54,7 +80,91 @@ def test_excel_sheets_as_tabbed_lines(tmp_path: Path) -> None:
     book.active.append(["a", 1, None])
     path = tmp_path / "a.xlsx"
     book.save(path)
-    assert read(path) == "# One\na\t1\t"
+    assert read(path) == "# One\na\t1"
+
+
+def test_cells_of_every_kind(tmp_path: Path) -> None:
+    from openpyxl import Workbook
+    from openpyxl.cell.rich_text import CellRichText, TextBlock
+    from openpyxl.cell.text import InlineFont
+
+    book = Workbook()
+    sheet = book.active
+    assert sheet is not None
+    rich = CellRichText("one ", TextBlock(InlineFont(b=True), "word"))
+    sheet.append(["text", 1, 2.5, True, date(2025, 3, 4), datetime(2025, 3, 4, 5, 6), rich])
+    sheet["B3"] = "=1+1"
+    sheet["C3"] = "#N/A"
+    sheet["C3"].data_type = "e"
+    sheet["XFD9"] = "far"
+    path = tmp_path / "a.xlsx"
+    book.save(path)
+    assert read(path) == (
+        "# Sheet\ntext\t1\t2.5\tTrue\t2025-03-04 00:00:00\t2025-03-04 05:06:00\tone word\n\t\t#N/A"
+    )
+
+
+def test_a_workbook_of_the_calendar_of_1904(tmp_path: Path) -> None:
+    from openpyxl import Workbook
+    from openpyxl.utils.datetime import MAC_EPOCH
+
+    book = Workbook()
+    book.epoch = MAC_EPOCH
+    assert book.active is not None
+    book.active.append([date(2025, 3, 4)])
+    path = tmp_path / "a.xlsx"
+    book.save(path)
+    assert "2025-03-04" in read(path)
+
+
+def test_a_workbook_written_by_another_program(tmp_path: Path) -> None:
+    """Cells without places, texts in place, prefixed elements, absolute links, no shared texts."""
+    main = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
+    related = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+    path = tmp_path / "a.xlsx"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr(
+            "xl/workbook.xml",
+            f'<x:workbook xmlns:x="{main}" xmlns:r="{related}"><x:sheets><x:sheet name="Data" '
+            'r:id="a"/></x:sheets></x:workbook>',
+        )
+        archive.writestr(
+            "xl/_rels/workbook.xml.rels",
+            '<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships">'
+            f'<Relationship Id="a" Type="{related}/worksheet" Target="/xl/one.xml"/>'
+            "</Relationships>",
+        )
+        archive.writestr(
+            "xl/one.xml",
+            f'<x:worksheet xmlns:x="{main}"><x:sheetData><x:row><x:c t="inlineStr"><x:is><x:t>in '
+            'place</x:t></x:is></x:c><x:c><x:v>1e3</x:v></x:c><x:c t="d"><x:v>2025-03-04</x:v>'
+            "</x:c><x:c><x:v>1e999</x:v></x:c></x:row></x:sheetData></x:worksheet>",
+        )
+    assert read(path) == "# Data\nin place\t1000\t2025-03-04 00:00:00\t"
+
+
+def test_word_tables_text_boxes_and_tracked_changes(tmp_path: Path) -> None:
+    namespace = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
+
+    def paragraph(text: str, properties: str = "") -> str:
+        return f"<w:p><w:pPr>{properties}</w:pPr><w:r><w:t>{text}</w:t></w:r></w:p>"
+
+    inner = f"<w:tbl><w:tr><w:tc>{paragraph('in')}</w:tc></w:tr></w:tbl>"
+    style = '<w:pStyle w:val="Heading2"/>'
+    was = '<w:pPrChange><w:pPr><w:pStyle w:val="Heading1"/></w:pPr></w:pPrChange>'
+    path = tmp_path / "a.docx"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr(
+            "word/document.xml",
+            f'<w:document xmlns:w="{namespace}"><w:body>'
+            + paragraph("Plain", was)
+            + f"<w:p><w:r><w:t>Box: </w:t><w:txbxContent>{paragraph('inside')}</w:txbxContent>"
+            "</w:r></w:p>" + f"<w:sdt><w:sdtContent>{paragraph('Control', style)}"
+            "</w:sdtContent></w:sdt>"
+            + f"<w:tbl><w:tr><w:tc>{paragraph('a')}{paragraph('b')}</w:tc><w:tc>{inner}</w:tc>"
+            "</w:tr></w:tbl></w:body></w:document>",
+        )
+    assert read(path) == ("Plain\n\nBox: inside\n\n## Control\n\n| a b | in |\n")
 
 
 def test_slides_in_their_order(tmp_path: Path) -> None:
@@ -128,7 +238,7 @@ def test_an_archive_of_files_is_refused(tmp_path: Path) -> None:
 def test_a_zip_bomb_is_refused_before_it_is_unpacked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(reading, "MAX_UNPACKED_BYTES", 2**20)
+    monkeypatch.setattr(reading_limits, "MAX_UNPACKED_BYTES", 2**20)
     path = tmp_path / "bomb.docx"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("word/document.xml", b" " * (2**20 + 1))
@@ -136,7 +246,7 @@ def test_a_zip_bomb_is_refused_before_it_is_unpacked(
     def unpacked(*args: object) -> bytes:
         raise AssertionError("the bomb was unpacked")
 
-    monkeypatch.setattr(zipfile.ZipFile, "read", unpacked)
+    monkeypatch.setattr(zipfile.ZipFile, "open", unpacked)
     with pytest.raises(Unreadable, match="unpacks to more than 1 MB"):
         read(path)
 
@@ -150,8 +260,50 @@ def test_an_entity_bomb_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_huge_file_is_refused_unread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reading, "MAX_BYTES", 10)
+    monkeypatch.setattr(reading_limits, "MAX_BYTES", 10)
     path = tmp_path / "a.txt"
     path.write_text("x" * 11)
     with pytest.raises(Unreadable, match="is larger than"):
         read(path)
+
+
+@pytest.mark.parametrize(
+    ("error", "why"),
+    [
+        (RecursionError(), "a.txt is nested too deeply"),
+        (MemoryError(), "a.txt takes too much memory to read"),
+        (ZeroDivisionError(), "a.txt could not be read"),
+        (AssertionError(), "a.txt could not be read"),
+    ],
+)
+def test_whatever_a_reader_raises_is_unreadable(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception, why: str
+) -> None:
+    def fail(*_: object) -> str:
+        raise error
+
+    monkeypatch.setattr(reading, "_plain", fail)
+    path = tmp_path / "a.txt"
+    path.write_text("x")
+    with pytest.raises(Unreadable, match=f"^{why}$"):
+        read(path)
+
+
+def test_a_mistake_of_a_reader_is_in_the_log(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(*_: object) -> str:
+        raise ZeroDivisionError("our mistake")
+
+    monkeypatch.setattr(reading, "_plain", fail)
+    path = tmp_path / "a.txt"
+    path.write_text("x")
+    with caplog.at_level(logging.WARNING), pytest.raises(Unreadable):
+        read(path)
+    assert "ZeroDivisionError: our mistake" in caplog.text
+
+
+def test_a_long_text_is_cut_between_characters(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text("a" + "ß" * 100)
+    assert read_text(path, "a.txt", "text/plain", max_characters=10) == "a" + "ß" * 9

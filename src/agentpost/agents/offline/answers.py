@@ -18,7 +18,8 @@ from agentpost.agents.offline import limits, query
 from agentpost.agents.offline.passages import Sentence, sentences
 from agentpost.agents.offline.tables import is_table, read_table
 from agentpost.agents.offline.texts import listed, plural, shortened, words
-from agentpost.agents.reading import MAX_PAGES, read_text
+from agentpost.agents.reading import read_text
+from agentpost.agents.reading_limits import MAX_PAGES
 
 STOP_WORDS = words(
     "a about above after again all also am an and any are as at be because been before being "

@@ -6,6 +6,7 @@ One cell alone cannot tell ``1.234`` (German thousands) from ``1.234`` (a decima
 
 from __future__ import annotations
 
+import math
 import re
 from calendar import month_name
 from collections.abc import Callable
@@ -75,6 +76,8 @@ def number(text: str, comma: str) -> float | None:
         value = float(stripped.replace(",", "."))
     except ValueError:
         return None
+    if not math.isfinite(value):
+        return None  # "1e999": no sum or axis could take it
     return -value if negative else value
 
 

@@ -8,10 +8,11 @@ that a figure carries PNG bytes. Raw HTML stays text, pictures become their desc
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from agentpost.agents.offline import limits
 from agentpost.agents.offline.passages import without_front_matter
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ Run: TypeAlias = dict[str, Any]
 Block: TypeAlias = dict[str, Any]
 _MARKS = {"strong": "bold", "em": "italic", "s": "strike"}
 _SAFE_LINK = re.compile(r"(https?://|mailto:)\S+$", re.IGNORECASE)
+_TABLE_RULE = re.compile(r"[ \t|:-]+")
 # What XML cannot hold; the Word writer would refuse it and the PDF writer print a box.
 _UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f\ufffe\uffff\ud800-\udfff]")
 
@@ -65,10 +67,13 @@ def parse(text: str, *, markdown: bool = True) -> Document:
     parser.disable(["html_block", "html_inline"])
     if not markdown:
         parser.disable(["code", "reference"])
-    source = without_front_matter(text)
-    tree = SyntaxTreeNode(parser.parse(clean(source)))
     document = Document(_front_title(text), [])
-    document.blocks = list(_blocks(tree.children, document.notes))
+    source = clean(without_front_matter(text))
+    fitting = cut_paragraphs(source)
+    if fitting != source:
+        document.notes.append("long paragraphs are cut into several")
+    tree = SyntaxTreeNode(parser.parse(fitting))
+    document.blocks = _Cells(document.notes).bounded(list(_blocks(tree.children, document.notes)))
     tops = [b for b in document.blocks if b["type"] == "heading" and b["level"] == 1]
     if document.blocks and tops == document.blocks[:1]:
         document.title = plain(document.blocks.pop(0)["runs"])
@@ -77,6 +82,64 @@ def parse(text: str, *, markdown: bool = True) -> Document:
                 block["level"] -= 1
     document.notes = list(dict.fromkeys(document.notes))
     return document
+
+
+def cut_paragraphs(text: str) -> str:
+    """The text with long paragraphs in several: a blank line after each
+    `limits.PARAGRAPH_CHARACTERS` that have none, at the end of a line or word."""
+    kept: list[str] = []
+    length, in_table = 0, False
+    for line in _short_lines(text.split("\n")):
+        if not line.strip():
+            length, in_table = 0, False
+        elif length and _TABLE_RULE.fullmatch(line) and "|" in line:
+            in_table = True
+        length += len(line) + 1 if line.strip() else 0
+        most = limits.TABLE_TEXT_CHARACTERS if in_table else limits.PARAGRAPH_CHARACTERS
+        if length > most + 1:
+            kept.append("")
+            length, in_table = len(line) + 1, False
+        kept.append(line)
+    return "\n".join(kept)
+
+
+def _short_lines(lines: Iterable[str]) -> Iterator[str]:
+    most = limits.PARAGRAPH_CHARACTERS
+    for line in lines:
+        at = 0
+        while len(line) - at > most:
+            end = line.rfind(" ", at + most // 2, at + most) + 1 or at + most
+            yield line[at:end]
+            at = end
+        yield line[at:] if at else line
+
+
+class _Cells:
+    """Cuts tables to a number of cells for the whole document, and notes it."""
+
+    def __init__(self, notes: list[str]) -> None:
+        self._notes = notes
+        self._left = limits.REPORT_CELLS
+
+    def bounded(self, blocks: Sequence[Block]) -> list[Block]:
+        """The blocks with their tables cut."""
+        kept: list[Block] = []
+        for block in blocks:
+            if block["type"] == "list":
+                block = {**block, "items": [self.bounded(item) for item in block["items"]]}
+            elif block["type"] == "quote":
+                block = {**block, "blocks": self.bounded(block["blocks"])}
+            elif block["type"] == "table":
+                wide = max(1, len(block["header"]))
+                most = self._left // wide
+                if len(block["rows"]) >= most:
+                    self._notes.append(f"tables are cut after {limits.REPORT_CELLS:,} cells")
+                    block = {**block, "rows": block["rows"][: max(0, most - 1)]}
+                self._left -= min(self._left, (len(block["rows"]) + 1) * wide)
+                if not most:
+                    continue
+            kept.append(block)
+        return kept
 
 
 def _front_title(text: str) -> str:

@@ -19,6 +19,7 @@ from agentpost.agents.offline import (
     pdf_writer,
     replies,
     report,
+    requested,
     wording,
 )
 from agentpost.agents.offline.fonts import missing_in_charts, scripts
@@ -27,8 +28,18 @@ from agentpost.agents.offline.texts import listed, plural, shortened, slug
 
 
 def read_chart(file: File, options: dict[str, Any]) -> dict[str, Any]:
-    """Read a table and decide on the picture (a `chart_spec.Spec` as JSON); a worker's step."""
-    spec = chart_spec.choose(read_table(file.local, file.name), options)
+    """Read a table and decide on the picture (a `chart_spec.Spec` as JSON); a worker's step.
+
+    Raises `JobFailed` with what to ask when no wording can be followed, before anything is charged.
+    """
+    table = read_table(file.local, file.name)
+    notes: list[str] = []
+    wordings = list(options.get("wording", []))
+    rows, followed = requested.usable(table, wordings, notes)
+    if wordings and not followed:
+        raise JobFailed(str(requested.question(table, wordings[0])))
+    spec = chart_spec.choose(rows, {**options, "wording": followed})
+    spec.notes.extend(notes)
     texts = [spec.title, *spec.labels, *(str(series["name"]) for series in spec.series)]
     missing = missing_in_charts("".join(texts))
     if missing:

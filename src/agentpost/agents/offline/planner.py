@@ -27,7 +27,8 @@ class Request:
 
     ``files``/``earlier``: kinds of the attachments of this message, of the last that had some.
     ``running``: titles of running jobs. ``made``: ``chart``, ``report`` or ``summary``, what the
-    conversation made last. ``asked``: our open question, ``what``, ``stop`` or None.
+    conversation made last. ``asked``: our open question: ``what`` to do, what to ``stop``, what to
+    put into a ``chart`` or ``report``, or None.
     """
 
     text: str
@@ -99,7 +100,7 @@ def _chosen(text: str, running: tuple[str, ...]) -> tuple[int, ...]:
 
 
 def _change(text: str, request: Request) -> Plan | None:
-    if request.files or vocabulary.ABILITY.match(text):
+    if request.files or vocabulary.ABILITY.match(text) or request.asked in ("chart", "report"):
         return None
     target = request.made
     changing = bool(vocabulary.CHANGE.search(text)) and len(text.split()) <= 14
@@ -141,6 +142,8 @@ def _make(text: str, request: Request) -> Plan | None:
     asked = request.asked == "what"
     if asked and not makes and not unable:
         makes = _picked(text, request.scope)
+    if request.asked in ("chart", "report") and not makes and not unable:
+        makes = _answered(text, request)
     if "chart" in makes and unable == "pictures":
         unable = ""
     if unable:
@@ -149,6 +152,8 @@ def _make(text: str, request: Request) -> Plan | None:
         if vocabulary.OTHER_WISH.match(text) and not text.startswith(("find", "order", "post")):
             return Plan("cannot", subject="")
         return None
+    if beyond := vocabulary.beyond(text, makes):
+        return Plan("cannot", subject=beyond)
     body = inline_text(request.text)
     for make in makes:
         usable = any(
@@ -160,6 +165,14 @@ def _make(text: str, request: Request) -> Plan | None:
     for make in makes:
         options |= {make: _options(make, wish(request.text))}
     return Plan("make", makes=makes, options=options)
+
+
+def _answered(text: str, request: Request) -> tuple[str, ...]:
+    """What our question was about, when a text can be the answer to it."""
+    other = vocabulary.QUESTION.match(text) or vocabulary.OTHER_WISH.match(text)
+    if request.asked is None or other or len(text.split()) > 12 or _idle_talk(text):
+        return ()
+    return (request.asked,)
 
 
 def _options(make: str, text: str) -> dict[str, Any]:

@@ -54,8 +54,21 @@ _EMPTY = words(
 )
 
 
+# What a total is of, or what it is cut or restricted by, has to be in the table.
+_NAMED = re.compile(
+    r"\b(?:total|sum|average|mean|median|highest|lowest|largest|smallest|maximum|minimum|max|min|by"
+    r"|per|each|every|for|in|of|from|during)\s+(?:(?:of|the|our|my|all)\s+){0,3}([^\W\d_]+)"
+)
+_GENERAL = words(
+    "this that these those it them column value figure amount dataset set sheet spreadsheet csv "
+    "excel day month quarter year date time period far total average sum mean median max min"
+)
+
+
 @dataclass(slots=True)
-class _Filter:
+class Filter:
+    """A restriction as it was ``said``, and the rows that satisfy it."""
+
     said: str
     rows: set[int]
 
@@ -68,7 +81,7 @@ class Query:
     measure: Column | None
     group: Column | None
     grain: str | None
-    filters: list[_Filter] = field(default_factory=list)
+    filters: list[Filter] = field(default_factory=list)
     pick: str | None = None
 
 
@@ -82,8 +95,8 @@ def understand(table: Table, question: str) -> Query | None:
     """Read a question against the columns and values of a table."""
     text = " ".join(question.lower().split())
     hows = [how for how, pattern in _HOW if re.search(pattern, text)]
-    filters = _filters(table, text)
-    named = [m for m in mentioned(text, table.columns) if not _only_value(m.column, filters, text)]
+    kept = filters(table, text)
+    named = [m for m in mentioned(text, table.columns) if not _only_value(m.column, kept, text)]
     columns = [mention.column for mention in named]
     numbers = [c for c in columns if c.kind == "number" and c in measures(table)]
     grain_match = _GRAIN.search(text)
@@ -92,9 +105,9 @@ def understand(table: Table, question: str) -> Query | None:
     if grain_match and dates:
         grain = (grain_match[1] or grain_match[2]).removesuffix("ly")
     group = _group(text, columns, dates if grain else [])
-    if not hows and not (numbers and (group or filters)):
+    if not hows and not (numbers and (group or kept)):
         return None
-    if not _about(table, text, columns, filters, hows, grain):
+    if not _about(table, text, columns, kept, hows, grain):
         return None
     measure = numbers[0] if numbers else None
     how = hows[0] if hows else default_aggregate(numbers[0])
@@ -114,7 +127,7 @@ def understand(table: Table, question: str) -> Query | None:
         measure = _only_measure(table, how, columns)
         if measure is None:
             return None
-    return Query(how, measure, group, grain, filters, pick)
+    return Query(how, measure, group, grain, kept, pick)
 
 
 def _counts(measure: Column, text: str) -> bool:
@@ -142,7 +155,7 @@ def _group(text: str, columns: Sequence[Column], dates: Sequence[Column]) -> Col
     return dates[0] if dates else None
 
 
-def _only_value(column: Column, filters: Sequence[_Filter], text: str) -> bool:
+def _only_value(column: Column, filters: Sequence[Filter], text: str) -> bool:
     """Whether a column's name was matched only inside a value that already filters."""
     return any(set(tokens(column.name)) <= set(tokens(f.said)) for f in filters) and not re.search(
         rf"\b(by|per|each|which)\s+{re.escape(column.name.lower())}", text
@@ -150,7 +163,7 @@ def _only_value(column: Column, filters: Sequence[_Filter], text: str) -> bool:
 
 
 def _about(
-    table: Table, text: str, columns: Sequence[Column], filters: Sequence[_Filter],
+    table: Table, text: str, columns: Sequence[Column], filters: Sequence[Filter],
     hows: Sequence[str], grain: str | None,
 ) -> bool:  # fmt: skip
     """Whether enough of the question is explained by the table."""
@@ -162,6 +175,9 @@ def _about(
         empty |= {w for match in re.findall(pattern, text) for w in tokens(match)}
     content = [word for word in tokens(text) if word not in empty]
     explained = [word for word in content if word in known]
+    plain = empty | known | _GENERAL | {w for c in table.columns for w in tokens(c.name)}
+    if any(word not in plain for said in _NAMED.findall(text) for word in tokens(said)):
+        return False
     if not content:
         return bool(hows)  # "how many rows are there?"
     if "count" in hows and filters:
@@ -169,7 +185,8 @@ def _about(
     return bool(columns or filters) and len(explained) * 2 >= len(content)
 
 
-def _filters(table: Table, text: str) -> list[_Filter]:
+def filters(table: Table, text: str) -> list[Filter]:
+    """The rows that a text in lower case restricts itself to: values of text columns and dates."""
     found = _date_filters(table, text)
     plain = f" {' '.join(_WORD.findall(text))} "
     names = {" ".join(tokens(column.name)) for column in table.columns}
@@ -187,20 +204,20 @@ def _filters(table: Table, text: str) -> list[_Filter]:
         said = [v for v in said if not any(v != o and v.lower() in o.lower() for o in said)]
         if said:
             rows = {i for i, value in enumerate(column.values) if value in said}
-            found.append(_Filter(listed(said, "or"), rows))
+            found.append(Filter(listed(said, "or"), rows))
     return found
 
 
-def _date_filters(table: Table, text: str) -> list[_Filter]:
+def _date_filters(table: Table, text: str) -> list[Filter]:
     columns = table.of_kind("date")
     if not columns:
         return []
     values = columns[0].values
-    found: list[_Filter] = []
+    found: list[Filter] = []
 
     def keep(said: str, test: Any) -> None:
         rows = {i for i, value in enumerate(values) if isinstance(value, date) and test(value)}
-        found.append(_Filter(said, rows))
+        found.append(Filter(said, rows))
 
     for number, name in enumerate(MONTHS, 1):
         short = name[:3]

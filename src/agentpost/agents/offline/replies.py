@@ -57,6 +57,12 @@ def unusable(names: Sequence[str]) -> str:
     )
 
 
+def absent(missing: Sequence[str], names: Sequence[str]) -> str:
+    """The question about files that a message names and nobody has sent."""
+    there = listed(list(names))
+    return f"I don’t have {listed(list(missing))}. What I have is {there}. Which one is it?"
+
+
 def need(what: str, notes: Sequence[str]) -> str:
     """The question for missing input; ``notes`` are problems with attachments."""
     asked = {

@@ -8,17 +8,21 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
 from typing import TypeAlias
 
 from agentpost.agents.base import Unreadable
+from agentpost.agents.office import Archive
 from agentpost.agents.offline import limits
 from agentpost.agents.offline.cells import Cell, ColumnKind, is_blank, looks_typed, type_column
-from agentpost.agents.offline.texts import humanise, plural
-from agentpost.agents.reading import decode, open_archive
+from agentpost.agents.offline.texts import humanise, plural, shortened
+from agentpost.agents.reading import decode, only_unreadable
+from agentpost.agents.workbook import Workbook, is_workbook
 
 Raw: TypeAlias = "list[Cell]"
 _TOTALS = frozenset(("total", "totals", "grand total", "sum", "gesamt", "summe"))
@@ -74,15 +78,16 @@ def is_table(name: str, content_type: str) -> bool:
 
 def read_table(path: Path, name: str) -> Table:
     """Read a delimited text or .xlsx file within `limits`; raises `Unreadable`."""
-    with path.open("rb") as file:
-        head = file.read(4)
-    if head.startswith(b"\xd0\xcf\x11\xe0"):
-        raise Unreadable(f"{name} is an old or encrypted Excel file; save it as .xlsx")
-    if head.startswith(b"PK\x03\x04"):
-        rows, notes = _sheet_rows(path, name)
-    else:
-        rows, notes = _text_rows(path, name)
-    return _shape(rows, name, notes)
+    with only_unreadable(name):
+        with path.open("rb") as file:
+            head = file.read(4)
+        if head.startswith(b"\xd0\xcf\x11\xe0"):
+            raise Unreadable(f"{name} is an old or encrypted Excel file; save it as .xlsx")
+        if head.startswith(b"PK\x03\x04"):
+            rows, notes = _sheet_rows(path, name)
+        else:
+            rows, notes = _text_rows(path, name)
+        return _shape(rows, name, notes)
 
 
 def _text_rows(path: Path, name: str) -> tuple[list[Raw], list[str]]:
@@ -93,15 +98,18 @@ def _text_rows(path: Path, name: str) -> tuple[list[Raw], list[str]]:
         data = data[: limits.TABLE_BYTES].rpartition(b"\n")[0]
         notes.append(f"only the first {limits.TABLE_BYTES // 2**20} MB were read")
     text = decode(data, name)
-    first, _, rest = text.partition("\n")
+    del data
+    first, _, _ = text[:20].partition("\n")
     if first.lower().startswith("sep=") and len(first.strip()) == 5:
-        delimiter, text = first.strip()[4], rest
+        delimiter, begin = first.strip()[4], len(first) + 1
     else:
-        delimiter = find_delimiter(text[:65536])
+        delimiter, begin = find_delimiter(text[:65536]), 0
     rows: list[Raw] = []
     cells = 0
+    lines = _Lines(text, begin, name)
     try:
-        for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter):
+        for row in csv.reader(lines, delimiter=delimiter):
+            lines.row_ended()
             if all(is_blank(value) for value in row):
                 continue
             if len(rows) > limits.TABLE_ROWS or cells > limits.TABLE_CELLS:
@@ -112,6 +120,35 @@ def _text_rows(path: Path, name: str) -> tuple[list[Raw], list[str]]:
     except csv.Error as error:
         raise Unreadable(f"{name} is not a valid CSV file ({error})") from error
     return rows, notes
+
+
+class _Lines:
+    """The lines of a text, one by one; refuses a row that never ends, which the reader would hold
+    whole."""
+
+    _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)?")
+
+    def __init__(self, text: str, begin: int, name: str) -> None:
+        self._text, self._at, self._name = text, begin, name
+        self._row_characters = 0
+
+    def __iter__(self) -> Iterator[str]:
+        return self
+
+    def __next__(self) -> str:
+        match = self._LINE.match(self._text, self._at)
+        if match is None or match.end() == self._at:
+            raise StopIteration
+        self._row_characters += match.end() - self._at
+        if self._row_characters > limits.ROW_CHARACTERS:
+            raise Unreadable(f"{self._name} has a row of more than {limits.ROW_CHARACTERS:,} "
+                             "characters")  # fmt: skip
+        self._at = match.end()
+        return match[0]
+
+    def row_ended(self) -> None:
+        """A new row begins with the next line."""
+        self._row_characters = 0
 
 
 def find_delimiter(sample: str) -> str:
@@ -133,44 +170,32 @@ def find_delimiter(sample: str) -> str:
 
 
 def _sheet_rows(path: Path, name: str) -> tuple[list[Raw], list[str]]:
-    from openpyxl import load_workbook
-
-    with open_archive(path, name) as archive:
-        if "xl/workbook.xml" not in archive.namelist():
-            raise Unreadable(f"{name} is not an Excel workbook")
     notes: list[str] = []
     rows: list[Raw] = []
     used = ""
     others: list[str] = []
-    try:
-        workbook = load_workbook(path, read_only=True, data_only=True)
-        try:
-            for sheet in workbook.worksheets:
-                if used:
-                    others.append(sheet.title)
+    with Archive(path, name) as archive:
+        if not is_workbook(archive):
+            raise Unreadable(f"{name} is not an Excel workbook")
+        workbook = Workbook(archive)
+        for sheet in workbook.sheets:
+            if rows:
+                others.append(sheet.title)
+                continue
+            used = sheet.title
+            cells = 0
+            for row in workbook.rows(
+                sheet, columns=limits.TABLE_COLUMNS, characters=limits.CELL_CHARACTERS
+            ):
+                if all(is_blank(value) for value in row):
                     continue
-                cells = 0
-                # A stray cell far below makes every row up to it exist.
-                values = sheet.iter_rows(
-                    max_row=limits.SHEET_ROWS, max_col=limits.TABLE_COLUMNS, values_only=True
-                )
-                for number, row in enumerate(values, 1):
-                    if number == limits.SHEET_ROWS:
-                        notes.append(f"only the first {number:,} rows of the sheet were looked at")
-                    if all(is_blank(value) for value in row):
-                        continue
-                    if len(rows) > limits.TABLE_ROWS or cells > limits.TABLE_CELLS:
-                        notes.append(f"only the first {len(rows) - 1:,} rows were read")
-                        break
-                    rows.append(list(row))
-                    cells += len(row)
-                used = sheet.title if rows else ""
-        finally:
-            workbook.close()
-    except Exception as error:  # openpyxl raises whatever the broken part provoked
-        raise Unreadable(f"{name} is damaged") from error
+                if len(rows) > limits.TABLE_ROWS or cells > limits.TABLE_CELLS:
+                    notes.append(f"only the first {len(rows) - 1:,} rows were read")
+                    break
+                rows.append(row)
+                cells += len(row)
     if others:
-        notes.append(f"sheet “{used}” was used; not read: {', '.join(others)}")
+        notes.append(f"sheet “{used}” was used; not read: {shortened(', '.join(others), 300)}")
     return rows, notes
 
 

@@ -9,6 +9,7 @@ from agentpost.agents.base import File, Turn, WorkRef
 from agentpost.agents.offline import jobs, limits, planner, replies, wording
 from agentpost.agents.offline.answers import answer_files
 from agentpost.agents.offline.planner import FileKind, Plan, Request
+from agentpost.agents.offline.requested import absent_files, check_files
 from agentpost.agents.offline.summary import summarise_files, summarise_text
 from agentpost.agents.offline.tables import is_table
 from agentpost.agents.offline.texts import listed, shortened
@@ -29,11 +30,15 @@ async def agent(turn: Turn) -> None:
         asked=asked if isinstance(asked, str) else None,
     )
     plan = planner.plan(request)
-    if plan.action in ("stop", "which_stop", "nothing_runs", "status", "join"):
+    absent = _absent(turn, files) if plan.action in ("make", "answer") else []
+    if absent:
+        turn.ask(replies.absent(absent, [file.name for file in files]))
+    elif plan.action in ("stop", "which_stop", "nothing_runs", "status", "join"):
         await _control(turn, plan)
     elif plan.action == "make":
         for make in plan.makes:
-            await _make(turn, make, files, plan.options[make])
+            answered = request.asked == make
+            await _make(turn, make, files, plan.options[make], answered=answered)
     elif plan.action == "revise":
         await _revise(turn, plan, files)
     elif plan.action == "answer":
@@ -75,11 +80,20 @@ def _readable(files: Sequence[File]) -> list[File]:
 def _scope(turn: Turn) -> list[File]:
     """The files the message is about: its own, else those it names, else the last ones sent."""
     if turn.message.files:
-        return list(turn.message.files)
+        text = planner.wish(turn.message.text).lower()
+        named = [file for file in turn.message.files if file.name.lower() in text]
+        return named or list(turn.message.files)
     sent = [said.files for said in reversed(turn.history) if said.role == "user" and said.files]
     text = turn.message.text.lower()
-    named = {f.name: f for files in reversed(sent) for f in files if f.name.lower() in text}
-    return list(named.values()) or list(sent[0] if sent else ())
+    earlier = {f.name: f for files in reversed(sent) for f in files if f.name.lower() in text}
+    return list(earlier.values()) or list(sent[0] if sent else ())
+
+
+def _absent(turn: Turn, files: Sequence[File]) -> list[str]:
+    """Files the message names that nobody has sent, when there are others."""
+    known = [file.name for said in (turn.message, *turn.history) for file in said.files]
+    known += [file.name for work in turn.works for file in work.files]
+    return absent_files(planner.wish(turn.message.text), known) if files else []
 
 
 def _made(turn: Turn) -> str | None:
@@ -119,21 +133,45 @@ async def _control(turn: Turn, plan: Plan) -> None:
             turn.reply(f"{job.title} has just ended. Say it again to change its result.")
 
 
-async def _make(turn: Turn, make: str, files: Sequence[File], options: dict[str, Any]) -> None:
+async def _make(
+    turn: Turn, make: str, files: Sequence[File], options: dict[str, Any], *, answered: bool
+) -> None:
     if make == "summary":
         await _summarise(turn, files, options)
     elif make == "chart":
         turn.state.pop("last", None)
         tables = [file for file in files if _kind(file) == "data"]
         options = {"wording": [planner.wish(turn.message.text)], **options}
-        for file in tables:
+        for file in await _fitting(turn, tables, "chart", answered=answered):
             await _start_chart(turn, file, options)
         left = [file.name for file in files if file not in tables]
         if left:
             turn.reply(f"Not used for the chart: {listed(left)}.")
     else:
         turn.state.pop("last", None)
+        readable = _readable(files)
+        tables = [file for file in readable if _kind(file) == "data"]
+        # What a text is about cannot be told from its words, so only tables are checked.
+        checked = tables if len(tables) == len(readable) else []
+        if len(await _fitting(turn, checked, "report", answered=answered)) < len(checked):
+            return
         await _start_report(turn, files, planner.inline_text(turn.message.text), options)
+
+
+async def _fitting(
+    turn: Turn, tables: list[File], make: str, *, answered: bool = False
+) -> list[File]:
+    """The tables that have what the message names; says what the others have instead."""
+    wish = planner.wish(turn.message.text)
+    questions = await turn.step(check_files, tables, wish, answered) if tables else []
+    fitting = [file for file, asked in zip(tables, questions, strict=True) if asked is None]
+    said = "\n".join(asked for asked in questions if asked is not None)
+    if said and fitting and make == "chart":
+        turn.reply(said)
+    elif said:
+        turn.state["asked"] = make
+        turn.ask(said)
+    return fitting
 
 
 async def _summarise(turn: Turn, files: Sequence[File], options: dict[str, Any]) -> None:
@@ -202,7 +240,8 @@ async def _revise(turn: Turn, plan: Plan, files: Sequence[File]) -> None:
     originals = _by_ids(turn, wanted if isinstance(wanted, list) else [])
     text = work.state.get("text")
     if kind == "chart" and originals:
-        await _start_chart(turn, originals[0], changed, work)
+        for file in await _fitting(turn, originals[:1], "chart"):
+            await _start_chart(turn, file, changed, work)
     elif kind == "report" and (originals or text):
         await _start_report(turn, originals, str(text or ""), changed, work)
     else:

@@ -100,6 +100,35 @@ CHANGE = re.compile(
 _FILE_NAME = re.compile(r"\b[\w-]+\.(?:csv|tsv|xlsx?|md|txt|pdf|docx?|html?|json|pptx)\b")
 
 
+_OTHER_CHARTS = re.compile(
+    r"\b(radar|spider|bubble|area|stacked(?: (?:bar|area|line))?|box|candle ?stick|gantt|sankey"
+    r"|waterfall|funnel|gauge|3-?d|animated|interactive|violin|sunburst|polar)"
+    r" (?:charts?|graphs?|plots?|diagrams?|bars?)\b"
+    r"|\b(heat ?maps?|tree ?maps?|box ?plots?|choropleths?|maps)\b"
+)
+_OTHER_FORMATS = {
+    "chart": re.compile(
+        r"\b(?:as|in|to|into) (?:an? )?(svg|jpe?g|gif|webp|html|tiff?|eps|bmp|pdf|docx?|word"
+        r"|xlsx?|excel)\b(?! (?:i|you) (?:sent|attached))"
+    ),
+    "report": re.compile(
+        r"\b(?:as|to|into) (?:an? )?(odt|rtf|epub|la ?tex|html|txt|xlsx?|excel|markdown|md|csv)\b"
+    ),
+}
+
+
+def beyond(text: str, makes: tuple[str, ...]) -> str:
+    """A kind or format asked for that we cannot make, as the object of a sentence; else empty."""
+    for make in makes:
+        if make == "chart" and (other := _OTHER_CHARTS.search(text)):
+            kind = (other[1] or other[2]).removesuffix("s")
+            return f"{kind} charts" if other[1] else f"{kind}s"
+        pattern = _OTHER_FORMATS.get(make)
+        if pattern is not None and (other := pattern.search(text)):
+            return f"a {make} as {other[1].upper()}"
+    return ""
+
+
 def objects(text: str) -> tuple[tuple[str, ...], str]:
     """What a text wants made (``chart report summary``), and what it wants that we cannot make."""
     text = _FILE_NAME.sub("it", text).strip()

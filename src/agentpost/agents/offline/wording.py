@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from agentpost.agents.offline import limits
+
 COLORS = {
     "blue": "#1f5fa8", "red": "#c0392b", "green": "#2e8b57", "orange": "#e07b39",
     "purple": "#7d5ba6", "teal": "#128277", "pink": "#c74a85", "black": "#22272e",
@@ -35,6 +37,7 @@ _TITLED = re.compile(
 
 def chart_options(text: str) -> dict[str, Any]:
     """What a text asks of a chart: any of ``kind color horizontal top grain how title``."""
+    text = _bounded(text)
     title = _title(text)
     low = _QUOTED.sub(" ", text).lower()
     if title:
@@ -70,6 +73,7 @@ def chart_options(text: str) -> dict[str, Any]:
 
 def report_options(text: str) -> dict[str, Any]:
     """What a text asks of a report: any of ``formats`` (``docx``, ``pdf``) and ``title``."""
+    text = _bounded(text)
     found: dict[str, Any] = {}
     low = text.lower()
     pdf = bool(re.search(r"\bpdfs?\b(?! and)|\bpdf and (?:word|docx)", _unsourced(low)))
@@ -87,7 +91,7 @@ def report_options(text: str) -> dict[str, Any]:
 
 def summary_options(text: str, before: int = 5) -> dict[str, Any]:
     """What a text asks of a summary: ``count`` of sentences (1 to 20), seen from ``before``."""
-    low = text.lower()
+    low = _bounded(text).lower()
     number = re.search(
         rf"\b(\d{{1,2}}|{'|'.join(_NUMBERS)})\s+(?:\w+\s+)?(?:sentences?|points?|bullets?|lines?)\b",
         low,
@@ -109,6 +113,19 @@ def _unsourced(text: str) -> str:
         r"\b(?:(?:from|of|about|in|using) (?:the|this|that|my|these) (?:attached )?"
         r"|(?:the|this|my) attached )(?:word|docx|pdf)s?(?: files?| documents?)?\b", " ", text
     )  # fmt: skip
+
+
+def unquoted(text: str) -> str:
+    """The text without quotations and without the title it asks for."""
+    text = _bounded(text)
+    title = _title(text)
+    plain = _QUOTED.sub(" ", text)
+    return _TITLED.sub(" ", plain.strip().rstrip(".")) if title else plain
+
+
+def _bounded(text: str) -> str:
+    """As much as a wish may be long, blanks made one: the patterns here are not made for more."""
+    return re.sub(r"[^\S\n]+", " ", text[: limits.WISH_CHARACTERS])
 
 
 def _title(text: str) -> str | None:

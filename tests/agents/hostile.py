@@ -1,0 +1,228 @@
+"""Files made to take all memory, all time, or all stack of a reader; none is over 10 MB."""
+
+from __future__ import annotations
+
+import io
+import struct
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+
+MB = 2**20
+WORD = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
+SHEET = 'xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"'
+DRAWING = 'xmlns:a="http://schemas.openxmlformats.org/drawingml/2006/main"'
+RELATED = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+BODY = f"<w:document {WORD}><w:body>"
+BODY_END = "</w:body></w:document>"
+_PIECE = 256 * 1024
+
+
+def pieces(start: str, repeated: str, size: int, end: str) -> Iterator[bytes]:
+    """About ``size`` bytes of the repeated text between a start and an end."""
+    yield start.encode()
+    piece = (repeated * (_PIECE // len(repeated) + 1)).encode()
+    for _ in range(size // len(piece) + 1):
+        yield piece
+    yield end.encode()
+
+
+def archive(parts: dict[str, Iterator[bytes] | str], method: int = zipfile.ZIP_DEFLATED) -> bytes:
+    """A zip archive of these members."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", method, compresslevel=1) as packed:
+        for name, content in parts.items():
+            with packed.open(name, "w") as member:
+                for piece in [content.encode()] if isinstance(content, str) else content:
+                    member.write(piece)
+    return buffer.getvalue()
+
+
+def word(start: str, repeated: str, size: int, end: str) -> bytes:
+    """A Word file whose body is that."""
+    return archive({"word/document.xml": pieces(BODY + start, repeated, size, end + BODY_END)})
+
+
+def workbook(
+    sheet: Iterator[bytes] | str = "",
+    strings: Iterator[bytes] | str = f"<sst {SHEET}/>",
+    styles: Iterator[bytes] | str = f"<styleSheet {SHEET}/>",
+    sheets: int = 1,
+) -> bytes:
+    """A workbook of these parts."""
+    listed = "".join(f'<sheet name="S{n}" r:id="r{n}"/>' for n in range(sheets))
+    links = "".join(
+        f'<Relationship Id="r{n}" Type="{RELATED}/worksheet" Target="worksheets/sheet.xml"/>'
+        for n in range(sheets)
+    )
+    links += f'<Relationship Id="a" Type="{RELATED}/sharedStrings" Target="strings.xml"/>'
+    links += f'<Relationship Id="b" Type="{RELATED}/styles" Target="styles.xml"/>'
+    relations = "http://schemas.openxmlformats.org/package/2006/relationships"
+    return archive(
+        {
+            "xl/workbook.xml": f'<workbook {SHEET} xmlns:r="{RELATED}"><sheets>{listed}</sheets>'
+            "</workbook>",
+            "xl/_rels/workbook.xml.rels": f'<Relationships xmlns="{relations}">{links}'
+            "</Relationships>",
+            "xl/worksheets/sheet.xml": sheet or rows('<row><c t="n"><v>1</v></c></row>'),
+            "xl/strings.xml": strings,
+            "xl/styles.xml": styles,
+        }
+    )
+
+
+def rows(text: str) -> str:
+    """A worksheet of these rows."""
+    return f"<worksheet {SHEET}><sheetData>{text}</sheetData></worksheet>"
+
+
+def many_rows(start: str, repeated: str, size: int, end: str = "") -> Iterator[bytes]:
+    """A worksheet of about ``size`` bytes."""
+    before = f"<worksheet {SHEET}><sheetData>{start}"
+    return pieces(before, repeated, size, f"{end}</sheetData></worksheet>")
+
+
+def slides(repeated: str, size: int) -> bytes:
+    """A presentation with one slide of about ``size`` bytes."""
+    slide = pieces(f"<s {DRAWING}>", repeated, size, "</s>")
+    return archive({"ppt/presentation.xml": "<p/>", "ppt/slides/slide1.xml": slide})
+
+
+def endless_directory() -> bytes:
+    """An archive of a hundred thousand empty members with long names."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as packed:
+        packed.writestr("word/document.xml", "<a/>")
+    data = buffer.getvalue()
+    begin = data.index(b"PK\x01\x02")
+    entry = data[begin : data.index(b"PK\x05\x06")]
+    directory = entry * 100_000
+    end = struct.pack("<4s4H2LH", b"PK\x05\x06", 0, 0, 65_535, 65_535, len(directory), begin, 0)
+    return data[:begin] + directory + end
+
+
+def lying_size() -> bytes:
+    """A Word file of 200 MB that says it is 100 bytes."""
+    data = bytearray(word("", "<w:p/>", 200 * MB, ""))
+    for mark, offset in ((b"PK\x03\x04", 22), (b"PK\x01\x02", 24)):
+        at = data.index(mark) + offset
+        data[at : at + 4] = struct.pack("<L", 100)
+    return bytes(data)
+
+
+_CALLS_ITSELF = (
+    b"<</Type/XObject/Subtype/Form/BBox[0 0 9 9]/Resources<</XObject<</X 6 0 R>>>>/Length 12>>"
+    b"stream\n/X Do /X Do\n\nendstream"
+)
+
+
+def pdf(content: bytes, *, filters: str = "/FlateDecode", resources: str = "") -> bytes:
+    """A PDF of one page with this packed content."""
+    objects = [
+        b"<</Type/Catalog/Pages 2 0 R>>",
+        b"<</Type/Pages/Count 1/Kids[3 0 R]>>",
+        f"<</Type/Page/Parent 2 0 R/MediaBox[0 0 9 9]/Contents 4 0 R/Resources<<{resources}"
+        "/Font<</F 5 0 R>>>>>>".encode(),
+        f"<</Length {len(content)}/Filter{filters}>>stream\n".encode() + content + b"\nendstream",
+        b"<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>",
+        _CALLS_ITSELF,
+    ]
+    data, places = b"%PDF-1.7\n", []
+    for number, body in enumerate(objects, 1):
+        places.append(len(data))
+        data += f"{number} 0 obj".encode() + body + b"endobj\n"
+    table = "".join(f"{place:010} 00000 n \n" for place in places)
+    size = len(objects) + 1
+    return (
+        data
+        + (
+            f"xref\n0 {size}\n0000000000 65535 f \n{table}trailer<</Size {size}/Root 1 0 R>>\n"
+            f"startxref\n{len(data)}\n%%EOF"
+        ).encode()
+    )
+
+
+def _packed(start: bytes, repeated: bytes, size: int) -> bytes:
+    packer = zlib.compressobj(1)
+    piece = repeated * (_PIECE // len(repeated))
+    data = packer.compress(start)
+    for _ in range(size // len(piece)):
+        data += packer.compress(piece)
+    return data + packer.flush()
+
+
+def text_operators() -> bytes:
+    """A page that shows forty million letters one by one."""
+    return pdf(_packed(b"BT /F 9 Tf ", b"(a)Tj ", 240 * MB))
+
+
+def page_of_nothing() -> bytes:
+    """A page of two gigabytes, packed twice."""
+    once = _packed(b"", b" " * 1024, 2048 * MB)
+    return pdf(zlib.compress(once), filters="[/FlateDecode/FlateDecode]")
+
+
+BOMBS: dict[str, Callable[[], bytes]] = {
+    "elements.docx": lambda: word("", "<w:p/>", 240 * MB, ""),
+    "paragraphs.docx": lambda: word("", "<w:p/>", 100 * MB, ""),
+    "one paragraph.docx": lambda: word("<w:p>", "<w:r><w:t>ab</w:t></w:r>", 100 * MB, "</w:p>"),
+    "one row.docx": lambda: word("<w:tbl><w:tr>", "<w:tc/>", 100 * MB, "</w:tr></w:tbl>"),
+    "deep.docx": lambda: word("", "<w:p>", 100 * MB, ""),
+    "one text.docx": lambda: word("<w:p><w:r><w:t>", "abcd ", 100 * MB, "</w:t></w:r></w:p>"),
+    "attributes.docx": lambda: archive(
+        {"word/document.xml": pieces("<a ", 'b="c" ', 100 * MB, "/>")}
+    ),
+    "one attribute.docx": lambda: archive(
+        {"word/document.xml": pieces('<a b="', "ccccccc ", 100 * MB, '"/>')}
+    ),
+    "comment.docx": lambda: archive({"word/document.xml": pieces("<!--", "c", 100 * MB, "")}),
+    "entities.docx": lambda: archive(
+        {"word/document.xml": '<!DOCTYPE x [<!ENTITY a "aaa">]><x>&a;</x>'}
+    ),
+    "lzma.docx": lambda: archive({"word/document.xml": "<a/>" * 9}, zipfile.ZIP_LZMA),
+    "directory.docx": endless_directory,
+    "lying.docx": lying_size,
+    "nested.docx": lambda: archive({"a/word/document.xml": "x", "b.zip": "PK\x03\x04"}),
+    "strings.xlsx": lambda: workbook(strings=pieces(f"<sst {SHEET}>", "<si/>", 100 * MB, "</sst>")),
+    "texts.xlsx": lambda: workbook(
+        strings=pieces(f"<sst {SHEET}>", "<si><t>abcd</t></si>", 100 * MB, "</sst>")
+    ),
+    "styles.xlsx": lambda: workbook(
+        styles=pieces(
+            f"<styleSheet {SHEET}><cellXfs>",
+            '<xf numFmtId="14"/>',
+            100 * MB,
+            "</cellXfs></styleSheet>",
+        )
+    ),
+    "one row.xlsx": lambda: workbook(many_rows("<row>", "<c><v>1</v></c>", 100 * MB, "</row>")),
+    "rows.xlsx": lambda: workbook(many_rows("", "<row/>", 100 * MB)),
+    "sheets.xlsx": lambda: workbook(many_rows("", "<row/>", MB), sheets=5_000),
+    "number.xlsx": lambda: workbook(many_rows("<row><c><v>", "9", 100 * MB, "</v></c></row>")),
+    "slide.pptx": lambda: slides("<a:p/>", 100 * MB),
+    "runs.pptx": lambda: slides("<a:p><a:r><a:t>ab</a:t></a:r></a:p>", 100 * MB),
+    "operators.pdf": text_operators,
+    "nothing.pdf": page_of_nothing,
+    "calls itself.pdf": lambda: pdf(zlib.compress(b"/X Do"), resources="/XObject<</X 6 0 R>>"),
+    "arrays.pdf": lambda: pdf(zlib.compress(b"[" * 4 * MB)),
+    "catalogue.pdf": lambda: b"%PDF-1.7\n1 0 obj" + b"[" * 4 * MB + b"\n%%EOF",
+    "dictionaries.pdf": lambda: b"%PDF-1.7\n1 0 obj" + b"<</A" * MB + b"\n%%EOF",
+    "cells.csv": lambda: b"," * 8 * MB,
+    "row.csv": lambda: b'"\n",' * 2 * MB,
+    "quote.csv": lambda: b'a,b\n"' + b"c\n" * 4 * MB,
+    "nested.json": lambda: b"[" * 8 * MB,
+    "big.html": lambda: b"<p>" * MB,
+}
+"""What must be read or refused within bounded memory, by name."""
+
+_HTML = (
+    "<a ", "<", "<div x='", "<![", "<!--", "<div>", "<b>", "<table><tr><td>", "</p>", "<?",
+    "<script>", "</script", "<title></titl", "<a><b><p></a></b>", "<svg><![CDATA[", "<!DOCTYPE ",
+    "<select><option>", "<template>", "&", "&a", "&#x", "\0", "<li>", "]]>", "<b a='<", "--!>",
+    "<textarea>", "<form>", "<h1>", "<font a=b>", "<p a b c d e f g h>", "\n", "<td>", "\u202e",
+)  # fmt: skip
+PAGES = {ascii(mark): (mark * (2 * MB // len(mark.encode()) - 1)).encode() for mark in _HTML}
+"""HTML of 2 MB that is one mark again and again."""
+PAGES["many attributes"] = f"<p {' '.join(f'a{n}' for n in range(250_000))}>x".encode()[: 2 * MB]
+PAGES["many bodies"] = "".join(f"<body a{n}=1>" for n in range(110_000)).encode()
+PAGES["formatting with attributes"] = "".join(f"<b a{n}=1><p>" for n in range(120_000)).encode()

@@ -1,0 +1,221 @@
+"""A file of every kind, on its whole way: sent or uploaded, stored, read by the built-in agent.
+
+A blob has no suffix, so what only works with a path like ``a.xlsx`` shows here.
+"""
+
+from __future__ import annotations
+
+import base64
+import io
+import json
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.agents.hostile import BOMBS, PAGES
+from tests.e2e.caller import Caller, Json
+from tests.e2e.fixtures import ServerMaker
+from tests.e2e.posting import ready
+from tests.e2e.server import AgentServer
+
+ROWS = [("region", "orders"), ("North", 12), ("South", 30)]
+SENTENCE = "The warehouse opens in April."
+ASKED = "When does the warehouse open?"
+HOSTILE_SECONDS = 60.0
+
+
+def table(delimiter: str) -> bytes:
+    return "\n".join(delimiter.join(map(str, row)) for row in ROWS).encode()
+
+
+def excel() -> bytes:
+    from openpyxl import Workbook
+
+    book = Workbook()
+    assert book.active is not None
+    for row in ROWS:
+        book.active.append(row)
+    buffer = io.BytesIO()
+    book.save(buffer)
+    return buffer.getvalue()
+
+
+def word() -> bytes:
+    import docx
+
+    document = docx.Document()
+    document.add_heading("Plan", 1)
+    document.add_paragraph(SENTENCE)
+    buffer = io.BytesIO()
+    document.save(buffer)
+    return buffer.getvalue()
+
+
+def slides() -> bytes:
+    namespace = "http://schemas.openxmlformats.org/drawingml/2006/main"
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        archive.writestr("ppt/presentation.xml", "<p/>")
+        archive.writestr(
+            "ppt/slides/slide1.xml",
+            f'<s xmlns:a="{namespace}"><a:p><a:r><a:t>{SENTENCE}</a:t></a:r></a:p></s>',
+        )
+    return buffer.getvalue()
+
+
+def pdf() -> bytes:
+    import typst
+
+    made = typst.compile(SENTENCE.encode())
+    assert isinstance(made, bytes)
+    return made
+
+
+def picture(form: str) -> Callable[[], bytes]:
+    def draw() -> bytes:
+        from PIL import Image
+
+        buffer = io.BytesIO()
+        Image.new("RGB", (20, 10), "red").save(buffer, form)
+        return buffer.getvalue()
+
+    return draw
+
+
+def packed() -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        archive.writestr("a.txt", SENTENCE)
+    return buffer.getvalue()
+
+
+TABLES: dict[str, Callable[[], bytes]] = {
+    "a.csv": lambda: table(","),
+    "a.tsv": lambda: table("\t"),
+    "semicolons.csv": lambda: table(";"),
+    "utf16.csv": lambda: table(",").decode().encode("utf-16"),
+    "a.xlsx": excel,
+    "a.xlsm": excel,
+}
+TEXTS: dict[str, Callable[[], bytes]] = {
+    "a.txt": SENTENCE.encode,
+    "a.md": f"# Plan\n\n{SENTENCE}\n".encode,
+    "a.json": lambda: json.dumps({"note": SENTENCE}).encode(),
+    "a.yaml": f"note: {SENTENCE}\n".encode,
+    "a.xml": f"<?xml version='1.0'?><note>{SENTENCE}</note>".encode,
+    "a.html": f"<html><body><h1>Plan</h1><p>{SENTENCE}</body></html>".encode,
+    "a.docx": word,
+    "a.pptx": slides,
+    "a.pdf": pdf,
+    "without a suffix": SENTENCE.encode,
+}
+PICTURES: dict[str, Callable[[], bytes]] = {
+    "a.png": picture("PNG"),
+    "a.jpg": picture("JPEG"),
+    "a.webp": picture("WEBP"),
+    "a.zip": packed,
+}
+
+
+@pytest.fixture(scope="module")
+def server(start_server: ServerMaker) -> AgentServer:
+    return start_server(agent="agentpost.agents.offline:agent", pool_workers=2)
+
+
+def asked(caller: Caller, way: str, name: str, data: bytes, message: str) -> Json:
+    """The final message about one file, sent inline or uploaded first."""
+    if way == "inline":
+        content = base64.b64encode(data).decode()
+        sent = caller.send(message, files=[{"name": name, "base64": content}])
+    else:
+        sent = caller.send(message, upload_ids=[ready(caller, data, name)])
+    return caller.final(sent["id"], HOSTILE_SECONDS)
+
+
+both_ways = pytest.mark.parametrize("way", ["inline", "uploaded"])
+
+
+@both_ways
+@pytest.mark.parametrize("name", TABLES)
+def test_a_table_is_asked(caller: Caller, way: str, name: str) -> None:
+    done = asked(caller, way, name, TABLES[name](), "What is the total of orders?")
+    assert f"Total Orders: 42 (from 2 rows). [{name}]" in done["reply"], done
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.xlsx"])
+def test_a_table_is_charted(caller: Caller, name: str) -> None:
+    done = asked(caller, "uploaded", name, TABLES[name](), "Chart orders by region")
+    assert done["status"] == "completed", done
+    assert [file["name"] for file in done["files"] if "chart" in file["name"]], done
+
+
+def test_what_a_table_has_not_is_asked_about_for_no_credits(caller: Caller) -> None:
+    before = caller.credits()
+    upload = ready(caller, b"month,revenue\nJan,1\nFeb,2\n", "sales.csv")
+    sent = caller.send("Chart cost by month", upload_ids=[upload], conversation="asked")
+    first = caller.final(sent["id"], HOSTILE_SECONDS)
+    assert first["question"] == (
+        "sales.csv has no “cost”. Its columns are month and revenue. Which of them should I use?"
+    )
+    assert first["jobs"] == []
+    assert caller.credits() == before
+    sent = caller.send("revenue by month", conversation="asked")
+    done = caller.final(sent["id"], HOSTILE_SECONDS)
+    assert [file["label"] for file in done["files"]] == ["Revenue by month"], done
+    assert caller.credits() == before - 1
+
+
+@both_ways
+@pytest.mark.parametrize("name", TEXTS)
+def test_a_text_is_asked(caller: Caller, way: str, name: str) -> None:
+    done = asked(caller, way, name, TEXTS[name](), ASKED)
+    assert "opens in April" in done["reply"], done
+    assert f"Read: {name} (" in done["reply"]
+
+
+@both_ways
+@pytest.mark.parametrize("name", PICTURES)
+def test_what_has_no_text_is_named(caller: Caller, way: str, name: str) -> None:
+    done = asked(caller, way, name, PICTURES[name](), ASKED)
+    assert done["status"] == "completed"
+    assert name in done["reply"]
+    assert "I can’t read" in done["reply"]
+
+
+@pytest.mark.parametrize(
+    ("name", "make", "why"),
+    [
+        ("paragraphs.docx", BOMBS["paragraphs.docx"], "has more than 2,000,000 elements"),
+        ("styles.xlsx", BOMBS["styles.xlsx"], "has more than 500,000 elements"),
+        ("operators.pdf", BOMBS["operators.pdf"], "takes too much memory or time to read"),
+        ("tags.html", lambda: PAGES["'<a '"], "has no text in it"),
+        ("bangs.html", lambda: b"<![<![" * 1000, "has no text in it"),
+        ("nested.xlsx", BOMBS["nested.docx"], "is not an Excel workbook"),
+    ],
+)
+def test_a_hostile_file_is_named_and_the_others_are_read(
+    caller: Caller, name: str, make: Callable[[], bytes], why: str
+) -> None:
+    uploads = [ready(caller, make(), name), ready(caller, SENTENCE.encode(), "a.txt")]
+    done = caller.final(caller.send(ASKED, upload_ids=uploads)["id"], HOSTILE_SECONDS)
+    assert done["status"] == "completed", done
+    assert f"Not used: {name} {why}" in done["reply"]
+    assert "opens in April" in done["reply"]
+
+
+def test_the_worker_of_hostile_files_stays_small(server: AgentServer, caller: Caller) -> None:
+    """No process that the server started ever held more than the bound, which is far below the
+    limit of a worker's memory."""
+    if not Path("/proc/self/status").exists():
+        pytest.skip("needs /proc to see memory")
+    asked(caller, "uploaded", "elements.docx", BOMBS["paragraphs.docx"](), ASKED)
+    assert server.process is not None
+    children = Path(f"/proc/{server.process.pid}/task").glob("*/children")
+    workers = [int(pid) for found in children for pid in found.read_text().split()]
+    assert workers
+    for pid in workers:
+        status = Path(f"/proc/{pid}/status").read_text()
+        peak = next(line.split()[1] for line in status.splitlines() if line.startswith("VmHWM"))
+        assert int(peak) // 1024 < 700
