@@ -151,7 +151,7 @@ async def open_house(settings: Settings, clock: Clock | None = None) -> Parts:
         ),
         cursors=CursorSigner(secret),
         limiter=_limiter(settings),
-        requests=RequestLog(db, settings.key_prefix),
+        requests=RequestLog(db, settings.key_prefix, settings.request_log_bytes_per_day),
         node=node,
     )
     await wakeups.start()

@@ -31,14 +31,21 @@ FILE = (
 ROWS = (
     "INSERT INTO accounts VALUES ('acc_1', 'a@b.c', 'A', 'self_hosted', 7, 2, 0, '{}', 1)",
     "INSERT INTO ledger VALUES ('led_1', 'acc_1', 'hold', 2, 'exe_1', 1, '', 1)",
-    "INSERT INTO messages VALUES ('msg_1', 'acc_1', 'key_1', 'cnv_1', 'hi', NULL, NULL, NULL, 'k',"
-    " 'f', 0, '[]', 'running', 1, NULL, 1, 1, NULL, 1, 1, NULL, NULL, 'processing', NULL, NULL, 0,"
-    " 0, 0, 1, 1, 1, 1, 1, 1)",
+    (
+        "INSERT INTO messages VALUES ('msg_1', 'acc_1', 'key_1', 'cnv_1', 'hi', NULL, NULL, NULL,"
+        " 'k', 'f', 0, '[]', 'running', 1, NULL, 1, 1, NULL, 1, 1, NULL, NULL, 'processing',"
+        " NULL, NULL, 0, 0, 0, 1, 1, 1, 1, 1, 1)"
+    ),
     "INSERT INTO events VALUES ('evt_1', 'acc_1', 'msg_1', NULL, 'message.completed', '{}', 1)",
-    "INSERT INTO deliveries (event_id, endpoint_id, status, attempts, created_at, next_attempt_at)"
-    " VALUES ('evt_1', 'whk_1', 'pending', 0, 1, 1)",
-    "INSERT INTO uploads (id, account_id, status, filename, content_type, size, blob, created_at,"
-    " post_by, keep_by) VALUES ('upl_1', 'acc_1', 'ready', 'a', 'text/csv', 3, 'x', 1, 1, 1)",
+    (
+        "INSERT INTO deliveries (event_id, endpoint_id, status, attempts, created_at,"
+        " next_attempt_at) VALUES ('evt_1', 'whk_1', 'pending', 0, 1, 1)"
+    ),
+    (
+        "INSERT INTO uploads (id, account_id, status, filename, content_type, size, blob,"
+        " created_at, post_by, keep_by) VALUES"
+        " ('upl_1', 'acc_1', 'ready', 'a', 'text/csv', 3, 'x', 1, 1, 1)"
+    ),
 )
 REQUEST = (
     "INSERT INTO requests VALUES ('req_{n}', 1, 'acc_1', NULL, 'GET', '/v1/me', 200, NULL, 1, 0, 9,"

@@ -162,7 +162,7 @@ messages = Table(
     _partial("ix_messages_running", "turn_began_at", "id", where="turn_state = 'running'"),
     _partial("ix_messages_busy", "busy_by", where="turn_state = 'waiting'"),
     # Without jobs a message's retention follows from its id.
-    _partial("ix_messages_expiring", "expires_at", where="jobs > 0"),
+    _partial("ix_messages_expiring", "expires_at", "id", where="jobs > 0"),
 )
 
 message_jobs = Table(
@@ -411,7 +411,6 @@ events = Table(
     _text("name"),
     _text("data_json"),
     _time("at"),
-    _partial("ix_events_loose", "id", where="message_id IS NULL"),
 )
 
 deliveries = Table(

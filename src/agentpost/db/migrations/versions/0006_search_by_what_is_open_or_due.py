@@ -22,9 +22,8 @@ def upgrade() -> None:
         "state IN ('completed', 'failed')",
     )
     _partial("ix_messages_busy", "messages", ["busy_by"], "turn_state = 'waiting'")
-    _partial("ix_messages_expiring", "messages", ["expires_at"], "jobs > 0")
+    _partial("ix_messages_expiring", "messages", ["expires_at", "id"], "jobs > 0")
     _partial("ix_uploads_message", "uploads", ["message_id"], "message_id IS NOT NULL")
-    _partial("ix_events_loose", "events", ["id"], "message_id IS NULL")
 
 
 def _partial(name: str, table: str, columns: list[str], condition: str) -> None:
