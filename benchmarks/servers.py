@@ -23,7 +23,7 @@ from pathlib import Path
 from benchmarks.processes import Usage, tree_usage
 
 ROOT = Path(__file__).resolve().parent.parent
-READY_SECONDS = 30.0
+READY_SECONDS = 120.0
 STOP_SECONDS = 15.0
 QUIET_SECONDS = 0.5
 """A server is settled when it uses next to no CPU for this long."""
