@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import sqlite3
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -118,10 +117,7 @@ class Parts:
 
 
 async def open_house(settings: Settings, clock: Clock | None = None) -> Parts:
-    """Wire the ports; the schema must be there. Close with `close_house`.
-
-    Raises `OSError` when the SQLite file cannot be used.
-    """
+    """Wire the ports; the schema must be there. Close with `close_house`. Raises `OSError`."""
     folder = prepare_folder(settings)
     clock = clock or SystemClock()
     node = new_id(ids.NODE, clock.now())
@@ -129,12 +125,9 @@ async def open_house(settings: Settings, clock: Clock | None = None) -> Parts:
     db, wakeups, engine = _scaled(settings, node) or _embedded(
         settings, folder, node, foreign_commit
     )
-    try:
+    with migrate.usable(folder / "agentpost.db"):
         await asyncio.to_thread(db.open)
         secret = await server_secret(db, settings.secret_key.get_secret_value())
-    except sqlite3.Error as error:  # the file is damaged behind its beginning
-        await asyncio.to_thread(db.close)
-        raise migrate.sqlite_fault(folder / "agentpost.db", error) from None
     signer = LinkSigner(secret, settings.public_file_url)
     storage, incoming, receiver = _storage(settings, folder, secret)
     house = House(

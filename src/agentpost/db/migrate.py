@@ -14,7 +14,8 @@ import re
 import sqlite3
 import subprocess
 import sys
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -75,12 +76,9 @@ def upgrade_sqlite(path: Path) -> None:
             f"{path} cannot be written ({error.strerror}). Let this user read and write it, or name"
             " another folder with AGENTPOST_DATA_DIR."
         ) from None
-    try:
-        with closing(sqlite3.connect(path, timeout=30)) as connection:
-            tables = {row[0] for row in connection.execute(_SQLITE_TABLES)}
-            rows = connection.execute(_REVISION).fetchall() if "alembic_version" in tables else []
-    except sqlite3.Error as error:
-        raise sqlite_fault(path, error) from None
+    with usable(path), closing(sqlite3.connect(path, timeout=30)) as connection:
+        tables = {row[0] for row in connection.execute(_SQLITE_TABLES)}
+        rows = connection.execute(_REVISION).fetchall() if "alembic_version" in tables else []
     other = "name another folder with AGENTPOST_DATA_DIR"
     if _has_to_be_upgraded(str(path), tables, rows, other):
         _upgrade_apart("sqlite", str(path))
@@ -93,6 +91,16 @@ def sqlite_fault(path: Path, error: sqlite3.Error) -> OSError:
         if part in said:
             return OSError(f"{path} {advice} ({said}).")
     return OSError(f"{path} cannot be used ({said}).")
+
+
+@contextmanager
+def usable(path: Path) -> Iterator[None]:
+    """Turns what SQLite raises inside into `sqlite_fault`: a file may be damaged behind what an
+    upgrade reads of it."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise sqlite_fault(path, error) from None
 
 
 def upgrade_postgres(url: str) -> None:

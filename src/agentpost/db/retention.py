@@ -148,7 +148,7 @@ def delete_message_parts(tx: Tx, message_id: str, limit: int) -> int:
     return gone + _delete_events(tx, _EVENTS, (message_id, limit - gone)) if gone < limit else gone
 
 
-def delete_message(tx: Tx, message_id: str, account_id: str) -> None:
+def delete_message(tx: Tx, message_id: str) -> None:
     """A message without parts, and the uploads that were attached to it and cleaned up."""
     tx.execute(_ATTACHED, (message_id,))
     tx.execute("DELETE FROM messages WHERE id = ?", (message_id,))

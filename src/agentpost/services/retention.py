@@ -178,7 +178,7 @@ def _delete_some(house: House, message_id: str, tx: Tx) -> bool:
         work_rows.let_go(tx, house.clock.now(), message_id)
     if left <= 0:
         return False
-    rows.delete_message(tx, message_id, message.account_id)
+    rows.delete_message(tx, message_id)
     return True
 
 
