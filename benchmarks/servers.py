@@ -24,7 +24,7 @@ from types import MappingProxyType
 from benchmarks.processes import Usage, tree_usage
 
 ROOT = Path(__file__).resolve().parent.parent
-READY_SECONDS = 90.0
+READY_SECONDS = 120.0
 STOP_SECONDS = 15.0
 QUIET_SECONDS = 0.5
 """A server is settled when it uses next to no CPU for this long."""

@@ -117,7 +117,7 @@ class Parts:
 
 
 async def open_house(settings: Settings, clock: Clock | None = None) -> Parts:
-    """Wire the ports; the schema must be there. Close with `close_house`."""
+    """Wire the ports; the schema must be there. Close with `close_house`. Raises `OSError`."""
     folder = prepare_folder(settings)
     clock = clock or SystemClock()
     node = new_id(ids.NODE, clock.now())
@@ -125,8 +125,9 @@ async def open_house(settings: Settings, clock: Clock | None = None) -> Parts:
     db, wakeups, engine = _scaled(settings, node) or _embedded(
         settings, folder, node, foreign_commit
     )
-    await asyncio.to_thread(db.open)
-    secret = await server_secret(db, settings.secret_key.get_secret_value())
+    with migrate.usable(folder / "agentpost.db"):
+        await asyncio.to_thread(db.open)
+        secret = await server_secret(db, settings.secret_key.get_secret_value())
     signer = LinkSigner(secret, settings.public_file_url)
     storage, incoming, receiver = _storage(settings, folder, secret)
     house = House(
@@ -143,7 +144,7 @@ async def open_house(settings: Settings, clock: Clock | None = None) -> Parts:
         ),
         cursors=CursorSigner(secret),
         limiter=_limiter(settings),
-        requests=RequestLog(db, settings.key_prefix),
+        requests=RequestLog(db, settings.key_prefix, settings.request_log_bytes_per_day),
         node=node,
     )
     await wakeups.start()

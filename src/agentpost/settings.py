@@ -116,6 +116,7 @@ class Settings(BaseSettings):
     entry_retention_seconds: Seconds
     idempotency_seconds: Seconds
     request_log_seconds: Seconds
+    request_log_bytes_per_day: Annotated[int, Field(ge=0)]
     upload_post_seconds: Seconds
     upload_keep_seconds: Seconds
     link_seconds: Seconds

@@ -120,7 +120,7 @@ async def test_jobs_know_whether_another_message_lists_them(db: Database) -> Non
 
 async def test_nothing_to_delete_is_no_error(db: Database) -> None:
     def everything(tx: Tx) -> list[object]:
-        retention.delete_message(tx, "msg_a", "acc_1")
+        retention.delete_message(tx, "msg_a")
         retention.delete_work(tx, "wrk_a")
         doomed.forget(tx, "files/a")
         retention.delete_job(tx, "exe_a")

@@ -3,7 +3,10 @@
 import asyncio
 import threading
 import time
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
 
+import psycopg
 import pytest
 
 from agentpost.db.session import Tx
@@ -236,3 +239,37 @@ async def test_many_holds_are_taken_at_once(pair: list[Node]) -> None:
     held = [hold(node, str(n), barrier) for n in range(50) for node in pair]
     results = await asyncio.gather(*held)
     assert sum(results) == 50
+
+
+async def test_what_a_dead_process_held_is_cleared_away(pair: list[Node], scaled: Scaled) -> None:
+    here, there = pair
+    async with here.wakeups.hold("a"), here.wakeups.hold("b"):
+        scaled.cut("agentpost holds")
+        await _until_free(there.wakeups)
+        with psycopg.connect(scaled.url) as connection:
+            rows = "SELECT subject FROM holds"
+            assert connection.execute(rows.encode()).fetchall() == []
+
+
+async def test_holds_take_no_locks_of_the_server(pair: list[Node], scaled: Scaled) -> None:
+    """Each would take shared memory that everybody's statements need."""
+
+    def advisory_locks() -> int:
+        with psycopg.connect(scaled.url) as connection:
+            row = connection.execute("SELECT COUNT(*) FROM pg_locks WHERE locktype = 'advisory'")
+            found = row.fetchone()
+            assert found is not None
+            return int(found[0])
+
+    async with here_holds(pair[0], 300):
+        assert advisory_locks() == 1
+    async with pair[1].wakeups.hold("0") as free:
+        assert free
+
+
+@asynccontextmanager
+async def here_holds(node: Node, count: int) -> AsyncIterator[None]:
+    async with AsyncExitStack() as stack:
+        for n in range(count):
+            assert await stack.enter_async_context(node.wakeups.hold(str(n)))
+        yield

@@ -205,6 +205,19 @@ async def test_the_oldest_resumes_first_and_a_big_one_does_not_block_the_rest(de
     assert [desk.job(m)["status"] for m in ids] == ["blocked", "running", "blocked"]
 
 
+async def test_as_many_resume_as_there_are_slots_however_long_the_queue(desk: Desk) -> None:
+    """In the order of the queue, past those that need more than there is."""
+    messages = []
+    for cost in (101, 2_000, *[101] * 7):
+        message_id, [job] = await desk.working()
+        with pytest.raises(OutOfCredits):
+            await hold(desk, job, cost)
+        messages.append(message_id)
+    await add(desk, 900)
+    states = [desk.job(message_id)["status"] for message_id in messages]
+    assert states == ["running", "blocked", *["running"] * 4, *["blocked"] * 3]
+
+
 async def test_starts_at_the_same_moment_respect_the_cap(desk: Desk) -> None:
     """spec: Limits, running jobs: 5 at once, whatever the conversations."""
     tickets = [await desk.begun(conversation=str(n)) for n in range(12)]

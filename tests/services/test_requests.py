@@ -139,6 +139,76 @@ async def test_requests_are_forgotten_after_thirty_days(at: Moving) -> None:
     assert await at.count("requests") == 1
 
 
+def budget(at: Moving, size: int) -> requests.RequestLog:
+    return requests.RequestLog(at.house.db, "svc_key_", size)
+
+
+async def test_an_account_has_a_budget_for_each_day(
+    at: Moving, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Bodies go first, then whole lines; how many is said, and written down."""
+    size = 100_000
+    log = budget(at, size)
+    for n in range(300):
+        log.note(asked(at, n, asked=b'{"a": "' + b"x" * 1_000 + b'"}'))
+    await log.flush()
+    whole = await at.count("requests", "request_body IS NOT NULL")
+    lines = await at.count("requests", "request_body IS NULL")
+    assert 50 < whole < 80
+    assert 20 < lines < 70
+    assert "request_log_full" in (out := capsys.readouterr().out)
+    assert str(300 - whole - lines) in out
+    [(used, dropped)] = await at.rows("SELECT bytes, dropped FROM request_log_days")
+    assert size - 2_000 < int(str(used)) <= size
+    assert dropped == 300 - whole - lines
+
+    again = budget(at, size)  # a restart forgets nothing
+    again.note(asked(at, 400))
+    await again.flush()
+    assert await at.count("requests") == whole + lines
+    at.clock.advance(DAY)
+    for each in (log, again):
+        each.note(asked(at, 500 + id(each) % 100_000))
+        await each.flush()
+    assert await at.count("requests") == whole + lines + 2
+    assert len(await at.rows("SELECT day FROM request_log_days")) == 2
+
+
+async def test_one_account_does_not_use_up_the_budget_of_another(at: Moving) -> None:
+    log = budget(at, 10_000)
+    for n in range(100):
+        log.note(asked(at, n))
+        log.note(asked(at, 1_000 + n, account_id="acc_other"))
+    log.note(asked(at, 2_000, known=False))
+    await log.flush()
+    counts = await at.rows("SELECT COUNT(*) FROM requests GROUP BY account_id ORDER BY account_id")
+    assert counts[0] == (1,)
+    assert counts[1] == counts[2]
+    assert 20 < int(str(counts[1][0])) < 40
+
+
+async def test_the_nodes_of_a_database_add_up_what_they_keep(at: Moving) -> None:
+    here, there = budget(at, 20_000), budget(at, 20_000)
+    for n in range(40):
+        for log in (here, there):
+            log.note(asked(at, 2 * n + (log is there)))
+            await log.flush()
+    [(used,)] = await at.rows("SELECT bytes FROM request_log_days")
+    assert 18_000 < int(str(used)) < 21_000
+
+
+async def test_what_days_took_up_is_forgotten_with_their_lines(at: Moving) -> None:
+    log = budget(at, 20_000)
+    log.note(asked(at))
+    await log.flush()
+    at.clock.advance(30 * DAY)
+    await retention.rest(at.house)
+    assert await at.count("request_log_days") == 1
+    at.clock.advance(DAY)
+    await retention.rest(at.house)
+    assert await at.count("request_log_days") == 0
+
+
 async def test_a_flush_that_is_cancelled_loses_nothing(at: Moving) -> None:
     for n in range(300):
         at.house.requests.note(asked(at, n))

@@ -18,8 +18,9 @@ from agentpost.services import (
     upkeep,
     works,
 )
+from agentpost.services.context import House
 from agentpost.services.messages import NewMessage
-from agentpost.tasks.purge import REST_SECONDS, Purge
+from agentpost.tasks.purge import ANEW_SECONDS, REST_SECONDS, Purge
 from tests.services.moving import DAY, Moving, moving
 
 OWN = ("messages", "entries", "signals", "calls", "message_jobs", "jobs", "inbox", "attachments")
@@ -209,10 +210,10 @@ async def test_entries_are_walked_page_by_page(at: Moving, monkeypatch: pytest.M
 async def test_idempotency_keys_are_freed_after_seven_days(at: Moving) -> None:
     first = await at.said("one", idempotency_key="k")
     at.clock.advance(7 * DAY - 1)
-    await all_messages(at)
+    assert await retention.keys(at.house) is None
     assert (await at.accept("one", idempotency_key="k")).message.id == first
     at.clock.advance(1)
-    await all_messages(at)
+    assert await retention.keys(at.house) is None
     assert await at.count("messages", "idempotency_key IS NOT NULL") == 0
     assert (await at.accept("one", idempotency_key="k")).fresh
 
@@ -265,6 +266,44 @@ async def test_the_rounds_rest_between_each_other(at: Moving) -> None:
     assert await at.count("messages") == 1
 
 
+async def test_a_round_goes_on_where_the_one_before_ended(
+    at: Moving, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And begins anew once an hour: what had to stay is met again."""
+    places: list[str] = []
+    real = retention.messages
+
+    async def messages(house: House, after: str = "") -> str | None:
+        places.append(after)
+        return await real(house, after)
+
+    monkeypatch.setattr(retention, "messages", messages)
+    purge = Purge(at.house)
+    await purge.run()
+    bound = retention.old_messages(at.house)
+    at.clock.advance(REST_SECONDS)
+    await purge.run()
+    assert places == ["", bound]
+    at.clock.advance(ANEW_SECONDS)
+    await purge.run()
+    at.clock.advance(REST_SECONDS)
+    await purge.run()
+    assert places[-1] == ""
+
+
+async def test_a_message_with_jobs_goes_when_it_is_due(at: Moving) -> None:
+    """Though rounds by id have long passed it."""
+    message_id, owned = await at.working()
+    await at.finish(owned)
+    purge = Purge(at.house)
+    at.clock.advance(20 * DAY)
+    await purge.run()
+    assert await at.count("messages") == 1
+    at.clock.advance(DAY)
+    await purge.run()
+    assert await at.count("messages", "id = ?", message_id) == 0
+
+
 async def test_a_clock_that_is_set_back_does_not_lengthen_the_rest(
     at: Moving, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -310,6 +349,7 @@ KEPT = {
     "works": "until deleted",
     "files": "with their work, replaced ones with their message, unlisted ones with their job",
     "meta": "a few names",
+    "holds": "as long as a read is held",
     "nodes": "as long as they beat",
     "doomed_blobs": "until the bytes are gone",
     "uploads": "a day, attached ones with their message",
@@ -318,6 +358,7 @@ KEPT = {
 PURGED = {
     *OWN,
     *("events", "deliveries", "mails", "requests", "login_tokens", "sessions"),
+    "request_log_days",
 }
 
 

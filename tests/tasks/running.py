@@ -47,6 +47,14 @@ class FaultyDatabase:
         self.failing = ""  # "before" or "after"
         self.fails = 0
 
+    @property
+    def foreign_commits(self) -> int | None:
+        return self._real.foreign_commits
+
+    @property
+    def changes(self) -> int | None:
+        return self._real.changes
+
     def open(self) -> None:
         self._real.open()
 

@@ -9,7 +9,7 @@ import pytest
 
 from agentpost.agents import Job, Turn
 from agentpost.db.session import Tx
-from agentpost.services import doctor, works
+from agentpost.services import doctor, lost, works
 from agentpost.services.context import House
 from tests.services.both import clock, house, schema_url
 from tests.tasks.running import Fault, Running, Script, running, step
@@ -330,3 +330,28 @@ async def test_swallowing_a_stop_does_not_make_an_end(here: Running) -> None:
     await here.idle()
     assert here.row(JOB) == ("running", 1, 0)
     assert here.shown(message_id)["status"] == "processing"
+
+
+async def test_a_look_that_can_find_nothing_new_reads_nothing(
+    here: Running, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where every commit is seen: however much waits, it costs nothing while nothing happens."""
+    Script.job = two_steps
+    message_id = await here.send()
+    await here.until(lambda: Script.seen == ["first", "second"])
+    reads: list[None] = []
+    real = lost.owned_here
+
+    async def owned_here(house: House) -> dict[str, dict[str, int]]:
+        reads.append(None)
+        return await real(house)
+
+    monkeypatch.setattr(lost, "owned_here", owned_here)
+    for _ in range(3):
+        await here.lookout.look()
+    seen = here.house.db.changes is not None
+    assert len(reads) == (1 if seen else 3)
+    Script.gate.set()
+    await here.final(message_id)
+    await here.lookout.look()
+    assert len(reads) == (2 if seen else 4)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sqlite3
 import sys
 from collections.abc import Awaitable, Callable
 from typing import Annotated, Any, TypeVar
@@ -43,7 +44,7 @@ def guarded(call: Callable[[], T]) -> T:
         return call()
     except Refusal as error:
         print(f"agentpost: {error.message}", file=sys.stderr)
-    except (ValueError, OSError) as error:
+    except (ValueError, OSError, sqlite3.Error) as error:
         complain(error)
     raise typer.Exit(1)
 

@@ -62,6 +62,12 @@ _ACCOUNT = columns.select(AccountRecord, "accounts")
 _LOCK = f"{_ACCOUNT} WHERE id = ? /*for update*/"
 _KEY = columns.select(KeyRecord, "keys")
 _LEDGER = columns.insert(LedgerRecord, "ledger")
+_OF_JOB = "FROM ledger WHERE job_id = ?"
+_HELD = (
+    "SELECT COALESCE(SUM(CASE WHEN kind = 'hold' THEN amount WHEN kind = 'release'"
+    f" THEN -amount ELSE 0 END), 0) {_OF_JOB}"
+)
+_CHARGED = f"SELECT COALESCE(SUM(amount), 0) {_OF_JOB} AND kind = 'charge'"
 _LEDGER_VALUES = columns.getter(LedgerRecord)
 
 
@@ -128,21 +134,14 @@ def ledger(tx: Tx, account_id: str, limit: int) -> list[LedgerRecord]:
 
 def held_for(tx: Tx, job_id: str) -> int:
     """What is held for a job's unfinished steps."""
-    row = tx.one(
-        "SELECT COALESCE(SUM(CASE WHEN kind = 'hold' THEN amount WHEN kind = 'release'"
-        " THEN -amount ELSE 0 END), 0) FROM ledger WHERE job_id = ?",
-        (job_id,),
-    )
+    row = tx.one(_HELD, (job_id,))
     assert row is not None
     return int(row[0])
 
 
 def charged_for(tx: Tx, job_id: str) -> int:
     """What a job was charged so far."""
-    row = tx.one(
-        "SELECT COALESCE(SUM(amount), 0) FROM ledger WHERE job_id = ? AND kind = 'charge'",
-        (job_id,),
-    )
+    row = tx.one(_CHARGED, (job_id,))
     assert row is not None
     return int(row[0])
 

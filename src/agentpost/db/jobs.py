@@ -19,6 +19,10 @@ _EXECUTING = (
     f"{_SELECT} WHERE account_id = ? AND state IN ('running', 'overdue') ORDER BY id LIMIT ?"
 )
 _QUEUED = f"{_SELECT} WHERE account_id = ? AND state = 'queued' ORDER BY created_at, id"
+_RESUMABLE = (
+    f"{_SELECT} WHERE account_id = ? AND state = 'queued' AND credits_needed <= ?"
+    " ORDER BY created_at, id LIMIT ?"
+)
 _RUNNING_HERE = f"{_SELECT} WHERE conversation_id = ? AND state = 'running' ORDER BY id LIMIT ?"
 _OF_WORK = (
     f"{_SELECT} WHERE work_id = ? AND state IN ('running', 'queued', 'overdue')"
@@ -29,7 +33,10 @@ _UNOWNED = (
 )
 _ANYWHERE = "SELECT id, node FROM jobs WHERE state IN ('running', 'overdue')"
 _EXECUTING_ON = "SELECT id, epoch FROM jobs WHERE state IN ('running', 'overdue') AND node = ?"
-_WITH_QUEUED = "SELECT DISTINCT account_id FROM jobs WHERE state = 'queued'"
+_WITH_QUEUED = (
+    "SELECT DISTINCT j.account_id FROM jobs j JOIN accounts a ON a.id = j.account_id"
+    " WHERE j.state = 'queued' AND a.balance > a.held AND a.hosting_fees_due = 0"
+)
 _QUEUE_DUE = (
     "SELECT id FROM jobs WHERE state = 'queued' AND queue_by <= ? ORDER BY queue_by LIMIT ?"
 )
@@ -72,6 +79,11 @@ def queued(tx: Tx, account_id: str) -> list[JobRecord]:
     return [job_of(row) for row in tx.all(_QUEUED, (account_id,))]
 
 
+def resumable(tx: Tx, account_id: str, available: int, limit: int) -> list[JobRecord]:
+    """The account's queued jobs that need no more credits (millionths) than that, oldest first."""
+    return [job_of(row) for row in tx.all(_RESUMABLE, (account_id, available, limit))]
+
+
 def running_in(tx: Tx, conversation_id: str, limit: int) -> list[JobRecord]:
     """Jobs that run in a conversation, oldest first."""
     return [job_of(row) for row in tx.all(_RUNNING_HERE, (conversation_id, limit))]
@@ -109,7 +121,7 @@ def executing_on(tx: Tx, node: str) -> dict[str, int]:
 
 
 def accounts_with_queued(tx: Tx) -> list[str]:
-    """Accounts with work waiting for credits."""
+    """Accounts with queued work that have credits for it, and no fees due."""
     return [row[0] for row in tx.all(_WITH_QUEUED)]
 
 

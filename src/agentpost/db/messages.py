@@ -19,8 +19,9 @@ _NEXT_WAITING = (
 )
 _RUNNING = "SELECT id, turn_node FROM messages WHERE turn_state = 'running'"
 _RUNNING_ON = "SELECT id, turn_epoch FROM messages WHERE turn_state = 'running' AND turn_node = ?"
-# Without an order by id: it would tempt SQLite to walk the whole table in that order.
-_BUSY_DUE = "SELECT id FROM messages WHERE turn_state = 'waiting' AND busy_by <= ? LIMIT ?"
+_BUSY_DUE = (
+    "SELECT id FROM messages WHERE turn_state = 'waiting' AND busy_by <= ? ORDER BY busy_by LIMIT ?"
+)
 _BEGUN_BEFORE = (
     "SELECT id FROM messages WHERE turn_state = 'running' AND turn_began_at <= ?"
     " ORDER BY turn_began_at LIMIT ?"

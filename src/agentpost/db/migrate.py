@@ -3,15 +3,19 @@
 Most starts, and every command beside a running server, find the schema up to date and import
 nothing for it. When there is something to do, a process of its own does it: the migration tool
 would otherwise stay in the server's memory, half as much again as the server itself.
+
+An upgrade is one transaction, however many migrations it runs: it happens whole or not at all.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import sqlite3
 import subprocess
 import sys
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,47 +24,146 @@ if TYPE_CHECKING:
 
 MIGRATIONS = Path(__file__).with_name("migrations")
 _REVISION = "SELECT version_num FROM alembic_version"
+_SQLITE_TABLES = "SELECT name FROM sqlite_master WHERE type = 'table'"
+# Without those of extensions, and only where a new table would be made.
+_POSTGRES_TABLES = (
+    "SELECT c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace"
+    " WHERE n.nspname = current_schema() AND c.relkind IN ('r', 'p') AND NOT EXISTS"
+    " (SELECT 1 FROM pg_depend d WHERE d.objid = c.oid AND d.deptype = 'e')"
+)
+_OF_OTHERS_BUT_FINE = ("alembic_version", "sqlite_", "procrastinate_")
+_SURELY_OURS = {"accounts", "messages", "message_jobs", "ledger"}
+_TABLES_NAMED_MAX = 3
+_STATEMENT_CHARACTERS_MAX = 300
 _LOCK = 7_301_994_651
 _TARGET = "AGENTPOST_MIGRATION_TARGET"
 
+_SQLITE_FAULTS = {
+    "not a database": (
+        "is not a SQLite database, or its beginning is damaged. Restore a backup, or name another"
+        " folder with AGENTPOST_DATA_DIR"
+    ),
+    "malformed": "is damaged. Stop whatever uses it and restore a backup",
+    "readonly": "cannot be written. Let this user write the file and its folder",
+    "unable to open": "cannot be opened. Let this user read and write the file and its folder",
+    "locked": "is held by another program. Stop that one, then try again",
+    "full": "cannot grow: the disk is full. Make room, then try again",
+}
+
+
+def revisions() -> list[str]:
+    """The names of our one chain, oldest first: migrations are numbered."""
+    files = (MIGRATIONS / "versions").glob("[0-9]*.py")
+    return sorted(path.name.partition("_")[0] for path in files)
+
 
 def newest_revision() -> str:
-    """The head of our one chain: migrations are numbered."""
-    files = (MIGRATIONS / "versions").glob("[0-9]*.py")
-    return max(path.name.partition("_")[0] for path in files)
+    """The head of the chain."""
+    return revisions()[-1]
 
 
 def upgrade_sqlite(path: Path) -> None:
-    """Make the file, readable by its owner alone, or bring it up to date."""
-    # SQLite gives its companions (the write-ahead log holds all there is) the same permissions.
-    os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
-    with closing(sqlite3.connect(path, timeout=30)) as connection:
-        try:
-            row = connection.execute(_REVISION).fetchone()
-        except sqlite3.OperationalError:
-            row = None  # no such table: a new file
-    if row is None or row[0] != newest_revision():
+    """Make the file, readable by its owner alone, or bring it up to date.
+
+    Raises `OSError`, with what to do, when it is not ours, newer than this program, damaged, cannot
+    be written, or a migration failed.
+    """
+    try:
+        # SQLite gives its companions (the write-ahead log holds all there is) the same permissions.
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+    except OSError as error:
+        raise OSError(
+            f"{path} cannot be written ({error.strerror}). Let this user read and write it, or name"
+            " another folder with AGENTPOST_DATA_DIR."
+        ) from None
+    with usable(path), closing(sqlite3.connect(path, timeout=30)) as connection:
+        tables = {row[0] for row in connection.execute(_SQLITE_TABLES)}
+        rows = connection.execute(_REVISION).fetchall() if "alembic_version" in tables else []
+    other = "name another folder with AGENTPOST_DATA_DIR"
+    if _has_to_be_upgraded(str(path), tables, rows, other):
         _upgrade_apart("sqlite", str(path))
 
 
+def sqlite_fault(path: Path, error: sqlite3.Error) -> OSError:
+    """What is wrong with the file and what to do, in one line."""
+    said = str(error)
+    for part, advice in _SQLITE_FAULTS.items():
+        if part in said:
+            return OSError(f"{path} {advice} ({said}).")
+    return OSError(f"{path} cannot be used ({said}).")
+
+
+@contextmanager
+def usable(path: Path) -> Iterator[None]:
+    """Turns what SQLite raises inside into `sqlite_fault`: a file may be damaged behind what an
+    upgrade reads of it."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise sqlite_fault(path, error) from None
+
+
 def upgrade_postgres(url: str) -> None:
-    """Bring the database up to date; raises `ConnectionError` when it cannot be reached."""
+    """Bring the database up to date.
+
+    Raises `ConnectionError` when it cannot be reached, `ValueError` when the URL cannot be read,
+    and `OSError` as `upgrade_sqlite` does.
+    """
     import psycopg
 
     try:
-        with psycopg.connect(url, connect_timeout=30) as connection:
-            try:
-                row = connection.execute(_REVISION.encode()).fetchone()
-            except psycopg.errors.UndefinedTable:
-                row = None
+        connection = psycopg.connect(url, connect_timeout=30)
     except psycopg.OperationalError as error:
-        why = str(error).partition("\n")[0]
-        raise ConnectionError(f"{why}. Check AGENTPOST_DATABASE_URL.") from None
+        raise ConnectionError(f"{_first_line(error)}. Check AGENTPOST_DATABASE_URL.") from None
     except psycopg.ProgrammingError:
         # What the driver says of an address it cannot read repeats it, password included.
         raise ValueError("AGENTPOST_DATABASE_URL is not a URL that can be read") from None
-    if row is None or row[0] != newest_revision():
+    try:
+        with connection:
+            found = connection.execute("SELECT to_regclass('alembic_version')").fetchone()
+            tables = {row[0] for row in connection.execute(_POSTGRES_TABLES.encode())}
+            rows = []
+            if found != (None,):
+                rows = connection.execute(_REVISION.encode()).fetchall()
+                tables |= _reachable(connection)
+    except psycopg.Error as error:
+        raise OSError(f"the database cannot be read: {_first_line(error)}") from None
+    other = "name an empty database, or a schema of our own, with AGENTPOST_DATABASE_URL"
+    if _has_to_be_upgraded("the database", tables, rows, other):
         _upgrade_apart("postgres", url)
+
+
+def _reachable(connection: Any) -> set[str]:
+    """Which of our tables are found by their bare names, in whatever schema."""
+    names = sorted(_SURELY_OURS)
+    rows = connection.execute(
+        "SELECT name FROM unnest(%s::text[]) AS name WHERE to_regclass(name) IS NOT NULL", (names,)
+    )
+    return {row[0] for row in rows}
+
+
+def _has_to_be_upgraded(place: str, tables: set[str], rows: list[Any], other: str) -> bool:
+    """Whether there is something to do; raises `OSError` when the database is not one of ours, or
+    is newer than we are. ``other`` is how to take another one."""
+    revision = str(rows[0][0]) if len(rows) == 1 else None
+    numbered = revision is not None and re.fullmatch(r"\d{4}", revision)
+    if revision is None or not numbered or not tables >= _SURELY_OURS:
+        strangers = sorted(name for name in tables if not name.startswith(_OF_OTHERS_BUT_FINE))
+        if not strangers and not rows:
+            return True
+        named = ", ".join(strangers[:_TABLES_NAMED_MAX]) or "alembic_version"
+        more = ", …" if len(strangers) > _TABLES_NAMED_MAX else ""
+        raise OSError(
+            f"{place} belongs to another program: it has the tables {named}{more}."
+            f" To use agentpost, {other}."
+        )
+    if revision > newest_revision():
+        raise OSError(
+            f"{place} was made by a newer version of agentpost (its schema is {revision}, this"
+            f" version knows {newest_revision()}). Start that version, or restore a backup from"
+            " before the upgrade."
+        )
+    return revision != newest_revision()
 
 
 def _upgrade_apart(kind: str, target: str) -> None:
@@ -74,7 +177,11 @@ def _upgrade_apart(kind: str, target: str) -> None:
     )
     if child.returncode != 0:
         last = child.stderr.strip().rpartition("\n")[2].replace(target, "the database")
-        raise OSError(f"the database could not be brought up to date: {last}")
+        why = last or f"the process that does it ended with {child.returncode}"
+        raise OSError(
+            f"the database could not be brought up to date: {why}. Nothing in it was changed: the"
+            " version that it worked with can still use it."
+        )
 
 
 def sqlite_engine(path: Path) -> Engine:
@@ -106,23 +213,49 @@ def postgres_engine(url: str) -> Engine:
 
 
 def upgrade(engine: Engine) -> None:
-    """Run what is missing; several processes may come at once, one of them does it."""
+    """Run what is missing, in one transaction; several processes may come at once, one of them
+    does it."""
     from alembic import command
     from alembic.config import Config
     from sqlalchemy import text
 
     config = Config()
     config.set_main_option("script_location", str(MIGRATIONS))
-    with engine.connect() as connection:
+    with engine.begin() as connection:
         if connection.dialect.name == "postgresql":
-            connection.execute(text(f"SELECT pg_advisory_lock({_LOCK})"))
-            connection.commit()
+            connection.execute(text(f"SELECT pg_advisory_xact_lock({_LOCK})"))
         config.attributes["connection"] = connection
         command.upgrade(config, "head")
-        connection.commit()
     engine.dispose()
 
 
+def _first_line(error: BaseException) -> str:
+    return str(error).strip().partition("\n")[0]
+
+
+def _explained(error: Exception) -> str:
+    """One line: what the database said, and of which statement."""
+    from sqlalchemy.exc import DBAPIError
+
+    if not isinstance(error, DBAPIError):
+        return f"{type(error).__name__}: {_first_line(error)}"
+    said = _first_line(error.orig or error)
+    statement = " ".join((error.statement or "").split())
+    if len(statement) > _STATEMENT_CHARACTERS_MAX:
+        statement = statement[:_STATEMENT_CHARACTERS_MAX] + "…"
+    return f"{said} (statement: {statement})" if statement else said
+
+
+def _main() -> int:
+    target = os.environ[_TARGET]
+    sqlite = sys.argv[1] == "sqlite"
+    try:
+        upgrade(sqlite_engine(Path(target)) if sqlite else postgres_engine(target))
+    except Exception as error:
+        print(_explained(error), file=sys.stderr)
+        return 1
+    return 0
+
+
 if __name__ == "__main__":
-    _target = os.environ[_TARGET]
-    upgrade(sqlite_engine(Path(_target)) if sys.argv[1] == "sqlite" else postgres_engine(_target))
+    sys.exit(_main())

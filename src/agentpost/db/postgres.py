@@ -112,6 +112,16 @@ class PostgresDatabase:
         self._pool: ConnectionPool[Connection[Row]] | None = None
         self._threads: ThreadPoolExecutor | None = None
 
+    @property
+    def foreign_commits(self) -> int | None:
+        """See `Database.foreign_commits`."""
+        return None
+
+    @property
+    def changes(self) -> int | None:
+        """See `Database.changes`."""
+        return None
+
     def open(self) -> None:
         """See `Database.open`."""
         from psycopg_pool import ConnectionPool

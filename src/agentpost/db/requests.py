@@ -9,6 +9,9 @@ from functools import lru_cache
 from agentpost.db import columns
 from agentpost.db.session import Tx
 
+ROW_BYTES = 300
+"""Of a row and its places in the indexes, without its texts."""
+
 
 @dataclass(slots=True)
 class RequestRecord:
@@ -29,10 +32,24 @@ class RequestRecord:
     response_body: str | None
     traceparent: str | None
 
+    @property
+    def size(self) -> int:
+        """About how many bytes the row takes: its texts, and a constant for all the rest."""
+        texts = (self.path, self.request_body, self.response_body, self.traceparent)
+        return ROW_BYTES + sum(len(text.encode()) for text in texts if text)
+
 
 _COLUMNS = columns.names(RequestRecord)
 _VALUES = columns.getter(RequestRecord)
 _SELECT = columns.select(RequestRecord, "requests")
+
+
+_COUNT = (
+    "INSERT INTO request_log_days (account_id, day, bytes, dropped) VALUES (?, ?, ?, ?)"
+    " ON CONFLICT (account_id, day) DO UPDATE SET bytes = request_log_days.bytes + excluded.bytes,"
+    " dropped = request_log_days.dropped + excluded.dropped"
+)
+_COUNTED = "SELECT bytes FROM request_log_days WHERE account_id = ? AND day = ?"
 
 
 def insert(tx: Tx, records: Sequence[RequestRecord]) -> None:
@@ -46,6 +63,19 @@ def _insert_sql(count: int) -> str:
     row = f"({', '.join('?' * len(_COLUMNS))})"
     rows = ", ".join([row] * count)
     return f"INSERT INTO requests ({', '.join(_COLUMNS)}) VALUES {rows} ON CONFLICT DO NOTHING"
+
+
+def count(tx: Tx, account_id: str, day: int, size: int, dropped: int) -> int:
+    """Add to what the log took up of an account on a day, in bytes, and to how many requests it
+    left out; all bytes of that day so far, other nodes' included. Account "": those of nobody."""
+    tx.execute(_COUNT, (account_id, day, size, dropped))
+    return counted(tx, account_id, day)
+
+
+def counted(tx: Tx, account_id: str, day: int) -> int:
+    """What the log took up of an account on a day, in bytes."""
+    row = tx.one(_COUNTED, (account_id, day))
+    return int(row[0]) if row else 0
 
 
 def of_account(

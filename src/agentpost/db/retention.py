@@ -1,7 +1,8 @@
 """Finding and deleting what was kept long enough, a bounded number of rows at a time.
 
-Ids sort by time, so what is old is found by walking a table in the order of its primary key: the
-hot path pays for no index that only the purge would use.
+Ids sort by time, so what is old is mostly found by walking a table in the order of its primary key:
+the hot path pays for no index that only the purge would use. Messages with jobs are kept for longer
+than their ids say, so those are found by an index that has no others.
 """
 
 from __future__ import annotations
@@ -13,6 +14,10 @@ from agentpost.db.session import Params, Tx
 _PAGE = (
     "SELECT id, created_at, expires_at, idempotency_key IS NOT NULL FROM messages"
     " WHERE id > ? AND id < ? ORDER BY id LIMIT ?"
+)
+_EXPIRED_WITH_JOBS = (
+    "SELECT expires_at, id FROM messages WHERE jobs > 0 AND expires_at <= ?"
+    " AND (expires_at, id) > (?, ?) ORDER BY expires_at, id LIMIT ?"
 )
 _ENTRIES_PAGE = (
     "SELECT message_id, seq, at FROM entries"
@@ -43,6 +48,7 @@ _OF_MESSAGE = (
 )
 _ATTACHMENTS = "SELECT n, blob FROM attachments WHERE message_id = ? ORDER BY n LIMIT ?"
 _DELETE_ATTACHMENT = "DELETE FROM attachments WHERE message_id = ? AND n = ?"
+_ATTACHED = "DELETE FROM uploads WHERE message_id = ? AND swept = 1"
 _EVENTS = "SELECT id FROM events WHERE message_id = ? ORDER BY id LIMIT ?"
 _DELETED_WORKS = "SELECT id FROM works WHERE deleted_at IS NOT NULL ORDER BY id LIMIT ?"
 _WORK_BLOBS = "SELECT blob FROM files WHERE work_id = ? ORDER BY blob LIMIT ?"
@@ -66,6 +72,10 @@ def _expired(table: str) -> str:
 
 
 _REQUESTS = _oldest("requests")
+_REQUEST_DAYS = (
+    "DELETE FROM request_log_days WHERE (account_id, day) IN"
+    " (SELECT account_id, day FROM request_log_days WHERE day < ? ORDER BY day LIMIT ?)"
+)
 _MAILS = _oldest("mails")
 _LOGIN_TOKENS = _expired("login_tokens")
 _SESSIONS = _expired("sessions")
@@ -84,6 +94,13 @@ class Aged:
 def page(tx: Tx, after: str, before: str, limit: int) -> list[Aged]:
     """Messages with ids between the two, oldest first."""
     return [Aged(r[0], r[1], r[2], bool(r[3])) for r in tx.all(_PAGE, (after, before, limit))]
+
+
+def expired_with_jobs(
+    tx: Tx, now: int, after: tuple[int, str], limit: int
+) -> list[tuple[int, str]]:
+    """(expires at, id) of messages with jobs past their retention, behind ``after``."""
+    return [(row[0], row[1]) for row in tx.all(_EXPIRED_WITH_JOBS, (now, *after, limit))]
 
 
 def entries_page(
@@ -131,10 +148,9 @@ def delete_message_parts(tx: Tx, message_id: str, limit: int) -> int:
     return gone + _delete_events(tx, _EVENTS, (message_id, limit - gone)) if gone < limit else gone
 
 
-def delete_message(tx: Tx, message_id: str, account_id: str) -> None:
+def delete_message(tx: Tx, message_id: str) -> None:
     """A message without parts, and the uploads that were attached to it and cleaned up."""
-    sql = "DELETE FROM uploads WHERE account_id = ? AND message_id = ? AND swept = 1"
-    tx.execute(sql, (account_id, message_id))
+    tx.execute(_ATTACHED, (message_id,))
     tx.execute("DELETE FROM messages WHERE id = ?", (message_id,))
 
 
@@ -172,6 +188,11 @@ def delete_work(tx: Tx, work_id: str) -> None:
 def delete_requests(tx: Tx, before: str, limit: int) -> int:
     """The oldest lines of the request log; how many went."""
     return tx.execute(_REQUESTS, (before, limit))
+
+
+def delete_request_days(tx: Tx, before: int, limit: int) -> int:
+    """What the request log took up on the oldest days; as above."""
+    return tx.execute(_REQUEST_DAYS, (before, limit))
 
 
 def delete_mails(tx: Tx, before: str, limit: int) -> int:

@@ -48,6 +48,17 @@ class Tx(Protocol):
 class Database(Protocol):
     """A database with its schema in place. Usable from any thread and any event loop."""
 
+    @property
+    def foreign_commits(self) -> int | None:
+        """How often another process was found to have committed, since `open`; within a second of
+        it. None: that cannot be seen here, so anything may change at any time."""
+        ...
+
+    @property
+    def changes(self) -> int | None:
+        """Grows with every commit that changed a row, ours and other processes'; None as above."""
+        ...
+
     def open(self) -> None:
         """Connect and start the threads. Blocks."""
         ...

@@ -137,6 +137,18 @@ class SqliteDatabase:
         self._writer: threading.Thread | None = None
         self._connection: sqlite3.Connection | None = None  # the writer thread's
         self._seen_version: int | None = None
+        self._foreign_commits = 0
+        self._own_changes = 0
+
+    @property
+    def foreign_commits(self) -> int | None:
+        """See `Database.foreign_commits`."""
+        return self._foreign_commits
+
+    @property
+    def changes(self) -> int | None:
+        """See `Database.changes`."""
+        return self._own_changes + self._foreign_commits
 
     def open(self) -> None:
         """See `Database.open`."""
@@ -231,6 +243,7 @@ class SqliteDatabase:
             return
         if version != self._seen_version:
             self._seen_version = version
+            self._foreign_commits += 1
             if self._on_foreign_commit is not None:
                 _call(self._on_foreign_commit)
 
@@ -238,7 +251,10 @@ class SqliteDatabase:
         """Commit a group and tell everybody in it how it went; True when the queue says to stop."""
         group = _Group([first])
         try:
-            self._commit_group(self._connected(), group)
+            connection = self._connected()
+            before = connection.total_changes
+            self._commit_group(connection, group)
+            self._own_changes += connection.total_changes > before
         except BaseException as error:
             self._drop_connection()  # that takes back whatever was done
             for item in group.items:

@@ -160,6 +160,9 @@ messages = Table(
         "ix_messages_waiting", "conversation_id", "busy_by", "id", where="turn_state = 'waiting'"
     ),
     _partial("ix_messages_running", "turn_began_at", "id", where="turn_state = 'running'"),
+    _partial("ix_messages_busy", "busy_by", where="turn_state = 'waiting'"),
+    # Without jobs a message's retention follows from its id.
+    _partial("ix_messages_expiring", "expires_at", "id", where="jobs > 0"),
 )
 
 message_jobs = Table(
@@ -206,7 +209,13 @@ jobs = Table(
     _time("queue_by", null=True),
     _time("watch_by", null=True),
     Index("ix_jobs_work", "work_id"),
-    Index("ix_jobs_conversation", "conversation_id"),
+    _partial("ix_jobs_running", "conversation_id", "id", where="state = 'running'"),
+    _partial(
+        "ix_jobs_settled",
+        "conversation_id",
+        "settled_at",
+        where="state IN ('completed', 'failed')",
+    ),
     _partial(
         "ix_jobs_executing",
         "account_id",
@@ -357,6 +366,7 @@ uploads = Table(
     _text("revision", null=True),
     _text("sniffed_type", null=True),
     _partial("ix_uploads_due", "keep_by", where="swept = 0"),
+    _partial("ix_uploads_message", "message_id", where="message_id IS NOT NULL"),
 )
 
 ledger = Table(
@@ -371,6 +381,7 @@ ledger = Table(
     _text("note"),
     _time("at"),
     Index("ix_ledger_account", "account_id", "id"),
+    _partial("ix_ledger_job", "job_id", where="job_id IS NOT NULL"),
 )
 
 endpoints = Table(
@@ -458,5 +469,18 @@ requests = Table(
     _text("response_body", null=True),
     _text("traceparent", null=True),
     Index("ix_requests_account", "account_id", "id"),
+)
+
+request_log_days = Table(
+    "request_log_days",
+    metadata,
+    _text("account_id"),  # empty: nobody we know
+    _count("day"),
+    _time("bytes"),
+    _time("dropped"),
+    PrimaryKeyConstraint("account_id", "day"),
+    Index("ix_request_log_days_day", "day"),
     sqlite_with_rowid=False,
 )
+
+holds = Table("holds", metadata, Column("subject", Text, primary_key=True), _count("owner"))

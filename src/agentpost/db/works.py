@@ -24,6 +24,10 @@ _FILE_SELECT = columns.select(FileRecord, "files")
 _FILE = f"{_FILE_SELECT} WHERE work_id = ? AND path = ? AND replaced = 0"
 _LIVE_FILE = f"{_FILE} AND EXISTS (SELECT 1 FROM works WHERE id = work_id AND deleted_at IS NULL)"
 _FILES = f"{_FILE_SELECT} WHERE work_id = ? AND replaced = 0 ORDER BY created_at, path"
+_FILES_OF_CONVERSATION = (
+    f"{_FILE_SELECT} WHERE work_id IN (SELECT id FROM works WHERE conversation_id = ? AND home = 0"
+    " AND deleted_at IS NULL ORDER BY id DESC LIMIT ?) AND replaced = 0 ORDER BY created_at, path"
+)
 _RECENT = (
     f"{_FILE_SELECT} WHERE work_id = ? AND replaced = 0 ORDER BY created_at DESC, path LIMIT ?"
 )
@@ -138,6 +142,15 @@ def live_file(tx: Tx, work_id: str, path: str) -> FileRecord | None:
 def files(tx: Tx, work_id: str) -> list[FileRecord]:
     """All files of a work, oldest first."""
     return [FileRecord(*row) for row in tx.all(_FILES, (work_id,))]
+
+
+def files_by_work(tx: Tx, conversation_id: str, limit: int) -> dict[str, list[FileRecord]]:
+    """All files of a conversation's newest works by work id, each work's oldest first."""
+    found: dict[str, list[FileRecord]] = {}
+    for row in tx.all(_FILES_OF_CONVERSATION, (conversation_id, limit)):
+        record = FileRecord(*row)
+        found.setdefault(record.work_id, []).append(record)
+    return found
 
 
 def recent_files(tx: Tx, work_id: str, limit: int) -> list[FileRecord]:

@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 
 SECOND = 1_000_000
+DAY = 86_400 * SECOND
 
 
 def seconds(value: float) -> int:

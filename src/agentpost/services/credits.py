@@ -102,20 +102,21 @@ def resume_queued(
     needs for its next step is set aside here, so two jobs are not resumed for the same credits.
     ``slots_freed``: how many jobs that still count leave their slot later in this transaction.
     """
-    queued = job_rows.queued(tx, account.id)
-    if not queued or account.hosting_fees_due:
-        return
-    executing = job_rows.count_executing(tx, account.id) - slots_freed
-    slots = running_jobs_max(house.settings, account.limits_json) - executing
     available = account.wallet.available
-    for job in queued:
-        if slots <= 0:
-            return
-        if available < max(job.credits_needed, 1):
-            continue
-        record.apply_job(tx, house, job.id, s.Resumed(), now)
-        available -= job.credits_needed
-        slots -= 1
+    if available < 1 or account.hosting_fees_due:
+        return
+    slots = running_jobs_max(house.settings, account.limits_json)
+    queued = job_rows.resumable(tx, account.id, available, slots)
+    if not queued:
+        return
+    slots -= job_rows.count_executing(tx, account.id) - slots_freed
+    while queued and slots > 0 and available >= 1:
+        for job in queued[:slots]:
+            if job.credits_needed <= available:  # the first of them always does
+                record.apply_job(tx, house, job.id, s.Resumed(), now)
+                available -= job.credits_needed
+                slots -= 1
+        queued = job_rows.resumable(tx, account.id, available, slots) if slots > 0 else []
 
 
 def _move(

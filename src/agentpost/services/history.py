@@ -57,20 +57,21 @@ def freeze(tx: Tx, conversation_id: str) -> tuple[str, str]:
         asdict(Running(j.id, j.work_id, j.message_id, j.title, j.step, iso(j.started_at or 0)))
         for j in job_rows.running_in(tx, conversation_id, WORKS_SHOWN)
     ]
-    works = [
+    works = work_rows.of_conversation(tx, conversation_id, WORKS_SHOWN)
+    files = work_rows.files_by_work(tx, conversation_id, WORKS_SHOWN) if works else {}
+    shown = [
         {
             "work_id": work.id,
             "title": work.title,
             "text": work.text[:WORK_TEXT_PAGE_CHARACTERS],
-            "files": [agent_file(f) for f in work_rows.files(tx, work.id)],
+            "files": [agent_file(f) for f in files.get(work.id, ())],
             "question": work.question,
             "state": _state(work),
         }
-        for work in work_rows.of_conversation(tx, conversation_id, WORKS_SHOWN)
+        for work in works
     ]
-    return values.dump(running), values.dump_local(
-        works
-    )  # unlike a call's value, not limited to 1 MiB
+    # Unlike a call's value, not limited to 1 MiB.
+    return values.dump(running), values.dump_local(shown)
 
 
 def _state(work: WorkRecord) -> object:

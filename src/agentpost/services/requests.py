@@ -1,13 +1,16 @@
 """The request inspector: every request to the API is remembered, written beside the hot path.
 
 A request puts its facts into a queue in memory; a background task writes them in batches. A queue
-that is full loses requests and says how many: the API is never held up by its own log. What is kept
-holds no secret: headers are not kept, and of bodies what `services.redaction` leaves.
+that is full loses requests and says how many: the API is never held up by its own log. So does an
+account that has used up its budget of bytes for the day. What is kept holds no secret:
+headers are not kept, and of bodies what `services.redaction` leaves.
 """
 
 from __future__ import annotations
 
 import asyncio
+import sys
+import time
 from collections import deque
 from dataclasses import dataclass
 from functools import partial
@@ -19,6 +22,7 @@ from agentpost.db import requests as rows
 from agentpost.db.requests import RequestRecord
 from agentpost.db.session import Database, Tx
 from agentpost.domain import ids
+from agentpost.domain.times import DAY
 from agentpost.services.redaction import Redaction
 
 log = structlog.get_logger(__name__)
@@ -30,6 +34,12 @@ STRANGERS_PER_FLUSH = 50
 """Requests without a known key that are kept between two writes: anybody can send those."""
 
 METHOD_CHARACTERS_MAX = 20
+NOBODY = ""
+"""The account of requests without a known key; they share one budget."""
+LINES_ONLY_SHARE = 5
+"""This part of a budget, a fifth, is for lines without bodies."""
+SAY_SECONDS = 60.0
+"""Between two lines that say how many requests were left out."""
 
 
 @dataclass(slots=True)
@@ -51,15 +61,38 @@ class Asked:
     traceparent: str | None
 
 
-class RequestLog:
-    """The queue and its writing. `note` is for the event loop that also calls `flush`."""
+@dataclass(slots=True)
+class _Day:
+    """What the log took up of an account on a day, in bytes; what of it is not written down yet;
+    how many requests were left out, since it was written down and since it was said."""
 
-    def __init__(self, db: Database, key_prefix: str) -> None:
+    day: int
+    used: int
+    unwritten: int = 0
+    dropped: int = 0
+    unsaid: int = 0
+
+
+class RequestLog:
+    """The queue and its writing. `note` is for the event loop that also calls `flush`.
+
+    Args:
+        key_prefix: how API keys begin: they are left out of what is kept.
+        bytes_per_day: what may be kept of one account and UTC day. Bodies are kept while there is
+            more than a fifth of it left, lines without them until it is used up. Nodes that share
+            a database add up what they keep with every write, so together they may keep a little
+            more.
+    """
+
+    def __init__(self, db: Database, key_prefix: str, bytes_per_day: int = sys.maxsize) -> None:
         self._db = db
         self._redaction = Redaction(key_prefix)
         self._queue: deque[Asked] = deque()
         self._strangers = 0
         self._lost = 0
+        self._bytes_per_day = bytes_per_day
+        self._days: dict[str, _Day] = {}
+        self._said_at: float | None = None
 
     def note(self, asked: Asked) -> None:
         """Remember a request, unless the queue is full."""
@@ -81,8 +114,11 @@ class RequestLog:
                 if asked.key_id is not None:
                     used[asked.key_id] = max(asked.at, used.get(asked.key_id, 0))
             try:
-                records = [self._record(asked) for asked in batch]
-                await self._db.write(partial(_insert, records))
+                await self._look_up_days(batch)
+                records = [record for asked in batch if (record := self._within(asked))]
+                if records:
+                    await self._db.write(partial(_insert, records))
+                    self._count(records)
             except asyncio.CancelledError:  # at the end: the last flush writes them, once
                 self._queue.extendleft(reversed(batch))
                 raise
@@ -92,11 +128,76 @@ class RequestLog:
         lost, self._lost, self._strangers = self._lost, 0, 0
         if lost:
             log.warning("request_log_lost", requests=lost)
-        if used:
-            try:
-                await self._db.write(partial(_touch, used))
-            except Exception as error:
-                log.warning("last_use_not_noted", keys=len(used), error=str(error))
+        await self._write_counts(used)
+        self._say_what_was_dropped()
+
+    # --- the budget -------------------------------------------------------------------------------
+    async def _look_up_days(self, batch: list[Asked]) -> None:
+        """What is counted already of the accounts and days of a batch, where we do not know."""
+        days = {asked.account_id or NOBODY: asked.at // DAY for asked in batch}
+        unknown = {a: d for a, d in days.items() if a not in self._days or self._days[a].day < d}
+        if not unknown:
+            return
+        await self._write_counts({})  # of the day before
+        found = await self._db.read(
+            lambda tx: {a: rows.counted(tx, a, day) for a, day in unknown.items()}
+        )
+        for account_id, bytes_ in found.items():
+            self._days[account_id] = _Day(unknown[account_id], bytes_)
+
+    def _within(self, asked: Asked) -> RequestRecord | None:
+        """What is to be kept of a request, None when its account's budget is used up."""
+        day = self._days[asked.account_id or NOBODY]
+        left = self._bytes_per_day - day.used
+        record = self._record(asked)
+        if left - record.size < self._bytes_per_day // LINES_ONLY_SHARE:
+            record.request_body = record.response_body = None
+        if record.size > left:
+            day.dropped += 1
+            day.unsaid += 1
+            return None
+        day.used += record.size
+        return record
+
+    def _count(self, records: list[RequestRecord]) -> None:
+        for record in records:
+            self._days[record.account_id or NOBODY].unwritten += record.size
+
+    async def _write_counts(self, used: dict[str, int]) -> None:
+        """Write down what was kept and left out, and when keys were last used."""
+        counts = {
+            account_id: (day.day, day.unwritten, day.dropped)
+            for account_id, day in sorted(self._days.items())
+            if day.unwritten or day.dropped
+        }
+        if not (counts or used):
+            return
+        try:
+            totals = await self._db.write(partial(_touch, used, counts))
+        except Exception as error:
+            log.warning("request_log_not_counted", keys=len(used), error=str(error))
+            return
+        for account_id, total in totals.items():
+            day = self._days[account_id]
+            _, written, dropped = counts[account_id]
+            day.unwritten -= written
+            day.dropped -= dropped
+            day.used = total + day.unwritten
+
+    def _say_what_was_dropped(self) -> None:
+        now = time.monotonic()
+        if self._said_at is not None and now - self._said_at < SAY_SECONDS:
+            return
+        for account_id, day in self._days.items():
+            if day.unsaid:
+                self._said_at = now
+                log.warning(
+                    "request_log_full",
+                    account_id=account_id or None,
+                    requests=day.unsaid,
+                    setting="request_log_bytes_per_day",
+                )
+                day.unsaid = 0
 
     def _record(self, a: Asked) -> RequestRecord:
         known, body = a.account_id is not None, self._redaction.body
@@ -124,9 +225,13 @@ def _insert(records: list[RequestRecord], tx: Tx) -> None:
     rows.insert(tx, records)
 
 
-def _touch(used: dict[str, int], tx: Tx) -> None:
+def _touch(used: dict[str, int], counts: dict[str, tuple[int, int, int]], tx: Tx) -> dict[str, int]:
     for key_id, at in sorted(used.items()):  # two nodes lock the rows in one order
         account_rows.touch_key(tx, key_id, at)
+    return {
+        account_id: rows.count(tx, account_id, day, size, dropped)
+        for account_id, (day, size, dropped) in counts.items()
+    }
 
 
 async def recent(

@@ -22,7 +22,7 @@ from agentpost.domain import ids, limits
 from agentpost.domain.job import OPEN_JOBS
 from agentpost.domain.message import OPEN_TURNS
 from agentpost.domain.record import MessageRecord
-from agentpost.domain.times import seconds
+from agentpost.domain.times import DAY, seconds
 from agentpost.services import jobs, record
 from agentpost.services.context import House
 from agentpost.services.sweeping import sweep
@@ -44,20 +44,23 @@ def _after(prefix: str, at: int) -> str:
 
 
 # --- messages -------------------------------------------------------------------------------------
+DuePlace = tuple[int, str]
+
+
+def old_messages(house: House) -> str:
+    """An id behind those of all messages old enough to be past their retention."""
+    retention = seconds(house.settings.message_retention_seconds)
+    return _after(ids.MESSAGE, house.clock.now() - retention)
+
+
 async def messages(house: House, after: str = "") -> str | None:
-    """Purge messages past their retention and free idempotency keys held long enough.
+    """Purge messages past their retention.
 
     Looks at a page of old messages behind the id ``after``; returns where to go on, or None at the
     end.
     """
-    now, settings = house.clock.now(), house.settings
-    hold = seconds(settings.idempotency_seconds)
-    youngest = now - min(hold, seconds(settings.message_retention_seconds))
-    before = _after(ids.MESSAGE, youngest)
+    now, before = house.clock.now(), old_messages(house)
     page = await house.db.read(lambda tx: rows.page(tx, after, before, PAGE))
-    lapsed = [m.id for m in page if m.keyed and m.created_at + hold <= now < m.expires_at]
-    if lapsed:
-        await house.db.write(partial(_free_keys, lapsed))
     purged = 0
     for message in page:
         if message.expires_at <= now:
@@ -65,6 +68,39 @@ async def messages(house: House, after: str = "") -> str | None:
             purged += 1
             if purged == MESSAGES_PER_SWEEP:
                 return message.id
+    return page[-1].id if len(page) == PAGE else None
+
+
+async def messages_with_jobs(house: House, after: DuePlace = (0, "")) -> DuePlace | None:
+    """Purge messages past their retention that have jobs; as `messages`, by the time they are due.
+
+    Their retention begins with the last job's deadline, so their ids do not say when it ends.
+    """
+    now = house.clock.now()
+    page = await house.db.read(
+        lambda tx: rows.expired_with_jobs(tx, now, after, MESSAGES_PER_SWEEP)
+    )
+    for _, message_id in page:
+        await _purge_or_log(house, message_id)
+    return page[-1] if len(page) == MESSAGES_PER_SWEEP else None
+
+
+def keyed_messages(house: House) -> str:
+    """An id behind those of all messages whose hold on an idempotency key is over."""
+    return _after(ids.MESSAGE, house.clock.now() - seconds(house.settings.idempotency_seconds))
+
+
+async def keys(house: House, after: str = "") -> str | None:
+    """Free idempotency keys held long enough, of a page behind ``after``; as `messages`.
+
+    A key is freed in the order of the messages' ids: what was looked at once is done.
+    """
+    now, hold = house.clock.now(), seconds(house.settings.idempotency_seconds)
+    before = keyed_messages(house)
+    page = await house.db.read(lambda tx: rows.page(tx, after, before, PAGE))
+    lapsed = [m.id for m in page if m.keyed and m.created_at + hold <= now < m.expires_at]
+    if lapsed:
+        await house.db.write(partial(_free_keys, lapsed))
     return page[-1].id if len(page) == PAGE else None
 
 
@@ -142,7 +178,7 @@ def _delete_some(house: House, message_id: str, tx: Tx) -> bool:
         work_rows.let_go(tx, house.clock.now(), message_id)
     if left <= 0:
         return False
-    rows.delete_message(tx, message_id, message.account_id)
+    rows.delete_message(tx, message_id)
     return True
 
 
@@ -150,10 +186,16 @@ def _delete_some(house: House, message_id: str, tx: Tx) -> bool:
 LogPlace = tuple[str, int]
 
 
+def old_entries(house: House) -> str:
+    """An id behind those of all messages that may have log entries kept long enough."""
+    kept = seconds(house.settings.entry_retention_seconds)  # an entry is younger than its message
+    return _after(ids.MESSAGE, house.clock.now() - kept)
+
+
 async def entries(house: House, after: LogPlace = ("", 0)) -> LogPlace | None:
     """Delete log entries kept long enough, of a page behind ``after``; as `messages`."""
     oldest = house.clock.now() - seconds(house.settings.entry_retention_seconds)
-    before = _after(ids.MESSAGE, oldest)  # an entry is younger than its message
+    before = old_entries(house)
     page = await house.db.read(lambda tx: rows.entries_page(tx, after, before, PAGE))
     due = {message_id: seq for message_id, seq, at in page if at <= oldest}
     if due:
@@ -194,6 +236,8 @@ async def rest(house: House) -> None:
     mailed = _after(ids.MAIL, now - seconds(limits.MAIL_KEPT_SECONDS))
     sent = _after(ids.EVENT, now - seconds(settings.message_retention_seconds))
     await _in_chunks(house, lambda tx, limit: rows.delete_requests(tx, logged, limit))
+    first_day = (now - seconds(settings.request_log_seconds)) // DAY
+    await _in_chunks(house, lambda tx, limit: rows.delete_request_days(tx, first_day, limit))
     await _in_chunks(house, lambda tx, limit: rows.delete_mails(tx, mailed, limit))
     await _in_chunks(house, lambda tx, limit: rows.delete_loose_events(tx, sent, limit))
     await _in_chunks(house, lambda tx, limit: rows.delete_sessions(tx, now, limit))

@@ -28,6 +28,8 @@ log = structlog.get_logger(__name__)
 LOOK_SECONDS = 1.0
 LOOKS_MIN = 2
 LOOKS_MAX = 64
+SKIPS_MAX = 60
+"""So many looks in a row may be left out."""
 CALM_SECONDS = 300.0
 """What was not lost again for so long is not looked at for longer."""
 
@@ -49,9 +51,18 @@ class Lookout:
 
             self._kinds["jobs"] = _Kind(worker.runs, retake)
         self._told: list[str] = []
+        self._well: tuple[int | None, list[tuple[Run, int | None, bool]]] | None = None
+        self._skipped = 0
 
     async def look(self) -> None:
-        """Look once."""
+        """Look once: at nothing, when neither the record nor what runs here can have changed since
+        a look that found all well."""
+        changes = self._house.db.changes
+        runs = [(run, run.epoch, run.over) for k in self._kinds.values() for run in k.runs.open()]
+        if changes is not None and self._well == (changes, runs) and self._skipped < SKIPS_MAX:
+            self._skipped += 1
+            return
+        self._well, self._skipped = None, 0
         # Before the record is read: what runs by then was committed, so the record must have it.
         running = {name: kind.running() for name, kind in self._kinds.items()}
         owned = await lost.owned_here(self._house)
@@ -63,6 +74,8 @@ class Lookout:
         if missing != self._told:  # for the doctor, who sees only the record
             await lost.tell(self._house, missing)  # may fail as all the rest does; told next time
             self._told = missing
+        if not any(kind.looked_for for kind in self._kinds.values()):
+            self._well = (changes, runs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +93,11 @@ class _Kind:
         self._retake = retake
         self._looks: dict[tuple[str, int], int] = {}
         self._retaken: dict[str, _Retaken] = {}
+
+    @property
+    def looked_for(self) -> bool:
+        """Whether the last look missed anything, if only for the first time."""
+        return bool(self._looks)
 
     def running(self) -> list[tuple[Run, int]]:
         """What runs now and at which epoch; without what is being claimed."""

@@ -1,14 +1,15 @@
 """Wake-ups over all nodes of a PostgreSQL installation.
 
 Hints travel as notices in the transaction that changes something; what happens with them inside a
-process is `MemoryWakeups`' work. A hold is a session-level advisory lock: the server lets go of it
-when the process that took it is gone, however it went.
+process is `MemoryWakeups`' work. A hold is a row of a table that is never logged. Advisory locks
+would have been simpler, but each takes shared memory of the server that all its databases need:
+with as many as there may be held reads, the statements of others fail.
 """
 
 from __future__ import annotations
 
 import asyncio
-import hashlib
+import secrets
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
@@ -25,6 +26,22 @@ if TYPE_CHECKING:
 log = structlog.get_logger(__name__)
 TOPIC = "wake"
 
+_CLASS = 7_301_994
+"""Our part of the space of advisory locks with two numbers, which is one per database."""
+_LIVE = f"SELECT pg_try_advisory_lock({_CLASS}, %s)".encode()
+_OWNER_LIVES = (
+    "EXISTS (SELECT 1 FROM pg_locks l WHERE l.locktype = 'advisory' AND l.objsubid = 2"
+    f" AND l.classid = {_CLASS} AND l.objid = holds.owner::oid AND l.granted"
+    " AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database()))"
+)
+_TAKE = (
+    "INSERT INTO holds (subject, owner) VALUES (%s, %s) ON CONFLICT (subject)"
+    " DO UPDATE SET owner = excluded.owner"
+    f" WHERE holds.owner = excluded.owner OR NOT {_OWNER_LIVES}"
+).encode()
+_GIVE_BACK = b"DELETE FROM holds WHERE subject = %s AND owner = %s"
+_CLEAR = f"DELETE FROM holds WHERE NOT {_OWNER_LIVES}".encode()
+
 
 class PostgresWakeups:
     """See `Wakeups`.
@@ -36,7 +53,7 @@ class PostgresWakeups:
 
     def __init__(self, url: str, notices: PostgresNotices) -> None:
         self._local = MemoryWakeups()
-        self._locks = _AdvisoryLocks(url)
+        self._holds = _Holds(url)
         self._notices = notices
         notices.on(TOPIC, self._local.hint)
         notices.on_reconnect(self._hint_everybody)
@@ -69,13 +86,12 @@ class PostgresWakeups:
             if not ours:
                 yield False
                 return
-            key = _lock_key(subject)
-            # Shielded: whoever is cancelled while the lock is on its way must still free it.
-            taking = asyncio.ensure_future(self._locks.take(key))
+            # Shielded: whoever is cancelled while the row is on its way must still delete it.
+            taking = asyncio.ensure_future(self._holds.take(subject))
             try:
                 yield await asyncio.shield(taking)
             finally:
-                await asyncio.shield(asyncio.ensure_future(self._locks.give_back(key, taking)))
+                await asyncio.shield(asyncio.ensure_future(self._holds.give_back(subject, taking)))
 
     def close_door(self) -> None:
         """See `Wakeups.close_door`."""
@@ -88,46 +104,50 @@ class PostgresWakeups:
     async def stop(self) -> None:
         """See `Wakeups.stop`."""
         await self._notices.stop()
-        await self._locks.close()
+        await self._holds.close()
 
     def _hint_everybody(self) -> None:
         for subject in self._local.waited_for():
             self._local.hint(subject)
 
 
-class _AdvisoryLocks:
-    """Locks of one session, made when first needed and again when it breaks.
+class _Holds:
+    """Rows of one session, made when first needed and again when it breaks.
 
-    Without the server a lock counts as taken: the rule then holds in this process alone, which is
+    A row counts as long as the session that wrote it lives: it has an advisory lock on the row's
+    owner, one for all its rows, which the server frees when the process is gone, however it went.
+    So what a dead process left is taken over by whoever asks next, and cleared away by the next
+    session that begins.
+
+    Without the server a hold counts as ours: the rule then holds in this process alone, which is
     better than refusing a reader for an outage.
     """
 
     def __init__(self, url: str) -> None:
         self._url = url
         self._connection: AsyncConnection | None = None
+        self._owner = 0
         self._connecting = asyncio.Lock()
 
-    async def take(self, key: int) -> bool:
+    async def take(self, subject: str) -> bool:
         from psycopg import Error
 
         try:
             connection = await self._connected()
-            cursor = await connection.execute(b"SELECT pg_try_advisory_lock(%s)", (key,))
-            row = await cursor.fetchone()
+            cursor = await connection.execute(_TAKE, (subject, self._owner))
         except Error as error:
             log.warning("hold_not_shared", error=str(error).strip())
             return True
-        assert row is not None
-        return bool(row[0])
+        return cursor.rowcount == 1
 
-    async def give_back(self, key: int, taking: asyncio.Future[bool]) -> None:
+    async def give_back(self, subject: str, taking: asyncio.Future[bool]) -> None:
         from psycopg import Error
 
         if not await taking or self._connection is None or self._connection.closed:
             return
         try:
-            await self._connection.execute(b"SELECT pg_advisory_unlock(%s)", (key,))
-        except Error as error:  # the session is gone, and the lock with it
+            await self._connection.execute(_GIVE_BACK, (subject, self._owner))
+        except Error as error:  # the session is gone, and what it held with it
             log.info("hold_lost", error=str(error).strip())
 
     async def close(self) -> None:
@@ -136,17 +156,24 @@ class _AdvisoryLocks:
             self._connection = None
 
     async def _connected(self) -> AsyncConnection:
-        from psycopg import AsyncConnection
-
         async with self._connecting:
             if self._connection is None or self._connection.closed:
-                self._connection = await AsyncConnection.connect(
-                    self._url, autocommit=True, application_name="agentpost holds"
-                )
+                self._connection = await self._connect()
             return self._connection
 
+    async def _connect(self) -> AsyncConnection:
+        from psycopg import AsyncConnection
 
-def _lock_key(subject: str) -> int:
-    """64 bits of our own part of the lock space, which is one per database."""
-    digest = hashlib.sha256(f"agentpost hold {subject}".encode()).digest()
-    return int.from_bytes(digest[:8], signed=True)
+        connection = await AsyncConnection.connect(
+            self._url, autocommit=True, application_name="agentpost holds"
+        )
+        # Nothing of a hold is worth waiting for the disk.
+        await connection.execute(b"SET synchronous_commit = off")
+        while True:
+            owner = secrets.randbits(31)
+            cursor = await connection.execute(_LIVE, (owner,))
+            if await cursor.fetchone() == (True,):
+                break
+        await connection.execute(_CLEAR)
+        self._owner = owner
+        return connection

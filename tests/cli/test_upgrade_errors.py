@@ -1,0 +1,207 @@
+"""A database that cannot be used is one clear line that says what to do, and exit code 1.
+
+Real processes. Nothing in the database is changed by an upgrade that fails.
+"""
+
+import ctypes
+import os
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from agentpost.db import migrate
+
+OLD = Path(__file__).parents[1] / "db" / "old_schemas"
+COMMANDS = (["serve", "--port", "0"], ["db", "upgrade"], ["accounts", "list"])
+CAP_DAC_OVERRIDE = 1
+PR_CAPBSET_DROP = 24
+
+
+def run(
+    folder: Path, *arguments: str, url: str = "", before: Callable[[], None] | None = None
+) -> str:
+    """What it complains of: the only line it prints to standard error."""
+    environment = {
+        **os.environ,
+        "AGENTPOST_DATA_DIR": str(folder),
+        "AGENTPOST_DATABASE_URL": url,
+    }
+    ended = subprocess.run(
+        [sys.executable, "-m", "agentpost", *arguments],
+        env=environment,
+        cwd=folder.parent,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+        preexec_fn=before,
+    )
+    assert ended.returncode == 1, ended.stderr + ended.stdout
+    assert "Traceback" not in ended.stderr
+    [line] = [line for line in ended.stderr.splitlines() if line.startswith("agentpost: ")]
+    return line
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    made = tmp_path / "data"
+    made.mkdir()
+    return made
+
+
+@pytest.fixture(scope="module")
+def template(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """A database of today."""
+    path = tmp_path_factory.mktemp("today") / "agentpost.db"
+    migrate.upgrade_sqlite(path)
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA journal_mode=DELETE")
+    return path.read_bytes()
+
+
+def old(kind: str) -> list[str]:
+    """The first schema there was, beside a table that a late migration is to make."""
+    schema = (OLD / f"0001_99c9365.{kind}.sql").read_text().strip().removesuffix(";").split(";\n")
+    return [*schema, "CREATE TABLE holds (mine TEXT)"]
+
+
+def schema_of(connection: sqlite3.Connection) -> list[tuple[str, str]]:
+    return connection.execute("SELECT name, sql FROM sqlite_master ORDER BY name").fetchall()
+
+
+def test_a_migration_that_fails_changes_nothing(folder: Path) -> None:
+    with closing(sqlite3.connect(folder / "agentpost.db")) as connection:
+        for statement in old("sqlite"):
+            connection.execute(statement)
+        connection.commit()
+        before = schema_of(connection)
+    line = run(folder, "db", "upgrade")
+    assert "table holds already exists (statement: CREATE TABLE holds (" in line
+    assert "Nothing in it was changed" in line
+    assert "sqlalche.me" not in line
+    with closing(sqlite3.connect(folder / "agentpost.db")) as connection:
+        assert schema_of(connection) == before
+        assert connection.execute("SELECT * FROM alembic_version").fetchall() == [("0001",)]
+
+
+def test_a_migration_that_fails_changes_nothing_in_postgresql(
+    folder: Path, fresh_postgres: Callable[..., str]
+) -> None:
+    url = fresh_postgres()
+    columns = (
+        "SELECT table_name, column_name FROM information_schema.columns"
+        " WHERE table_schema = 'public' ORDER BY 1, 2"
+    )
+    with psycopg.connect(url) as connection:
+        for statement in old("postgres"):
+            connection.execute(statement.encode())
+    with psycopg.connect(url) as connection:
+        before = connection.execute(columns).fetchall()
+    line = run(folder, "db", "upgrade", url=url)
+    assert 'relation "holds" already exists (statement: CREATE TABLE holds (' in line
+    assert url not in line
+    with psycopg.connect(url) as connection:
+        assert connection.execute(columns).fetchall() == before
+        assert connection.execute("SELECT * FROM alembic_version").fetchall() == [("0001",)]
+
+
+@pytest.mark.parametrize("arguments", COMMANDS, ids=lambda arguments: arguments[0])
+def test_a_newer_database_is_said(folder: Path, template: bytes, arguments: list[str]) -> None:
+    (folder / "agentpost.db").write_bytes(template)
+    with closing(sqlite3.connect(folder / "agentpost.db")) as connection:
+        connection.execute("UPDATE alembic_version SET version_num = '9999'")
+        connection.commit()
+    line = run(folder, *arguments)
+    assert "made by a newer version of agentpost (its schema is 9999" in line
+    assert "Start that version, or restore a backup" in line
+
+
+def test_a_newer_postgresql_database_is_said(
+    folder: Path, fresh_postgres: Callable[..., str]
+) -> None:
+    url = fresh_postgres()
+    migrate.upgrade_postgres(url)
+    with psycopg.connect(url) as connection:
+        connection.execute("UPDATE alembic_version SET version_num = '9999'")
+    assert "made by a newer version of agentpost" in run(folder, "db", "upgrade", url=url)
+
+
+@pytest.mark.parametrize("what", ["text", "header", "middle"])
+def test_a_damaged_file_is_said(folder: Path, template: bytes, what: str) -> None:
+    damaged = {
+        "text": b"not a database at all " * 1_000,
+        "header": b"\xff" * 100 + template[100:],
+        "middle": template[:4_096] + b"\xff" * (len(template) - 4_096),
+    }
+    (folder / "agentpost.db").write_bytes(damaged[what])
+    for arguments in (["serve", "--port", "0"], ["accounts", "list"]):
+        line = run(folder, *arguments)
+        assert str(folder / "agentpost.db") in line
+        assert "damaged" in line
+        assert "estore a backup" in line
+    assert (folder / "agentpost.db").read_bytes() == damaged[what]
+
+
+@pytest.mark.parametrize("own_versions", [False, True])
+def test_a_file_of_another_program_is_said(folder: Path, own_versions: bool) -> None:
+    with closing(sqlite3.connect(folder / "agentpost.db")) as connection:
+        connection.execute("CREATE TABLE bookmarks (url TEXT)")
+        if own_versions:
+            connection.execute("CREATE TABLE alembic_version (version_num TEXT)")
+            connection.execute("INSERT INTO alembic_version VALUES ('a1b2c3')")
+        connection.commit()
+        before = schema_of(connection)
+    line = run(folder, "db", "upgrade")
+    assert "belongs to another program: it has the tables bookmarks" in line
+    assert "name another folder with AGENTPOST_DATA_DIR" in line
+    with closing(sqlite3.connect(folder / "agentpost.db")) as connection:
+        assert schema_of(connection) == before
+
+
+def test_a_postgresql_database_of_another_program_is_said(
+    folder: Path, fresh_postgres: Callable[..., str]
+) -> None:
+    url = fresh_postgres()
+    with psycopg.connect(url) as connection:
+        connection.execute("CREATE TABLE bookmarks (url TEXT)")
+    line = run(folder, "db", "upgrade", url=url)
+    assert "belongs to another program: it has the tables bookmarks" in line
+    assert "AGENTPOST_DATABASE_URL" in line
+    with psycopg.connect(url) as connection:
+        tables = "SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace"
+        assert connection.execute(tables.encode()).fetchall() == [("bookmarks",)]
+
+
+def test_a_schema_of_our_own_beside_another_program(fresh_postgres: Callable[..., str]) -> None:
+    url = fresh_postgres()
+    with psycopg.connect(url) as connection:
+        connection.execute("CREATE TABLE bookmarks (url TEXT)")
+        connection.execute("CREATE SCHEMA ours")
+    apart = f"{url}&options=-csearch_path%3Dours"
+    for _ in range(2):
+        migrate.upgrade_postgres(apart)
+    with psycopg.connect(url) as connection:
+        tables = "SELECT COUNT(*) FROM pg_tables WHERE schemaname = 'ours' AND tablename = 'jobs'"
+        assert connection.execute(tables.encode()).fetchone() == (1,)
+
+
+def only_what_permissions_say() -> None:
+    """In the child: root's privilege to read and write everything ends."""
+    if os.geteuid() == 0:
+        assert ctypes.CDLL(None).prctl(PR_CAPBSET_DROP, CAP_DAC_OVERRIDE, 0, 0, 0) == 0
+
+
+def test_a_read_only_file_is_said(folder: Path, template: bytes) -> None:
+    path = folder / "agentpost.db"
+    path.write_bytes(template)
+    path.chmod(0o400)
+    for arguments in (["serve", "--port", "0"], ["accounts", "list"]):
+        line = run(folder, *arguments, before=only_what_permissions_say)
+        assert f"{path} cannot be written (Permission denied)" in line
+        assert "AGENTPOST_DATA_DIR" in line

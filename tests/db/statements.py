@@ -1,0 +1,118 @@
+"""Every statement written down in `agentpost.db`: in constants, and inside functions.
+
+A text is found in the syntax tree and read with the module's own names. One that is put together
+from what a function is given cannot be read; it has to stand in `UNREADABLE`, with a reason.
+"""
+
+import ast
+import importlib
+import pkgutil
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+
+import agentpost.db
+
+STATEMENT = re.compile(r"\s*(WITH|SELECT|INSERT|UPDATE|DELETE)\b.*\b(FROM|INTO|UPDATE|SET)\b", re.S)
+ELSEWHERE = ("migrations", "migrate", "postgres", "tables", "columns")
+UNREADABLE = {
+    "requests._insert_sql": "an INSERT of so many rows",
+    "retention._some_of": "read where it is called",
+    "retention._oldest": "read where it is called",
+    "retention._expired": "read where it is called",
+    "uploads.lock": "finds rows by so many ids",
+    "requests.of_account": "read below, with all its conditions",
+    "deliveries.ended_between": "read below",
+}
+COMPLETED = {
+    "deliveries.ended_between": (
+        "SELECT event_id FROM deliveries WHERE endpoint_id = ? AND event_id > ?"
+        " AND created_at >= ? AND created_at < ? AND status IN (?, ?) ORDER BY event_id LIMIT ?"
+    ),
+    "messages._VERSIONS": "SELECT id, state_version, version FROM messages WHERE id IN (?, ?)",
+    "uploads.lock": "SELECT * FROM uploads WHERE id IN (?, ?) AND account_id = ? ORDER BY id",
+    "requests.of_account": (
+        "SELECT * FROM requests WHERE account_id = ? AND id < ? AND key_id = ? AND status >= 400"
+        " ORDER BY id DESC LIMIT ?"
+    ),
+    "deliveries.list_": (
+        "SELECT d.event_id, e.name FROM deliveries d JOIN events e ON e.id = d.event_id"
+        " WHERE d.endpoint_id = ? AND d.event_id < ? AND d.status = ?"
+        " ORDER BY d.event_id DESC LIMIT ?"
+    ),
+}
+PARTS = re.compile(r"doctor\._RETRY|\w+\.\w*_SELECT|accounts\._(ACCOUNT|KEY)")
+"""Only parts of other statements."""
+
+
+def statements() -> Iterator[tuple[str, str]]:
+    """(where it is kept, its text)."""
+    for found in pkgutil.iter_modules(agentpost.db.__path__):
+        if found.name in ELSEWHERE:
+            continue
+        module = importlib.import_module(f"agentpost.db.{found.name}")
+        seen = set()
+        for kept, sql in (*_constants(module, found.name), *_in_functions(module, found.name)):
+            if sql not in seen and not PARTS.fullmatch(kept) and kept not in COMPLETED:
+                seen.add(sql)
+                yield kept, sql
+    yield from COMPLETED.items()
+
+
+def _constants(module: ModuleType, name: str) -> Iterator[tuple[str, str]]:
+    for constant, value in vars(module).items():
+        for sql in _texts(value):
+            yield f"{name}.{constant}", sql
+
+
+def _texts(value: object) -> Iterator[str]:
+    if isinstance(value, str):
+        if STATEMENT.match(value):
+            yield value
+    elif isinstance(value, tuple):
+        for item in value:
+            yield from _texts(item)
+
+
+def _in_functions(module: ModuleType, name: str) -> Iterator[tuple[str, str]]:
+    assert module.__file__ is not None
+    tree = ast.parse(Path(module.__file__).read_text())
+    for function in ast.walk(tree):
+        if isinstance(function, ast.FunctionDef):
+            for node in _outermost_texts(function):
+                sql = _read(node, module)
+                kept = f"{name}.{function.name}"
+                if sql is None:
+                    assert kept in UNREADABLE, f"{kept}: {ast.unparse(node)}"
+                elif STATEMENT.match(sql):
+                    yield kept, sql
+
+
+def _outermost_texts(function: ast.FunctionDef) -> Iterator[ast.expr]:
+    """Texts that are no part of a larger one, and no docstring."""
+    below: list[ast.AST] = list(function.body)
+    while below:
+        node = below.pop()
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            continue
+        constant = isinstance(node, ast.Constant) and isinstance(node.value, str)
+        if constant or isinstance(node, (ast.JoinedStr, ast.BinOp)):
+            assert isinstance(node, ast.expr)
+            yield node
+        else:
+            below.extend(ast.iter_child_nodes(node))
+
+
+def _read(node: ast.expr, module: ModuleType) -> str | None:
+    """Its text; "" when it is none, or no SQL; None when it depends on what is given."""
+    if isinstance(node, ast.BinOp) and not isinstance(node.op, ast.Add):
+        return ""
+    try:
+        value = eval(  # our own source
+            compile(ast.Expression(node), "<sql>", "eval"), dict(vars(module))
+        )
+    except NameError:
+        text = ast.unparse(node)
+        return None if re.search(r"SELECT|INSERT|UPDATE|DELETE|_VIEW", text) else ""
+    return value if isinstance(value, str) else ""

@@ -1,0 +1,43 @@
+"""A migration that somebody may have run never changes.
+
+Databases that were made with the earlier text would keep what it made, at the same revision, and
+no later migration could rely on what it finds.
+"""
+
+import hashlib
+
+import pytest
+
+from agentpost.db import migrate
+
+FROZEN = {
+    "0001_the_first_schema": "45cfbbf25c0dae1c8428a3d89f4fb194b6ea04943970e4ef2781b01858c9e292",
+    "0002_webhook_deliveries": "bbcfd16a3e6eec462a4b517da991851794cb00b20405130eaaafbaf49e8acb29",
+    "0003_what_an_upload_is": "c0e16d682a87c8c169adfe828b8bbb99946b0b9a337b8186eb76b09f91442f86",
+    "0004_request_log": "2f305a80e9e8e74c1e95947a0ad01697953b5e5dc4006edfcf3a4162974fb824",
+    "0005_doomed_blobs": "462d636021a6e29e6e48ad247c6ab4a8074d722eac20cf0d72cc804f73195c6f",
+    "0006_search_by_what_is_open_or_due": (
+        "c1a1966cb56d673a6487c95d306f16beb770597484b1adfa5bb63096fc882ec9"
+    ),
+    "0007_bounded_request_log": "b5b177bcd4923e3feb9f7d242573fefdb7aa7d6c892b4a5eec481a5f0863ddbd",
+    "0008_holds": "155eea64920e1733957f834cf9fe5fa44a6df33592ab4f6b8dbdc9a7f16f5b48",
+}
+ADVICE = (
+    "Was it changed after it was written? Take the change back, and make it in a new migration."
+    " Is it new, and in no commit that anybody may have used? Then its line here is {line}"
+)
+
+
+def texts() -> dict[str, bytes]:
+    folder = migrate.MIGRATIONS / "versions"
+    return {path.stem: path.read_bytes() for path in sorted(folder.glob("[0-9]*.py"))}
+
+
+@pytest.mark.parametrize("name", texts())
+def test_a_migration_is_as_it_was(name: str) -> None:
+    digest = hashlib.sha256(texts()[name]).hexdigest()
+    assert FROZEN.get(name) == digest, ADVICE.format(line=f'"{name}": "{digest}",')
+
+
+def test_no_migration_is_gone() -> None:
+    assert FROZEN.keys() == texts().keys()
