@@ -34,7 +34,7 @@ from agentpost.api import (
     work,
 )
 from agentpost.api.auth import Keys
-from agentpost.api.errors import error_response, internal_error
+from agentpost.api.errors import error_response, fault_of_ours
 from agentpost.api.headers import add_budget, admit
 from agentpost.api.operation import Api, Operation
 from agentpost.clock import new_id
@@ -183,10 +183,17 @@ class App:
         except ClientDisconnect:
             inspector.note(self._house, scope, None, request_id, at, began, None)
             return
-        except Exception:
-            error = "internal"
-            log.exception("request_failed", request_id=request_id, method=scope["method"])
-            response = error_response(internal_error(), request_id, self._docs_url)
+        except Exception as fault:
+            refusal = fault_of_ours(fault)
+            error = refusal.code
+            log.error(
+                "request_failed",
+                request_id=request_id,
+                method=scope["method"],
+                # One that is known needs no traceback for each request that meets it.
+                **({"reason": str(fault)} if error == "unavailable" else {"exc_info": fault}),
+            )
+            response = error_response(refusal, request_id, self._docs_url)
         finally:
             for watcher in scope.get("agentpost.watchers", ()):
                 watcher.cancel()
