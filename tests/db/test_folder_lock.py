@@ -1,11 +1,11 @@
 """One server per data folder, also when somebody deletes the lock's file."""
 
+import fcntl
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from agentpost.db import lock
 from agentpost.db.lock import FolderLock
 from agentpost.db.session import DatabaseBusy
 
@@ -33,7 +33,7 @@ def test_where_folders_cannot_be_locked_the_file_is(
 ) -> None:
     """And a file that is deleted between opening and locking it counts as none."""
     path = tmp_path / "agentpost.lock"
-    flock: Callable[[int, int], None] = lock.fcntl.flock
+    flock: Callable[[int, int], None] = fcntl.flock
     locked: list[int] = []
 
     def no_folders(descriptor: int, how: int) -> None:
@@ -44,7 +44,7 @@ def test_where_folders_cannot_be_locked_the_file_is(
             path.unlink()
         flock(descriptor, how)
 
-    monkeypatch.setattr(lock.fcntl, "flock", no_folders)
+    monkeypatch.setattr(fcntl, "flock", no_folders)
     first = FolderLock(tmp_path)
     first.take()
     assert len(locked) == 3

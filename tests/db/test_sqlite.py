@@ -203,7 +203,7 @@ async def test_a_write_ahead_log_that_was_deleted_is_noticed(
 ) -> None:
     """What is written to it would be gone with the next start."""
     (tmp_path / "a.db-wal").unlink()
-    with capture_logs(), pytest.raises(StoreUnavailable, match="a.db-wal was deleted"):
+    with capture_logs(), pytest.raises(StoreUnavailable, match=r"a\.db-wal was deleted"):
         await db.write(put())
 
 

@@ -41,6 +41,7 @@ from agentpost.clock import new_id
 from agentpost.domain import ids
 from agentpost.domain.errors import Refusal
 from agentpost.services.context import House
+from agentpost.services.health_state import PROBLEMS
 from agentpost.storage.incoming import TARGET_PATH, Receiver
 from agentpost.storage.signing import LinkSigner
 
@@ -113,9 +114,15 @@ class App:
         self._answers["/files/{file_id:path}"]["GET"] = download
 
     def _readiness(self) -> Response:
-        ready = self._ready()
-        status = "ready" if ready else "starting"
-        return JSONResponse({"status": status}, 200 if ready else 503)
+        """What the last checks of the stores found, by name; why they fail is in the log."""
+        health = self._house.health
+        if not self._ready():
+            return JSONResponse({"status": "starting"}, 503)
+        if failing := health.failing():
+            problems = {name: PROBLEMS[name] for name in failing}
+            return JSONResponse({"status": "failing", "failing": problems}, 503)
+        degraded = health.degraded()
+        return JSONResponse({"status": "ready", **({"degraded": degraded} if degraded else {})})
 
     def _guarded(self, operation: Operation) -> Answer:
         """The key first, then the handler."""
@@ -184,8 +191,8 @@ class App:
             inspector.note(self._house, scope, None, request_id, at, began, None)
             return
         except Exception as fault:
-            refusal = fault_of_ours(fault)
-            error = refusal.code
+            told = fault_of_ours(fault)
+            error = told.code
             log.error(
                 "request_failed",
                 request_id=request_id,
@@ -193,7 +200,7 @@ class App:
                 # One that is known needs no traceback for each request that meets it.
                 **({"reason": str(fault)} if error == "unavailable" else {"exc_info": fault}),
             )
-            response = error_response(refusal, request_id, self._docs_url)
+            response = error_response(told, request_id, self._docs_url)
         finally:
             for watcher in scope.get("agentpost.watchers", ()):
                 watcher.cancel()

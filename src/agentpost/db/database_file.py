@@ -1,12 +1,11 @@
 """Whether the SQLite database that is open is still the one at its path.
 
-A process keeps writing to a file after it was deleted, moved or replaced, without any error. Nothing
-of that is there after the next start, so it must not be answered as stored.
+A process keeps writing to a file after it was deleted, moved or replaced, without any error.
+Nothing of that is there after the next start, so it must not be answered as stored.
 """
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 from agentpost.domain.errors import StoreUnavailable
@@ -55,7 +54,7 @@ class DatabaseFile:
 def _identity(path: Path) -> _Identity | None:
     """None when there is nothing there, or it cannot be looked at."""
     try:
-        found = os.stat(path)
+        found = path.stat()
     except OSError:
         return None
     return found.st_dev, found.st_ino

@@ -70,7 +70,7 @@ class FolderLock:
 def _is_at(file: int, path: Path) -> bool:
     """Whether the open file is still the one at that path."""
     try:
-        found = os.stat(path)
+        found = path.stat()
     except FileNotFoundError:
         return False
     mine = os.fstat(file)

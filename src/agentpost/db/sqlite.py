@@ -113,9 +113,9 @@ class SqliteDatabase:
     """See `Database`.
 
     A connection on which something failed that is not the function's own fault is closed, and the
-    next function gets a new one: after an I/O error nobody knows what state it is in. A write raises
-    `StoreUnavailable` when it waited `BUSY_SECONDS` for another program's lock, and when what it
-    wrote to is not the file at ``path`` any more.
+    next function gets a new one: after an I/O error nobody knows what state it is in. Writes raise
+    `StoreUnavailable` after `BUSY_SECONDS` of waiting for another program's lock, and when what
+    they wrote to is not the file at ``path`` any more.
 
     Args:
         path: the database file; its schema must be there.

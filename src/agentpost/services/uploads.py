@@ -32,7 +32,7 @@ from agentpost.domain.filenames import safe_file_name
 from agentpost.domain.record import AttachmentRecord
 from agentpost.domain.times import seconds
 from agentpost.domain.uploads import UploadRecord, UploadSignal, UploadStatus, upload
-from agentpost.services import blobs, sweeping
+from agentpost.services import blobs, storage_identity, sweeping
 from agentpost.services.context import House
 from agentpost.storage import sniff
 from agentpost.storage.incoming import Arrived, PostForm, PostTicket, Replaced
@@ -57,6 +57,7 @@ async def create(house: House, account_id: str, new: NewUpload) -> tuple[UploadR
     """A place for one file, and the form to post it with. Raises ``too_large``."""
     if new.size > limits.UPLOAD_BYTES_MAX:
         raise Refusal("too_large", f"An upload takes up to {FILE_MB} MB.")
+    storage_identity.ensure_shared(house)
     settings, now = house.settings, house.clock.now()
     name = safe_file_name(new.filename)
     made = UploadRecord(

@@ -29,6 +29,17 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f\\]")
 _SUFFIX = re.compile(r"\.[A-Za-z0-9]{1,10}")
 
 
+CHECK_BYTES = 4_096
+"""What a check stores: a block, which a full disk does not find room for."""
+IDENTITY_KEY = "storage-id"
+CHECK_PREFIX = "checks/"
+"""Names of stores that keep these beside the blobs; no blob's key begins so."""
+
+
+class StorageCheckFailed(Exception):
+    """A store gave other bytes back than it was given."""
+
+
 class BlobMissing(Exception):
     """No blob under that key."""
 
@@ -68,6 +79,25 @@ class Storage(Protocol):
 
     async def delete(self, key: str) -> None:
         """Remove the blob; no error when there is none."""
+        ...
+
+    async def check(self, name: str) -> None:
+        """Store a few bytes, read them and remove them; raises what keeps that from working.
+
+        ``name`` is the caller's own: checks of two callers do not meet. No blob is made by it.
+        """
+        ...
+
+    async def identity(self) -> str | None:
+        """The name this store was given; None when it has none. Raises when it cannot be read."""
+        ...
+
+    async def set_identity(self, name: str) -> None:
+        """Give a store without a name one: 1 to 64 letters, digits or ``_``."""
+        ...
+
+    async def free_bytes(self) -> int | None:
+        """How many bytes more the store can take; None when it does not say."""
         ...
 
     async def tidy(self) -> None:

@@ -4,13 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import os
 from collections.abc import AsyncIterator
 from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from agentpost.storage.base import CHUNK_BYTES, BlobInfo, BlobMissing, checked_key
+from agentpost.storage.base import (
+    CHECK_BYTES,
+    CHECK_PREFIX,
+    CHUNK_BYTES,
+    IDENTITY_KEY,
+    BlobInfo,
+    BlobMissing,
+    StorageCheckFailed,
+    checked_key,
+)
 from agentpost.storage.cache import CACHE_BYTES_DEFAULT, FileCache
 from agentpost.storage.s3_patience import answered
 from agentpost.storage.s3_url import S3Place
@@ -106,6 +116,34 @@ class S3Storage:
             async with answered():
                 await obstore.delete_async(self._store, checked_key(key))
         await self._cache.forget(key)
+
+    async def check(self, name: str) -> None:
+        """See `Storage.check`: an object of its own is put, got and deleted."""
+        key, data = f"{CHECK_PREFIX}{name}", os.urandom(CHECK_BYTES)
+        await self.put(key, data)
+        found = await self._whole(key)
+        await self.delete(key)
+        if found != data:
+            raise StorageCheckFailed("the bucket gives other bytes back than it was given")
+
+    async def identity(self) -> str | None:
+        """See `Storage.identity`: an object in the bucket, so that it does not matter by which
+        address the bucket is reached."""
+        try:
+            return (await self._whole(IDENTITY_KEY)).decode("ascii", errors="replace")
+        except BlobMissing:
+            return None
+
+    async def set_identity(self, name: str) -> None:
+        """See `Storage.set_identity`."""
+        await self.put(IDENTITY_KEY, name.encode("ascii"))
+
+    async def free_bytes(self) -> int | None:
+        """See `Storage.free_bytes`: buckets do not say."""
+        return None
+
+    async def _whole(self, key: str) -> bytes:
+        return b"".join([chunk async for chunk in self.open(key)])
 
     async def tidy(self) -> None:
         """See `Storage.tidy`: `S3Incoming.tidy` does it, with the client that can."""
