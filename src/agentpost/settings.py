@@ -113,6 +113,8 @@ class Settings(BaseSettings):
     request_log_seconds: Seconds
     upload_post_seconds: Seconds
     upload_keep_seconds: Seconds
+    upload_pending_bytes_max: Count
+    free_space_min_bytes: Annotated[int, Field(ge=0)]
     link_seconds: Seconds
     webhook_timeout_seconds: Seconds
     webhook_retry_seconds: SecondsList

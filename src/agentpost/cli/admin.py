@@ -6,6 +6,7 @@ import json
 import re
 import sys
 from collections.abc import Callable
+from functools import partial
 from typing import Annotated, Any
 
 import typer
@@ -171,14 +172,17 @@ def db_adopt_storage(as_json: AsJson = False) -> None:
     show({"storage_id": name}, as_json, text)
 
 
-def doctor_command(as_json: AsJson = False) -> None:
-    """List everything that is overdue or that nobody takes care of; exit 1 when there is any."""
+def doctor_command(
+    full: Annotated[bool, typer.Option("--full", help="Compare all files, not samples.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """List stores that fail, and what is overdue, lost or left; exit 1 when there is any."""
     settings = guarded(load_settings)
     if bootstrap.is_new(settings):  # opening it would make a new one, where all is well
         text = f"there is no database in {settings.data_path}; if there was one, restore a backup"
         findings = [doctor.Finding("database", "missing", text).as_dict()]
     else:
-        findings = [finding.as_dict() for finding in in_house(doctor.examine)]
+        findings = [finding.as_dict() for finding in in_house(partial(doctor.examine, full=full))]
     if as_json:
         print(json.dumps({"ok": not findings, "findings": findings}, indent=2))
     elif not findings:

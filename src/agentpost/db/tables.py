@@ -356,6 +356,7 @@ uploads = Table(
     _text("revision", null=True),
     _text("sniffed_type", null=True),
     _partial("ix_uploads_due", "keep_by", where="swept = 0"),
+    _partial("ix_uploads_pending", "account_id", "size", where="status = 'pending'"),
 )
 
 ledger = Table(

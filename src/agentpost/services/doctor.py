@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 from agentpost.db import doctor as rows
 from agentpost.db.session import Tx
 from agentpost.domain.times import seconds
-from agentpost.services import health, health_state, lost, storage_identity
+from agentpost.services import blob_audit, health, health_state, lost, storage_identity
 from agentpost.services.context import House
 
 _MISSING = "its node lives, but nothing there runs it"
@@ -31,15 +31,18 @@ class Finding:
         return asdict(self)
 
 
-async def examine(house: House) -> list[Finding]:
+async def examine(house: House, *, full: bool = False) -> list[Finding]:
     """Every store that fails, everything that is overdue, and every turn and job that its node does
     not run; there should be none. Mail counts only when there is a server to send it (design:
-    4.21). With a database that fails nothing else is looked at."""
+    4.21). With a database that fails nothing else is looked at. ``full``: compare all files
+    with the record, however long it takes (`services.blob_audit`)."""
     failing = await _failing_stores(house)
     if any(finding.id == health_state.DATABASE for finding in failing):
         return failing
     if not failing and await storage_identity.is_other(house):
         failing.append(Finding(health_state.BLOBS, "other", storage_identity.explain(house)))
+    if not failing:
+        failing += [Finding(*row) for row in await blob_audit.audit(house, full=full)]
     return failing + await _neglected(house)
 
 

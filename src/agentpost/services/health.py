@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable
 from agentpost.db import meta
 from agentpost.db.session import Tx
 from agentpost.domain.errors import StoreUnavailable
-from agentpost.services import storage_identity
+from agentpost.services import room, storage_identity
 from agentpost.services.context import House
 from agentpost.services.health_state import Health
 
@@ -43,6 +43,7 @@ async def check_blobs(house: House) -> None:
     storage is not the one that was there at the start. One that could not be compared with the
     database then is compared now."""
     await house.storage.check(house.node)
+    await room.look(house)
     if house.storage_id is None:
         await storage_identity.settle(house)
     elif (await house.storage.identity() or "") != house.storage_id:

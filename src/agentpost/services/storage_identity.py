@@ -132,9 +132,9 @@ async def _sample(house: House) -> tuple[int, int]:
     """How many of the newest bytes were looked for, and how many of them are here."""
     blobs = await house.db.read(lambda tx: rows.newest(tx, SAMPLE))
     present = 0
-    for blob in blobs:
+    for named in blobs:
         try:
-            await house.storage.size(blob)
+            await house.storage.size(named.blob)
         except BlobMissing:
             continue
         present += 1

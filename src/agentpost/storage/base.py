@@ -52,6 +52,15 @@ class BlobInfo:
     sha256: str
 
 
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A blob as the store lists it: under its `Storage.listed_name`, of so many seconds of age by
+    the store's own clock."""
+
+    name: str
+    age_seconds: float
+
+
 class Storage(Protocol):
     """See the module docstring."""
 
@@ -98,6 +107,15 @@ class Storage(Protocol):
 
     async def free_bytes(self) -> int | None:
         """How many bytes more the store can take; None when it does not say."""
+        ...
+
+    def listed_name(self, key: str) -> str:
+        """How `pages` names the blob of a key."""
+        ...
+
+    def pages(self) -> AsyncIterator[list[Listed]]:
+        """All blobs, in pages of bounded size; what is stored meanwhile may be missed. What the
+        store keeps for itself, and uploads on their way in, are no blobs."""
         ...
 
     async def tidy(self) -> None:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import ParamSpec, TypeVar
 
@@ -18,6 +20,7 @@ from agentpost.storage.base import (
     IDENTITY_KEY,
     BlobInfo,
     BlobMissing,
+    Listed,
     StorageCheckFailed,
     fanned_out,
 )
@@ -29,6 +32,7 @@ T = TypeVar("T")
 _THREADS = 8
 # A temporary file this old belongs to a process that died.
 _ABANDONED_SECONDS = 86_400
+_FAN_NAME = re.compile(r"[0-9a-f]{2}")
 
 
 class LocalStorage:
@@ -106,6 +110,17 @@ class LocalStorage:
     async def free_bytes(self) -> int | None:
         """See `Storage.free_bytes`: what the file system leaves to this user."""
         return (await self._in_thread(shutil.disk_usage, self._unfinished)).free
+
+    def listed_name(self, key: str) -> str:
+        """See `Storage.listed_name`: the path, from which the key cannot be read."""
+        return str(fanned_out(key))
+
+    async def pages(self) -> AsyncIterator[list[Listed]]:
+        """See `Storage.pages`: a page for each folder."""
+        now = await self._in_thread(_time_of, self._unfinished)
+        for top in await self._in_thread(_fan_folders, self._root):
+            for folder in await self._in_thread(_fan_folders, top):
+                yield await self._in_thread(_listed, self._root, folder, now)
 
     async def tidy(self) -> None:
         """See `Storage.tidy`."""
@@ -212,9 +227,28 @@ def _sync_folder(folder: Path) -> None:
         os.close(descriptor)
 
 
+def _time_of(folder: Path) -> float:
+    """Now, by the file system's own clock, which the files' times come from."""
+    os.utime(folder)
+    return folder.stat().st_mtime
+
+
+def _fan_folders(folder: Path) -> list[Path]:
+    """The folders that blobs are spread over, below that one."""
+    return sorted(path for path in folder.iterdir() if _FAN_NAME.fullmatch(path.name))
+
+
+def _listed(root: Path, folder: Path, now: float) -> list[Listed]:
+    found = []
+    for path in folder.iterdir():
+        with suppress(FileNotFoundError):
+            age = now - path.stat().st_mtime
+            found.append(Listed(str(path.relative_to(root)), age))
+    return found
+
+
 def _remove_abandoned(folder: Path) -> None:
-    os.utime(folder)  # asks the file system's own clock, which the files' times come from
-    oldest = folder.stat().st_mtime - _ABANDONED_SECONDS
+    oldest = _time_of(folder) - _ABANDONED_SECONDS
     for path in folder.iterdir():
         try:
             if path.stat().st_mtime < oldest:

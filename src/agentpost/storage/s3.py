@@ -18,6 +18,7 @@ from agentpost.storage.base import (
     IDENTITY_KEY,
     BlobInfo,
     BlobMissing,
+    Listed,
     StorageCheckFailed,
     checked_key,
 )
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
 # Larger blobs are sent in parts of this size, so that neither side holds a whole one.
 _PART_BYTES = 8 * 1_024 * 1_024
 _PARTS_AT_ONCE = 2
+_LISTED_AT_ONCE = 1_000
+_NO_BLOBS = (CHECK_PREFIX, "incoming/")
 
 
 class S3Storage:
@@ -141,6 +144,29 @@ class S3Storage:
     async def free_bytes(self) -> int | None:
         """See `Storage.free_bytes`: buckets do not say."""
         return None
+
+    def listed_name(self, key: str) -> str:
+        """See `Storage.listed_name`: the key itself."""
+        return key
+
+    async def pages(self) -> AsyncIterator[list[Listed]]:
+        """See `Storage.pages`. An object is stored and asked for to learn the bucket's time."""
+        import obstore
+
+        mark = f"{CHECK_PREFIX}listing"
+        await self.put(mark, b"")
+        now = (await self._head(mark))["last_modified"]
+        stream = aiter(obstore.list(self._store, chunk_size=_LISTED_AT_ONCE))
+        while True:
+            async with answered():
+                page = await anext(stream, None)
+            if page is None:
+                return
+            yield [
+                Listed(meta["path"], (now - meta["last_modified"]).total_seconds())
+                for meta in page
+                if meta["path"] != IDENTITY_KEY and not meta["path"].startswith(_NO_BLOBS)
+            ]
 
     async def _whole(self, key: str) -> bytes:
         return b"".join([chunk async for chunk in self.open(key)])
