@@ -37,24 +37,27 @@ _MAILS = (
     "SELECT id, 'tried ' || CAST(attempts AS TEXT) || ' times' FROM mails"
     " WHERE sent_at IS NULL AND (attempts >= 3 OR next_attempt_at < ?)"
 )
-# Tables that grow with use are looked at in part, so that the doctor takes no longer each month.
+# Tables that grow with use are looked at in part, so that the doctor takes no longer each month:
+# where the part ends is asked first.
+_FROM_NEWEST = "SELECT id FROM messages WHERE id <= ? ORDER BY id DESC LIMIT 1 OFFSET ?"
+_TO_OLDEST = "SELECT id FROM messages WHERE id >= ? ORDER BY id LIMIT 1 OFFSET ?"
+_NEWEST_CONVERSATIONS = (
+    "SELECT id FROM conversations WHERE id <= ? ORDER BY id DESC LIMIT 1 OFFSET ?"
+)
 _NOT_FINAL = (
-    "SELECT m.id, m.status FROM (SELECT id, status, final, turn_state FROM messages WHERE id <= ?"
-    " ORDER BY id DESC LIMIT ?) m WHERE m.final = 0"
+    "SELECT m.id, m.status FROM messages m WHERE m.id >= ? AND m.final = 0"
     " AND m.turn_state NOT IN ('waiting', 'running') AND NOT EXISTS"
     " (SELECT 1 FROM message_jobs l JOIN jobs j ON j.id = l.job_id"
     " WHERE l.message_id = m.id AND j.state IN ('running', 'queued'))"
 )
 _EXPIRED = (
-    "SELECT m.id, m.status FROM (SELECT id, status, expires_at, turn_state FROM messages"
-    " WHERE id < ? ORDER BY id LIMIT ?) m WHERE m.expires_at < ?"
+    "SELECT m.id, m.status FROM messages m WHERE m.id < ? AND m.expires_at < ?"
     " AND m.turn_state NOT IN ('waiting', 'running') AND NOT EXISTS"
     " (SELECT 1 FROM message_jobs l JOIN jobs j ON j.id = l.job_id"
     " WHERE l.message_id = m.id AND j.state IN ('running', 'queued', 'overdue'))"
 )
 _BLOCKED = (
-    "SELECT c.id, 'blocked' FROM (SELECT id, turn_message_id FROM conversations WHERE id <= ?"
-    " ORDER BY id DESC LIMIT ?) c WHERE c.turn_message_id IS NOT NULL"
+    "SELECT c.id, 'blocked' FROM conversations c WHERE c.id >= ? AND c.turn_message_id IS NOT NULL"
     " AND NOT EXISTS (SELECT 1 FROM messages m"
     " WHERE m.id = c.turn_message_id AND m.turn_state = 'running')"
 )
@@ -134,11 +137,14 @@ def neglected(
         for problem, sql, grace in _QUERIES
     ]
     not_final = "not final, but its turn has ended and no job of it is open"
-    asked.append((not_final, _NOT_FINAL, (ids.last(ids.MESSAGE), NEWEST)))
+    newest = _end(tx, _FROM_NEWEST, ids.last(ids.MESSAGE), NEWEST) or ""
+    asked.append((not_final, _NOT_FINAL, (newest,)))
     old = ids.compose(ids.MESSAGE, max(now - DAY, 0), bytes(9))
+    oldest = min(_end(tx, _TO_OLDEST, ids.MESSAGE, OLDEST) or old, old)
     expired = "its retention was over a day ago, and it is still here"
-    asked.append((expired, _EXPIRED, (old, OLDEST, now - DAY)))
-    asked.append((_BLOCKS, _BLOCKED, (ids.last(ids.CONVERSATION), NEWEST)))
+    asked.append((expired, _EXPIRED, (oldest, now - DAY)))
+    newest = _end(tx, _NEWEST_CONVERSATIONS, ids.last(ids.CONVERSATION), NEWEST) or ""
+    asked.append((_BLOCKS, _BLOCKED, (newest,)))
     asked.append(("its turn runs beyond its limit", _LONG_TURNS, (now - turn_limit - GRACE,)))
     failing = "has failed for too long, and is not turned off"
     asked.append((failing, _ENDPOINTS, (now - failing_limit - GRACE, now)))
@@ -148,3 +154,9 @@ def neglected(
         (row[0], row[1], problem) for problem, sql, params in asked for row in tx.all(sql, params)
     ]
     return list(dict.fromkeys(found))  # a conversation may be found in two ways
+
+
+def _end(tx: Tx, sql: str, start: str, rows: int) -> str | None:
+    """The id that many rows away from ``start``; None when there are fewer."""
+    row = tx.one(sql, (start, rows))
+    return str(row[0]) if row else None
