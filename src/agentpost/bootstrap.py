@@ -14,7 +14,7 @@ from agentpost.agents import registry
 from agentpost.agents.loop import AgentLoop
 from agentpost.api.app import OPERATIONS, App
 from agentpost.clock import Clock, SystemClock, new_id
-from agentpost.db import backup, migrate
+from agentpost.db import migrate
 from agentpost.db.lock import FolderLock
 from agentpost.db.session import Database
 from agentpost.db.sqlite import SqliteDatabase
@@ -23,9 +23,10 @@ from agentpost.engine.base import Engine
 from agentpost.engine.local import LocalEngine
 from agentpost.ratelimit.base import RateLimiter
 from agentpost.ratelimit.memory import MemoryLimiter
-from agentpost.services import accounts, maintenance, sessions
+from agentpost.services import accounts, health_state, maintenance, sessions, storage_identity
 from agentpost.services.accounts import NewKey
 from agentpost.services.context import House
+from agentpost.services.health import Check
 from agentpost.services.lease import LEASE_SECONDS, Lease
 from agentpost.services.links import SignedLinks
 from agentpost.services.mail import SmtpServer
@@ -114,6 +115,7 @@ class Parts:
     signer: LinkSigner
     foreign_commit: _Relay
     receiver: Receiver | None
+    checks: dict[str, Check]
 
 
 async def open_house(settings: Settings, clock: Clock | None = None) -> Parts:
@@ -122,7 +124,8 @@ async def open_house(settings: Settings, clock: Clock | None = None) -> Parts:
     clock = clock or SystemClock()
     node = new_id(ids.NODE, clock.now())
     foreign_commit = _Relay()
-    db, wakeups, engine = _scaled(settings, node) or _embedded(
+    checks: dict[str, Check] = {}
+    db, wakeups, engine = _scaled(settings, node, checks) or _embedded(
         settings, folder, node, foreign_commit
     )
     with migrate.usable(folder / "agentpost.db"):
@@ -143,12 +146,12 @@ async def open_house(settings: Settings, clock: Clock | None = None) -> Parts:
             signer, clock, app_url=settings.public_app_url, link_seconds=settings.link_seconds
         ),
         cursors=CursorSigner(secret),
-        limiter=_limiter(settings),
+        limiter=_limiter(settings, checks),
         requests=RequestLog(db, settings.key_prefix, settings.request_log_bytes_per_day),
         node=node,
     )
     await wakeups.start()
-    return Parts(house, signer, foreign_commit, receiver)
+    return Parts(house, signer, foreign_commit, receiver, checks)
 
 
 async def close_house(parts: Parts) -> None:
@@ -176,7 +179,9 @@ def _embedded(
     return db, MemoryWakeups(), LocalEngine(node)
 
 
-def _scaled(settings: Settings, node: str) -> tuple[Database, Wakeups, Engine] | None:
+def _scaled(
+    settings: Settings, node: str, checks: dict[str, Check]
+) -> tuple[Database, Wakeups, Engine] | None:
     """PostgreSQL, when a database URL is set."""
     url = settings.database_url.get_secret_value()
     if not url:
@@ -188,7 +193,9 @@ def _scaled(settings: Settings, node: str) -> tuple[Database, Wakeups, Engine] |
 
     db = PostgresDatabase(url, durability=settings.durability)
     notices = PostgresNotices(url)
-    return db, PostgresWakeups(url, notices), ProcrastinateEngine(url, node, notices)
+    engine = ProcrastinateEngine(url, node, notices)
+    checks.update({health_state.NOTICES: notices.check, health_state.ENGINE: engine.check})
+    return db, PostgresWakeups(url, notices), engine
 
 
 def _heart(settings: Settings, house: House) -> Heartbeat | None:
@@ -211,7 +218,7 @@ def _egress(settings: Settings) -> Egress:
         raise OSError(f"AGENTPOST_EGRESS_CA_FILE: {ca_file}: {error.strerror or error}") from None
 
 
-def _limiter(settings: Settings) -> RateLimiter:
+def _limiter(settings: Settings, checks: dict[str, Check]) -> RateLimiter:
     """Windows in Redis when a URL is set; else each node counts for itself."""
     url = settings.redis_url.get_secret_value()
     if not url:
@@ -219,21 +226,14 @@ def _limiter(settings: Settings) -> RateLimiter:
     try:
         from agentpost.ratelimit.redis import RedisLimiter
 
-        return RedisLimiter(url, MemoryLimiter())
+        limiter = RedisLimiter(url, MemoryLimiter())
     except ImportError as error:
         raise ValueError(
             "AGENTPOST_REDIS_URL is set, but the package for it is not installed"
             f" ({error}). Install it: pip install 'agentpost[redis]'"
         ) from None
-
-
-def backup_database(settings: Settings, path: Path) -> int:
-    """Copy the database beside a running server; its size in bytes. Raises `ValueError`."""
-    if settings.database_url.get_secret_value():
-        raise ValueError(
-            "this installation keeps its records in PostgreSQL: back them up with pg_dump"
-        )
-    return backup.copy_sqlite(settings.data_path / "agentpost.db", path)
+    checks[health_state.REDIS] = limiter.check
+    return limiter
 
 
 def _storage(
@@ -285,6 +285,11 @@ class Server:
         agent = registry.resolve(settings.agent)
         self._parts = await open_house(settings, self._clock)
         house = self._parts.house
+        try:
+            await storage_identity.settle(house)
+        except ValueError:
+            await close_house(self._parts)
+            raise
         house.agent_name = agent.name
         self._loop = AgentLoop()
         self._loop.start()
@@ -308,7 +313,8 @@ class Server:
         await house.engine.start(worker)
         await self._nodes.inherit()
         lookout = Lookout(house, self._turns, worker)
-        self._background = Background(house, worker, self._nodes, lookout, smtp)
+        parts = (worker, self._nodes, lookout, smtp, self._parts.checks)
+        self._background = Background(house, *parts)
         self._background.start()
         self.app = self._app(house)
         self._parts.foreign_commit.target = [

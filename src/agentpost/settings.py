@@ -119,6 +119,8 @@ class Settings(BaseSettings):
     request_log_bytes_per_day: Annotated[int, Field(ge=0)]
     upload_post_seconds: Seconds
     upload_keep_seconds: Seconds
+    upload_pending_bytes_max: Count
+    free_space_min_bytes: Annotated[int, Field(ge=0)]
     link_seconds: Seconds
     webhook_timeout_seconds: Seconds
     webhook_retry_seconds: SecondsList

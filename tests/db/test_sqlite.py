@@ -9,7 +9,7 @@ import resource
 import sqlite3
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
@@ -18,6 +18,7 @@ from structlog.testing import capture_logs
 from agentpost.db import sqlite
 from agentpost.db.session import Tx
 from agentpost.db.sqlite import SqliteDatabase
+from agentpost.domain.errors import StoreUnavailable
 
 PATIENCE = 10.0
 INSERT = "INSERT INTO samples (body) VALUES (?)"
@@ -158,3 +159,68 @@ async def test_a_file_that_cannot_be_opened_is_told_at_once(tmp_path: Path) -> N
     with pytest.raises(sqlite3.OperationalError):
         db.open()
     db.close()
+
+
+async def test_nothing_counts_as_stored_in_a_file_that_is_not_there_any_more(
+    db: SqliteDatabase, tmp_path: Path
+) -> None:
+    after: list[str] = []
+
+    def insert(tx: Tx) -> None:
+        tx.execute(INSERT, ("lost",))
+        tx.after(lambda: after.append("committed"))
+
+    moved = tmp_path / "moved"
+    moved.mkdir()
+    for path in tmp_path.glob("a.db*"):
+        path.rename(moved / path.name)
+    with capture_logs() as logs:
+        for _ in range(3):
+            with pytest.raises(StoreUnavailable, match="not the file at"):
+                await db.write(insert)
+    assert after == []
+    assert len(logs) == 1, "said once, not for each write"
+    assert [path for path in tmp_path.glob("a.db*") if path.name == "a.db"] == [], "none is made"
+    for path in moved.iterdir():
+        path.rename(tmp_path / path.name)
+    assert await db.write(put()) == 1, "it is the same one again"
+
+
+async def test_another_file_in_its_place_is_not_written_to(
+    db: SqliteDatabase, tmp_path: Path
+) -> None:
+    other = tmp_path / "other.db"
+    other.write_bytes((tmp_path / "a.db").read_bytes())
+    other.replace(tmp_path / "a.db")
+    with capture_logs():
+        for _ in range(2):
+            with pytest.raises(StoreUnavailable, match="deleted, moved or replaced"):
+                await db.write(put())
+
+
+async def test_a_write_ahead_log_that_was_deleted_is_noticed(
+    db: SqliteDatabase, tmp_path: Path
+) -> None:
+    """What is written to it would be gone with the next start."""
+    (tmp_path / "a.db-wal").unlink()
+    with capture_logs(), pytest.raises(StoreUnavailable, match=r"a\.db-wal was deleted"):
+        await db.write(put())
+
+
+async def test_time_in_the_queue_counts_when_another_program_has_the_lock(
+    db: SqliteDatabase, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each write gives up on its own, not each one that much after the one before it."""
+    monkeypatch.setattr(sqlite, "BUSY_SECONDS", 1.0)
+    monkeypatch.setattr(sqlite, "_PATIENT_SECONDS", 0.0)
+    with closing(sqlite3.connect(tmp_path / "a.db", isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        with capture_logs():
+            async with asyncio.timeout(PATIENCE / 2):
+                ends = await asyncio.gather(
+                    *(db.write(put()) for _ in range(8)), return_exceptions=True
+                )
+        assert {str(end) for end in ends} == {
+            "The database was locked by another program for 1 seconds."
+        }
+    assert await db.write(put()) == 1

@@ -13,6 +13,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -339,3 +340,19 @@ def test_s3_a_store_that_takes_too_much_is_seen_through(
     else:
         assert answer.status_code == 400
         caller.refused(409, "not_uploaded", "POST", path)
+
+
+def test_announced_bytes_are_bounded_however_many_calls_come_at_once(
+    start_server: ServerMaker,
+) -> None:
+    server = start_server(upload_pending_bytes_max=5 * MIB)
+    caller = Caller(server)
+
+    def announce_one(_: int) -> int:
+        body = {"filename": "a.bin", "size": MIB}
+        return caller.http.post("/v1/uploads", json=body).status_code
+
+    with ThreadPoolExecutor(8) as pool:
+        answers = sorted(pool.map(announce_one, range(16)))
+    assert answers == [201] * 5 + [413] * 11
+    caller.close()

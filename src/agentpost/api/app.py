@@ -34,13 +34,14 @@ from agentpost.api import (
     work,
 )
 from agentpost.api.auth import Keys
-from agentpost.api.errors import error_response, internal_error
+from agentpost.api.errors import error_response, fault_of_ours
 from agentpost.api.headers import add_budget, admit
 from agentpost.api.operation import Api, Operation
 from agentpost.clock import new_id
 from agentpost.domain import ids
 from agentpost.domain.errors import Refusal
 from agentpost.services.context import House
+from agentpost.services.health_state import PROBLEMS
 from agentpost.storage.incoming import TARGET_PATH, Receiver
 from agentpost.storage.signing import LinkSigner
 
@@ -113,9 +114,15 @@ class App:
         self._answers["/files/{file_id:path}"]["GET"] = download
 
     def _readiness(self) -> Response:
-        ready = self._ready()
-        status = "ready" if ready else "starting"
-        return JSONResponse({"status": status}, 200 if ready else 503)
+        """What the last checks of the stores found, by name; why they fail is in the log."""
+        health = self._house.health
+        if not self._ready():
+            return JSONResponse({"status": "starting"}, 503)
+        if failing := health.failing():
+            problems = {name: PROBLEMS[name] for name in failing}
+            return JSONResponse({"status": "failing", "failing": problems}, 503)
+        degraded = health.degraded()
+        return JSONResponse({"status": "ready", **({"degraded": degraded} if degraded else {})})
 
     def _guarded(self, operation: Operation) -> Answer:
         """The key first, then the handler."""
@@ -184,10 +191,17 @@ class App:
         except ClientDisconnect:
             inspector.note(self._house, scope, None, request_id, at, began, None)
             return
-        except Exception:
-            error = "internal"
-            log.exception("request_failed", request_id=request_id, method=scope["method"])
-            response = error_response(internal_error(), request_id, self._docs_url)
+        except Exception as fault:
+            told = fault_of_ours(fault)
+            error = told.code
+            log.error(
+                "request_failed",
+                request_id=request_id,
+                method=scope["method"],
+                # One that is known needs no traceback for each request that meets it.
+                **({"reason": str(fault)} if error == "unavailable" else {"exc_info": fault}),
+            )
+            response = error_response(told, request_id, self._docs_url)
         finally:
             for watcher in scope.get("agentpost.watchers", ()):
                 watcher.cancel()

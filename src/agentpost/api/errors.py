@@ -15,8 +15,11 @@ from agentpost.domain.errors import (
     PollInProgress,
     RateLimited,
     Refusal,
+    StoreUnavailable,
 )
 from agentpost.domain.limits import PROBLEMS_MAX
+
+STORE_RETRY_SECONDS = 5
 
 
 def error_response(refusal: Refusal, request_id: str, docs_url: str) -> Response:
@@ -51,6 +54,9 @@ def error_response(refusal: Refusal, request_id: str, docs_url: str) -> Response
     )
 
 
-def internal_error() -> Refusal:
-    """A fault of ours; what went wrong is in the log under the request id."""
+def fault_of_ours(error: Exception) -> Refusal:
+    """How a fault of ours is answered; what went wrong is in the log under the request id."""
+    if isinstance(error, StoreUnavailable):
+        text = "Nothing can be stored at the moment; try again in a few seconds."
+        return Overloaded(text, STORE_RETRY_SECONDS)
     return Refusal("internal", "Something went wrong on our side; try again in a moment.")

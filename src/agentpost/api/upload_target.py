@@ -18,6 +18,7 @@ from agentpost.api.intake import TooSlow, chunks, declared_length
 from agentpost.api.post_form import FORM_BYTES_MAX, PostedForm, malformed, one_file
 from agentpost.domain.ids import UPLOAD, is_id
 from agentpost.domain.limits import UPLOAD_BYTES_MAX
+from agentpost.services import room
 from agentpost.services.context import House
 from agentpost.storage.incoming import TARGET_PATH, Receiver, Sink
 from agentpost.storage.post_policy import Allowance, PostRefused, too_large
@@ -74,6 +75,8 @@ async def _post(house: House, receiver: Receiver, request: Request) -> Response:
         raise PostRefused(403, "AccessDenied", "Access Denied")
     if length > allowed.most_bytes + 2 * FORM_BYTES_MAX:  # no need to see it all
         raise too_large(length, allowed.most_bytes)
+    if room.is_short(house):
+        raise PostRefused(503, "SlowDown", "There is no room for files; try again later.")
     sink = await receiver.begin(allowed.upload_id)
     try:
         await _store(form, sink, allowed, first, arriving)

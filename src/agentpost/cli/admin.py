@@ -6,6 +6,7 @@ import json
 import re
 import sys
 from collections.abc import Callable
+from functools import partial
 from typing import Annotated, Any
 
 import typer
@@ -16,7 +17,7 @@ from agentpost.cli.house import AsJson, guarded, in_house, show, show_rows
 from agentpost.db.accounts import AccountRecord, KeyRecord
 from agentpost.domain.credits import to_credits
 from agentpost.domain.times import iso
-from agentpost.services import accounts, credits, doctor
+from agentpost.services import accounts, credits, doctor, storage_identity
 from agentpost.services.context import House
 from agentpost.settings import load_settings
 
@@ -36,7 +37,10 @@ def attach(app: typer.Typer) -> None:
         "credits": ("Credits.", [("add", credits_add), ("show", credits_show)]),
         "hosting-fees": ("Hosting fees.", [("due", fees_due), ("clear", fees_clear)]),
         "config": ("Settings.", [("show", config_show)]),
-        "db": ("The database.", [("upgrade", db_upgrade)]),
+        "db": (
+            "The database.",
+            [("upgrade", db_upgrade), ("adopt-storage", db_adopt_storage)],
+        ),
     }
     for name, (text, commands) in groups.items():
         group = typer.Typer(help=text, no_args_is_help=True, rich_markup_mode=None)
@@ -161,9 +165,24 @@ def db_upgrade() -> None:
     print("The database schema is up to date.")
 
 
-def doctor_command(as_json: AsJson = False) -> None:
-    """List everything that is overdue or that nobody takes care of; exit 1 when there is any."""
-    findings = [finding.as_dict() for finding in in_house(doctor.examine)]
+def db_adopt_storage(as_json: AsJson = False) -> None:
+    """Take the file storage of the settings for the one that belongs to this database."""
+    name = in_house(storage_identity.adopt)
+    text = f"The file storage {name} belongs to this database from now on."
+    show({"storage_id": name}, as_json, text)
+
+
+def doctor_command(
+    full: Annotated[bool, typer.Option("--full", help="Compare all files, not samples.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """List stores that fail, and what is overdue, lost or left; exit 1 when there is any."""
+    settings = guarded(load_settings)
+    if bootstrap.is_new(settings):  # opening it would make a new one, where all is well
+        text = f"there is no database in {settings.data_path}; if there was one, restore a backup"
+        findings = [doctor.Finding("database", "missing", text).as_dict()]
+    else:
+        findings = [finding.as_dict() for finding in in_house(partial(doctor.examine, full=full))]
     if as_json:
         print(json.dumps({"ok": not findings, "findings": findings}, indent=2))
     elif not findings:

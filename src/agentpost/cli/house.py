@@ -13,7 +13,7 @@ import typer
 from pydantic import ValidationError
 
 from agentpost import bootstrap
-from agentpost.domain.errors import Refusal
+from agentpost.domain.errors import Refusal, StoreUnavailable
 from agentpost.services.context import House
 from agentpost.settings import load_settings
 
@@ -44,9 +44,19 @@ def guarded(call: Callable[[], T]) -> T:
         return call()
     except Refusal as error:
         print(f"agentpost: {error.message}", file=sys.stderr)
-    except (ValueError, OSError, sqlite3.Error) as error:
+    except (ValueError, OSError, StoreUnavailable) as error:
         complain(error)
+    except Exception as error:
+        if not _is_of_the_database(error):
+            raise
+        first = str(error).strip().partition("\n")[0]
+        print(f"agentpost: the database failed: {first}", file=sys.stderr)
     raise typer.Exit(1)
+
+
+def _is_of_the_database(error: Exception) -> bool:
+    """Errors of the drivers; PostgreSQL's is imported only where it is used."""
+    return isinstance(error, sqlite3.Error) or type(error).__module__.startswith("psycopg")
 
 
 def complain(error: Exception) -> None:

@@ -8,11 +8,11 @@ from typing import Annotated, Any
 
 import typer
 
-from agentpost import bootstrap
 from agentpost.cli.admin import Account
 from agentpost.cli.house import AsJson, guarded, in_house, show
 from agentpost.domain.allowances import NAMES
 from agentpost.services import allowances, maintenance, story
+from agentpost.services import backup as backups
 from agentpost.services.context import House
 from agentpost.settings import load_settings
 
@@ -109,7 +109,7 @@ def backup(
 ) -> None:
     """Copy the database while the server runs. Copy the folder of files (blobs) after it."""
     settings = guarded(load_settings)
-    size = guarded(lambda: bootstrap.backup_database(settings, path))
+    size = guarded(lambda: backups.backup_database(settings, path))
     show({"path": str(path), "bytes": size}, as_json, f"{path}: {size:,} bytes")
 
 

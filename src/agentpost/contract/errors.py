@@ -117,7 +117,8 @@ CATALOGUE: Final[dict[str, Code]] = {
     ),
     "too_large": Code(
         413,
-        "The body, the upload or all uploads of the message together are too large.",
+        "The body, the upload, all uploads of the message together or all unfinished uploads of the"
+        " account together are too large.",
         "See the limits; large files go through uploads.",
     ),
     "range_not_satisfiable": Code(
@@ -136,7 +137,8 @@ CATALOGUE: Final[dict[str, Code]] = {
     ),
     "unavailable": Code(
         503,
-        "The API is switched off for a while, or too many large bodies are on their way.",
+        "The API is switched off, too many large bodies are on their way, or nothing can be stored"
+        " at the moment.",
         "Send again later, with growing pauses; not before `Retry-After`, when it is there.",
     ),
 }

@@ -17,9 +17,16 @@ def copy_sqlite(source: Path, target: Path) -> int:
         raise ValueError(f"there is no database at {source}")
     if target.exists():
         raise ValueError(f"{target} exists already; a backup never overwrites anything")
+    if not target.parent.is_dir():
+        raise ValueError(
+            f"there is no folder {target.parent} to write the backup to; make it first"
+        )
     unfinished = target.with_name(f"{target.name}.unfinished")
-    unfinished.unlink(missing_ok=True)
-    unfinished.touch(mode=0o600)
+    try:
+        unfinished.unlink(missing_ok=True)
+        unfinished.touch(mode=0o600)
+    except OSError as error:
+        raise OSError(f"the backup cannot be written to {target}: {error.strerror}") from None
     try:
         _copy(source, unfinished)
     except sqlite3.Error as error:

@@ -6,6 +6,7 @@ Each has a grace: what a healthy server is about to do is no finding.
 from __future__ import annotations
 
 from agentpost.db.session import Tx
+from agentpost.domain import ids
 from agentpost.domain.times import SECOND
 
 GRACE = 10 * SECOND
@@ -14,6 +15,11 @@ HOUR = 3_600 * SECOND
 """For what is swept seldom, a bounded number at a time."""
 DAY = 24 * HOUR
 """For what goes in small pieces."""
+NEWEST = 10_000
+OLDEST = 2_000
+"""How many rows of a table that grows are looked at, from its end or its beginning."""
+
+_BLOCKS = "its turn is said to run, but does not: who comes next would wait for it"
 
 _LONG_TURNS = (
     "SELECT id, turn_state FROM messages WHERE turn_state = 'running' AND turn_began_at < ?"
@@ -30,6 +36,30 @@ _ENDPOINTS = (
 _MAILS = (
     "SELECT id, 'tried ' || CAST(attempts AS TEXT) || ' times' FROM mails"
     " WHERE sent_at IS NULL AND (attempts >= 3 OR next_attempt_at < ?)"
+)
+# Tables that grow with use are looked at in part, so that the doctor takes no longer each month:
+# where the part ends is asked first.
+_FROM_NEWEST = "SELECT id FROM messages WHERE id <= ? ORDER BY id DESC LIMIT 1 OFFSET ?"
+_TO_OLDEST = "SELECT id FROM messages WHERE id >= ? ORDER BY id LIMIT 1 OFFSET ?"
+_NEWEST_CONVERSATIONS = (
+    "SELECT id FROM conversations WHERE id <= ? ORDER BY id DESC LIMIT 1 OFFSET ?"
+)
+_NOT_FINAL = (
+    "SELECT m.id, m.status FROM messages m WHERE m.id >= ? AND m.final = 0"
+    " AND m.turn_state NOT IN ('waiting', 'running') AND NOT EXISTS"
+    " (SELECT 1 FROM message_jobs l JOIN jobs j ON j.id = l.job_id"
+    " WHERE l.message_id = m.id AND j.state IN ('running', 'queued'))"
+)
+_EXPIRED = (
+    "SELECT m.id, m.status FROM messages m WHERE m.id < ? AND m.expires_at < ?"
+    " AND m.turn_state NOT IN ('waiting', 'running') AND NOT EXISTS"
+    " (SELECT 1 FROM message_jobs l JOIN jobs j ON j.id = l.job_id"
+    " WHERE l.message_id = m.id AND j.state IN ('running', 'queued', 'overdue'))"
+)
+_BLOCKED = (
+    "SELECT c.id, 'blocked' FROM conversations c WHERE c.id >= ? AND c.turn_message_id IS NOT NULL"
+    " AND NOT EXISTS (SELECT 1 FROM messages m"
+    " WHERE m.id = c.turn_message_id AND m.turn_state = 'running')"
 )
 _QUERIES = (
     (
@@ -52,21 +82,12 @@ _QUERIES = (
         None,
     ),
     (
-        "its turn is said to run, but does not: who comes next would wait for it",
+        _BLOCKS,
         (
-            "SELECT c.id, 'blocked' FROM conversations c WHERE c.turn_message_id IS NOT NULL"
-            " AND NOT EXISTS (SELECT 1 FROM messages m"
+            "SELECT DISTINCT c.id, 'blocked' FROM messages w JOIN conversations c"
+            " ON c.id = w.conversation_id WHERE w.turn_state = 'waiting'"
+            " AND c.turn_message_id IS NOT NULL AND NOT EXISTS (SELECT 1 FROM messages m"
             " WHERE m.id = c.turn_message_id AND m.turn_state = 'running')"
-        ),
-        None,
-    ),
-    (
-        "not final, but its turn has ended and no job of it is open",
-        (
-            "SELECT m.id, m.status FROM messages m WHERE m.final = 0"
-            " AND m.turn_state NOT IN ('waiting', 'running') AND NOT EXISTS"
-            " (SELECT 1 FROM message_jobs l JOIN jobs j ON j.id = l.job_id"
-            " WHERE l.message_id = m.id AND j.state IN ('running', 'queued'))"
         ),
         None,
     ),
@@ -87,16 +108,6 @@ _QUERIES = (
         "runs without a deadline, or beyond it",
         "SELECT id, state FROM jobs WHERE state = 'running' AND COALESCE(watch_by, 0) < ?",
         GRACE,
-    ),
-    (
-        "its retention was over a day ago, and it is still here",
-        (
-            "SELECT id, status FROM messages m WHERE expires_at < ?"
-            " AND turn_state NOT IN ('waiting', 'running') AND NOT EXISTS"
-            " (SELECT 1 FROM message_jobs l JOIN jobs j ON j.id = l.job_id"
-            " WHERE l.message_id = m.id AND j.state IN ('running', 'queued', 'overdue'))"
-        ),
-        DAY,
     ),
     ("its time was over an hour ago, and it is still here", _UPLOADS, HOUR),
     ("was deleted over a day ago, and is still here", _WORKS, DAY),
@@ -121,15 +132,31 @@ def neglected(
         failing_limit: after so many an endpoint that only fails should be off.
         mail_is_sent: whether there is a mail server; without one mails stay where they are.
     """
-    asked: list[tuple[str, str, tuple[int, ...]]] = [
+    asked: list[tuple[str, str, tuple[int | str, ...]]] = [
         (problem, sql, (now - grace,) if grace is not None else ())
         for problem, sql, grace in _QUERIES
     ]
+    not_final = "not final, but its turn has ended and no job of it is open"
+    newest = _end(tx, _FROM_NEWEST, ids.last(ids.MESSAGE), NEWEST) or ""
+    asked.append((not_final, _NOT_FINAL, (newest,)))
+    old = ids.compose(ids.MESSAGE, max(now - DAY, 0), bytes(9))
+    oldest = min(_end(tx, _TO_OLDEST, ids.MESSAGE, OLDEST) or old, old)
+    expired = "its retention was over a day ago, and it is still here"
+    asked.append((expired, _EXPIRED, (oldest, now - DAY)))
+    newest = _end(tx, _NEWEST_CONVERSATIONS, ids.last(ids.CONVERSATION), NEWEST) or ""
+    asked.append((_BLOCKS, _BLOCKED, (newest,)))
     asked.append(("its turn runs beyond its limit", _LONG_TURNS, (now - turn_limit - GRACE,)))
     failing = "has failed for too long, and is not turned off"
     asked.append((failing, _ENDPOINTS, (now - failing_limit - GRACE, now)))
     if mail_is_sent:
         asked.append(("the mail is not sent", _MAILS, (now - HOUR,)))
-    return [
+    found = [
         (row[0], row[1], problem) for problem, sql, params in asked for row in tx.all(sql, params)
     ]
+    return list(dict.fromkeys(found))  # a conversation may be found in two ways
+
+
+def _end(tx: Tx, sql: str, start: str, rows: int) -> str | None:
+    """The id that many rows away from ``start``; None when there are fewer."""
+    row = tx.one(sql, (start, rows))
+    return str(row[0]) if row else None

@@ -1,4 +1,9 @@
-"""The exclusive lock on a data folder: one server per folder (design: 2, database contract)."""
+"""The exclusive lock on a data folder: one server per folder (design: 2, database contract).
+
+Two locks are taken: on the folder itself, which nobody can delete without deleting what is in it,
+and on a file in it, which names the process that has it. A lock on the file alone would be lost
+when somebody deletes the file, and a second server would come up.
+"""
 
 from __future__ import annotations
 
@@ -13,28 +18,60 @@ class FolderLock:
     """Held until the process ends, however it ends."""
 
     def __init__(self, folder: Path) -> None:
+        self._folder = folder
         self._path = folder / "agentpost.lock"
-        self._file: int | None = None
+        self._held: list[int] = []
 
     def take(self) -> None:
-        """Raises `DatabaseBusy` when another server has the folder."""
-        file = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600)
+        """Raises `DatabaseBusy` when another server has the folder, `OSError` when there is no such
+        folder or it may not be written to."""
         try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            holder = os.read(file, 20).decode(errors="replace").strip()
-            os.close(file)
-            raise DatabaseBusy(
-                f"The data folder {self._path.parent} is in use by another agentpost server"
-                f"{f' (process {holder})' if holder else ''}. Stop it, or give this one its own"
-                " folder with AGENTPOST_DATA_DIR."
-            ) from None
+            self._lock(os.open(self._folder, os.O_RDONLY | os.O_DIRECTORY), optional=True)
+            while True:
+                file = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600)
+                self._lock(file)
+                if _is_at(file, self._path):
+                    break
+                # Deleted between opening and locking it: the lock is on a file nobody else sees.
+        except BaseException:
+            self.release()
+            raise
         os.ftruncate(file, 0)
         os.write(file, str(os.getpid()).encode())
-        self._file = file
 
     def release(self) -> None:
         """Let the next one in."""
-        if self._file is not None:
-            os.close(self._file)
-            self._file = None
+        while self._held:
+            os.close(self._held.pop())
+
+    def _lock(self, descriptor: int, *, optional: bool = False) -> None:
+        """``optional``: some network file systems lock no folders; the file's lock is left then."""
+        self._held.append(descriptor)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            holder = self._holder()
+            raise DatabaseBusy(
+                f"The data folder {self._folder} is in use by another agentpost server"
+                f"{f' (process {holder})' if holder else ''}. Stop it, or give this one its own"
+                " folder with AGENTPOST_DATA_DIR."
+            ) from None
+        except OSError:
+            if not optional:
+                raise
+
+    def _holder(self) -> str:
+        try:
+            return self._path.read_text("ascii", errors="replace")[:20].strip()
+        except OSError:
+            return ""
+
+
+def _is_at(file: int, path: Path) -> bool:
+    """Whether the open file is still the one at that path."""
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        return False
+    mine = os.fstat(file)
+    return (found.st_dev, found.st_ino) == (mine.st_dev, mine.st_ino)

@@ -28,3 +28,8 @@ def put(tx: Tx, name: str, value: str) -> None:
         " ON CONFLICT (name) DO UPDATE SET value = excluded.value",
         (name, value),
     )
+
+
+def delete(tx: Tx, name: str) -> None:
+    """Forget the value."""
+    tx.execute("DELETE FROM meta WHERE name = ?", (name,))

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 import structlog
 
 from agentpost.db.session import DatabaseClosed, Params, Row, Tx
+from agentpost.domain.errors import StoreUnavailable
 
 if TYPE_CHECKING:
     from psycopg import Connection
@@ -25,6 +26,8 @@ BEGIN = b"BEGIN"
 BEGIN_READ = b"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 CONNECTIONS = 10
 OPEN_SECONDS = 30
+WAIT_SECONDS = 30.0
+"""How long a transaction waits for a thread, a connection and each lock."""
 RECONNECT_SECONDS = 4.0
 """The pool's pauses between attempts grow up to this: a node that is slow to come back after an
 outage of the server looks dead to the others."""
@@ -95,7 +98,8 @@ class PostgresTx:
 
 
 class PostgresDatabase:
-    """See `Database`.
+    """See `Database`. Raises `StoreUnavailable` when the server cannot be reached, or a lock is
+    held by somebody else, for `WAIT_SECONDS`.
 
     Args:
         url: ``postgresql://…``; the schema must be there.
@@ -131,6 +135,7 @@ class PostgresDatabase:
             connection.prepared_max = 500
             commit = "on" if self._durability == "full" else "off"
             connection.execute(f"SET synchronous_commit = {commit}".encode())
+            connection.execute(f"SET lock_timeout = '{WAIT_SECONDS:.0f}s'".encode())
 
         # One more than the threads: `read_now` borrows one on its caller's thread.
         self._pool = ConnectionPool(
@@ -157,7 +162,7 @@ class PostgresDatabase:
 
     async def write(self, fn: Callable[[Tx], T]) -> T:
         """See `Database.write`."""
-        future = self._submit(self._run, fn, BEGIN)
+        future = self._submit(self._run, fn, BEGIN, time.monotonic() + WAIT_SECONDS)
         # The transaction goes on when the awaiting request is cancelled: it was accepted.
         answer = asyncio.wrap_future(future)
         answer.add_done_callback(_seen)
@@ -165,11 +170,12 @@ class PostgresDatabase:
 
     async def read(self, fn: Callable[[Tx], T]) -> T:
         """See `Database.read`."""
-        return await asyncio.wrap_future(self._submit(self.read_now, fn))
+        until = time.monotonic() + WAIT_SECONDS
+        return await asyncio.wrap_future(self._submit(self._run, fn, BEGIN_READ, until))
 
     def read_now(self, fn: Callable[[Tx], T]) -> T:
         """See `Database.read_now`."""
-        return self._run(fn, BEGIN_READ)
+        return self._run(fn, BEGIN_READ, time.monotonic() + WAIT_SECONDS)
 
     def _submit(self, run: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Future[T]:
         try:
@@ -179,10 +185,12 @@ class PostgresDatabase:
             pass
         raise DatabaseClosed("the database is closed")
 
-    def _run(self, fn: Callable[[Tx], T], begin: bytes) -> T:
+    def _run(self, fn: Callable[[Tx], T], begin: bytes, until: float) -> T:
         """Run it until it is committed; a connection that breaks *during* COMMIT is not retried,
-        since nobody can know whether it took effect."""
+        since nobody can know whether it took effect. ``until`` limits the waiting for a
+        connection, in seconds of the monotonic clock."""
         from psycopg import errors
+        from psycopg_pool import PoolTimeout
 
         if self._pool is None:
             raise DatabaseClosed("the database is closed")
@@ -190,7 +198,12 @@ class PostgresDatabase:
         while True:
             tried += 1
             try:
-                result, callbacks = self._attempt(self._pool, fn, begin)
+                result, callbacks = self._attempt(self._pool, fn, begin, until)
+            except PoolTimeout as error:
+                raise StoreUnavailable("The database does not answer.") from error
+            except errors.LockNotAvailable as error:
+                text = f"A lock in the database was held for {WAIT_SECONDS:.0f} seconds."
+                raise StoreUnavailable(text) from error
             except (errors.DeadlockDetected, errors.SerializationFailure) as error:
                 if tried >= TRIES:
                     raise
@@ -198,7 +211,8 @@ class PostgresDatabase:
                 time.sleep(0.005 * tried)
             except _ConnectionLost as error:
                 if tried >= TRIES:
-                    raise error.__cause__ or error from None
+                    text = "The connection to the database breaks again and again."
+                    raise StoreUnavailable(text) from error.__cause__
                 log.warning("connection_lost", error=str(error.__cause__).strip(), tried=tried)
                 self._pool.check()  # a restarted server has broken the idle ones as well
                 time.sleep(0.05 * tried)
@@ -209,11 +223,12 @@ class PostgresDatabase:
 
     @staticmethod
     def _attempt(
-        pool: ConnectionPool[Connection[Row]], fn: Callable[[Tx], T], begin: bytes
+        pool: ConnectionPool[Connection[Row]], fn: Callable[[Tx], T], begin: bytes, until: float
     ) -> tuple[T, list[Callable[[], None]]]:
         from psycopg import OperationalError
 
-        with pool.connection() as connection:  # rolls back what raises
+        left = max(until - time.monotonic(), 0.001)
+        with pool.connection(timeout=left) as connection:  # rolls back what raises
             tx = PostgresTx(connection)
             try:
                 connection.execute(begin, prepare=False)

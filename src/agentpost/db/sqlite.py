@@ -21,7 +21,9 @@ from typing import Any, TypeVar
 
 import structlog
 
+from agentpost.db.database_file import DatabaseFile
 from agentpost.db.session import DatabaseClosed, Params, Row, Tx
+from agentpost.domain.errors import StoreUnavailable
 
 T = TypeVar("T")
 log = structlog.get_logger(__name__)
@@ -29,6 +31,8 @@ log = structlog.get_logger(__name__)
 GROUP_FUNCTIONS_MAX = 256
 GROUP_SECONDS_MAX = 0.02
 BUSY_SECONDS = 30.0
+"""How long a write waits for the database while another program holds its lock."""
+_PATIENT_SECONDS = 1.0
 READERS = 2
 
 
@@ -63,7 +67,7 @@ class SqliteTx:
 class _Write:
     """A queued write function with the future its caller awaits."""
 
-    __slots__ = ("error", "fn", "future", "loop", "result")
+    __slots__ = ("error", "fn", "future", "loop", "queued_at", "result")
 
     def __init__(
         self,
@@ -74,6 +78,7 @@ class _Write:
         self.fn = fn
         self.loop = loop
         self.future = future
+        self.queued_at = time.monotonic()
         self.result: Any = None
         self.error: BaseException | None = None
 
@@ -108,7 +113,9 @@ class SqliteDatabase:
     """See `Database`.
 
     A connection on which something failed that is not the function's own fault is closed, and the
-    next function gets a new one: after an I/O error nobody knows what state it is in.
+    next function gets a new one: after an I/O error nobody knows what state it is in. Writes raise
+    `StoreUnavailable` after `BUSY_SECONDS` of waiting for another program's lock, and when what
+    they wrote to is not the file at ``path`` any more.
 
     Args:
         path: the database file; its schema must be there.
@@ -126,6 +133,7 @@ class SqliteDatabase:
         foreign_check_seconds: float = 0.25,
     ) -> None:
         self._path = path
+        self._file = DatabaseFile(path)
         self._durability = durability
         self._on_foreign_commit = on_foreign_commit
         self._foreign_check_seconds = foreign_check_seconds
@@ -137,6 +145,7 @@ class SqliteDatabase:
         self._writer: threading.Thread | None = None
         self._connection: sqlite3.Connection | None = None  # the writer thread's
         self._seen_version: int | None = None
+        self._failing = ""  # the writer's last fault, until something was committed again
         self._foreign_commits = 0
         self._own_changes = 0
 
@@ -193,6 +202,7 @@ class SqliteDatabase:
         connection: sqlite3.Connection | None = getattr(self._local, "connection", None)
         try:
             if connection is None:
+                self._file.check()  # connecting would make a file where there is none
                 connection = self._local.connection = connect(self._path)
                 connection.execute("PRAGMA query_only=ON")
             connection.execute("BEGIN")
@@ -226,19 +236,23 @@ class SqliteDatabase:
 
     def _connected(self) -> sqlite3.Connection:
         if self._connection is None:
+            self._file.check()  # connecting would make a file where there is none
             self._connection = connect(self._path, durability=self._durability)
+            self._file.opened()
         return self._connection
 
     def _drop_connection(self) -> None:
         connection, self._connection = self._connection, None
         self._seen_version = None  # versions of two connections cannot be compared
+        self._file.closed()
         _close(connection)
 
     def _look_for_foreign_commits(self) -> None:
         try:
             version = _data_version(self._connected())
+            self._file.check()
         except BaseException as error:
-            log.error("database_not_readable", error=str(error))
+            self._complain("database_not_readable", error)
             self._drop_connection()
             return
         if version != self._seen_version:
@@ -259,8 +273,9 @@ class SqliteDatabase:
             self._drop_connection()  # that takes back whatever was done
             for item in group.items:
                 item.error = error
-            log.error("commit_failed", error=str(error), functions=len(group.items))
+            self._complain("commit_failed", error)
         else:
+            self._failing = ""
             for callback in group.callbacks:
                 _call(callback)
         finally:
@@ -269,7 +284,7 @@ class SqliteDatabase:
 
     def _commit_group(self, connection: sqlite3.Connection, group: _Group) -> None:
         """Run what waits in one transaction, together with the first of the group."""
-        connection.execute("BEGIN IMMEDIATE")
+        _begin(connection, group.items[0].queued_at)
         until = time.monotonic() + GROUP_SECONDS_MAX
         _run_one(connection, group, alone=True)
         while len(group.items) < GROUP_FUNCTIONS_MAX and time.monotonic() < until:
@@ -283,6 +298,34 @@ class SqliteDatabase:
             group.items.append(item)
             _run_one(connection, group, alone=False)
         connection.execute("COMMIT")
+        self._file.check()
+
+    def _complain(self, event: str, error: BaseException) -> None:
+        """Log a fault once for as long as it lasts; what it does to each caller they say."""
+        if str(error) != self._failing:
+            self._failing = str(error)
+            log.error(event, error=str(error))
+
+
+def _begin(connection: sqlite3.Connection, queued_at: float) -> None:
+    """Take the write lock. Time that was spent in the queue counts: it went by behind others that
+    waited for the same lock."""
+    waited = time.monotonic() - queued_at
+    patient = waited < _PATIENT_SECONDS
+    if not patient:
+        left = max(BUSY_SECONDS - waited, 0.0)
+        connection.execute(f"PRAGMA busy_timeout={left * 1_000:.0f}")
+    try:
+        connection.execute("BEGIN IMMEDIATE")
+    except sqlite3.OperationalError as error:
+        if error.sqlite_errorcode != sqlite3.SQLITE_BUSY:
+            raise
+        raise StoreUnavailable(
+            f"The database was locked by another program for {BUSY_SECONDS:.0f} seconds."
+        ) from error
+    finally:
+        if not patient:
+            connection.execute(f"PRAGMA busy_timeout={BUSY_SECONDS * 1_000:.0f}")
 
 
 def _run_one(connection: sqlite3.Connection, group: _Group, *, alone: bool) -> None:

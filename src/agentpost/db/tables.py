@@ -367,6 +367,7 @@ uploads = Table(
     _text("sniffed_type", null=True),
     _partial("ix_uploads_due", "keep_by", where="swept = 0"),
     _partial("ix_uploads_message", "message_id", where="message_id IS NOT NULL"),
+    _partial("ix_uploads_pending", "account_id", "size", where="status = 'pending'"),
 )
 
 ledger = Table(

@@ -23,6 +23,19 @@ def get(tx: Tx, upload_id: str, account_id: str) -> UploadRecord | None:
     return _record(row) if row else None
 
 
+_PENDING = (
+    "SELECT COUNT(*), COALESCE(SUM(size), 0) FROM uploads"
+    " WHERE account_id = ? AND status = 'pending'"
+)
+
+
+def pending(tx: Tx, account_id: str) -> tuple[int, int]:
+    """How many of the account's uploads are not complete, and the bytes they announced."""
+    row = tx.one(_PENDING, (account_id,))
+    assert row is not None
+    return int(row[0]), int(row[1])
+
+
 def lock(tx: Tx, upload_ids: Sequence[str], account_id: str) -> dict[str, UploadRecord]:
     """Those of the uploads that the account has, held until the commit; in one order always."""
     marks = ", ".join("?" * len(upload_ids))

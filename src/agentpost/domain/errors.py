@@ -8,6 +8,7 @@
     └── BeyondTheEnd            with the `size` in bytes of the file
     RuleBroken                  a programmer's error: a signal the state has no row for
     Fenced                      the writer no longer owns the turn or job it writes for
+    StoreUnavailable            the database or the file storage does not serve now; a fault of ours
 
 `contract/errors.py` maps each code to its HTTP status and its page in the documentation.
 """
@@ -85,6 +86,11 @@ class RuleBroken(Exception):
 
 class Fenced(Exception):
     """The turn or job was taken over or has ended; the runner must stop without a trace."""
+
+
+class StoreUnavailable(Exception):
+    """The database or the file storage cannot be used now: nothing was stored, or nobody may rely
+    on it. The text is for operators; callers of the API get ``unavailable`` and come back later."""
 
 
 def not_found(what: str) -> Refusal:

@@ -15,6 +15,8 @@ INLINE_FILE_BYTES_MAX: Final = 10 * MEBIBYTE
 INLINE_TOTAL_BYTES_MAX: Final = 25 * MEBIBYTE
 UPLOADS_PER_MESSAGE_MAX: Final = 10
 UPLOADS_TOTAL_BYTES_MAX: Final = 1024 * MEBIBYTE
+UPLOADS_PENDING_MAX: Final = 1_000
+"""Unfinished uploads of an account at once."""
 UPLOAD_BYTES_MAX: Final = 500 * MEBIBYTE
 BLOB_UNRECORDED_SECONDS_MAX: Final = 86_400  # from before its first byte to the commit naming it
 FILE_UNLISTED_KEEP_SECONDS: Final = 3_600  # for steps and downloads that still read it

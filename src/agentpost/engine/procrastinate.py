@@ -119,6 +119,11 @@ class ProcrastinateEngine:
                 await _end(task)
         self._task = self._running = None
 
+    async def check(self) -> None:
+        """Raises `ConnectionError` when jobs should be dispatched to this process and are not."""
+        if self._task is not None and (self._running is None or self._running.done()):
+            raise ConnectionError("the dispatcher has no connection to the database")
+
     def _begin_anew(self) -> None:
         """A Procrastinate worker whose listener or heartbeat broke works on without: end it."""
         if self._running is not None:

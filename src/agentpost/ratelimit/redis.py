@@ -104,6 +104,10 @@ class RedisLimiter:
         except (RedisError, OSError, TimeoutError) as error:
             self._failed(error)
 
+    async def check(self) -> None:
+        """Ask whether Redis is there; raises what keeps it from answering."""
+        await self._redis.ping()
+
     async def start(self) -> None:
         """See `RateLimiter.start`; a Redis that is away is no reason not to start."""
         from redis.exceptions import RedisError

@@ -33,7 +33,7 @@ from agentpost.domain.executables import (
 from agentpost.domain.filenames import safe_file_name
 from agentpost.domain.message import TurnState
 from agentpost.domain.record import AttachmentRecord, MessageRecord
-from agentpost.services import blobs, record
+from agentpost.services import blobs, record, room
 from agentpost.services.context import House
 from agentpost.storage import sniff
 from agentpost.webhooks.failures import EgressError
@@ -117,7 +117,9 @@ async def fetch(house: House, message: MessageRecord) -> None:
 async def _fetch_one(house: House, attachment: AttachmentRecord, total: int) -> str | None:
     """Fetch into ``attachment``; the problem to note, if there is one."""
     assert attachment.url is not None
-    room = limits.INLINE_TOTAL_BYTES_MAX - total
+    if room.is_short(house):
+        return f"{attachment.name or 'a file'}: skipped, {room.NO_ROOM}."
+    left = limits.INLINE_TOTAL_BYTES_MAX - total
     with tempfile.TemporaryDirectory(prefix="agentpost-fetch-") as folder:
         into = Path(folder) / "body"
         try:
@@ -130,7 +132,7 @@ async def _fetch_one(house: House, attachment: AttachmentRecord, total: int) -> 
         except EgressError as error:
             return f"{attachment.name or 'a file'}: could not be fetched, {error}"
         name = attachment.name or fetched.name or f"file-{attachment.n + 1}"
-        if fetched.size > room:
+        if fetched.size > left:
             return f"{name}: skipped, the files together are over {TOTAL_MB} MB."
         head, executable = await asyncio.to_thread(_inspect, into)
         if executable:
@@ -169,6 +171,9 @@ async def _take_bytes(
         data = await asyncio.to_thread(_decode, given.base64 or "")
     except (binascii.Error, ValueError):
         attached.notes.append(f"{label}: skipped, its base64 content cannot be decoded.")
+        return 0
+    if room.is_short(house):
+        attached.notes.append(f"{label}: skipped, {room.NO_ROOM}.")
         return 0
     if len(data) > limits.INLINE_FILE_BYTES_MAX:
         attached.notes.append(f"{label}: skipped, it is over {FILE_MB} MB; use an upload.")

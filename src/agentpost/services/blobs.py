@@ -19,6 +19,7 @@ from agentpost.db.session import Tx
 from agentpost.domain import backoff
 from agentpost.domain.limits import BLOB_UNRECORDED_SECONDS_MAX
 from agentpost.domain.times import seconds
+from agentpost.services import room, storage_identity
 from agentpost.services.context import House
 from agentpost.storage.base import BlobInfo
 
@@ -32,6 +33,8 @@ _INCOMING = "incoming/"
 
 async def store(house: House, blob: str, data: bytes | Path) -> BlobInfo:
     """Store bytes under a fresh key; a commit within a day has to `redeem` it, else they go."""
+    storage_identity.ensure_shared(house)
+    room.ensure_for_files(house)
     due_at = house.clock.now() + seconds(BLOB_UNRECORDED_SECONDS_MAX)
     await house.db.write(lambda tx: rows.doom(tx, [blob], due_at))
     return await house.storage.put(blob, data)

@@ -11,6 +11,7 @@ from agentpost.contract.render import Links
 from agentpost.db.session import Database
 from agentpost.engine.base import Engine
 from agentpost.ratelimit.base import RateLimiter
+from agentpost.services.health_state import Health
 from agentpost.services.lease import Lease
 from agentpost.services.requests import RequestLog
 from agentpost.services.tickets import TurnTicket
@@ -47,8 +48,11 @@ class House:
     """The wired parts.
 
     ``lease``: for how long what ``node`` owns stays its own. ``turns`` is None in a process that
-    runs no agent, ``sender`` in one that sends no webhooks (a CLI command). ``unavailable``: the
-    API is switched off (see `services.maintenance`).
+    runs no agent, ``sender`` in one that sends no webhooks (a CLI command). ``health``: what the
+    last checks of the parts found. ``storage_id``: the name that the file storage had at the start,
+    "" for none; None: not looked at. ``storage_pending``: it is not the one of the other nodes, so
+    this one takes no files (`services.storage_identity`). ``unavailable``: the API is switched off
+    (see `services.maintenance`).
     ``put_off``: sweep -> id -> (tries, not before, by `Clock.passed`) of what it failed on
     (`services.sweeping`).
     """
@@ -70,5 +74,8 @@ class House:
     agent_name: str = ""
     turns: TurnRunner | None = None
     sender: DeliverySender | None = None
+    health: Health = field(default_factory=Health)
+    storage_id: str | None = None
+    storage_pending: bool = False
     unavailable: bool = False
     put_off: dict[str, dict[str, tuple[int, int]]] = field(default_factory=dict)

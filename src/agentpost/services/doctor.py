@@ -1,4 +1,4 @@
-"""The doctor: everything that is not final must have an owner or a deadline, and be looked after.
+"""The doctor: stores must work, and what is not final must have an owner or a deadline.
 
 What is overdue is named whatever sweep was to do it: turns, jobs, messages past their retention,
 bytes, uploads, deleted works, endpoints that only fail, mail.
@@ -6,12 +6,13 @@ bytes, uploads, deleted works, endpoints that only fail, mail.
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import asdict, dataclass
 
 from agentpost.db import doctor as rows
 from agentpost.db.session import Tx
 from agentpost.domain.times import seconds
-from agentpost.services import lost
+from agentpost.services import blob_audit, health, health_state, lost, storage_identity
 from agentpost.services.context import House
 
 _MISSING = "its node lives, but nothing there runs it"
@@ -30,9 +31,39 @@ class Finding:
         return asdict(self)
 
 
-async def examine(house: House) -> list[Finding]:
-    """Everything that is overdue, and every turn and job that its node does not run; there should
-    be none. Mail counts only when there is a server to send it (design: 4.21)."""
+async def examine(house: House, *, full: bool = False) -> list[Finding]:
+    """Every store that fails, everything that is overdue, and every turn and job that its node does
+    not run; there should be none. Mail counts only when there is a server to send it (design:
+    4.21). With a database that fails nothing else is looked at. ``full``: compare all files
+    with the record, however long it takes (`services.blob_audit`)."""
+    failing = await _failing_stores(house)
+    if any(finding.id == health_state.DATABASE for finding in failing):
+        return failing
+    if not failing and await storage_identity.is_other(house):
+        failing.append(Finding(health_state.BLOBS, "other", storage_identity.explain(house)))
+    if not failing:
+        failing += [Finding(*row) for row in await blob_audit.audit(house, full=full)]
+    return failing + await _neglected(house)
+
+
+async def _failing_stores(house: House) -> list[Finding]:
+    """Database and file storage, used once each."""
+    checks = {
+        health_state.DATABASE: health.check_database(house),
+        health_state.BLOBS: house.storage.check(house.node),
+    }
+    found = []
+    for name, check in checks.items():
+        try:
+            async with asyncio.timeout(health.ANSWER_SECONDS):
+                await check
+        except Exception as error:
+            problem = f"{health_state.PROBLEMS[name]} {health.reason_of(error)}"
+            found.append(Finding(name, "failing", problem))
+    return found
+
+
+async def _neglected(house: House) -> list[Finding]:
     settings = house.settings
     limits = {
         "turn_limit": seconds(settings.turn_limit_seconds + settings.sweep_seconds),

@@ -32,7 +32,7 @@ from agentpost.domain.filenames import safe_file_name
 from agentpost.domain.record import AttachmentRecord
 from agentpost.domain.times import seconds
 from agentpost.domain.uploads import UploadRecord, UploadSignal, UploadStatus, upload
-from agentpost.services import blobs, sweeping
+from agentpost.services import blobs, room, storage_identity, sweeping
 from agentpost.services.context import House
 from agentpost.storage import sniff
 from agentpost.storage.incoming import Arrived, PostForm, PostTicket, Replaced
@@ -54,9 +54,15 @@ class NewUpload:
 
 
 async def create(house: House, account_id: str, new: NewUpload) -> tuple[UploadRecord, PostForm]:
-    """A place for one file, and the form to post it with. Raises ``too_large``."""
+    """A place for one file, and the form to post it with.
+
+    Raises `Refusal`: ``too_large`` for this file or for all unfinished uploads of the account
+    together, ``unavailable`` when there is no room for files.
+    """
     if new.size > limits.UPLOAD_BYTES_MAX:
         raise Refusal("too_large", f"An upload takes up to {FILE_MB} MB.")
+    storage_identity.ensure_shared(house)
+    room.ensure_for_uploads(house)
     settings, now = house.settings, house.clock.now()
     name = safe_file_name(new.filename)
     made = UploadRecord(
@@ -80,7 +86,12 @@ async def create(house: House, account_id: str, new: NewUpload) -> tuple[UploadR
         seconds=settings.upload_post_seconds,
     )
     form = await house.incoming.form(ticket)
-    await house.db.write(lambda tx: rows.insert(tx, made))
+
+    def insert(tx: Tx) -> None:
+        room.ensure_may_announce(tx, house, account_id, made.size)
+        rows.insert(tx, made)
+
+    await house.db.write(insert)
     return made, form
 
 

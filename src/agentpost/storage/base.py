@@ -29,6 +29,17 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f\\]")
 _SUFFIX = re.compile(r"\.[A-Za-z0-9]{1,10}")
 
 
+CHECK_BYTES = 4_096
+"""What a check stores: a block, which a full disk does not find room for."""
+IDENTITY_KEY = "storage-id"
+CHECK_PREFIX = "checks/"
+"""Names of stores that keep these beside the blobs; no blob's key begins so."""
+
+
+class StorageCheckFailed(Exception):
+    """A store gave other bytes back than it was given."""
+
+
 class BlobMissing(Exception):
     """No blob under that key."""
 
@@ -39,6 +50,15 @@ class BlobInfo:
 
     size: int
     sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A blob as the store lists it: under its `Storage.listed_name`, of so many seconds of age by
+    the store's own clock."""
+
+    name: str
+    age_seconds: float
 
 
 class Storage(Protocol):
@@ -68,6 +88,34 @@ class Storage(Protocol):
 
     async def delete(self, key: str) -> None:
         """Remove the blob; no error when there is none."""
+        ...
+
+    async def check(self, name: str) -> None:
+        """Store a few bytes, read them and remove them; raises what keeps that from working.
+
+        ``name`` is the caller's own: checks of two callers do not meet. No blob is made by it.
+        """
+        ...
+
+    async def identity(self) -> str | None:
+        """The name this store was given; None when it has none. Raises when it cannot be read."""
+        ...
+
+    async def set_identity(self, name: str) -> None:
+        """Give a store without a name one: 1 to 64 letters, digits or ``_``."""
+        ...
+
+    async def free_bytes(self) -> int | None:
+        """How many bytes more the store can take; None when it does not say."""
+        ...
+
+    def listed_name(self, key: str) -> str:
+        """How `pages` names the blob of a key."""
+        ...
+
+    def pages(self) -> AsyncIterator[list[Listed]]:
+        """All blobs, in pages of bounded size; what is stored meanwhile may be missed. What the
+        store keeps for itself, and uploads on their way in, are no blobs."""
         ...
 
     async def tidy(self) -> None:

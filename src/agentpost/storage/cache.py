@@ -17,6 +17,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from agentpost.storage.base import fanned_out
+from agentpost.storage.private_folder import make_private
 
 CACHE_BYTES_DEFAULT = 5 * 1_024**3
 KEEP_SECONDS = 3_600
@@ -31,7 +32,7 @@ class FileCache:
         self._folder = folder
         self._bytes_max = bytes_max
         self._keep_seconds = keep_seconds
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_private(folder)
 
     async def path(self, key: str, version: str, read: Callable[[], AsyncIterator[bytes]]) -> Path:
         """The copy of a blob, downloaded by ``read`` when this ``version`` of it is not there.

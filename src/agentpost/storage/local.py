@@ -5,13 +5,26 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import os
+import re
+import shutil
 import tempfile
 from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import ParamSpec, TypeVar
 
-from agentpost.storage.base import CHUNK_BYTES, BlobInfo, BlobMissing, fanned_out
+from agentpost.storage.base import (
+    CHECK_BYTES,
+    CHUNK_BYTES,
+    IDENTITY_KEY,
+    BlobInfo,
+    BlobMissing,
+    Listed,
+    StorageCheckFailed,
+    fanned_out,
+)
+from agentpost.storage.private_folder import make_private
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -19,20 +32,28 @@ T = TypeVar("T")
 _THREADS = 8
 # A temporary file this old belongs to a process that died.
 _ABANDONED_SECONDS = 86_400
+_FAN_NAME = re.compile(r"[0-9a-f]{2}")
 
 
 class LocalStorage:
     """`Storage` in a folder, for one machine. See the port for the contract.
 
     New bytes go to a temporary file on the same file system and are renamed into place when they
-    are safely on the disk. Files are readable by their owner alone.
+    are safely on the disk. Files are readable by their owner alone. The store's name is an empty
+    folder below ``storage-id``: made in one step, and copied along with the blobs.
     """
 
     def __init__(self, folder: Path) -> None:
-        """``folder`` is made if need be."""
+        """``folder`` is made if need be, and private to its owner from then on."""
         self.folder = self._root = folder
         self._unfinished = folder / "tmp"
-        self._unfinished.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._names = folder / IDENTITY_KEY
+        try:
+            make_private(folder)
+            self._unfinished.mkdir(mode=0o700, exist_ok=True)
+        except OSError as error:
+            why = error.strerror
+            raise OSError(f"the folder for files {folder} cannot be used: {why}") from None
         # Own threads: whatever else blocks the event loops' threads must not delay files.
         self._threads = ThreadPoolExecutor(_THREADS, "blobs")
 
@@ -74,6 +95,33 @@ class LocalStorage:
         """See `Storage.delete`."""
         await self._in_thread(self._path(key).unlink, missing_ok=True)
 
+    async def check(self, name: str) -> None:
+        """See `Storage.check`; the file it makes has no name, so nothing can be left behind."""
+        await self._in_thread(_check, self._unfinished)
+
+    async def identity(self) -> str | None:
+        """See `Storage.identity`."""
+        return await self._in_thread(self._identity)
+
+    async def set_identity(self, name: str) -> None:
+        """See `Storage.set_identity`."""
+        await self._in_thread(self._set_identity, name)
+
+    async def free_bytes(self) -> int | None:
+        """See `Storage.free_bytes`: what the file system leaves to this user."""
+        return (await self._in_thread(shutil.disk_usage, self._unfinished)).free
+
+    def listed_name(self, key: str) -> str:
+        """See `Storage.listed_name`: the path, from which the key cannot be read."""
+        return str(fanned_out(key))
+
+    async def pages(self) -> AsyncIterator[list[Listed]]:
+        """See `Storage.pages`: a page for each folder."""
+        now = await self._in_thread(_time_of, self._unfinished)
+        for top in await self._in_thread(_fan_folders, self._root):
+            for folder in await self._in_thread(_fan_folders, top):
+                yield await self._in_thread(_listed, self._root, folder, now)
+
     async def tidy(self) -> None:
         """See `Storage.tidy`."""
         await self._in_thread(_remove_abandoned, self._unfinished)
@@ -88,6 +136,20 @@ class LocalStorage:
     async def _in_thread(self, work: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._threads, lambda: work(*args, **kwargs))
+
+    def _identity(self) -> str | None:
+        try:
+            names = sorted(path.name for path in self._names.iterdir())
+        except FileNotFoundError:
+            self._unfinished.stat()  # a store without a name is not the same as no store
+            return None
+        return names[0] if names else None
+
+    def _set_identity(self, name: str) -> None:
+        self._names.mkdir(mode=0o700, exist_ok=True)
+        (self._names / name).mkdir(mode=0o700, exist_ok=True)
+        _sync_folder(self._names)
+        _sync_folder(self._root)
 
     def _put(self, path: Path, data: bytes | Path) -> BlobInfo:
         # mkstemp makes files of mode 0600.
@@ -147,6 +209,16 @@ def _size(path: Path, key: str) -> int:
         raise BlobMissing(key) from None
 
 
+def _check(folder: Path) -> None:
+    data = os.urandom(CHECK_BYTES)
+    with tempfile.TemporaryFile(dir=folder) as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+        if os.pread(file.fileno(), CHECK_BYTES, 0) != data:
+            raise StorageCheckFailed(f"{folder} gives other bytes back than it was given")
+
+
 def _sync_folder(folder: Path) -> None:
     descriptor = os.open(folder, os.O_RDONLY)
     try:
@@ -155,9 +227,28 @@ def _sync_folder(folder: Path) -> None:
         os.close(descriptor)
 
 
+def _time_of(folder: Path) -> float:
+    """Now, by the file system's own clock, which the files' times come from."""
+    os.utime(folder)
+    return folder.stat().st_mtime
+
+
+def _fan_folders(folder: Path) -> list[Path]:
+    """The folders that blobs are spread over, below that one."""
+    return sorted(path for path in folder.iterdir() if _FAN_NAME.fullmatch(path.name))
+
+
+def _listed(root: Path, folder: Path, now: float) -> list[Listed]:
+    found = []
+    for path in folder.iterdir():
+        with suppress(FileNotFoundError):
+            age = now - path.stat().st_mtime
+            found.append(Listed(str(path.relative_to(root)), age))
+    return found
+
+
 def _remove_abandoned(folder: Path) -> None:
-    os.utime(folder)  # asks the file system's own clock, which the files' times come from
-    oldest = folder.stat().st_mtime - _ABANDONED_SECONDS
+    oldest = _time_of(folder) - _ABANDONED_SECONDS
     for path in folder.iterdir():
         try:
             if path.stat().st_mtime < oldest:

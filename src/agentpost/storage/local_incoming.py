@@ -15,6 +15,7 @@ from typing import Protocol
 from agentpost.domain import ids
 from agentpost.storage.incoming import TARGET_PATH, Arrived, PostForm, PostTicket, Replaced
 from agentpost.storage.post_policy import PolicySigner
+from agentpost.storage.private_folder import make_private
 
 # A file that is not locked and that old arrives no more; a new one may be about to be locked.
 _BROKEN_OFF_SECONDS = 600
@@ -48,7 +49,8 @@ class LocalIncoming:
         self._url = base_url + TARGET_PATH
         self._folder = storage.folder / "incoming"
         self._arriving = self._folder / "tmp"
-        self._arriving.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_private(self._folder)
+        self._arriving.mkdir(mode=0o700, exist_ok=True)
 
     async def form(self, ticket: PostTicket) -> PostForm:
         """See `Incoming.form`."""

@@ -4,13 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import os
 from collections.abc import AsyncIterator
 from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from agentpost.storage.base import CHUNK_BYTES, BlobInfo, BlobMissing, checked_key
+from agentpost.storage.base import (
+    CHECK_BYTES,
+    CHECK_PREFIX,
+    CHUNK_BYTES,
+    IDENTITY_KEY,
+    BlobInfo,
+    BlobMissing,
+    Listed,
+    StorageCheckFailed,
+    checked_key,
+)
 from agentpost.storage.cache import CACHE_BYTES_DEFAULT, FileCache
 from agentpost.storage.s3_patience import answered
 from agentpost.storage.s3_url import S3Place
@@ -22,6 +33,8 @@ if TYPE_CHECKING:
 # Larger blobs are sent in parts of this size, so that neither side holds a whole one.
 _PART_BYTES = 8 * 1_024 * 1_024
 _PARTS_AT_ONCE = 2
+_LISTED_AT_ONCE = 1_000
+_NO_BLOBS = (CHECK_PREFIX, "incoming/")
 
 
 class S3Storage:
@@ -106,6 +119,57 @@ class S3Storage:
             async with answered():
                 await obstore.delete_async(self._store, checked_key(key))
         await self._cache.forget(key)
+
+    async def check(self, name: str) -> None:
+        """See `Storage.check`: an object of its own is put, got and deleted."""
+        key, data = f"{CHECK_PREFIX}{name}", os.urandom(CHECK_BYTES)
+        await self.put(key, data)
+        found = await self._whole(key)
+        await self.delete(key)
+        if found != data:
+            raise StorageCheckFailed("the bucket gives other bytes back than it was given")
+
+    async def identity(self) -> str | None:
+        """See `Storage.identity`: an object in the bucket, so that it does not matter by which
+        address the bucket is reached."""
+        try:
+            return (await self._whole(IDENTITY_KEY)).decode("ascii", errors="replace")
+        except BlobMissing:
+            return None
+
+    async def set_identity(self, name: str) -> None:
+        """See `Storage.set_identity`."""
+        await self.put(IDENTITY_KEY, name.encode("ascii"))
+
+    async def free_bytes(self) -> int | None:
+        """See `Storage.free_bytes`: buckets do not say."""
+        return None
+
+    def listed_name(self, key: str) -> str:
+        """See `Storage.listed_name`: the key itself."""
+        return key
+
+    async def pages(self) -> AsyncIterator[list[Listed]]:
+        """See `Storage.pages`. An object is stored and asked for to learn the bucket's time."""
+        import obstore
+
+        mark = f"{CHECK_PREFIX}listing"
+        await self.put(mark, b"")
+        now = (await self._head(mark))["last_modified"]
+        stream = aiter(obstore.list(self._store, chunk_size=_LISTED_AT_ONCE))
+        while True:
+            async with answered():
+                page = await anext(stream, None)
+            if page is None:
+                return
+            yield [
+                Listed(meta["path"], (now - meta["last_modified"]).total_seconds())
+                for meta in page
+                if meta["path"] != IDENTITY_KEY and not meta["path"].startswith(_NO_BLOBS)
+            ]
+
+    async def _whole(self, key: str) -> bytes:
+        return b"".join([chunk async for chunk in self.open(key)])
 
     async def tidy(self) -> None:
         """See `Storage.tidy`: `S3Incoming.tidy` does it, with the client that can."""

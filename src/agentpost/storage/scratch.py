@@ -12,13 +12,15 @@ import shutil
 import tempfile
 from pathlib import Path
 
+from agentpost.storage.private_folder import make_private
+
 
 class Scratch:
     """One process' folder; inside, `tempfile` makes its files there, too."""
 
     def __init__(self, root: Path, name: str) -> None:
         """Make ``root / name``, and remove the folders of processes that are gone."""
-        root.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_private(root)
         self.folder = root / name
         alone = os.open(root, os.O_RDONLY)
         try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 
 import structlog
@@ -12,6 +12,8 @@ from agentpost.services import (
     blobs,
     deliveries,
     follow,
+    health,
+    health_state,
     mail,
     maintenance,
     requests,
@@ -30,6 +32,10 @@ RECHECK_SECONDS = 1.0
 MAINTENANCE_SECONDS = 0.5
 UPLOAD_SWEEP_SECONDS = 60.0
 TIDY_SECONDS = 600.0
+CHECK_SECONDS = 2.0
+"""Between two checks of whether a store works."""
+CHECK_REMOTE_SECONDS = 10.0
+"""The same for a bucket, where each check is three requests that are paid for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +48,12 @@ class Task:
 
 
 class Background:
-    """Runs the periodic tasks on the event loop that starts it; ``smtp`` is where mail goes."""
+    """Runs the periodic tasks on the event loop that starts it.
+
+    Args:
+        smtp: where mail goes.
+        checks: of more parts than every server has, by the names of `services.health_state`.
+    """
 
     def __init__(
         self,
@@ -51,12 +62,14 @@ class Background:
         nodes: Nodes,
         lookout: Lookout,
         smtp: SmtpServer | None = None,
+        checks: Mapping[str, health.Check] | None = None,
     ) -> None:
         sweep = house.settings.sweep_seconds
         self._house = house
         self._worker = worker
         self._loops: list[asyncio.Task[None]] = []
         self._kick = asyncio.Event()
+        self._failing: dict[str, str] = {}  # task -> the fault it has had since it last went well
         self._loop: asyncio.AbstractEventLoop | None = None
         self._tasks = [
             Task("recheck_waits", follow.Recheck(house).run, RECHECK_SECONDS),
@@ -76,6 +89,7 @@ class Background:
         ]
         if smtp is not None:
             self._tasks.append(Task("send_mail", lambda: mail.send_due(house, smtp), sweep))
+        self._tasks += _checks_of(house, checks or {})
 
     def start(self) -> None:
         """Begin; each task has its own loop, so a slow one holds up no other."""
@@ -100,6 +114,13 @@ class Background:
             await self._once(task.name, task.run)
             await asyncio.sleep(task.seconds)
 
+    def _complain(self, name: str, error: Exception) -> None:
+        """Log a fault of a task once for as long as it is the same one."""
+        reason = f"{type(error).__name__}: {error}"
+        if self._failing.get(name) != reason:
+            self._failing[name] = reason
+            log.error("background_task_failed", task=name, exc_info=error)
+
     async def _pick_up(self) -> None:
         """Start jobs that nobody has taken: at once when kicked, else with every sweep."""
         while True:
@@ -120,5 +141,25 @@ class Background:
     async def _once(self, name: str, run: Callable[[], Awaitable[None]]) -> None:
         try:
             await run()
-        except Exception:
-            log.exception("background_task_failed", task=name)
+        except Exception as error:
+            self._complain(name, error)
+        else:
+            self._failing.pop(name, None)
+
+
+def _checks_of(house: House, checks: Mapping[str, health.Check]) -> list[Task]:
+    """The checks of every part whose failing `/readyz` tells."""
+    all_checks: dict[str, health.Check] = {
+        health_state.DATABASE: lambda: health.check_database(house),
+        health_state.BLOBS: lambda: health.check_blobs(house),
+        **checks,
+    }
+    remote = bool(house.settings.storage_url)
+    return [
+        Task(
+            f"check_{name}",
+            health.PartCheck(house.health, name, check).run,
+            CHECK_REMOTE_SECONDS if remote and name == health_state.BLOBS else CHECK_SECONDS,
+        )
+        for name, check in all_checks.items()
+    ]

@@ -44,6 +44,7 @@ class PostgresNotices:
         self._listeners: dict[str, Callable[[str], None]] = {}
         self._reconnected: list[Callable[[], None]] = []
         self._task: asyncio.Task[None] | None = None
+        self._listening = False
 
     def on(self, topic: str, listener: Callable[[str], None]) -> None:
         """Call ``listener(subject)`` for every notice of a topic, our own ones included."""
@@ -73,6 +74,11 @@ class PostgresNotices:
             task.cancel()
             await asyncio.wait({task}, timeout=AGAIN_SECONDS)
 
+    async def check(self) -> None:
+        """Raises `ConnectionError` while notices of other nodes do not arrive."""
+        if not self._listening:
+            raise ConnectionError("the listener for notices is not connected")
+
     async def _listen(self) -> AsyncConnection:
         from psycopg import AsyncConnection
 
@@ -85,6 +91,7 @@ class PostgresNotices:
             keepalives_count=3,
         )
         await connection.execute(f"LISTEN {CHANNEL}".encode())
+        self._listening = True
         return connection
 
     async def _hear_forever(self, connection: AsyncConnection) -> None:
@@ -94,6 +101,7 @@ class PostgresNotices:
             except Exception as error:
                 log.warning("notices_interrupted", error=str(error).strip())
             finally:
+                self._listening = False
                 with contextlib.suppress(Exception):
                     await connection.close()
             connection = await self._reconnect()

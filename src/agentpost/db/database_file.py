@@ -1,0 +1,60 @@
+"""Whether the SQLite database that is open is still the one at its path.
+
+A process keeps writing to a file after it was deleted, moved or replaced, without any error.
+Nothing of that is there after the next start, so it must not be answered as stored.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from agentpost.domain.errors import StoreUnavailable
+
+_Identity = tuple[int, int]
+
+
+class DatabaseFile:
+    """The database file and its write-ahead log, each known by device and inode."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._log_path = path.with_name(f"{path.name}-wal")
+        self._file: _Identity | None = None
+        self._log: _Identity | None = None
+
+    def opened(self) -> None:
+        """A connection was made. The first one decides which file it is for good.
+        Raises `StoreUnavailable`."""
+        if self._file is None:
+            self._file = _identity(self.path)
+        self.check()
+
+    def closed(self) -> None:
+        """The connection that writes was closed: the log may have gone with it."""
+        self._log = None
+
+    def check(self) -> None:
+        """Raises `StoreUnavailable` when another file, or none, is where the open one was."""
+        if self._file is None:
+            return
+        if _identity(self.path) != self._file:
+            raise StoreUnavailable(
+                f"The open database is not the file at {self.path} any more: it was deleted, moved"
+                " or replaced. Put it back or restore a backup, and start the server again."
+            )
+        log = _identity(self._log_path)
+        if self._log is not None and log != self._log:
+            raise StoreUnavailable(
+                f"{self._log_path} was deleted, moved or replaced while the database was open."
+                " Stop the server, check the database and start the server again."
+            )
+        self._log = log
+
+
+def _identity(path: Path) -> _Identity | None:
+    """None when there is nothing there, or it cannot be looked at."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino

@@ -1,0 +1,180 @@
+"""Rows without bytes, and bytes without rows, for the doctor.
+
+Without ``full`` a bounded number of rows is compared: the newest ones and pages from random places.
+Bytes are looked for in the record only while both are few, since that needs to know all names. With
+``full`` everything is compared: names wait in a temporary file, pages pass through memory. Bytes
+younger than an hour are never reported: a commit that records them may be on its way.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sqlite3
+import tempfile
+from collections.abc import AsyncIterator, Sequence
+from contextlib import closing
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+from agentpost.db import blobs as rows
+from agentpost.db.blobs import Named
+from agentpost.services.context import House
+from agentpost.storage.base import BlobMissing, Listed
+
+MISSING: Final = "its bytes are not in the file storage"
+UNRECORDED: Final = "bytes in the file storage that no record names"
+NEWEST = 100
+RANDOM_PAGES = 2
+RANDOM_PAGE = 50
+PAGE = 1_000
+FEW = 5_000
+"""Up to so many names and so many blobs all are compared, also without ``full``."""
+YOUNG_SECONDS = 3_600
+REPORTED_MAX = 100
+AT_ONCE = 16
+
+Problem = tuple[str, str, str]
+
+
+async def audit(house: House, *, full: bool) -> list[Problem]:
+    """(what, the key of its bytes or their name, problem), at most `REPORTED_MAX` of each kind."""
+    missing = [
+        (named.what, named.blob, MISSING) for named in await _without_bytes(house, full=full)
+    ]
+    stray = [(listed.name, "unrecorded", UNRECORDED) for listed in await _strays(house, full=full)]
+    return [*missing[:REPORTED_MAX], *stray[:REPORTED_MAX]]
+
+
+# --- rows without bytes ---------------------------------------------------------------------------
+async def _without_bytes(house: House, *, full: bool) -> list[Named]:
+    lost: list[Named] = []
+    async for page in _all_named(house) if full else _some_named(house):
+        for n in range(0, len(page), AT_ONCE):
+            part = page[n : n + AT_ONCE]
+            here = await asyncio.gather(*(_is_here(house, named.blob) for named in part))
+            lost += [named for named, found in zip(part, here, strict=True) if not found]
+        if len(lost) > REPORTED_MAX:
+            break
+
+    # A row that went meanwhile took its bytes along.
+    return await house.db.read(lambda tx: [n for n in lost if rows.still_names(tx, n)])
+
+
+async def _is_here(house: House, blob: str) -> bool:
+    try:
+        await house.storage.size(blob)
+    except BlobMissing:
+        return False
+    return True
+
+
+async def _some_named(house: House) -> AsyncIterator[list[Named]]:
+    newest = await house.db.read(lambda tx: rows.newest(tx, NEWEST))
+    yield newest
+    files = [named for named in newest if named.blob.startswith("files/")]
+    for _ in range(RANDOM_PAGES if len(files) == NEWEST else 0):
+        after = _random_key(files[0].blob)
+        yield await house.db.read(partial(rows.files_page, after=after, limit=RANDOM_PAGE))
+
+
+def _random_key(newest: str) -> str:
+    """A key of a random time before that one's: keys begin with their time, in hex."""
+    prefix, _, tail = newest.rpartition("/")
+    latest = int(tail[:14], 16)
+    span = min(latest, 90 * 86_400 * 1_000_000)
+    back = int.from_bytes(os.urandom(8), "big") % (span + 1)
+    return f"{prefix}/{latest - back:014x}{'0' * 18}"
+
+
+async def _all_named(house: House) -> AsyncIterator[list[Named]]:
+    after = ""
+    while page := await house.db.read(partial(rows.files_page, after=after, limit=PAGE)):
+        yield page
+        after = page[-1].blob
+    place = ("", 0)
+    while page := await house.db.read(partial(rows.attachments_page, after=place, limit=PAGE)):
+        yield page
+        place = (page[-1].owner, page[-1].n)
+
+
+# --- bytes without rows ---------------------------------------------------------------------------
+class _Names:
+    """The names of all bytes the record knows, in a temporary file."""
+
+    def __init__(self, house: House, folder: Path, most: int | None) -> None:
+        self._house = house
+        self._most = most
+        self._count = 0
+        self._file = sqlite3.connect(folder / "names.db", isolation_level=None)
+        self._file.execute("PRAGMA journal_mode=OFF")
+        self._file.execute("PRAGMA synchronous=OFF")
+        self._file.execute("CREATE TABLE names (name TEXT PRIMARY KEY) WITHOUT ROWID")
+
+    def close(self) -> None:
+        self._file.close()
+
+    async def gather(self) -> bool:
+        """Take in every name; False when there are more than allowed. What is to go comes first and
+        last: a name that moves to another table meanwhile is met in one of them."""
+        if not await self.gather_doomed():
+            return False
+        async for page in _all_named(self._house):
+            if not self._add([named.blob for named in page]):
+                return False
+        after = ""
+        while uploads := await self._house.db.read(
+            partial(rows.uploads_page, after=after, limit=PAGE)
+        ):
+            copies = [f"uploads/{u[0]}/{n}" for u in uploads for n in range(1, u[1] + 1)]
+            if not self._add(copies):
+                return False
+            after = uploads[-1][0]
+        return await self.gather_doomed()
+
+    async def gather_doomed(self) -> bool:
+        """The same for bytes that are to go."""
+        after = ""
+        while page := await self._house.db.read(partial(rows.doomed_page, after=after, limit=PAGE)):
+            if not self._add(page):
+                return False
+            after = page[-1]
+        return True
+
+    def unknown(self, page: Sequence[Listed]) -> list[Listed]:
+        """Those that nothing names and that are old enough to tell."""
+        find = "SELECT 1 FROM names WHERE name = ?"
+        return [
+            listed
+            for listed in page
+            if listed.age_seconds > YOUNG_SECONDS
+            and self._file.execute(find, (listed.name,)).fetchone() is None
+        ]
+
+    def _add(self, keys: Sequence[str]) -> bool:
+        named = [(self._house.storage.listed_name(key),) for key in keys]
+        self._file.execute("BEGIN")
+        self._file.executemany("INSERT OR IGNORE INTO names VALUES (?)", named)
+        self._file.execute("COMMIT")
+        self._count += len(keys)
+        return self._most is None or self._count <= self._most
+
+
+async def _strays(house: House, *, full: bool) -> list[Listed]:
+    with (
+        tempfile.TemporaryDirectory(prefix="agentpost-doctor-") as folder,
+        closing(_Names(house, Path(folder), None if full else FEW)) as names,
+    ):
+        if not await names.gather():
+            return []
+        found: list[Listed] = []
+        seen = 0
+        async for page in house.storage.pages():
+            found += names.unknown(page)
+            seen += len(page)
+            if len(found) > REPORTED_MAX or (seen > FEW and not full):
+                break
+        if found:
+            await names.gather_doomed()  # some may have been let go of since
+        return names.unknown(found)

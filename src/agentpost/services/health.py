@@ -1,0 +1,88 @@
+"""Whether the stores take and give what is stored in them, found by doing it.
+
+A running server checks each part every few seconds (`tasks.background`) and `/readyz` answers what
+the last checks found. A part that stops working is one error line in the log, and one info line
+when it works again. The doctor makes the same checks once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+from agentpost.db import meta
+from agentpost.db.session import Tx
+from agentpost.domain.errors import StoreUnavailable
+from agentpost.services import room, storage_identity
+from agentpost.services.context import House
+from agentpost.services.health_state import Health
+
+ANSWER_SECONDS = 5.0
+"""A part that takes longer to answer a check counts as failing."""
+REASON_CHARACTERS = 500
+
+
+Check = Callable[[], Awaitable[None]]
+"""Uses a part once, and raises what keeps it from working."""
+
+
+async def check_database(house: House) -> None:
+    """Commit something and read; raises what keeps it from that. Nothing stays in the database."""
+    name = f"check:{house.node}"
+
+    def write(tx: Tx) -> None:
+        meta.put(tx, name, "")
+        meta.delete(tx, name)
+
+    await house.db.write(write)
+    await house.db.read(lambda tx: meta.get(tx, name))
+
+
+async def check_blobs(house: House) -> None:
+    """Store bytes and read them; raises what keeps it from that, and `StoreUnavailable` when the
+    storage is not the one that was there at the start. One that could not be compared with the
+    database then is compared now."""
+    await house.storage.check(house.node)
+    await room.look(house)
+    if house.storage_id is None:
+        await storage_identity.settle(house)
+    elif (await house.storage.identity() or "") != house.storage_id:
+        raise StoreUnavailable("the file storage was deleted, replaced or unmounted")
+    await storage_identity.check_pending(house)
+
+
+class PartCheck:
+    """Checks one part again and again, one check at a time, and keeps `House.health` up to date.
+
+    A check that hangs is not repeated but waited for: each one may hold a thread.
+    """
+
+    def __init__(self, health: Health, name: str, check: Check) -> None:
+        self._health = health
+        self._name = name
+        self._check = check
+        self._running: asyncio.Future[None] | None = None
+
+    async def run(self) -> None:
+        """Check once; never raises what the check raises."""
+        running = self._running = self._running or asyncio.ensure_future(self._check())
+        try:
+            await asyncio.wait({running}, timeout=ANSWER_SECONDS)
+        except asyncio.CancelledError:
+            running.cancel()
+            raise
+        if not running.done():
+            self._health.failed(self._name, f"no answer within {ANSWER_SECONDS:.0f} seconds")
+            return
+        self._running = None
+        error = running.exception()
+        if error is None:
+            self._health.works(self._name)
+        else:
+            self._health.failed(self._name, reason_of(error))
+
+
+def reason_of(error: BaseException) -> str:
+    """A fault for the log and the operator: its class and the first line of its text."""
+    text = str(error).strip().partition("\n")[0]
+    return f"{type(error).__name__}: {text}"[:REASON_CHARACTERS]

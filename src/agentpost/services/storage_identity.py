@@ -1,0 +1,141 @@
+"""That the file storage is the one whose files the database names.
+
+The database alone does not say where the bytes are: two nodes with a data folder each, or a
+restored database beside the wrong folder, look well until somebody asks for a file. So a storage
+gets a name when it is first used, and the database keeps it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+import structlog
+
+from agentpost.clock import new_id
+from agentpost.db import blobs as rows
+from agentpost.db import meta
+from agentpost.db.session import Tx
+from agentpost.domain.errors import StoreUnavailable
+from agentpost.services.context import House
+from agentpost.storage.base import BlobMissing
+
+log = structlog.get_logger(__name__)
+
+NAME = "storage_id"
+ANSWER_SECONDS = 3.0
+"""A bucket that does not answer must not hold up the start; `/readyz` tells about it."""
+SAMPLE = 10
+_PREFIX = "store_"
+
+
+class OtherStorage(ValueError):
+    """The storage is another one than the database's; the text says what to do."""
+
+
+async def settle(house: House) -> None:
+    """Compare the storage with the database at the start, and name both the first time.
+
+    With one process on SQLite another storage is a warning, since the database is in the same
+    folder. With PostgreSQL it raises `OtherStorage`: there, several nodes share one storage. A node
+    that only answers the API may come with an empty folder as long as there are no files at all;
+    it takes none then (`House.storage_pending`).
+    """
+    try:
+        async with asyncio.timeout(ANSWER_SECONDS):
+            found = await house.storage.identity()
+    except Exception as error:
+        log.warning("storage_not_compared", reason=f"{type(error).__name__}: {error}"[:500])
+        return
+    kept, is_first = await _kept(house, found)
+    if found is None and await _may_be_named(house, is_first):
+        await house.storage.set_identity(kept)
+        found = kept
+    house.storage_id = found or ""
+    if found == kept:
+        return
+    if not _is_shared(house):
+        log.warning("other_storage", problem=explain(house))
+    elif found is None and house.settings.role == "api" and await _sample(house) == (0, 0):
+        house.storage_pending = True
+        log.warning("storage_not_shared", problem=explain(house))
+    else:
+        raise OtherStorage(explain(house))
+
+
+async def is_other(house: House) -> bool:
+    """Whether the storage is another one than the database's, for the doctor and for checks."""
+    kept = await house.db.read(lambda tx: meta.get(tx, NAME))
+    return kept is not None and await house.storage.identity() != kept
+
+
+async def adopt(house: House) -> str:
+    """Take the storage of the settings for the right one, whatever it was before; its name."""
+    found = await house.storage.identity() or new_id(_PREFIX, house.clock.now())
+    await house.storage.set_identity(found)
+    await house.db.write(lambda tx: meta.put(tx, NAME, found))
+    return found
+
+
+async def check_pending(house: House) -> None:
+    """Raises `StoreUnavailable` once there are files, which this node does not have."""
+    if house.storage_pending and await _sample(house) != (0, 0):
+        raise StoreUnavailable(explain(house))
+
+
+def ensure_shared(house: House) -> None:
+    """Raises `StoreUnavailable` on a node whose storage the others do not see."""
+    if house.storage_pending:
+        raise StoreUnavailable(explain(house))
+
+
+def explain(house: House) -> str:
+    """What is wrong, and what to do."""
+    settings = house.settings
+    where = settings.storage_url or str(settings.data_path / "blobs")
+    advice = (
+        "All nodes on one database share one storage: give them the same AGENTPOST_DATA_DIR, or the"
+        " same AGENTPOST_STORAGE_URL."
+        if _is_shared(house)
+        else "Put back the folder of files that belongs to this database."
+    )
+    return (
+        f"The file storage {where} is not the one that holds the files of this database. {advice}"
+        " If it is the right one, restored from a backup or meant to replace the other, run"
+        " `agentpost db adopt-storage`."
+    )
+
+
+def _is_shared(house: House) -> bool:
+    return bool(house.settings.database_url.get_secret_value())
+
+
+async def _kept(house: House, found: str | None) -> tuple[str, bool]:
+    """The name that the database keeps, and whether it is new to it."""
+    fresh = found or new_id(_PREFIX, house.clock.now())
+
+    def fn(tx: Tx) -> tuple[str, bool]:
+        before = meta.get(tx, NAME)
+        kept = before or meta.get_or_put(tx, NAME, fresh)
+        return kept, before is None and kept == fresh
+
+    return await house.db.write(fn)
+
+
+async def _may_be_named(house: House, is_first: bool) -> bool:
+    """Whether a storage without a name is the database's: it has files that the database names, or
+    there are none and nobody else can have another one."""
+    recorded, present = await _sample(house)
+    return present > 0 or (recorded == 0 and (is_first or not _is_shared(house)))
+
+
+async def _sample(house: House) -> tuple[int, int]:
+    """How many of the newest bytes were looked for, and how many of them are here."""
+    blobs = await house.db.read(lambda tx: rows.newest(tx, SAMPLE))
+    present = 0
+    for named in blobs:
+        try:
+            await house.storage.size(named.blob)
+        except BlobMissing:
+            continue
+        present += 1
+    return len(blobs), present

@@ -1,0 +1,48 @@
+"""Folders that only the server's own user may look into."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+import structlog
+
+log = structlog.get_logger(__name__)
+PRIVATE = 0o700
+_FAN_OUT_LEVELS = 2
+
+
+def make_private(folder: Path) -> None:
+    """Make the folder, or take everybody else's permissions from the one that is there and from
+    the folders in it; those of another owner stay as they are, with a warning.
+
+    Raises `OSError` when the folder cannot be made; `FileExistsError` when something else is there.
+    """
+    folder.mkdir(mode=PRIVATE, parents=True, exist_ok=True)
+    try:
+        # Behind a folder that was private nobody could get: then one level is enough.
+        levels = 1 if _restrict(folder) else _FAN_OUT_LEVELS
+        for below in _folders_below(folder, levels):
+            _restrict(below)
+    except PermissionError as error:
+        advice = "change its owner, or take the permissions of others away (chmod 700)"
+        log.warning("folder_not_private", folder=str(folder), reason=str(error), advice=advice)
+
+
+def _restrict(folder: Path) -> bool:
+    """Make it private; whether it was."""
+    if stat.S_IMODE(folder.stat().st_mode) & 0o077 == 0:
+        return True
+    folder.chmod(PRIVATE)
+    return False
+
+
+def _folders_below(folder: Path, levels: int) -> Iterator[Path]:
+    with os.scandir(folder) as entries:
+        folders = [Path(entry.path) for entry in entries if entry.is_dir(follow_symlinks=False)]
+    for below in folders:
+        yield below
+        if levels > 1:
+            yield from _folders_below(below, levels - 1)

@@ -1,0 +1,340 @@
+"""Stores that stop working under a running server: nothing is answered as stored that is not, and
+`/readyz`, the log and the doctor say which one fails, and that it is back."""
+
+import os
+import resource
+import shutil
+import socket
+import sqlite3
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+
+from tests.conformance.conftest import s3_endpoint, s3_url
+from tests.conformance.test_ratelimit import redis_url
+from tests.e2e.caller import Caller
+from tests.e2e.fixtures import ServerMaker
+from tests.e2e.server import AgentServer, until
+from tests.servers import Postgres
+
+__all__ = ["redis_url", "s3_endpoint", "s3_url"]
+
+NOTICED_SECONDS = 30.0
+"""A check may take five seconds to give up, on a machine that is busy."""
+Callers = Callable[..., Caller]
+
+
+def readiness(server: AgentServer) -> tuple[int, dict[str, Any]]:
+    answer = httpx2.get(f"{server.url}/readyz", timeout=10)
+    return answer.status_code, answer.json()
+
+
+def await_failing(server: AgentServer, *names: str) -> None:
+    """Until the server says that these parts fail, and no other."""
+
+    def found() -> bool:
+        status, body = readiness(server)
+        return status == 503 and body["status"] == "failing" and list(body["failing"]) == [*names]
+
+    until(found, NOTICED_SECONDS, f"failing: {names}")
+
+
+def await_ready(server: AgentServer) -> None:
+    until(lambda: readiness(server) == (200, {"status": "ready"}), NOTICED_SECONDS, "readiness")
+
+
+def doctor(server: AgentServer, **limits: Callable[[], None]) -> tuple[int, str]:
+    """Exit code and everything that `agentpost doctor` says."""
+    done = subprocess.run(
+        [sys.executable, "-m", "agentpost", "doctor"],
+        env=server._environment(),
+        cwd=server.home,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+        **limits,  # type: ignore[call-overload]
+    )
+    assert "Traceback" not in done.stderr
+    return done.returncode, done.stdout + done.stderr
+
+
+def lines(server: AgentServer, event: str) -> list[str]:
+    return [line for line in server.log_file.read_text().splitlines() if f'"{event}"' in line]
+
+
+def send(caller: Caller, **body: object) -> httpx2.Response:
+    return caller.http.post("/v1/messages", json={"message": "hi", **body}, timeout=60)
+
+
+@contextmanager
+def files_up_to(server: AgentServer, size: int) -> Iterator[None]:
+    assert server.process is not None
+    pid, before = server.process.pid, resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.prlimit(pid, resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.prlimit(pid, resource.RLIMIT_FSIZE, before)
+
+
+def test_a_data_folder_that_was_deleted(start_server: ServerMaker, callers: Callers) -> None:
+    server = start_server()
+    caller = callers(server)
+    assert send(caller).status_code == 201
+    shutil.rmtree(server.home / "data")
+    for _ in range(5):
+        answer = send(caller)
+        assert (answer.status_code, answer.json()["error"]) == (503, "unavailable")
+        assert int(answer.headers["Retry-After"]) >= 1
+        assert str(server.home) not in answer.text
+    await_failing(server, "blobs", "database")
+    code, said = doctor(server)
+    assert code == 1
+    assert "there is no database" in said
+    assert not (server.home / "data").exists(), "looking makes no new one"
+    failed = lines(server, "store_failing")
+    assert len(failed) == 2, "said once for each"
+    assert all('"level": "error"' in line for line in failed)
+
+
+def test_a_data_folder_that_comes_back(start_server: ServerMaker, callers: Callers) -> None:
+    server = start_server()
+    caller = callers(server)
+    kept = send(caller).json()["id"]
+    data = server.home / "data"
+    data.rename(server.home / "away")
+    await_failing(server, "blobs", "database")
+    assert send(caller).status_code == 503
+    (server.home / "away").rename(data)
+    await_ready(server)
+    assert send(caller).status_code == 201
+    assert caller.get(kept)["id"] == kept
+    back = lines(server, "store_back")
+    assert len(back) == 2
+    assert all('"level": "info"' in line for line in back)
+
+
+def test_a_new_database_in_the_place_of_the_open_one(
+    start_server: ServerMaker, callers: Callers
+) -> None:
+    server = start_server()
+    caller = callers(server)
+    data = server.home / "data"
+    with closing(sqlite3.connect(data / "agentpost.db")) as db:
+        db.execute("VACUUM INTO ?", (str(server.home / "copy.db"),))
+    (server.home / "copy.db").replace(data / "agentpost.db")
+    assert send(caller).status_code == 503
+    await_failing(server, "database")
+
+
+@pytest.mark.parametrize("what", ["gone", "a file", "another folder"])
+def test_a_folder_of_files_that_is_not_there(
+    start_server: ServerMaker, callers: Callers, what: str
+) -> None:
+    server = start_server()
+    caller = callers(server)
+    blobs = server.home / "data" / "blobs"
+    blobs.rename(server.home / "away")
+    if what == "a file":
+        blobs.write_text("not a folder")
+    elif what == "another folder":
+        (blobs / "tmp").mkdir(parents=True)
+    await_failing(server, "blobs")
+    assert send(caller).status_code == 201, "messages need no files"
+    code, said = doctor(server)
+    assert code == 1
+    assert "blobs" in said
+    if what != "gone":
+        blobs.unlink() if blobs.is_file() else shutil.rmtree(blobs)
+    elif blobs.exists():
+        shutil.rmtree(blobs)
+    (server.home / "away").rename(blobs)
+    await_ready(server)
+
+
+def test_a_full_disk(start_server: ServerMaker, callers: Callers) -> None:
+    server = start_server()
+    caller = callers(server)
+    with files_up_to(server, 0):
+        await_failing(server, "blobs", "database")
+        assert send(caller).status_code == 500
+
+        def full() -> None:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (0, resource.RLIM_INFINITY))
+
+        assert doctor(server, preexec_fn=full)[0] == 1
+    await_ready(server)
+    assert send(caller).status_code == 201
+    assert doctor(server) == (0, "Everything open has an owner or a deadline.\n")
+
+
+class Gateway:
+    """A TCP address before a bucket, that can be shut, or say nothing."""
+
+    def __init__(self, target: str) -> None:
+        host, _, port = target.removeprefix("http://").partition(":")
+        self._target = (host, int(port))
+        self._listening = socket.create_server(("127.0.0.1", 0))
+        self._open: list[socket.socket] = []
+        self.silent = False
+        self.port = self._listening.getsockname()[1]
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def silence(self) -> None:
+        self.silent = True
+        self._cut()
+
+    def speak(self) -> None:
+        self.silent = False
+        self._cut()
+
+    def shut(self) -> None:
+        self._listening.shutdown(socket.SHUT_RDWR)
+        self._listening.close()
+        self._cut()
+
+    def _cut(self) -> None:
+        for each in self._open:
+            with contextmanager_suppress():
+                each.shutdown(socket.SHUT_RDWR)
+        self._open.clear()
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                client, _ = self._listening.accept()
+            except OSError:
+                return
+            self._open.append(client)
+            if not self.silent:
+                store = socket.create_connection(self._target)
+                self._open.append(store)
+                for one, other in ((client, store), (store, client)):
+                    threading.Thread(target=_pump, args=(one, other), daemon=True).start()
+
+
+def contextmanager_suppress() -> Any:
+    from contextlib import suppress
+
+    return suppress(OSError)
+
+
+def _pump(one: socket.socket, other: socket.socket) -> None:
+    with contextmanager_suppress():
+        while data := one.recv(65_536):
+            other.sendall(data)
+    with contextmanager_suppress():
+        other.shutdown(socket.SHUT_RDWR)
+
+
+@pytest.fixture
+def bucket(s3_endpoint: str, s3_url: str) -> tuple[Gateway, str]:
+    gateway = Gateway(s3_endpoint)
+    return gateway, s3_url.replace(s3_endpoint, f"http://127.0.0.1:{gateway.port}")
+
+
+@pytest.mark.parametrize("how", ["silence", "shut"])
+def test_a_bucket_that_does_not_answer(
+    start_server: ServerMaker, callers: Callers, bucket: tuple[Gateway, str], how: str
+) -> None:
+    gateway, url = bucket
+    server = start_server(storage_url=url)
+    caller = callers(server)
+    file = [{"name": "a.txt", "base64": "YWFh"}]
+    assert send(caller, files=file).status_code == 201
+    getattr(gateway, how)()
+    await_failing(server, "blobs")
+    assert send(caller).status_code == 201, "messages without files go on"
+    code, said = doctor(server)
+    assert code == 1
+    assert "blobs" in said
+    if how == "silence":
+        gateway.speak()
+        await_ready(server)
+        assert send(caller, files=file).status_code == 201
+
+
+def test_postgresql_that_was_stopped(
+    start_server: ServerMaker, callers: Callers, tmp_path: Path
+) -> None:
+    own = Postgres(Path(os.environ.get("TMPDIR", "/tmp")) / f"agentpost-own-{os.getpid()}")
+    own.start()
+    try:
+        server = start_server(database_url=own.url())
+        caller = callers(server)
+        assert send(caller).status_code == 201
+        own.stop()
+
+        def failing() -> bool:
+            status, body = readiness(server)
+            return status == 503 and "database" in body["failing"]
+
+        until(failing, NOTICED_SECONDS, "a database that fails")
+        code, said = doctor(server)
+        assert code == 1
+        assert "AGENTPOST_DATABASE_URL" in said
+        own.start()
+        await_ready(server)
+        until(lambda: send(caller).status_code == 201, NOTICED_SECONDS)
+        server.stop()
+    finally:
+        own.stop()
+        shutil.rmtree(own.home, ignore_errors=True)
+
+
+def test_another_program_that_locks_the_database(
+    start_server: ServerMaker, callers: Callers
+) -> None:
+    """A message waits half a minute for it, not that long behind each write before it."""
+    server = start_server()
+    caller = callers(server)
+    with server.no_writes("messages"):
+        began = time.monotonic()
+        answer = caller.http.post(
+            "/v1/messages",
+            json={"message": "hi"},
+            headers={"Idempotency-Key": "locked"},
+            timeout=60,
+        )
+        assert (answer.status_code, answer.json()["error"]) == (503, "unavailable")
+        assert time.monotonic() - began < 36
+        await_failing(server, "database")
+    await_ready(server)
+    assert send(caller).status_code == 201
+
+
+def test_a_second_server_does_not_come_up_when_the_lock_s_file_is_deleted(
+    start_server: ServerMaker,
+) -> None:
+    server = start_server()
+    (server.home / "data" / "agentpost.lock").unlink()
+    done = subprocess.run(
+        [sys.executable, "-m", "agentpost", "serve", "--port", "0"],
+        env=server._environment(),
+        cwd=server.home,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert "is in use by another agentpost server" in done.stderr
+
+
+def test_redis_that_is_gone_is_told_and_needs_nobody(
+    start_server: ServerMaker, fresh_postgres: Callable[..., str]
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as closed:
+        url = f"redis://127.0.0.1:{closed.getsockname()[1]}"
+    server = start_server(redis_url=url)
+    wanted = (200, {"status": "ready", "degraded": ["redis"]})
+    until(lambda: readiness(server) == wanted, NOTICED_SECONDS, "a word about Redis")

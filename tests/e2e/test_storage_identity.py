@@ -1,0 +1,131 @@
+"""The file storage belongs to the database: nodes with folders of their own do not start."""
+
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.caller import Caller
+from tests.e2e.server import AgentServer
+
+Maker = Callable[..., AgentServer]
+
+
+@pytest.fixture
+def node(tmp_path: Path) -> Iterator[Maker]:
+    """`node(name, setting=value, …)`: one that is not started, with a data folder of its own."""
+    with ExitStack() as ends:
+
+        def make(name: str, **settings: object) -> AgentServer:
+            made = AgentServer(tmp_path / name, **settings)
+            ends.callback(lambda: made.process and made.stop())
+            return made
+
+        yield make
+
+
+def run(node: AgentServer, *arguments: str) -> tuple[int, str]:
+    """Exit code and what an `agentpost` command says."""
+    done = subprocess.run(
+        [sys.executable, "-m", "agentpost", *arguments],
+        env=node._environment(),
+        cwd=node.home,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert "Traceback" not in done.stderr
+    return done.returncode, done.stdout + done.stderr
+
+
+def refused(node: AgentServer) -> str:
+    code, said = run(node, "serve")
+    assert code == 1
+    [line] = [line for line in said.splitlines() if line.startswith("agentpost: ")]
+    return line
+
+
+@pytest.mark.parametrize("role", ["all", "worker"])
+def test_a_second_node_with_a_folder_of_its_own(
+    node: Maker, fresh_postgres: Callable[..., str], role: str
+) -> None:
+    url = fresh_postgres()
+    first = node("first", database_url=url).start()
+    second = node("second", database_url=url, role=role)
+    line = refused(second)
+    assert f"{second.home}/data/blobs is not the one that holds the files" in line
+    assert "the same AGENTPOST_DATA_DIR" in line
+    assert "AGENTPOST_STORAGE_URL" in line
+    (second.home / "data").rename(second.home / "own")
+    (second.home / "data").symlink_to(first.home / "data")
+    second.start()
+    shared = node("third", database_url=url, role="api")
+    caller = Caller(first)
+    caller.send("hello", files=[{"name": "a.txt", "base64": "YWFh"}])
+    caller.close()
+    assert "is not the one" in refused(shared), "there are files now that it does not have"
+
+
+def test_a_folder_that_moves_and_one_that_is_replaced(
+    node: Maker, fresh_postgres: Callable[..., str]
+) -> None:
+    url = fresh_postgres()
+    first = node("first", database_url=url).start()
+    caller = Caller(first)
+    caller.send("hello", files=[{"name": "a.txt", "base64": "YWFh"}])
+    caller.close()
+    first.stop()
+    second = node("second", database_url=url)
+    shutil.copytree(first.home / "data" / "blobs", second.home / "data" / "blobs")
+    second.start()
+    second.stop()
+    shutil.rmtree(second.home / "data" / "blobs" / "storage-id")
+    second.start()
+    second.stop()
+    shutil.rmtree(second.home / "data" / "blobs")
+    assert "agentpost db adopt-storage" in refused(second)
+    assert run(second, "doctor")[0] == 1
+    assert run(second, "db", "adopt-storage")[0] == 0
+    second.start()
+
+
+def test_a_database_restored_beside_other_files(node: Maker) -> None:
+    """With SQLite it is told and not refused: nobody else can be using the right ones."""
+    first = node("first").start()
+    caller = Caller(first)
+    caller.send("hello", files=[{"name": "a.txt", "base64": "YWFh"}])
+    caller.close()
+    assert run(first, "backup", str(first.home / "copy.db"))[0] == 0
+    first.stop()
+    second = node("second").start()
+    second.stop()
+    (first.home / "copy.db").replace(second.home / "data" / "agentpost.db")
+    for companion in ("agentpost.db-wal", "agentpost.db-shm"):
+        (second.home / "data" / companion).unlink(missing_ok=True)
+    second.start()
+    assert "other_storage" in second.log_file.read_text()
+    code, said = run(second, "doctor")
+    assert code == 1
+    assert "Put back the folder of files" in said
+    second.stop()
+    shutil.rmtree(second.home / "data" / "blobs")
+    shutil.copytree(first.home / "data" / "blobs", second.home / "data" / "blobs")
+    second.start()
+    assert run(second, "doctor")[0] == 0
+
+
+def test_folders_of_files_that_others_may_read_are_made_private(node: Maker) -> None:
+    server = node("first")
+    blobs = server.home / "data" / "blobs"
+    for folder in (blobs / "incoming" / "tmp", blobs / "ab" / "cd"):
+        folder.mkdir(parents=True)
+    for folder in (blobs, *blobs.rglob("*")):
+        folder.chmod(0o755)
+    server.start()
+    found = {path: oct(path.stat().st_mode & 0o777) for path in (blobs, *blobs.rglob("*"))}
+    assert set(found.values()) == {"0o700"}, found
