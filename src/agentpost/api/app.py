@@ -35,7 +35,7 @@ from agentpost.api import (
 )
 from agentpost.api.auth import Keys
 from agentpost.api.errors import error_response, internal_error
-from agentpost.api.headers import add_budget, admit
+from agentpost.api.headers import add_budget, admit, forget_budget
 from agentpost.api.operation import Api, Operation
 from agentpost.clock import new_id
 from agentpost.domain import ids
@@ -83,8 +83,8 @@ class App:
         operations: Sequence[Operation] = OPERATIONS,
     ) -> None:
         self._house = house
-        self._api = Api(house)
         self.keys = Keys(house)
+        self._api = Api(house, self.keys)
         self._signer = signer
         self._ready = ready
         self._docs_url = f"{house.settings.public_url}/docs/errors"
@@ -180,6 +180,8 @@ class App:
         except Refusal as refusal:
             error = refusal.code
             response = error_response(refusal, request_id, self._docs_url)
+            if refusal.code == "unauthorized":  # a key that ended on the way has no budget left
+                forget_budget(scope)
         except ClientDisconnect:
             inspector.note(self._house, scope, None, request_id, at, began, None)
             return

@@ -42,7 +42,7 @@ async def read_json(
     refuse_first: RefuseFirst | None = None,
     room: Room | None = None,
 ) -> dict[str, Any]:
-    """The body as a JSON object; raises ``invalid_request`` and ``too_large``.
+    """The body as a JSON object; raises ``invalid_request``, ``too_large`` and ``unauthorized``.
 
     Args:
         refuse_first: sees the object before its text is judged: a refusal with a code of its own
@@ -62,6 +62,7 @@ async def read_json(
         data = await _read(request, most, room, api.house.settings.body_idle_seconds)
     except TooSlow as problem:
         _refuse(None, str(problem))
+    await api.keys.caller(request)  # a body may take minutes: the key is still live
     if len(data) <= LARGE_BYTES:
         return _parsed(data, refuse_first)
     return await asyncio.to_thread(_parsed, data, refuse_first)

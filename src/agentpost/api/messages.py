@@ -18,7 +18,7 @@ from agentpost.api.told import ETAG, IDEMPOTENCY_KEY, IF_NONE_MATCH, REPLAYED, T
 from agentpost.contract import render
 from agentpost.contract.message import InlineFileIn, MessageIn, MessageShape
 from agentpost.domain import idempotency, limits, tracing
-from agentpost.domain.errors import InvalidRequest, Problem, RateLimited, Refusal
+from agentpost.domain.errors import InvalidRequest, KeyEnded, Problem, RateLimited, Refusal
 from agentpost.domain.record import Snapshot
 from agentpost.ratelimit.base import Taken
 from agentpost.services import admission, attachments, follow, messages
@@ -42,7 +42,7 @@ async def create(api: Api, request: Request, caller: Caller) -> Response:
     # The body, what was read from it and its files' bytes are let go by now: the call may be held
     # for long.
     if isinstance(ready, Accepted):
-        sent = await follow.answer_replay(api.house, ready, watch_hang_up(request))
+        sent = await follow.answer_replay(api.house, caller, ready, watch_hang_up(request))
     else:
         sent = await _send(api, request, caller, new, ready)
     headers = {} if sent.fresh else {"Idempotent-Replayed": "true"}
@@ -104,10 +104,12 @@ async def _send(api: Api, request: Request, caller: Caller, new: NewMessage, rea
     """When no message was made, its place is given back and its stored files are removed.
 
     Not after a fault: a commit whose answer was lost may have made it. What it did not record goes
-    by itself.
+    by itself. Nor when the key ended while the call was held: by then the message was there.
     """
     try:
         sent = await follow.send(api.house, caller, new, ready.attached, watch_hang_up(request))
+    except KeyEnded:
+        raise
     except Refusal:
         await _take_back(api, caller, ready)
         raise

@@ -11,6 +11,7 @@ from agentpost.contract.render import Links
 from agentpost.db.session import Database
 from agentpost.engine.base import Engine
 from agentpost.ratelimit.base import RateLimiter
+from agentpost.services.held_calls import HeldCalls
 from agentpost.services.requests import RequestLog
 from agentpost.services.tickets import TurnTicket
 from agentpost.settings import Settings
@@ -68,4 +69,5 @@ class House:
     turns: TurnRunner | None = None
     sender: DeliverySender | None = None
     unavailable: bool = False
+    held_calls: HeldCalls = field(default_factory=HeldCalls)
     put_off: dict[str, dict[str, tuple[int, int]]] = field(default_factory=dict)
