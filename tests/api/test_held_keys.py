@@ -1,4 +1,4 @@
-"""Held calls end with their key: revoked by another process, or expired (spec: Authentication 3)."""
+"""Held calls end with their key: revoked elsewhere, or expired (spec: Authentication 3)."""
 
 import json
 from collections.abc import Callable, Iterator

@@ -102,7 +102,7 @@ class Fenced(Exception):
 
 
 def key_not_valid() -> Refusal:
-    """The one 401 for a key: unknown, expired and revoked look the same (spec: Authentication 3)."""
+    """The one 401 of keys: unknown, expired and revoked look the same (spec: Authentication 3)."""
     return Refusal("unauthorized", KEY_NOT_VALID)
 
 
