@@ -99,6 +99,7 @@ class Settings(BaseSettings):
     messages_per_day: Count
     waits_per_hour: Count
     work_reads_per_hour: Count
+    connections_max: Annotated[int, Field(ge=0)]
     body_bytes_max: Count
     body_idle_seconds: Seconds
     fetch_seconds: Seconds

@@ -5,11 +5,13 @@
 - An offer to speak another protocol is ignored. The parser takes the body of such a request for
   the other protocol already: it would be lost, or read as the next request.
 - Trailers are not headers: who calls is said before the body, or not at all.
+- A request names one host, in a version of HTTP that we speak (RFC 9112, 2.3 and 3.2).
 """
 
 from __future__ import annotations
 
 import asyncio
+import re
 from typing import TYPE_CHECKING, Any, cast
 
 import httptools
@@ -21,6 +23,8 @@ from uvicorn.protocols.http.httptools_impl import (
     RequestResponseCycle,
 )
 from uvicorn.server import ServerState
+
+from agentpost.api.connections import Connections
 
 if TYPE_CHECKING:
     from agentpost.api.app import App
@@ -34,15 +38,25 @@ HEAD_SECONDS_MAX = 30.0
 LINGER_SECONDS = 1.0
 """How long what a refused client still sends is thrown away. Closing at once resets the connection,
 and the client loses the answer."""
+HEADERS_MAX = 100
+"""Of one request: each costs a call, and is looked at again and again."""
+PIPELINED_MAX = 64
+"""Requests of one connection that wait for the answer to another. Parsing cannot be stopped within
+what was read from the socket, so without a limit thousands would be begun at once."""
 _OFFERS = (b"upgrade", b"http2-settings")
+_VERSIONS = ("1.1", "1.0")
+_HOST = re.compile(rb"[A-Za-z0-9._~!$&'()*+;=:%\[\]-]*")
 
 
 class _NoRequest(Exception):
-    """A callback of the parser: what was parsed is nothing we answer."""
+    """A callback of the parser: what was parsed is nothing we answer; the text says why."""
 
 
 class Connection(HttpToolsProtocol):
-    """uvicorn's protocol for `agentpost.api.app.App`, to be given as ``http`` to its Config."""
+    """uvicorn's protocol for `agentpost.api.app.App`, to be given as ``http`` to its Config.
+
+    ``connections``: those it is one of, when they have a limit.
+    """
 
     def __init__(
         self,
@@ -50,8 +64,11 @@ class Connection(HttpToolsProtocol):
         server_state: ServerState,
         app_state: dict[str, Any],
         _loop: asyncio.AbstractEventLoop | None = None,
+        connections: Connections | None = None,
     ) -> None:
         super().__init__(config, server_state, app_state, _loop)
+        self._all = connections
+        self._problem: str | None = None
         self._answerer = cast("App", config.app)
         self._bytes_outside_bodies = 0
         self._refused = False
@@ -64,11 +81,19 @@ class Connection(HttpToolsProtocol):
         """See `asyncio.Protocol`."""
         super().connection_made(transport)
         self._watch_the_head()
+        if self._all is not None:
+            self._all.opened(self, self.client[0] if self.client else "")
 
     def connection_lost(self, exc: Exception | None) -> None:
         """See `asyncio.Protocol`."""
         self._unwatch_the_head()
+        if self._all is not None:
+            self._all.closed(self)
         super().connection_lost(exc)
+
+    def make_room(self) -> None:
+        """See `Closable.make_room`."""
+        self.transport.close()
 
     def data_received(self, data: bytes) -> None:
         """See `asyncio.Protocol`."""
@@ -79,7 +104,7 @@ class Connection(HttpToolsProtocol):
         try:
             self._feed(data)
         except httptools.HttpParserError:
-            self.send_400_response("These bytes are no HTTP request.")
+            self.send_400_response(self._problem or "These bytes are no HTTP request.")
             return
         if self._bytes_outside_bodies > HEAD_BYTES_MAX:
             self.send_400_response(f"The request's head is over {HEAD_BYTES_MAX:,} bytes.")
@@ -94,12 +119,17 @@ class Connection(HttpToolsProtocol):
             )
 
     def _feed(self, data: bytes) -> None:
-        try:
-            self.parser.feed_data(data)
-        except httptools.HttpParserUpgrade as upgrade:
-            begun_anew = self._head_without_offers() + data[upgrade.args[0] :]
-            self.parser = httptools.HttpRequestParser(self)
-            self._feed(begun_anew)
+        """Parse it; a request with an offer begins anew without it, as often as there is one."""
+        left = memoryview(data)
+        while True:
+            try:
+                self.parser.feed_data(left)
+                return
+            except httptools.HttpParserUpgrade as upgrade:
+                head = self._head_without_offers()
+                self.parser = httptools.HttpRequestParser(self)
+                self.parser.feed_data(head)
+                left = left[upgrade.args[0] :]
 
     def _head_without_offers(self) -> bytes:
         """The request as it would be had nothing been offered."""
@@ -117,13 +147,40 @@ class Connection(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         """See `HttpToolsProtocol`."""
         self._bytes_outside_bodies = 0
+        self._problem = self._what_is_wrong()
+        if self._problem is not None:
+            raise _NoRequest(self._problem)
         if self.parser.should_upgrade():
-            if self.parser.get_method() == b"CONNECT":
-                raise _NoRequest
             return  # begins anew in `_feed`
         self._before = self.cycle
         super().on_headers_complete()
+        if self._all is not None:
+            self._all.busy(self)
         self.headers = []  # the scope keeps the list it has: trailers go into this one
+
+    def _what_is_wrong(self) -> str | None:
+        """Why a head that could be parsed is no request all the same."""
+        hosts = [value for name, value in self.headers if name == b"host"]
+        version = self.parser.get_http_version()
+        if version not in _VERSIONS:
+            return "Send the request as HTTP/1.1."
+        if len(hosts) > 1 or (version == "1.1" and not hosts):
+            return "A request has exactly one Host header."
+        if hosts and not _HOST.fullmatch(hosts[0]):
+            return "The Host header is not a host."
+        if len(self.headers) > HEADERS_MAX:
+            return f"A request has up to {HEADERS_MAX} headers."
+        if len(self.pipeline) >= PIPELINED_MAX:
+            return f"Up to {PIPELINED_MAX} requests of a connection may wait for their answers."
+        if self.parser.get_method() == b"CONNECT":
+            return "This server is no proxy."
+        return None
+
+    def on_response_complete(self) -> None:
+        """See `HttpToolsProtocol`."""
+        super().on_response_complete()
+        if self._all is not None and (self.cycle is None or self.cycle.response_complete):
+            self._all.idle(self)
 
     def on_body(self, body: bytes) -> None:
         """See `HttpToolsProtocol`."""
