@@ -29,6 +29,8 @@ NO_REQUEST = {
     "two hosts in one": b"GET /v1/me HTTP/1.1\r\nHost: a, b\r\n\r\n",
     "a host that is a path": b"GET /v1/me HTTP/1.0\r\nHost: x/y\r\n\r\n",
     "an offer without a host": b"GET / HTTP/1.1\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n",
+    "a long head in one piece": head("GET", "/v1/me", f"A: {'x' * 20_000}"),
+    "parameters without number": head("GET", "/v1/me?" + "a=b&" * 200),
     "headers without number": head("GET", "/v1/me", *("A: b" for _ in range(200))),
     "two equal lengths": head("POST", "/v1/messages", LENGTH, LENGTH) + BODY,
     "an unknown method": b"BREW /v1/me HTTP/1.1\r\nHost: x\r\n\r\n",

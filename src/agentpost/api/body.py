@@ -30,6 +30,8 @@ DEPTH_MAX = 64
 BODY = "agentpost.body"
 """Where a request's scope keeps its body for the inspector: the bytes, or how many they were."""
 
+VALUES_PARSED_AT_ONCE = 500
+"""A small body with more of them, or with a text full of commas, is parsed on a thread."""
 FIELD_CHARACTERS_MAX = 200
 """Of the name of a field in a problem: names may be as long as the body."""
 
@@ -75,6 +77,8 @@ async def read_json(
     await api.keys.caller(request)  # a body may take minutes: the key is still live
     if isinstance(data, TakenApart):
         return await asyncio.to_thread(_put_together, data, refuse_first)
+    if data.count(b",") > VALUES_PARSED_AT_ONCE:
+        return await asyncio.to_thread(_parsed, data, refuse_first)
     return _parsed(data, refuse_first)
 
 

@@ -31,8 +31,9 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger(__name__)
 
-HEAD_BYTES_MAX = 64 * 1024
-"""Of the request line with the headers, and of trailers; as exact as the socket is read."""
+HEAD_BYTES_MAX = 16 * 1024
+"""Of the request line with the headers, and of trailers. Reading them costs time before anybody
+knows who asks, so they are no longer than a client of today can need."""
 HEAD_SECONDS_MAX = 30.0
 """For a whole head, or the rest of a body nobody reads, to arrive while nothing is answered."""
 LINGER_SECONDS = 1.0
@@ -40,9 +41,12 @@ LINGER_SECONDS = 1.0
 and the client loses the answer."""
 HEADERS_MAX = 100
 """Of one request: each costs a call, and is looked at again and again."""
+PARAMETERS_MAX = 100
+"""Of a query."""
 PIPELINED_MAX = 64
 """Requests of one connection that wait for the answer to another. Parsing cannot be stopped within
 what was read from the socket, so without a limit thousands would be begun at once."""
+_HEAD_TOO_LONG = f"The request's head is over {HEAD_BYTES_MAX:,} bytes."
 _OFFERS = (b"upgrade", b"http2-settings")
 _VERSIONS = ("1.1", "1.0")
 _HOST = re.compile(rb"[A-Za-z0-9._~!$&'()*+;=:%\[\]-]*")
@@ -107,7 +111,7 @@ class Connection(HttpToolsProtocol):
             self.send_400_response(self._problem or "These bytes are no HTTP request.")
             return
         if self._bytes_outside_bodies > HEAD_BYTES_MAX:
-            self.send_400_response(f"The request's head is over {HEAD_BYTES_MAX:,} bytes.")
+            self.send_400_response(_HEAD_TOO_LONG)
         elif self.cycle is not None and not self.cycle.response_complete:
             self._unwatch_the_head()
         elif self._arriving:
@@ -144,6 +148,13 @@ class Connection(HttpToolsProtocol):
         self._arriving = True
         super().on_message_begin()
 
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """See `HttpToolsProtocol`."""
+        super().on_header(name, value)
+        if len(self.headers) > HEADERS_MAX:
+            self._problem = f"A request has up to {HEADERS_MAX} headers."
+            raise _NoRequest(self._problem)
+
     def on_headers_complete(self) -> None:
         """See `HttpToolsProtocol`."""
         self._bytes_outside_bodies = 0
@@ -168,8 +179,10 @@ class Connection(HttpToolsProtocol):
             return "A request has exactly one Host header."
         if hosts and not _HOST.fullmatch(hosts[0]):
             return "The Host header is not a host."
-        if len(self.headers) > HEADERS_MAX:
-            return f"A request has up to {HEADERS_MAX} headers."
+        if self.url.count(b"&") >= PARAMETERS_MAX:
+            return f"A query has up to {PARAMETERS_MAX} parameters."
+        if len(self.url) + sum(len(n) + len(v) for n, v in self.headers) > HEAD_BYTES_MAX:
+            return _HEAD_TOO_LONG  # it came in one piece
         if len(self.pipeline) >= PIPELINED_MAX:
             return f"Up to {PIPELINED_MAX} requests of a connection may wait for their answers."
         if self.parser.get_method() == b"CONNECT":
