@@ -115,6 +115,7 @@ class Settings(BaseSettings):
     upload_post_seconds: Seconds
     upload_keep_seconds: Seconds
     link_seconds: Seconds
+    session_idle_seconds: Seconds
     webhook_timeout_seconds: Seconds
     webhook_retry_seconds: SecondsList
     webhook_disable_seconds: Seconds
