@@ -41,7 +41,7 @@ class SessionRecord:
     created_at: int
     expires_at: int
     last_used_at: int
-    browser: str
+    browser: str | None
 
 
 _SELECT = columns.select(SessionRecord, "sessions")

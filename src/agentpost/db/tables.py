@@ -93,7 +93,7 @@ sessions = Table(
     _time("created_at"),
     _time("expires_at"),
     Column("last_used_at", BigInteger, nullable=False, server_default="0"),
-    Column("browser", Text, nullable=False, server_default=""),
+    _text("browser", null=True),
     Index("ix_sessions_expires", "expires_at"),
     Index("ix_sessions_account", "account_id", "created_at"),
 )

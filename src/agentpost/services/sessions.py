@@ -129,7 +129,7 @@ async def of_account(house: House, account_id: str, secret: str) -> list[Session
         lambda tx: rows.live_sessions(tx, account_id, now, used_after, SESSIONS_SHOWN)
     )
     return [
-        SessionLine(each.browser, each.created_at, each.last_used_at, each.digest == asking)
+        SessionLine(each.browser or "", each.created_at, each.last_used_at, each.digest == asking)
         for each in found
     ]
 

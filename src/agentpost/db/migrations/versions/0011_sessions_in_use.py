@@ -15,7 +15,7 @@ def upgrade() -> None:
     op.add_column(
         "sessions", sa.Column("last_used_at", sa.BigInteger(), nullable=False, server_default="0")
     )
-    op.add_column("sessions", sa.Column("browser", sa.Text(), nullable=False, server_default=""))
+    op.add_column("sessions", sa.Column("browser", sa.Text(), nullable=True))
     op.execute("UPDATE sessions SET last_used_at = created_at")
     op.create_index("ix_sessions_account", "sessions", ["account_id", "created_at"])
     op.create_index("ix_login_tokens_account", "login_tokens", ["account_id"])
