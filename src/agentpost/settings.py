@@ -104,6 +104,7 @@ class Settings(BaseSettings):
     messages_per_day: Count
     waits_per_hour: Count
     work_reads_per_hour: Count
+    connections_max: Annotated[int, Field(ge=0)]
     body_bytes_max: Count
     body_idle_seconds: Seconds
     fetch_seconds: Seconds
@@ -122,6 +123,7 @@ class Settings(BaseSettings):
     upload_pending_bytes_max: Count
     free_space_min_bytes: Annotated[int, Field(ge=0)]
     link_seconds: Seconds
+    session_idle_seconds: Seconds
     webhook_timeout_seconds: Seconds
     webhook_retry_seconds: SecondsList
     webhook_disable_seconds: Seconds

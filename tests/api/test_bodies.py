@@ -1,5 +1,6 @@
 """Large, slow and broken bodies on a real connection (design: 4.12)."""
 
+import base64
 import json
 import re
 import socket
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from agentpost.api.intake import LARGE_BYTES, PLACES_EACH
+from agentpost.domain.limits import LARGE_BODIES_REFUSED_PER_MINUTE
 from tests.e2e.caller import Caller
 from tests.e2e.fixtures import ServerMaker
 from tests.e2e.raw import answer_on, connect, head
@@ -76,6 +78,44 @@ def test_announcing_a_large_body_takes_no_place(
         stop_midway(server, idle, b"{")
     large = {"message": "x", "files": [{"name": "a.txt", "base64": "YWFh" * LARGE_BYTES}]}
     assert caller.call("POST", "/v1/messages", json=large).status_code == 201
+
+
+def test_an_account_has_few_large_bodies_refused(
+    server: AgentServer, caller: Caller, callers: type[Caller]
+) -> None:
+    """Reading them is work. Those that are fine count for nothing."""
+    sender = callers(server, another_key(server))
+    large = {"message": "x", "files": [{"name": "a.txt", "base64": "YWFh" * LARGE_BYTES}]}
+    for _ in range(LARGE_BODIES_REFUSED_PER_MINUTE + 1):
+        assert sender.call("POST", "/v1/messages", json=large).status_code == 201
+    broken = {**large, "message": 1}
+    for _ in range(LARGE_BODIES_REFUSED_PER_MINUTE):
+        sender.refused(400, "invalid_request", "POST", "/v1/messages", json=broken)
+    answer = sender.call("POST", "/v1/messages", json=large)
+    assert (answer.status_code, answer.headers["Retry-After"]) == (429, "60")
+    assert sender.send("a small one")["status"] == "completed"
+    assert caller.call("POST", "/v1/messages", json=large).status_code == 201
+
+
+@pytest.mark.parametrize("step", [1_000, 70_000, 10**9])
+def test_the_same_large_body_is_the_same_message(caller: Caller, step: int) -> None:
+    """However it comes in pieces, and with escapes that JSON allows (spec: createMessage 2)."""
+    text = base64.b64encode(bytes(range(251)) * 1_000).decode()
+    script = json.dumps([["see"]])
+    file = {"name": "a.bin", "base64": text}
+    plain = json.dumps({"message": script, "files": [file]}).encode()
+    escaped = plain.replace(b"/", b"\\/").replace(b"+", b"\\u002B")
+    answers = [
+        caller.call(
+            "POST",
+            "/v1/messages",
+            content=(body[at : at + step] for at in range(0, len(body), step)),
+            headers={"Idempotency-Key": f"pieces of {step}"},
+        )
+        for body in (plain, escaped)
+    ]
+    assert [answer.status_code for answer in answers] == [201, 200]
+    assert json.loads(answers[1].json()["reply"])["files"][0]["size"] == 251_000
 
 
 # --- slow and broken ones -------------------------------------------------------------------------

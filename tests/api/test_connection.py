@@ -21,6 +21,18 @@ NO_REQUEST = {
     "bytes": bytes(range(128, 256)) + b"\r\n\r\n",
     "TLS": b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" * 3,
     "another version": b"GET /v1/me HTTP/9.9\r\nHost: x\r\n\r\n",
+    "no version": b"GET /v1/me\r\n\r\n",
+    "version 0.9": b"GET /v1/me HTTP/0.9\r\nHost: x\r\n\r\n",
+    "version 2.0": b"GET /v1/me HTTP/2.0\r\nHost: x\r\n\r\n",
+    "no host": b"GET /v1/me HTTP/1.1\r\n\r\n",
+    "two hosts": head("GET", "/v1/me", "Host: localhost"),
+    "two hosts in one": b"GET /v1/me HTTP/1.1\r\nHost: a, b\r\n\r\n",
+    "a host that is a path": b"GET /v1/me HTTP/1.0\r\nHost: x/y\r\n\r\n",
+    "an offer without a host": b"GET / HTTP/1.1\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n",
+    "a long head in one piece": head("GET", "/v1/me", f"A: {'x' * 20_000}"),
+    "parameters without number": head("GET", "/v1/me?" + "a=b&" * 200),
+    "headers without number": head("GET", "/v1/me", *("A: b" for _ in range(200))),
+    "two equal lengths": head("POST", "/v1/messages", LENGTH, LENGTH) + BODY,
     "an unknown method": b"BREW /v1/me HTTP/1.1\r\nHost: x\r\n\r\n",
     "CONNECT": b"CONNECT example.com:443 HTTP/1.1\r\nHost: x\r\n\r\n",
     "a header without a name": b"GET /v1/me HTTP/1.1\r\n: x\r\n\r\n",
@@ -64,6 +76,13 @@ def test_what_is_no_request_is_refused_like_all_else(server: AgentServer, reques
     assert answer.body["docs"].endswith("/docs/errors#bad_request")
     assert answer.headers["content-type"] == "application/json"
     assert answer.headers["connection"] == "close"
+
+
+@pytest.mark.parametrize("host", ["Host:", "Host: [::1]:8080", "Host: a.example"])
+def test_any_one_host_will_do(server: AgentServer, host: str) -> None:
+    request = f"GET /healthz HTTP/1.1\r\n{host}\r\n\r\n".encode("latin-1")
+    assert raw(server, request).status == 200
+    assert raw(server, b"GET /healthz HTTP/1.0\r\n\r\n").status == 200
 
 
 def test_a_refusal_is_read_by_a_client_that_still_sends(server: AgentServer) -> None:

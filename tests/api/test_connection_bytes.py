@@ -15,11 +15,11 @@ from agentpost.api.connection import Connection
 
 REQUESTS = {
     "plain": b"POST /a?b HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\n\r\nbody",
-    "chunked": b"POST /a?b HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n"
+    "chunked": b"POST /a?b HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
     b"2\r\nbo\r\n2\r\ndy\r\n0\r\nX-Late: z\r\n\r\n",
-    "offering": b"POST /a?b HTTP/1.1\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n"
+    "offering": b"POST /a?b HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n"
     b"Content-Length: 4\r\n\r\nbody",
-    "offering, chunked": b"POST /a?b HTTP/1.1\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n"
+    "offering, chunked": b"POST /a?b HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n"
     b"Transfer-Encoding: chunked\r\n\r\n4\r\nbody\r\n0\r\n\r\n",
 }
 
@@ -146,3 +146,16 @@ async def test_a_body_may_take_longer_than_a_head(monkeypatch: pytest.MonkeyPatc
     made.data_received(REQUESTS["plain"][-1:])
     await answered(made)
     assert app.bodies == [b"body"]
+
+
+@pytest.mark.parametrize("kind", REQUESTS)
+async def test_of_very_many_requests_at_once_the_first_are_answered(kind: str) -> None:
+    """An offer among them begins anew, without depth; the last answer says that it is the last."""
+    app = Asked()
+    made, wire = opened(app)
+    made.data_received(REQUESTS[kind] * 977)
+    async with asyncio.timeout(20):
+        await wire.closed.wait()
+    assert len(app.bodies) == connection.PIPELINED_MAX + 1
+    assert wire.sent.count(b"HTTP/1.1 200 OK") == len(app.bodies)
+    assert wire.sent.count(b"connection: close") == 1

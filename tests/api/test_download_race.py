@@ -11,6 +11,7 @@ from starlette.responses import Response
 from structlog.testing import capture_logs
 
 from agentpost.api import blobs
+from agentpost.api.auth import Keys
 from agentpost.api.operation import Api
 from agentpost.domain.errors import Refusal
 from agentpost.domain.record import FileRecord
@@ -40,7 +41,9 @@ class Linked:
         }
         links = self.at.house.links
         assert isinstance(links, SignedLinks)
-        return await blobs.download(Api(self.at.house), links._signer, Request(scope))
+        return await blobs.download(
+            Api(self.at.house, Keys(self.at.house)), links._signer, Request(scope)
+        )
 
     async def write(self, sql: str, *params: object) -> None:
         await self.at.house.db.write(lambda tx: tx.execute(sql, params))

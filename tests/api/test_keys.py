@@ -38,5 +38,5 @@ async def test_a_key_is_looked_up_again_once_the_clock_has_moved(
     found.clear()  # revoked
     assert await keys.caller(request) == "the caller", "remembered"
     clock.advance(seconds)
-    with pytest.raises(Refusal, match="not known"):
+    with pytest.raises(Refusal, match="not valid"):
         await keys.caller(request)

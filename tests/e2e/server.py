@@ -70,6 +70,8 @@ class AgentServer:
         self.gates = home / "gates"
         self.trace_file = home / "trace"
         self.process: subprocess.Popen[bytes] | None = None
+        self.wrapped_by: tuple[str, ...] = ()
+        """A command that starts the server: itself with other words behind."""
         self._settings = {
             "agent": "tests.e2e.agents:agent",
             "bootstrap_api_key": KEY,
@@ -88,7 +90,7 @@ class AgentServer:
         assert self.process is None, "the server runs already"
         with self.log_file.open("ab") as log:
             self.process = subprocess.Popen(
-                [sys.executable, "-m", "agentpost", "serve"],
+                [*self.wrapped_by, sys.executable, "-m", "agentpost", "serve"],
                 env=self._environment(),
                 cwd=self.home,
                 stdin=subprocess.DEVNULL,

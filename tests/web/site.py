@@ -26,6 +26,15 @@ from tests.services.house import blank_database, work_record
 
 T = TypeVar("T")
 COUNTERS = ("epoch", "calls", "calls_taken", "recoveries", "recovers")
+MESSAGE_COUNTERS = (
+    "attachments",
+    "turn_epoch",
+    "jobs",
+    "reply_files",
+    "seq",
+    "version",
+    "state_version",
+)
 AMOUNTS = ("credits_used", "credits_needed")
 
 
@@ -84,6 +93,26 @@ class Site:
 
         self.write(put)
         return record
+
+    def message(self, text: str, account_id: str | None = None, **fields: Any) -> None:
+        now = self.clock.now()
+        given = {
+            "id": new_id(ids.MESSAGE, now),
+            "account_id": account_id or self.ann,
+            "text": text,
+            "status": "completed",
+            "turn_state": "replied",
+            "final": 1,
+            "notes_json": "[]",
+            **dict.fromkeys(("key_id", "conversation_id", "fingerprint"), "x"),
+            **dict.fromkeys(MESSAGE_COUNTERS, 0),
+            **dict.fromkeys(("busy_by", "sync_by", "created_at", "updated_at"), now),
+            "expires_at": now + 1_000_000_000,
+            **fields,
+        }
+        names, marks = ", ".join(given), ", ".join("?" * len(given))
+        sql = f"INSERT INTO messages ({names}) VALUES ({marks})"
+        self.write(lambda tx: tx.execute(sql, tuple(given.values())))
 
     def job(self, work: WorkRecord, state: JobState, step: str | None = None) -> None:
         now = self.clock.now()

@@ -1,5 +1,6 @@
 """The link signs one browser in, once; the cookie is guarded; forms come from our own pages."""
 
+import asyncio
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from http.cookies import SimpleCookie
@@ -9,7 +10,7 @@ from threading import Barrier
 import httpx2
 import pytest
 
-from agentpost.services import sessions
+from agentpost.services import accounts, sessions
 from tests.web.site import Site, open_site
 
 COOKIE = "agentpost_session"
@@ -73,11 +74,50 @@ def test_the_link_ends_after_its_time(site: Site) -> None:
 
 
 def test_the_session_ends_after_its_time(site: Site) -> None:
+    """However often it is used."""
+    day = 86_400
     with site.browser() as browser:
-        site.clock.advance(sessions.SESSION_SECONDS - 1)
-        assert browser.get("/dashboard").status_code == 200
-        site.clock.advance(1)
+        for _ in range(sessions.SESSION_SECONDS // day - 1):
+            site.clock.advance(day)
+            assert browser.get("/dashboard").status_code == 200
+        site.clock.advance(day)
         assert browser.get("/dashboard").status_code == 401
+
+
+def test_a_session_that_is_not_used_ends(site: Site) -> None:
+    idle = site.house.settings.session_idle_seconds
+    with site.browser() as browser:
+        for _ in range(2):
+            site.clock.advance(idle - 1)
+            assert browser.get("/dashboard").status_code == 200
+        site.clock.advance(idle)
+        assert browser.get("/dashboard").status_code == 401
+
+
+def test_the_list_of_sessions_shows_those_that_open_something(site: Site) -> None:
+    with site.browser(), site.browser():  # never used again
+        site.clock.advance(site.house.settings.session_idle_seconds)
+    with site.stranger(headers={"User-Agent": "<b>Phone</b> 7"}) as phone, site.browser() as here:
+        phone.post(f"/login/{site.token()}")
+        page = here.get("/sessions").text
+    assert page.count("last used") == 2
+    assert "&lt;b&gt;Phone&lt;/b&gt; 7" in page
+    assert page.count("(this one)") == 1
+
+
+def test_log_out_everywhere(site: Site) -> None:
+    """Of this account; links that wait to be used end, too."""
+    other = asyncio.run(accounts.create(site.house, "bob@example.com", "Bob")).id
+    waiting = f"/login/{site.token()}"
+    with site.browser() as one, site.browser() as two, site.browser(other) as bob:
+        assert one.post("/sessions", headers={"Sec-Fetch-Site": "cross-site"}).status_code == 403
+        assert two.get("/dashboard").status_code == 200
+        answer = one.post("/sessions")
+        assert (answer.status_code, cookie(answer)["value"]) == (303, "")
+        assert two.get("/dashboard").status_code == 401
+        assert two.post("/sessions").status_code == 401
+        assert two.post(waiting).status_code == 403
+        assert bob.get("/dashboard").status_code == 200
 
 
 def test_the_cookie_is_guarded(site: Site) -> None:

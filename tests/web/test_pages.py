@@ -14,7 +14,7 @@ from agentpost.domain import ids
 from agentpost.domain.endpoints import EndpointRecord
 from agentpost.domain.job import JobState
 from agentpost.domain.record import WorkRecord
-from agentpost.services import accounts, mail
+from agentpost.services import accounts, allowances, mail
 from tests.web.site import Site, open_site
 
 HTML = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
@@ -52,7 +52,11 @@ def test_an_empty_dashboard_says_how_to_begin(site: Site) -> None:
         ([JobState.QUEUED], "Which month?", "waiting for credits"),
         ([JobState.QUEUED, JobState.RUNNING], "Which month?", "running"),
         ([JobState.OVERDUE], None, "running"),
-        ([JobState.COMPLETED, JobState.FAILED], None, "idle"),
+        ([JobState.FAILED, JobState.COMPLETED], None, "done"),
+        ([JobState.COMPLETED, JobState.FAILED], None, "failed"),
+        ([JobState.STOPPED], None, "stopped"),
+        ([JobState.QUEUE_EXPIRED], None, "expired"),
+        ([JobState.LOST], None, "expired"),
     ],
 )
 def test_a_work_shows_how_it_stands(
@@ -60,6 +64,7 @@ def test_a_work_shows_how_it_stands(
 ) -> None:
     work = site.work(question=question)
     for state in states:
+        site.clock.advance(1)
         site.job(work, state, f"Step <{state}>")
     executing = sum(state in (JobState.RUNNING, JobState.OVERDUE) for state in states)
     with site.browser() as browser:
@@ -71,6 +76,59 @@ def test_a_work_shows_how_it_stands(
     assert len(steps) == executing
     assert ("Check again" in chat) == (shown == "running")
     assert ("Which month?" in chat) == (shown == "asks you something")
+
+
+def test_failed_work_is_no_result(site: Site) -> None:
+    work = site.work(text="The file has no column called month.")
+    site.job(work, JobState.FAILED)
+    with site.browser() as browser:
+        page = browser.get(f"/chat/{work.id}").text
+    assert "<h2>What went wrong</h2>" in page
+    assert "<h2>Result</h2>" not in page
+    assert "no column called month" in page
+
+
+def test_the_dashboard_knows_the_limit_of_its_account(site: Site) -> None:
+    asyncio.run(allowances.override(site.house, site.ann, {"running_jobs": 17}))
+    with site.browser() as browser:
+        assert "0 of 17" in browser.get("/dashboard").text
+
+
+def test_the_dashboard_shows_messages_without_work(site: Site) -> None:
+    sent = {
+        "What is <b>this</b>?": {"reply": "A chart of May.", "status": "completed"},
+        "Draw it": {"status": "failed", "reason": "turn_failed"},
+        "": {"status": "needs_input", "reply": "Which one?"},
+    }
+    for text, fields in sent.items():
+        site.clock.advance(1)
+        site.message(text, **fields)
+    site.message("Not hers", account_id=asyncio.run(accounts.create(site.house, "b@x.com", "B")).id)
+    site.message("Long gone", expires_at=site.clock.now())
+    with site.browser() as browser:
+        page = browser.get("/dashboard").text
+    shown = [
+        "(files only)",
+        "Which one?",
+        "needs input",
+        "Draw it",
+        "failed: turn failed",
+        "What is &lt;b&gt;this&lt;/b&gt;?",
+        "A chart of May.",
+        "completed",
+    ]
+    places = [page.index(text) for text in shown]
+    assert places == sorted(places), "the newest first"
+    assert "Not hers" not in page
+    assert "Long gone" not in page
+
+
+def test_pages_have_an_icon(site: Site) -> None:
+    with site.stranger() as browser:
+        page = browser.get("/dashboard")
+        assert '<link rel="icon" href="/favicon.ico">' in page.text
+        assert "img-src 'self'" in page.headers["content-security-policy"]
+        assert browser.get("/favicon.ico").headers["content-type"] == "image/svg+xml"
 
 
 def test_a_chat_shows_its_text_as_it_is(site: Site) -> None:
@@ -244,6 +302,7 @@ def test_a_wrong_method_is_told(site: Site) -> None:
         "/",
         "/dashboard",
         "/mail",
+        "/sessions",
         "/chat/{work}",
         "/chat/{work}/files/a.txt",
         "/nowhere",

@@ -10,10 +10,12 @@ from __future__ import annotations
 import time
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
 
 import structlog
+from pydantic_core import to_json
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import HTMLResponse, JSONResponse, Response
+from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Match, Route
 from starlette.types import Message, Receive, Scope, Send
 
@@ -35,8 +37,9 @@ from agentpost.api import (
 )
 from agentpost.api.auth import Keys
 from agentpost.api.errors import error_response, fault_of_ours
-from agentpost.api.headers import add_budget, admit
+from agentpost.api.headers import add_budget, admit, forget_budget
 from agentpost.api.operation import Api, Operation
+from agentpost.api.published import Published
 from agentpost.clock import new_id
 from agentpost.domain import ids
 from agentpost.domain.errors import Refusal
@@ -59,6 +62,8 @@ OPERATIONS: tuple[Operation, ...] = (
 )
 
 API_PREFIX = "/v1/"
+JSON = "application/json"
+ICON = Path(__file__).with_name("icon.svg")
 Answer = Callable[[Request], Awaitable[Response]]
 
 
@@ -84,8 +89,8 @@ class App:
         operations: Sequence[Operation] = OPERATIONS,
     ) -> None:
         self._house = house
-        self._api = Api(house)
         self.keys = Keys(house)
+        self._api = Api(house, self.keys)
         self._signer = signer
         self._ready = ready
         self._docs_url = f"{house.settings.public_url}/docs/errors"
@@ -102,9 +107,11 @@ class App:
 
     def _add_plain_routes(self) -> None:
         """Routes that need no key."""
-        spec = openapi.document(OPERATIONS, self._house.settings.public_url)
-        self._answers["/openapi.json"]["GET"] = _always(lambda: JSONResponse(spec))
-        self._answers["/docs/errors"]["GET"] = _always(lambda: HTMLResponse(errors_page.page()))
+        url = self._house.settings.public_url
+        described = Published(lambda: to_json(openapi.document(OPERATIONS, url)), JSON)
+        self._answers["/openapi.json"]["GET"] = described
+        self._answers["/docs/errors"]["GET"] = Published(errors_page.page, "text/html")
+        self._answers["/favicon.ico"]["GET"] = Published(ICON.read_bytes, "image/svg+xml")
         self._answers["/healthz"]["GET"] = _always(lambda: JSONResponse({"status": "live"}))
         self._answers["/readyz"]["GET"] = _always(self._readiness)
 
@@ -188,6 +195,8 @@ class App:
         except Refusal as refusal:
             error = refusal.code
             response = error_response(refusal, request_id, self._docs_url)
+            if refusal.code == "unauthorized":  # a key that ended on the way has no budget left
+                forget_budget(scope)
         except ClientDisconnect:
             inspector.note(self._house, scope, None, request_id, at, began, None)
             return

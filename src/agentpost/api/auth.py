@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from starlette.requests import Request
 
-from agentpost.domain.errors import Refusal
+from agentpost.domain.errors import Refusal, key_not_valid
 from agentpost.domain.times import SECOND
 from agentpost.services import accounts
 from agentpost.services.accounts import KnownKey
@@ -33,7 +33,7 @@ class Keys:
         if key is None or not now < until <= now + CACHE_SECONDS * SECOND:  # clocks are set back
             key = await self._look_up(secret, now)
         if not key.is_live(now):
-            raise Refusal("unauthorized", "This API key is revoked or has expired.")
+            raise key_not_valid()
         return key.caller
 
     def forget(self) -> None:
@@ -43,7 +43,7 @@ class Keys:
     async def _look_up(self, secret: str, now: int) -> KnownKey:
         key = await accounts.find_key(self._house, secret)
         if key is None:
-            raise Refusal("unauthorized", "This API key is not known.")
+            raise key_not_valid()
         if len(self._known) >= CACHE_KEYS_MAX:
             self._known = {}
         self._known[secret] = (now + CACHE_SECONDS * SECOND, key)

@@ -19,8 +19,10 @@ from agentpost.api.intake import (
     declared_length,
     has_body,
 )
+from agentpost.api.long_texts import REST_BYTES_MAX, LongText, TakenApart, TooMuchElse
 from agentpost.api.operation import Api
 from agentpost.api.structure import VALUES_MAX, has_too_many_values
+from agentpost.clock import new_id
 from agentpost.domain.errors import InvalidRequest, Problem, Refusal
 from agentpost.domain.limits import PROBLEMS_MAX, REQUEST_BODY_KEPT_BYTES_MAX
 
@@ -28,10 +30,17 @@ DEPTH_MAX = 64
 BODY = "agentpost.body"
 """Where a request's scope keeps its body for the inspector: the bytes, or how many they were."""
 
+VALUES_PARSED_AT_ONCE = 500
+"""A small body with more of them, or with a text full of commas, is parsed on a thread."""
 FIELD_CHARACTERS_MAX = 200
 """Of the name of a field in a problem: names may be as long as the body."""
 
+LONG_AT = re.compile(r"message|files\.[0-9]+\.base64")
+"""Where `read_json` gives out a `LongText`: the one field that is counted in characters, and the
+one that holds megabytes."""
+
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+_NOT_STORABLE = "the text holds U+0000 or half a surrogate pair, which cannot be stored"
 Shape = TypeVar("Shape", bound=BaseModel)
 RefuseFirst = Callable[[dict[str, Any]], None]
 
@@ -42,7 +51,10 @@ async def read_json(
     refuse_first: RefuseFirst | None = None,
     room: Room | None = None,
 ) -> dict[str, Any]:
-    """The body as a JSON object; raises ``invalid_request`` and ``too_large``.
+    """The body as a JSON object; raises ``invalid_request``, ``too_large`` and ``unauthorized``.
+
+    A long text of a large body is a `LongText` where `LONG_AT` says so. Elsewhere nothing may be as
+    long, and it counts by its beginning.
 
     Args:
         refuse_first: sees the object before its text is judged: a refusal with a code of its own
@@ -62,9 +74,12 @@ async def read_json(
         data = await _read(request, most, room, api.house.settings.body_idle_seconds)
     except TooSlow as problem:
         _refuse(None, str(problem))
-    if len(data) <= LARGE_BYTES:
-        return _parsed(data, refuse_first)
-    return await asyncio.to_thread(_parsed, data, refuse_first)
+    await api.keys.caller(request)  # a body may take minutes: the key is still live
+    if isinstance(data, TakenApart):
+        return await asyncio.to_thread(_put_together, data, refuse_first)
+    if data.count(b",") > VALUES_PARSED_AT_ONCE:
+        return await asyncio.to_thread(_parsed, data, refuse_first)
+    return _parsed(data, refuse_first)
 
 
 async def read_optional_json(api: Api, request: Request) -> dict[str, Any]:
@@ -72,32 +87,66 @@ async def read_optional_json(api: Api, request: Request) -> dict[str, Any]:
     return await read_json(api, request) if has_body(request) else {}
 
 
-async def _read(request: Request, most: int, room: Room | None, idle_seconds: float) -> bytearray:
-    """The bytes, counted while they arrive: a length that lies is cut off too.
+async def _read(
+    request: Request, most: int, room: Room | None, idle_seconds: float
+) -> bytearray | TakenApart:
+    """The bytes, counted while they arrive: a length that lies is cut off too. A large body is
+    taken apart on its way.
 
     A place is taken by what has come, not by what was announced: announcing costs nothing.
     """
-    body = bytearray()
+    body, size = bytearray(), 0
+    large: TakenApart | None = None
     async for chunk in chunks(request, idle_seconds):
-        before = len(body)
-        body += chunk
-        if len(body) > most:
+        size += len(chunk)
+        if size > most:
             raise _too_large(most)
-        if room is not None and before <= LARGE_BYTES < len(body):
+        if large is not None:
+            _feed(large, chunk)
+            continue
+        body += chunk
+        if room is not None and size > LARGE_BYTES:
             await room.enter()
-    kept = len(body) <= REQUEST_BODY_KEPT_BYTES_MAX
-    request.scope[BODY] = bytes(body) if kept else len(body)
-    return body
+            large = TakenApart(new_id("text_", 0))
+            _feed(large, body)
+    request.scope[BODY] = bytes(body) if size <= REQUEST_BODY_KEPT_BYTES_MAX else size
+    if large is not None:
+        large.end()
+    return body if large is None else large
+
+
+def _feed(large: TakenApart, data: bytes | bytearray) -> None:
+    try:
+        large.feed(data)
+    except TooMuchElse:
+        _refuse_many_values(large)
+        _refuse(None, f"the body is over {REST_BYTES_MAX:,} bytes without its long texts")
 
 
 def _too_large(most: int) -> Refusal:
     return Refusal("too_large", f"The body is over {most} bytes; send large files as uploads.")
 
 
-def _parsed(data: bytearray, refuse_first: RefuseFirst | None) -> dict[str, Any]:
-    """The object; text that cannot be stored is refused by the name of its field."""
-    if len(data) > LARGE_BYTES and has_too_many_values(data):
+def _put_together(large: TakenApart, refuse_first: RefuseFirst | None) -> dict[str, Any]:
+    """The object of a large body."""
+    _refuse_many_values(large)
+    return _parsed(large.rest, refuse_first, large.texts)
+
+
+def _refuse_many_values(large: TakenApart) -> None:
+    if has_too_many_values(large.rest):
         _refuse(None, f"the body holds more than {VALUES_MAX:,} values")
+
+
+def _parsed(
+    data: bytearray,
+    refuse_first: RefuseFirst | None,
+    texts: dict[str, LongText] | None = None,
+) -> dict[str, Any]:
+    """The object; text that cannot be stored is refused by the name of its field.
+
+    ``texts``: those that were set aside, by what stands for them in ``data``.
+    """
     try:
         text = data.decode("utf-8")
         body = json.loads(text, object_pairs_hook=_no_twins, parse_constant=_no_constant)
@@ -106,12 +155,14 @@ def _parsed(data: bytearray, refuse_first: RefuseFirst | None) -> dict[str, Any]
     except RecursionError:
         _refuse(None, "the body is nested too deeply")
     except ValueError as error:
-        _refuse(None, f"the body is not valid JSON: {_first_line(error)}")
+        _refuse(None, f"the body is not valid JSON: {_first_line(error, texts)}")
     if not isinstance(body, dict):
         _refuse(None, "the body must be a JSON object")
+    problems: list[Problem] = []
+    if texts:
+        _put_back(body, "", 0, texts, problems)
     if refuse_first is not None:
         refuse_first(body)
-    problems: list[Problem] = []
     _check(body, "", 0, problems, b"\\u" in data)
     if problems:
         raise InvalidRequest(*problems[:PROBLEMS_MAX])
@@ -134,8 +185,40 @@ def _no_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is not a JSON number")
 
 
-def _first_line(error: ValueError) -> str:
-    """What is wrong, without the advice to programmers that follows a semicolon."""
+def _put_back(
+    value: Any, where: str, depth: int, texts: dict[str, LongText], problems: list[Problem]
+) -> Any:
+    """The value with its long texts, each of which is examined; see `read_json`."""
+    if isinstance(value, str):
+        return _examined(texts[value], where, problems) if value in texts else value
+    if depth > DEPTH_MAX:
+        _refuse(where, f"the body is nested deeper than {DEPTH_MAX} levels")
+    if isinstance(value, dict):
+        for name, item in value.items():
+            place = f"{where}.{name}" if where else name
+            value[name] = _put_back(item, place, depth + 1, texts, problems)
+    elif isinstance(value, list):
+        for n, item in enumerate(value):
+            value[n] = _put_back(item, f"{where}.{n}", depth + 1, texts, problems)
+    return value
+
+
+def _examined(text: LongText, where: str, problems: list[Problem]) -> LongText | str:
+    try:
+        if not text.examine():
+            problems.append(_problem(where, _NOT_STORABLE))
+    except UnicodeDecodeError:
+        _refuse(None, "the body is not UTF-8 text")
+    except ValueError as error:
+        _refuse(where, f"the text is not valid JSON: {_first_line(error, {})}")
+    return text if LONG_AT.fullmatch(where) else text.start()
+
+
+def _first_line(error: ValueError, texts: dict[str, LongText] | None) -> str:
+    """What is wrong, without the advice to programmers that follows a semicolon. Not where, when
+    texts were set aside: they count for the place."""
+    if texts is not None and isinstance(error, json.JSONDecodeError):
+        return error.msg
     return str(error).splitlines()[0].partition(";")[0][:200]
 
 
@@ -145,8 +228,7 @@ def _check(value: Any, where: str, depth: int, problems: list[Problem], escapes:
         _refuse(where, f"the body is nested deeper than {DEPTH_MAX} levels")
     if isinstance(value, str):
         if escapes and _UNSTORABLE.search(value):
-            problem = "the text holds U+0000 or half a surrogate pair, which cannot be stored"
-            problems.append(_problem(where, problem))
+            problems.append(_problem(where, _NOT_STORABLE))
     elif isinstance(value, dict):
         for name, item in value.items():
             if escapes and _UNSTORABLE.search(name):

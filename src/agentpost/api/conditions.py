@@ -12,6 +12,9 @@ from starlette.datastructures import Headers
 
 from agentpost.domain.errors import BeyondTheEnd
 
+TAGS_CHARACTERS_MAX = 4_096
+"""Of a list of entity tags; those behind that are not looked at."""
+
 _TAG = re.compile(r'(W/)?("[^"]*")')
 # More digits than any file has bytes, fewer than Python takes for a number.
 _RANGE = re.compile(r"bytes=([0-9]{0,1000})-([0-9]{0,1000})", re.IGNORECASE)
@@ -46,7 +49,7 @@ def byte_range(headers: Headers, tag: str, size: int) -> tuple[int, int] | None:
 
 def _names(headers: Headers, header: str, tag: str, *, weakly: bool) -> bool:
     """Whether a list of tags has this one; ``weakly``: a weak one may stand for it."""
-    text = ", ".join(headers.getlist(header))
+    text = ", ".join(headers.getlist(header))[:TAGS_CHARACTERS_MAX]
     if text.strip() == "*":
         return True
     return any(found[2] == tag and (weakly or not found[1]) for found in _TAG.finditer(text))

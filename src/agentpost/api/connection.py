@@ -5,11 +5,13 @@
 - An offer to speak another protocol is ignored. The parser takes the body of such a request for
   the other protocol already: it would be lost, or read as the next request.
 - Trailers are not headers: who calls is said before the body, or not at all.
+- A request names one host, in a version of HTTP that we speak (RFC 9112, 2.3 and 3.2).
 """
 
 from __future__ import annotations
 
 import asyncio
+import re
 from typing import TYPE_CHECKING, Any, cast
 
 import httptools
@@ -22,27 +24,43 @@ from uvicorn.protocols.http.httptools_impl import (
 )
 from uvicorn.server import ServerState
 
+from agentpost.api.connections import Connections
+
 if TYPE_CHECKING:
     from agentpost.api.app import App
 
 log = structlog.get_logger(__name__)
 
-HEAD_BYTES_MAX = 64 * 1024
-"""Of the request line with the headers, and of trailers; as exact as the socket is read."""
+HEAD_BYTES_MAX = 16 * 1024
+"""Of the request line with the headers, and of trailers. Reading them costs time before anybody
+knows who asks, so they are no longer than a client of today can need."""
 HEAD_SECONDS_MAX = 30.0
 """For a whole head, or the rest of a body nobody reads, to arrive while nothing is answered."""
 LINGER_SECONDS = 1.0
 """How long what a refused client still sends is thrown away. Closing at once resets the connection,
 and the client loses the answer."""
+HEADERS_MAX = 100
+"""Of one request: each costs a call, and is looked at again and again."""
+PARAMETERS_MAX = 100
+"""Of a query."""
+PIPELINED_MAX = 64
+"""Requests of one connection that wait for the answer to another. Parsing cannot be stopped within
+what was read from the socket, so without a limit thousands would be begun at once."""
+_HEAD_TOO_LONG = f"The request's head is over {HEAD_BYTES_MAX:,} bytes."
 _OFFERS = (b"upgrade", b"http2-settings")
+_VERSIONS = ("1.1", "1.0")
+_HOST = re.compile(rb"[A-Za-z0-9._~!$&'()*+;=:%\[\]-]*")
 
 
 class _NoRequest(Exception):
-    """A callback of the parser: what was parsed is nothing we answer."""
+    """A callback of the parser: what was parsed is nothing we answer; the text says why."""
 
 
 class Connection(HttpToolsProtocol):
-    """uvicorn's protocol for `agentpost.api.app.App`, to be given as ``http`` to its Config."""
+    """uvicorn's protocol for `agentpost.api.app.App`, to be given as ``http`` to its Config.
+
+    ``connections``: those it is one of, when they have a limit.
+    """
 
     def __init__(
         self,
@@ -50,8 +68,11 @@ class Connection(HttpToolsProtocol):
         server_state: ServerState,
         app_state: dict[str, Any],
         _loop: asyncio.AbstractEventLoop | None = None,
+        connections: Connections | None = None,
     ) -> None:
         super().__init__(config, server_state, app_state, _loop)
+        self._all = connections
+        self._problem: str | None = None
         self._answerer = cast("App", config.app)
         self._bytes_outside_bodies = 0
         self._refused = False
@@ -64,11 +85,19 @@ class Connection(HttpToolsProtocol):
         """See `asyncio.Protocol`."""
         super().connection_made(transport)
         self._watch_the_head()
+        if self._all is not None:
+            self._all.opened(self, self.client[0] if self.client else "")
 
     def connection_lost(self, exc: Exception | None) -> None:
         """See `asyncio.Protocol`."""
         self._unwatch_the_head()
+        if self._all is not None:
+            self._all.closed(self)
         super().connection_lost(exc)
+
+    def make_room(self) -> None:
+        """See `Closable.make_room`."""
+        self.transport.close()
 
     def data_received(self, data: bytes) -> None:
         """See `asyncio.Protocol`."""
@@ -79,10 +108,10 @@ class Connection(HttpToolsProtocol):
         try:
             self._feed(data)
         except httptools.HttpParserError:
-            self.send_400_response("These bytes are no HTTP request.")
+            self.send_400_response(self._problem or "These bytes are no HTTP request.")
             return
         if self._bytes_outside_bodies > HEAD_BYTES_MAX:
-            self.send_400_response(f"The request's head is over {HEAD_BYTES_MAX:,} bytes.")
+            self.send_400_response(_HEAD_TOO_LONG)
         elif self.cycle is not None and not self.cycle.response_complete:
             self._unwatch_the_head()
         elif self._arriving:
@@ -94,12 +123,17 @@ class Connection(HttpToolsProtocol):
             )
 
     def _feed(self, data: bytes) -> None:
-        try:
-            self.parser.feed_data(data)
-        except httptools.HttpParserUpgrade as upgrade:
-            begun_anew = self._head_without_offers() + data[upgrade.args[0] :]
-            self.parser = httptools.HttpRequestParser(self)
-            self._feed(begun_anew)
+        """Parse it; a request with an offer begins anew without it, as often as there is one."""
+        left = memoryview(data)
+        while True:
+            try:
+                self.parser.feed_data(left)
+                return
+            except httptools.HttpParserUpgrade as upgrade:
+                head = self._head_without_offers()
+                self.parser = httptools.HttpRequestParser(self)
+                self.parser.feed_data(head)
+                left = left[upgrade.args[0] :]
 
     def _head_without_offers(self) -> bytes:
         """The request as it would be had nothing been offered."""
@@ -114,16 +148,52 @@ class Connection(HttpToolsProtocol):
         self._arriving = True
         super().on_message_begin()
 
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """See `HttpToolsProtocol`."""
+        super().on_header(name, value)
+        if len(self.headers) > HEADERS_MAX:
+            self._problem = f"A request has up to {HEADERS_MAX} headers."
+            raise _NoRequest(self._problem)
+
     def on_headers_complete(self) -> None:
         """See `HttpToolsProtocol`."""
         self._bytes_outside_bodies = 0
+        self._problem = self._what_is_wrong()
+        if self._problem is not None:
+            raise _NoRequest(self._problem)
         if self.parser.should_upgrade():
-            if self.parser.get_method() == b"CONNECT":
-                raise _NoRequest
             return  # begins anew in `_feed`
         self._before = self.cycle
         super().on_headers_complete()
+        if self._all is not None:
+            self._all.busy(self)
         self.headers = []  # the scope keeps the list it has: trailers go into this one
+
+    def _what_is_wrong(self) -> str | None:
+        """Why a head that could be parsed is no request all the same."""
+        hosts = [value for name, value in self.headers if name == b"host"]
+        version = self.parser.get_http_version()
+        if version not in _VERSIONS:
+            return "Send the request as HTTP/1.1."
+        if len(hosts) > 1 or (version == "1.1" and not hosts):
+            return "A request has exactly one Host header."
+        if hosts and not _HOST.fullmatch(hosts[0]):
+            return "The Host header is not a host."
+        if self.url.count(b"&") >= PARAMETERS_MAX:
+            return f"A query has up to {PARAMETERS_MAX} parameters."
+        if len(self.url) + sum(len(n) + len(v) for n, v in self.headers) > HEAD_BYTES_MAX:
+            return _HEAD_TOO_LONG  # it came in one piece
+        if len(self.pipeline) >= PIPELINED_MAX:
+            return f"Up to {PIPELINED_MAX} requests of a connection may wait for their answers."
+        if self.parser.get_method() == b"CONNECT":
+            return "This server is no proxy."
+        return None
+
+    def on_response_complete(self) -> None:
+        """See `HttpToolsProtocol`."""
+        super().on_response_complete()
+        if self._all is not None and (self.cycle is None or self.cycle.response_complete):
+            self._all.idle(self)
 
     def on_body(self, body: bytes) -> None:
         """See `HttpToolsProtocol`."""

@@ -39,6 +39,11 @@ def caller_of(scope: Scope) -> Caller | None:
     return found
 
 
+def forget_budget(scope: Scope) -> None:
+    """The key that `admit` let in is not valid any more: its answer is that of an unknown one."""
+    scope.pop(_BUDGET, None)
+
+
 def add_budget(scope: Scope, response: Response) -> None:
     """``RateLimit-*`` for an answer to a known caller."""
     budget: tuple[int, Taken] | None = scope.get(_BUDGET)

@@ -9,7 +9,7 @@ broken connection instead of its answer.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from weakref import WeakValueDictionary
 
@@ -24,7 +24,7 @@ LARGE_BYTES = 64 * 1024
 """A body that turns out longer takes a place among the large ones."""
 PLACES = 6
 """Large bodies in memory at once."""
-PLACES_EACH = 2
+PLACES_EACH = 1
 """Of these, for one account."""
 PLACE_SECONDS = 20.0
 """How long a body waits for a place; its client is not read from meanwhile."""
@@ -33,6 +33,9 @@ START_SECONDS = 30.0
 BYTES_PER_SECOND_MIN = 16 * 1024
 LINGER_SECONDS = 10.0
 _ENDED = "agentpost.body_ended"
+
+
+Count = Callable[[], Awaitable[None]]
 
 
 class TooSlow(Exception):
@@ -84,20 +87,25 @@ class Room:
     """Where one body of any legal size may be held; see `LargeBodies.room`."""
 
     def __init__(
-        self, share: asyncio.Semaphore, places: asyncio.Semaphore, held: AsyncExitStack
+        self,
+        share: asyncio.Semaphore,
+        places: asyncio.Semaphore,
+        held: AsyncExitStack,
+        count: Count,
     ) -> None:
         self._share = share
         self._places = places
         self._held = held
+        self._count = count
 
     async def enter(self) -> None:
         """The body is large: take a place. Raises ``rate_limited`` when the account has all it may
-        have at once, ``unavailable`` when others have the rest."""
+        have at once, ``unavailable`` when others have the rest, and what counting it raises."""
         try:
             async with asyncio.timeout(PLACE_SECONDS):
                 await self._held.enter_async_context(self._share)
         except TimeoutError:
-            text = f"This account is sending {PLACES_EACH} large bodies already."
+            text = "This account is sending a large body already."
             raise RateLimited(text, ACCOUNT_LIMIT_RETRY_SECONDS) from None
         try:
             async with asyncio.timeout(PLACE_SECONDS):
@@ -105,6 +113,7 @@ class Room:
         except TimeoutError:
             text = "Too many large bodies are on their way; try again later, or use an upload."
             raise Overloaded(text, round(PLACE_SECONDS)) from None
+        await self._count()
 
 
 class LargeBodies:
@@ -115,13 +124,16 @@ class LargeBodies:
         self._shares: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()
 
     @asynccontextmanager
-    async def room(self, account_id: str) -> AsyncIterator[Room]:
-        """Room for one body; a place in it is taken by `Room.enter` and left with the context."""
+    async def room(self, account_id: str, count: Count) -> AsyncIterator[Room]:
+        """Room for one body; a place in it is taken by `Room.enter` and left with the context.
+
+        ``count`` is called when the body has a place; what it raises refuses the body.
+        """
         share = self._shares.get(account_id)
         if share is None:
             share = self._shares[account_id] = asyncio.Semaphore(PLACES_EACH)
         async with AsyncExitStack() as held:
-            yield Room(share, self._places, held)
+            yield Room(share, self._places, held, count)
 
 
 # --- what was not read ----------------------------------------------------------------------------

@@ -11,6 +11,7 @@ from starlette.responses import Response
 
 from agentpost.api.body import read_json, validated
 from agentpost.api.intake import Room
+from agentpost.api.long_texts import LongText
 from agentpost.api.operation import Api, Operation, Query, Success, watch_hang_up
 from agentpost.api.query import whole
 from agentpost.api.seen import seen
@@ -18,7 +19,7 @@ from agentpost.api.told import ETAG, IDEMPOTENCY_KEY, IF_NONE_MATCH, REPLAYED, T
 from agentpost.contract import render
 from agentpost.contract.message import InlineFileIn, MessageIn, MessageShape
 from agentpost.domain import idempotency, limits, tracing
-from agentpost.domain.errors import InvalidRequest, Problem, RateLimited, Refusal
+from agentpost.domain.errors import InvalidRequest, KeyEnded, Problem, RateLimited, Refusal
 from agentpost.domain.record import Snapshot
 from agentpost.ratelimit.base import Taken
 from agentpost.services import admission, attachments, follow, messages
@@ -37,12 +38,19 @@ WAIT = Query(
 
 async def create(api: Api, request: Request, caller: Caller) -> Response:
     """Accept a message and answer when its turn has ended, or the window is over."""
-    async with api.large_bodies.room(caller.account_id) as room:
+    counted: list[Taken] = []
+
+    async def count() -> None:
+        counted.append(await admission.large_body(api.house, caller))
+
+    async with api.large_bodies.room(caller.account_id, count) as room:
         new, ready = await _take_in(api, request, caller, room)
+    for taken in counted:
+        await admission.not_refused(api.house, caller, taken)
     # The body, what was read from it and its files' bytes are let go by now: the call may be held
     # for long.
     if isinstance(ready, Accepted):
-        sent = await follow.answer_replay(api.house, ready, watch_hang_up(request))
+        sent = await follow.answer_replay(api.house, caller, ready, watch_hang_up(request))
     else:
         sent = await _send(api, request, caller, new, ready)
     headers = {} if sent.fresh else {"Idempotent-Replayed": "true"}
@@ -67,8 +75,10 @@ async def _take_in(
 
 async def _read(api: Api, request: Request, room: Room) -> tuple[NewMessage, list[InlineFile]]:
     """The message of the body and its inline files, still encoded."""
-    shape = validated(MessageIn, await read_json(api, request, _refuse_by_name, room))
-    files = _inline_files(shape.files or [])
+    body = await read_json(api, request, _refuse_by_name, room)
+    contents = _take_contents(body)
+    shape = validated(MessageIn, body)
+    files = _inline_files(shape.files or [], contents)
     if not files:
         return _new_message(request, shape, files), files
     return await asyncio.to_thread(_new_message, request, shape, files), files  # hashes megabytes
@@ -104,10 +114,12 @@ async def _send(api: Api, request: Request, caller: Caller, new: NewMessage, rea
     """When no message was made, its place is given back and its stored files are removed.
 
     Not after a fault: a commit whose answer was lost may have made it. What it did not record goes
-    by itself.
+    by itself. Nor when the key ended while the call was held: by then the message was there.
     """
     try:
         sent = await follow.send(api.house, caller, new, ready.attached, watch_hang_up(request))
+    except KeyEnded:
+        raise
     except Refusal:
         await _take_back(api, caller, ready)
         raise
@@ -154,9 +166,14 @@ def _etag(snapshot: Snapshot) -> str:
 
 def _refuse_by_name(body: dict[str, Any]) -> None:
     """Refusals with a code of their own come before ``invalid_request`` (design: 4.12)."""
+    most = limits.MESSAGE_CHARACTERS_MAX
     message, uploads = body.get("message"), body.get("upload_ids")
-    if isinstance(message, str) and len(message.strip()) > limits.MESSAGE_CHARACTERS_MAX:
-        most = limits.MESSAGE_CHARACTERS_MAX
+    if isinstance(message, LongText):
+        message = body["message"] = message.stripped(most)
+        is_too_long = message is None
+    else:
+        is_too_long = isinstance(message, str) and len(message.strip()) > most
+    if is_too_long:
         raise Refusal("too_long", f"The message is over {most:,} characters; attach it as a file.")
     if isinstance(uploads, list):
         different = {u for u in uploads if isinstance(u, str)}
@@ -170,7 +187,17 @@ def _refuse_by_name(body: dict[str, Any]) -> None:
             raise Refusal("empty_message", "Give a message, files or upload_ids.")
 
 
-def _inline_files(shapes: list[InlineFileIn]) -> list[InlineFile]:
+def _take_contents(body: dict[str, Any]) -> dict[int, LongText]:
+    """Long contents of files, by the file's place; "" stands for them in the body from then on."""
+    files, taken = body.get("files"), {}
+    for n, file in enumerate(files if isinstance(files, list) else ()):
+        if isinstance(file, dict) and isinstance(file.get("base64"), LongText):
+            taken[n] = file["base64"]
+            file["base64"] = ""
+    return taken
+
+
+def _inline_files(shapes: list[InlineFileIn], contents: dict[int, LongText]) -> list[InlineFile]:
     problems = [
         Problem(f"files.{n}", "needs a url or base64")
         for n, file in enumerate(shapes)
@@ -178,13 +205,16 @@ def _inline_files(shapes: list[InlineFileIn]) -> list[InlineFile]:
     ]
     if problems:
         raise InvalidRequest(*problems)
-    return [InlineFile(f.name, f.url, f.base64, f.content_type) for f in shapes]
+    return [
+        InlineFile(f.name, f.url, contents.get(n, f.base64), f.content_type)
+        for n, f in enumerate(shapes)
+    ]
 
 
 def _new_message(request: Request, shape: MessageIn, files: list[InlineFile]) -> NewMessage:
     text = (shape.message or "").strip()
     taken = [
-        {"name": f.name, "url": f.url, "base64": f.base64, "content_type": f.content_type}
+        {"name": f.name, "url": f.url, "base64": _known_by(f), "content_type": f.content_type}
         for f in files[: limits.INLINE_FILES_MAX]
     ]
     return NewMessage(
@@ -197,6 +227,13 @@ def _new_message(request: Request, shape: MessageIn, files: list[InlineFile]) ->
         webhook_endpoint_id=shape.webhook_endpoint_id,
         upload_ids=tuple(dict.fromkeys(shape.upload_ids or [])),
     )
+
+
+def _known_by(file: InlineFile) -> str | None:
+    """A file's contents as `idempotency.fingerprint` takes them: long ones as their hash, which is
+    what it makes of them, too."""
+    given = file.base64
+    return given if given is None or isinstance(given, str) else given.sha256()
 
 
 def _idempotency_key(request: Request) -> str | None:

@@ -10,6 +10,7 @@ from pydantic import BaseModel
 from starlette.requests import Request
 from starlette.responses import Response
 
+from agentpost.api.auth import Keys
 from agentpost.api.intake import LargeBodies
 from agentpost.api.told import Header
 from agentpost.services.context import House
@@ -23,6 +24,7 @@ class Api:
     """What handlers work with."""
 
     house: House
+    keys: Keys
     large_bodies: LargeBodies = field(default_factory=LargeBodies)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from python_multipart.exceptions import FormParserError
 from python_multipart.multipart import MultipartParser, parse_options_header
 
+from agentpost.domain.limits import CONTENT_TYPE_CHARACTERS_MAX
 from agentpost.storage.post_policy import PostRefused
 
 FORM_BYTES_MAX = 20 * 1024
@@ -23,6 +24,8 @@ class PostedForm:
 
     def __init__(self, content_type: str) -> None:
         """``content_type``: the request's header."""
+        if len(content_type) > CONTENT_TYPE_CHARACTERS_MAX:  # its parser takes very long for more
+            raise malformed("The Content-Type is too long.")
         kind, options = parse_options_header(content_type)
         boundary = options.get(b"boundary", b"")
         if kind != b"multipart/form-data" or not 0 < len(boundary) <= BOUNDARY_CHARACTERS_MAX:

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 from starlette.requests import Request
 
+from agentpost.api.conditions import TAGS_CHARACTERS_MAX
+
 _TAG = re.compile(r'"([^"]*)"')
 _OURS = re.compile(r"v([0-9]{1,15})", re.ASCII)
 
@@ -28,7 +30,7 @@ def seen(request: Request) -> Seen | None:
     headers = request.headers.getlist("if-none-match")
     if not headers:
         return None
-    header = ",".join(headers).strip()
+    header = ",".join(headers).strip()[:TAGS_CHARACTERS_MAX]
     if header == "*":
         return Seen(frozenset(), any=True)
     tags = _TAG.findall(header)

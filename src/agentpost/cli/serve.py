@@ -13,8 +13,9 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Coroutine, Iterator
+from functools import partial
 from types import FrameType
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import structlog
 import typer
@@ -23,9 +24,11 @@ import uvicorn
 from agentpost.agents import output
 from agentpost.agents.registry import UnknownAgent
 from agentpost.api.connection import Connection
+from agentpost.api.connections import Connections
 from agentpost.bootstrap import Server
 from agentpost.cli.house import complain
 from agentpost.cli.welcome import welcome
+from agentpost.clock import SystemClock
 from agentpost.db.session import DatabaseBusy
 from agentpost.observability import logging
 from agentpost.settings import Settings, load_settings, unknown_variables
@@ -41,6 +44,10 @@ LEAVE_SECONDS = 2.0
 does not answer. Nothing waits for their results any more, but the interpreter would."""
 ECHO_SECONDS = 0.5
 """One Ctrl-C may reach us twice: from the terminal, and from the program that started us."""
+FILES_KEPT_MIN = 128
+FILES_KEPT_MAX = 2_000
+"""Of the open files the process may have, those for all that is no connection of a client: a
+quarter, within these bounds."""
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
@@ -104,12 +111,12 @@ def serve(
         output.install()
         for name in unknown_variables():
             log.warning("unknown_setting", name=name)
-        _raise_file_limit()
+        connections_max = _connections_max(settings.connections_max, _raise_file_limit())
         sys.setswitchinterval(SWITCH_SECONDS)
         leaving = threading.Timer(LEAVE_SECONDS, _leave)
         leaving.daemon = True
         try:
-            _run(_serve(settings, listening, leaving.start))
+            _run(_serve(settings, listening, connections_max, leaving.start))
         finally:
             leaving.cancel()
     except (DatabaseBusy, UnknownAgent, FileNotFoundError, ValueError, OSError) as error:
@@ -134,7 +141,12 @@ def _leave() -> None:
     os._exit(1)
 
 
-async def _serve(settings: Settings, listening: socket.socket, leaving: Callable[[], None]) -> None:
+async def _serve(
+    settings: Settings,
+    listening: socket.socket,
+    connections_max: int,
+    leaving: Callable[[], None],
+) -> None:
     """Serve until asked to stop; ``leaving`` is called when everything has ended."""
     server = Server(settings)
     await server.start()
@@ -143,7 +155,10 @@ async def _serve(settings: Settings, listening: socket.socket, leaving: Callable
         log_config=None,
         access_log=False,
         lifespan="off",
-        http=Connection,
+        http=cast(
+            "type[asyncio.Protocol]",
+            partial(Connection, connections=Connections(connections_max, SystemClock())),
+        ),
         ws="none",
         server_header=False,
         proxy_headers=False,  # nothing here depends on the client's address
@@ -184,10 +199,20 @@ def _listen(settings: Settings) -> socket.socket:
     return listening
 
 
-def _raise_file_limit() -> None:
-    """Every held wait is an open file."""
+def _connections_max(wanted: int, files: int) -> int:
+    """Connections at once with that many open files; ``wanted`` 0: as many as there can be."""
+    kept = min(max(files // 4, FILES_KEPT_MIN), FILES_KEPT_MAX)
+    most = max(files - kept, FILES_KEPT_MIN // 4)
+    if wanted > most:
+        log.warning("connections_max_lowered", wanted=wanted, most=most, open_files=files)
+    return min(wanted or most, most)
+
+
+def _raise_file_limit() -> int:
+    """Every held wait is an open file: take what the system allows; how many that are."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = hard if hard != resource.RLIM_INFINITY else 1_048_576
     if soft < wanted:
         with contextlib.suppress(ValueError, OSError):  # some systems cap it lower than they say
             resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+    return resource.getrlimit(resource.RLIMIT_NOFILE)[0]

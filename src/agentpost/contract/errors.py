@@ -53,7 +53,9 @@ CATALOGUE: Final[dict[str, Code]] = {
     "bad_url": Code(
         400,
         "The webhook address cannot be used.",
-        "Use public https on port 443 or 8443, without user name, up to 2,000 characters.",
+        "Use public https on port 443 or 8443, without user name, up to 2,000 characters. On a"
+        " server of your own, the setting `EGRESS_ALLOW` names hosts and addresses that may be"
+        " private, plain http or on another port.",
     ),
     "bad_events": Code(
         400, "The list of events is empty or names an unknown one.", "Use names of the event list."

@@ -165,6 +165,19 @@ def keys(tx: Tx, account_id: str | None = None) -> list[KeyRecord]:
     return [KeyRecord(*row) for row in rows]
 
 
+def ended_keys(tx: Tx, key_ids: list[str], now: int) -> list[str]:
+    """Those of the keys that are revoked, have expired or are gone."""
+    live: set[str] = set()
+    for start in range(0, len(key_ids), 500):
+        chunk = key_ids[start : start + 500]
+        sql = (
+            f"SELECT id FROM keys WHERE id IN ({', '.join('?' * len(chunk))})"
+            " AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ?)"
+        )
+        live.update(row[0] for row in tx.all(sql, (*chunk, now)))
+    return [key_id for key_id in key_ids if key_id not in live]
+
+
 def revoke_key(tx: Tx, key_id: str, now: int) -> bool:
     """False when there is no such live key."""
     sql = "UPDATE keys SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL"

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from agentpost.db import columns
 from agentpost.db.messages import job_of
 from agentpost.db.session import Tx
+from agentpost.domain.job import JobState
 from agentpost.domain.record import FileRecord, JobRecord
 
 _SELECT = columns.select(JobRecord, "jobs")
@@ -43,6 +44,7 @@ _QUEUE_DUE = (
 _WATCH_DUE = (
     "SELECT id FROM jobs WHERE state = 'running' AND watch_by <= ? ORDER BY watch_by LIMIT ?"
 )
+_LAST_OF_WORK = "SELECT state FROM jobs WHERE work_id = ? ORDER BY id DESC LIMIT 1"
 _MESSAGES = "SELECT message_id FROM message_jobs WHERE job_id = ? ORDER BY message_id"
 _FILES = (
     columns.select(FileRecord, "files")
@@ -93,6 +95,12 @@ def open_in_work(tx: Tx, work_id: str) -> list[JobRecord]:
     """A work's jobs that still have a future, the queued ones first: whoever stops all of them
     must not let a running one pass its slot to one that is stopped next."""
     return [job_of(row) for row in tx.all(_OF_WORK, (work_id,))]
+
+
+def last_in_work(tx: Tx, work_id: str) -> JobState | None:
+    """The state of the work's newest job; None when it never had one."""
+    row = tx.one(_LAST_OF_WORK, (work_id,))
+    return JobState(row[0]) if row else None
 
 
 def message_ids(tx: Tx, job_id: str) -> Sequence[str]:

@@ -6,7 +6,14 @@ from agentpost.db import columns
 from agentpost.db.session import Row, Tx
 from agentpost.domain.job import JobKind, JobRole, JobState, Reason
 from agentpost.domain.message import MessageStatus, TurnState
-from agentpost.domain.record import FileRecord, JobLink, JobRecord, MessageRecord, Snapshot
+from agentpost.domain.record import (
+    FileRecord,
+    JobLink,
+    JobRecord,
+    MessageLine,
+    MessageRecord,
+    Snapshot,
+)
 
 _SELECT = columns.select(MessageRecord, "messages")
 _BY_ID = f"{_SELECT} WHERE id = ?"
@@ -32,6 +39,10 @@ _FOR_NOBODY = (
     " (SELECT 1 FROM messages r WHERE r.id = c.turn_message_id AND r.turn_state = 'running')"
 )
 _RUNS = "SELECT 1 FROM messages WHERE id = ? AND turn_state = 'running'"
+_NEWEST = (
+    "SELECT id, substr(text, 1, ?), status, reason, substr(reply, 1, ?), created_at"
+    " FROM messages WHERE account_id = ? AND expires_at > ? ORDER BY id DESC LIMIT ?"
+)
 _VERSIONS = "SELECT id, state_version, version FROM messages WHERE id IN ({})"
 
 _JOB_COLUMNS = columns.names(JobRecord)
@@ -123,6 +134,12 @@ def waiting_for_nobody(tx: Tx) -> list[str]:
 def turn_runs(tx: Tx, message_id: str) -> bool:
     """Whether the message is there and its turn runs."""
     return tx.one(_RUNS, (message_id,)) is not None
+
+
+def newest(tx: Tx, account_id: str, now: int, characters: int, limit: int) -> list[MessageLine]:
+    """The account's newest messages, of whichever key, newest first."""
+    rows = tx.all(_NEWEST, (characters, characters, account_id, now, limit))
+    return [MessageLine(row[0], row[1], MessageStatus(row[2]), *row[3:]) for row in rows]
 
 
 def links(tx: Tx, message_id: str) -> list[JobLink]:

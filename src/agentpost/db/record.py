@@ -102,6 +102,11 @@ def update_message(tx: Tx, message: MessageRecord, version_before: int) -> None:
         raise Fenced(f"message {message.id} has moved on")
 
 
+def set_sync_by(tx: Tx, message_id: str, at: int) -> None:
+    """The POST call that waits for the message's turn is answered at that time."""
+    tx.execute("UPDATE messages SET sync_by = ? WHERE id = ?", (at, message_id))
+
+
 def insert_job(tx: Tx, job: JobRecord) -> None:
     """A job is made."""
     tx.execute(_INSERT_JOB, _JOB(job))

@@ -82,6 +82,7 @@ login_tokens = Table(
     _text("account_id"),
     _time("expires_at"),
     Index("ix_login_tokens_expires", "expires_at"),
+    Index("ix_login_tokens_account", "account_id"),
 )
 
 sessions = Table(
@@ -91,7 +92,10 @@ sessions = Table(
     _text("account_id"),
     _time("created_at"),
     _time("expires_at"),
+    Column("last_used_at", BigInteger, nullable=False, server_default="0"),
+    _text("browser", null=True),
     Index("ix_sessions_expires", "expires_at"),
+    Index("ix_sessions_account", "account_id", "created_at"),
 )
 
 conversations = Table(
@@ -147,6 +151,7 @@ messages = Table(
     _time("created_at"),
     _time("updated_at"),
     _time("expires_at"),
+    Index("ix_messages_account", "account_id", "id"),
     Index("ix_messages_conversation", "conversation_id", "turn_no"),
     _partial(
         "uq_messages_idempotency",

@@ -5,6 +5,7 @@
     ├── PollInProgress          with the `cursor` to go on from
     ├── RateLimited             with `retry_after_seconds`
     ├── Overloaded              with `retry_after_seconds`
+    ├── KeyEnded                the key was revoked or expired while its call was held
     └── BeyondTheEnd            with the `size` in bytes of the file
     RuleBroken                  a programmer's error: a signal the state has no row for
     Fenced                      the writer no longer owns the turn or job it writes for
@@ -16,6 +17,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
+
+KEY_NOT_VALID: Final = "This API key is not valid: it is unknown, revoked or expired."
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +76,16 @@ class Overloaded(Refusal):
         self.retry_after_seconds = retry_after_seconds
 
 
+class KeyEnded(Refusal):
+    """``unauthorized``: the key was revoked or expired while its call was held.
+
+    What the call did before stands: a message that was accepted stays accepted.
+    """
+
+    def __init__(self) -> None:
+        super().__init__("unauthorized", KEY_NOT_VALID)
+
+
 class BeyondTheEnd(Refusal):
     """``range_not_satisfiable``: the file has only that many bytes."""
 
@@ -91,6 +105,11 @@ class Fenced(Exception):
 class StoreUnavailable(Exception):
     """The database or the file storage cannot be used now: nothing was stored, or nobody may rely
     on it. The text is for operators; callers of the API get ``unavailable`` and come back later."""
+
+
+def key_not_valid() -> Refusal:
+    """The one 401 of keys: unknown, expired and revoked look the same (spec: Authentication 3)."""
+    return Refusal("unauthorized", KEY_NOT_VALID)
 
 
 def not_found(what: str) -> Refusal:

@@ -46,6 +46,7 @@ PROBLEMS_MAX: Final = 10
 
 AGENT_BUSY_RETRY_SECONDS: Final = 15
 ACCOUNT_LIMIT_RETRY_SECONDS: Final = 60
+LARGE_BODIES_REFUSED_PER_MINUTE: Final = 10  # of an account; reading them is work, too
 RECOVERIES_MAX: Final = 3
 POISON_RECOVERIES_MAX: Final = 5
 

@@ -163,6 +163,18 @@ class WorkRecord:
     deleted_at: int | None
 
 
+@dataclass(frozen=True, slots=True)
+class MessageLine:
+    """A message in a list, its texts cut."""
+
+    id: str
+    text: str
+    status: MessageStatus
+    reason: str | None
+    reply: str | None
+    created_at: int
+
+
 @dataclass(slots=True)
 class ConversationRecord:
     """A conversation of a key: one turn at a time."""

@@ -121,10 +121,19 @@ async def create_key(
 
 
 async def revoke_key(house: House, key_id: str) -> None:
-    """The key stops working within a second; raises ``not_found``."""
+    """The key stops working within a second, for held calls too; raises ``not_found``."""
     now = house.clock.now()
     if not await house.db.write(lambda tx: rows.revoke_key(tx, key_id, now)):
         raise not_found("live key")
+
+
+async def end_held_calls(house: House) -> None:
+    """End the held calls of keys that any process has revoked, or that have expired."""
+    held = house.held_calls.keys()
+    if held:
+        now = house.clock.now()
+        for key_id in await house.db.read(lambda tx: rows.ended_keys(tx, held, now)):
+            house.held_calls.end(key_id)
 
 
 async def all_accounts(house: House) -> list[AccountRecord]:

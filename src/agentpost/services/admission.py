@@ -7,12 +7,16 @@ except a message that was not made (design: 4.10, 4.11).
 from __future__ import annotations
 
 from agentpost.domain.errors import RateLimited
-from agentpost.domain.limits import ACCOUNT_LIMIT_RETRY_SECONDS
+from agentpost.domain.limits import (
+    ACCOUNT_LIMIT_RETRY_SECONDS,
+    LARGE_BODIES_REFUSED_PER_MINUTE,
+)
 from agentpost.ratelimit.base import Rule, Taken
 from agentpost.services.allowances import DAY, HOUR, MINUTE, NO_OVERRIDES, Rules, rules_of
 from agentpost.services.context import House
 from agentpost.services.messages import Caller
 
+_LARGE_BODIES = (Rule("large_bodies", LARGE_BODIES_REFUSED_PER_MINUTE, MINUTE),)
 _SPANS = {MINUTE: "a minute", HOUR: "an hour", DAY: "a day"}
 
 
@@ -46,6 +50,21 @@ async def unsent(house: House, caller: Caller, taken: Taken) -> None:
     """The message was refused or is there already: it does not count."""
     rules = rules_for(house, caller).messages
     await house.limiter.give_back(caller.account_id, rules, taken)
+
+
+async def large_body(house: House, caller: Caller) -> Taken:
+    """Count a large body of the account that comes in; raises ``rate_limited`` when too many were
+    refused lately."""
+    taken = await house.limiter.take(caller.account_id, _LARGE_BODIES, house.clock.now())
+    if not taken.allowed:
+        text = f"This account had {_LARGE_BODIES[0].limit} large bodies refused within a minute."
+        raise RateLimited(text, ACCOUNT_LIMIT_RETRY_SECONDS)
+    return taken
+
+
+async def not_refused(house: House, caller: Caller, taken: Taken) -> None:
+    """A large body was fine: it does not count."""
+    await house.limiter.give_back(caller.account_id, _LARGE_BODIES, taken)
 
 
 async def _take(house: House, caller: Caller, rules: tuple[Rule, ...], what: str) -> Taken:

@@ -12,8 +12,10 @@ import binascii
 import contextlib
 import json
 import tempfile
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Protocol
 
 import structlog
 
@@ -40,7 +42,20 @@ from agentpost.webhooks.failures import EgressError
 
 log = structlog.get_logger(__name__)
 TOTAL_MB = limits.INLINE_TOTAL_BYTES_MAX // limits.MEBIBYTE
+_PIECE = 64 * 1024
 FILE_MB = limits.INLINE_FILE_BYTES_MAX // limits.MEBIBYTE
+
+
+class InPieces(Protocol):
+    """A text of megabytes, in pieces of moderate size."""
+
+    def pieces(self) -> Iterator[str]:
+        """All of it, from the start."""
+        ...
+
+    def sha256(self) -> str:
+        """Its hash, as hex digits."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +64,7 @@ class InlineFile:
 
     name: str | None
     url: str | None
-    base64: str | None
+    base64: str | InPieces | None
     content_type: str | None
 
 
@@ -195,12 +210,34 @@ async def _take_bytes(
     return len(data)
 
 
-def _decode(text: str) -> bytes:
-    """Standard base64, padding required, line breaks allowed; anything else is refused."""
-    return base64.b64decode(text.translate(_BREAKS), validate=True)
+def _decode(text: str | InPieces) -> bytes:
+    """Standard base64, padding required, line breaks allowed; anything else is refused.
+
+    By and by: a conversion of megabytes would let nothing else run. What is over the limit of a
+    file is not decoded to its end.
+    """
+    decoded: list[bytes] = []
+    size, rest, padded = 0, "", False
+    for piece in _pieces(text):
+        rest += piece.replace("\n", "").replace("\r", "")
+        if padded and rest:
+            raise ValueError("something follows the padding")
+        whole = len(rest) // 4 * 4
+        decoded.append(base64.b64decode(rest[:whole], validate=True))
+        padded = padded or rest[:whole].endswith("=")
+        rest = rest[whole:]
+        size += len(decoded[-1])
+        if size > limits.INLINE_FILE_BYTES_MAX:
+            return b"".join(decoded)
+    if rest:
+        raise ValueError("the text ends early")
+    return b"".join(decoded)
 
 
-_BREAKS = {ord("\n"): None, ord("\r"): None}
+def _pieces(text: str | InPieces) -> Iterator[str]:
+    if isinstance(text, str):
+        return (text[at : at + _PIECE] for at in range(0, len(text), _PIECE))
+    return text.pieces()
 
 
 def _inspect(path: Path) -> tuple[bytes, bool]:

@@ -12,6 +12,7 @@ from agentpost.db.session import Database
 from agentpost.engine.base import Engine
 from agentpost.ratelimit.base import RateLimiter
 from agentpost.services.health_state import Health
+from agentpost.services.held_calls import HeldCalls
 from agentpost.services.lease import Lease
 from agentpost.services.requests import RequestLog
 from agentpost.services.tickets import TurnTicket
@@ -78,4 +79,5 @@ class House:
     storage_id: str | None = None
     storage_pending: bool = False
     unavailable: bool = False
+    held_calls: HeldCalls = field(default_factory=HeldCalls)
     put_off: dict[str, dict[str, tuple[int, int]]] = field(default_factory=dict)

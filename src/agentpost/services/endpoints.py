@@ -51,7 +51,11 @@ def check(house: House, change: EndpointChange) -> None:
         try:
             house.egress.check_url(change.url)
         except BadUrl as error:
-            raise Refusal("bad_url", f"The webhook address cannot be used: {error}.") from None
+            text = (
+                f"The webhook address cannot be used: {error}. On a server of your own,"
+                " EGRESS_ALLOW lets private addresses, plain http and other ports through."
+            )
+            raise Refusal("bad_url", text) from None
     if change.events is not None:
         known = {ALL_EVENTS, *EventName}
         unknown = next((name for name in change.events if name not in known), None)

@@ -6,7 +6,8 @@ hint is made up for by the re-check (`recheck`), which asks the database about e
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from agentpost.clock import new_id
@@ -43,24 +44,22 @@ async def send(
     """Accept a message and hold the call until its turn has ended, or its window is over.
 
     A replay answers at once with the message as it is, unless it re-armed a busy message: then it
-    is held like the first call. Raises as `messages.accept`.
+    is held like the first call. Raises as `messages.accept`, and `KeyEnded` once it is accepted.
     """
     message_id = new_id(ids.MESSAGE, house.clock.now())
-    with house.wakeups.listen(message_id) as wait:
-        hung_up(wait)
+    with _held(house, caller, message_id, hung_up) as wait:
         accepted = await messages.accept(house, caller, new, attached, message_id)
         if accepted.fresh:
             snapshot = await _until_turn_ends(house, accepted.message, wait)
             return Sent(snapshot, fresh=True)
-    return await answer_replay(house, accepted, hung_up)
+    return await answer_replay(house, caller, accepted, hung_up)
 
 
-async def answer_replay(house: House, accepted: Accepted, hung_up: HungUp) -> Sent:
+async def answer_replay(house: House, caller: Caller, accepted: Accepted, hung_up: HungUp) -> Sent:
     """The answer to a call whose message was there already: see `send`."""
     if not accepted.rearmed:
         return Sent(await messages.settled(house, accepted.message.id), fresh=False)
-    with house.wakeups.listen(accepted.message.id) as wait:
-        hung_up(wait)
+    with _held(house, caller, accepted.message.id, hung_up) as wait:
         snapshot = await messages.settled(house, accepted.message.id)
         if snapshot.message.turn_state in OPEN_TURNS:
             snapshot = await _until_turn_ends(house, snapshot.message, wait)
@@ -68,19 +67,28 @@ async def answer_replay(house: House, accepted: Accepted, hung_up: HungUp) -> Se
 
 
 async def _until_turn_ends(house: House, message: MessageRecord, wait: Wait) -> Snapshot:
-    """Wait for the turn's end, and for the end of its patience while it is not its turn yet."""
+    """Wait for the turn's end, and for the end of its patience while it is not its turn yet.
+
+    Both are dates in the record, for whoever reads it later. This call waits for as long as it is
+    until then, whatever becomes of the clock meanwhile.
+    """
+    clock, settings = house.clock, house.settings
+    now, began = clock.now(), clock.passed()
+    window_ends = began + min(message.sync_by - now, seconds(settings.turn_reply_seconds))
+    busy_by = message.busy_by
+    patience_ends = began + min(busy_by - now, seconds(settings.busy_wait_seconds))
     while True:
-        now = house.clock.now()
         waiting = message.turn_state is TurnState.WAITING
-        until = min(message.sync_by, message.busy_by) if waiting else message.sync_by
-        hinted = await wait.wait((until - now) / SECOND)
-        over = wait.over or (not hinted and message.sync_by <= house.clock.now())
-        if not hinted and not over and waiting:
-            await turns.give_up(house, message.id)
+        until = min(window_ends, patience_ends) if waiting else window_ends
+        hinted = await wait.wait((until - clock.passed()) / SECOND)
+        if wait.over or (not hinted and window_ends <= clock.passed()):
+            return await messages.answered_without(house, message.id)
+        if not hinted and waiting and patience_ends <= clock.passed():
+            await turns.give_up(house, message.id, busy_by)
         look = messages.current if hinted else messages.settled
         snapshot = await look(house, message.id)
         message = snapshot.message
-        if over or message.turn_state not in OPEN_TURNS:
+        if message.turn_state not in OPEN_TURNS:
             return snapshot
 
 
@@ -96,10 +104,10 @@ async def until_changed(
 
     ``has_seen``: whether the client has a version already; when it does not have the present one,
     whatever that changed, it is answered at once. From then on progress alone answers nobody.
+    Raises ``not_found`` and `KeyEnded`.
     """
-    until = house.clock.now() + seconds(wait_seconds)
-    with house.wakeups.listen(message_id) as wait:
-        hung_up(wait)
+    until = house.clock.passed() + seconds(wait_seconds)
+    with _held(house, caller, message_id, hung_up) as wait:
         first = await messages.get(house, caller, message_id)
         snapshot = first
         if has_seen is not None and not has_seen(first.message.version):
@@ -107,8 +115,7 @@ async def until_changed(
         while not snapshot.message.final:
             if snapshot.message.state_version != first.message.state_version:
                 break
-            until = _no_later(until, house.clock.now(), wait_seconds)
-            left = (until - house.clock.now()) / SECOND
+            left = (until - house.clock.passed()) / SECOND
             if left <= 0 or wait.over:
                 break
             await wait.wait(left)
@@ -116,9 +123,15 @@ async def until_changed(
     return snapshot
 
 
-def _no_later(until: int, now: int, wait_seconds: float) -> int:
-    """The end of a wait that has that long at the most, also when the clock was set back."""
-    return min(until, now + seconds(wait_seconds))
+@contextmanager
+def _held(house: House, caller: Caller, message_id: str, hung_up: HungUp) -> Iterator[Wait]:
+    """Listen for a message in a call that ends with its client and with its key.
+
+    Raises `KeyEnded` at the end when the key was revoked or expired meanwhile.
+    """
+    with house.wakeups.listen(message_id) as wait, house.held_calls.hold(caller.key_id, wait):
+        hung_up(wait)
+        yield wait
 
 
 # --- the event log --------------------------------------------------------------------------------
@@ -143,11 +156,10 @@ async def events(
 ) -> Page:
     """The next page of a message's log; an empty one comes after at least a second.
 
-    Raises `Refusal`: ``not_found``, ``bad_cursor``, ``poll_in_progress``.
+    Raises `Refusal`: ``not_found``, ``bad_cursor``, ``poll_in_progress``, `KeyEnded`.
     """
     snapshot = await messages.get(house, caller, message_id)
-    now = house.clock.now()
-    oldest = now - seconds(house.settings.entry_retention_seconds)
+    oldest = house.clock.now() - seconds(house.settings.entry_retention_seconds)
     seq, expired = _position(house, caller, message_id, cursor, oldest)
     if expired:  # what is still kept of the log is given now, with a fresh cursor
         wait_seconds = 0
@@ -155,20 +167,16 @@ async def events(
         if not ours:
             raise PollInProgress(cursor or _cursor(house, caller, message_id, 0))
         wait_seconds = max(wait_seconds, EVENTS_WAIT_SECONDS_MIN)
-        until = now + seconds(wait_seconds)
-        with house.wakeups.listen(message_id) as wait:
-            hung_up(wait)
+        began = house.clock.passed()
+        with _held(house, caller, message_id, hung_up) as wait:
             while True:
                 entries, snapshot = await house.db.read(
                     lambda tx: _entries(tx, house, caller, message_id, seq)
                 )
-                until = _no_later(until, house.clock.now(), wait_seconds)
-                left = (until - house.clock.now()) / SECOND
-                if entries or left <= 0:
-                    break
-                if snapshot.message.final:  # nothing more can come: only the least wait is kept
-                    left = min(left, (now - house.clock.now()) / SECOND + EVENTS_WAIT_SECONDS_MIN)
-                if left <= 0 or wait.over:
+                # Once it is final nothing more can come: only the least wait is kept.
+                wanted = EVENTS_WAIT_SECONDS_MIN if snapshot.message.final else wait_seconds
+                left = wanted - (house.clock.passed() - began) / SECOND
+                if entries or left <= 0 or wait.over:
                     break
                 await wait.wait(left)
     return _page(house, caller, message_id, entries, seq, snapshot, expired=expired)

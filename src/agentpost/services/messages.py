@@ -14,7 +14,7 @@ from agentpost.domain import idempotency, ids
 from agentpost.domain import signals as s
 from agentpost.domain.errors import Refusal, not_found
 from agentpost.domain.idempotency import Verdict
-from agentpost.domain.message import MessageStatus, TurnState
+from agentpost.domain.message import OPEN_TURNS, MessageStatus, TurnState
 from agentpost.domain.record import ConversationRecord, MessageRecord, Snapshot
 from agentpost.domain.times import seconds
 from agentpost.services import lifecycle, record, turns, uploads
@@ -157,6 +157,20 @@ async def settled(house: House, message_id: str) -> Snapshot:
     def fn(tx: Tx) -> Snapshot:
         message = message_rows.lock(tx, message_id)
         assert message is not None, "a message that was just accepted is there"
+        return message_rows.snapshot(tx, message)
+
+    return await house.db.write(fn)
+
+
+async def answered_without(house: House, message_id: str) -> Snapshot:
+    """`settled`, for a POST that is answered now: whatever its turn says from here on was not in
+    that answer (design: 4.3)."""
+
+    def fn(tx: Tx) -> Snapshot:
+        message = message_rows.lock(tx, message_id)
+        assert message is not None, "a message that was just accepted is there"
+        if message.turn_state in OPEN_TURNS:
+            record.close_window(tx, message, house.clock.now())
         return message_rows.snapshot(tx, message)
 
     return await house.db.write(fn)

@@ -11,13 +11,15 @@ from typing import Final
 
 from agentpost.db import accounts
 from agentpost.db import jobs as job_rows
+from agentpost.db import messages as message_rows
 from agentpost.db import works as rows
 from agentpost.db.session import Tx
 from agentpost.domain.credits import to_credits
 from agentpost.domain.errors import not_found
 from agentpost.domain.job import JobState
 from agentpost.domain.limits import WORK_LIST_DEFAULT
-from agentpost.domain.record import FileRecord, JobRecord, WorkRecord
+from agentpost.domain.record import FileRecord, JobRecord, MessageLine, WorkRecord
+from agentpost.services.allowances import running_jobs_max
 from agentpost.services.context import House
 
 # More than any account may run: a count that stops short would be wrong.
@@ -30,7 +32,25 @@ class WorkState(Enum):
     RUNNING = "running"
     QUEUED = "waiting for credits"
     ASKING = "asks you something"
+    DONE = "done"
+    FAILED = "failed"
+    STOPPED = "stopped"
+    EXPIRED = "expired"
     IDLE = "idle"
+
+
+_ENDED: Final = {
+    JobState.COMPLETED: WorkState.DONE,
+    JobState.FAILED: WorkState.FAILED,
+    JobState.STOPPED: WorkState.STOPPED,
+    JobState.QUEUE_EXPIRED: WorkState.EXPIRED,
+    JobState.LATE_COMPLETED: WorkState.EXPIRED,
+    JobState.LATE_FAILED: WorkState.EXPIRED,
+    JobState.LOST: WorkState.EXPIRED,
+    JobState.UNKNOWN: WorkState.EXPIRED,
+}
+"""How a work stands when the job that was started last has ended so."""
+MESSAGE_CHARACTERS: Final = 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,13 +63,15 @@ class WorkLine:
 
 @dataclass(frozen=True, slots=True)
 class Overview:
-    """An account at a glance; ``works`` are the newest, newest first."""
+    """An account at a glance; ``works`` and ``messages`` are the newest, newest first."""
 
     name: str
     email: str
     credits: float
     running: int
+    running_max: int
     works: list[WorkLine]
+    messages: list[MessageLine]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,11 +95,20 @@ async def overview(house: House, account_id: str) -> Overview:
         jobs = [*executing, *job_rows.queued(tx, account_id)]
         works = rows.list_(tx, account_id, WORK_LIST_DEFAULT)
         lines = [
-            WorkLine(work, _state(work, [job for job in jobs if job.work_id == work.id]))
+            WorkLine(work, _state(tx, work, [job for job in jobs if job.work_id == work.id]))
             for work in works
         ]
-        available = to_credits(account.wallet.available)
-        return Overview(account.name, account.email, available, len(executing), lines)
+        return Overview(
+            name=account.name,
+            email=account.email,
+            credits=to_credits(account.wallet.available),
+            running=len(executing),
+            running_max=running_jobs_max(house.settings, account.limits_json),
+            works=lines,
+            messages=message_rows.newest(
+                tx, account_id, house.clock.now(), MESSAGE_CHARACTERS, WORK_LIST_DEFAULT
+            ),
+        )
 
     return await house.db.read(fn)
 
@@ -92,15 +123,18 @@ async def chat(house: House, account_id: str, work_id: str) -> Chat:
         jobs = job_rows.open_in_work(tx, work_id)
         steps = [job.step for job in jobs if job.step and job.state is not JobState.QUEUED]
         name = accounts.get(tx, account_id).name
-        return Chat(name, work, _state(work, jobs), steps, rows.files(tx, work_id))
+        return Chat(name, work, _state(tx, work, jobs), steps, rows.files(tx, work_id))
 
     return await house.db.read(fn)
 
 
-def _state(work: WorkRecord, jobs: list[JobRecord]) -> WorkState:
+def _state(tx: Tx, work: WorkRecord, jobs: list[JobRecord]) -> WorkState:
     """``jobs``: those of the work that still have a future."""
     if any(job.state is not JobState.QUEUED for job in jobs):
         return WorkState.RUNNING
     if jobs:
         return WorkState.QUEUED
-    return WorkState.ASKING if work.question else WorkState.IDLE
+    if work.question:
+        return WorkState.ASKING
+    last = job_rows.last_in_work(tx, work.id)
+    return _ENDED.get(last, WorkState.IDLE) if last is not None else WorkState.IDLE

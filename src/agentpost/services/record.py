@@ -61,6 +61,14 @@ def free_idempotency_key(tx: Tx, message_id: str) -> None:
     rows.free_idempotency_key(tx, message_id)
 
 
+def close_window(tx: Tx, message: MessageRecord, now: int) -> None:
+    """The POST of a locked message is answered while its turn goes on; earlier than planned when
+    the clock was set back, the key ended or the client hung up."""
+    if message.sync_by > now:
+        message.sync_by = now
+        rows.set_sync_by(tx, message.id, now)
+
+
 def apply_turn(
     tx: Tx, house: House, message: MessageRecord, signal: s.TurnSignal, now: int
 ) -> None:

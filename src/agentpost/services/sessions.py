@@ -14,14 +14,19 @@ from agentpost.db import accounts
 from agentpost.db import sessions as rows
 from agentpost.db.accounts import AccountRecord
 from agentpost.db.session import Tx
+from agentpost.db.sessions import SessionRecord
 from agentpost.domain.errors import not_found
-from agentpost.domain.times import SECOND
+from agentpost.domain.times import SECOND, seconds
 from agentpost.services.accounts import digest
 from agentpost.services.context import House
 
 LOGIN_LINK_SECONDS: Final = 15 * 60
 SESSION_SECONDS: Final = 30 * 24 * 3_600
 SECRET_BYTES: Final = 32
+TOUCH_SECONDS: Final = 60
+"""How exact it is kept when a session was last used: not every page is a write."""
+BROWSER_CHARACTERS_MAX: Final = 200
+SESSIONS_SHOWN: Final = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +36,16 @@ class LoginLink:
     account: AccountRecord
     url: str
     expires_at: int
+
+
+@dataclass(frozen=True, slots=True)
+class SessionLine:
+    """A session for people; ``is_asking``: it is the one that asks. Times in microseconds."""
+
+    browser: str
+    created_at: int
+    last_used_at: int
+    is_asking: bool
 
 
 async def remember_address(house: House) -> None:
@@ -69,9 +84,9 @@ async def can_log_in(house: House, token: str) -> bool:
     return await house.db.read(lambda tx: rows.token_account(tx, wanted, now)) is not None
 
 
-async def log_in(house: House, token: str) -> str | None:
+async def log_in(house: House, token: str, browser: str = "") -> str | None:
     """Spend a link: the secret of a new session, good for `SESSION_SECONDS`; None when the link is
-    unknown, over or spent."""
+    unknown, over or spent. ``browser``: what it calls itself, for the list of sessions."""
     spent, secret = digest(token), secrets.token_urlsafe(SECRET_BYTES)
 
     def fn(tx: Tx) -> str | None:
@@ -79,22 +94,59 @@ async def log_in(house: House, token: str) -> str | None:
         account_id = rows.token_account(tx, spent, now)
         if account_id is None or not rows.spend_token(tx, spent, now):
             return None
-        rows.insert_session(tx, digest(secret), account_id, now, now + SESSION_SECONDS * SECOND)
+        session = SessionRecord(
+            digest=digest(secret),
+            account_id=account_id,
+            created_at=now,
+            expires_at=now + SESSION_SECONDS * SECOND,
+            last_used_at=now,
+            browser=browser[:BROWSER_CHARACTERS_MAX],
+        )
+        rows.insert_session(tx, session)
         return secret
 
     return await house.db.write(fn)
 
 
 async def account_of(house: House, secret: str) -> str | None:
-    """The account id a session is for; None when it is unknown, over or ended."""
+    """The account id a session is for; None when it is unknown, over, ended or was not used for
+    ``session_idle_seconds``."""
     wanted, now = digest(secret), house.clock.now()
-    return await house.db.read(lambda tx: rows.session_account(tx, wanted, now))
+    used_after = _used_after(house, now)
+    session = await house.db.read(lambda tx: rows.live_session(tx, wanted, now, used_after))
+    if session is None:
+        return None
+    if now - session.last_used_at >= TOUCH_SECONDS * SECOND:
+        await house.db.write(lambda tx: rows.touch_session(tx, wanted, now))
+    return session.account_id
+
+
+async def of_account(house: House, account_id: str, secret: str) -> list[SessionLine]:
+    """The account's sessions, the newest first; ``secret``: that of the session which asks."""
+    asking, now = digest(secret), house.clock.now()
+    used_after = _used_after(house, now)
+    found = await house.db.read(
+        lambda tx: rows.live_sessions(tx, account_id, now, used_after, SESSIONS_SHOWN)
+    )
+    return [
+        SessionLine(each.browser or "", each.created_at, each.last_used_at, each.digest == asking)
+        for each in found
+    ]
 
 
 async def log_out(house: House, secret: str) -> None:
     """End a session; ending an unknown one changes nothing."""
     ended = digest(secret)
     await house.db.write(lambda tx: rows.delete_session(tx, ended))
+
+
+async def log_out_everywhere(house: House, account_id: str) -> None:
+    """End every session of the account; login links that were not used yet end with them."""
+    await house.db.write(lambda tx: rows.delete_all(tx, account_id))
+
+
+def _used_after(house: House, now: int) -> int:
+    return now - seconds(house.settings.session_idle_seconds)
 
 
 def _only(tx: Tx) -> AccountRecord:

@@ -89,13 +89,17 @@ def next_turn(tx: Tx, house: House, conversation: ConversationRecord, now: int) 
     record.apply_turn(tx, house, waiting, s.TurnBegun(), now)
 
 
-async def give_up(house: House, message_id: str) -> None:
-    """A waiting turn's patience is over: the message ends ``agent_busy``; nothing ran."""
+async def give_up(house: House, message_id: str, waited_until: int = 0) -> None:
+    """A waiting turn's patience is over: the message ends ``agent_busy``; nothing ran.
+
+    ``waited_until``: a ``busy_by`` that has come although the clock, set back, does not say so.
+    """
 
     def fn(tx: Tx) -> None:
         now = house.clock.now()
+        by = max(now, waited_until)
         message = message_rows.lock(tx, message_id)
-        if message and message.turn_state is TurnState.WAITING and message.busy_by <= now:
+        if message and message.turn_state is TurnState.WAITING and message.busy_by <= by:
             record.apply_turn(tx, house, message, s.BusyTimedOut(), now)
 
     await house.db.write(fn)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import structlog
 
 from agentpost.services import (
+    accounts,
     blobs,
     deliveries,
     follow,
@@ -29,6 +30,7 @@ from agentpost.tasks.worker import JobWorker
 
 log = structlog.get_logger(__name__)
 RECHECK_SECONDS = 1.0
+KEY_CHECK_SECONDS = 0.5
 MAINTENANCE_SECONDS = 0.5
 UPLOAD_SWEEP_SECONDS = 60.0
 TIDY_SECONDS = 600.0
@@ -73,6 +75,7 @@ class Background:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._tasks = [
             Task("recheck_waits", follow.Recheck(house).run, RECHECK_SECONDS),
+            Task("end_held_calls", lambda: accounts.end_held_calls(house), KEY_CHECK_SECONDS),
             Task("give_up_waiting_turns", lambda: upkeep.give_up_waiting_turns(house), sweep),
             Task("abandon_turns", lambda: upkeep.abandon_turns(house), sweep),
             Task("expire_jobs", lambda: upkeep.expire_jobs(house), sweep),

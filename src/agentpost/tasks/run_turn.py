@@ -107,7 +107,8 @@ async def _outcome(
     """What the agent's function did, as a value; None when nothing is to be written."""
     began = ticket.message.turn_began_at or house.clock.now()
     left = house.settings.turn_limit_seconds - (house.clock.now() - began) / SECOND
-    limit = asyncio.timeout(max(left, 0.0))
+    # No longer than the limit, also when the clock was set back since the turn began.
+    limit = asyncio.timeout(min(max(left, 0.0), house.settings.turn_limit_seconds))
     failed: BaseException | None = None
     result: TurnResult | TurnFailure = TurnFailure.ERROR
     try:

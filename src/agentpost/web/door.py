@@ -24,7 +24,8 @@ log = structlog.get_logger(__name__)
 
 HEADERS: Final = {
     "Content-Security-Policy": (
-        f"default-src 'none'; style-src 'sha256-{templates.STYLE_HASH}'; form-action 'self';"
+        f"default-src 'none'; style-src 'sha256-{templates.STYLE_HASH}'; img-src 'self';"
+        " form-action 'self';"
         " base-uri 'none'; frame-ancestors 'none'"
     ),
     "Cache-Control": "no-store",

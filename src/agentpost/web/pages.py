@@ -10,7 +10,7 @@ from starlette.routing import BaseRoute
 
 from agentpost.domain import ids
 from agentpost.domain.errors import not_found
-from agentpost.services import mail, overview, sessions, works
+from agentpost.services import accounts, mail, overview, sessions, works
 from agentpost.services.context import House
 from agentpost.web import templates
 from agentpost.web.door import Handler, LostBrowsers, Page, Sheets
@@ -37,7 +37,8 @@ class Pages:
 
     async def log_in(self, request: Request) -> Response:
         """The button: the link is spent, this browser has a session."""
-        secret = await sessions.log_in(self._house, request.path_params["token"])
+        browser = request.headers.get("user-agent", "")
+        secret = await sessions.log_in(self._house, request.path_params["token"], browser)
         if secret is None:
             return self._dead_link()
         response = self._sheets.to("/dashboard")
@@ -61,10 +62,7 @@ class Pages:
     async def dashboard(self, _: Request, account_id: str) -> Response:
         """The account at a glance."""
         view = await overview.overview(self._house, account_id)
-        settings = self._house.settings
-        main = templates.dashboard(
-            self._sheets.base, settings.public_url, view, settings.running_jobs_max
-        )
+        main = templates.dashboard(self._sheets.base, self._house.settings.public_url, view)
         return self._sheets.page("Dashboard", main, who=view.name)
 
     async def chat(self, request: Request, account_id: str) -> Response:
@@ -72,6 +70,21 @@ class Pages:
         view = await overview.chat(self._house, account_id, _work_id(request))
         main = templates.chat(self._sheets.base, view)
         return self._sheets.page(view.work.title or "Untitled", main, who=view.account)
+
+    async def show_sessions(self, request: Request, account_id: str) -> Response:
+        """The browsers that are signed in."""
+        account = await accounts.get(self._house, account_id)
+        secret = self._cookie.read(request) or ""
+        lines = await sessions.of_account(self._house, account_id, secret)
+        main = templates.sessions(self._sheets.base, lines)
+        return self._sheets.page("Sessions", main, who=account.name)
+
+    async def end_sessions(self, _: Request, account_id: str) -> Response:
+        """Log out everywhere, here too."""
+        await sessions.log_out_everywhere(self._house, account_id)
+        response = self._sheets.to("/dashboard")
+        self._cookie.clear(response)
+        return response
 
     async def outbox(self, _: Request, account_id: str) -> Response:
         """The mails to the account's owner, for servers that cannot send them."""
@@ -128,12 +141,17 @@ class Pages:
         chat, dashboard = self.signed_in(self.chat), self.signed_in(self.dashboard)
         files = "/chat/{work_id}/files/{path:path}"
         outbox = {"GET": self.signed_in(self.outbox)}
+        everywhere = {
+            "GET": self.signed_in(self.show_sessions),
+            "POST": self.own_form(self.signed_in(self.end_sessions)),
+        }
         return (
             Page(self._sheets, "/", {"GET": self.home}),
             Page(self._sheets, "/login/{token}", login),
             Page(self._sheets, "/logout", {"POST": self.own_form(self.log_out)}),
             Page(self._sheets, "/dashboard", {"GET": dashboard}),
             Page(self._sheets, "/mail", outbox),
+            Page(self._sheets, "/sessions", everywhere),
             Page(self._sheets, "/chat/{work_id}", {"GET": chat}),
             Page(self._sheets, files, {"GET": self.signed_in(self.download)}),
             LostBrowsers(self._sheets),

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import quote
 
-from agentpost.domain.record import FileRecord
+from agentpost.domain.record import FileRecord, MessageLine
 from agentpost.services.mail import Outbox
 from agentpost.services.overview import Chat, Overview, WorkLine, WorkState
-from agentpost.services.sessions import LOGIN_LINK_SECONDS
+from agentpost.services.sessions import LOGIN_LINK_SECONDS, SessionLine
 from agentpost.web.markup import Html, join, markup, moment, name, size_words
 
 _STYLE: Final = Path(__file__).with_name("style.css").read_text("utf-8")
@@ -25,6 +25,7 @@ _LAYOUT: Final = """<!doctype html>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="robots" content="noindex">
 <title>{title} · agentpost</title>
+<link rel="icon" href="{base}/favicon.ico">
 <style>{style}</style>
 </head>
 <body>
@@ -49,6 +50,8 @@ _DASHBOARD: Final = """<h1>Dashboard</h1>
 {empty}
 <h2>Newest work</h2>
 {works}
+<h2>Newest messages</h2>
+{messages}
 <h2>Send a message</h2>
 <p>With an API key in <code>AGENTPOST_KEY</code>:</p>
 <pre class="card" tabindex="0" aria-label="Example command">curl -s {api}/v1/messages \\
@@ -58,11 +61,21 @@ _DASHBOARD: Final = """<h1>Dashboard</h1>
 <pre class="card" tabindex="0" aria-label="Command that makes a key">\
 agentpost keys create --account {email} --name my-app</pre>
 <p class="soft"><a href="{base}/mail">Mail to you</a> ·
+<a href="{base}/sessions">Sessions</a> ·
 <a href="{api}/openapi.json">API description</a> ·
 <a href="{api}/docs/errors">Errors and what to do about them</a></p>"""
 
 _WORK: Final = """<li><a href="{base}/chat/{id}">{title}</a><br>
 <span class="soft"><span class="state {kind}">{state}</span> · changed {changed}</span></li>
+"""
+
+_MESSAGE: Final = """<li><p class="text" dir="auto">{text}</p>
+<p class="text soft" dir="auto">{reply}</p>
+<p class="soft"><span class="state {kind}">{state}</span> · sent {sent}</p></li>
+"""
+
+_SESSION: Final = """<li>{browser}{here}<br>
+<span class="soft">signed in {since} · last used {used}</span></li>
 """
 
 _CHAT: Final = """<p><a href="{base}/dashboard">← All work</a></p>
@@ -71,7 +84,7 @@ _CHAT: Final = """<p><a href="{base}/dashboard">← All work</a></p>
 <span class="soft"> · started {created} · changed {changed}</span></p>
 {now}
 {question}
-<h2>Result</h2>
+<h2>{heading}</h2>
 {text}
 <h2>Files</h2>
 {files}"""
@@ -97,7 +110,7 @@ def layout(base: str, title: str, main: Html, *, who: str | None = None) -> byte
     return markup(_LAYOUT, base=base, title=title, **parts).encode()
 
 
-def dashboard(base: str, api: str, view: Overview, running_max: int) -> Html:
+def dashboard(base: str, api: str, view: Overview) -> Html:
     """The account at a glance; ``api`` is the public address of the API."""
     empty = Html()
     if view.credits <= 0:
@@ -114,11 +127,12 @@ def dashboard(base: str, api: str, view: Overview, running_max: int) -> Html:
         email=view.email,
         credits=f"{view.credits:,.2f}".removesuffix(".00"),
         running=view.running,
-        most=running_max,
+        most=view.running_max,
         empty=empty,
         works=markup('<ul class="rows card">{rows}</ul>', rows=works)
         if view.works
         else Html("<p>Nothing yet. Work appears here as soon as a message starts some.</p>"),
+        messages=_messages(view.messages),
         api=api,
         body='{"message": "What can you do for me?"}',
     )
@@ -155,9 +169,32 @@ def chat(base: str, view: Chat) -> Html:
         created=moment(work.created_at),
         changed=moment(work.updated_at),
         now=join([steps, again]) if running else Html(),
+        heading="What went wrong" if view.state is WorkState.FAILED else "Result",
         question=question,
         text=text,
         files=files,
+    )
+
+
+def sessions(base: str, lines: list[SessionLine]) -> Html:
+    """The browsers that are signed in, and the button that ends them all."""
+    rows = join(
+        markup(
+            _SESSION,
+            browser=name(line.browser or "Unknown browser"),
+            here=" (this one)" if line.is_asking else "",
+            since=moment(line.created_at),
+            used=moment(line.last_used_at),
+        )
+        for line in lines
+    )
+    return markup(
+        '<p><a href="{base}/dashboard">← Dashboard</a></p><h1>Sessions</h1>'
+        '<ul class="rows card">{rows}</ul>'
+        '<form method="post" action="{base}/sessions"><button>Log out everywhere</button></form>'
+        '<p class="soft">Ends every session, this one too, and login links that were not used.</p>',
+        base=base,
+        rows=rows,
     )
 
 
@@ -213,6 +250,30 @@ def notice(base: str, title: str, text: str) -> Html:
         text=text,
         base=base,
     )
+
+
+def _messages(lines: list[MessageLine]) -> Html:
+    """Messages of whichever key, with or without work."""
+    if not lines:
+        return Html("<p>None yet.</p>")
+    rows = join(
+        markup(
+            _MESSAGE,
+            text=line.text or "(files only)",
+            reply=line.reply or "",
+            kind=line.status.value,
+            state=_words(line),
+            sent=moment(line.created_at),
+        )
+        for line in lines
+    )
+    return markup('<ul class="rows card">{rows}</ul>', rows=rows)
+
+
+def _words(line: MessageLine) -> str:
+    """A message's status and its reason, for people."""
+    words = [line.status.value, *([line.reason] if line.reason else [])]
+    return ": ".join(words).replace("_", " ")
 
 
 def _work(base: str, line: WorkLine) -> Html:

@@ -1,0 +1,177 @@
+"""A large JSON body, taken apart while it arrives: its long texts are set aside.
+
+What a legal body of many megabytes holds is text, most of it base64. Parsed in one piece it would
+keep the interpreter from everybody else for a tenth of a second. So long texts stay bytes, and are
+read in pieces, each of which takes a fraction of a millisecond; what is left is short enough to be
+parsed as it is.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterator
+
+TEXT_BYTES = 4 * 1024
+"""A text that is longer may be set aside; one of twice the size always is."""
+REST_BYTES_MAX = 2 * 1024 * 1024
+"""Of a body without the texts that were set aside."""
+PIECE_BYTES = 64 * 1024
+
+_STRING = rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
+_COMPLETE = re.compile(rb'[^"]*+(?:%b[^"]*+)*+' % _STRING, re.DOTALL)
+_TO_QUOTE = re.compile(rb'[^"\\]*+(?:\\.[^"\\]*+)*+', re.DOTALL)
+_UNITS = re.compile(rb"[^\\]*+(?:\\(?:u[0-9a-fA-F]{4}|[^u])[^\\]*+)*+", re.DOTALL)
+_HIGH_SURROGATE = re.compile(rb"\\u[dD][89abAB][0-9a-fA-F]{2}\Z")
+_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+
+
+class LongText:
+    """A text of a JSON body, as it came: escaped, without its quotes.
+
+    `examine` comes first: the other methods take the text for good.
+    """
+
+    def __init__(self, data: bytearray) -> None:
+        self._data = data
+
+    def examine(self) -> bool:
+        """Whether it has neither U+0000 nor half a surrogate pair. Raises `UnicodeDecodeError`, and
+        `ValueError` when it is no text of JSON."""
+        is_storable = True
+        for piece in self.pieces():
+            is_storable = is_storable and not _UNSTORABLE.search(piece)
+        return is_storable
+
+    def sha256(self) -> str:
+        """The hash of the text in UTF-8, as hex digits."""
+        digest = hashlib.sha256()
+        for piece in self.pieces():
+            digest.update(piece.encode())
+        return digest.hexdigest()
+
+    def __len__(self) -> int:
+        """Its size in bytes, as it came."""
+        return len(self._data)
+
+    def pieces(self) -> Iterator[str]:
+        """The text in pieces of `PIECE_BYTES` at the most; raises `ValueError` for no JSON."""
+        at = 0
+        while at < len(self._data):
+            end = self._end_of_piece(at)
+            if end == at:
+                raise ValueError("a text ends in the middle of a character")
+            piece: str = json.loads(b'"%b"' % bytes(self._data[at:end]))
+            at = end
+            yield piece
+
+    def start(self) -> str:
+        """Its first piece."""
+        return next(self.pieces(), "")
+
+    def stripped(self, most: int) -> str | None:
+        """The text without blanks around it; None when that has more than ``most`` characters."""
+        kept = blanks = ""
+        for piece in self.pieces():
+            text = blanks + piece if kept else piece.lstrip()
+            kept += text.rstrip()
+            blanks = text[len(text.rstrip()) :] if kept else ""
+            if len(kept) > most:
+                return None
+            if len(blanks) > PIECE_BYTES:  # more than any text may have: only blanks can follow
+                blanks = blanks[:PIECE_BYTES]
+        return kept
+
+    def _end_of_piece(self, at: int) -> int:
+        """Behind the last whole character of a piece that begins there."""
+        data, most = self._data, at + PIECE_BYTES
+        match = _UNITS.match(data, at, most)
+        assert match is not None
+        end = match.end()
+        if end >= len(data):
+            return end
+        if end == most:
+            while end > at and data[end] & 0xC0 == 0x80:  # inside of a character of several bytes
+                end -= 1
+        if _HIGH_SURROGATE.search(data, max(at, end - 6), end):
+            end -= 6
+        return end
+
+
+class TooMuchElse(Exception):
+    """The body is over `REST_BYTES_MAX` without its long texts."""
+
+
+class TakenApart:
+    """A JSON body on its way. Whether it is JSON at all is for the parser to say.
+
+    Args:
+        token: text that nobody can have put into the body; a long text is stood for by it and a
+            number.
+    """
+
+    def __init__(self, token: str) -> None:
+        self._token = token
+        self._escaped = False
+        self._text: bytearray | None = None
+        self.rest = bytearray()
+        self.texts: dict[str, LongText] = {}
+
+    def feed(self, data: bytes | bytearray) -> None:
+        """The next bytes; raises `TooMuchElse`."""
+        at = 0
+        while at < len(data):
+            at = self._outside(data, at) if self._text is None else self._inside(data, at)
+        if len(self.rest) > REST_BYTES_MAX:
+            raise TooMuchElse
+
+    def end(self) -> None:
+        """There is no more: a text without an end is left to the parser, which refuses it."""
+        if self._text is not None:
+            self.rest += b'"' + self._text[:TEXT_BYTES]
+            self._text = None
+
+    def _outside(self, data: bytes | bytearray, at: int) -> int:
+        """Read on to the first text that does not end within the next bytes."""
+        piece_ends = min(at + TEXT_BYTES, len(data))
+        match = _COMPLETE.match(data, at, piece_ends)
+        assert match is not None
+        end = match.end()
+        self.rest += data[at:end]
+        if end < piece_ends:  # a quote whose text goes on
+            self._text = bytearray()
+            end += 1
+        return end
+
+    def _inside(self, data: bytes | bytearray, at: int) -> int:
+        assert self._text is not None
+        begins = at
+        if self._escaped:
+            self._escaped = False
+            at += 1
+        end = data.find(b'"', at)
+        if data.find(b"\\", at, end if end >= 0 else len(data)) >= 0:
+            match = _TO_QUOTE.match(data, at)
+            assert match is not None
+            end = match.end()
+            if end == len(data) - 1 and data[end] == 0x5C:  # what it escapes comes next
+                self._escaped = True
+                end = -1
+            elif end == len(data):
+                end = -1
+        if end < 0:
+            self._text += data[begins:]
+            return len(data)
+        self._text += data[begins:end]
+        self._put_aside(self._text)
+        self._text = None
+        return end + 1
+
+    def _put_aside(self, text: bytearray) -> None:
+        if len(text) <= TEXT_BYTES:
+            self.rest += b'"%b"' % bytes(text)
+            return
+        name = f"{self._token}{len(self.texts)}"
+        self.texts[name] = LongText(text)
+        self.rest += b'"%b"' % name.encode()

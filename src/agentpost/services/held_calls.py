@@ -1,0 +1,45 @@
+"""The calls that this process holds, by the API key that made them: a key that ends, ends them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from agentpost.domain.errors import KeyEnded
+from agentpost.wakeups.base import Wait
+
+
+class HeldCalls:
+    """Who waits with which key. For the event loop that holds the calls."""
+
+    def __init__(self) -> None:
+        self._waits: dict[str, set[Wait]] = {}
+        self._ended: set[Wait] = set()
+
+    @contextmanager
+    def hold(self, key_id: str, wait: Wait) -> Iterator[None]:
+        """A call of that key waits while the context lasts.
+
+        Raises `KeyEnded` when the context is left although `end` was called meanwhile.
+        """
+        waits = self._waits.setdefault(key_id, set())
+        waits.add(wait)
+        try:
+            yield
+            if wait in self._ended:
+                raise KeyEnded
+        finally:
+            self._ended.discard(wait)
+            waits.discard(wait)
+            if not waits:
+                self._waits.pop(key_id, None)
+
+    def keys(self) -> list[str]:
+        """The ids of the keys whose calls are held."""
+        return list(self._waits)
+
+    def end(self, key_id: str) -> None:
+        """The key is live no more: its calls are answered now, with ``unauthorized``."""
+        for wait in self._waits.get(key_id, ()):
+            self._ended.add(wait)
+            wait.cancel()

@@ -1,0 +1,62 @@
+"""What everybody may read: rendered once, and not sent to those who have it."""
+
+import re
+
+import httpx2
+import pytest
+from starlette.requests import Request
+
+from agentpost.api.published import Published
+from tests.e2e.server import AgentServer
+
+PATHS = ("/openapi.json", "/docs/errors", "/favicon.ico")
+
+
+@pytest.fixture(scope="module")
+def server(plain_server: AgentServer) -> AgentServer:
+    return plain_server
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_it_is_not_sent_to_those_who_have_it(server: AgentServer, path: str) -> None:
+    first = httpx2.get(f"{server.url}{path}")
+    assert first.status_code == 200
+    assert re.fullmatch('"[0-9a-f]{32}"', first.headers["ETag"])
+    assert "max-age=" in first.headers["Cache-Control"]
+    for tag in (first.headers["ETag"], f'"x", W/{first.headers["ETag"]}', "*"):
+        again = httpx2.get(f"{server.url}{path}", headers={"If-None-Match": tag})
+        assert (again.status_code, again.content) == (304, b"")
+        assert again.headers["ETag"] == first.headers["ETag"]
+    other = httpx2.get(f"{server.url}{path}", headers={"If-None-Match": '"x"'})
+    assert other.content == first.content
+    assert httpx2.head(f"{server.url}{path}").status_code == 200
+
+
+def test_the_page_of_errors_is_html(server: AgentServer) -> None:
+    page = httpx2.get(f"{server.url}/docs/errors").text
+    assert "`" not in page
+    assert "Read <code>problems</code>:" in page
+    assert ":root{color-scheme:light dark}" in page
+    assert 'id="bad_url"' in page
+    assert "<code>EGRESS_ALLOW</code>" in page
+
+
+def test_the_icon_is_a_picture(server: AgentServer) -> None:
+    icon = httpx2.get(f"{server.url}/favicon.ico")
+    assert icon.headers["Content-Type"] == "image/svg+xml"
+    assert icon.text.startswith("<svg")
+
+
+async def test_it_is_made_once() -> None:
+    made: list[bytes] = []
+
+    def make() -> bytes:
+        made.append(b"document")
+        return made[-1]
+
+    published = Published(make, "text/plain")
+    assert not made, "not before somebody asks"
+    for _ in range(3):
+        request = Request({"type": "http", "method": "GET", "headers": []})
+        assert (await published(request)).body == b"document"
+    assert len(made) == 1
