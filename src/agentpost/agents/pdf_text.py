@@ -92,17 +92,18 @@ def _limit() -> None:
     """Set the limits of this process, which has loaded what it needs."""
     import resource
 
-    seconds = limits.PDF_CPU_SECONDS
-    _, hard = resource.getrlimit(resource.RLIMIT_CPU)
-    most = seconds if hard == resource.RLIM_INFINITY else min(seconds, hard)
-    resource.setrlimit(resource.RLIMIT_CPU, (most, most))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    def lower(which: int, most: int) -> None:
+        _, hard = resource.getrlimit(which)
+        most = most if hard == resource.RLIM_INFINITY else min(most, hard)
+        resource.setrlimit(which, (most, most))
+
+    lower(resource.RLIMIT_CPU, limits.PDF_CPU_SECONDS)
+    lower(resource.RLIMIT_CORE, 0)
     status = Path("/proc/self/status")
     if status.exists():
         lines = status.read_text().splitlines()
         kib = next(int(line.split()[1]) for line in lines if line.startswith("VmData:"))
-        bound = kib * 1024 + limits.PDF_MEMORY_BYTES
-        resource.setrlimit(resource.RLIMIT_DATA, (bound, bound))
+        lower(resource.RLIMIT_DATA, kib * 1024 + limits.PDF_MEMORY_BYTES)
 
 
 if __name__ == "__main__":
