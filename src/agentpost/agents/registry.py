@@ -18,8 +18,10 @@ OFFLINE = "agentpost.agents.offline:agent"
 
 
 class UnknownAgent(Exception):
-    """The setting names no agent that can be used; the text says why, in one line or, for an error in
-    the author's code, with the place in it."""
+    """The setting names no agent that can be used; the text says why.
+
+    It is one line or, for an error in the author's code, a few: with the place in that code.
+    """
 
 
 @dataclass(frozen=True, slots=True)
