@@ -1,20 +1,20 @@
 """The caller's commands against a real server that answers by a script."""
 
 import json
+import re
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-import typer
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 from typer.testing import CliRunner, Result
 
-from agentpost.cli import caller
+from agentpost.cli import app, caller
 from tests.client.scripted import KEY, served
 from tests.servers import free_port
 
@@ -61,8 +61,6 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
 
 
 def run(*arguments: str, stdin: str | bytes | None = None) -> Result:
-    app = typer.Typer()
-    caller.attach(app)
     return CliRunner().invoke(app, list(arguments), input=stdin)
 
 
@@ -131,6 +129,56 @@ def test_a_question_is_shown(server: Server) -> None:
     result = run("send", "Hi")
     assert "Which CSV?" in result.stdout
     assert "answer with" in result.stdout
+
+
+def test_a_question_is_shown_once(server: Server) -> None:
+    """The agent's reply may be the question, or end with it."""
+    asked = message("needs_input", question="Which CSV?", reply="Hello. Which CSV?")
+    server.on("POST /v1/messages", asked)
+    assert run("send", "Hi").stdout.count("Which CSV?") == 1
+    server.on("GET /v1/messages/msg_1/events", log({**REPLY, "text": "Which CSV?"}))
+    server.on("GET /v1/messages/msg_1", asked)
+    assert run("follow", "msg_1").stdout.count("Which CSV?") == 1
+
+
+def test_a_failed_turn_tells_why_and_where_to_look(server: Server) -> None:
+    failed = {"seq": 1, "type": "turn_failed", "text": "The agent failed.", "reason": "error"}
+    server.on("POST /v1/messages", message("failed", reason="turn_failed"))
+    server.on("GET /v1/messages/msg_1/events", log(failed))
+    server.on("GET /v1/messages/msg_1", message("failed", reason="turn_failed"))
+    result = run("send", "Hi")
+    assert result.exit_code == 1
+    assert result.stdout.splitlines() == [
+        "✗ The agent failed.",
+        "failed (the agent failed while answering) · msg_1 · 1.5 credits",
+        "→ the server's log has the cause, with this id: msg_1",
+    ]
+
+
+def test_retries_are_told(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(caller, "RETRY_NOTICE_SECONDS", 0)
+    monkeypatch.setattr("time.sleep", lambda seconds: None)
+    server.on("GET /v1/me", {"error": "internal", "message": "Oh."}, status=500)
+    server.on("GET /v1/me", {"user_id": "usr_1"})
+    result = run("me")
+    assert result.exit_code == 0
+    (notice,) = result.stderr.splitlines()
+    assert re.fullmatch(r"agentpost: retrying in \d\.\d s \(server error 500\)", notice)
+
+
+def test_a_server_that_does_not_answer_is_told_while_it_is_tried_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("AGENTPOST_URL", f"http://127.0.0.1:{free_port()}")
+    monkeypatch.setenv("AGENTPOST_KEY", KEY)
+    monkeypatch.setattr(caller, "RETRY_NOTICE_SECONDS", 0)
+    monkeypatch.setattr("time.sleep", lambda seconds: None)
+    result = run("send", "Hi")
+    assert result.exit_code == 7
+    *notices, last = result.stderr.splitlines()
+    assert len(notices) == 4
+    assert all(line.endswith(" s (server unreachable)") for line in notices)
+    assert last.startswith("agentpost: No answer from ")
 
 
 def test_send_stops_where_only_credits_help(server: Server) -> None:
@@ -270,16 +318,32 @@ def test_files_get(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert sorted(path.name for path in tmp_path.iterdir()) == ["chart-2.png", "chart.png"]
 
 
+def test_files_get_overwrites_nothing_in_a_folder(server: Server, tmp_path: Path) -> None:
+    server.on("GET /v1/files/wrk_1/out/chart.png", {**FILE, "url": f"{server.url}/f"})
+    server.on("GET /f", b"pixels")
+    (tmp_path / "chart.png").write_text("mine")
+    result = run("files", "get", "wrk_1/out/chart.png", "-o", str(tmp_path))
+    assert result.stdout == f"saved {tmp_path / 'chart-2.png'}\n"
+    assert result.stderr == (
+        f"agentpost: {tmp_path / 'chart.png'} is there already and was left as it is\n"
+    )
+    assert (tmp_path / "chart.png").read_text() == "mine"
+
+
 def test_work_commands(server: Server) -> None:
     work = {"work_id": "wrk_1", "title": "Chart", "status": "idle", "files": [], "link": "http://l"}
-    server.on("GET /v1/work", {"data": [{"work_id": "wrk_1", "title": "Chart", "preview": "12"}]})
+    item = {"work_id": "wrk_1", "title": "Chart", "preview": "1\n2", "status": "idle"}
+    server.on("GET /v1/work", {"data": [{**item, "updated_at": "2026-11-20T10:00:00.000000Z"}]})
     server.on(
         "GET /v1/work/wrk_1",
         {**work, "text": "one ", "next_from_char": 4},
         {**work, "text": "two", "next_from_char": None},
     )
     server.on("POST /v1/work/wrk_1/stop", {**work, "text": "half"})
-    assert run("work", "list").stdout == "wrk_1 · Chart · 12\n"
+    assert run("work", "list").stdout.splitlines() == [
+        "WORK   STATUS  UPDATED               TITLE  RESULT",
+        "wrk_1  idle    2026-11-20 10:00 UTC  Chart  1 2",
+    ]
     assert run("work", "show", "wrk_1").stdout == "Chart · idle · wrk_1\none two\nhttp://l\n"
     assert json.loads(run("work", "stop", "wrk_1", "--json").stdout)["text"] == "half"
 
@@ -327,7 +391,7 @@ def test_errors_are_one_line_that_says_what_to_do(
     assert result.exit_code == 7
     assert result.stdout == ""
     assert len(result.stderr.splitlines()) == 1
-    assert result.stderr.startswith("error: ")
+    assert result.stderr.startswith("agentpost: ")
     for text in texts:
         assert text in result.stderr
     assert KEY not in result.stderr

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
+from agentpost.cli.errors import fail
 from agentpost.cli.interruption import Interruption
 from agentpost.cli.proofs import announce, close, count, report, show_list, tell
 
@@ -180,5 +181,4 @@ def _screen(as_json: bool) -> Screen:
 def _refuse(text: str) -> NoReturn:
     from agentpost.cli.show import one_line
 
-    typer.secho(f"error: {one_line(text)}", fg=typer.colors.RED, err=True)
-    raise typer.Exit(EXIT_UNUSABLE)
+    fail(one_line(text), EXIT_UNUSABLE)
