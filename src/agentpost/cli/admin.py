@@ -11,7 +11,8 @@ import typer
 from pydantic import SecretStr
 
 from agentpost import bootstrap
-from agentpost.cli.errors import EXIT_USAGE, fail
+from agentpost.cli.checking import problems, warnings
+from agentpost.cli.errors import EXIT_USAGE, fail, say
 from agentpost.cli.house import AsJson, guarded, in_house, show, show_rows
 from agentpost.cli.words import credits_words
 from agentpost.db.accounts import AccountRecord, KeyRecord
@@ -140,7 +141,7 @@ def fees_clear(account: Account, as_json: AsJson = False) -> None:
 
 
 def config_show(as_json: AsJson = False) -> None:
-    """Show the settings in force, secrets masked."""
+    """Show the settings in force, secrets masked; exit 1 when `serve` would refuse them."""
     settings = guarded(load_settings)
     shown = {
         name: ("********" if value.get_secret_value() else "")
@@ -151,9 +152,16 @@ def config_show(as_json: AsJson = False) -> None:
     shown["data_dir"] = str(settings.data_path)
     if as_json:
         print(json.dumps(shown, indent=2))
-        return
-    for name, value in shown.items():
-        print(f"{name} = {json.dumps(value)}")
+    else:
+        for name, value in shown.items():
+            print(f"{name} = {json.dumps(value)}")
+    for warning in warnings(settings):
+        say(warning)
+    refused = list(problems(settings))
+    for problem in refused:
+        say(problem)
+    if refused:
+        raise typer.Exit(1)
 
 
 def db_upgrade(as_json: AsJson = False) -> None:

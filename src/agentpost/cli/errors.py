@@ -59,7 +59,7 @@ class Program(TyperGroup):
         except typer.Abort:
             say("ended before it was done")
             sys.exit(1)
-        sys.exit(code)
+        sys.exit(code or 0)
 
 
 def _wrong_call(error: typer.TyperException) -> int:
