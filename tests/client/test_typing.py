@@ -4,7 +4,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-PROGRAM = '''
+PROGRAM = """
 from pathlib import Path
 
 from agentpost.client import AsyncClient, Client, Entry, Message
@@ -33,7 +33,7 @@ def told(seconds: float, why: str) -> None:
 
 with Client("http://127.0.0.1:8080", "svc_key_1", on_retry=told) as client:
     print(ask(client, None)["order"])
-'''
+"""
 
 
 def test_a_strict_project_type_checks(tmp_path: Path) -> None:
