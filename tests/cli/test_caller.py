@@ -2,78 +2,29 @@
 
 import json
 import re
-from collections import defaultdict
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from starlette.applications import Starlette
-from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
-from starlette.routing import Route
-from typer.testing import CliRunner, Result
 
-from agentpost.cli import app, caller
-from tests.client.scripted import KEY, served
+from agentpost.cli import caller
+from tests.cli.scripted import (
+    FILE,
+    REPLY,
+    RESULT,
+    STALLED,
+    STEP,
+    Server,
+    job,
+    log,
+    message,
+    run,
+    server,
+)
+from tests.client.scripted import KEY
 from tests.servers import free_port
 
-FILE = {"file_id": "wrk_1/out/chart.png", "name": "chart.png", "size": 12_345, "kind": "image"}
-REPLY = {"seq": 1, "type": "agent_reply", "text": "On it.", "delivered_sync": True}
-STEP = {"seq": 2, "type": "progress", "step": "Drawing", "status": "started", "file_names": []}
-RESULT = {"seq": 3, "type": "result", "title": "Chart", "outcome": "completed", "text": "12 rows."}
-STALLED = {**RESULT, "outcome": "stalled_credits", "text": "Out of credits."}
-
-
-class Server:
-    """Answers a route with what is scripted for it, in turn; the last answer stays."""
-
-    def __init__(self) -> None:
-        self.url = ""
-        self.asked: list[tuple[str, str, Any]] = []
-        self._answers: defaultdict[str, list[tuple[Any, int]]] = defaultdict(list)
-
-    def on(self, route: str, *bodies: Any, status: int = 200) -> None:
-        self._answers[route] += [(body, status) for body in bodies]
-
-    async def handle(self, request: Request) -> Response:
-        body = await request.body()
-        route = f"{request.method} {request.url.path}"
-        self.asked.append(
-            (route, request.headers.get("Authorization", ""), json.loads(body or b"null"))
-        )
-        answers = self._answers[route]
-        assert answers, f"nothing is scripted for {route}"
-        content, status = answers.pop(0) if len(answers) > 1 else answers[0]
-        if isinstance(content, bytes):
-            return Response(content, status)
-        return JSONResponse(content, status)
-
-
-@pytest.fixture
-def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
-    scripted = Server()
-    app = Starlette(routes=[Route("/{path:path}", scripted.handle, methods=["GET", "POST"])])
-    with served(app) as scripted.url:
-        monkeypatch.setenv("AGENTPOST_URL", scripted.url)
-        monkeypatch.setenv("AGENTPOST_KEY", KEY)
-        yield scripted
-
-
-def run(*arguments: str, stdin: str | bytes | None = None) -> Result:
-    return CliRunner().invoke(app, list(arguments), input=stdin)
-
-
-def message(status: str = "completed", final: bool = True, **fields: Any) -> dict[str, Any]:
-    return {"id": "msg_1", "status": status, "final": final, "credits_used": 1.5, **fields}
-
-
-def job(status: str = "completed", **fields: Any) -> dict[str, Any]:
-    return {"job_id": "exe_1", "work_id": "wrk_1", "title": "Chart", "status": status, **fields}
-
-
-def log(*entries: dict[str, Any], done: bool = True) -> dict[str, Any]:
-    return {"data": list(entries), "cursor": "c", "has_more": False, "done": done}
+__all__ = ["server"]
 
 
 def test_send_shows_the_whole_story_once_and_in_order(server: Server, tmp_path: Path) -> None:
@@ -305,67 +256,6 @@ def test_follow_json_has_one_entry_per_line(server: Server) -> None:
     server.on("GET /v1/messages/msg_1", message())
     result = run("follow", "msg_1", "--json")
     assert [json.loads(line) for line in result.stdout.splitlines()] == [REPLY, STEP, RESULT]
-
-
-def test_files_get(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    server.on("GET /v1/files/wrk_1/out/chart.png", {**FILE, "url": f"{server.url}/f"})
-    server.on("GET /f", b"pixels")
-    assert run("files", "get", "wrk_1/out/chart.png").stdout == "saved chart.png\n"
-    assert run("files", "get", "wrk_1/out/chart.png").stdout == "saved chart-2.png\n"
-    result = run("files", "get", "wrk_1/out/chart.png", "-o", "chart.png", "--json")
-    assert json.loads(result.stdout)["path"] == "chart.png"
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["chart-2.png", "chart.png"]
-
-
-def test_files_get_overwrites_nothing_in_a_folder(server: Server, tmp_path: Path) -> None:
-    server.on("GET /v1/files/wrk_1/out/chart.png", {**FILE, "url": f"{server.url}/f"})
-    server.on("GET /f", b"pixels")
-    (tmp_path / "chart.png").write_text("mine")
-    result = run("files", "get", "wrk_1/out/chart.png", "-o", str(tmp_path))
-    assert result.stdout == f"saved {tmp_path / 'chart-2.png'}\n"
-    assert result.stderr == (
-        f"agentpost: {tmp_path / 'chart.png'} is there already and was left as it is\n"
-    )
-    assert (tmp_path / "chart.png").read_text() == "mine"
-
-
-def test_work_commands(server: Server) -> None:
-    work = {"work_id": "wrk_1", "title": "Chart", "status": "idle", "files": [], "link": "http://l"}
-    item = {"work_id": "wrk_1", "title": "Chart", "preview": "1\n2", "status": "idle"}
-    server.on("GET /v1/work", {"data": [{**item, "updated_at": "2026-11-20T10:00:00.000000Z"}]})
-    server.on(
-        "GET /v1/work/wrk_1",
-        {**work, "text": "one ", "next_from_char": 4},
-        {**work, "text": "two", "next_from_char": None},
-    )
-    server.on("POST /v1/work/wrk_1/stop", {**work, "text": "half"})
-    assert run("work", "list").stdout.splitlines() == [
-        "WORK   STATUS  UPDATED               TITLE  RESULT",
-        "wrk_1  idle    2026-11-20 10:00 UTC  Chart  1 2",
-    ]
-    assert run("work", "show", "wrk_1").stdout == "Chart · idle · wrk_1\none two\nhttp://l\n"
-    assert json.loads(run("work", "stop", "wrk_1", "--json").stdout)["text"] == "half"
-
-
-def test_me(server: Server) -> None:
-    server.on(
-        "GET /v1/me",
-        {
-            "user_id": "usr_1",
-            "email": "a@b.c",
-            "name": "Ann",
-            "credits": 98.5,
-            "agent": {"name": "offline"},
-            "key": {"id": "key_1", "name": "ci"},
-            "limits": {"running_jobs": 5, "requests_per_minute": 600},
-        },
-    )
-    result = run("me")
-    assert "account: Ann <a@b.c> (usr_1)" in result.stdout
-    assert "credits: 98.5" in result.stdout
-    assert "key: ci (key_1)" in result.stdout
-    assert KEY not in result.output
 
 
 @pytest.mark.parametrize(
