@@ -1,6 +1,7 @@
 """Fixtures every test may use. Servers start when first asked for and are shared by all workers."""
 
 import os
+import signal
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -15,6 +16,10 @@ RUN_OWNER = "TEST_RUN_OWNER"
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    # A shell starts background jobs with Ctrl-C ignored, and programs inherit that: those that the
+    # tests interrupt would not hear it.
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     if hasattr(config, "workerinput"):
         return
     run_dir = servers.new_run_dir()

@@ -55,13 +55,24 @@ def _one_of(*schemes: str) -> AfterValidator:
     return AfterValidator(check)
 
 
+def _has_host(url: str) -> str:
+    """An address that links begin with: paths are added to it."""
+    if not url:
+        return url
+    parts = urlsplit(url)
+    port = parts.port  # raises ValueError for one that is no number from 0 to 65535
+    if not parts.hostname or port == 0 or parts.query or parts.fragment or parts.username:
+        raise ValueError("must be an address like https://agents.example.com, without ?, # and @")
+    return url
+
+
 Seconds = Annotated[float, Field(gt=0)]
 Count = Annotated[int, Field(gt=0)]
 SecondsList = Annotated[
     list[Seconds], NoDecode, BeforeValidator(_as_list), Field(min_length=1, max_length=100)
 ]
 TextList = Annotated[list[str], NoDecode, BeforeValidator(_as_list)]
-WebUrl = Annotated[str, _one_of("http", "https")]
+WebUrl = Annotated[str, _one_of("http", "https"), AfterValidator(_has_host)]
 
 
 class Settings(BaseSettings):
@@ -186,9 +197,13 @@ def unknown_variables() -> list[str]:
 
 
 def _check_names(file: Path) -> None:
-    """Raise `ValueError` for a name in the operator's file that is no setting."""
+    """Raise `ValueError` for an operator's file that is no TOML or names what is no setting."""
     if file.exists():
-        unknown = tomllib.loads(file.read_text("utf-8")).keys() - Settings.model_fields.keys()
+        try:
+            given = tomllib.loads(file.read_text("utf-8"))
+        except ValueError as error:  # both of TOML and of UTF-8
+            raise ValueError(f"{file}: {error}") from None
+        unknown = given.keys() - Settings.model_fields.keys()
         if unknown:
             raise ValueError(f"{file}: there is no setting {', '.join(sorted(unknown))}")
 

@@ -1,81 +1,30 @@
 """The caller's commands against a real server that answers by a script."""
 
 import json
-from collections import defaultdict
-from collections.abc import Iterator
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
-import typer
-from starlette.applications import Starlette
-from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
-from starlette.routing import Route
-from typer.testing import CliRunner, Result
 
 from agentpost.cli import caller
-from tests.client.scripted import KEY, served
+from tests.cli.scripted import (
+    FILE,
+    REPLY,
+    RESULT,
+    STALLED,
+    STEP,
+    Server,
+    job,
+    log,
+    message,
+    run,
+    server,
+)
+from tests.client.scripted import KEY
 from tests.servers import free_port
 
-FILE = {"file_id": "wrk_1/out/chart.png", "name": "chart.png", "size": 12_345, "kind": "image"}
-REPLY = {"seq": 1, "type": "agent_reply", "text": "On it.", "delivered_sync": True}
-STEP = {"seq": 2, "type": "progress", "step": "Drawing", "status": "started", "file_names": []}
-RESULT = {"seq": 3, "type": "result", "title": "Chart", "outcome": "completed", "text": "12 rows."}
-STALLED = {**RESULT, "outcome": "stalled_credits", "text": "Out of credits."}
-
-
-class Server:
-    """Answers a route with what is scripted for it, in turn; the last answer stays."""
-
-    def __init__(self) -> None:
-        self.url = ""
-        self.asked: list[tuple[str, str, Any]] = []
-        self._answers: defaultdict[str, list[tuple[Any, int]]] = defaultdict(list)
-
-    def on(self, route: str, *bodies: Any, status: int = 200) -> None:
-        self._answers[route] += [(body, status) for body in bodies]
-
-    async def handle(self, request: Request) -> Response:
-        body = await request.body()
-        route = f"{request.method} {request.url.path}"
-        self.asked.append(
-            (route, request.headers.get("Authorization", ""), json.loads(body or b"null"))
-        )
-        answers = self._answers[route]
-        assert answers, f"nothing is scripted for {route}"
-        content, status = answers.pop(0) if len(answers) > 1 else answers[0]
-        if isinstance(content, bytes):
-            return Response(content, status)
-        return JSONResponse(content, status)
-
-
-@pytest.fixture
-def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
-    scripted = Server()
-    app = Starlette(routes=[Route("/{path:path}", scripted.handle, methods=["GET", "POST"])])
-    with served(app) as scripted.url:
-        monkeypatch.setenv("AGENTPOST_URL", scripted.url)
-        monkeypatch.setenv("AGENTPOST_KEY", KEY)
-        yield scripted
-
-
-def run(*arguments: str, stdin: str | bytes | None = None) -> Result:
-    app = typer.Typer()
-    caller.attach(app)
-    return CliRunner().invoke(app, list(arguments), input=stdin)
-
-
-def message(status: str = "completed", final: bool = True, **fields: Any) -> dict[str, Any]:
-    return {"id": "msg_1", "status": status, "final": final, "credits_used": 1.5, **fields}
-
-
-def job(status: str = "completed", **fields: Any) -> dict[str, Any]:
-    return {"job_id": "exe_1", "work_id": "wrk_1", "title": "Chart", "status": status, **fields}
-
-
-def log(*entries: dict[str, Any], done: bool = True) -> dict[str, Any]:
-    return {"data": list(entries), "cursor": "c", "has_more": False, "done": done}
+__all__ = ["server"]
 
 
 def test_send_shows_the_whole_story_once_and_in_order(server: Server, tmp_path: Path) -> None:
@@ -131,6 +80,56 @@ def test_a_question_is_shown(server: Server) -> None:
     result = run("send", "Hi")
     assert "Which CSV?" in result.stdout
     assert "answer with" in result.stdout
+
+
+def test_a_question_is_shown_once(server: Server) -> None:
+    """The agent's reply may be the question, or end with it."""
+    asked = message("needs_input", question="Which CSV?", reply="Hello. Which CSV?")
+    server.on("POST /v1/messages", asked)
+    assert run("send", "Hi").stdout.count("Which CSV?") == 1
+    server.on("GET /v1/messages/msg_1/events", log({**REPLY, "text": "Which CSV?"}))
+    server.on("GET /v1/messages/msg_1", asked)
+    assert run("follow", "msg_1").stdout.count("Which CSV?") == 1
+
+
+def test_a_failed_turn_tells_why_and_where_to_look(server: Server) -> None:
+    failed = {"seq": 1, "type": "turn_failed", "text": "The agent failed.", "reason": "error"}
+    server.on("POST /v1/messages", message("failed", reason="turn_failed"))
+    server.on("GET /v1/messages/msg_1/events", log(failed))
+    server.on("GET /v1/messages/msg_1", message("failed", reason="turn_failed"))
+    result = run("send", "Hi")
+    assert result.exit_code == 1
+    assert result.stdout.splitlines() == [
+        "✗ The agent failed.",
+        "failed (the agent failed while answering) · msg_1 · 1.5 credits",
+        "→ the server's log has the cause, with this id: msg_1",
+    ]
+
+
+def test_retries_are_told(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(caller, "RETRY_NOTICE_SECONDS", 0)
+    monkeypatch.setattr("time.sleep", lambda seconds: None)
+    server.on("GET /v1/me", {"error": "internal", "message": "Oh."}, status=500)
+    server.on("GET /v1/me", {"user_id": "usr_1"})
+    result = run("me")
+    assert result.exit_code == 0
+    (notice,) = result.stderr.splitlines()
+    assert re.fullmatch(r"agentpost: retrying in \d\.\d s \(server error 500\)", notice)
+
+
+def test_a_server_that_does_not_answer_is_told_while_it_is_tried_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("AGENTPOST_URL", f"http://127.0.0.1:{free_port()}")
+    monkeypatch.setenv("AGENTPOST_KEY", KEY)
+    monkeypatch.setattr(caller, "RETRY_NOTICE_SECONDS", 0)
+    monkeypatch.setattr("time.sleep", lambda seconds: None)
+    result = run("send", "Hi")
+    assert result.exit_code == 7
+    *notices, last = result.stderr.splitlines()
+    assert len(notices) == 4
+    assert all(line.endswith(" s (server unreachable)") for line in notices)
+    assert last.startswith("agentpost: No answer from ")
 
 
 def test_send_stops_where_only_credits_help(server: Server) -> None:
@@ -259,51 +258,6 @@ def test_follow_json_has_one_entry_per_line(server: Server) -> None:
     assert [json.loads(line) for line in result.stdout.splitlines()] == [REPLY, STEP, RESULT]
 
 
-def test_files_get(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    server.on("GET /v1/files/wrk_1/out/chart.png", {**FILE, "url": f"{server.url}/f"})
-    server.on("GET /f", b"pixels")
-    assert run("files", "get", "wrk_1/out/chart.png").stdout == "saved chart.png\n"
-    assert run("files", "get", "wrk_1/out/chart.png").stdout == "saved chart-2.png\n"
-    result = run("files", "get", "wrk_1/out/chart.png", "-o", "chart.png", "--json")
-    assert json.loads(result.stdout)["path"] == "chart.png"
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["chart-2.png", "chart.png"]
-
-
-def test_work_commands(server: Server) -> None:
-    work = {"work_id": "wrk_1", "title": "Chart", "status": "idle", "files": [], "link": "http://l"}
-    server.on("GET /v1/work", {"data": [{"work_id": "wrk_1", "title": "Chart", "preview": "12"}]})
-    server.on(
-        "GET /v1/work/wrk_1",
-        {**work, "text": "one ", "next_from_char": 4},
-        {**work, "text": "two", "next_from_char": None},
-    )
-    server.on("POST /v1/work/wrk_1/stop", {**work, "text": "half"})
-    assert run("work", "list").stdout == "wrk_1 · Chart · 12\n"
-    assert run("work", "show", "wrk_1").stdout == "Chart · idle · wrk_1\none two\nhttp://l\n"
-    assert json.loads(run("work", "stop", "wrk_1", "--json").stdout)["text"] == "half"
-
-
-def test_me(server: Server) -> None:
-    server.on(
-        "GET /v1/me",
-        {
-            "user_id": "usr_1",
-            "email": "a@b.c",
-            "name": "Ann",
-            "credits": 98.5,
-            "agent": {"name": "offline"},
-            "key": {"id": "key_1", "name": "ci"},
-            "limits": {"running_jobs": 5, "requests_per_minute": 600},
-        },
-    )
-    result = run("me")
-    assert "account: Ann <a@b.c> (usr_1)" in result.stdout
-    assert "credits: 98.5" in result.stdout
-    assert "key: ci (key_1)" in result.stdout
-    assert KEY not in result.output
-
-
 @pytest.mark.parametrize(
     ("status", "body", "texts"),
     [
@@ -327,7 +281,7 @@ def test_errors_are_one_line_that_says_what_to_do(
     assert result.exit_code == 7
     assert result.stdout == ""
     assert len(result.stderr.splitlines()) == 1
-    assert result.stderr.startswith("error: ")
+    assert result.stderr.startswith("agentpost: ")
     for text in texts:
         assert text in result.stderr
     assert KEY not in result.stderr

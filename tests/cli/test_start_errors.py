@@ -1,11 +1,13 @@
 """What a person reads when a setting is wrong: one line that names it, and no secret."""
 
+import json
 import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 from agentpost.cli import app
 from agentpost.settings import load_settings, unknown_variables
@@ -89,3 +91,97 @@ def test_a_backup_that_cannot_be_written_is_one_line(
     last = capsys.readouterr().err.splitlines()[-1]
     assert last.startswith("agentpost: ")
     assert "nowhere" in last
+
+
+@pytest.mark.parametrize("case", sorted(WRONG.keys() - {"nobody", "folder", "agent"}))
+def test_what_serve_refuses_is_refused_when_it_is_shown(
+    case: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All but what only the disk, the network or the agent's own code can tell."""
+    settings, wanted = WRONG[case]
+    monkeypatch.chdir(tmp_path)
+    for name, value in settings.items():
+        monkeypatch.setenv(f"AGENTPOST_{name}", value)
+    result = CliRunner().invoke(app, ["config", "show"])
+    assert result.exit_code == 1
+    (line,) = result.stderr.splitlines()
+    assert line.startswith("agentpost: ")
+    assert wanted in line
+    assert "hush" not in result.output
+
+
+def test_settings_that_are_hardly_meant_are_told_and_allowed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("AGENTPOST_PROT", "9")
+    monkeypatch.setenv("AGENTPOST_HOST", "0.0.0.0")
+    shown = CliRunner().invoke(app, ["config", "show", "--json"])
+    assert shown.exit_code == 0
+    assert json.loads(shown.stdout)["host"] == "0.0.0.0"
+    assert shown.stderr.splitlines() == [
+        "agentpost: there is no setting AGENTPOST_PROT; did you mean AGENTPOST_PORT?",
+        (
+            "agentpost: links in answers lead to http://localhost:8080, which other machines cannot"
+            " reach: set AGENTPOST_BASE_URL to the address that clients use"
+        ),
+    ]
+    monkeypatch.delenv("AGENTPOST_PROT")
+    monkeypatch.setenv("AGENTPOST_BASE_URL", "https://agents.example.com")
+    assert CliRunner().invoke(app, ["config", "show"]).stderr == ""
+
+
+def test_serve_warns_of_links_that_lead_nowhere(tmp_path: Path) -> None:
+    """The warning is in the log, beside everything else the operator should know."""
+    with subprocess.Popen(
+        [sys.executable, "-m", "agentpost", "serve", "--host", "0.0.0.0", "--port", "0"],
+        env={**os.environ, "AGENTPOST_DATA_DIR": str(tmp_path / "data")},
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    ) as server:
+        assert server.stdout is not None
+        told = ""
+        while "agentpost is ready" not in told:
+            line = server.stdout.readline()
+            assert line, told
+            told += line
+        server.terminate()
+        server.stdout.read()
+    assert "links in answers lead to http://localhost:" in told
+    assert "set AGENTPOST_BASE_URL" in told
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (b"port = ", "agentpost.toml: Invalid value (at end of document)"),
+        (b"agent = '\xff'", "agentpost.toml: 'utf-8' codec can't decode byte"),
+        (b"prot = 9", "agentpost.toml: there is no setting prot"),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_named(
+    text: bytes, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "agentpost.toml").write_bytes(text)
+    result = CliRunner().invoke(app, ["config", "show"])
+    assert (result.exit_code, result.stdout) == (1, "")
+    (line,) = result.stderr.splitlines()
+    assert line.startswith(f"agentpost: {told}")
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["http://", "https:///x", "http://h:99999", "http://a/?b", "http://u:hush@h", "http://[x"],
+)
+def test_an_address_that_makes_no_links_is_refused(
+    url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("AGENTPOST_BASE_URL", url)
+    result = CliRunner().invoke(app, ["config", "show"])
+    assert result.exit_code == 1
+    assert result.stderr.startswith("agentpost: AGENTPOST_BASE_URL: ")
+    assert "hush" not in result.stderr

@@ -6,6 +6,7 @@ import socket
 import subprocess
 import sys
 import threading
+from dataclasses import dataclass
 
 import httpx2
 import pytest
@@ -96,19 +97,45 @@ def test_a_server_that_goes_away_is_no_success(plain_server: AgentServer) -> Non
     assert (told["proved"], told["not_checked"]) == (2, 4)
 
 
-def test_an_interrupted_run_takes_away_what_it_made(plain_server: AgentServer) -> None:
-    """Ctrl-C comes while it waits for an answer about an endpoint it has made."""
+@dataclass(frozen=True)
+class Press:
+    """When the signal comes: as that request is asked, or as it has been carried out."""
+
+    method: str
+    path: str = "/v1/webhooks"
+    answered: bool = False
+    how: signal.Signals = signal.SIGINT
+
+
+PRESSES = {
+    "while it waits": Press("PATCH"),
+    "before it knows what it made": Press("POST", answered=True),
+    "while it takes away": Press("DELETE"),
+    "cancelled": Press("PATCH", how=signal.SIGTERM),
+}
+
+
+@pytest.mark.parametrize("press", PRESSES.values(), ids=PRESSES)
+def test_an_interrupted_run_takes_away_what_it_made(
+    press: Press, plain_server: AgentServer
+) -> None:
     process: subprocess.Popen[str] | None = None
     pressed = threading.Event()
 
-    def press(asked: Asked) -> Given | None:
-        if asked.method == "PATCH" and not pressed.is_set() and process is not None:
+    def look(asked: Asked, answered: bool) -> None:
+        meant = asked.method == press.method and asked.path.startswith(press.path)
+        if meant and answered == press.answered and not pressed.is_set() and process is not None:
             pressed.set()
-            process.send_signal(signal.SIGINT)
-            threading.Event().wait(1)
-        return None
+            process.send_signal(press.how)
+            threading.Event().wait(1)  # so that it comes while the answer is waited for
 
-    with bent(plain_server.url, Bend(before=press)) as proxy:
+    def before(asked: Asked) -> None:
+        look(asked, False)
+
+    def after(asked: Asked, given: Given) -> None:
+        look(asked, given.status == 201)
+
+    with bent(plain_server.url, Bend(before, after)) as proxy:
         command = [sys.executable, "-m", "agentpost", "verify", "--only", "webhooks", "--json"]
         process = subprocess.Popen(
             [*command, "--url", proxy.url, "--key", KEY], stdout=subprocess.PIPE, text=True

@@ -113,3 +113,19 @@ async def test_get_passes_the_wait_on_and_outlasts_it(talk: Talk) -> None:
     assert request.url.params["wait"] == "30"
     assert request.extensions["timeout"]["read"] == 90
     assert request.extensions["timeout"]["connect"] == 5
+
+
+async def test_following_goes_on_where_it_stopped(talk: Talk) -> None:
+    """Each entry says where to read on, and its number what of that page was read before."""
+    talk.script = [
+        answer(page(1, 2, cursor="a", has_more=True)),
+        answer(page(3, 4, cursor="b", done=True)),
+    ]
+    entries = await talk("follow", "msg_1")
+    assert [entry.cursor for entry in entries] == [None, "a", "a", "b"]
+    stopped = entries[2]
+    talk.asked.clear()
+    talk.script = [answer(page(3, 4, cursor="b", done=True))]
+    rest = await talk("follow", "msg_1", cursor=stopped.cursor, after=stopped.seq)
+    assert [entry.seq for entry in rest] == [4]
+    assert talk.asked[0].url.params["cursor"] == "a"

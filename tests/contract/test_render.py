@@ -303,11 +303,13 @@ def test_a_work_is_paged_by_characters(
 
 def test_a_line_of_the_work_list() -> None:
     """spec: Work list item."""
-    work: WorkRecord = blank(WorkRecord, id="wrk_1", title="Chart", text="x" * 500)
-    assert render.work_item(work, LINKS) == {
+    work: WorkRecord = blank(WorkRecord, id="wrk_1", title="Chart", text="x" * 500, updated_at=0)
+    assert render.work_item(work, LINKS, running=True) == {
         "object": "work",
         "work_id": "wrk_1",
         "title": "Chart",
         "preview": "x" * 200,
         "link": "https://app.test/chat/wrk_1",
+        "status": "running",
+        "updated_at": "1970-01-01T00:00:00.000000Z",
     }

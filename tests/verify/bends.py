@@ -207,7 +207,7 @@ def _at_once(asked: Asked) -> Given | None:
 
 def _two_waits(asked: Asked, given: Given) -> None:
     if given.status == 409:
-        threading.Event().wait(1.5)  # is held as if it were alone
+        threading.Event().wait(1)  # is held as if it were alone
         page = {"object": "list", "data": [], "has_more": False, "done": True, "cursor": "c"}
         given.say(page, 200)
 

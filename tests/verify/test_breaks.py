@@ -1,12 +1,14 @@
 """A deployment that breaks a rule is found out, by the checks that look at it and no others."""
 
 import json
+import threading
 from collections.abc import Callable
 
+import httpx2
 import pytest
 
 from tests.e2e.fixtures import ServerMaker
-from tests.e2e.server import AgentServer
+from tests.e2e.server import KEY, AgentServer
 from tests.servers import free_port
 from tests.verify.bends import CASES, Case, after, form_of
 from tests.verify.bent import Asked, Bend, Given, bent
@@ -43,6 +45,26 @@ def test_an_honest_proxy_changes_nothing(plain_server: AgentServer) -> None:
     with bent(plain_server.url, Bend()) as proxy:
         told = verify(proxy.url, *sorted(groups - {"ownership"}))
     assert (told.named("failed"), told.code) == (set(), 0), told.unproved()
+
+
+def test_waits_that_miss_each_other_prove_nothing(plain_server: AgentServer) -> None:
+    """The second one may be late on its way: then both are answered, and rightly."""
+    turn = threading.Lock()
+
+    def one_by_one(asked: Asked) -> Given | None:
+        if "/events?wait=3" in asked.path:
+            with turn:
+                return Given(200, {"content-type": "application/json"}, held(asked))
+        return None
+
+    def held(asked: Asked) -> bytes:
+        headers = {"Authorization": f"Bearer {KEY}"}
+        return httpx2.get(plain_server.url + asked.path, headers=headers, timeout=30).content
+
+    with bent(plain_server.url, Bend(before=one_by_one)) as proxy:
+        told = verify(proxy.url, "events")
+    assert (told.named("failed"), told.code) == (set(), 0), told.unproved()
+    assert told.check("events/one-at-a-time")["why"] == "the two calls did not meet"
 
 
 def test_a_failure_names_its_request(plain_server: AgentServer) -> None:

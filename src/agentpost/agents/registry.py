@@ -5,8 +5,11 @@ from __future__ import annotations
 import importlib
 import inspect
 import sys
+import sysconfig
+import traceback
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from agentpost.agents.base import AgentFn
@@ -15,7 +18,10 @@ OFFLINE = "agentpost.agents.offline:agent"
 
 
 class UnknownAgent(Exception):
-    """The setting names no agent; the text says what is wrong and what would do."""
+    """The setting names no agent that can be used; the text says why.
+
+    It is one line or, for an error in the author's code, a few: with the place in that code.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,20 +47,60 @@ def _load(spec: str) -> AgentFn:
     here = str(Path.cwd())
     if here not in sys.path:
         sys.path.insert(0, here)
-    try:
-        found: Any = importlib.import_module(module_name)
-    except ModuleNotFoundError as error:
-        if error.name is not None and module_name.split(".")[0] != error.name.split(".")[0]:
-            raise  # the agent's module is there, something it imports is not
-        raise UnknownAgent(
-            f"AGENTPOST_AGENT={spec!r}: there is no module {module_name!r} in {here}"
-            " or on PYTHONPATH."
-        ) from None
+    found: Any = _imported(spec, module_name, here)
     for part in attribute.split("."):
         if not hasattr(found, part):
             raise UnknownAgent(f"AGENTPOST_AGENT={spec!r}: {module_name} has no {attribute!r}.")
         found = getattr(found, part)
     return _checked(spec, found)
+
+
+def _imported(spec: str, module_name: str, here: str) -> ModuleType:
+    """The agent's module; whatever goes wrong in it is raised as `UnknownAgent`."""
+    if module_name.endswith(".py") or not all(map(str.isidentifier, module_name.split("."))):
+        raise UnknownAgent(
+            f"AGENTPOST_AGENT={spec!r}: {module_name!r} is not the name of a module. Write"
+            " module:object with dots for folders and without .py, e.g. shop.support:agent."
+        )
+    try:
+        return importlib.import_module(module_name)
+    except ModuleNotFoundError as error:
+        if error.name is None or not f"{module_name}.".startswith(f"{error.name}."):
+            raise _broken(spec, error) from None  # the module is there, something it imports is not
+        raise UnknownAgent(
+            f"AGENTPOST_AGENT={spec!r}: there is no module {module_name!r} in {here}"
+            " or on PYTHONPATH."
+        ) from None
+    except (Exception, SystemExit) as error:
+        raise _broken(spec, error) from None
+
+
+def _broken(spec: str, error: BaseException) -> UnknownAgent:
+    """The place in the author's code and what Python says about it, without the other frames."""
+    lines = [f"AGENTPOST_AGENT={spec!r} cannot be imported:\n"]
+    if not (isinstance(error, SyntaxError) and error.filename):  # those tell their own place
+        lines += _place(error)
+    lines += traceback.format_exception_only(error)
+    return UnknownAgent("".join(lines).rstrip())
+
+
+def _place(error: BaseException) -> list[str]:
+    """The innermost line outside of Python and of installed packages; else the innermost one."""
+    frames = [
+        frame
+        for frame in traceback.extract_tb(error.__traceback__)
+        if frame.filename != __file__ and not frame.filename.startswith("<frozen ")
+    ]
+    own = [frame for frame in frames if not _is_installed(frame.filename)]
+    return traceback.format_list((own or frames)[-1:])
+
+
+def _is_installed(filename: str) -> bool:
+    """Whether it is a file of Python itself or of an installed package."""
+    parts = Path(filename).parts
+    if "site-packages" in parts or "dist-packages" in parts:
+        return True
+    return Path(filename).is_relative_to(sysconfig.get_path("stdlib"))
 
 
 def _checked(spec: str, found: Any) -> AgentFn:

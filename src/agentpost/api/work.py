@@ -21,7 +21,7 @@ FROM_CHAR = Query("from_char", "Where the page of text begins.", 0, WHOLE_MAX, 0
 async def list_work(api: Api, request: Request, caller: Caller) -> Response:
     """The account's works, newest first."""
     found = await works.list_works(api.house, caller.account_id, whole(request, LIMIT))
-    items = [render.work_item(work, api.house.links) for work in found]
+    items = [render.work_item(line.work, api.house.links, running=line.running) for line in found]
     return Response(render.dumps({"object": "list", "data": items}), media_type="application/json")
 
 

@@ -8,14 +8,17 @@ import typer
 
 from agentpost import __version__
 from agentpost.cli import admin, caller, login, operate, serve, verify
+from agentpost.cli.errors import NAME, Program
 from agentpost.observability import logging
 
 app = typer.Typer(
-    name="agentpost",
+    name=NAME,
+    cls=Program,
     help="Put any agent behind one honest HTTP API.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
 
 

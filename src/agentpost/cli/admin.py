@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 from collections.abc import Callable
 from functools import partial
 from typing import Annotated, Any
@@ -13,7 +12,10 @@ import typer
 from pydantic import SecretStr
 
 from agentpost import bootstrap
+from agentpost.cli.checking import problems, warnings
+from agentpost.cli.errors import EXIT_USAGE, fail, say
 from agentpost.cli.house import AsJson, guarded, in_house, show, show_rows
+from agentpost.cli.words import credits_words
 from agentpost.db.accounts import AccountRecord, KeyRecord
 from agentpost.domain.credits import to_credits
 from agentpost.domain.times import iso
@@ -22,6 +24,7 @@ from agentpost.services.context import House
 from agentpost.settings import load_settings
 
 Account = Annotated[str, typer.Argument(help="Account id or e-mail address.")]
+KEY_COLUMNS = ("id", "account_id", "name", "hint", "last_used_at", "expires_at", "revoked_at")
 _LIFETIME = re.compile(r"([0-9]{1,6})([smhd])")
 _UNITS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
 
@@ -45,7 +48,7 @@ def attach(app: typer.Typer) -> None:
     for name, (text, commands) in groups.items():
         group = typer.Typer(help=text, no_args_is_help=True, rich_markup_mode=None)
         for command, function in commands:
-            group.command(command)(function)
+            group.command(command, context_settings=_CONTEXTS.get(function))(function)
         app.add_typer(group, name=name)
     app.command("doctor")(doctor_command)
 
@@ -82,7 +85,7 @@ def keys_create(
 def keys_list(as_json: AsJson = False) -> None:
     """List API keys (never the keys themselves)."""
     found = [_key(k) for k in in_house(accounts.all_keys)]
-    show_rows(found, as_json, ("id", "account_id", "name", "hint", "expires_at", "revoked_at"))
+    show_rows(found, as_json, KEY_COLUMNS)
 
 
 def keys_revoke(
@@ -95,13 +98,13 @@ def keys_revoke(
 
 def credits_add(
     account: Account,
-    amount: Annotated[float, typer.Argument(help="Credits to add.")],
+    amount: Annotated[float, typer.Argument(help="Credits to add; less than 0 takes back.")],
     note: Annotated[str, typer.Option(help="Kept in the ledger.")] = "added by command",
     as_json: AsJson = False,
 ) -> None:
-    """Add credits; work waiting for them goes on within a second."""
+    """Add credits, or take some back; work waiting for them goes on within a second."""
     after = in_house(lambda house: credits.add(house, account, amount, note))
-    show(_account(after), as_json, f"{after.email}: {to_credits(after.wallet.available):g} credits")
+    show(_account(after), as_json, f"{after.email}: {_available(after)}")
 
 
 def credits_show(account: Account, as_json: AsJson = False) -> None:
@@ -125,7 +128,7 @@ def credits_show(account: Account, as_json: AsJson = False) -> None:
     if as_json:
         show({**_account(found), "ledger": moves}, as_json, "")
         return
-    print(f"{found.email}: {to_credits(found.wallet.available):g} credits")
+    print(f"{found.email}: {_available(found)}")
     show_rows(moves, False, ("at", "kind", "amount", "job_id", "note"))
 
 
@@ -142,7 +145,7 @@ def fees_clear(account: Account, as_json: AsJson = False) -> None:
 
 
 def config_show(as_json: AsJson = False) -> None:
-    """Show the settings in force, secrets masked."""
+    """Show the settings in force, secrets masked; exit 1 when `serve` would refuse them."""
     settings = guarded(load_settings)
     shown = {
         name: ("********" if value.get_secret_value() else "")
@@ -153,16 +156,23 @@ def config_show(as_json: AsJson = False) -> None:
     shown["data_dir"] = str(settings.data_path)
     if as_json:
         print(json.dumps(shown, indent=2))
-        return
-    for name, value in shown.items():
-        print(f"{name} = {json.dumps(value)}")
+    else:
+        for name, value in shown.items():
+            print(f"{name} = {json.dumps(value)}")
+    for warning in warnings(settings):
+        say(warning)
+    refused = list(problems(settings))
+    for problem in refused:
+        say(problem)
+    if refused:
+        raise typer.Exit(1)
 
 
-def db_upgrade() -> None:
+def db_upgrade(as_json: AsJson = False) -> None:
     """Bring the database schema up to date (serve does it too)."""
     settings = guarded(load_settings)
     guarded(lambda: bootstrap.upgrade_database(settings))
-    print("The database schema is up to date.")
+    show({"upgraded": True}, as_json, "The database schema is up to date.")
 
 
 def db_adopt_storage(as_json: AsJson = False) -> None:
@@ -193,15 +203,24 @@ def doctor_command(
         raise typer.Exit(1)
 
 
+_CONTEXTS: dict[Callable[..., None], dict[str, Any]] = {
+    # -25 is an amount, not an option that is unknown.
+    credits_add: {"ignore_unknown_options": True},
+}
+
+
 # --- parts ----------------------------------------------------------------------------------------
 def _lifetime(text: str | None) -> float | None:
     if text is None:
         return None
     match = _LIFETIME.fullmatch(text)
     if match is None or int(match[1]) == 0:
-        print("agentpost: --expires takes a number with s, m, h or d, e.g. 30d", file=sys.stderr)
-        raise typer.Exit(2)
+        fail("--expires takes a number with s, m, h or d, e.g. 30d.", EXIT_USAGE)
     return int(match[1]) * _UNITS[match[2]]
+
+
+def _available(account: AccountRecord) -> str:
+    return credits_words(to_credits(account.wallet.available))
 
 
 def _account(account: AccountRecord) -> dict[str, Any]:
@@ -223,6 +242,7 @@ def _key(key: KeyRecord) -> dict[str, Any]:
         "name": key.name,
         "hint": f"…{key.hint}",
         "created_at": iso(key.created_at),
+        "last_used_at": iso(key.last_used_at) if key.last_used_at else None,
         "expires_at": iso(key.expires_at) if key.expires_at else None,
         "revoked_at": iso(key.revoked_at) if key.revoked_at else None,
     }

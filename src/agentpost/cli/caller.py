@@ -2,9 +2,9 @@
 
 They talk to a server as any client does, through the SDK, with the address and key of
 ``AGENTPOST_URL`` and ``AGENTPOST_KEY``. Standard output has the answer (``--json``: the API's own
-records), standard error one line per error. Exit codes of ``send`` and ``follow`` tell how the
-message ended, see `EXIT_CODES`; every command ends with `EXIT_NO_ANSWER` when it could not be
-carried out, and with 2 when it was called wrongly.
+records), standard error a line for each error and each retry. Exit codes of ``send`` and
+``follow`` tell how the message ended, see `EXIT_CODES`; every command ends with `EXIT_NO_ANSWER`
+when it could not be carried out, and with 2 when it was called wrongly.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
+
+from agentpost.cli.errors import fail, say
 
 if TYPE_CHECKING:
     from agentpost.cli.show import Screen
@@ -34,9 +36,12 @@ EXIT_CODES = {
 }
 EXIT_NO_ANSWER = 7
 EXIT_INTERRUPTED = 130
+RETRY_NOTICE_SECONDS = 0.05
+"""A shorter pause than this is not worth a line."""
 EXIT_HELP = (
     "Exit codes: 0 completed, 1 failed, 2 wrong usage, 3 the agent asks something, 4 blocked, "
-    "5 partly completed, 6 expired, 7 no answer (settings, network, or refused by the server)."
+    "5 partly completed, 6 expired, 7 no answer (settings, network, or refused by the server), "
+    "130 interrupted."
 )
 ERROR_HINTS = {
     "unauthorized": "AGENTPOST_KEY is unknown, expired or revoked; `agentpost keys create` "
@@ -165,15 +170,23 @@ def files_get(
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Download a file, by default into the current folder, where nothing is overwritten."""
+    """Download a file, by default into the current folder.
+
+    In a folder nothing is overwritten: a name that is taken gets a number.
+    """
     with _told(), _client() as client:
         made = client.file(file_id)
-        into = output if output is not None else _free_place(Path(_local_name(made.name)))
-        path = client.download(made, into)
+        wanted = Path(_local_name(made.name))
+        if output is not None:
+            wanted = output / wanted if output.is_dir() else output
+        is_named = output is not None and wanted == output
+        path = client.download(made, wanted if is_named else _free_place(wanted))
     if as_json:
         _print_json({**made.raw, "path": str(path)})
     else:
         _screen().saved(path)
+        if path != wanted:
+            say(f"{wanted} is there already and was left as it is")
 
 
 def work_list(
@@ -226,9 +239,11 @@ def me(as_json: JsonOption = False) -> None:
 def _watch(client: Client, message: Message, show: Callable[[Entry], None]) -> Message:
     """Follow a message to its end, or to where only somebody's credits can move it on.
 
-    Results have their text in the log only, so a final message with jobs is followed too.
+    Results and failures have their text in the log only, so a final message that has one of them
+    is followed too.
     """
-    if _waits_for_credits(message) or (message.final and not message.jobs):
+    tells_all = message.final and not message.jobs and message.reason != "turn_failed"
+    if _waits_for_credits(message) or tells_all:
         return message
     for entry in client.follow(message.id):
         show(entry)
@@ -282,7 +297,12 @@ def _local_name(name: str) -> str:
 def _client() -> Client:
     from agentpost.client import Client
 
-    return Client()
+    return Client(on_retry=_say_retry)
+
+
+def _say_retry(seconds: float, why: str) -> None:
+    if seconds >= RETRY_NOTICE_SECONDS:
+        say(f"retrying in {seconds:.1f} s ({why})")
 
 
 def _screen(as_json: bool = False) -> Screen:
@@ -306,9 +326,7 @@ def _interruptible(message_id: str) -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        typer.echo(
-            f"Not watching any more; the work goes on: agentpost follow {message_id}", err=True
-        )
+        say(f"not watching any more; the work goes on: agentpost follow {message_id}")
         raise typer.Exit(EXIT_INTERRUPTED) from None
 
 
@@ -357,5 +375,4 @@ def _describe(error: AgentpostError) -> str:
 def _fail(text: str) -> NoReturn:
     from agentpost.cli.show import one_line
 
-    typer.secho(f"error: {one_line(text)}", fg=typer.colors.RED, err=True)
-    raise typer.Exit(EXIT_NO_ANSWER)
+    fail(one_line(text), EXIT_NO_ANSWER)

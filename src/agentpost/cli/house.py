@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import sqlite3
-import sys
 from collections.abc import Awaitable, Callable
 from typing import Annotated, Any, TypeVar
 
@@ -13,6 +12,8 @@ import typer
 from pydantic import ValidationError
 
 from agentpost import bootstrap
+from agentpost.cli.errors import say
+from agentpost.cli.tables import table
 from agentpost.domain.errors import Refusal, StoreUnavailable
 from agentpost.services.context import House
 from agentpost.settings import load_settings
@@ -27,7 +28,7 @@ def in_house(use: Callable[[House], Awaitable[T]]) -> T:
     async def run() -> T:
         settings = load_settings()
         if bootstrap.is_new(settings):  # often the wrong folder, where all would look well
-            print(f"agentpost: made a new database in {settings.data_path}", file=sys.stderr)
+            say(f"made a new database in {settings.data_path}")
         await asyncio.to_thread(bootstrap.upgrade_database, settings)
         parts = await bootstrap.open_house(settings)
         try:
@@ -43,14 +44,14 @@ def guarded(call: Callable[[], T]) -> T:
     try:
         return call()
     except Refusal as error:
-        print(f"agentpost: {error.message}", file=sys.stderr)
+        say(error.message)
     except (ValueError, OSError, StoreUnavailable) as error:
         complain(error)
     except Exception as error:
         if not _is_of_the_database(error):
             raise
         first = str(error).strip().partition("\n")[0]
-        print(f"agentpost: the database failed: {first}", file=sys.stderr)
+        say(f"the database failed: {first}")
     raise typer.Exit(1)
 
 
@@ -65,9 +66,9 @@ def complain(error: Exception) -> None:
         for problem in error.errors(include_url=False, include_input=False):
             name = "AGENTPOST_" + "_".join(str(part) for part in problem["loc"]).upper()
             what = problem["msg"].removeprefix("Value error, ")
-            print(f"agentpost: {name}: {what}", file=sys.stderr)
+            say(f"{name}: {what}")
     else:
-        print(f"agentpost: {error}", file=sys.stderr)
+        say(str(error))
 
 
 def show(shape: dict[str, Any], as_json: bool, line: str) -> None:
@@ -76,9 +77,9 @@ def show(shape: dict[str, Any], as_json: bool, line: str) -> None:
 
 
 def show_rows(rows: list[dict[str, Any]], as_json: bool, columns: tuple[str, ...]) -> None:
-    """Many things: as a JSON list, or a line each with the named columns."""
+    """Many things: as a JSON list, or as a table of the named columns."""
     if as_json:
         print(json.dumps(rows, indent=2))
         return
-    for row in rows:
-        print("  ".join(str(row[name]) if row[name] is not None else "-" for name in columns))
+    for line in table(columns, [[row[name] for name in columns] for row in rows]):
+        print(line)

@@ -26,12 +26,14 @@ from agentpost.agents.registry import UnknownAgent
 from agentpost.api.connection import Connection
 from agentpost.api.connections import Connections
 from agentpost.bootstrap import Server
+from agentpost.cli.checking import problems, warnings
+from agentpost.cli.errors import say
 from agentpost.cli.house import complain
 from agentpost.cli.welcome import welcome
 from agentpost.clock import SystemClock
 from agentpost.db.session import DatabaseBusy
 from agentpost.observability import logging
-from agentpost.settings import Settings, load_settings, unknown_variables
+from agentpost.settings import Settings, load_settings
 
 log = structlog.get_logger(__name__)
 SWITCH_SECONDS = 0.0005
@@ -104,13 +106,18 @@ def serve(
     given = {"host": host, "port": port, "agent": agent, "data_dir": data_dir, "role": role}
     try:
         settings = load_settings(**{k: v for k, v in given.items() if v is not None})
+        refused = list(problems(settings))
+        for problem in refused:
+            say(problem)
+        if refused:
+            raise typer.Exit(1)
         listening = _listen(settings)
         if settings.port == 0:
             settings = settings.model_copy(update={"port": listening.getsockname()[1]})
         logging.configure(settings.log_format, settings.log_level)
         output.install()
-        for name in unknown_variables():
-            log.warning("unknown_setting", name=name)
+        for warning in warnings(settings):
+            log.warning("settings", warning=warning)
         connections_max = _connections_max(settings.connections_max, _raise_file_limit())
         sys.setswitchinterval(SWITCH_SECONDS)
         leaving = threading.Timer(LEAVE_SECONDS, _leave)

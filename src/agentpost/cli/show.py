@@ -19,6 +19,9 @@ from rich.markdown import Markdown
 from rich.status import Status
 from rich.text import Text
 
+from agentpost.cli.tables import table
+from agentpost.cli.words import credits_words, size_words
+
 if TYPE_CHECKING:
     from agentpost.client import Account, Entry, File, Job, Message, Upload, Work, WorkItem
 
@@ -37,7 +40,6 @@ REASON_WORDS = {
 STATUS_STYLES = {"completed": "green", "processing": "cyan", "needs_input": "yellow"}
 OUTCOME_MARKS = {"completed": "✓", "failed": "✗", "stalled_credits": "‖"}
 BIDI_CONTROLS = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
-BYTE_UNITS = ("bytes", "kB", "MB", "GB")
 
 
 def clean(text: str) -> str:
@@ -52,14 +54,6 @@ def one_line(text: str) -> str:
     return " ".join(clean(text).split())
 
 
-def size_words(size: int) -> str:
-    """Bytes for people, such as ``12.3 kB``."""
-    amount, unit = float(size), 0
-    while amount >= 1000 and unit < len(BYTE_UNITS) - 1:
-        amount, unit = amount / 1000, unit + 1
-    return f"{amount:.1f} {BYTE_UNITS[unit]}" if unit else f"{size} {BYTE_UNITS[0]}"
-
-
 class Screen:
     """Standard output for people; see the module docstring. ``spins`` allows the spinner."""
 
@@ -67,6 +61,7 @@ class Screen:
         self._console = console or Console(highlight=False)
         self._spins = spins and self._console.is_terminal
         self._status: Status | None = None
+        self._said: list[str] = []
 
     @contextmanager
     def waiting(self, what: str) -> Iterator[None]:
@@ -86,6 +81,7 @@ class Screen:
 
     def prose(self, text: str) -> None:
         """Words of an agent: Markdown on a terminal, as they are otherwise."""
+        self._said.append(text)
         if self._console.is_terminal:
             self._console.print(Markdown(clean(text)))
         else:
@@ -107,8 +103,9 @@ class Screen:
                 self.line(f"• {entry.text or entry.state or entry.type}", style="dim")
 
     def _progress(self, entry: Entry) -> None:
-        files = ", ".join(entry.file_names)
-        text = ": ".join(part for part in (entry.step, files) if part)
+        step = entry.step or ""
+        files = ", ".join(name for name in entry.file_names if name not in step)
+        text = ": ".join(part for part in (step, files) if part)
         if text:
             self.line(f"• {text}", style="dim")
         if self._status is not None and entry.step:
@@ -123,14 +120,15 @@ class Screen:
 
     def closing(self, message: Message) -> None:
         """Where a message stands: status, question, problems, files, credits, what to do next."""
-        credits_used = f"{message.credits_used:g} credits"
+        credits_used = credits_words(message.credits_used)
         reason = f" ({reason_words(message.reason)})" if message.reason else ""
         self.line(
             f"{message.status}{reason} · {message.id} · {credits_used}",
             style=f"bold {STATUS_STYLES.get(message.status, 'red')}",
         )
-        if message.question:
-            self.prose(message.question)
+        question = message.question
+        if question and not any(question in said for said in self._said):
+            self.prose(question)
         for note in message.notes:
             self.line(f"note: {note}", style="yellow")
         for job in message.jobs:
@@ -152,6 +150,7 @@ class Screen:
             self.line(f"file: {file.file_id} ({size_words(file.size)})")
 
     def saved(self, path: Path) -> None:
+        """Where a downloaded file is now."""
         self.line(f"saved {path}")
 
     def uploaded(self, upload: Upload) -> None:
@@ -167,11 +166,22 @@ class Screen:
             self.line(work.link, style="dim")
 
     def work_list(self, items: Sequence[WorkItem]) -> None:
-        for item in items:
-            preview = f" · {item.preview}" if item.preview else ""
-            self.line(f"{item.work_id} · {item.title}{preview}")
+        """Works, newest first, as a table."""
         if not items:
             self.line('No work yet: agentpost send "…" starts some.')
+            return
+        rows = [
+            (
+                item.work_id,
+                item.status,
+                _moment(item.updated_at) if item.updated_at else None,
+                one_line(item.title),
+                one_line(item.preview),
+            )
+            for item in items
+        ]
+        for line in table(("work", "status", "updated", "title", "result"), rows):
+            self._console.print(Text(clean(line)), soft_wrap=True)
 
     def account(self, account: Account) -> None:
         who = f"{account.name} <{account.email}>" if account.email else account.name
@@ -179,7 +189,7 @@ class Screen:
         if account.key is not None:
             self.line(f"key: {account.key.name} ({account.key.id})")
         self.line(f"agent: {account.agent.name}")
-        self.line(f"credits: {account.credits:g}")
+        self.line(f"credits: {credits_words(account.credits).split()[0]}")
         limits = account.limits
         self.line(
             f"limits: {limits.running_jobs} jobs at once, "
@@ -200,6 +210,8 @@ def _hints(message: Message) -> Iterator[str]:
         yield "wait for running work, or end some with: agentpost work stop WORK_ID"
     if message.status == "needs_input":
         yield 'answer with: agentpost send "…" (in the same --conversation, if one was given)'
+    if message.reason == "turn_failed":
+        yield f"the server's log has the cause, with this id: {message.id}"
     if not message.final:
         yield f"watch it with: agentpost follow {message.id}"
 

@@ -1,7 +1,8 @@
 """`agentpost verify`: run the contract's checks against any deployment and tell what is proved.
 
 Exit codes: 0 nothing failed, 1 something failed, 2 it could not begin (called wrongly, nobody
-there, key refused), 130 interrupted. What was made is taken away in every case.
+there, key refused), 130 interrupted. What was made is taken away in every case, unless a second
+Ctrl-C ends that, too.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
+from agentpost.cli.errors import fail
+from agentpost.cli.interruption import Interruption
 from agentpost.cli.proofs import announce, close, count, report, show_list, tell
 
 if TYPE_CHECKING:
@@ -27,7 +30,10 @@ if TYPE_CHECKING:
 EXIT_FAILED = 1
 EXIT_UNUSABLE = 2
 EXIT_INTERRUPTED = 130
-EXIT_HELP = "Exit codes: 0 nothing failed, 1 something failed, 2 wrong usage, no server, bad key."
+EXIT_HELP = (
+    "Exit codes: 0 nothing failed, 1 something failed, 2 wrong usage, no server or bad key, "
+    "130 interrupted."
+)
 PORT_MAX = 65_535
 
 
@@ -79,8 +85,7 @@ def _visit(wishes: Wishes, groups: Sequence[Group], as_json: bool) -> int:
 
     screen = _screen(as_json)
     results: list[Result] = []
-    interrupted = False
-    with closing(Visit(wishes)) as visit:
+    with Interruption() as interruption, closing(Visit(wishes)) as visit:
         try:
             knock(visit)
         except Unusable as error:
@@ -93,19 +98,22 @@ def _visit(wishes: Wishes, groups: Sequence[Group], as_json: bool) -> int:
                     if not as_json:
                         tell(screen, result, results)
                     results.append(result)
+                    if interruption.pressed:
+                        break
         except KeyboardInterrupt:
-            interrupted = True
+            pass
         finally:
+            interruption.hold_off()
             with screen.waiting("Taking away what was made…"):
                 left = leave(visit)
         if as_json:
             typer.echo(json.dumps(report(wishes.url, visit, results, left), ensure_ascii=False))
         else:
             close(screen, visit, results, left)
+        if interruption.pressed:
+            return EXIT_INTERRUPTED
         if visit.gone:
             _refuse(results[-1].why)
-    if interrupted:
-        return EXIT_INTERRUPTED
     return EXIT_FAILED if count(results)[Outcome.FAILED] else 0
 
 
@@ -173,5 +181,4 @@ def _screen(as_json: bool) -> Screen:
 def _refuse(text: str) -> NoReturn:
     from agentpost.cli.show import one_line
 
-    typer.secho(f"error: {one_line(text)}", fg=typer.colors.RED, err=True)
-    raise typer.Exit(EXIT_UNUSABLE)
+    fail(one_line(text), EXIT_UNUSABLE)

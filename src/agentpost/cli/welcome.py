@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import os
 import shlex
 import shutil
 import sys
@@ -77,7 +76,9 @@ def _command() -> str:
     """How the command is called from the current folder."""
     if shutil.which("agentpost"):
         return "agentpost"
-    return os.path.relpath(Path(sys.executable).with_name("agentpost"))
+    program = Path(sys.executable).with_name("agentpost")
+    here = Path.cwd()
+    return str(program.relative_to(here) if program.is_relative_to(here) else program)
 
 
 def _operator(settings: Settings) -> str:

@@ -51,11 +51,13 @@ class AsyncClient:
         transport: httpx2.AsyncBaseTransport | None = None,
         sleep: Callable[[float], Awaitable[object]] = anyio.sleep,
         clock: Callable[[], float] = time.monotonic,
+        on_retry: Callable[[float, str], object] | None = None,
     ) -> None:
         self._context = flows.Context(resolve_config(url, key), policy or RetryPolicy(), clock)
         self._timeout = timeout
         self._http = httpx2.AsyncClient(transport=transport)
         self._sleep = sleep
+        self._on_retry = on_retry
 
     async def send(
         self,
@@ -93,9 +95,11 @@ class AsyncClient:
         """See `Client.wait`."""
         return await self._run(flows.wait(self._context, message_id, timeout))
 
-    def follow(self, message_id: str) -> AsyncIterator[Entry]:
+    def follow(
+        self, message_id: str, cursor: str | None = None, after: int = 0
+    ) -> AsyncIterator[Entry]:
         """See `Client.follow`."""
-        return self._iterate(flows.follow(self._context, message_id))
+        return self._iterate(flows.follow(self._context, message_id, cursor, after))
 
     async def me(self) -> Account:
         """See `Client.me`."""
@@ -168,6 +172,8 @@ class AsyncClient:
             case flows.Post():
                 return await self._post(step)
             case flows.Pause():
+                if step.why and self._on_retry is not None:
+                    self._on_retry(step.seconds, step.why)
                 return await self._sleep(step.seconds)
             case flows.Local():
                 return await anyio.to_thread.run_sync(step.call)

@@ -56,9 +56,10 @@ EMPTY_POLL_SECONDS = 1.0
 
 @dataclass(frozen=True, slots=True)
 class Pause:
-    """Do nothing for that many seconds."""
+    """Do nothing for that many seconds; ``why`` tells what is tried again then, if anything is."""
 
     seconds: float
+    why: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +136,8 @@ def send(
         sent = yield from _ask(context, call, Message)
         if not sent.is_agent_busy or attempt >= context.policy.busy_retries:
             return sent
-        yield Pause(sent.retry_after_seconds or AGENT_BUSY_RETRY_SECONDS)
+        pause = sent.retry_after_seconds or AGENT_BUSY_RETRY_SECONDS
+        yield Pause(pause, "the agent is busy with another message")
     raise AssertionError("counting never ends")
 
 
@@ -185,33 +187,37 @@ def wait(context: Context, message_id: str, timeout: float | None) -> Flow[Messa
     return message
 
 
-def follow(context: Context, message_id: str) -> Flow[None]:
-    """Emit the log's entries from the first on until the message has nothing more to report.
+def follow(
+    context: Context, message_id: str, cursor: str | None = None, after: int = 0
+) -> Flow[None]:
+    """Emit the log's entries until the message has nothing more to report.
 
     Only one wait per message is allowed; while somebody else holds it (``poll_in_progress``) this
     one tries again at growing distances. Nothing is lost by that: the log is read from the cursor.
     """
-    cursor: str | None = None
-    last_seq = refusals = 0
+    last_seq, refusals = after, 0
+    ask = _ask
     while True:
         asked = context.clock()
         call = _events_call(message_id, cursor)
-        ask = _ask if cursor is None else _poll
         try:
             page = yield from ask(context, call, EntryPage)
         except ApiError as error:
             if error.code != "poll_in_progress":
                 raise
             cursor = error.cursor or cursor
-            yield Pause(EMPTY_POLL_SECONDS + context.policy.backoff(refusals))
+            pause = EMPTY_POLL_SECONDS + context.policy.backoff(refusals)
+            yield Pause(pause, "another reader waits for this message")
             refusals += 1
             continue
-        refusals, cursor = 0, page.cursor
+        ask, refusals = _poll, 0
         for entry in page.data:
             # A fresh cursor after an expired one may start before what was already read.
             if entry.seq > last_seq:
                 last_seq = entry.seq
-                yield Emit(entry)
+                reached = page.cursor if entry is page.data[-1] else cursor
+                yield Emit(entry.model_copy(update={"cursor": reached}))
+        cursor = page.cursor
         if page.done and not page.has_more:
             return
         if not page.data and context.clock() - asked < EMPTY_POLL_SECONDS:
@@ -286,8 +292,15 @@ def _try(context: Context, step: Call | Fetch | Post, retries: int) -> Flow[Answ
         pause = context.policy.pause(attempt, outcome) if attempt < retries else None
         if pause is None:
             return outcome
-        yield Pause(pause)
+        yield Pause(pause, _trouble(outcome))
     raise AssertionError("counting never ends")
+
+
+def _trouble(outcome: Answer | Fault) -> str:
+    """Why it is tried again, in a few words."""
+    if isinstance(outcome, Fault):
+        return "server unreachable"
+    return "too many requests" if outcome.status == 429 else f"server error {outcome.status}"
 
 
 def _get_call(message_id: str, wait: int) -> Call:

@@ -11,7 +11,14 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, Self
 
-from pydantic import BaseModel, ConfigDict, ModelWrapValidatorHandler, PrivateAttr, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    ModelWrapValidatorHandler,
+    PrivateAttr,
+    model_validator,
+)
 
 
 class Record(BaseModel):
@@ -97,6 +104,7 @@ class Message(Record):
     retry_after_seconds: float | None = None
     running: tuple[RunningJob, ...] = ()
     version: int | None = None
+    metadata: dict[str, str] = Field(default_factory=dict)
 
     @property
     def is_agent_busy(self) -> bool:
@@ -105,7 +113,10 @@ class Message(Record):
 
 
 class Entry(Record):
-    """A line of a message's event log; which fields are set depends on ``type``."""
+    """A line of a message's event log; which fields are set depends on ``type``.
+
+    ``cursor`` is set by `Client.follow`: with it and ``seq`` a later call goes on from here.
+    """
 
     seq: int
     type: str
@@ -123,6 +134,7 @@ class Entry(Record):
     file_names: tuple[str, ...] = ()
     files: tuple[File, ...] = ()
     delivered_sync: bool = False
+    cursor: str | None = None
 
 
 class EntryPage(Record):
@@ -154,6 +166,8 @@ class WorkItem(Record):
     title: str = ""
     preview: str = ""
     link: str | None = None
+    status: str = ""
+    updated_at: datetime | None = None
 
 
 class WorkList(Record):

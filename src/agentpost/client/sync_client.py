@@ -38,7 +38,9 @@ class Client:
     ``url`` and ``key`` come from ``AGENTPOST_URL`` and ``AGENTPOST_KEY`` when not given; without
     them: `ConfigError`. ``timeout`` is the longest silence in seconds, on top of what a long poll
     is held; a message is answered after up to about 30. ``transport``, ``sleep`` and ``clock`` are
-    there to be replaced in tests. Every method may raise the errors of `agentpost.client.errors`.
+    there to be replaced in tests. ``on_retry`` is called before a request is sent again, with the
+    seconds until then and the reason in a few words. Every method may raise the errors of
+    `agentpost.client.errors`.
     """
 
     def __init__(
@@ -51,11 +53,13 @@ class Client:
         transport: httpx2.BaseTransport | None = None,
         sleep: Callable[[float], object] = time.sleep,
         clock: Callable[[], float] = time.monotonic,
+        on_retry: Callable[[float, str], object] | None = None,
     ) -> None:
         self._context = flows.Context(resolve_config(url, key), policy or RetryPolicy(), clock)
         self._timeout = timeout
         self._http = httpx2.Client(transport=transport)
         self._sleep = sleep
+        self._on_retry = on_retry
 
     def send(
         self,
@@ -104,9 +108,14 @@ class Client:
         """The message once it is final; `WaitTimeout` after ``timeout`` seconds (None: never)."""
         return self._run(flows.wait(self._context, message_id, timeout))
 
-    def follow(self, message_id: str) -> Iterator[Entry]:
-        """The entries of the message's log as they come, until nothing more can come."""
-        return self._iterate(flows.follow(self._context, message_id))
+    def follow(self, message_id: str, cursor: str | None = None, after: int = 0) -> Iterator[Entry]:
+        """The entries of the message's log as they come, until nothing more can come.
+
+        To go on where an earlier call stopped, give the ``cursor`` and, as ``after``, the ``seq``
+        of the last entry you had: the cursor says where to read on, ``after`` leaves out what came
+        on the same page before. Entries are kept for seven days.
+        """
+        return self._iterate(flows.follow(self._context, message_id, cursor, after))
 
     def me(self) -> Account:
         """The account the key belongs to."""
@@ -183,6 +192,8 @@ class Client:
             case flows.Post():
                 return self._post(step)
             case flows.Pause():
+                if step.why and self._on_retry is not None:
+                    self._on_retry(step.seconds, step.why)
                 return self._sleep(step.seconds)
             case flows.Local():
                 return step.call()

@@ -235,7 +235,7 @@ def work(
     }
 
 
-def work_item(record: WorkRecord, links: Links) -> Shape:
+def work_item(record: WorkRecord, links: Links, *, running: bool) -> Shape:
     """A line of the work list."""
     return {
         "object": "work",
@@ -243,6 +243,8 @@ def work_item(record: WorkRecord, links: Links) -> Shape:
         "title": record.title,
         "preview": record.text[:WORK_PREVIEW_CHARACTERS],
         "link": links.chat(record.id),
+        "status": "running" if running else "idle",
+        "updated_at": iso(record.updated_at),
     }
 
 

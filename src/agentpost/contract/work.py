@@ -30,6 +30,8 @@ class WorkItemShape(BaseModel):
     title: str
     preview: str
     link: str
+    status: Literal["running", "idle"]
+    updated_at: str = Field(description="When its latest result came, else when it was opened.")
 
 
 class WorkListShape(BaseModel):

@@ -18,7 +18,7 @@ MILLIONTHS = 1_000_000
 class LedgerKind(StrEnum):
     """A line of the ledger: balance = grants - charges, held = holds - releases.
 
-    A held step that succeeds writes a release and a charge.
+    A held step that succeeds writes a release and a charge. A grant below zero takes credits back.
     """
 
     GRANT = "grant"

@@ -15,7 +15,7 @@ from agentpost.db.accounts import AccountRecord, LedgerRecord
 from agentpost.db.session import Tx
 from agentpost.domain import credits, ids
 from agentpost.domain import signals as s
-from agentpost.domain.credits import LedgerKind, Wallet, to_millionths
+from agentpost.domain.credits import LedgerKind, Wallet, to_credits, to_millionths
 from agentpost.domain.errors import not_found
 from agentpost.services import record
 from agentpost.services.allowances import running_jobs_max
@@ -74,10 +74,14 @@ def charge_done(
 
 
 async def add(house: House, id_or_email: str, amount: float, note: str = "") -> AccountRecord:
-    """Grant credits and resume queued work; raises `ValueError` and ``not_found``."""
-    millionths = to_millionths(amount)
+    """Grant credits and resume queued work, or with an ``amount`` below zero take credits back.
+
+    Only what is available can be taken back: what is held for running steps is promised to them.
+    Raises `ValueError` for no amount and for more than is available, and ``not_found``.
+    """
+    millionths = to_millionths(abs(amount)) * (-1 if amount < 0 else 1)
     if millionths == 0:
-        raise ValueError("credits to add must be more than zero")
+        raise ValueError("credits to add must be more than zero, credits to take back less")
 
     def grant(tx: Tx) -> AccountRecord:
         found = accounts.find(tx, id_or_email)
@@ -85,6 +89,9 @@ async def add(house: House, id_or_email: str, amount: float, note: str = "") -> 
             raise not_found("account")
         now = house.clock.now()
         account = accounts.lock(tx, found.id)
+        if account.wallet.available + millionths < 0:
+            available = f"{to_credits(account.wallet.available):g}"
+            raise ValueError(f"only {available} credits are available to be taken back")
         wallet = Wallet(account.balance + millionths, account.held)
         _move(tx, account, wallet, [(LedgerKind.GRANT, millionths)], Purpose(note=note), now)
         resume_queued(tx, house, account, now)

@@ -14,6 +14,9 @@ from agentpost.domain.record import FileRecord, WorkRecord
 from agentpost.services import jobs
 from agentpost.services.context import House
 
+JOBS_READ_MAX = 10_000
+"""More than any account may run at once."""
+
 
 @dataclass(frozen=True, slots=True)
 class WorkView:
@@ -24,9 +27,23 @@ class WorkView:
     files: list[FileRecord]
 
 
-async def list_works(house: House, account_id: str, limit: int) -> list[WorkRecord]:
+@dataclass(frozen=True, slots=True)
+class WorkLine:
+    """A work in the list."""
+
+    work: WorkRecord
+    running: bool
+
+
+async def list_works(house: House, account_id: str, limit: int) -> list[WorkLine]:
     """The account's works, newest first."""
-    return await house.db.read(lambda tx: rows.list_(tx, account_id, limit))
+
+    def fn(tx: Tx) -> list[WorkLine]:
+        running = {job.work_id for job in job_rows.executing(tx, account_id, JOBS_READ_MAX)}
+        works = rows.list_(tx, account_id, limit)
+        return [WorkLine(work, work.id in running) for work in works]
+
+    return await house.db.read(fn)
 
 
 async def get(house: House, account_id: str, work_id: str) -> WorkView:

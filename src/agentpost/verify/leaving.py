@@ -31,7 +31,7 @@ class _Leaving:
         self._gone = False
 
     def left_behind(self) -> Iterator[str]:
-        for endpoint_id in self._made.endpoints:
+        for endpoint_id in [*self._made.endpoints, *self._endpoints_unnoted()]:
             if not self._removed(f"/v1/webhooks/{_in_path(endpoint_id)}"):
                 yield endpoint_id
         works = list(dict.fromkeys(self._works()))
@@ -39,6 +39,20 @@ class _Leaving:
         for work_id in works:
             if work_id not in ours or not self._removed(f"/v1/work/{_in_path(work_id)}"):
                 yield work_id
+
+    def _endpoints_unnoted(self) -> list[str]:
+        """Endpoints of this visit whose creation was not answered, as after Ctrl-C."""
+        exchange = self._answer("GET", "/v1/webhooks") if self._made.unanswered else None
+        body = exchange.json() if exchange is not None else None
+        data = body.get("data") if isinstance(body, dict) else None
+        return [
+            each["id"]
+            for each in (data if isinstance(data, list) else [])
+            if isinstance(each, dict)
+            and isinstance(each.get("id"), str)
+            and each["id"] not in self._made.endpoints
+            and self._visit.nonce in str(each.get("description"))
+        ]
 
     def _answer(self, method: str, path: str) -> Exchange | None:
         """None when there is no answer to go by."""

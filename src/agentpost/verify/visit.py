@@ -55,12 +55,14 @@ class Made:
     """What this visit has put into the account: message ids with their latest state, endpoints.
 
     ``works_before``: the newest works of the account before the first message, None when they
-    are not known. ``looked``: whether they were asked for."""
+    are not known. ``looked``: whether they were asked for. ``unanswered``: there may be an endpoint
+    whose creation was cut off before its answer."""
 
     works_before: Works | None = None
     looked: bool = False
     messages: dict[str, Json] = field(default_factory=dict)
     endpoints: list[str] = field(default_factory=list)
+    unanswered: bool = False
 
 
 class Visit:
@@ -246,10 +248,13 @@ class Visit:
         body = {
             "url": f"{self.hooks.url if self.hooks is not None else nowhere}/{name}",
             "events": ["job.expired"],
-            "description": "agentpost verify; may be deleted",
+            "description": f"agentpost verify {self.nonce}; may be deleted",
             **fields,
         }
-        return self.noted_endpoint(self.caller.call("POST", "/v1/webhooks", body=body))
+        self.made.unanswered = True
+        exchange = self.noted_endpoint(self.caller.call("POST", "/v1/webhooks", body=body))
+        self.made.unanswered = False
+        return exchange
 
     def noted_endpoint(self, exchange: Exchange) -> Exchange:
         """Remember an endpoint that this answer says was created."""

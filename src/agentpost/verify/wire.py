@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import ExitStack
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
 import anyio
 import httpx2
@@ -18,7 +18,12 @@ from anyio.from_thread import start_blocking_portal
 
 CONNECT_SECONDS_MAX: Final = 10.0
 IDLE_SECONDS_MAX: Final = 2.0
-"""Shorter than servers keep idle connections: none may close while we send on it."""
+"""Shorter than servers keep idle connections."""
+REPEATABLE: Final = frozenset({"GET", "DELETE"})
+"""What may be sent again when a kept connection turns out to be closed (RFC 9110, 9.2.2)."""
+CONNECTED: Final = "connection.connect_tcp.started"
+ANSWERED: Final = "http11.receive_response_headers.complete"
+"""Steps of the HTTP library: a connection was made for this request; an answer has begun."""
 
 
 class Overdue(Exception):
@@ -31,9 +36,15 @@ class Wire:
     def __init__(self, transport: httpx2.AsyncBaseTransport | None = None) -> None:
         self._ends = ExitStack()
         self._portal = self._ends.enter_context(start_blocking_portal(name="verify-wire"))
-        limits = httpx2.Limits(keepalive_expiry=IDLE_SECONDS_MAX)
-        self._http = httpx2.AsyncClient(limits=limits, transport=transport)
-        self._ends.callback(self._portal.call, self._http.aclose)
+        self._kept = self._client(httpx2.Limits(keepalive_expiry=IDLE_SECONDS_MAX), transport)
+        self._fresh = self._client(httpx2.Limits(max_keepalive_connections=0), transport)
+
+    def _client(
+        self, limits: httpx2.Limits, transport: httpx2.AsyncBaseTransport | None
+    ) -> httpx2.AsyncClient:
+        client = httpx2.AsyncClient(limits=limits, transport=transport)
+        self._ends.callback(self._portal.call, client.aclose)
+        return client
 
     def close(self) -> None:
         """Release the connections and the thread."""
@@ -52,22 +63,41 @@ class Wire:
     ) -> httpx2.Response:
         """The answer, read to its end. ``silence``: the longest in seconds, ``seconds``: of all.
 
+        A server may close a kept connection while we send on it, as it may at any time: that says
+        nothing about it. What may be repeated is sent once more, on a new connection; the rest
+        gets a new connection from the start.
+
         Raises `Overdue` after ``seconds``, `httpx2.RequestError` for any other failure and
         `httpx2.InvalidURL`."""
-        timeout = httpx2.Timeout(silence, connect=CONNECT_SECONDS_MAX)
+        extensions: dict[str, Any] = {}
         send = partial(
-            self._http.request,
-            method,
-            url,
+            httpx2.AsyncClient.request,
+            method=method,
+            url=url,
             content=content,
             headers=headers,
-            timeout=timeout,
+            timeout=httpx2.Timeout(silence, connect=CONNECT_SECONDS_MAX),
             follow_redirects=follow,
+            extensions=extensions,
         )
+
+        async def on_kept() -> httpx2.Response:
+            steps: set[str] = set()
+
+            async def note(step: str, _: object) -> None:
+                steps.add(step)
+
+            extensions["trace"] = note
+            try:
+                return await send(self._kept)
+            except (httpx2.NetworkError, httpx2.RemoteProtocolError):
+                if CONNECTED in steps or ANSWERED in steps:
+                    raise
+                return await send(self._fresh)
 
         async def within() -> httpx2.Response:
             with anyio.move_on_after(seconds):
-                return await send()
+                return await (on_kept() if method in REPEATABLE else send(self._fresh))
             raise Overdue
 
         sending = self._portal.start_task_soon(within)

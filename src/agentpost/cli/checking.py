@@ -1,0 +1,79 @@
+"""What can be told of settings before anything is started: `serve` and `config show` share it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from difflib import get_close_matches
+from pathlib import Path
+
+from agentpost.services.mail import SmtpServer
+from agentpost.settings import PREFIX, Settings, unknown_variables
+from agentpost.storage.s3_url import S3Place
+from agentpost.webhooks.addresses import AllowList
+
+
+def problems(settings: Settings) -> Iterator[str]:
+    """What `agentpost serve` would refuse, a sentence each. No secret is repeated, nothing is
+    connected to and nothing is made."""
+    for check in _CHECKS:
+        try:
+            check(settings)
+        except (ValueError, OSError) as error:
+            yield str(error)
+
+
+def warnings(settings: Settings) -> Iterator[str]:
+    """What is allowed and hardly meant, a sentence each."""
+    known = [f"{PREFIX}{name}".upper() for name in Settings.model_fields]
+    for name in unknown_variables():
+        close = get_close_matches(name, known, 1)
+        hint = f"; did you mean {close[0]}?" if close else ""
+        yield f"there is no setting {name}{hint}"
+    if settings.host in ("0.0.0.0", "::", "") and not settings.base_url:  # noqa: S104
+        yield (
+            f"links in answers lead to {settings.public_url}, which other machines cannot reach:"
+            " set AGENTPOST_BASE_URL to the address that clients use"
+        )
+
+
+def _role(settings: Settings) -> None:
+    if settings.role != "all" and not settings.database_url.get_secret_value():
+        raise ValueError(f"ROLE={settings.role} needs a DATABASE_URL; SQLite has one process.")
+
+
+def _database(settings: Settings) -> None:
+    url = settings.database_url.get_secret_value()
+    if not url:
+        return
+    try:
+        import psycopg
+    except ImportError:
+        return  # the start says how to install it
+    try:
+        psycopg.conninfo.conninfo_to_dict(url)
+    except psycopg.ProgrammingError:
+        # What the driver says of an address it cannot read repeats it, password included.
+        raise ValueError("AGENTPOST_DATABASE_URL is not a URL that can be read") from None
+
+
+def _storage(settings: Settings) -> None:
+    if settings.storage_url:
+        S3Place.parse(settings.storage_url)
+
+
+def _mail(settings: Settings) -> None:
+    if settings.smtp_url.get_secret_value():
+        SmtpServer.parse(settings.smtp_url.get_secret_value())
+
+
+def _egress(settings: Settings) -> None:
+    AllowList.parse(settings.egress_allow)
+    if settings.egress_ca_file:
+        try:
+            Path(settings.egress_ca_file).read_bytes()
+        except OSError as error:
+            told = f"{settings.egress_ca_file}: {error.strerror or error}"
+            raise OSError(f"AGENTPOST_EGRESS_CA_FILE: {told}") from None
+
+
+_CHECKS: tuple[Callable[[Settings], None], ...] = (_role, _database, _storage, _mail, _egress)

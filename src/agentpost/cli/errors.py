@@ -1,0 +1,74 @@
+"""Errors of every command in one shape: `agentpost: what is wrong`, a line on standard error."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from functools import partial
+from typing import Any, NoReturn
+
+import typer
+from typer.core import TyperGroup
+
+NAME = "agentpost"
+EXIT_USAGE = 2
+
+
+def say(text: str) -> None:
+    """A line on standard error, in the one shape that errors and notices have.
+
+    ``text`` may come from a server: give what must not drive the terminal through `show.one_line`.
+    """
+    print(f"{NAME}: {text}", file=sys.stderr, flush=True)
+
+
+def fail(text: str, code: int = 1) -> NoReturn:
+    """Say what is wrong and end the command with that exit code."""
+    say(text)
+    raise typer.Exit(code)
+
+
+class Program(TyperGroup):
+    """The root of the commands. Wrong calls are told in the same shape, with where to look."""
+
+    def main(
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        complete_var: str | None = None,
+        standalone_mode: bool = True,
+        windows_expand_args: bool = True,
+        **extra: Any,
+    ) -> Any:
+        """See `TyperGroup.main`; with ``standalone_mode`` it ends the process."""
+        run = partial(
+            super().main,
+            args,
+            prog_name,
+            complete_var,
+            standalone_mode=False,
+            windows_expand_args=windows_expand_args,
+            **extra,
+        )
+        if not standalone_mode:
+            return run()
+        try:
+            code = run()
+        except typer.TyperException as error:
+            sys.exit(_wrong_call(error))
+        except typer.Abort:
+            say("ended before it was done")
+            sys.exit(1)
+        sys.exit(code or 0)
+
+
+def _wrong_call(error: typer.TyperException) -> int:
+    """Show it; the exit code. A group without a command shows its help, as --help does."""
+    if type(error).__name__ == "NoArgsIsHelpError":
+        print(error.format_message(), file=sys.stderr)
+        return error.exit_code
+    text = " ".join(error.format_message().split())
+    text = text if text.endswith((".", "?")) else f"{text}."
+    context = getattr(error, "ctx", None)
+    say(text if context is None else f"{text} See: {context.command_path} --help")
+    return error.exit_code

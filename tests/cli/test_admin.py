@@ -1,0 +1,71 @@
+"""The operator's commands on accounts, keys and credits, as people read them."""
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from agentpost.cli import app
+
+EMAIL = "team@example.com"
+
+
+@pytest.fixture(autouse=True)
+def account(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A data folder with one account that has 30 credits."""
+    monkeypatch.setenv("AGENTPOST_DATA_DIR", str(tmp_path))
+    run("accounts", "create", "--email", EMAIL, "--name", "Team", "--credits", "30")
+
+
+def run(*arguments: str, code: int = 0) -> str:
+    """What the command prints, or says when it refuses."""
+    result = CliRunner().invoke(app, list(arguments))
+    assert result.exit_code == code, result.output
+    return result.stderr if code else result.stdout
+
+
+@pytest.mark.parametrize("amount", [("-25",), ("--", "-25"), ("-25.0", "--note", "by mistake")])
+def test_credits_can_be_taken_back(amount: tuple[str, ...]) -> None:
+    assert run("credits", "add", EMAIL, *amount) == f"{EMAIL}: 5 credits\n"
+    shown = json.loads(run("credits", "show", EMAIL, "--json"))
+    (taken,) = [move for move in shown["ledger"] if move["amount"] < 0]
+    assert (taken["kind"], taken["amount"]) == ("grant", -25.0)
+    assert taken["note"] == ("by mistake" if "--note" in amount else "added by command")
+    assert (shown["credits"], shown["held"]) == (5.0, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("amount", "told"),
+    [
+        ("-30.5", "only 30 credits are available to be taken back"),
+        ("0", "credits to add must be more than zero, credits to take back less"),
+        ("nan", "credits must be zero or more, not nan"),
+    ],
+)
+def test_what_is_not_there_is_not_taken(amount: str, told: str) -> None:
+    assert run("credits", "add", EMAIL, amount, code=1) == f"agentpost: {told}\n"
+    assert run("credits", "show", EMAIL).splitlines()[0] == f"{EMAIL}: 30 credits"
+
+
+def test_one_credit_is_one(tmp_path: Path) -> None:
+    assert run("credits", "add", EMAIL, "-29") == f"{EMAIL}: 1 credit\n"
+
+
+def test_tables_have_headings() -> None:
+    run("keys", "create", "--account", EMAIL, "--name", "ci", "--expires", "30d")
+    accounts, keys = run("accounts", "list").splitlines(), run("keys", "list").splitlines()
+    moves = run("credits", "show", EMAIL).splitlines()
+    assert accounts[0].split() == ["ID", "EMAIL", "NAME", "CREDITS"]
+    assert " ".join(keys[0].split()) == (
+        "ID ACCOUNT ID NAME HINT LAST USED AT EXPIRES AT REVOKED AT"
+    )
+    assert moves[1].split() == ["AT", "KIND", "AMOUNT", "JOB", "ID", "NOTE"]
+    for heading, row in ((accounts[0], accounts[1]), (keys[0], keys[1])):
+        assert heading.index("NAME") == row.index("Team" if "Team" in row else "ci")
+
+
+def test_when_a_key_was_used_last_is_told() -> None:
+    run("keys", "create", "--account", EMAIL, "--name", "ci")
+    (key,) = json.loads(run("keys", "list", "--json"))
+    assert key["last_used_at"] is None

@@ -1,0 +1,118 @@
+"""What the author of an agent reads when `agentpost serve` cannot import it."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from agentpost.agents.registry import UnknownAgent, resolve
+
+BROKEN = {
+    "syntax": (
+        "import os\nasync def agent(turn:\n    pass\n",
+        ['  File "{file}", line 2', "    async def agent(turn:", "                   ^"],
+        "SyntaxError: '(' was never closed",
+    ),
+    "missing": (
+        "import json\nimport nowhere_to_be_found\n",
+        ['  File "{file}", line 2, in <module>', "    import nowhere_to_be_found"],
+        "ModuleNotFoundError: No module named 'nowhere_to_be_found'",
+    ),
+    "name": (
+        "from json import nonsense\n",
+        ['  File "{file}", line 1, in <module>', "    from json import nonsense"],
+        "ImportError: cannot import name 'nonsense' from 'json'",
+    ),
+    "raises": (
+        "import json\n\ndef read():\n    return json.loads('{')\n\nsettings = read()\n",
+        ['  File "{file}", line 4, in read', "    return json.loads('{')"],
+        "json.decoder.JSONDecodeError: Expecting property name enclosed in double quotes",
+    ),
+    "exits": (
+        "raise SystemExit('set SHOP_KEY first')\n",
+        ['  File "{file}", line 1, in <module>', "    raise SystemExit('set SHOP_KEY first')"],
+        "SystemExit: set SHOP_KEY first",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", BROKEN)
+def test_an_agent_that_cannot_be_imported_is_told_with_its_line(
+    case: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text, place, message = BROKEN[case]
+    module = f"broken_{case}"
+    file = tmp_path / f"{module}.py"
+    file.write_text(text)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    with pytest.raises(UnknownAgent) as raised:
+        resolve(f"{module}:agent")
+    first, *shown, last = str(raised.value).splitlines()
+    marks = {" ", "^", "~"}  # newer interpreters mark the place in the line as well
+    assert first == f"AGENTPOST_AGENT='{module}:agent' cannot be imported:"
+    kept = [line for line in shown if case == "syntax" or set(line) - marks]
+    assert kept == [line.replace("{file}", str(file)) for line in place]
+    assert last.startswith(message)
+
+
+def test_an_import_that_is_missing_in_a_package_is_not_taken_for_the_agent(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    package = tmp_path / "shop_of_tests"
+    package.mkdir()
+    (package / "__init__.py").touch()
+    (package / "support.py").write_text("import shop_of_tests.stock\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    with pytest.raises(UnknownAgent, match=r"import shop_of_tests\.stock"):
+        resolve("shop_of_tests.support:agent")
+
+
+@pytest.mark.parametrize(
+    ("spec", "told"),
+    [
+        ("hello", "is neither 'offline' nor 'module:object'"),
+        ("hello.py:agent", "'hello.py' is not the name of a module"),
+        ("shop/hello:agent", "'shop/hello' is not the name of a module"),
+        ("..hello:agent", "'..hello' is not the name of a module"),
+        ("nowhere_at_all:agent", "there is no module 'nowhere_at_all'"),
+        ("json:agent", "json has no 'agent'"),
+        ("json:dumps", "is a builtins.function; it must be a coroutine function"),
+        ("json:decoder", "is a builtins.module; it must be a coroutine function"),
+    ],
+)
+def test_what_is_no_agent_is_one_line(
+    spec: str, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    with pytest.raises(UnknownAgent) as raised:
+        resolve(spec)
+    assert told in str(raised.value)
+    assert len(str(raised.value).splitlines()) == 1
+
+
+@pytest.mark.parametrize("by", ["option", "variable"])
+def test_serve_says_nothing_else(by: str, tmp_path: Path) -> None:
+    (tmp_path / "broken.py").write_text("import nowhere_to_be_found\n")
+    given = {"AGENTPOST_AGENT": "broken:agent"} if by == "variable" else {}
+    options = ["--agent", "broken:agent"] if by == "option" else []
+    ended = subprocess.run(
+        [sys.executable, "-m", "agentpost", "serve", "--port", "0", *options],
+        env={**os.environ, "AGENTPOST_DATA_DIR": str(tmp_path / "data"), **given},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (ended.returncode, ended.stdout) == (1, "")
+    assert ended.stderr.splitlines() == [
+        "agentpost: AGENTPOST_AGENT='broken:agent' cannot be imported:",
+        f'  File "{tmp_path / "broken.py"}", line 1, in <module>',
+        "    import nowhere_to_be_found",
+        "ModuleNotFoundError: No module named 'nowhere_to_be_found'",
+    ]

@@ -1,0 +1,72 @@
+"""Every command tells what is wrong in one line of one shape, and answers -h."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import typer
+from typer.testing import CliRunner, Result
+
+from agentpost.cli import app
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(app, list(arguments))
+
+
+def commands(words: tuple[str, ...] = (), command: object = None) -> Iterator[tuple[str, ...]]:
+    """All commands and groups, as their words."""
+    yield words
+    command = command if command is not None else typer.main.get_command(app)
+    inner: dict[str, object] = getattr(command, "commands", {})
+    for word, each in inner.items():
+        yield from commands((*words, word), each)
+
+
+@pytest.mark.parametrize("words", list(commands()), ids=lambda words: " ".join(words) or "root")
+def test_help_has_a_short_name(words: tuple[str, ...]) -> None:
+    short, long = run(*words, "-h"), run(*words, "--help")
+    assert (short.exit_code, short.stderr) == (0, "")
+    assert short.stdout == long.stdout
+    assert short.stdout.startswith(" ".join(("Usage: agentpost", *words)))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("nonsense",), "No such command 'nonsense'. See: agentpost --help"),
+        (("keys", "lst"), "No such command 'lst'. Did you mean 'list'? See: agentpost keys --help"),
+        (("serve", "--zzzz"), "No such option: --zzzz. See: agentpost serve --help"),
+        (("keys", "create"), "Missing option '--account'. See: agentpost keys create --help"),
+        (("send",), "Invalid value: give a message, or a --file. See: agentpost send --help"),
+        (
+            ("keys", "create", "--account", "a", "--name", "b", "--expires", "soon"),
+            "--expires takes a number with s, m, h or d, e.g. 30d.",
+        ),
+        (("credits", "add", "a", "5", "--nope"), None),
+        (("credits", "add", "a", "-x"), None),
+        (("verify", "--only", "all"), None),
+    ],
+)
+def test_a_wrong_call_is_one_line(arguments: tuple[str, ...], told: str | None) -> None:
+    result = run(*arguments)
+    assert (result.exit_code, result.stdout) == (2, "")
+    (line,) = result.stderr.splitlines()
+    assert line.startswith("agentpost: ")
+    assert told is None or line == f"agentpost: {told}"
+
+
+def test_a_refusal_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AGENTPOST_DATA_DIR", str(tmp_path))
+    run("accounts", "list")
+    result = run("keys", "revoke", "key_none")
+    assert (result.exit_code, result.stdout) == (1, "")
+    (line,) = result.stderr.splitlines()
+    assert re.fullmatch(r"agentpost: .+", line)
+
+
+def test_a_group_without_a_command_shows_its_help() -> None:
+    result = run("keys")
+    assert result.exit_code == 2
+    assert "revoke" in result.stderr

@@ -1,0 +1,179 @@
+"""A reader who pastes a page's blocks in their order, in a folder of their own.
+
+The folder looks like a fresh clone. Whatever differs from one machine to the next is put in as a
+person would: the keys that servers print, the ids of what was made, free ports for the ones shown.
+"""
+
+import os
+import re
+import shlex
+import signal
+import subprocess
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Self
+
+from tests.docs.snippets import Block, Command, blocks
+from tests.e2e.server import until
+from tests.house.tree import ROOT
+from tests.servers import free_port
+
+READY = "agentpost is ready at "
+KEY = re.compile(r"svc_key_(?:[A-Za-z0-9_-]+|…)")
+ID = re.compile(r"\b(msg|wrk|key|up|exe|acc)_[0-9a-f]{8,}")
+CHANGING = [
+    (re.compile(r"\b([a-z]{2,3})_[0-9a-f]{8,}"), r"\1_ID"),
+    (re.compile(r"svc_key_\S+"), "KEY"),
+    (re.compile(r"https?://[^\s/]+"), "URL"),
+    (re.compile(r"/login/\S+"), "/login/TOKEN"),
+    (re.compile(r"\d{4}-\d\d-\d\d[T ][\d:.]+(Z| UTC)?"), "TIME"),
+    (re.compile(r"…[A-Za-z0-9]{4}\b"), "HINT"),
+    (re.compile(r"\S*\.venv/bin/"), ".venv/bin/"),
+    (re.compile(r"\d[\d,.]*"), "N"),
+    (re.compile(r"\s+"), " "),
+]
+READY_SECONDS_MAX = 60.0
+COMMAND_SECONDS_MAX = 120
+
+
+class Reader:
+    """One folder, one terminal, and the servers started in further ones. Close it at the end."""
+
+    def __init__(self, home: Path, ports: tuple[str, ...] = ("8080",)) -> None:
+        self.folder = home / "agentpost"
+        self.folder.mkdir(parents=True)
+        for each in ROOT.iterdir():
+            if each.name not in (".git", "agentpost.toml"):
+                (self.folder / each.name).symlink_to(each)
+        self.ports = {port: str(free_port()) for port in ports}
+        self.ids: dict[str, str] = {}
+        self.key = ""
+        self.output = ""
+        self.servers: list[subprocess.Popen[bytes]] = []
+        self._state = home / "state"
+        self._where = home / "where"
+        self._state.write_text("")
+        self._where.write_text(str(self.folder))
+        path = [p for p in os.environ["PATH"].split(":") if not (Path(p) / "agentpost").exists()]
+        kept = {n: v for n, v in os.environ.items() if not n.startswith(("AGENTPOST_", "VIRTUAL"))}
+        self._environment = {
+            **kept,
+            "PATH": ":".join(path),
+            "HOME": str(home),
+            "XDG_DATA_HOME": str(home / "data"),
+            "AGENTPOST_PORT": self.ports["8080"],  # the default one may be in use
+        }
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for server in self.servers:
+            if server.poll() is None:
+                os.killpg(server.pid, signal.SIGTERM)
+        for server in self.servers:
+            server.wait(30)
+
+    def read(self, page: Path, apart: Mapping[str, str]) -> Iterator[Command]:
+        """Do what the page says; gives each command that was run, its output in ``output``.
+
+        ``apart``: beginnings of commands that are not run, with the reason.
+        """
+        for block in blocks(page):
+            for command in self.take(block):
+                if not any(command.text.startswith(start) for start in apart):
+                    yield command
+                    self.check(command)
+
+    def take(self, block: Block) -> list[Command]:
+        """Save a block that is a file; the commands of one that has some."""
+        if block.file is not None:
+            (self.folder / block.file).write_text(self.filled(block.text), "utf-8")
+        return block.commands
+
+    def filled(self, text: str) -> str:
+        """The text with what is true here."""
+        for shown, here in self.ports.items():
+            text = re.sub(rf"\b{shown}\b", here, text)
+        if self.key:
+            text = KEY.sub(self.key, text)
+        return ID.sub(lambda match: self.ids.get(match[1], match[0]), text)
+
+    def run(self, command: Command, code: int = 0) -> str:
+        """Paste a command; what it prints. A server goes to a terminal of its own."""
+        text = self.filled(command.text)
+        if re.search(r"\b(make|agentpost) serve\b", text) and code == 0:
+            self.output = self._serve(text)
+        else:
+            self.output = self.paste(text, code)
+        for match in ID.finditer(self.output):
+            self.ids[match[1]] = match[0]
+        return self.output
+
+    def paste(self, text: str, code: int = 0) -> str:
+        """Run it in the one terminal: variables and the folder stay."""
+        state, where = shlex.quote(str(self._state)), shlex.quote(str(self._where))
+        script = (
+            f'. {state}\ncd "$(cat {where})"\n{text}\ncode=$?\n'
+            f"export -p > {state}\npwd > {where}\nexit $code\n"
+        )
+        done = subprocess.run(
+            ["bash", "-c", script],
+            env=self._environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=COMMAND_SECONDS_MAX,
+            check=False,
+        )
+        assert done.returncode == code, f"{text}\n{done.stdout}"
+        return done.stdout
+
+    def _serve(self, text: str) -> str:
+        log = self._state.with_name(f"server-{len(self.servers)}.log")
+        script = f". {self._state}; cd {self.folder}; exec {text}"
+        with log.open("wb") as out:
+            server = subprocess.Popen(
+                ["bash", "-c", script],
+                env=self._environment,
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=out,
+                start_new_session=True,
+            )
+        self.servers.append(server)
+
+        def ready() -> bool:
+            assert server.poll() is None, log.read_text()
+            return READY in log.read_text()
+
+        until(ready, READY_SECONDS_MAX, "the server")
+        told = log.read_text()
+        if printed := KEY.search(told):
+            self.key = printed[0]
+        return told
+
+    def check(self, command: Command) -> None:
+        """What the page shows below the command is what came, but for what changes each time."""
+        came = {plain(line) for line in self.output.splitlines()}
+        for line in command.shown:
+            if line.strip() and "…" not in line and "/home/ada" not in line:
+                assert plain(line) in came, f"{command.text}\nshown: {line}\ncame:\n{self.output}"
+
+
+def plain(line: str) -> str:
+    """A line of output without what differs from run to run."""
+    for pattern, instead in CHANGING:
+        line = pattern.sub(instead, line)
+    return line.strip()
+
+
+@contextmanager
+def taken(port: str) -> Iterator[None]:
+    """Somebody else listens on the port meanwhile."""
+    import socket
+
+    with socket.create_server(("127.0.0.1", int(port))):
+        yield

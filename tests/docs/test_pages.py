@@ -1,0 +1,81 @@
+"""The pages in `docs/` are read in their order, each from a fresh folder, and it all happens.
+
+Programs that need more than a folder and a server have tests of their own beside this one.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from agentpost.cli.welcome import SAMPLE
+from tests.docs.reader import Reader
+from tests.docs.snippets import Command, blocks
+from tests.house.tree import DOCS, ROOT
+
+SALES = f"printf '{SAMPLE.encode('unicode_escape').decode()}' > sales.csv"
+NOTES = 'for i in $(seq 100); do echo "Guest $i liked the room. The breakfast was late."; done'
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What a page takes for granted, what is not run of it and why, and what ends otherwise."""
+
+    before: tuple[str, ...] = ()
+    apart: Mapping[str, str] = field(default_factory=dict)
+    codes: Mapping[str, int] = field(default_factory=dict)
+    ports: tuple[str, ...] = ("8080",)
+
+
+SERVE = "agentpost serve"
+ACTIVATE = "source .venv/bin/activate"
+PAGES = {
+    "settings.md": Reading(
+        before=(ACTIVATE,), codes={"AGENTPOST_PORT=99999 agentpost config show": 1}
+    ),
+    "agents.md": Reading(
+        before=(ACTIVATE,),
+        apart={"python -m pytest": "test_agents_page.py runs it, on a port that is free"},
+    ),
+    "api.md": Reading(before=(ACTIVATE, SERVE)),
+    "cli.md": Reading(
+        before=(ACTIVATE, SALES, f"{{ {NOTES}; }} > interviews.txt"),
+        apart={
+            "agentpost verify": "tests/verify and tests/cli/test_verify.py are about nothing else"
+        },
+        codes={"agentpost serve --port 9000": 1, "agentpost keys lst": 2},
+        ports=("8080", "9000"),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_it_happens_as_it_is_written(name: str, tmp_path: Path) -> None:
+    reading = PAGES[name]
+    with Reader(tmp_path, reading.ports) as reader:
+        for text in reading.before:
+            reader.run(Command(text, ()))
+        for command in reader.read(DOCS / name, reading.apart):
+            reader.run(command, reading.codes.get(command.text, 0))
+
+
+def test_no_page_has_commands_that_nobody_runs() -> None:
+    """Those of the README run in `test_readme.py`. What is shown to be typed begins with "$ "."""
+    pages = [*ROOT.glob("*.md"), *DOCS.glob("*.md")]
+    with_commands = {p.name for p in pages if any(block.commands for block in blocks(p))}
+    assert with_commands == {*PAGES, "README.md"}
+
+
+def test_no_program_is_without_a_name() -> None:
+    """A program has the name of its file in its first line, and a test that runs it."""
+    excerpts = {"CONTRIBUTING.md": "the head of a test, which shows a fixture"}
+    pages = [*ROOT.glob("*.md"), *DOCS.glob("*.md")]
+    nameless = {p.name for p in pages for b in blocks(p) if b.kind == "python" and not b.file}
+    assert nameless == set(excerpts)
+    named = {b.file for p in pages for b in blocks(p) if b.kind == "python" and b.file}
+    run = "\n".join(p.read_text("utf-8") for p in Path(__file__).parent.glob("*.py"))
+    shown = "\n".join(c.text for p in pages for b in blocks(p) for c in b.commands)
+    assert [
+        f for f in sorted(named) if f not in run + shown and f.removesuffix(".py") + ":" not in run
+    ] == []
