@@ -21,6 +21,7 @@ UNREADABLE = {
     "retention._some_of": "read where it is called",
     "retention._oldest": "read where it is called",
     "retention._expired": "read where it is called",
+    "accounts.ended_keys": "finds rows by so many ids",
     "uploads.lock": "finds rows by so many ids",
     "requests.of_account": "read below, with all its conditions",
     "deliveries.ended_between": "read below",
@@ -31,6 +32,10 @@ COMPLETED = {
         " AND created_at >= ? AND created_at < ? AND status IN (?, ?) ORDER BY event_id LIMIT ?"
     ),
     "messages._VERSIONS": "SELECT id, state_version, version FROM messages WHERE id IN (?, ?)",
+    "accounts.ended_keys": (
+        "SELECT id FROM keys WHERE id IN (?, ?) AND revoked_at IS NULL"
+        " AND (expires_at IS NULL OR expires_at > ?)"
+    ),
     "uploads.lock": "SELECT * FROM uploads WHERE id IN (?, ?) AND account_id = ? ORDER BY id",
     "requests.of_account": (
         "SELECT * FROM requests WHERE account_id = ? AND id < ? AND key_id = ? AND status >= 400"

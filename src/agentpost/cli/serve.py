@@ -25,7 +25,6 @@ from agentpost.agents import output
 from agentpost.agents.registry import UnknownAgent
 from agentpost.api.connection import Connection
 from agentpost.api.connections import Connections
-from agentpost.bootstrap import Server
 from agentpost.cli.checking import problems, warnings
 from agentpost.cli.errors import say
 from agentpost.cli.house import complain
@@ -33,6 +32,7 @@ from agentpost.cli.welcome import welcome
 from agentpost.clock import SystemClock
 from agentpost.db.session import DatabaseBusy
 from agentpost.observability import logging
+from agentpost.server import Server
 from agentpost.settings import Settings, load_settings
 
 log = structlog.get_logger(__name__)

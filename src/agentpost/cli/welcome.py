@@ -8,7 +8,7 @@ import shutil
 import sys
 from pathlib import Path
 
-from agentpost.bootstrap import Server
+from agentpost.server import Server
 from agentpost.services.sessions import LOGIN_LINK_SECONDS
 from agentpost.settings import Settings
 

@@ -252,7 +252,8 @@ class SqliteDatabase:
             version = _data_version(self._connected())
             self._file.check()
         except BaseException as error:
-            self._complain("database_not_readable", error)
+            if self._is_new_fault(error):
+                log.error("database_not_readable", error=str(error))
             self._drop_connection()
             return
         if version != self._seen_version:
@@ -273,7 +274,8 @@ class SqliteDatabase:
             self._drop_connection()  # that takes back whatever was done
             for item in group.items:
                 item.error = error
-            self._complain("commit_failed", error)
+            if self._is_new_fault(error):
+                log.error("commit_failed", error=str(error))
         else:
             self._failing = ""
             for callback in group.callbacks:
@@ -300,11 +302,11 @@ class SqliteDatabase:
         connection.execute("COMMIT")
         self._file.check()
 
-    def _complain(self, event: str, error: BaseException) -> None:
-        """Log a fault once for as long as it lasts; what it does to each caller they say."""
-        if str(error) != self._failing:
-            self._failing = str(error)
-            log.error(event, error=str(error))
+    def _is_new_fault(self, error: BaseException) -> bool:
+        """A fault is logged once for as long as it lasts; what it does to each caller they say."""
+        is_new = str(error) != self._failing
+        self._failing = str(error)
+        return is_new
 
 
 def _begin(connection: sqlite3.Connection, queued_at: float) -> None:
