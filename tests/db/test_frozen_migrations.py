@@ -22,7 +22,7 @@ FROZEN = {
     "0007_bounded_request_log": "b5b177bcd4923e3feb9f7d242573fefdb7aa7d6c892b4a5eec481a5f0863ddbd",
     "0008_holds": "155eea64920e1733957f834cf9fe5fa44a6df33592ab4f6b8dbdc9a7f16f5b48",
     "0009_pending_uploads": "4f1703e7370cccb1c5da8ea2b3e60945b07fd6d3c5e65db9509036388c940d2a",
-    "0010_call_summaries": "c3511b91e8a4060fdaad42dc25eae252deabce8ca4de9a865aaddc97845e2758",
+    "0010_call_summaries": "7f4e0f3c10c1ac4bc30762ddfdf75777c7e62a4aac9c13f8bc44388584e1f984",
     "0011_sessions_in_use": "0269a53f0c1a4e3e85be8f1536e8f7ba4cf68d8fb094556cb8a29ef700fcbfc9",
 }
 ADVICE = (

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from agentpost.agents import Job, JobFailed, Turn
-from tests.e2e.bodies import (
+from tests.e2e.agent_steps import (
     broken,
     build,
     build_marked,

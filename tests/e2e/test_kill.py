@@ -251,8 +251,8 @@ def test_a_job_that_goes_another_way_fails_and_the_log_says_where(
     assert '"call": 2' in told
     names = {"recorded", "made_now", "differs"}
     assert {name: json.loads(told)[name] for name in names} == {
-        "recorded": "step tests.e2e.bodies:mark",
-        "made_now": "step tests.e2e.bodies:mark",
+        "recorded": "step tests.e2e.agent_steps:mark",
+        "made_now": "step tests.e2e.agent_steps:mark",
         "differs": "the arguments",
     }
     story = server.command("explain", message["id"])

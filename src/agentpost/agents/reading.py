@@ -32,7 +32,7 @@ _TEXT_SUFFIXES = frozenset(_SUFFIXES.replace(".", "").split())
 _BYTES_PER_CHARACTER = 4
 _Reader: TypeAlias = Callable[[Path, str, int], str]
 
-log = logging.getLogger(__name__)
+logger = logging.getLogger(__name__)
 
 
 def read_text(
@@ -73,7 +73,7 @@ def only_unreadable(name: str) -> Iterator[None]:
     except RecursionError as error:
         raise Unreadable(f"{name} is nested too deeply") from error
     except Exception as error:
-        log.warning("a reader failed in a way it should not", exc_info=True)
+        logger.warning("a reader failed in a way it should not", exc_info=True)
         raise Unreadable(f"{name} could not be read") from error
 
 

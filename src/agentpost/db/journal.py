@@ -33,7 +33,7 @@ def put(tx: Tx, owner: str, call: Call, now: int) -> None:
 def all_(tx: Tx, owner: str) -> dict[int, Call]:
     """Everything recorded for a turn or job, by number."""
     rows = tx.all(_ALL, (owner,))
-    return {row[0]: Call(row[0], row[1], CallState(row[2]), row[3], row[4]) for row in rows}
+    return {row[0]: Call(row[0], row[1], CallState(row[2]), row[3], row[4] or "") for row in rows}
 
 
 def forget_held(tx: Tx, owner: str) -> None:

@@ -242,7 +242,7 @@ calls = Table(
     _text("state"),
     _text("value"),
     _time("at"),
-    Column("summary", Text, nullable=False, server_default=""),
+    _text("summary", null=True),
     PrimaryKeyConstraint("owner", "n"),
     sqlite_with_rowid=False,
 )

@@ -12,4 +12,4 @@ depends_on = None
 
 
 def upgrade() -> None:
-    op.add_column("calls", sa.Column("summary", sa.Text(), nullable=False, server_default=""))
+    op.add_column("calls", sa.Column("summary", sa.Text(), nullable=True))

@@ -1,4 +1,4 @@
-"""The bodies of steps and writes of the tests' agent (`tests.e2e.agents`), and its gates."""
+"""What the tests' agent runs in its steps, and how a test holds it there."""
 
 import asyncio
 import os
