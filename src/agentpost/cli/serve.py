@@ -117,7 +117,7 @@ def serve(
         logging.configure(settings.log_format, settings.log_level)
         output.install()
         for warning in warnings(settings):
-            log.warning("settings", warning=warning)
+            log.warning("settings_warning", warning=warning)
         connections_max = _connections_max(settings.connections_max, _raise_file_limit())
         sys.setswitchinterval(SWITCH_SECONDS)
         leaving = threading.Timer(LEAVE_SECONDS, _leave)
