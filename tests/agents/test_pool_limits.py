@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -109,6 +110,10 @@ async def test_workers_go_first_when_the_system_runs_out_of_memory(
     bench: Callable[..., Bench],
 ) -> None:
     assert await bench().call("read", "/proc/self/oom_score_adj") == "1000\n"
+
+
+async def test_workers_yield_the_processor_to_the_server(bench: Callable[..., Bench]) -> None:
+    assert await bench().call("niceness") == os.nice(0) + 5
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="memory is limited on Linux only")
