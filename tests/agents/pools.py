@@ -55,6 +55,12 @@ def pollute():
     subprocess.run([sys.executable, "-c", "print('child text')"], check=True)
     return sys.stdin.read()
 
+def end_by(number): os.kill(os.getpid(), number)
+
+def printed(text):
+    print(text)
+    return os.getpid()
+
 def hang(note):
     Path(note + ".new").write_text(str(os.getpid()))
     os.rename(note + ".new", note)

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import errno
+import gc
 import os
+import signal
+import socket
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
+from structlog.testing import capture_logs
 
-from agentpost.agents.deaths import LimitExceeded
+from agentpost.agents.deaths import LimitExceeded, NoWorker, WorkerDied
 from tests.agents.pools import Bench, anyio_backend, bench, steps
 from tests.agents.processes import PATIENCE, gone, pid_in, until
 
@@ -85,13 +91,13 @@ async def test_a_call_that_takes_too_long_ends(bench: Callable[..., Bench], tmp_
 
 
 async def test_a_call_that_uses_too_much_cpu_time_ends(
-    bench: Callable[..., Bench], capfd: pytest.CaptureFixture[str]
+    bench: Callable[..., Bench],
 ) -> None:
     one = bench(cpu_seconds=1)
     told = "some_steps:spin did not finish: it used more than 1 s of CPU time .*step_cpu_seconds"
-    with pytest.raises(LimitExceeded, match=told):
+    with capture_logs() as logs, pytest.raises(LimitExceeded, match=told):
         await one.call("spin")
-    assert "in spin" in capfd.readouterr().err, "the log says where it was"
+    assert any("in spin" in line.get("line", "") for line in logs), "the log says where it was"
     with pytest.raises(LimitExceeded, match=told.replace("spin", "spin_in_c")):
         await one.call("spin_in_c")
     higher = bench(cpu_seconds=30)
@@ -138,3 +144,44 @@ async def test_a_worker_gets_what_is_listed_of_the_environment(
     names = set(await bench(env=["WEATHER_KEY", "SHOP_*"]).call("names"))
     assert not names & secrets
     assert {"WEATHER_KEY", "SHOP_A", "LC_TIME", "PATH", "TMPDIR"} <= names
+
+
+@pytest.mark.parametrize("refused", range(3))
+async def test_what_cannot_be_started_leaves_nothing_behind(
+    bench: Callable[..., Bench], monkeypatch: pytest.MonkeyPatch, refused: int
+) -> None:
+    """Short of file descriptors: those that a worker was already given must come back."""
+    one = bench()
+    left = 0
+
+    def refusing(real: Callable[[], Any]) -> Callable[[], Any]:
+        def make() -> Any:
+            nonlocal left
+            left -= 1
+            if left == -1:
+                raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+            return real()
+
+        return make
+
+    with monkeypatch.context() as patch:
+        left = refused  # a socket pair, then a pipe for each standard stream
+        patch.setattr(socket, "socketpair", refusing(socket.socketpair))
+        patch.setattr(os, "pipe", refusing(os.pipe))
+        before = open_descriptors()
+        with pytest.raises(NoWorker):
+            await one.call("pid")
+    assert not list(one.scratch.iterdir())
+    assert open_descriptors() == before
+    assert await one.call("pid")
+
+
+def open_descriptors() -> int:
+    gc.collect()
+    return len(list(Path("/dev/fd").iterdir()))
+
+
+@pytest.mark.parametrize("number", [signal.SIGRTMIN + 2, signal.SIGUSR1])
+async def test_a_worker_may_end_by_any_signal(bench: Callable[..., Bench], number: int) -> None:
+    with pytest.raises(WorkerDied, match="was ended by "):
+        await bench().call("end_by", int(number))

@@ -52,7 +52,10 @@ def died(code: int | None, *, by_us: bool = False) -> WorkerDied:
         return WorkerDied("its process closed its connection to the server")
     if code is None or code >= 0:
         return WorkerDied(f"its process exited with code {code}")
-    name = signal.Signals(-code).name
+    try:
+        name = signal.Signals(-code).name
+    except ValueError:  # a real-time signal has no name
+        name = f"signal {-code}"
     if -code in _KILLING:
         why = ", most often because memory ran out" if -code == signal.SIGKILL else ""
         return WorkerKilled(f"its process was killed from outside ({name}){why}")

@@ -48,7 +48,8 @@ class Output:
     """
 
     def __init__(self, ids: Mapping[str, object]) -> None:
-        self._ids = dict(ids)
+        # An author may have bound names of their own: these two are the logger's arguments.
+        self._ids = {name: ids[name] for name in ids if name not in ("self", "event")}
         self._lock = threading.Lock()
         self._partial: dict[str, bytes] = {}
         self._window_ends = 0.0
@@ -140,7 +141,7 @@ class Output:
 
     def _log(self, level: str, event: str, **fields: object) -> None:
         # In a context of its own: the call's ids and no others, on whichever thread this is.
-        Context().run(partial(getattr(log, level), event, **self._ids, **fields))
+        Context().run(partial(getattr(log, level), event, **{**self._ids, **fields}))
 
 
 @contextmanager

@@ -23,16 +23,19 @@ _LAST_CHUNKS: Final = 32
 class OutputPipes:
     """A pipe for each standard stream of one worker. Belongs to the event loop it is started on.
 
-    ``stdout`` and ``stderr`` are the descriptors for the worker.
+    ``stdout`` and ``stderr`` are the descriptors for the worker. Raises `OSError`.
     """
 
     def __init__(self) -> None:
         self._output = Output({})
         self._reading: dict[str, int] = {}
-        self._reading["stdout"], self.stdout = os.pipe()
-        self._reading["stderr"], self.stderr = os.pipe()
-        for reading in self._reading.values():
-            os.set_blocking(reading, False)
+        self.stdout = self.stderr = -1
+        try:
+            self._reading["stdout"], self.stdout = _pipe()
+            self._reading["stderr"], self.stderr = _pipe()
+        except OSError:  # too many are open
+            self.close()
+            raise
 
     def start(self) -> None:
         """The worker has its descriptors: read what it writes."""
@@ -84,3 +87,10 @@ class OutputPipes:
             if writing >= 0:
                 os.close(writing)
         self.stdout = self.stderr = -1
+
+
+def _pipe() -> tuple[int, int]:
+    """A pipe whose reading end does not block."""
+    reading, writing = os.pipe()
+    os.set_blocking(reading, False)
+    return reading, writing

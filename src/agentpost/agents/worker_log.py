@@ -44,7 +44,7 @@ def parsed(line: bytes) -> dict[str, Any] | None:
     try:
         read = json.loads(line)
         level, texts = read["level"], [read[name] for name in ("logger", "message", "exception")]
-    except (ValueError, TypeError, KeyError):
+    except (ValueError, TypeError, KeyError, RecursionError):  # the last: nested too deeply
         return None
     if level not in _LEVELS or not all(isinstance(text, str) for text in texts):
         return None

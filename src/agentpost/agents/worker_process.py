@@ -54,32 +54,29 @@ class WorkerProcess:
 
     @classmethod
     async def spawn(cls, folder: Path, environ: dict[str, str]) -> WorkerProcess:
-        # The socket is the process's standard input: the one descriptor that every way of
-        # starting a process hands over, and no other process gets.
-        ours, theirs = socket.socketpair()
-        ours.setblocking(False)
-        process: asyncio.subprocess.Process | None = None
-        output = OutputPipes()
-        try:
-            process = await asyncio.create_subprocess_exec(
-                *(sys.executable, "-P", "-m", "agentpost.agents.worker", str(os.getpid())),
-                stdin=theirs.fileno(),
-                stdout=output.stdout,
-                stderr=output.stderr,
-                env=environ,
-                start_new_session=True,  # one group to kill, out of reach of the terminal's Ctrl-C
-            )
-            output.start()
-            reader, writer = await asyncio.open_unix_connection(sock=ours)
-        except BaseException:
-            ours.close()
-            output.close()
-            if process is not None:
-                _kill_group(process.pid)
-            shutil.rmtree(folder, ignore_errors=True)
-            raise
-        finally:
-            theirs.close()
+        """Start one in ``folder``, which goes with it. Raises `OSError`."""
+        with contextlib.ExitStack() as undo:
+            undo.callback(shutil.rmtree, folder, ignore_errors=True)
+            # The socket is the process's standard input: the one descriptor that every way of
+            # starting a process hands over, and no other process gets.
+            ours, theirs = socket.socketpair()
+            undo.callback(ours.close)
+            with theirs:
+                ours.setblocking(False)
+                output = OutputPipes()
+                undo.callback(output.close)
+                process = await asyncio.create_subprocess_exec(
+                    *(sys.executable, "-P", "-m", "agentpost.agents.worker", str(os.getpid())),
+                    stdin=theirs.fileno(),
+                    stdout=output.stdout,
+                    stderr=output.stderr,
+                    env=environ,
+                    start_new_session=True,  # one group to kill, out of reach of a Ctrl-C
+                )
+                undo.callback(_kill_group, process.pid)
+                output.start()
+                reader, writer = await asyncio.open_unix_connection(sock=ours)
+            undo.pop_all()
         return cls(process, reader, writer, folder, output)
 
     @property
