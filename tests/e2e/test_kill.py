@@ -25,7 +25,8 @@ from tests.e2e.server import AgentServer, until
 
 CREDITS = 1000
 ROUNDS = 4
-SOON_SECONDS = 5.0
+SOON_SECONDS = 20.0
+"""Far more than going on takes, also beside other tests; far less than any deadline."""
 STEPS = 4
 
 
@@ -328,5 +329,5 @@ def kill_at_a_random_moment(
         messages[name] = again.json()
     for name in names:
         check_job(caller, server, messages[name], name)
-    assert time.monotonic() - ready < SOON_SECONDS + 5
+    assert time.monotonic() - ready < SOON_SECONDS
     assert caller.credits() == before - COST * len(names)
