@@ -41,6 +41,9 @@ class Reader:
     """One folder, one terminal, and the servers started in further ones. Close it at the end."""
 
     def __init__(self, home: Path, ports: tuple[str, ...] = ("8080",)) -> None:
+        made = (ROOT / ".venv/.ready").stat().st_mtime
+        newest = max((ROOT / name).stat().st_mtime for name in ("pyproject.toml", "uv.lock"))
+        assert made >= newest, "run `make setup` first: in the copy it would move the environment"
         self.folder = home / "agentpost"
         self.folder.mkdir(parents=True)
         for each in ROOT.iterdir():
