@@ -8,7 +8,9 @@ from typing import Any
 import pytest
 
 from agentpost.clock import ManualClock, new_id
+from agentpost.db import accounts
 from agentpost.db import uploads as rows
+from agentpost.db.accounts import AccountRecord
 from agentpost.db.session import Tx
 from agentpost.domain import ids
 from agentpost.domain.errors import Refusal
@@ -28,7 +30,14 @@ CSV = b"a,b\n1,2\n"
 
 
 @pytest.fixture
-def house(desk: Desk) -> House:
+async def house(desk: Desk) -> House:
+    """With the two accounts: what one announces is counted under the lock of its row."""
+
+    def insert(tx: Tx) -> None:
+        for name in (ACCOUNT, OTHER):
+            accounts.insert(tx, AccountRecord(name, name, name, "free", 0, 0, 0, "{}", 0))
+
+    await desk.house.db.write(insert)
     return desk.house
 
 
