@@ -13,7 +13,7 @@ from agentpost.agents.pool import WorkerPool
 from tests.agents.processes import PATIENCE
 
 STEPS = """
-import ctypes, os, subprocess, sys, tempfile, time
+import ctypes, logging, os, subprocess, sys, tempfile, time
 from pathlib import Path
 from agentpost.agents import JobFailed, step_key
 
@@ -56,6 +56,11 @@ def pollute():
     return sys.stdin.read()
 
 def end_by(number): os.kill(os.getpid(), number)
+
+def chatter(lines):
+    for _ in range(lines):
+        logging.info("chatter")
+    logging.warning("what matters")
 
 def printed(text):
     print(text)

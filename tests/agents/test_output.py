@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from typing import Any
 
@@ -9,7 +10,7 @@ import pytest
 from structlog.contextvars import bound_contextvars
 from structlog.testing import capture_logs
 
-from agentpost.agents.output import Output
+from agentpost.agents.output import CALL_LINES_MAX, Output
 from agentpost.agents.worker_log import MARK
 from tests.agents.pools import Bench, anyio_backend, bench, steps
 
@@ -47,3 +48,15 @@ def test_the_fields_of_a_record_are_its_own() -> None:
         Output({"logger": "x", "message": "y", "job_id": "exe_1"}).record(record)
     (line,) = logs
     assert (line["logger"], line["message"], line["job_id"]) == ("a", "text", "exe_1")
+
+
+async def test_records_that_the_log_leaves_out_use_up_nothing(bench: Callable[..., Bench]) -> None:
+    root = logging.getLogger()
+    before = root.level
+    root.setLevel(logging.WARNING)
+    try:
+        with capture_logs() as logs:
+            await bench().call("chatter", CALL_LINES_MAX + 1)
+    finally:
+        root.setLevel(before)
+    assert [(line["event"], line["message"]) for line in logs] == [("agent_log", "what matters")]

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import logging
+import signal
 import zipfile
 from datetime import date, datetime
 from pathlib import Path
 
 import pytest
 
-from agentpost.agents import Unreadable, reading, reading_limits
+from agentpost.agents import Unreadable, pdf_text, reading, reading_limits
 from agentpost.agents.reading import read_text
 
 
@@ -307,3 +308,24 @@ def test_a_long_text_is_cut_between_characters(tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     path.write_text("a" + "ß" * 100)
     assert read_text(path, "a.txt", "text/plain", max_characters=10) == "a" + "ß" * 9
+
+
+def test_a_service_managers_signal_does_not_end_the_reading_of_a_pdf(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It goes to every process of the service; the file must not be called unreadable for it."""
+    import typst
+
+    (tmp_path / "terminated.py").write_text(
+        "import os, signal, sys\n"
+        "os.kill(os.getpid(), signal.SIGTERM)\n"
+        "from agentpost.agents.pdf_text import main\n"
+        "sys.exit(main(sys.argv[1], int(sys.argv[2])))\n"
+    )
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.setattr(pdf_text, "__name__", "terminated")
+    (tmp_path / "a.typ").write_text("Some text")
+    path = tmp_path / "a.pdf"
+    path.write_bytes(typst.compile(tmp_path / "a.typ", root=tmp_path))
+    assert read(path).strip() == "Some text"
+    assert signal.SIGTERM not in signal.pthread_sigmask(signal.SIG_BLOCK, ())

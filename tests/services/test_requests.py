@@ -1,7 +1,7 @@
 """The request log: written in batches, without secrets, never in the way (spec: Limits)."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
@@ -218,3 +218,39 @@ async def test_a_flush_that_is_cancelled_loses_nothing(at: Moving) -> None:
     await asyncio.gather(flushing, return_exceptions=True)
     await at.house.requests.flush()
     assert await at.count("requests") == 300
+
+
+async def test_a_flush_walks_over_the_accounts_that_asked_and_no_others(
+    at: Moving, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Unwalked(dict[str, object]):
+        def __iter__(self) -> Iterator[str]:
+            raise AssertionError("there may be any number of accounts")
+
+        items = keys = values = __iter__  # type: ignore[assignment]
+
+    log = at.house.requests
+    log.note(asked(at, 1))
+    await log.flush()
+    monkeypatch.setattr(log, "_days", Unwalked(log._days))
+    log.note(asked(at, 2))
+    assert len(await kept(at)) == 2
+    sql = "SELECT bytes FROM request_log_days WHERE account_id = ?"
+    counted = await at.house.db.read(lambda tx: tx.one(sql, (at.caller.account_id,)))
+    assert counted == (sum(record.size for record in await kept(at)),)
+
+
+async def test_a_day_s_accounts_are_forgotten_with_it(at: Moving) -> None:
+    log = at.house.requests
+    log.note(asked(at, 1, known=False))
+    await log.flush()
+    log.note(asked(at, 2, known=False))
+    at.clock.advance(3 * DAY)
+    log.note(asked(at, 3))
+    assert len(await kept(at)) == 1, "requests of two days may come in one batch"
+    rows = await at.house.db.read(lambda tx: tx.one("SELECT COUNT(*) FROM requests"))
+    assert rows == (3,)
+    at.clock.advance(DAY)
+    log.note(asked(at, 4))
+    await log.flush()
+    assert list(log._days) == [at.caller.account_id]

@@ -8,6 +8,7 @@ and on processor time, and its end ends nothing else.
 from __future__ import annotations
 
 import contextlib
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -28,14 +29,15 @@ def read_pages(path: Path, name: str, max_characters: int) -> str:
     """
     argv = [sys.executable, "-P", "-m", __name__, str(path), str(max_characters)]
     try:
-        done = subprocess.run(  # noqa: S603 - our own module
-            argv,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            timeout=limits.PDF_SECONDS,
-            check=False,
-        )
+        with _terminations_held():
+            done = subprocess.run(  # noqa: S603 - our own module
+                argv,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                timeout=limits.PDF_SECONDS,
+                check=False,
+            )
     except subprocess.TimeoutExpired:
         raise Unreadable(f"{name} takes too long to read") from None
     if done.returncode:
@@ -45,6 +47,17 @@ def read_pages(path: Path, name: str, max_characters: int) -> str:
     if not text.strip():
         raise Unreadable(f"{name} has no text in it (is it a scan?)")
     return text
+
+
+@contextlib.contextmanager
+def _terminations_held() -> Iterator[None]:
+    """Inside, a process that is started gets no SIGTERM. A service manager sends it to every
+    process of the service: that says nothing of the file, and the server ends what is to end."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def main(path: str, max_characters: int) -> int:

@@ -268,8 +268,8 @@ class WorkerPool:
             "path": sys.path,
             "memory_bytes": self._memory_bytes,
             "folder": str(folder),
-            # What the log leaves out need not be sent; what it takes is decided there.
-            "log_level": min(logging.getLogger().level, logging.INFO),
+            # What the log leaves out is not sent: it would use up what a call may log.
+            "log_level": logging.getLogger().level,
         }
         try:
             await worker.ask(

@@ -72,6 +72,11 @@ class _Day:
     dropped: int = 0
     unsaid: int = 0
 
+    @property
+    def waits(self) -> bool:
+        """Whether there is something to write down."""
+        return bool(self.unwritten or self.dropped)
+
 
 class RequestLog:
     """The queue and its writing. `note` is for the event loop that also calls `flush`.
@@ -91,7 +96,12 @@ class RequestLog:
         self._strangers = 0
         self._lost = 0
         self._bytes_per_day = bytes_per_day
+        # There may be far more accounts than have asked since the last write: none of what is done
+        # with every write walks over all of them.
         self._days: dict[str, _Day] = {}
+        self._newest_day = 0
+        self._uncounted: set[str] = set()
+        self._unsaid: set[str] = set()
         self._said_at: float | None = None
 
     def note(self, asked: Asked) -> None:
@@ -142,8 +152,14 @@ class RequestLog:
         found = await self._db.read(
             lambda tx: {a: rows.counted(tx, a, day) for a, day in unknown.items()}
         )
+        if max(unknown.values()) > self._newest_day:
+            self._newest_day = max(unknown.values())
+            needed = self._uncounted | self._unsaid | days.keys()
+            self._days = {a: self._days[a] for a in needed if a in self._days}
         for account_id, bytes_ in found.items():
-            self._days[account_id] = _Day(unknown[account_id], bytes_)
+            before = self._days.get(account_id)
+            unsaid = before.unsaid if before else 0
+            self._days[account_id] = _Day(unknown[account_id], bytes_, unsaid=unsaid)
 
     def _within(self, asked: Asked) -> RequestRecord | None:
         """What is to be kept of a request, None when its account's budget is used up."""
@@ -155,6 +171,8 @@ class RequestLog:
         if record.size > left:
             day.dropped += 1
             day.unsaid += 1
+            self._uncounted.add(asked.account_id or NOBODY)
+            self._unsaid.add(asked.account_id or NOBODY)
             return None
         day.used += record.size
         return record
@@ -162,14 +180,12 @@ class RequestLog:
     def _count(self, records: list[RequestRecord]) -> None:
         for record in records:
             self._days[record.account_id or NOBODY].unwritten += record.size
+            self._uncounted.add(record.account_id or NOBODY)
 
     async def _write_counts(self, used: dict[str, int]) -> None:
         """Write down what was kept and left out, and when keys were last used."""
-        counts = {
-            account_id: (day.day, day.unwritten, day.dropped)
-            for account_id, day in sorted(self._days.items())
-            if day.unwritten or day.dropped
-        }
+        uncounted = {account_id: self._days[account_id] for account_id in sorted(self._uncounted)}
+        counts = {a: (day.day, day.unwritten, day.dropped) for a, day in uncounted.items()}
         if not (counts or used):
             return
         try:
@@ -183,21 +199,23 @@ class RequestLog:
             day.unwritten -= written
             day.dropped -= dropped
             day.used = total + day.unwritten
+        self._uncounted.difference_update(a for a in totals if not self._days[a].waits)
 
     def _say_what_was_dropped(self) -> None:
         now = time.monotonic()
         if self._said_at is not None and now - self._said_at < SAY_SECONDS:
             return
-        for account_id, day in self._days.items():
-            if day.unsaid:
-                self._said_at = now
-                log.warning(
-                    "request_log_full",
-                    account_id=account_id or None,
-                    requests=day.unsaid,
-                    setting="request_log_bytes_per_day",
-                )
-                day.unsaid = 0
+        for account_id in sorted(self._unsaid):
+            day = self._days[account_id]
+            self._said_at = now
+            log.warning(
+                "request_log_full",
+                account_id=account_id or None,
+                requests=day.unsaid,
+                setting="request_log_bytes_per_day",
+            )
+            day.unsaid = 0
+        self._unsaid.clear()
 
     def _record(self, a: Asked) -> RequestRecord:
         known, body = a.account_id is not None, self._redaction.body
