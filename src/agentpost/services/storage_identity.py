@@ -131,9 +131,11 @@ async def _named_meanwhile(house: House) -> str | None:
     """The name that the storage gets within `NAMING_SECONDS`, if it gets one: of two nodes that
     start together, one writes it to the database and then to the storage."""
     until = house.clock.passed() + seconds(NAMING_SECONDS)
-    while (found := await house.storage.identity()) is None and house.clock.passed() < until:
+    while True:
+        found = await house.storage.identity()
+        if found is not None or house.clock.passed() >= until:
+            return found
         await asyncio.sleep(NAMING_LOOK_SECONDS)
-    return found
 
 
 async def _may_be_named(house: House, is_first: bool) -> bool:
