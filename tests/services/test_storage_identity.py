@@ -1,4 +1,4 @@
-"""Two nodes that start together on one new storage agree about its name."""
+"""Two nodes that start together agree about a storage's name; one is adopted beside a server."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -8,7 +8,8 @@ import pytest
 from pydantic import SecretStr
 
 from agentpost.db import meta
-from agentpost.services import storage_identity
+from agentpost.domain.errors import StoreUnavailable
+from agentpost.services import health, storage_identity
 from agentpost.services.storage_identity import NAME, OtherStorage
 from tests.services.moving import Moving, moving
 
@@ -53,3 +54,23 @@ async def test_the_name_does_not_come(at: Moving, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(storage_identity, "NAMING_SECONDS", 0)
     with pytest.raises(OtherStorage):
         await storage_identity.settle(at.house)
+
+
+async def test_a_storage_is_adopted_beside_a_server(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def lost(_: object) -> tuple[int, int]:
+        return 1, 0  # a file that the database names is not there
+
+    monkeypatch.setattr(storage_identity, "_sample", lost)
+    async with moving(tmp_path) as at:
+        await at.house.db.write(lambda tx: meta.put(tx, NAME, NAMED))
+        await storage_identity.settle(at.house)
+        assert at.house.storage_id == ""
+        adopted = await storage_identity.adopt(at.house)
+        await health.check_blobs(at.house)
+        assert at.house.storage_id == adopted
+        await at.house.db.write(lambda tx: meta.put(tx, NAME, NAMED))
+        at.house.storage_id = NAMED
+        with pytest.raises(StoreUnavailable, match="replaced"):
+            await health.check_blobs(at.house)
