@@ -118,6 +118,23 @@ def test_the_same_large_body_is_the_same_message(caller: Caller, step: int) -> N
     assert json.loads(answers[1].json()["reply"])["files"][0]["size"] == 251_000
 
 
+def test_the_name_of_a_field_of_a_large_body_has_its_limit_too(
+    start_server: ServerMaker, callers: type[Caller]
+) -> None:
+    """What stands for a long name while a large body is parsed is short, and no name."""
+    caller, long = callers(start_server()), "metadata." + "k" * 191
+    for names, field in (
+        (["k" * 9_000], long),
+        (["k" * 70_000], long),
+        (["k" * 9_000] * 2, "k" * 200),
+        (["\0" * 9_000], "metadata"),
+    ):
+        pairs = ", ".join(f'{json.dumps(name)}: "v"' for name in names)
+        body = f'{{"message": "x{" " * 2 * LARGE_BYTES}", "metadata": {{{pairs}}}}}'
+        refused = caller.refused(400, "invalid_request", "POST", "/v1/messages", content=body)
+        assert [problem["field"] for problem in refused["problems"]] == [field]
+
+
 # --- slow and broken ones -------------------------------------------------------------------------
 @pytest.mark.parametrize("framing", ["Content-Length: 100", "Transfer-Encoding: chunked"])
 @pytest.mark.parametrize("path", ["/v1/messages", "/v1/webhooks", "/v1/uploads"])

@@ -74,6 +74,25 @@ async def test_another_process_commit_wakes_who_waits(at: Moving) -> None:
             assert not await wait.wait(0), "this message has not changed since"
 
 
+async def test_a_look_that_fails_is_made_up_for(
+    at: Moving, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    message_id = await at.said()
+    recheck = follow.Recheck(at.house)
+
+    async def failing(_: Callable[[Tx], T]) -> T:
+        raise sqlite3.OperationalError("disk I/O error")
+
+    with at.house.wakeups.listen(message_id) as wait:
+        await foreign_commit(at, "UPDATE messages SET state_version = 99")
+        with monkeypatch.context() as patched:
+            patched.setattr(at.house.db, "read", failing)
+            with pytest.raises(sqlite3.OperationalError):
+                await recheck.run()
+        await recheck.run()
+        assert await wait.wait(PATIENCE)
+
+
 async def test_changes_are_counted_when_there_are_any(at: Moving) -> None:
     before = at.house.db.changes
     assert before is not None

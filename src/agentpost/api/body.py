@@ -41,6 +41,8 @@ one that holds megabytes."""
 
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 _NOT_STORABLE = "the text holds U+0000 or half a surrogate pair, which cannot be stored"
+_NAME_NOT_STORABLE = "a field name holds U+0000 or half a surrogate pair"
+_GIVEN_TWICE = "the field is given twice"
 Shape = TypeVar("Shape", bound=BaseModel)
 RefuseFirst = Callable[[dict[str, Any]], None]
 
@@ -176,7 +178,7 @@ def _no_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         seen: set[str] = set()
         for name, _ in pairs:
             if name in seen:
-                _refuse(_UNSTORABLE.sub("?", name), "the field is given twice")
+                _refuse(_UNSTORABLE.sub("?", name), _GIVEN_TWICE)
             seen.add(name)
     return read
 
@@ -194,13 +196,29 @@ def _put_back(
     if depth > DEPTH_MAX:
         _refuse(where, f"the body is nested deeper than {DEPTH_MAX} levels")
     if isinstance(value, dict):
-        for name, item in value.items():
+        for key, item in list(value.items()):
+            name = key
+            if key in texts:
+                name = _name(texts[key], where, value)
+                del value[key]
             place = f"{where}.{name}" if where else name
             value[name] = _put_back(item, place, depth + 1, texts, problems)
     elif isinstance(value, list):
         for n, item in enumerate(value):
             value[n] = _put_back(item, f"{where}.{n}", depth + 1, texts, problems)
     return value
+
+
+def _name(text: LongText, where: str, fields: dict[str, Any]) -> str:
+    """A long text that names a field: its beginning, which is longer than any name may be."""
+    problems: list[Problem] = []
+    _examined(text, where, problems)
+    if problems:
+        _refuse(where, _NAME_NOT_STORABLE)
+    name = text.start()
+    if name in fields:
+        _refuse(name, _GIVEN_TWICE)
+    return name
 
 
 def _examined(text: LongText, where: str, problems: list[Problem]) -> LongText | str:
@@ -232,7 +250,7 @@ def _check(value: Any, where: str, depth: int, problems: list[Problem], escapes:
     elif isinstance(value, dict):
         for name, item in value.items():
             if escapes and _UNSTORABLE.search(name):
-                _refuse(where, "a field name holds U+0000 or half a surrogate pair")
+                _refuse(where, _NAME_NOT_STORABLE)
             _check(item, f"{where}.{name}" if where else name, depth + 1, problems, escapes)
     elif isinstance(value, list):
         for n, item in enumerate(value):

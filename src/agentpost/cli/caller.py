@@ -44,10 +44,10 @@ EXIT_HELP = (
     "130 interrupted."
 )
 ERROR_HINTS = {
-    "unauthorized": "AGENTPOST_KEY is unknown, expired or revoked; `agentpost keys create` "
-    "makes a key",
+    "unauthorized": "AGENTPOST_KEY is unknown, expired or revoked; on the server's machine "
+    "`agentpost accounts list` and `agentpost keys create --account … --name …` make a key",
     "not_found": "ids are visible only to the key or account they belong to",
-    "unavailable": "the server is switched off for maintenance; try again later",
+    "unavailable": "try again later; /readyz of the server says whether one of its stores fails",
     "internal": "the server's log has more under the request id",
 }
 STDIN = "-"

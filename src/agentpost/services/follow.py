@@ -199,10 +199,9 @@ class Recheck:
         commits = house.db.foreign_commits
         if commits is not None and commits == self._foreign_commits:
             return
-        self._foreign_commits = commits
         waited_for = [i for i in house.wakeups.waited_for() if i.startswith(ids.MESSAGE)]
         if not waited_for:
-            self._seen = {}
+            self._seen, self._foreign_commits = {}, commits
             return
         versions = await house.db.read(lambda tx: message_rows.versions(tx, waited_for))
         for message_id, version in versions.items():
@@ -210,7 +209,7 @@ class Recheck:
             unseen = None if commits is not None else version
             if self._seen.get(message_id, unseen) != version:
                 house.wakeups.hint(message_id)
-        self._seen = versions
+        self._seen, self._foreign_commits = versions, commits  # not before: the look may fail
 
 
 def _position(

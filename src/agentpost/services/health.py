@@ -46,8 +46,10 @@ async def check_blobs(house: House) -> None:
     await room.look(house)
     if house.storage_id is None:
         await storage_identity.settle(house)
-    elif (await house.storage.identity() or "") != house.storage_id:
-        raise StoreUnavailable("the file storage was deleted, replaced or unmounted")
+    elif (found := await house.storage.identity() or "") != house.storage_id:
+        if await storage_identity.is_other(house):
+            raise StoreUnavailable("the file storage was deleted, replaced or unmounted")
+        house.storage_id = found  # `agentpost db adopt-storage` was run beside this server
     await storage_identity.check_pending(house)
 
 

@@ -16,6 +16,7 @@ from agentpost.db import blobs as rows
 from agentpost.db import meta
 from agentpost.db.session import Tx
 from agentpost.domain.errors import StoreUnavailable
+from agentpost.domain.times import seconds
 from agentpost.services.context import House
 from agentpost.storage.base import BlobMissing
 
@@ -24,6 +25,9 @@ log = structlog.get_logger(__name__)
 NAME = "storage_id"
 ANSWER_SECONDS = 3.0
 """A bucket that does not answer must not hold up the start; `/readyz` tells about it."""
+NAMING_SECONDS = 2.0
+"""How long the node that named the storage in the database may take to name the storage itself."""
+NAMING_LOOK_SECONDS = 0.1
 SAMPLE = 10
 _PREFIX = "store_"
 
@@ -50,6 +54,8 @@ async def settle(house: House) -> None:
     if found is None and await _may_be_named(house, is_first):
         await house.storage.set_identity(kept)
         found = kept
+    if found is None and _is_shared(house):
+        found = await _named_meanwhile(house)
     house.storage_id = found or ""
     if found == kept:
         return
@@ -119,6 +125,17 @@ async def _kept(house: House, found: str | None) -> tuple[str, bool]:
         return kept, before is None and kept == fresh
 
     return await house.db.write(fn)
+
+
+async def _named_meanwhile(house: House) -> str | None:
+    """The name that the storage gets within `NAMING_SECONDS`, if it gets one: of two nodes that
+    start together, one writes it to the database and then to the storage."""
+    until = house.clock.passed() + seconds(NAMING_SECONDS)
+    while True:
+        found = await house.storage.identity()
+        if found is not None or house.clock.passed() >= until:
+            return found
+        await asyncio.sleep(NAMING_LOOK_SECONDS)
 
 
 async def _may_be_named(house: House, is_first: bool) -> bool:
