@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from agentpost.api.intake import LARGE_BYTES, PLACES_EACH
+from agentpost.api.intake import COUNTED_BYTES, LARGE_BYTES, PLACES_EACH
 from agentpost.domain.limits import LARGE_BODIES_REFUSED_PER_MINUTE
 from tests.e2e.caller import Caller
 from tests.e2e.fixtures import ServerMaker
@@ -88,11 +88,15 @@ def test_an_account_has_few_large_bodies_refused(
     large = {"message": "x", "files": [{"name": "a.txt", "base64": "YWFh" * LARGE_BYTES}]}
     for _ in range(LARGE_BODIES_REFUSED_PER_MINUTE + 1):
         assert sender.call("POST", "/v1/messages", json=large).status_code == 201
-    broken = {**large, "message": 1}
+    huge = {**large, "files": [{"name": "a.txt", "base64": "YWFh" * (COUNTED_BYTES // 4 + 99_999)}]}
+    for _ in range(LARGE_BODIES_REFUSED_PER_MINUTE + 1):
+        sender.refused(400, "invalid_request", "POST", "/v1/messages", json={**large, "message": 1})
+    broken = {**huge, "message": 1}
     for _ in range(LARGE_BODIES_REFUSED_PER_MINUTE):
         sender.refused(400, "invalid_request", "POST", "/v1/messages", json=broken)
-    answer = sender.call("POST", "/v1/messages", json=large)
+    answer = sender.call("POST", "/v1/messages", json=huge)
     assert (answer.status_code, answer.headers["Retry-After"]) == (429, "60")
+    assert sender.call("POST", "/v1/messages", json=large).status_code == 201
     assert sender.send("a small one")["status"] == "completed"
     assert caller.call("POST", "/v1/messages", json=large).status_code == 201
 

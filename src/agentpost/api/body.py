@@ -12,6 +12,7 @@ from pydantic import BaseModel, ValidationError
 from starlette.requests import Request
 
 from agentpost.api.intake import (
+    COUNTED_BYTES,
     LARGE_BYTES,
     Room,
     TooSlow,
@@ -104,6 +105,9 @@ async def _read(
         if size > most:
             raise _too_large(most)
         if large is not None:
+            assert room is not None, "without one no body gets large"
+            if size > COUNTED_BYTES:
+                await room.count()
             _feed(large, chunk)
             continue
         body += chunk

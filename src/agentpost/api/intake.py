@@ -22,6 +22,8 @@ from agentpost.domain.limits import ACCOUNT_LIMIT_RETRY_SECONDS
 
 LARGE_BYTES = 64 * 1024
 """A body that turns out longer takes a place among the large ones."""
+COUNTED_BYTES = 2 * 1024 * 1024
+"""One that turns out longer is counted when it is refused."""
 PLACES = 6
 """Large bodies in memory at once."""
 PLACES_EACH = 1
@@ -96,11 +98,18 @@ class Room:
         self._share = share
         self._places = places
         self._held = held
-        self._count = count
+        self._count: Count | None = count
+
+    async def count(self) -> None:
+        """The body is so large that an account may have only few like it refused: count it, the
+        first time. Raises what counting raises."""
+        count, self._count = self._count, None
+        if count is not None:
+            await count()
 
     async def enter(self) -> None:
         """The body is large: take a place. Raises ``rate_limited`` when the account has all it may
-        have at once, ``unavailable`` when others have the rest, and what counting it raises."""
+        have at once, ``unavailable`` when others have the rest."""
         try:
             async with asyncio.timeout(PLACE_SECONDS):
                 await self._held.enter_async_context(self._share)
@@ -113,7 +122,6 @@ class Room:
         except TimeoutError:
             text = "Too many large bodies are on their way; try again later, or use an upload."
             raise Overloaded(text, round(PLACE_SECONDS)) from None
-        await self._count()
 
 
 class LargeBodies:
@@ -127,7 +135,7 @@ class LargeBodies:
     async def room(self, account_id: str, count: Count) -> AsyncIterator[Room]:
         """Room for one body; a place in it is taken by `Room.enter` and left with the context.
 
-        ``count`` is called when the body has a place; what it raises refuses the body.
+        ``count`` is what `Room.count` calls; what it raises refuses the body.
         """
         share = self._shares.get(account_id)
         if share is None:
