@@ -8,7 +8,7 @@ from agentpost.verify.exchange import Exchange, whole
 from agentpost.verify.verdicts import NotChecked, answered, require
 from agentpost.verify.visit import Visit
 
-BUDGET_TRIES = 3
+BUDGET_TRIES = 10
 WINDOW_SECONDS = 60
 
 
