@@ -27,6 +27,11 @@ class JobFailed(Exception):
     """Raised by a job to end as failed; its text is shown to the user, so write it for them."""
 
 
+class StorageFull(JobFailed):
+    """Raised by `write` when the account's storage has no room for the file; a job that does not
+    catch it ends as failed."""
+
+
 class Unreadable(Exception):
     """A file has no text that can be read (wrong type, encrypted, damaged); says which."""
 

@@ -18,6 +18,9 @@ from agentpost.settings import load_settings
 
 Number = Annotated[str | None, typer.Option(metavar="N|default", help="A number, or 'default'.")]
 
+DIGITS_MAX = 9
+BYTES_DIGITS_MAX = 15
+
 
 def attach(app: typer.Typer) -> None:
     """Add the commands."""
@@ -43,6 +46,7 @@ def limits_set(
     waits_per_hour: Number = None,
     work_reads_per_hour: Number = None,
     running_jobs: Number = None,
+    stored_bytes: Number = None,
     as_json: AsJson = False,
 ) -> None:
     """Override limits for one account; 'default' takes one back to the settings.
@@ -56,6 +60,7 @@ def limits_set(
         "waits_per_hour": waits_per_hour,
         "work_reads_per_hour": work_reads_per_hour,
         "running_jobs": running_jobs,
+        "stored_bytes": stored_bytes,
     }
     changes = guarded(lambda: {n: _number(n, v) for n, v in given.items() if v is not None})
     if not changes:
@@ -117,7 +122,8 @@ def backup(
 def _number(name: str, text: str) -> int | None:
     if text == "default":
         return None
-    if not (text.isascii() and text.isdigit() and len(text) < 10):
+    digits = BYTES_DIGITS_MAX if name == "stored_bytes" else DIGITS_MAX
+    if not (text.isascii() and text.isdigit() and len(text) <= digits):
         raise ValueError(f"{_option(name)} takes a whole number or 'default'")
     return int(text)
 
@@ -128,7 +134,11 @@ def _option(name: str) -> str:
 
 async def _limits(house: House, account: str) -> dict[str, Any]:
     allowed, overridden = await allowances.show(house, account)
-    return {"limits": allowed.as_dict(), "overridden": sorted(overridden)}
+    return {
+        "limits": allowed.as_dict(),
+        "overridden": sorted(overridden),
+        "stored_bytes_now": await allowances.stored_bytes(house, account),
+    }
 
 
 def _show_limits(found: dict[str, Any], as_json: bool) -> None:
@@ -137,6 +147,7 @@ def _show_limits(found: dict[str, Any], as_json: bool) -> None:
         return
     for name, value in found["limits"].items():
         print(f"{name} = {value}" + ("  (set for this account)" * (name in found["overridden"])))
+    print(f"stored_bytes_now = {found['stored_bytes_now']}")
 
 
 def _switch(on: bool, as_json: bool) -> None:

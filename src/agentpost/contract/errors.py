@@ -119,8 +119,8 @@ CATALOGUE: Final[dict[str, Code]] = {
     ),
     "too_large": Code(
         413,
-        "The body, the upload, all uploads of the message together or all unfinished uploads of the"
-        " account together are too large.",
+        "The body, the upload, all uploads of the message together, or all unfinished uploads or"
+        " all files of the account together are too large.",
         "See the limits; large files go through uploads.",
     ),
     "range_not_satisfiable": Code(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agentpost.db import columns, doomed
+from agentpost.db import account_storage, columns, doomed
 from agentpost.db.session import Tx
 from agentpost.domain.record import FileRecord, WorkRecord
 
@@ -50,10 +50,13 @@ _DOOM_UNLISTED = (
     " WHERE m.id = f.message_id AND m.turn_state = 'running')"
     " ON CONFLICT (blob) DO UPDATE SET due_at = excluded.due_at"
 )
-_DELETE_DOOMED = (
-    "DELETE FROM files WHERE replaced = 2 AND (message_id = ? OR work_id = ?)"
+_DOOMED = (
+    "SELECT blob, account_id, size FROM files"
+    " WHERE replaced = 2 AND (message_id = ? OR work_id = ?)"
     " AND EXISTS (SELECT 1 FROM doomed_blobs d WHERE d.blob = files.blob)"
+    " ORDER BY blob"
 )
+_DELETE_FILE = "DELETE FROM files WHERE blob = ?"
 _FILE_VALUES = columns.getter(FileRecord)
 
 
@@ -108,7 +111,8 @@ def put_file(tx: Tx, file: FileRecord) -> None:
     """A file lands in a work, over an older one of the same path.
 
     Whoever made the older one still lists it, since a final message does not change; a job that
-    writes a path twice lists its last. The one before is kept, unlisted, for `let_go`.
+    writes a path twice lists its last. The one before is kept, unlisted, for `let_go`. The caller
+    counts the bytes (`db.account_storage`) at the end of the transaction.
     """
     doomed.redeem(tx, file.blob)
     tx.execute(_REWRITE, (file.message_id, file.job_id or "", file.work_id, file.path))
@@ -124,7 +128,9 @@ def let_go(tx: Tx, due_at: int, message_id: str, work_id: str = "") -> None:
     in the same transaction.
     """
     if tx.execute(_DOOM_UNLISTED, (due_at, message_id, work_id)):
-        tx.execute(_DELETE_DOOMED, (message_id, work_id))
+        doomed_files = tx.all(_DOOMED, (message_id, work_id))
+        gone = [each for each in doomed_files if tx.execute(_DELETE_FILE, each[:1])]
+        account_storage.subtract(tx, [(account_id, size) for _, account_id, size in gone])
 
 
 def file(tx: Tx, work_id: str, path: str) -> FileRecord | None:

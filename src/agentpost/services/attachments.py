@@ -107,6 +107,26 @@ async def _take_all(house: House, attached: Attached, files: list[InlineFile]) -
         )
 
 
+def attach(tx: Tx, house: House, message: MessageRecord, attached: Attached) -> None:
+    """Give the files to a message that is inserted in this transaction. One that the account's
+    storage has no room for becomes a note, and its bytes go."""
+    if not attached.files:
+        return
+    notes = list(attached.notes)
+    for file in attached.files:
+        file.message_id = message.id
+        if file.blob is not None:
+            no_room = room.count_attached(tx, house, message.account_id, file)
+            if no_room is not None:
+                notes.append(no_room)
+                message.attachments -= 1
+                doomed.doom(tx, [file.blob], house.clock.now())
+                continue
+            doomed.redeem(tx, file.blob)
+        rows.insert_attachment(tx, file)
+    message.notes_json = json.dumps(notes)
+
+
 async def discard(house: House, attached: Attached) -> None:
     """The message was certainly not accepted: remove what was stored for it."""
     await blobs.discard(house, [a.blob for a in attached.files if a.blob is not None])
@@ -165,13 +185,17 @@ async def _record_fetched(
         ours = current is not None and current.turn_epoch == message.turn_epoch
         if current is None or not ours or current.turn_state is not TurnState.RUNNING:
             raise Fenced(f"the turn of {message.id} is not ours any more")
-        if problem is None:
+        noted = problem
+        if noted is None:
             assert attachment.blob is not None
-            doomed.redeem(tx, attachment.blob)
-            rows.save_fetched(tx, attachment)
-            return current.notes_json
+            noted = room.count_attached(tx, house, message.account_id, attachment)
+            if noted is None:
+                doomed.redeem(tx, attachment.blob)
+                rows.save_fetched(tx, attachment)
+                return current.notes_json
+            doomed.doom(tx, [attachment.blob], house.clock.now())
         rows.drop_attachment(tx, attachment.message_id, attachment.n)
-        notes = [*json.loads(current.notes_json), problem]
+        notes = [*json.loads(current.notes_json), noted]
         record.note(tx, house, current, notes, house.clock.now())
         return current.notes_json
 

@@ -12,7 +12,14 @@ from dataclasses import asdict, dataclass
 from agentpost.db import doctor as rows
 from agentpost.db.session import Tx
 from agentpost.domain.times import seconds
-from agentpost.services import blob_audit, health, health_state, lost, storage_identity
+from agentpost.services import (
+    blob_audit,
+    health,
+    health_state,
+    lost,
+    storage_audit,
+    storage_identity,
+)
 from agentpost.services.context import House
 
 _MISSING = "its node lives, but nothing there runs it"
@@ -43,6 +50,7 @@ async def examine(house: House, *, full: bool = False) -> list[Finding]:
         failing.append(Finding(health_state.BLOBS, "other", storage_identity.explain(house)))
     if not failing:
         failing += [Finding(*row) for row in await blob_audit.audit(house, full=full)]
+        failing += [Finding(*row) for row in await storage_audit.audit(house, full=full)]
     return failing + await _neglected(house)
 
 

@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 
 from agentpost.clock import new_id
-from agentpost.db import conversations, doomed, endpoints
+from agentpost.db import conversations, endpoints
 from agentpost.db import history as history_rows
 from agentpost.db import messages as message_rows
 from agentpost.db.session import Tx
@@ -17,7 +17,7 @@ from agentpost.domain.idempotency import Verdict
 from agentpost.domain.message import OPEN_TURNS, MessageStatus, TurnState
 from agentpost.domain.record import ConversationRecord, MessageRecord, Snapshot
 from agentpost.domain.times import seconds
-from agentpost.services import lifecycle, record, turns, uploads
+from agentpost.services import attachments, lifecycle, record, turns, uploads
 from agentpost.services.allowances import Rules
 from agentpost.services.attachments import Attached
 from agentpost.services.context import House
@@ -94,13 +94,9 @@ async def accept(
             return replayed
         _check_endpoint(tx, caller, new.webhook_endpoint_id)
         message = _new_message(house, caller, new, conversation.id, attached, message_id, now)
-        for attachment in attached.files:
-            attachment.message_id = message.id
-            if attachment.blob is not None:
-                doomed.redeem(tx, attachment.blob)
-            history_rows.insert_attachment(tx, attachment)
         for upload in uploads.attach(tx, caller.account_id, new.upload_ids, message.id, now):
             history_rows.insert_attachment(tx, upload)
+        attachments.attach(tx, house, message, attached)
         signal: s.TurnBegun | s.TurnQueued
         if turns.is_free(tx, conversation):
             turns.begin(tx, house, conversation, message, now)

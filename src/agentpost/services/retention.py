@@ -12,7 +12,7 @@ from functools import partial
 
 import structlog
 
-from agentpost.db import accounts, doomed
+from agentpost.db import account_storage, accounts, doomed
 from agentpost.db import jobs as job_rows
 from agentpost.db import messages as message_rows
 from agentpost.db import retention as rows
@@ -172,10 +172,10 @@ def _delete_some(house: House, message_id: str, tx: Tx) -> bool:
         rows.unlink(tx, message_id, job_id)
     left -= rows.delete_message_parts(tx, message_id, left)
     if left > 0:
-        left -= _doom(tx, house, rows.take_attachments(tx, message_id, left))
-    if left > 0:
         left -= rows.unlist_files(tx, message_id, left)
         work_rows.let_go(tx, house.clock.now(), message_id)
+    if left > 0:
+        left -= _let_go(tx, house, rows.take_attachments(tx, message_id, left))
     if left <= 0:
         return False
     rows.delete_message(tx, message_id)
@@ -219,13 +219,17 @@ async def deleted_works(house: House) -> None:
 
 
 def _delete_from_work(house: House, work_id: str, tx: Tx) -> None:
-    if _doom(tx, house, rows.take_files(tx, work_id, FILES_PER_STEP)) < FILES_PER_STEP:
+    taken = rows.take_files(tx, work_id, FILES_PER_STEP)
+    if len(taken) < FILES_PER_STEP:
         rows.delete_work(tx, work_id)
+    _let_go(tx, house, taken)
 
 
-def _doom(tx: Tx, house: House, taken: Sequence[str | None]) -> int:
-    """The bytes of rows that go in this commit go after it; how many rows."""
-    doomed.doom(tx, [blob for blob in taken if blob is not None], house.clock.now())
+def _let_go(tx: Tx, house: House, taken: Sequence[rows.Taken]) -> int:
+    """The bytes of rows that go in this commit go after it, and count no longer; how many rows."""
+    stored = [file for file in taken if file.blob is not None]
+    doomed.doom(tx, [file.blob for file in stored if file.blob is not None], house.clock.now())
+    account_storage.subtract(tx, [(file.account_id, file.size) for file in stored])
     return len(taken)
 
 

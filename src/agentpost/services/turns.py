@@ -21,7 +21,7 @@ from agentpost.domain.journal import Call
 from agentpost.domain.message import TurnFailure, TurnState
 from agentpost.domain.record import ConversationRecord, FileRecord, MessageRecord
 from agentpost.domain.times import seconds
-from agentpost.services import history, jobs, lifecycle, record
+from agentpost.services import history, jobs, lifecycle, record, room
 from agentpost.services.context import House
 from agentpost.services.starting import answered, fence, home_of
 from agentpost.services.tickets import TurnTicket
@@ -249,7 +249,8 @@ async def stop_job(house: House, ticket: TurnTicket, call: Call, job_id: str) ->
 
 
 async def write_file(house: House, ticket: TurnTicket, call: Call, file: FileRecord) -> FileRecord:
-    """A file for the reply, in the conversation's home work. Raises `Fenced`.
+    """A file for the reply, in the conversation's home work. Raises `Fenced`, and `StorageFull`:
+    then nothing happened.
 
     ``file.work_id`` and the times are filled in here.
     """
@@ -263,6 +264,7 @@ async def write_file(house: House, ticket: TurnTicket, call: Call, file: FileRec
         value = values.dump(history.agent_file(file))
         journal.put(tx, message.id, replace(call, value=value), now)
         lifecycle.file_written(tx, file, call.n)
+        room.count_written(tx, house, file)
         return file
 
     return await house.db.write(fn)

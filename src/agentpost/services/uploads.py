@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from agentpost.clock import new_id
-from agentpost.db import doomed
+from agentpost.db import account_storage, doomed
 from agentpost.db import messages as message_rows
 from agentpost.db import uploads as rows
 from agentpost.db.session import Tx
@@ -56,8 +56,8 @@ class NewUpload:
 async def create(house: House, account_id: str, new: NewUpload) -> tuple[UploadRecord, PostForm]:
     """A place for one file, and the form to post it with.
 
-    Raises `Refusal`: ``too_large`` for this file or for all unfinished uploads of the account
-    together, ``unavailable`` when there is no room for files.
+    Raises `Refusal`: ``too_large`` for this file, for all unfinished uploads of the account
+    together or for its storage, ``unavailable`` when there is no room for files.
     """
     if new.size > limits.UPLOAD_BYTES_MAX:
         raise Refusal("too_large", f"An upload takes up to {FILE_MB} MB.")
@@ -89,6 +89,7 @@ async def create(house: House, account_id: str, new: NewUpload) -> tuple[UploadR
 
     def insert(tx: Tx) -> None:
         room.ensure_may_announce(tx, house, account_id, made.size)
+        room.ensure_may_upload(tx, house, account_id, made.size)
         rows.insert(tx, made)
 
     await house.db.write(insert)
@@ -137,7 +138,14 @@ async def _check(house: House, pending: UploadRecord) -> UploadRecord:
     if arrived.size > pending.size:  # only a store that ignores the form's range lets this happen
         await _reject(house, pending)
         raise Refusal("too_large", f"The file has {arrived.size} bytes, {pending.size} were said.")
-    take = await house.db.write(lambda tx: rows.count_take(tx, pending.id))
+
+    def number_copy(tx: Tx) -> int | None:
+        take = rows.count_take(tx, pending.id)
+        if take is not None:  # else another call has counted it: it must not be refused for that
+            room.ensure_may_upload(tx, house, pending.account_id, arrived.size)
+        return take
+
+    take = await house.db.write(number_copy)
     if take is None:
         raise _changed()
     ready = replace(pending, takes=take, blob=_blob(pending.id, take), size=arrived.size)
@@ -176,6 +184,7 @@ async def _make_ready(house: House, ready: UploadRecord, arrived: Arrived) -> No
         if not rows.move(tx, ready.id, before, after):
             return False
         rows.save_contents(tx, ready)
+        room.count_upload(tx, house, ready.account_id, ready.size)
         return True
 
     if not await house.db.write(fn):
@@ -275,6 +284,8 @@ def _sweep_one(house: House, old: UploadRecord, tx: Tx) -> None:
         assert attached or upload(old.status, UploadSignal.TIMED_OUT) is None
         if not rows.delete(tx, old.id, old.status):
             return  # attached or refused since it was read
+        if old.status is UploadStatus.READY:
+            account_storage.subtract(tx, [(old.account_id, old.size)])
     copies = [_blob(old.id, take) for take in range(1, old.takes + 1)]
     left = [copy for copy in copies if not (attached and copy == old.blob)]
     doomed.doom(tx, [blobs.incoming(old.id), *left], house.clock.now())

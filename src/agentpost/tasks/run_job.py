@@ -10,7 +10,7 @@ from typing import Any
 
 import structlog
 
-from agentpost.agents import Backoff, File, JobFailed, Said, values
+from agentpost.agents import Backoff, File, JobFailed, Said, StorageFull, values
 from agentpost.agents.output import captured
 from agentpost.agents.retries import DEFAULT_BACKOFF, RetryOn
 from agentpost.clock import new_id
@@ -20,7 +20,7 @@ from agentpost.domain.errors import Fenced
 from agentpost.domain.journal import Call, CallState
 from agentpost.domain.limits import SAID_CHARACTERS_MAX
 from agentpost.domain.paths import check_path
-from agentpost.services import jobs
+from agentpost.services import blobs, jobs
 from agentpost.services.context import House
 from agentpost.services.history import agent_file
 from agentpost.services.jobs import Owned
@@ -243,7 +243,13 @@ class JobRun:
                 raise
         call = slot.call(CallState.DONE)
         writing = jobs.write_file(self._house, self.owned, call, stored, price, made.charges)
-        return self._readable(agent_file(await self._journal.served(writing)))
+        try:
+            file = await self._journal.served(writing, (StorageFull,))
+        except StorageFull as error:
+            await self._journal.served(blobs.discard(self._house, [stored.blob]))
+            await self._record_error(slot, error, price, made.charges)
+            raise
+        return self._readable(agent_file(file))
 
     def files(self) -> Awaitable[list[File]]:
         """See `Job.files`."""

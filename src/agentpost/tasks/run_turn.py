@@ -13,7 +13,17 @@ from typing import Any
 
 import structlog
 
-from agentpost.agents import AgentFn, File, JobFn, Running, Said, Started, WorkRef, values
+from agentpost.agents import (
+    AgentFn,
+    File,
+    JobFn,
+    Running,
+    Said,
+    Started,
+    StorageFull,
+    WorkRef,
+    values,
+)
 from agentpost.agents.loop import AgentLoop
 from agentpost.agents.output import captured
 from agentpost.domain.errors import Fenced
@@ -21,7 +31,7 @@ from agentpost.domain.journal import CallState
 from agentpost.domain.message import TurnFailure
 from agentpost.domain.paths import check_path
 from agentpost.domain.times import SECOND, iso
-from agentpost.services import attachments, history, starting, turns
+from agentpost.services import attachments, blobs, history, starting, turns
 from agentpost.services.context import House
 from agentpost.services.starting import Start
 from agentpost.services.tickets import TurnTicket
@@ -313,8 +323,7 @@ class TurnRun:
             except HINDRANCES as error:
                 self._journal.fault(error)
             except Exception as error:
-                failed = slot.call(CallState.ERROR, values.dump(values.describe_error(error)))
-                await self._journal.served(turns.record_call(self._house, self._ticket, failed))
+                await self._record_error(slot, error)
                 raise
         await self._journal.served(turns.record_call(self._house, self._ticket, call))
         return self._journal.answer(call)
@@ -342,8 +351,18 @@ class TurnRun:
             job_id=None,
         )
         call = slot.call(CallState.DONE)
-        file = await self._journal.served(turns.write_file(self._house, self._ticket, call, stored))
+        writing = turns.write_file(self._house, self._ticket, call, stored)
+        try:
+            file = await self._journal.served(writing, (StorageFull,))
+        except StorageFull as error:
+            await self._journal.served(blobs.discard(self._house, [stored.blob]))
+            await self._record_error(slot, error)
+            raise
         return self._readable(history.agent_file(file))
+
+    async def _record_error(self, slot: Slot, error: Exception) -> None:
+        failed = slot.call(CallState.ERROR, values.dump(values.describe_error(error)))
+        await self._journal.served(turns.record_call(self._house, self._ticket, failed))
 
     def _readable(self, file: File) -> File:
         return replace(file, source=self._journal)
