@@ -57,6 +57,7 @@ OPEN_ONLY = {
 """Partial indexes that hold only what is open."""
 WALKS = {
     "account_storage._DIFFERENT": "with `doctor --full`, to look at everything",
+    "account_storage._RECOUNT": "a command that an operator types when a number is wrong",
     "doctor._QUERIES": "a command that an operator types, to look at everything",
     "deliveries.give_back_all": "once, when a server that is alone starts",
 }

@@ -357,10 +357,24 @@ async def test_the_doctor_sees_a_wrong_number(desk: Desk, full: bool) -> None:
         (desk.account_id, "7 bytes count as stored, but its rows have 4"),
         (other.id, "2 bytes count as stored, but its rows have 0"),
     ]
-    assert await found() == sorted(wrong)
-    deleted = [(desk.account_id, 3), (other.id, 2)]
-    await desk.house.db.write(lambda tx: account_storage.subtract(tx, deleted))
+    told = sorted((i, f"{p}; `agentpost limits recount {i}` corrects it") for i, p in wrong)
+    assert await found() == told
+    assert await allowances.recount(desk.house, "b@example.com") == 0
+    assert await allowances.recount(desk.house, desk.account_id) == 4
     assert await found() == []
+
+
+async def test_what_has_never_been_counted_is_recounted_beside_writers(desk: Desk) -> None:
+    """Of every kind: a ready upload, a work's file, a message's file."""
+    await complete(desk, await announced(desk, b"two"[:2]))
+    _, [job] = await desk.working()
+    await write(desk, job)
+    await send(desk, b"xyz")
+    await desk.house.db.write(lambda tx: tx.execute("DELETE FROM account_storage"))
+    await allowances.override(desk.house, desk.account_id, {"stored_bytes": 0})
+    more = [send(desk, b"x", conversation=f"c{n}") for n in range(8)]
+    await asyncio.gather(*more, *(allowances.recount(desk.house, desk.account_id) for _ in "1234"))
+    assert await used(desk) == 2 + 1 + 3 + 8
 
 
 async def test_a_sample_leaves_out_accounts_with_many_rows(

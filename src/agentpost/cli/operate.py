@@ -27,6 +27,7 @@ def attach(app: typer.Typer) -> None:
     limits = typer.Typer(help="Limits of an account.", no_args_is_help=True, rich_markup_mode=None)
     limits.command("set")(limits_set)
     limits.command("show")(limits_show)
+    limits.command("recount")(limits_recount)
     app.add_typer(limits, name="limits")
     switch = typer.Typer(
         help="Switching the API off and on.", no_args_is_help=True, rich_markup_mode=None
@@ -76,6 +77,12 @@ def limits_set(
 def limits_show(account: Account, as_json: AsJson = False) -> None:
     """Show what an account may do."""
     _show_limits(in_house(lambda house: _limits(house, account)), as_json)
+
+
+def limits_recount(account: Account, as_json: AsJson = False) -> None:
+    """Count anew what an account has stored, when `doctor` says that the number is wrong."""
+    stored = in_house(lambda house: allowances.recount(house, account))
+    show({"stored_bytes_now": stored}, as_json, f"{account}: {stored:,} bytes are stored")
 
 
 def maintenance_on(as_json: AsJson = False) -> None:

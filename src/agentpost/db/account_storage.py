@@ -33,6 +33,19 @@ _DIFFERENT = (
     " UNION ALL SELECT account_id, bytes, 0 FROM account_storage"
     ") x GROUP BY x.account_id HAVING SUM(x.counted) <> SUM(x.kept)"
 )
+_LOCK = (
+    "INSERT INTO account_storage (account_id, bytes) VALUES (?, 0) ON CONFLICT (account_id)"
+    " DO UPDATE SET bytes = account_storage.bytes"
+)
+_RECOUNT = (
+    "UPDATE account_storage SET bytes ="
+    " (SELECT COALESCE(SUM(size), 0) FROM uploads WHERE account_id = ? AND status = 'ready')"
+    " + (SELECT COALESCE(SUM(size), 0) FROM files"
+    " WHERE work_id IN (SELECT id FROM works WHERE account_id = ?))"
+    " + (SELECT COALESCE(SUM(size), 0) FROM attachments WHERE blob IS NOT NULL"
+    " AND message_id IN (SELECT id FROM messages WHERE account_id = ?))"
+    " WHERE account_id = ?"
+)
 _OF_ACCOUNT = (
     (
         "SELECT CASE WHEN status = 'ready' THEN size ELSE 0 END FROM uploads"
@@ -74,6 +87,16 @@ def used(tx: Tx, account_id: str) -> int:
     """The bytes that the account has stored."""
     row = tx.one(_USED, (account_id,))
     return int(row[0]) if row else 0
+
+
+def recount(tx: Tx, account_id: str) -> None:
+    """Set the number anew from the account's rows; reads all of them.
+
+    Exact beside writers: the number is locked before the rows are read, and whoever has changed one
+    of them without being seen here changes the number after this commit.
+    """
+    tx.execute(_LOCK, (account_id,))
+    tx.execute(_RECOUNT, (account_id,) * 4)
 
 
 def different(tx: Tx) -> list[tuple[str, int, int]]:

@@ -81,6 +81,17 @@ async def stored_bytes(house: House, id_or_email: str) -> int:
     )
 
 
+async def recount(house: House, id_or_email: str) -> int:
+    """Count the bytes that an account has stored anew; raises ``not_found``."""
+
+    def fn(tx: Tx) -> int:
+        account_id = _find(tx, id_or_email).id
+        account_storage.recount(tx, account_id)
+        return account_storage.used(tx, account_id)
+
+    return await house.db.write(fn)
+
+
 async def override(house: House, id_or_email: str, changes: Mapping[str, int | None]) -> None:
     """Set an account's own numbers; None takes one back to the settings. Effective in a second.
 

@@ -21,9 +21,15 @@ async def audit(house: House, *, full: bool) -> list[tuple[str, str, str]]:
     """(account, "miscounted", problem) of each account whose number is wrong."""
     found = await house.db.read(account_storage.different if full else _of_a_sample)
     return [
-        (account_id, "miscounted", f"{counted:,} bytes count as stored, but its rows have {kept:,}")
-        for account_id, counted, kept in found
+        (account_id, "miscounted", _problem(account_id, *sizes)) for account_id, *sizes in found
     ]
+
+
+def _problem(account_id: str, counted: int, kept: int) -> str:
+    return (
+        f"{counted:,} bytes count as stored, but its rows have {kept:,};"
+        f" `agentpost limits recount {account_id}` corrects it"
+    )
 
 
 def _of_a_sample(tx: Tx) -> list[tuple[str, int, int]]:
