@@ -16,6 +16,8 @@ RUN_OWNER = "TEST_RUN_OWNER"
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    # The processes that tests start would compile every module anew, which takes two seconds each.
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     # A shell starts background jobs with Ctrl-C ignored, and programs inherit that: those that the
     # tests interrupt would not hear it.
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
