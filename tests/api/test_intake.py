@@ -148,7 +148,9 @@ async def test_one_account_cannot_take_all_places(monkeypatch: pytest.MonkeyPatc
     await hold(bodies, "acc_1", over)
 
 
-async def test_a_full_house_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_body_beyond_the_budget_is_refused_after_a_wait(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(intake, "PLACE_SECONDS", 0.05)
     bodies, over = LargeBodies(), asyncio.Event()
     accounts = [f"acc_{n // intake.PLACES_EACH}" for n in range(intake.PLACES)]

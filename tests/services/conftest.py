@@ -1,4 +1,4 @@
-"""One house for each test."""
+"""One context for each test."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -10,6 +10,6 @@ from tests.services.house import Desk, opened
 
 @pytest.fixture
 async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
-    """A house with 100 credits, whose one endpoint listens to every event."""
+    """A context with 100 credits, whose one endpoint listens to every event."""
     async with opened(tmp_path) as desk:
         yield desk

@@ -1,4 +1,4 @@
-"""What holds in a house at every moment, whatever happened before.
+"""Invariants that hold at every moment, whatever happened before.
 
 One reading of the whole database: the message as GET shows it, its log, its webhook events, the
 ledger. Each is checked against the others, and the status against the spec's table.
@@ -43,7 +43,7 @@ def without_links(shape: Shape) -> Shape:
 
 
 class Watch:
-    """Checks a house again and again, and remembers what was final."""
+    """Checks a database again and again, and remembers what was final."""
 
     def __init__(self, desk: Desk) -> None:
         self._desk = desk
@@ -62,10 +62,10 @@ class Watch:
 
     def check(self) -> None:
         """Raises `AssertionError` naming what does not hold."""
-        self._desk.house.db.read_now(self._check)
+        self._desk.ctx.db.read_now(self._check)
 
     def _check(self, tx: Tx) -> None:
-        check_credits(tx, self._desk.house.settings.running_jobs_max)
+        check_credits(tx, self._desk.ctx.settings.running_jobs_max)
         check_turns(tx)
         events = events_by_message(tx, self._desk.stored_order)
         for message_id, turn, asked in tx.all("SELECT id, turn_state, asked FROM messages"):

@@ -27,7 +27,7 @@ async def hold(desk: Desk, job: Owned, cost: float) -> int:
     """Begin a step with a cost; its call number."""
     call = desk.call(job.job_id, CallState.HELD)
     desk.tick()
-    await jobs.hold(desk.house, job, call, round(cost * CREDIT))
+    await jobs.hold(desk.ctx, job, call, round(cost * CREDIT))
     return call.n
 
 
@@ -35,18 +35,18 @@ async def settle(desk: Desk, job: Owned, n: int, cost: float, *, failed: bool = 
     """End a step that was begun."""
     call = desk.call(job.job_id, CallState.ERROR if failed else CallState.DONE, n)
     desk.tick()
-    await jobs.record_call(desk.house, job, call, round(cost * CREDIT))
+    await jobs.record_call(desk.ctx, job, call, round(cost * CREDIT))
 
 
 async def charge(desk: Desk, job: Owned, amount: float) -> None:
     desk.tick()
     call = desk.call(job.job_id)
-    await jobs.charge(desk.house, job, call, round(amount * CREDIT), "a note")
+    await jobs.charge(desk.ctx, job, call, round(amount * CREDIT), "a note")
 
 
 async def add(desk: Desk, amount: float) -> None:
     desk.tick()
-    await credits.add(desk.house, desk.account_id, amount)
+    await credits.add(desk.ctx, desk.account_id, amount)
 
 
 async def test_a_step_is_held_then_charged(desk: Desk) -> None:
@@ -132,7 +132,7 @@ async def test_parking_gives_its_holds_back_and_does_not_resume_for_them(desk: D
     with pytest.raises(OutOfCredits):
         await hold(desk, job, 60)
     assert wallet(desk) == (100, 0)
-    await upkeep.resume_queued(desk.house)
+    await upkeep.resume_queued(desk.ctx)
     assert desk.job(message_id)["status"] == "blocked"
     await add(desk, 20)
     assert desk.job(message_id)["status"] == "running"
@@ -153,7 +153,7 @@ async def test_a_step_that_ends_after_its_job_was_parked_is_fenced(desk: Desk) -
             await settle(desk, job, n, 60, failed=failed)
     held = desk.call(job.job_id, n=n)
     with pytest.raises(Fenced):
-        await jobs.write_file(desk.house, job, held, await desk.file(job, "a.txt"), 60 * CREDIT)
+        await jobs.write_file(desk.ctx, job, held, await desk.file(job, "a.txt"), 60 * CREDIT)
     assert wallet(desk) == (100, 0)
     assert desk.all("SELECT * FROM calls WHERE owner = ?", job.job_id) == []
     assert desk.all("SELECT * FROM files") == []
@@ -164,10 +164,10 @@ async def test_a_parked_job_frees_its_slot_at_once(desk: Desk) -> None:
     _, [spender] = await desk.working("Spend")
     await charge(desk, spender, 100)
     waiting, _ = await desk.working("waits")
-    await jobs.finish(desk.house, spender, "", None, "{}")
-    await accounts.set_hosting_fees(desk.house, desk.account_id, True)
+    await jobs.finish(desk.ctx, spender, "", None, "{}")
+    await accounts.set_hosting_fees(desk.ctx, desk.account_id, True)
     await add(desk, 10)
-    await accounts.set_hosting_fees(desk.house, desk.account_id, False)
+    await accounts.set_hosting_fees(desk.ctx, desk.account_id, False)
     _, running = await desk.working(*"abcde")
     with pytest.raises(OutOfCredits):
         await hold(desk, running[0], 11)
@@ -177,7 +177,7 @@ async def test_a_parked_job_frees_its_slot_at_once(desk: Desk) -> None:
 async def test_what_is_held_for_a_job_goes_back_when_it_ends(desk: Desk) -> None:
     _, [job] = await desk.working()
     await hold(desk, job, 30)
-    await jobs.fail(desk.house, job, "No.")
+    await jobs.fail(desk.ctx, job, "No.")
     assert wallet(desk) == (100, 0)
 
 
@@ -185,7 +185,7 @@ async def test_a_hold_survives_a_crash(desk: Desk) -> None:
     """design: 2: the step in flight may run again; its cost is held once."""
     _, [job] = await desk.working()
     n = await hold(desk, job, 30)
-    ticket = await jobs.take(desk.house, job.job_id, NODE)
+    ticket = await jobs.take(desk.ctx, job.job_id, NODE)
     assert ticket is not None
     assert ticket.calls[n].state is CallState.HELD
     assert wallet(desk) == (100, 30)
@@ -241,5 +241,5 @@ async def test_only_an_amount_that_is_there_can_be_moved(desk: Desk) -> None:
         with pytest.raises(ValueError, match="credits"):
             await add(desk, amount)
     with pytest.raises(Refusal, match="account"):
-        await credits.add(desk.house, "nobody@example.com", 1)
+        await credits.add(desk.ctx, "nobody@example.com", 1)
     assert wallet(desk) == (100, 0)

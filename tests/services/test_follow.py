@@ -24,11 +24,11 @@ def _stays(wait: Wait) -> None:
 
 
 async def _read(desk: Desk, message_id: str) -> object:
-    return await follow.until_changed(desk.house, desk.caller, message_id, 40, None, _stays)
+    return await follow.until_changed(desk.ctx, desk.caller, message_id, 40, None, _stays)
 
 
 async def _log(desk: Desk, message_id: str) -> object:
-    return await follow.events(desk.house, desk.caller, message_id, None, 40, _stays)
+    return await follow.events(desk.ctx, desk.caller, message_id, None, 40, _stays)
 
 
 @pytest.mark.parametrize("held", [_read, _log])
@@ -53,7 +53,7 @@ async def test_a_clock_that_is_set_back_does_not_lengthen_a_wait(
 
 async def _post(desk: Desk, text: str = "hello") -> Sent:
     new = NewMessage(text, fingerprint(text, [], []))
-    return await follow.send(desk.house, desk.caller, new, Attached(), _stays)
+    return await follow.send(desk.ctx, desk.caller, new, Attached(), _stays)
 
 
 def _waits(desk: Desk, monkeypatch: pytest.MonkeyPatch, *moves: tuple[float, float]) -> list[float]:
@@ -80,8 +80,8 @@ async def test_a_post_is_answered_in_time_although_the_clock_was_set_back(
     sent = await _post(desk)
     assert (lengths, sent.snapshot.message.status) == ([30, 20], "processing")
     ticket = desk.ticket(sent.snapshot.message.id)
-    await turns.end(desk.house, ticket, TurnResult("too late", None, None))
-    [line] = await desk.house.db.read(lambda tx: tx.all("SELECT body_json FROM entries"))
+    await turns.end(desk.ctx, ticket, TurnResult("too late", None, None))
+    [line] = await desk.ctx.db.read(lambda tx: tx.all("SELECT body_json FROM entries"))
     assert json.loads(line[0])["delivered_sync"] is False
 
 

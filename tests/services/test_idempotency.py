@@ -86,7 +86,7 @@ async def test_a_refused_call_leaves_its_key_free(desk: Desk) -> None:
 
 
 async def second_key(desk: Desk) -> Caller:
-    key = (await accounts.create_key(desk.house, desk.account_id, "second")).record
+    key = (await accounts.create_key(desk.ctx, desk.account_id, "second")).record
     return Caller(key.id, key.name, desk.account_id)
 
 
@@ -102,8 +102,8 @@ async def test_keys_are_scoped_to_the_api_key(desk: Desk) -> None:
 async def test_messages_belong_to_the_key_that_sent_them(desk: Desk) -> None:
     """spec: createMessage 6: another key of the account gets not_found."""
     message_id = (await desk.send()).message.id
-    assert (await messages.get(desk.house, desk.caller, message_id)).message.id == message_id
+    assert (await messages.get(desk.ctx, desk.caller, message_id)).message.id == message_id
     for unknown in (message_id, "msg_" + "0" * 32, "exe_" + "0" * 32, ""):
         with pytest.raises(Refusal) as refused:
-            await messages.get(desk.house, await second_key(desk), unknown)
+            await messages.get(desk.ctx, await second_key(desk), unknown)
         assert refused.value.code == "not_found"

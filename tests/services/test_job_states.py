@@ -22,25 +22,25 @@ def facts(shape: Shape) -> tuple[str, str | None, bool]:
 
 async def expire(desk: Desk) -> None:
     desk.tick()
-    await upkeep.expire_jobs(desk.house)
+    await upkeep.expire_jobs(desk.ctx)
 
 
 async def stop_work(desk: Desk, message_id: str) -> None:
     desk.tick()
-    await works.stop(desk.house, desk.account_id, desk.job(message_id)["work_id"])
+    await works.stop(desk.ctx, desk.account_id, desk.job(message_id)["work_id"])
 
 
 async def recover(desk: Desk, job_id: str) -> None:
     signal, now = s.Recovered(), desk.tick()
-    await desk.house.db.write(lambda tx: record.apply_job(tx, desk.house, job_id, signal, now))
+    await desk.ctx.db.write(lambda tx: record.apply_job(tx, desk.ctx, job_id, signal, now))
 
 
 async def without_credits(desk: Desk) -> None:
     """Spend everything."""
     rest = desk.one("SELECT balance FROM accounts")[0]
     _, [job] = await desk.working("Spend")
-    await jobs.charge(desk.house, job, desk.call(job.job_id), rest, "")
-    await jobs.finish(desk.house, job, "Spent.", None, "{}")
+    await jobs.charge(desk.ctx, job, desk.call(job.job_id), rest, "")
+    await jobs.finish(desk.ctx, job, "Spent.", None, "{}")
 
 
 # --- new ------------------------------------------------------------------------------------------
@@ -92,7 +92,7 @@ async def test_the_sixth_start_is_refused(desk: Desk) -> None:
 
 async def test_hosting_fees_refuse_new_work(desk: Desk) -> None:
     """spec: Reasons, hosting_fees; design: 4.6: refused, final, before any other reason."""
-    await accounts.set_hosting_fees(desk.house, desk.account_id, True)
+    await accounts.set_hosting_fees(desk.ctx, desk.account_id, True)
     message_id, _ = await desk.working()
     assert facts(desk.shown(message_id)) == ("blocked", "hosting_fees", True)
     assert desk.job(message_id)["kind"] == "refusal"
@@ -105,12 +105,12 @@ async def test_credits_resume_queued_work(desk: Desk) -> None:
     await without_credits(desk)
     message_id, [job] = await desk.working("Chart")
     desk.tick()
-    await credits.add(desk.house, desk.account_id, 5)
+    await credits.add(desk.ctx, desk.account_id, 5)
     shown = desk.shown(message_id)
     assert facts(shown) == ("processing", None, False)
     assert facts(shown["jobs"][0]) == ("running", None, False)
     assert not {"resume", "resume_by"} & set(shown)
-    await jobs.finish(desk.house, desk.owned(job.job_id), "Charted.", None, "{}")
+    await jobs.finish(desk.ctx, desk.owned(job.job_id), "Charted.", None, "{}")
     assert facts(desk.shown(message_id)) == ("completed", None, True)
     assert desk.names(message_id, "job.") == ["job.blocked", "job.resumed", "job.completed"]
     assert desk.names(message_id, "message.") == ["message.blocked", "message.completed"]
@@ -126,14 +126,14 @@ async def test_queued_work_waits_for_a_slot(desk: Desk) -> None:
     await without_credits(desk)
     older, _ = await desk.working("older")
     newer, _ = await desk.working("newer")
-    await accounts.set_hosting_fees(desk.house, desk.account_id, True)
-    await credits.add(desk.house, desk.account_id, 5)
+    await accounts.set_hosting_fees(desk.ctx, desk.account_id, True)
+    await credits.add(desk.ctx, desk.account_id, 5)
     assert {desk.job(m)["status"] for m in (older, newer)} == {"blocked"}
-    await accounts.set_hosting_fees(desk.house, desk.account_id, False)
+    await accounts.set_hosting_fees(desk.ctx, desk.account_id, False)
     _, running = await desk.working(*"abcde")
-    await upkeep.resume_queued(desk.house)
+    await upkeep.resume_queued(desk.ctx)
     assert {desk.job(m)["status"] for m in (older, newer)} == {"blocked"}
-    await jobs.finish(desk.house, running[0], "Done.", None, "{}")
+    await jobs.finish(desk.ctx, running[0], "Done.", None, "{}")
     assert [desk.job(m)["status"] for m in (older, newer)] == ["running", "blocked"]
 
 
@@ -152,7 +152,7 @@ async def test_queued_work_is_dropped_after_a_day(desk: Desk) -> None:
     assert not {"resume", "resume_by"} & set(shown)
     assert desk.names(message_id, "job.") == ["job.blocked", "job.expired"]
     assert desk.names(message_id, "message.") == ["message.blocked", "message.expired"]
-    await credits.add(desk.house, desk.account_id, 5)
+    await credits.add(desk.ctx, desk.account_id, 5)
     assert desk.shown(message_id) == shown
 
 
@@ -176,7 +176,7 @@ async def test_a_message_is_kept_for_14_days_after_its_latest_deadline(desk: Des
     sql = "SELECT expires_at FROM messages WHERE id = ?"
     assert desk.one(sql, message_id) == (expected,)
     with pytest.raises(jobs.OutOfCredits):
-        await jobs.hold(desk.house, job, desk.call(job.job_id), 10**12)
+        await jobs.hold(desk.ctx, job, desk.call(job.job_id), 10**12)
     assert desk.one(sql, message_id) == (expected,)
     await stop_work(desk, message_id)
     assert desk.one(sql, message_id) == (expected,)
@@ -197,11 +197,9 @@ async def test_work_finishes(desk: Desk) -> None:
     """spec: transitions, running -> completed."""
     message_id, [job] = await desk.working("Chart")
     desk.tick()
-    await jobs.write_file(
-        desk.house, job, desk.call(job.job_id), await desk.file(job, "a/b.txt"), 0
-    )
+    await jobs.write_file(desk.ctx, job, desk.call(job.job_id), await desk.file(job, "a/b.txt"), 0)
     desk.tick()
-    await jobs.finish(desk.house, job, "Charted.", None, "{}")
+    await jobs.finish(desk.ctx, job, "Charted.", None, "{}")
     shown = desk.shown(message_id)
     assert facts(shown) == ("completed", None, True)
     assert facts(shown["jobs"][0]) == ("completed", None, True)
@@ -217,7 +215,7 @@ async def test_work_finishes(desk: Desk) -> None:
 async def test_work_fails(desk: Desk) -> None:
     """spec: transitions, running -> failed (execution_failed)."""
     message_id, [job] = await desk.working()
-    await jobs.fail(desk.house, job, "No such column.")
+    await jobs.fail(desk.ctx, job, "No such column.")
     assert facts(desk.shown(message_id)) == ("failed", "execution_failed", True)
     assert facts(desk.job(message_id)) == ("failed", "execution_failed", True)
     result = desk.log(message_id)[-1]
@@ -237,7 +235,7 @@ async def test_work_is_stopped(desk: Desk) -> None:
     await stop_work(desk, message_id)
     assert len(desk.names(message_id)) == 2
     with pytest.raises(Fenced):
-        await jobs.finish(desk.house, job, "Too late.", None, "{}")
+        await jobs.finish(desk.ctx, job, "Too late.", None, "{}")
 
 
 async def test_a_job_may_ask(desk: Desk) -> None:
@@ -246,7 +244,7 @@ async def test_a_job_may_ask(desk: Desk) -> None:
     ticket = await desk.begun("and?")
     await desk.join(ticket, job.job_id)
     await desk.end(ticket)
-    await jobs.finish(desk.house, job, "", "Which one?", "{}")
+    await jobs.finish(desk.ctx, job, "", "Which one?", "{}")
     for shown in (desk.shown(message_id), desk.shown(ticket.message.id)):
         assert facts(shown) == ("needs_input", None, True)
         assert shown["question"] == "Which one?"
@@ -256,9 +254,9 @@ async def test_a_job_may_ask(desk: Desk) -> None:
 async def test_some_of_the_work_fails(desk: Desk) -> None:
     """spec: Message status 3, 9: processing until nothing runs, then partial."""
     message_id, [first, second] = await desk.working("a", "b")
-    await jobs.fail(desk.house, first, "No.")
+    await jobs.fail(desk.ctx, first, "No.")
     assert facts(desk.shown(message_id)) == ("processing", None, False)
-    await jobs.finish(desk.house, second, "Yes.", None, "{}")
+    await jobs.finish(desk.ctx, second, "Yes.", None, "{}")
     assert facts(desk.shown(message_id)) == ("partial", "execution_failed", True)
     assert desk.names(message_id, "message.") == ["message.partial"]
 
@@ -295,14 +293,14 @@ async def test_nothing_of_a_final_message_changes_when_its_work_goes_on(desk: De
     message_id, job = await overdue(desk)
     before, told = desk.shown(message_id), desk.events(message_id)
     desk.tick()
-    await jobs.progress(desk.house, job, desk.call(job.job_id), "Still at it")
+    await jobs.progress(desk.ctx, job, desk.call(job.job_id), "Still at it")
     held = desk.call(job.job_id)
-    await jobs.hold(desk.house, job, held, 2_000_000)
-    await jobs.write_file(desk.house, job, held, await desk.file(job, "late.txt"), 2_000_000)
-    await jobs.charge(desk.house, job, desk.call(job.job_id), 3_000_000, "")
+    await jobs.hold(desk.ctx, job, held, 2_000_000)
+    await jobs.write_file(desk.ctx, job, held, await desk.file(job, "late.txt"), 2_000_000)
+    await jobs.charge(desk.ctx, job, desk.call(job.job_id), 3_000_000, "")
     assert desk.shown(message_id) == before
     desk.tick()
-    await jobs.finish(desk.house, job, "Late.", "Which one?", "{}")
+    await jobs.finish(desk.ctx, job, "Late.", "Which one?", "{}")
     assert desk.shown(message_id) == before
     assert desk.events(message_id) == told
     finished = desk.clock.now()
@@ -322,7 +320,7 @@ async def test_recover_re_arms_the_watch(desk: Desk) -> None:
     await recover(desk, job.job_id)
     assert facts(desk.shown(message_id)) == ("processing", None, False)
     assert desk.job(message_id)["settled_at"] is None
-    await jobs.finish(desk.house, job, "Late.", None, "{}")
+    await jobs.finish(desk.ctx, job, "Late.", None, "{}")
     assert facts(desk.shown(message_id)) == ("completed", None, True)
     assert desk.names(message_id, "message.") == ["message.expired", "message.completed"]
 
@@ -330,7 +328,7 @@ async def test_recover_re_arms_the_watch(desk: Desk) -> None:
 async def test_recover_finds_a_late_failure(desk: Desk) -> None:
     """design: 4.9."""
     message_id, job = await overdue(desk)
-    await jobs.fail(desk.house, job, "No.")
+    await jobs.fail(desk.ctx, job, "No.")
     await recover(desk, job.job_id)
     assert facts(desk.shown(message_id)) == ("failed", "execution_failed", True)
 
@@ -354,7 +352,7 @@ async def test_a_stale_sweep_changes_nothing(desk: Desk) -> None:
     before = desk.shown(message_id)
 
     def late(tx: Tx) -> None:
-        upkeep._expire(desk.house, job.job_id, JobState.RUNNING, tx)
+        upkeep._expire(desk.ctx, job.job_id, JobState.RUNNING, tx)
 
-    await desk.house.db.write(late)
+    await desk.ctx.db.write(late)
     assert desk.shown(message_id) == before

@@ -20,7 +20,7 @@ DAY = 86_400
 
 @pytest.fixture
 async def desk(tmp_path: Path, schema_url: str | None) -> AsyncIterator[Desk]:
-    """A house on each database."""
+    """A context on each database."""
     async with opened(tmp_path, postgres_url=schema_url) as made:
         yield made
 
@@ -30,7 +30,7 @@ def messages(desk: Desk) -> list[str]:
 
 
 async def problems(desk: Desk) -> list[tuple[str, str]]:
-    return [(found.id, found.problem) for found in await doctor.examine(desk.house)]
+    return [(found.id, found.problem) for found in await doctor.examine(desk.ctx)]
 
 
 # --- turns ----------------------------------------------------------------------------------------
@@ -39,11 +39,11 @@ async def test_a_message_whose_turn_is_open_stays(desk: Desk) -> None:
     running = (await desk.begun("runs")).message.id
     waiting = (await desk.send("waits")).message.id
     desk.tick(15 * DAY)
-    await retention.messages(desk.house)
+    await retention.messages(desk.ctx)
     assert messages(desk) == [running, waiting]
 
-    await turns.retake(desk.house, running, NODE)
-    await retention.messages(desk.house)
+    await turns.retake(desk.ctx, running, NODE)
+    await retention.messages(desk.ctx)
     assert messages(desk) == []
     assert await problems(desk) == []
     await desk.end(await desk.begun("the next"), "Hello!")
@@ -59,7 +59,7 @@ async def test_a_conversation_that_nobody_holds_is_free(desk: Desk, named: str) 
 
     async def block() -> None:
         sql = "UPDATE conversations SET turn_message_id = ? WHERE id = ?"
-        await desk.house.db.write(lambda tx: tx.execute(sql, (stale, conversation)))
+        await desk.ctx.db.write(lambda tx: tx.execute(sql, (stale, conversation)))
 
     await block()
     assert await problems(desk) == [
@@ -72,10 +72,10 @@ async def test_a_conversation_that_nobody_holds_is_free(desk: Desk, named: str) 
     waiting = (await desk.send("waits")).message.id
     await desk.end(before)
     sql = "UPDATE messages SET turn_state = 'waiting' WHERE id = ?"
-    await desk.house.db.write(lambda tx: tx.execute(sql, (waiting,)))
+    await desk.ctx.db.write(lambda tx: tx.execute(sql, (waiting,)))
     await block()
-    assert (await upkeep.left_behind(desk.house, set())).turns == [(waiting, None)]
-    await turns.retake(desk.house, waiting, None)
+    assert (await upkeep.left_behind(desk.ctx, set())).turns == [(waiting, None)]
+    await turns.retake(desk.ctx, waiting, None)
     await desk.end(desk.ticket(waiting))
     assert desk.shown(waiting)["status"] == "completed"
     assert await problems(desk) == []
@@ -88,19 +88,19 @@ async def test_two_nodes_that_purge_leave_no_job(desk: Desk) -> None:
     follower = await desk.begun("joins", conversation="another")
     assert await desk.join(follower, job.job_id)
     await desk.end(follower)
-    await jobs.finish(desk.house, job, "Done.", None, "{}")
+    await jobs.finish(desk.ctx, job, "Done.", None, "{}")
     desk.tick(30 * DAY)
     deleted, go_on = asyncio.Event(), threading.Event()
     loop = asyncio.get_running_loop()
 
     def purge_slowly(tx: Tx) -> None:
-        retention._delete_some(desk.house, first, tx)
+        retention._delete_some(desk.ctx, first, tx)
         loop.call_soon_threadsafe(deleted.set)
         assert go_on.wait(20)
 
-    slow = asyncio.create_task(desk.house.db.write(purge_slowly))
+    slow = asyncio.create_task(desk.ctx.db.write(purge_slowly))
     await deleted.wait()
-    other = asyncio.create_task(retention.purge_message(desk.house, follower.message.id))
+    other = asyncio.create_task(retention.purge_message(desk.ctx, follower.message.id))
     while not other.done() and not waits_for_a_lock(desk):  # noqa: ASYNC110 - the database knows
         await asyncio.sleep(0.01)
     go_on.set()
@@ -111,7 +111,7 @@ async def test_two_nodes_that_purge_leave_no_job(desk: Desk) -> None:
 
 def waits_for_a_lock(desk: Desk) -> bool:
     """Whether somebody does. On SQLite, which has one writer, everybody does."""
-    if isinstance(desk.house.db, SqliteDatabase):
+    if isinstance(desk.ctx.db, SqliteDatabase):
         return True
     sql = "SELECT 1 FROM pg_locks WHERE NOT granted AND pid IN (SELECT pid FROM pg_stat_activity"
     return desk.all(f"{sql} WHERE datname = current_database())") != []

@@ -23,10 +23,10 @@ async def blocked_then_completed(desk: Desk) -> str:
     """A message that reached two statuses."""
     message_id, [job] = await desk.working("Chart")
     with pytest.raises(jobs.OutOfCredits):
-        await jobs.hold(desk.house, job, desk.call(job.job_id), 200_000_000)
+        await jobs.hold(desk.ctx, job, desk.call(job.job_id), 200_000_000)
     desk.tick()
-    await credits.add(desk.house, desk.account_id, 200)
-    await jobs.finish(desk.house, desk.owned(job.job_id), "Done.", None, "{}")
+    await credits.add(desk.ctx, desk.account_id, 200)
+    await jobs.finish(desk.ctx, desk.owned(job.job_id), "Done.", None, "{}")
     return message_id
 
 
@@ -45,11 +45,11 @@ async def test_an_event_when_a_status_becomes_final(desk: Desk) -> None:
     await desk.end(ticket)
     [first, second] = [desk.owned(row[0]) for row in desk.all("SELECT id FROM jobs ORDER BY id")]
     with pytest.raises(jobs.OutOfCredits):
-        await jobs.hold(desk.house, second, desk.call(second.job_id), 200_000_000)
-    await jobs.finish(desk.house, first, "Done.", None, "{}")
+        await jobs.hold(desk.ctx, second, desk.call(second.job_id), 200_000_000)
+    await jobs.finish(desk.ctx, first, "Done.", None, "{}")
     desk.tick()
     work_id = desk.job(ticket.message.id, 1)["work_id"]
-    await works.stop(desk.house, desk.account_id, work_id)
+    await works.stop(desk.ctx, desk.account_id, work_id)
     told = [(name, data["final"]) for name, data in desk.events(ticket.message.id, "message.")]
     assert told == [("message.partial", False), ("message.partial", True)]
 
@@ -60,14 +60,14 @@ async def test_a_status_that_no_poll_could_see_is_no_event(desk: Desk) -> None:
     ticket = await desk.begun()
     first = await desk.start(ticket, "first")
     job = desk.owned(first.job_id)
-    await jobs.charge(desk.house, job, desk.call(job.job_id), 100_000_000, "")
+    await jobs.charge(desk.ctx, job, desk.call(job.job_id), 100_000_000, "")
     assert (await desk.start(ticket, "second")).state == "queued"
     await desk.end(ticket)
-    await accounts.set_hosting_fees(desk.house, desk.account_id, True)
-    await credits.add(desk.house, desk.account_id, 10)
-    await accounts.set_hosting_fees(desk.house, desk.account_id, False)
+    await accounts.set_hosting_fees(desk.ctx, desk.account_id, True)
+    await credits.add(desk.ctx, desk.account_id, 10)
+    await accounts.set_hosting_fees(desk.ctx, desk.account_id, False)
     await desk.working(*"bcde")
-    await jobs.finish(desk.house, job, "Done.", None, "{}")
+    await jobs.finish(desk.ctx, job, "Done.", None, "{}")
     assert desk.job(ticket.message.id, 1)["status"] == "running"
     assert desk.names(ticket.message.id, "message.") == []
 
@@ -75,8 +75,8 @@ async def test_a_status_that_no_poll_could_see_is_no_event(desk: Desk) -> None:
 async def test_the_data_of_a_message_event_is_the_message(desk: Desk) -> None:
     """spec: Webhook events 2: as GET returns it, at the moment of the change."""
     message_id, [job] = await desk.working("Chart")
-    await jobs.write_file(desk.house, job, desk.call(job.job_id), await desk.file(job, "a.txt"), 0)
-    await jobs.finish(desk.house, job, "Done.", None, "{}")
+    await jobs.write_file(desk.ctx, job, desk.call(job.job_id), await desk.file(job, "a.txt"), 0)
+    await jobs.finish(desk.ctx, job, "Done.", None, "{}")
     [(_, data)] = desk.events(message_id, "message.")
     assert data == without_links(desk.shown(message_id))
 
@@ -84,8 +84,8 @@ async def test_the_data_of_a_message_event_is_the_message(desk: Desk) -> None:
 async def test_the_data_of_a_job_event_is_the_job(desk: Desk) -> None:
     """spec: Webhook events 2: the Job with `object` and `message_id`."""
     message_id, [job] = await desk.working("Chart")
-    await jobs.write_file(desk.house, job, desk.call(job.job_id), await desk.file(job, "a.txt"), 0)
-    await jobs.finish(desk.house, job, "Done.", None, "{}")
+    await jobs.write_file(desk.ctx, job, desk.call(job.job_id), await desk.file(job, "a.txt"), 0)
+    await jobs.finish(desk.ctx, job, "Done.", None, "{}")
     [(_, data)] = desk.events(message_id, "job.")
     plain = without_links(desk.job(message_id))
     assert data == {"object": "job", "message_id": message_id, **plain}
@@ -116,7 +116,7 @@ async def finished(desk: Desk, **more: Any) -> str:
     ticket = await desk.begun(**more)
     started = await desk.start(ticket)
     await desk.end(ticket)
-    await jobs.finish(desk.house, desk.owned(started.job_id), "Done.", None, "{}")
+    await jobs.finish(desk.ctx, desk.owned(started.job_id), "Done.", None, "{}")
     return ticket.message.id
 
 
@@ -160,6 +160,6 @@ async def test_an_unknown_endpoint_is_refused(desk: Desk) -> None:
 
 
 async def test_nothing_is_stored_for_nobody(tmp_path_factory: pytest.TempPathFactory) -> None:
-    async with opened(tmp_path_factory.mktemp("house"), listening=False) as desk:
+    async with opened(tmp_path_factory.mktemp("context"), listening=False) as desk:
         message_id = await finished(desk)
         assert desk.events(message_id) == []

@@ -69,14 +69,14 @@ class Account(RuleBasedStateMachine):
         self.open = AsyncExitStack()
         folder = tempfile.TemporaryDirectory(prefix="agentpost-test-")
         self.open.callback(folder.cleanup)
-        house = opened(
+        ctx = opened(
             Path(folder.name),
             balance=4,
             postgres_url=self.database(),
             message_retention_seconds=YEARS,  # letting go is not played here; it has its own tests
         )
-        self.desk = self.run(self.open.enter_async_context(house))
-        self.house = self.desk.house
+        self.desk = self.run(self.open.enter_async_context(ctx))
+        self.ctx = self.desk.ctx
         self.watch = Watch(self.desk)
         self.costs: dict[tuple[str, int], int] = {}
 
@@ -85,7 +85,7 @@ class Account(RuleBasedStateMachine):
         return None
 
     def teardown(self) -> None:
-        """Close the house."""
+        """Close the context."""
         self.run(self.open.aclose())
         self.loop.close()
 
@@ -161,14 +161,14 @@ class Account(RuleBasedStateMachine):
     def stop_work(self, n: int) -> None:
         work_id = self.pick(n, "SELECT work_id, id FROM jobs")[0]
         if self.desk.all("SELECT id FROM works WHERE id = ? AND home = 0", work_id):
-            self.run(works.stop(self.house, self.desk.account_id, work_id))
+            self.run(works.stop(self.ctx, self.desk.account_id, work_id))
 
     @there_is(LATE)
     @rule(n=which)
     def recover(self, n: int) -> None:
-        job_id, house, now = self.pick(n, LATE)[0], self.house, self.desk.tick()
+        job_id, ctx, now = self.pick(n, LATE)[0], self.ctx, self.desk.tick()
         look_again = s.Recovered()
-        self.run(house.db.write(lambda tx: record.apply_job(tx, house, job_id, look_again, now)))
+        self.run(ctx.db.write(lambda tx: record.apply_job(tx, ctx, job_id, look_again, now)))
         self.watch.recovered(job_id)
 
     # --- agents -----------------------------------------------------------------------------------
@@ -218,7 +218,7 @@ class Account(RuleBasedStateMachine):
         call = self.desk.call(job.job_id, CallState.HELD)
         enough = self.available() >= cost * CREDIT
         try:
-            self.run(jobs.hold(self.house, job, call, cost * CREDIT))
+            self.run(jobs.hold(self.ctx, job, call, cost * CREDIT))
         except OutOfCredits:
             assert not enough
         else:
@@ -240,9 +240,9 @@ class Account(RuleBasedStateMachine):
         file = self.run(self.desk.file(job, f"{number}.txt"))
         try:
             if how == "write":
-                self.run(jobs.write_file(self.house, job, call, file, cost))
+                self.run(jobs.write_file(self.ctx, job, call, file, cost))
             else:
-                self.run(jobs.record_call(self.house, job, call, cost))
+                self.run(jobs.record_call(self.ctx, job, call, cost))
         except Fenced:
             assert not goes_on
         else:
@@ -254,7 +254,7 @@ class Account(RuleBasedStateMachine):
         job, before = self.job(n), self.available()
         call = self.desk.call(job.job_id)
         try:
-            self.run(jobs.charge(self.house, job, call, amount * CREDIT, ""))
+            self.run(jobs.charge(self.ctx, job, call, amount * CREDIT, ""))
         except OutOfCredits:
             assert before == 0
         else:
@@ -265,27 +265,27 @@ class Account(RuleBasedStateMachine):
     @rule(n=which)
     def progress(self, n: int) -> None:
         job = self.job(n)
-        self.run(jobs.progress(self.house, job, self.desk.call(job.job_id), "Counting"))
+        self.run(jobs.progress(self.ctx, job, self.desk.call(job.job_id), "Counting"))
 
     @there_is(GOING_ON)
     @rule(n=which, question=st.sampled_from([None, None, "?"]))
     def finish(self, n: int, question: str | None) -> None:
         job = self.job(n)
-        self.run(jobs.finish(self.house, job, "Done.", question, "{}"))
+        self.run(jobs.finish(self.ctx, job, "Done.", question, "{}"))
         with pytest.raises(Fenced):
-            self.run(jobs.fail(self.house, job, "And failed."))
+            self.run(jobs.fail(self.ctx, job, "And failed."))
 
     @there_is(GOING_ON)
     @rule(n=which)
     def fail(self, n: int) -> None:
-        self.run(jobs.fail(self.house, self.job(n), "No."))
+        self.run(jobs.fail(self.ctx, self.job(n), "No."))
 
     # --- crashes, money, time ---------------------------------------------------------------------
     @there_is(TURNS)
     @rule(n=which)
     def crash_in_turn(self, n: int) -> None:
         ticket = self.turn(n)
-        self.run(turns.retake(self.house, ticket.message.id, NODE))
+        self.run(turns.retake(self.ctx, ticket.message.id, NODE))
         with pytest.raises(Fenced):
             self.run(self.desk.start(ticket))
 
@@ -293,31 +293,31 @@ class Account(RuleBasedStateMachine):
     @rule(n=which)
     def crash_in_job(self, n: int) -> None:
         job = self.job(n)
-        self.run(jobs.take(self.house, job.job_id, NODE))
+        self.run(jobs.take(self.ctx, job.job_id, NODE))
         with pytest.raises(Fenced):
-            self.run(jobs.finish(self.house, job, "From the grave.", None, "{}"))
+            self.run(jobs.finish(self.ctx, job, "From the grave.", None, "{}"))
 
     @rule(amount=st.integers(1, 5))
     def top_up(self, amount: int) -> None:
-        self.run(credits.add(self.house, self.desk.account_id, amount))
+        self.run(credits.add(self.ctx, self.desk.account_id, amount))
 
     @rule(due=st.booleans())
     def hosting_fees(self, due: bool) -> None:
-        self.run(accounts.set_hosting_fees(self.house, self.desk.account_id, due))
+        self.run(accounts.set_hosting_fees(self.ctx, self.desk.account_id, due))
 
     @rule(seconds=st.sampled_from([1, 6, 100, 3_600, 86_400, 604_800]))
     def time_passes(self, seconds: float) -> None:
         """The clock moves, then every sweep runs once."""
         self.desk.tick(seconds)
-        self.run(upkeep.give_up_waiting_turns(self.house))
-        self.run(upkeep.abandon_turns(self.house))
-        self.run(upkeep.expire_jobs(self.house))
-        self.run(upkeep.resume_queued(self.house))
+        self.run(upkeep.give_up_waiting_turns(self.ctx))
+        self.run(upkeep.abandon_turns(self.ctx))
+        self.run(upkeep.expire_jobs(self.ctx))
+        self.run(upkeep.resume_queued(self.ctx))
 
     @invariant()
     def holds(self) -> None:
         self.watch.check()
-        assert self.run(doctor.examine(self.house)) == []
+        assert self.run(doctor.examine(self.ctx)) == []
 
 
 def lives(count: int, *phases: Phase) -> settings:

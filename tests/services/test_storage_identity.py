@@ -20,14 +20,14 @@ NAMED = "store_of_the_other_node"
 async def at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Moving]:
     """A node on a shared database, which another node has just named a storage in."""
     async with moving(tmp_path) as made:
-        await made.house.db.write(lambda tx: meta.put(tx, NAME, NAMED))
+        await made.ctx.db.write(lambda tx: meta.put(tx, NAME, NAMED))
         shared = {"database_url": SecretStr("postgresql://127.0.0.1/of-all-nodes")}
-        monkeypatch.setattr(made.house, "settings", made.house.settings.model_copy(update=shared))
+        monkeypatch.setattr(made.ctx, "settings", made.ctx.settings.model_copy(update=shared))
         yield made
 
 
 async def test_the_name_is_on_its_way(at: Moving, monkeypatch: pytest.MonkeyPatch) -> None:
-    storage = at.house.storage
+    storage = at.ctx.storage
     asked, identity = asyncio.Event(), storage.identity
     looks = 0
 
@@ -46,14 +46,14 @@ async def test_the_name_is_on_its_way(at: Moving, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(storage, "identity", look)
     async with asyncio.TaskGroup() as group:
         group.create_task(other_node())
-        group.create_task(storage_identity.settle(at.house))
-    assert at.house.storage_id == NAMED
+        group.create_task(storage_identity.settle(at.ctx))
+    assert at.ctx.storage_id == NAMED
 
 
 async def test_the_name_does_not_come(at: Moving, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(storage_identity, "NAMING_SECONDS", 0)
     with pytest.raises(OtherStorage):
-        await storage_identity.settle(at.house)
+        await storage_identity.settle(at.ctx)
 
 
 async def test_a_storage_is_adopted_beside_a_server(
@@ -64,13 +64,13 @@ async def test_a_storage_is_adopted_beside_a_server(
 
     monkeypatch.setattr(storage_identity, "_sample", lost)
     async with moving(tmp_path) as at:
-        await at.house.db.write(lambda tx: meta.put(tx, NAME, NAMED))
-        await storage_identity.settle(at.house)
-        assert at.house.storage_id == ""
-        adopted = await storage_identity.adopt(at.house)
-        await health.check_blobs(at.house)
-        assert at.house.storage_id == adopted
-        await at.house.db.write(lambda tx: meta.put(tx, NAME, NAMED))
-        at.house.storage_id = NAMED
+        await at.ctx.db.write(lambda tx: meta.put(tx, NAME, NAMED))
+        await storage_identity.settle(at.ctx)
+        assert at.ctx.storage_id == ""
+        adopted = await storage_identity.adopt(at.ctx)
+        await health.check_blobs(at.ctx)
+        assert at.ctx.storage_id == adopted
+        await at.ctx.db.write(lambda tx: meta.put(tx, NAME, NAMED))
+        at.ctx.storage_id = NAMED
         with pytest.raises(StoreUnavailable, match="replaced"):
-            await health.check_blobs(at.house)
+            await health.check_blobs(at.ctx)

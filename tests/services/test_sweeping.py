@@ -38,7 +38,7 @@ class Rows:
 async def run(at: Moving, rows: Rows, chunk: int = 3) -> list[str]:
     """One sweep; what it tried."""
     rows.tried = []
-    await sweeping.sweep(at.house, "rows", rows.find, rows.do, chunk=chunk)
+    await sweeping.sweep(at.ctx, "rows", rows.find, rows.do, chunk=chunk)
     return rows.tried
 
 
@@ -55,7 +55,7 @@ async def test_what_fails_is_put_off_and_the_rest_goes_on(at: Moving) -> None:
     at.clock.advance(sweeping.AGAIN_SECONDS)
     rows.broken = set()
     assert await run(at, rows) == ["1"]
-    assert at.house.put_off == {"rows": {}}
+    assert at.ctx.put_off == {"rows": {}}
 
 
 async def test_it_is_tried_again_within_ten_minutes_for_ever(at: Moving) -> None:
@@ -79,7 +79,7 @@ async def test_what_is_gone_is_forgotten(at: Moving) -> None:
     await run(at, rows)
     rows.due = []
     await run(at, rows)
-    assert at.house.put_off == {"rows": {}}
+    assert at.ctx.put_off == {"rows": {}}
 
 
 async def test_when_all_fail_the_sweep_ends(at: Moving) -> None:
@@ -93,19 +93,19 @@ async def test_one_job_that_cannot_expire(at: Moving, monkeypatch: pytest.Monkey
     jobs = [(await at.working(f"{n}"))[1].job_id for n in range(3)]
     real = record.apply_job
 
-    def fails(tx: Tx, house: Any, job_id: str, *rest: Any, **more: Any) -> Any:
+    def fails(tx: Tx, ctx: Any, job_id: str, *rest: Any, **more: Any) -> Any:
         if job_id == jobs[0]:
             raise RuntimeError(job_id)
-        return real(tx, house, job_id, *rest, **more)
+        return real(tx, ctx, job_id, *rest, **more)
 
     at.clock.advance(7 * DAY + 11)
     monkeypatch.setattr(record, "apply_job", fails)
-    await upkeep.expire_jobs(at.house)
+    await upkeep.expire_jobs(at.ctx)
     assert await at.rows("SELECT id FROM jobs WHERE state = 'running'") == [(jobs[0],)]
-    assert [found.id for found in await doctor.examine(at.house)] == [jobs[0]]
+    assert [found.id for found in await doctor.examine(at.ctx)] == [jobs[0]]
     monkeypatch.undo()
     at.clock.advance(sweeping.AGAIN_SECONDS)
-    await upkeep.expire_jobs(at.house)
+    await upkeep.expire_jobs(at.ctx)
     assert await at.count("jobs", "state = 'running'") == 0
 
 
@@ -114,34 +114,34 @@ async def test_one_message_that_cannot_give_up(at: Moving, monkeypatch: pytest.M
     waiting = [(await at.accept(f"{n}")).message.id for n in range(3)]
     real = turns.give_up
 
-    async def fails(house: Any, message_id: str) -> None:
+    async def fails(ctx: Any, message_id: str) -> None:
         if message_id == waiting[0]:
             raise RuntimeError(message_id)
-        await real(house, message_id)
+        await real(ctx, message_id)
 
     at.clock.advance(6)
     monkeypatch.setattr(turns, "give_up", fails)
-    await upkeep.give_up_waiting_turns(at.house)
+    await upkeep.give_up_waiting_turns(at.ctx)
     assert await at.rows("SELECT id FROM messages WHERE turn_state = 'waiting'") == [(waiting[0],)]
 
 
 async def test_a_turn_that_cannot_be_abandoned(at: Moving, monkeypatch: pytest.MonkeyPatch) -> None:
     stuck = (await at.accept("runs")).message.id
 
-    async def fails(house: Any, message_id: str) -> None:
+    async def fails(ctx: Any, message_id: str) -> None:
         raise RuntimeError(message_id)
 
-    settings = at.house.settings
+    settings = at.ctx.settings
     monkeypatch.setattr(turns, "abandon", fails)
     at.clock.advance(settings.turn_limit_seconds + settings.sweep_seconds + 10)
-    await upkeep.abandon_turns(at.house)
-    assert await doctor.examine(at.house) == []
+    await upkeep.abandon_turns(at.ctx)
+    assert await doctor.examine(at.ctx) == []
     at.clock.advance(1)
-    assert [found.id for found in await doctor.examine(at.house)] == [stuck]
+    assert [found.id for found in await doctor.examine(at.ctx)] == [stuck]
     monkeypatch.undo()
     at.clock.advance(sweeping.AGAIN_SECONDS)
-    await upkeep.abandon_turns(at.house)
-    assert await doctor.examine(at.house) == []
+    await upkeep.abandon_turns(at.ctx)
+    assert await doctor.examine(at.ctx) == []
 
 
 async def test_one_message_that_cannot_be_purged(
@@ -150,16 +150,16 @@ async def test_one_message_that_cannot_be_purged(
     made = [await at.said(f"{n}") for n in range(3)]
     real = retention.purge_message
 
-    async def fails(house: Any, message_id: str) -> None:
+    async def fails(ctx: Any, message_id: str) -> None:
         if message_id == made[0]:
             raise RuntimeError(message_id)
-        await real(house, message_id)
+        await real(ctx, message_id)
 
     at.clock.advance(15 * DAY + 1)
     monkeypatch.setattr(retention, "purge_message", fails)
-    assert await retention.messages(at.house) is None
+    assert await retention.messages(at.ctx) is None
     assert await at.rows("SELECT id FROM messages") == [(made[0],)]
-    assert [found.id for found in await doctor.examine(at.house)] == [made[0]]
+    assert [found.id for found in await doctor.examine(at.ctx)] == [made[0]]
     monkeypatch.undo()
-    await retention.messages(at.house)
+    await retention.messages(at.ctx)
     assert await at.count("messages") == 0

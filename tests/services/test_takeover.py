@@ -15,7 +15,7 @@ from tests.services.house import NODE, Desk
 async def test_a_job_taken_over_is_fenced(desk: Desk) -> None:
     """design: 2, ownership and fencing."""
     message_id, [old] = await desk.working()
-    ticket = await jobs.take(desk.house, old.job_id, NODE)
+    ticket = await jobs.take(desk.ctx, old.job_id, NODE)
     assert ticket is not None
     new = Owned(old.job_id, old.account_id, ticket.epoch)
     writes: list[Callable[..., Awaitable[object]]] = [
@@ -33,26 +33,26 @@ async def test_a_job_taken_over_is_fenced(desk: Desk) -> None:
     before, log = desk.shown(message_id), desk.log(message_id)
     for write in writes:
         with pytest.raises(Fenced):
-            await write(desk.house, old)
+            await write(desk.ctx, old)
     assert (desk.shown(message_id), desk.log(message_id)) == (before, log)
     assert desk.all("SELECT * FROM calls WHERE owner = ?", old.job_id) == []
-    await jobs.finish(desk.house, new, "Done.", None, "{}")
+    await jobs.finish(desk.ctx, new, "Done.", None, "{}")
     assert desk.shown(message_id)["status"] == "completed"
 
 
 async def test_only_one_node_takes_a_job_over(desk: Desk) -> None:
     """design: 2: a claim names the owner it takes from."""
     _, [job] = await desk.working()
-    assert await jobs.take(desk.house, job.job_id, "node_other") is None
-    assert await jobs.take(desk.house, job.job_id, None) is None
-    assert await jobs.take(desk.house, job.job_id, NODE) is not None
+    assert await jobs.take(desk.ctx, job.job_id, "node_other") is None
+    assert await jobs.take(desk.ctx, job.job_id, None) is None
+    assert await jobs.take(desk.ctx, job.job_id, NODE) is not None
 
 
 async def taken_from_the_dead(desk: Desk, job: Owned) -> bool:
     """Whether a node that has just come takes the job from the one that had it."""
-    gone = desk.house.node
-    desk.house.node = f"{gone}+"
-    return await jobs.take(desk.house, job.job_id, gone) is not None
+    gone = desk.ctx.node
+    desk.ctx.node = f"{gone}+"
+    return await jobs.take(desk.ctx, job.job_id, gone) is not None
 
 
 async def test_a_job_that_gets_nowhere_fails(desk: Desk) -> None:
@@ -60,7 +60,7 @@ async def test_a_job_that_gets_nowhere_fails(desk: Desk) -> None:
     message_id, [job] = await desk.working()
     for _ in range(5):
         assert await taken_from_the_dead(desk, job)
-    await jobs.record_call(desk.house, desk.owned(job.job_id), desk.call(job.job_id))
+    await jobs.record_call(desk.ctx, desk.owned(job.job_id), desk.call(job.job_id))
     for _ in range(5):
         assert await taken_from_the_dead(desk, job)
     assert desk.job(message_id)["status"] == "running"
@@ -80,19 +80,19 @@ async def test_a_job_that_its_own_node_lost_is_not_counted_against_it(desk: Desk
     for _ in range(4):
         assert await taken_from_the_dead(desk, job)
     for _ in range(7):
-        assert await jobs.take(desk.house, job.job_id, desk.house.node) is not None
+        assert await jobs.take(desk.ctx, job.job_id, desk.ctx.node) is not None
     assert await taken_from_the_dead(desk, job)
-    assert await jobs.take(desk.house, job.job_id, desk.house.node) is not None
+    assert await jobs.take(desk.ctx, job.job_id, desk.ctx.node) is not None
     assert desk.job(message_id)["status"] == "running"
     assert not await taken_from_the_dead(desk, job), "what the dead left counts as before"
 
 
 async def restarted(desk: Desk, job: Owned) -> bool:
     """Whether the next node takes a job that the one before gave back when it left."""
-    await nodes.leave(desk.house)
-    desk.house.node = f"{desk.house.node}+"
-    assert (await upkeep.left_behind(desk.house, set())).jobs == [(job.job_id, None)]
-    return await jobs.take(desk.house, job.job_id, None) is not None
+    await nodes.leave(desk.ctx)
+    desk.ctx.node = f"{desk.ctx.node}+"
+    assert (await upkeep.left_behind(desk.ctx, set())).jobs == [(job.job_id, None)]
+    return await jobs.take(desk.ctx, job.job_id, None) is not None
 
 
 async def test_a_job_whose_nodes_leave_in_order_is_not_counted_against_it(desk: Desk) -> None:
@@ -110,6 +110,6 @@ async def test_a_job_whose_nodes_leave_in_order_is_not_counted_against_it(desk: 
 
 async def test_a_node_that_leaves_gives_back_only_its_own(desk: Desk) -> None:
     _, [job] = await desk.working()
-    here, desk.house.node = desk.house.node, "node_other"
-    await nodes.leave(desk.house)
+    here, desk.ctx.node = desk.ctx.node, "node_other"
+    await nodes.leave(desk.ctx)
     assert desk.one("SELECT node, epoch FROM jobs WHERE id = ?", job.job_id) == (here, 1)

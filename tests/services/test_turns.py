@@ -72,7 +72,7 @@ async def test_jobs_of_a_broken_turn_stay_listed_and_go_on(desk: Desk) -> None:
     assert state(desk, message_id) == ("failed", "turn_failed", False)
     assert desk.job(message_id)["status"] == "running"
     job = desk.owned(started.job_id)
-    await jobs.finish(desk.house, job, "Done.", None, "{}")
+    await jobs.finish(desk.ctx, job, "Done.", None, "{}")
     assert state(desk, message_id) == ("failed", "turn_failed", True)
     assert desk.job(message_id)["status"] == "completed"
     finals = [data["final"] for _, data in desk.events(message_id, "message.")]
@@ -103,10 +103,10 @@ async def test_a_held_read_answers_what_it_waits_for(desk: Desk) -> None:
     await desk.end(ticket)
     versions.append(waited_for())
     assert versions == sorted(set(versions))
-    await jobs.progress(desk.house, job, desk.call(job.job_id), "Counting")
-    await jobs.charge(desk.house, job, desk.call(job.job_id), 1, "")
+    await jobs.progress(desk.ctx, job, desk.call(job.job_id), "Counting")
+    await jobs.charge(desk.ctx, job, desk.call(job.job_id), 1, "")
     assert waited_for() == versions[-1]
-    await jobs.finish(desk.house, job, "Done.", None, "{}")
+    await jobs.finish(desk.ctx, job, "Done.", None, "{}")
     assert waited_for() > versions[-1]
 
 
@@ -143,7 +143,7 @@ async def test_a_follow_up_continues_the_conversation_and_may_join_its_work(desk
     assert (listed["job_id"], listed["role"]) == (job.job_id, "follow_up")
     assert desk.job(message_id)["role"] == "execution"
     assert state(desk, ticket.message.id) == ("processing", None, False)
-    await jobs.finish(desk.house, job, "Blue now.", None, "{}")
+    await jobs.finish(desk.ctx, job, "Blue now.", None, "{}")
     assert state(desk, ticket.message.id) == ("completed", None, True)
     assert desk.types(ticket.message.id) == ["agent_reply", "result"]
     assert desk.names(ticket.message.id) == ["message.completed"]  # job.* go to the first message
@@ -162,7 +162,7 @@ async def test_joining_and_stopping_are_never_refused_by_the_cap(desk: Desk) -> 
 async def test_work_that_has_ended_cannot_be_joined_or_stopped(desk: Desk) -> None:
     """design: 5 (`join` and `stop` answer False)."""
     _, [job] = await desk.working()
-    await jobs.finish(desk.house, job, "Done.", None, "{}")
+    await jobs.finish(desk.ctx, job, "Done.", None, "{}")
     ticket = await desk.begun("more")
     assert not await desk.join(ticket, job.job_id)
     assert not await desk.stop(ticket, job.job_id)
@@ -175,8 +175,8 @@ async def busy(desk: Desk) -> tuple[TurnTicket, str]:
     """A turn that runs and a message behind it that lost its patience."""
     running = await desk.begun("long")
     waiting = (await desk.send("short", idempotency_key="k")).message.id
-    desk.tick(desk.house.settings.busy_wait_seconds)
-    await upkeep.give_up_waiting_turns(desk.house)
+    desk.tick(desk.ctx.settings.busy_wait_seconds)
+    await upkeep.give_up_waiting_turns(desk.ctx)
     return running, waiting
 
 
@@ -193,8 +193,8 @@ async def test_a_message_that_waited_too_long_is_busy(desk: Desk) -> None:
 async def test_patience_lasts_to_the_microsecond(desk: Desk) -> None:
     await desk.begun("long")
     message_id = (await desk.send("short")).message.id
-    desk.tick(desk.house.settings.busy_wait_seconds - 0.000_001)
-    await upkeep.give_up_waiting_turns(desk.house)
+    desk.tick(desk.ctx.settings.busy_wait_seconds - 0.000_001)
+    await upkeep.give_up_waiting_turns(desk.ctx)
     assert state(desk, message_id)[0] == "processing"
 
 
@@ -202,7 +202,7 @@ async def test_a_turn_that_ends_late_passes_over_those_who_lost_patience(desk: D
     """design: 4.2: a waiting turn has a deadline, whoever notices."""
     running = await desk.begun("long")
     first = (await desk.send("early")).message.id
-    desk.tick(desk.house.settings.busy_wait_seconds)
+    desk.tick(desk.ctx.settings.busy_wait_seconds)
     second = (await desk.send("late")).message.id
     await desk.end(running)
     assert state(desk, first) == ("failed", "agent_busy", True)
@@ -230,8 +230,8 @@ async def test_a_busy_message_may_be_busy_again(desk: Desk) -> None:
     _, message_id = await busy(desk)
     await desk.send("short", idempotency_key="k")
     assert state(desk, message_id) == ("processing", None, False)
-    desk.tick(desk.house.settings.busy_wait_seconds)
-    await upkeep.give_up_waiting_turns(desk.house)
+    desk.tick(desk.ctx.settings.busy_wait_seconds)
+    await upkeep.give_up_waiting_turns(desk.ctx)
     assert state(desk, message_id) == ("failed", "agent_busy", True)
     assert desk.names(message_id) == ["message.failed", "message.failed"]
 
@@ -263,7 +263,7 @@ async def test_a_turn_taken_over_takes_nothing_from_its_old_runner(
 ) -> None:
     """design: 2, ownership and fencing."""
     old = await desk.begun()
-    await turns.retake(desk.house, old.message.id, NODE)
+    await turns.retake(desk.ctx, old.message.id, NODE)
     assert desk.ticket(old.message.id).epoch == old.epoch + 1
     rows = desk.one("SELECT version FROM messages WHERE id = ?", old.message.id)
     with pytest.raises(Fenced):
@@ -285,8 +285,8 @@ async def test_a_turn_that_has_ended_takes_nothing_more(desk: Desk, write: Write
 async def test_a_turn_over_its_limit_is_abandoned_when_taken_over(desk: Desk) -> None:
     """design: 4.4."""
     ticket = await desk.begun()
-    desk.tick(desk.house.settings.turn_limit_seconds)
-    await turns.retake(desk.house, ticket.message.id, NODE)
+    desk.tick(desk.ctx.settings.turn_limit_seconds)
+    await turns.retake(desk.ctx, ticket.message.id, NODE)
     assert state(desk, ticket.message.id) == ("failed", "turn_failed", True)
     assert desk.log(ticket.message.id)[0]["reason"] == "abandoned"
 
@@ -296,10 +296,10 @@ async def test_a_reply_says_whether_the_post_still_waits_for_it(desk: Desk) -> N
     soon = await desk.begun("one", conversation="a")
     late = await desk.begun("two", conversation="b")
     taken_over = await desk.begun("three", conversation="c")
-    await turns.retake(desk.house, taken_over.message.id, NODE)
+    await turns.retake(desk.ctx, taken_over.message.id, NODE)
     await desk.end(soon)
     await desk.end(desk.ticket(taken_over.message.id))
-    desk.tick(desk.house.settings.turn_reply_seconds)
+    desk.tick(desk.ctx.settings.turn_reply_seconds)
     await desk.end(late)
     said = [desk.log(t.message.id)[0]["delivered_sync"] for t in (soon, late, taken_over)]
     assert said == [True, False, False]
@@ -314,10 +314,10 @@ async def test_files_that_cannot_be_taken_become_notes(desk: Desk) -> None:
         InlineFile("run.txt", None, "f0VMRgIBAQA=", None),
         *[InlineFile(f"{n}.txt", None, "b2s=", None) for n in range(3)],
     ]
-    attached = await attachments.take(desk.house, given)
+    attached = await attachments.take(desk.ctx, given)
     new = NewMessage("look", "fingerprint")
     message_id = f"msg_{'0' * 32}"
-    await messages.accept(desk.house, desk.caller, new, attached, message_id)
+    await messages.accept(desk.ctx, desk.caller, new, attached, message_id)
     shown = desk.shown(message_id)
     assert shown["status"] == "processing"
     assert len(shown["notes"]) == 3
@@ -336,8 +336,8 @@ async def test_a_signal_without_a_row_changes_nothing(desk: Desk) -> None:
     def fn(tx: Tx) -> None:
         message = message_rows.lock(tx, ticket.message.id)
         assert message is not None
-        record.apply_turn(tx, desk.house, message, s.TurnBegun(), desk.tick())
+        record.apply_turn(tx, desk.ctx, message, s.TurnBegun(), desk.tick())
 
     with pytest.raises(RuleBroken, match="ended cannot take TurnBegun"):
-        await desk.house.db.write(fn)
+        await desk.ctx.db.write(fn)
     assert desk.shown(ticket.message.id) == before

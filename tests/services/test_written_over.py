@@ -26,7 +26,7 @@ A = "a.txt"
 
 @pytest.fixture
 async def desk(tmp_path: Path, schema_url: str | None) -> AsyncIterator[Desk]:
-    """A house on each database."""
+    """A context on each database."""
     async with opened(tmp_path, postgres_url=schema_url) as made:
         yield made
 
@@ -36,13 +36,13 @@ async def write(desk: Desk, owned: Owned, path: str = A) -> str:
     desk.tick()
     file = await desk.file(owned, path)
     call = desk.call(owned.job_id)
-    return (await jobs.write_file(desk.house, owned, call, file, 0)).blob
+    return (await jobs.write_file(desk.ctx, owned, call, file, 0)).blob
 
 
 async def reply(desk: Desk, ticket: TurnTicket) -> str:
     """`turn.write`; the blob's key."""
     blob = f"replies/{desk.tick()}"
-    await blobs.store(desk.house, blob, b"x")
+    await blobs.store(desk.ctx, blob, b"x")
     file = FileRecord(
         work_id="",
         path=A,
@@ -58,18 +58,18 @@ async def reply(desk: Desk, ticket: TurnTicket) -> str:
         label=None,
         created_at=0,
     )
-    await turns.write_file(desk.house, ticket, desk.call(ticket.message.id), file)
+    await turns.write_file(desk.ctx, ticket, desk.call(ticket.message.id), file)
     return blob
 
 
 async def kept(desk: Desk, *keys: str, after: float = 0) -> list[bool]:
     """Which of them are there so many seconds later, when what is due has gone."""
     desk.tick(after)
-    await blobs.sweep(desk.house)
+    await blobs.sweep(desk.ctx)
     found = []
     for key in keys:
         try:
-            await desk.house.storage.size(key)
+            await desk.ctx.storage.size(key)
         except BlobMissing:
             found.append(False)
         else:
@@ -92,7 +92,7 @@ async def test_what_a_job_wrote_over_stays_until_it_has_ended(desk: Desk) -> Non
     assert await kept(desk, old, older, new, after=6 * DAY) == [True] * 3
     assert len(shown_files(desk, message_id)) == 1, "the job lists its last"
 
-    await jobs.finish(desk.house, job, "Done.", None, "{}")
+    await jobs.finish(desk.ctx, job, "Done.", None, "{}")
     assert await kept(desk, old, older, new, after=HOUR - 1) == [True] * 3, "a step may read it"
     assert await kept(desk, old, older, new, after=1) == [False, False, True]
     assert rows(desk) == 1
@@ -100,38 +100,38 @@ async def test_what_a_job_wrote_over_stays_until_it_has_ended(desk: Desk) -> Non
 
 
 async def fails(desk: Desk, job: Owned) -> None:
-    await jobs.fail(desk.house, job, "No.")
+    await jobs.fail(desk.ctx, job, "No.")
 
 
 async def is_stopped(desk: Desk, job: Owned) -> None:
-    await works.stop(desk.house, desk.account_id, work_of(desk, job))
+    await works.stop(desk.ctx, desk.account_id, work_of(desk, job))
 
 
 async def loses_its_work(desk: Desk, job: Owned) -> None:
-    await works.delete(desk.house, desk.account_id, work_of(desk, job))
-    await retention.deleted_works(desk.house)
+    await works.delete(desk.ctx, desk.account_id, work_of(desk, job))
+    await retention.deleted_works(desk.ctx)
 
 
 async def expires_queued(desk: Desk, job: Owned) -> None:
     with pytest.raises(jobs.OutOfCredits):
-        await jobs.hold(desk.house, job, desk.call(job.job_id), 10**12)
+        await jobs.hold(desk.ctx, job, desk.call(job.job_id), 10**12)
     assert all(await kept(desk, *blobs_of(desk), after=HOUR)), "it may still be resumed"
     desk.tick(DAY)
-    await upkeep.expire_jobs(desk.house)
+    await upkeep.expire_jobs(desk.ctx)
 
 
 async def ends_late(desk: Desk, job: Owned) -> None:
     desk.tick(7 * DAY)
-    await upkeep.expire_jobs(desk.house)
+    await upkeep.expire_jobs(desk.ctx)
     assert all(await kept(desk, *blobs_of(desk), after=HOUR)), "it goes on"
-    await jobs.finish(desk.house, job, "Done.", None, "{}")
+    await jobs.finish(desk.ctx, job, "Done.", None, "{}")
 
 
 async def is_purged(desk: Desk, job: Owned) -> None:
     desk.tick(7 * DAY)
-    await upkeep.expire_jobs(desk.house)
+    await upkeep.expire_jobs(desk.ctx)
     desk.tick(14 * DAY)
-    await retention.messages(desk.house)
+    await retention.messages(desk.ctx)
     assert desk.all("SELECT id FROM jobs") == []
 
 
@@ -166,9 +166,9 @@ async def test_it_stays_for_another_job_of_the_work(desk: Desk) -> None:
     ticket = await desk.begun("more")
     second = desk.owned((await desk.start(ticket, work_id=work_of(desk, first))).job_id)
     await desk.end(ticket)
-    await jobs.finish(desk.house, first, "Done.", None, "{}")
+    await jobs.finish(desk.ctx, first, "Done.", None, "{}")
     assert await kept(desk, old, new, after=DAY) == [True, True]
-    await jobs.finish(desk.house, second, "Done.", None, "{}")
+    await jobs.finish(desk.ctx, second, "Done.", None, "{}")
     assert await kept(desk, old, new, after=HOUR) == [False, True]
 
 
@@ -180,24 +180,24 @@ async def test_a_job_lists_a_path_once_whoever_wrote_in_between(desk: Desk) -> N
     written = [await write(desk, job) for job in (first, second, first)]
     assert len(shown_files(desk, message_id)) == len(shown_files(desk, ticket.message.id)) == 1
     for job in (first, second):
-        await jobs.finish(desk.house, job, "Done.", None, "{}")
+        await jobs.finish(desk.ctx, job, "Done.", None, "{}")
     assert await kept(desk, *written, after=HOUR) == [False, True, True]
 
 
 async def test_a_version_of_a_purged_message_stays_for_a_job_of_the_work(desk: Desk) -> None:
     _, [first] = await desk.working()
     old = await write(desk, first)
-    await jobs.finish(desk.house, first, "Done.", None, "{}")
+    await jobs.finish(desk.ctx, first, "Done.", None, "{}")
     desk.tick(20 * DAY)
     ticket = await desk.begun("more")
     second = desk.owned((await desk.start(ticket, work_id=work_of(desk, first))).job_id)
     await desk.end(ticket)
     new = await write(desk, second)
     desk.tick(2 * DAY)
-    await retention.messages(desk.house)
+    await retention.messages(desk.ctx)
     assert desk.all("SELECT id FROM jobs") == [(second.job_id,)], "the first message is gone"
     assert await kept(desk, old, new, after=DAY) == [True, True]
-    await jobs.finish(desk.house, second, "Done.", None, "{}")
+    await jobs.finish(desk.ctx, second, "Done.", None, "{}")
     assert await kept(desk, old, new, after=HOUR) == [False, True]
 
 
@@ -207,7 +207,7 @@ async def test_a_reply_written_over_goes_after_its_turn(desk: Desk) -> None:
     old, new = await reply(desk, ticket), await reply(desk, ticket)
     assert await kept(desk, old, new, after=2 * HOUR) == [True, True]
     assert len(shown_files(desk, ticket.message.id)) == 1
-    await turns.fail(desk.house, ticket, TurnFailure.ERROR)
+    await turns.fail(desk.ctx, ticket, TurnFailure.ERROR)
     assert await kept(desk, old, new, after=HOUR) == [False, True]
     assert rows(desk) == 1
 
@@ -220,5 +220,5 @@ async def test_a_reply_written_over_stays_for_the_jobs_of_its_turn(desk: Desk) -
     new = await reply(desk, ticket)
     await desk.end(ticket)
     assert await kept(desk, old, new, after=DAY) == [True, True]
-    await jobs.finish(desk.house, job, "Done.", None, "{}")
+    await jobs.finish(desk.ctx, job, "Done.", None, "{}")
     assert await kept(desk, old, new, after=HOUR) == [False, True]

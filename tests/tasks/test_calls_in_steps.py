@@ -12,11 +12,11 @@ import pytest
 
 from agentpost.agents import Job, NotAllowedInStep, Turn
 from agentpost.services import credits
-from agentpost.services.context import House
-from tests.services.both import clock, house, schema_url
+from agentpost.services.context import AppContext
+from tests.services.both import clock, ctx, schema_url
 from tests.tasks.running import Running, Script, running, step
 
-__all__ = ["clock", "house", "schema_url"]
+__all__ = ["clock", "ctx", "schema_url"]
 JOB = "SELECT state, calls, credits_used FROM jobs"
 WALLET = "SELECT balance, held FROM accounts"
 
@@ -31,10 +31,10 @@ class Inner:
 
 
 @pytest.fixture
-async def here(house: House, tmp_path: Path) -> AsyncIterator[Running]:
-    """A running house on each database."""
+async def here(ctx: AppContext, tmp_path: Path) -> AsyncIterator[Running]:
+    """A running context on each database."""
     Inner.runs = 0
-    async with running(house, tmp_path) as made:
+    async with running(ctx, tmp_path) as made:
         yield made
 
 
@@ -71,7 +71,7 @@ async def run_twice(here: Running) -> dict[str, object]:
 
 
 def steps_told(here: Running) -> list[str]:
-    found = here.house.db.read_now(
+    found = here.ctx.db.read_now(
         lambda tx: tx.all("SELECT body_json FROM entries WHERE type = 'progress' ORDER BY seq")
     )
     return [row[0].split('"step":"')[1].split('"')[0] for row in found]
@@ -273,12 +273,12 @@ async def test_charges_beyond_the_balance_park_the_job_and_not_the_step(here: Ru
     await here.until(lambda: here.shown(message_id)["status"] == "blocked")
     assert here.row(WALLET) == (0, 0)
     await here.idle()
-    await credits.add(here.house, "owner@example.com", 2)
+    await credits.add(here.ctx, "owner@example.com", 2)
     await here.until(lambda: here.row("SELECT COUNT(*) FROM ledger WHERE kind = 'charge'") == (2,))
     await here.until(lambda: here.shown(message_id)["status"] == "blocked")
     assert here.row(WALLET) == (0, 0), "the first takes what is there, the second waits"
     await here.idle()
-    await credits.add(here.house, "owner@example.com", 10)
+    await credits.add(here.ctx, "owner@example.com", 10)
     done = await here.final(message_id)
     assert (done["status"], done["credits_used"]) == ("completed", 106)
     assert here.row("SELECT result FROM jobs") == ("value",)

@@ -10,18 +10,18 @@ import pytest
 from agentpost.agents import Job, Turn
 from agentpost.db.session import Tx
 from agentpost.services import doctor, lost, works
-from agentpost.services.context import House
-from tests.services.both import clock, house, schema_url
+from agentpost.services.context import AppContext
+from tests.services.both import clock, ctx, schema_url
 from tests.tasks.running import Fault, Running, Script, running, step
 
-__all__ = ["clock", "house", "schema_url"]
+__all__ = ["clock", "ctx", "schema_url"]
 JOB = "SELECT state, epoch, recoveries FROM jobs"
 
 
 @pytest.fixture
-async def here(house: House, tmp_path: Path) -> AsyncIterator[Running]:
-    """A running house on each database."""
-    async with running(house, tmp_path) as made:
+async def here(ctx: AppContext, tmp_path: Path) -> AsyncIterator[Running]:
+    """A running context on each database."""
+    async with running(ctx, tmp_path) as made:
         yield made
 
 
@@ -107,7 +107,7 @@ async def test_what_keeps_getting_lost_is_run_more_and_more_rarely(here: Running
     assert epochs[:6] == [1, 2, 2, 2, 2, 3]
     assert epochs[-1] == 4
     assert here.shown(message_id)["status"] == "processing"
-    [finding] = await doctor.examine(here.house)
+    [finding] = await doctor.examine(here.ctx)
     assert finding.problem == "its node lives, but nothing there runs it"
 
     Script.job = done_at_once
@@ -115,7 +115,7 @@ async def test_what_keeps_getting_lost_is_run_more_and_more_rarely(here: Running
         await here.lookout.look()
         await here.idle()
     await here.lookout.look()
-    assert await doctor.examine(here.house) == []
+    assert await doctor.examine(here.ctx) == []
     assert here.row("SELECT COUNT(*) FROM meta WHERE name > 'missing' AND name < 'missinh'") == (0,)
 
 
@@ -265,7 +265,7 @@ async def test_a_job_that_is_not_ours_any_more_is_ended(
     await here.until(lambda: Script.seen == ["long"])
     await here.lookout.look()
     assert not ended, "what is ours goes on"
-    monkeypatch.setattr(here.house.engine, "abort", lambda tx, job_id: None)
+    monkeypatch.setattr(here.ctx.engine, "abort", lambda tx, job_id: None)
     await stop_work(here, message_id)
     assert not ended
     await here.lookout.look()
@@ -275,7 +275,7 @@ async def test_a_job_that_is_not_ours_any_more_is_ended(
 
 async def stop_work(here: Running, message_id: str) -> None:
     work_id = here.shown(message_id)["jobs"][0]["work_id"]
-    await works.stop(here.house, here.caller.account_id, work_id)
+    await works.stop(here.ctx, here.caller.account_id, work_id)
     assert here.shown(message_id)["jobs"][0]["status"] == "cancelled"
 
 
@@ -342,14 +342,14 @@ async def test_a_look_that_can_find_nothing_new_reads_nothing(
     reads: list[None] = []
     real = lost.owned_here
 
-    async def owned_here(house: House) -> dict[str, dict[str, int]]:
+    async def owned_here(ctx: AppContext) -> dict[str, dict[str, int]]:
         reads.append(None)
-        return await real(house)
+        return await real(ctx)
 
     monkeypatch.setattr(lost, "owned_here", owned_here)
     for _ in range(3):
         await here.lookout.look()
-    seen = here.house.db.changes is not None
+    seen = here.ctx.db.changes is not None
     assert len(reads) == (1 if seen else 3)
     Script.gate.set()
     await here.final(message_id)

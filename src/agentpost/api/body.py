@@ -64,7 +64,7 @@ async def read_json(
             comes before ``invalid_request``.
         room: where a large body may be held. Without one a body has up to `LARGE_BYTES`.
     """
-    most = api.house.settings.body_bytes_max
+    most = api.ctx.settings.body_bytes_max
     if room is None:
         most = min(most, LARGE_BYTES)
     coding = request.headers.get("content-encoding", "identity")
@@ -74,7 +74,7 @@ async def read_json(
     if declared is not None and declared > most:
         raise _too_large(most)
     try:
-        data = await _read(request, most, room, api.house.settings.body_idle_seconds)
+        data = await _read(request, most, room, api.ctx.settings.body_idle_seconds)
     except TooSlow as problem:
         _refuse(None, str(problem))
     await api.keys.caller(request)  # a body may take minutes: the key is still live

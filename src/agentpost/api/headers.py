@@ -23,13 +23,13 @@ async def admit(api: Api, request: Request, caller: Caller) -> None:
     switched off: a caller learns of that only with a live key, and its budget goes on counting.
     """
     request.scope[_CALLER] = caller
-    taken = await admission.request(api.house, caller)
-    limit = admission.rules_for(api.house, caller).allowances.requests_per_minute
+    taken = await admission.request(api.ctx, caller)
+    limit = admission.rules_for(api.ctx, caller).allowances.requests_per_minute
     request.scope[_BUDGET] = (limit, taken)
     if not taken.allowed:
         text = f"This key has sent {limit:,} requests within a minute."
         raise RateLimited(text, taken.wait_seconds())
-    if api.house.unavailable:
+    if api.ctx.unavailable:
         raise Refusal("unavailable", "The API is switched off for a while; try again later.")
 
 

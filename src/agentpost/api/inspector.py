@@ -10,7 +10,7 @@ from starlette.types import Scope
 from agentpost.api.body import BODY
 from agentpost.api.headers import caller_of
 from agentpost.domain import tracing
-from agentpost.services.context import House
+from agentpost.services.context import AppContext
 from agentpost.services.requests import Asked
 
 API_PREFIX = "/v1/"
@@ -19,7 +19,7 @@ GONE_STATUS = 499
 
 
 def note(
-    house: House,
+    ctx: AppContext,
     scope: Scope,
     response: Response | None,
     request_id: str,
@@ -40,7 +40,7 @@ def note(
     caller = caller_of(scope)
     asked: bytes | int = scope.get(BODY, 0)
     answered: bytes = getattr(response, "body", b"")
-    house.requests.note(
+    ctx.requests.note(
         Asked(
             id=request_id,
             at=at,

@@ -41,16 +41,16 @@ async def create(api: Api, request: Request, caller: Caller) -> Response:
     counted: list[Taken] = []
 
     async def count() -> None:
-        counted.append(await admission.large_body(api.house, caller))
+        counted.append(await admission.large_body(api.ctx, caller))
 
     async with api.large_bodies.room(caller.account_id, count) as room:
         new, ready = await _take_in(api, request, caller, room)
     for taken in counted:
-        await admission.not_refused(api.house, caller, taken)
+        await admission.not_refused(api.ctx, caller, taken)
     # The body, what was read from it and its files' bytes are let go by now: the call may be held
     # for long.
     if isinstance(ready, Accepted):
-        sent = await follow.answer_replay(api.house, caller, ready, watch_hang_up(request))
+        sent = await follow.answer_replay(api.ctx, caller, ready, watch_hang_up(request))
     else:
         sent = await _send(api, request, caller, new, ready)
     headers = {} if sent.fresh else {"Idempotent-Replayed": "true"}
@@ -92,20 +92,20 @@ async def _admit(
     A repeated call counts for nothing, so it is answered though the account is at its limit
     (design: 4.10). Without files that is found out by the transaction that takes the message in.
     """
-    replayed = await messages.find_replay(api.house, caller, new) if files else None
+    replayed = await messages.find_replay(api.ctx, caller, new) if files else None
     if replayed is not None:
         return replayed
     try:
-        place = await admission.message(api.house, caller)
+        place = await admission.message(api.ctx, caller)
     except RateLimited:
-        replayed = await messages.find_replay(api.house, caller, new)
+        replayed = await messages.find_replay(api.ctx, caller, new)
         if replayed is None:
             raise
         return replayed
     try:
-        attached = await attachments.take(api.house, files) if files else Attached()
+        attached = await attachments.take(api.ctx, files) if files else Attached()
     except BaseException:
-        await admission.unsent(api.house, caller, place)
+        await admission.unsent(api.ctx, caller, place)
         raise
     return _Ready(place, attached)
 
@@ -117,7 +117,7 @@ async def _send(api: Api, request: Request, caller: Caller, new: NewMessage, rea
     by itself. Nor when the key ended while the call was held: by then the message was there.
     """
     try:
-        sent = await follow.send(api.house, caller, new, ready.attached, watch_hang_up(request))
+        sent = await follow.send(api.ctx, caller, new, ready.attached, watch_hang_up(request))
     except KeyEnded:
         raise
     except Refusal:
@@ -129,8 +129,8 @@ async def _send(api: Api, request: Request, caller: Caller, new: NewMessage, rea
 
 
 async def _take_back(api: Api, caller: Caller, ready: _Ready) -> None:
-    await admission.unsent(api.house, caller, ready.place)
-    await attachments.discard(api.house, ready.attached)
+    await admission.unsent(api.ctx, caller, ready.place)
+    await attachments.discard(api.ctx, ready.attached)
 
 
 async def get(api: Api, request: Request, caller: Caller) -> Response:
@@ -139,12 +139,12 @@ async def get(api: Api, request: Request, caller: Caller) -> Response:
     wait = whole(request, WAIT)
     has = seen(request)
     if wait > 0:
-        await admission.wait(api.house, caller)
+        await admission.wait(api.ctx, caller)
     if wait == 0:
-        snapshot = await messages.get(api.house, caller, message_id)
+        snapshot = await messages.get(api.ctx, caller, message_id)
     else:
         snapshot = await follow.until_changed(
-            api.house, caller, message_id, wait, has.has if has else None, watch_hang_up(request)
+            api.ctx, caller, message_id, wait, has.has if has else None, watch_hang_up(request)
         )
     if has is not None and has.has(snapshot.message.version):
         return Response(status_code=304, headers={"ETag": _etag(snapshot)})
@@ -155,7 +155,7 @@ def message_response(
     api: Api, snapshot: Snapshot, status: int, headers: dict[str, str]
 ) -> Response:
     """A Message as an answer."""
-    shape = render.message(snapshot, api.house.links)
+    shape = render.message(snapshot, api.ctx.links)
     headers["ETag"] = _etag(snapshot)
     return Response(render.dumps(shape), status, headers, media_type="application/json")
 
@@ -252,9 +252,9 @@ OPERATIONS = (
         description=(
             "Answers when the agent has, after about 30 seconds at the latest. `final` tells"
             " whether that was all: if not, the agent has started jobs, which go on. Follow them"
-            " with getMessage, listMessageEvents or a webhook endpoint. Out of credits, a full"
-            " house, a failed job and a question are no errors: read `status` and `reason`. With"
-            " an `Idempotency-Key` the call can be sent again after any failure."
+            " with getMessage, listMessageEvents or a webhook endpoint. No credits, too many"
+            " running jobs, a failed job and a question are not errors: read `status` and `reason`."
+            " With an `Idempotency-Key` the call can be sent again after any failure."
         ),
         handler=create,
         body=MessageIn,

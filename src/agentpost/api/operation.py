@@ -13,7 +13,7 @@ from starlette.responses import Response
 from agentpost.api.auth import Keys
 from agentpost.api.intake import LargeBodies
 from agentpost.api.told import Header
-from agentpost.services.context import House
+from agentpost.services.context import AppContext
 from agentpost.services.follow import HungUp
 from agentpost.services.messages import Caller
 from agentpost.wakeups.base import Wait
@@ -23,7 +23,7 @@ from agentpost.wakeups.base import Wait
 class Api:
     """What handlers work with."""
 
-    house: House
+    ctx: AppContext
     keys: Keys
     large_bodies: LargeBodies = field(default_factory=LargeBodies)
 

@@ -45,7 +45,7 @@ class DeliverySender(Protocol):
 
 
 @dataclass(slots=True)
-class House:
+class AppContext:
     """The wired parts.
 
     ``lease``: for how long what ``node`` owns stays its own. ``turns`` is None in a process that

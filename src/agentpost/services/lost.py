@@ -8,25 +8,25 @@ from agentpost.db import jobs as job_rows
 from agentpost.db import lost as rows
 from agentpost.db import messages as message_rows
 from agentpost.db.session import Tx
-from agentpost.services.context import House
+from agentpost.services.context import AppContext
 
 
-async def owned_here(house: House) -> dict[str, dict[str, int]]:
+async def owned_here(ctx: AppContext) -> dict[str, dict[str, int]]:
     """The ``turns`` and ``jobs`` that this node should be running: their epochs by id."""
 
     def fn(tx: Tx) -> dict[str, dict[str, int]]:
         return {
-            "turns": message_rows.turns_of(tx, house.node),
-            "jobs": job_rows.executing_on(tx, house.node),
+            "turns": message_rows.turns_of(tx, ctx.node),
+            "jobs": job_rows.executing_on(tx, ctx.node),
         }
 
-    return await house.db.read(fn)
+    return await ctx.db.read(fn)
 
 
-async def tell(house: House, missing: list[str]) -> None:
+async def tell(ctx: AppContext, missing: list[str]) -> None:
     """Write down for the doctor what this node is missing now; nothing when it is empty."""
     text = json.dumps(missing) if missing else None
-    await house.db.write(lambda tx: rows.put(tx, house.node, text))
+    await ctx.db.write(lambda tx: rows.put(tx, ctx.node, text))
 
 
 def still_missing(tx: Tx) -> list[tuple[str, str]]:

@@ -7,7 +7,7 @@ from agentpost.db import lost
 from agentpost.db import nodes as rows
 from agentpost.db.session import Line, Tx
 from agentpost.services import record
-from agentpost.services.context import House
+from agentpost.services.context import AppContext
 
 
 class Beats:
@@ -27,26 +27,26 @@ class Beats:
         self._line.close()
 
 
-async def beat(house: House) -> dict[str, int]:
-    """`Beats.beat` on the house's own database: where no other node watches, once is enough."""
-    return await house.db.write(lambda tx: rows.beat(tx, house.node, house.clock.now()))
+async def beat(ctx: AppContext) -> dict[str, int]:
+    """`Beats.beat` on the node's main database: where no other node watches, once is enough."""
+    return await ctx.db.write(lambda tx: rows.beat(tx, ctx.node, ctx.clock.now()))
 
 
-async def leave(house: House) -> None:
+async def leave(ctx: AppContext) -> None:
     """This node is going, in order: its jobs are nobody's by the same commit. What it leaves
     without one, as when it is killed, counts as a death."""
 
     def fn(tx: Tx) -> None:
-        record.disown(tx, house.node)
-        _forget(tx, house.node, None)
+        record.disown(tx, ctx.node)
+        _forget(tx, ctx.node, None)
 
-    await house.db.write(fn)
+    await ctx.db.write(fn)
 
 
-async def forget(house: House, node: str, beat: int | None = None) -> bool:
+async def forget(ctx: AppContext, node: str, beat: int | None = None) -> bool:
     """That node is gone; with a beat, only if that is still its last: False when it is alive, or
     another was faster."""
-    return await house.db.write(lambda tx: _forget(tx, node, beat))
+    return await ctx.db.write(lambda tx: _forget(tx, node, beat))
 
 
 def _forget(tx: Tx, node: str, beat: int | None) -> bool:

@@ -20,7 +20,7 @@ from agentpost.domain.job import JobState
 from agentpost.domain.limits import WORK_LIST_DEFAULT
 from agentpost.domain.record import FileRecord, JobRecord, MessageLine, WorkRecord
 from agentpost.services.allowances import running_jobs_max
-from agentpost.services.context import House
+from agentpost.services.context import AppContext
 
 # More than any account may run: a count that stops short would be wrong.
 _JOBS_READ_MAX: Final = 10_000
@@ -86,7 +86,7 @@ class Chat:
     files: list[FileRecord]
 
 
-async def overview(house: House, account_id: str) -> Overview:
+async def overview(ctx: AppContext, account_id: str) -> Overview:
     """The account; its id comes from our own rows."""
 
     def fn(tx: Tx) -> Overview:
@@ -103,17 +103,17 @@ async def overview(house: House, account_id: str) -> Overview:
             email=account.email,
             credits=to_credits(account.wallet.available),
             running=len(executing),
-            running_max=running_jobs_max(house.settings, account.limits_json),
+            running_max=running_jobs_max(ctx.settings, account.limits_json),
             works=lines,
             messages=message_rows.newest(
-                tx, account_id, house.clock.now(), MESSAGE_CHARACTERS, WORK_LIST_DEFAULT
+                tx, account_id, ctx.clock.now(), MESSAGE_CHARACTERS, WORK_LIST_DEFAULT
             ),
         )
 
-    return await house.db.read(fn)
+    return await ctx.db.read(fn)
 
 
-async def chat(house: House, account_id: str, work_id: str) -> Chat:
+async def chat(ctx: AppContext, account_id: str, work_id: str) -> Chat:
     """A work of the account; raises ``not_found``."""
 
     def fn(tx: Tx) -> Chat:
@@ -125,7 +125,7 @@ async def chat(house: House, account_id: str, work_id: str) -> Chat:
         name = accounts.get(tx, account_id).name
         return Chat(name, work, _state(tx, work, jobs), steps, rows.files(tx, work_id))
 
-    return await house.db.read(fn)
+    return await ctx.db.read(fn)
 
 
 def _state(tx: Tx, work: WorkRecord, jobs: list[JobRecord]) -> WorkState:

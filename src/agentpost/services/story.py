@@ -11,7 +11,7 @@ from agentpost.db import story as rows
 from agentpost.db.session import Tx
 from agentpost.domain.errors import not_found
 from agentpost.domain.times import iso
-from agentpost.services.context import House
+from agentpost.services.context import AppContext
 
 TEXT_CHARACTERS = 120
 
@@ -52,7 +52,7 @@ class Story:
     lines: list[Line]
 
 
-async def tell(house: House, message_id: str) -> Story:
+async def tell(ctx: AppContext, message_id: str) -> Story:
     """The story of a message and of every job it lists; raises ``not_found``.
 
     An operator may ask about any key's message, also one past its retention that is still there.
@@ -105,7 +105,7 @@ async def tell(house: House, message_id: str) -> Story:
         }
         return Story(standing, sorted(lines, key=lambda line: line.at))
 
-    return await house.db.read(fn)
+    return await ctx.db.read(fn)
 
 
 def _short(value: Any) -> str:

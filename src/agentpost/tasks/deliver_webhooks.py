@@ -25,7 +25,7 @@ import structlog
 from agentpost.agents.loop import AgentLoop
 from agentpost.domain.limits import WEBHOOK_ATTEMPTS_IN_FLIGHT_MAX as LANE_ATTEMPTS_MAX
 from agentpost.services import deliveries
-from agentpost.services.context import House
+from agentpost.services.context import AppContext
 from agentpost.services.deliveries import Attempted, Claimed
 from agentpost.tasks.lanes import SLOW_SECONDS, Lane, Places, shared
 from agentpost.webhooks.egress import Egress
@@ -50,11 +50,11 @@ class Deliveries:
         alone: no other node can exist, so claims found at the start belong to nobody.
     """
 
-    def __init__(self, house: House, egress: Egress, *, alone: bool) -> None:
-        self._house = house
+    def __init__(self, ctx: AppContext, egress: Egress, *, alone: bool) -> None:
+        self._ctx = ctx
         self._egress = egress
         self._alone = alone
-        self._sender = Sender(egress, house.clock, house.settings.webhook_timeout_seconds)
+        self._sender = Sender(egress, ctx.clock, ctx.settings.webhook_timeout_seconds)
         self._loop = AgentLoop(name="webhook-loop")
         self._kicked: deque[str] = deque()
         self._wake = asyncio.Event()
@@ -92,7 +92,7 @@ class Deliveries:
     async def start(self) -> None:
         """Begin, with what was left behind."""
         if self._alone:
-            await deliveries.give_back_all(self._house)
+            await deliveries.give_back_all(self._ctx)
         self._loop.start()
         await self._loop.run(self._begin())
 
@@ -125,7 +125,7 @@ class Deliveries:
             attempt.cancel()
         await asyncio.gather(*self._attempts, return_exceptions=True)
         if self._done or self._unused:
-            await deliveries.turn_over(self._house, list(self._done), list(self._unused), {})
+            await deliveries.turn_over(self._ctx, list(self._done), list(self._unused), {})
         await self._egress.aclose()
 
     async def _sweep(self) -> None:
@@ -135,10 +135,10 @@ class Deliveries:
                 await self._find_due()
             except Exception:
                 log.exception("webhook_sweep_failed")
-            await asyncio.sleep(self._house.settings.sweep_seconds)
+            await asyncio.sleep(self._ctx.settings.sweep_seconds)
 
     async def _find_due(self) -> None:
-        found = await deliveries.due_endpoints(self._house)
+        found = await deliveries.due_endpoints(self._ctx)
         if found:
             self._kicked.extend(found)
             self._wake.set()
@@ -168,7 +168,7 @@ class Deliveries:
         if not (wanted or done or unused):
             return
         try:
-            claimed = await deliveries.turn_over(self._house, done, unused, wanted)
+            claimed = await deliveries.turn_over(self._ctx, done, unused, wanted)
         except BaseException:
             for endpoint_id in wanted:
                 self._lane(endpoint_id).due = True
@@ -294,7 +294,7 @@ class Deliveries:
         self._done.append(
             Attempted(
                 claimed,
-                self._house.clock.now(),
+                self._ctx.clock.now(),
                 outcome.status_code,
                 outcome.error,
                 outcome.response,
@@ -314,7 +314,7 @@ class Deliveries:
 
     async def _outcome(self, claimed: Claimed) -> Outcome:
         try:
-            body = deliveries.body(self._house, claimed)
+            body = deliveries.body(self._ctx, claimed)
             return await self._sender.attempt(
                 claimed.url, claimed.keys, claimed.event_id, body, claimed.traceparent
             )

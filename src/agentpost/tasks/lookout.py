@@ -19,7 +19,7 @@ from math import inf
 import structlog
 
 from agentpost.services import lost, turns
-from agentpost.services.context import House
+from agentpost.services.context import AppContext
 from agentpost.tasks.run_turn import TurnRunner
 from agentpost.tasks.runs import Run, Runs
 from agentpost.tasks.worker import JobWorker
@@ -37,17 +37,17 @@ CALM_SECONDS = 300.0
 class Lookout:
     """See the module docstring; either runner may be missing in this process."""
 
-    def __init__(self, house: House, turn_runner: TurnRunner | None, worker: JobWorker | None):
-        self._house = house
+    def __init__(self, ctx: AppContext, turn_runner: TurnRunner | None, worker: JobWorker | None):
+        self._ctx = ctx
         self._kinds: dict[str, _Kind] = {}
         if turn_runner is not None:
             self._kinds["turns"] = _Kind(
-                turn_runner.runs, lambda owner: turns.retake(house, owner, house.node)
+                turn_runner.runs, lambda owner: turns.retake(ctx, owner, ctx.node)
             )
         if worker is not None:
 
             async def retake(job_id: str) -> None:
-                worker.retake(job_id, house.node)
+                worker.retake(job_id, ctx.node)
 
             self._kinds["jobs"] = _Kind(worker.runs, retake)
         self._told: list[str] = []
@@ -57,7 +57,7 @@ class Lookout:
     async def look(self) -> None:
         """Look once: at nothing, when neither the record nor what runs here can have changed since
         a look that found all well."""
-        changes = self._house.db.changes
+        changes = self._ctx.db.changes
         runs = [(run, run.epoch, run.over) for k in self._kinds.values() for run in k.runs.open()]
         if changes is not None and self._well == (changes, runs) and self._skipped < SKIPS_MAX:
             self._skipped += 1
@@ -65,14 +65,14 @@ class Lookout:
         self._well, self._skipped = None, 0
         # Before the record is read: what runs by then was committed, so the record must have it.
         running = {name: kind.running() for name, kind in self._kinds.items()}
-        owned = await lost.owned_here(self._house)
+        owned = await lost.owned_here(self._ctx)
         missing: list[str] = []
         for name, kind in self._kinds.items():
             rows = owned[name]
             kind.end_strays(running[name], rows)
             missing += await kind.look_for(rows)
         if missing != self._told:  # for the doctor, who sees only the record
-            await lost.tell(self._house, missing)  # may fail as all the rest does; told next time
+            await lost.tell(self._ctx, missing)  # may fail as all the rest does; told next time
             self._told = missing
         if not any(kind.looked_for for kind in self._kinds.values()):
             self._well = (changes, runs)

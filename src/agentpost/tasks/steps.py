@@ -19,7 +19,7 @@ from agentpost.agents.base import current_step_key
 from agentpost.agents.deaths import NoWorker, WorkerDied, WorkerKilled
 from agentpost.agents.output import captured
 from agentpost.agents.pool import WorkerPool
-from agentpost.services.context import House
+from agentpost.services.context import AppContext
 from agentpost.storage.base import BlobMissing, Storage
 from agentpost.tasks.retrying import Retry
 
@@ -268,10 +268,10 @@ def _log_retry(call: Invocation, tried: int, retries: int, pause: float, error: 
     )
 
 
-def make_steps(house: House, scratch: Path) -> Steps:
+def make_steps(ctx: AppContext, scratch: Path) -> Steps:
     """The worker pool, its limits from the settings, and what calls it. ``scratch`` is a folder of
     the pool alone."""
-    settings = house.settings
+    settings = ctx.settings
     pool = WorkerPool(
         settings.pool_workers,
         scratch=scratch,
@@ -280,7 +280,7 @@ def make_steps(house: House, scratch: Path) -> Steps:
         cpu_seconds=settings.step_cpu_seconds,
         env=settings.worker_env,
     )
-    return Steps(pool, Blobs(house.storage, pool, read_seconds=settings.file_read_seconds))
+    return Steps(pool, Blobs(ctx.storage, pool, read_seconds=settings.file_read_seconds))
 
 
 def _folder() -> tempfile.TemporaryDirectory[str]:
