@@ -43,7 +43,7 @@ from agentpost.webhooks.egress import Egress
 log = structlog.get_logger(__name__)
 
 
-class Relay:
+class CallbackHub:
     """Something to call that is known only later."""
 
     def __init__(self) -> None:
@@ -93,7 +93,7 @@ class Parts:
 
     ctx: AppContext
     signer: LinkSigner
-    foreign_commit: Relay
+    external_commit: CallbackHub
     receiver: Receiver | None
     checks: dict[str, Check]
 
@@ -103,10 +103,10 @@ async def open_context(settings: Settings, clock: Clock | None = None) -> Parts:
     folder = prepare_folder(settings)
     clock = clock or SystemClock()
     node = new_id(ids.NODE, clock.now())
-    foreign_commit = Relay()
+    external_commit = CallbackHub()
     checks: dict[str, Check] = {}
     db, wakeups, engine = _scaled(settings, node, checks) or _embedded(
-        settings, folder, node, foreign_commit
+        settings, folder, node, external_commit
     )
     with migrate.usable(folder / "agentpost.db"):
         await asyncio.to_thread(db.open)
@@ -131,7 +131,7 @@ async def open_context(settings: Settings, clock: Clock | None = None) -> Parts:
         node=node,
     )
     await wakeups.start()
-    return Parts(ctx, signer, foreign_commit, receiver, checks)
+    return Parts(ctx, signer, external_commit, receiver, checks)
 
 
 async def close_context(parts: Parts) -> None:
@@ -149,12 +149,12 @@ def ends_of(ctx: AppContext) -> list[End]:
 
 
 def _embedded(
-    settings: Settings, folder: Path, node: str, foreign_commit: Relay
+    settings: Settings, folder: Path, node: str, external_commit: CallbackHub
 ) -> tuple[Database, Wakeups, Engine]:
     db = SqliteDatabase(
         folder / "agentpost.db",
         durability=settings.durability,
-        on_foreign_commit=foreign_commit,
+        on_external_commit=external_commit,
     )
     return db, MemoryWakeups(), LocalEngine(node)
 

@@ -31,7 +31,7 @@ from agentpost.settings import Settings
 from agentpost.storage.scratch import Scratch
 from agentpost.tasks.background import Background
 from agentpost.tasks.deliver_webhooks import Deliveries
-from agentpost.tasks.lookout import Lookout
+from agentpost.tasks.lookout import RunReconciler
 from agentpost.tasks.nodes import Nodes
 from agentpost.tasks.run_turn import TurnRunner
 from agentpost.tasks.shutdown import end_all
@@ -48,7 +48,7 @@ LOOP_SECONDS = 2.0
 class Server:
     """A whole server in this process, without its socket.
 
-    `start` before the socket listens, `close_door` when it is to stop, then `stop`.
+    `start` before the socket listens, `begin_shutdown` when it is to stop, then `stop`.
     """
 
     def __init__(self, settings: Settings, clock: Clock | None = None) -> None:
@@ -74,7 +74,7 @@ class Server:
         smtp = SmtpServer.parse(smtp_url) if smtp_url else None
         if alone:
             self._lock = FolderLock(folder)
-            self._lock.take()
+            self._lock.acquire()
         await asyncio.to_thread(upgrade_database, settings)
         agent = registry.resolve(settings.agent)
         self._parts = await open_context(settings, self._clock)
@@ -101,19 +101,19 @@ class Server:
         ctx.sender = self._deliveries
         await self._bootstrap_account(ctx)
         await ctx.limiter.start()
-        await maintenance.look(ctx)
+        await maintenance.refresh(ctx)
         self._nodes = Nodes(ctx, worker, heartbeat(settings, ctx))
         await self._nodes.enter()
         await ctx.engine.start(worker)
-        await self._nodes.inherit()
-        lookout = Lookout(ctx, self._turns, worker)
-        parts = (worker, self._nodes, lookout, smtp, self._parts.checks)
+        await self._nodes.recover_open()
+        reconciler = RunReconciler(ctx, self._turns, worker)
+        parts = (worker, self._nodes, reconciler, smtp, self._parts.checks)
         self._background = Background(ctx, *parts)
         self._background.start()
         self.app = self._app(ctx)
-        self._parts.foreign_commit.target = [
-            self._background.kick,
-            self._deliveries.look,
+        self._parts.external_commit.target = [
+            self._background.wake,
+            self._deliveries.poll,
             self.app.keys.forget,
         ]
         if settings.egress_allow:
@@ -150,10 +150,10 @@ class Server:
         """The wired parts."""
         return self._parts.ctx
 
-    def close_door(self) -> None:
+    def begin_shutdown(self) -> None:
         """Held waits answer now: the socket is about to close."""
         self._ready = False
-        self._parts.ctx.wakeups.close_door()
+        self._parts.ctx.wakeups.begin_shutdown()
 
     async def stop(self) -> bool:
         """End what runs; unfinished turns and jobs go on at the next start.

@@ -25,7 +25,7 @@ def queue_of(places: int, waiting: str) -> FairQueue[int]:
 def admitted(queue: FairQueue[int]) -> str:
     """The accounts that get a place now, in the order in which they get it."""
     given_to = ""
-    while (given := queue.take_next()) is not None:
+    while (given := queue.grant_next()) is not None:
         given_to += given[0]
     return given_to
 
@@ -76,7 +76,7 @@ def test_who_comes_next(places: int, waiting: str, ends: str, next_ones: str) ->
 def test_within_an_account_the_first_comes_first() -> None:
     queue = queue_of(1, "aaa")
     order = []
-    while (given := queue.take_next()) is not None:
+    while (given := queue.grant_next()) is not None:
         order.append(given[1])
         queue.give_back("a")
     assert order == [0, 1, 2]
@@ -88,8 +88,8 @@ def test_a_waiter_that_goes_is_passed_over() -> None:
     queue.remove("b", 1)
     queue.remove("b", 1)  # it does not wait any more
     queue.remove("c", 7)  # it never did
-    assert queue.take_next() == ("a", 2)
-    assert queue.take_next() is None
+    assert queue.grant_next() == ("a", 2)
+    assert queue.grant_next() is None
 
 
 Moves = st.lists(
@@ -128,7 +128,7 @@ class Model:
             self.queue.give_back(account)
 
     def admit(self) -> None:
-        while (taken := self.queue.take_next()) is not None:
+        while (taken := self.queue.grant_next()) is not None:
             account, waiter = taken
             assert waiter == self.waiting[account].pop(0), "within an account, in order"
             fewest = min(self.held[a] for a in ACCOUNTS if self.waiting[a] or a == account)

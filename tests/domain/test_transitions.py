@@ -19,7 +19,7 @@ from agentpost.domain.message import TurnFailure, TurnState
 TURN_SIGNALS: dict[str, s.TurnSignal] = {
     "TurnQueued": s.TurnQueued(),
     "TurnBegun": s.TurnBegun(),
-    "TurnRetaken": s.TurnRetaken(),
+    "TurnRetaken": s.TurnReclaimed(),
     "BusyTimedOut": s.BusyTimedOut(),
     "Resent": s.Resent(),
     "TurnReplied": s.TurnReplied("On it.", None, delivered_sync=True),
@@ -29,7 +29,7 @@ JOB_SIGNALS: dict[str, s.JobSignal] = {
     "Admitted": s.Admitted(),
     "ShortOfCredits": s.ShortOfCredits(7),
     "StartRefused": s.StartRefused(Reason.TOO_MANY_RUNNING),
-    "JobRetaken": s.JobRetaken(),
+    "JobRetaken": s.JobReclaimed(),
     "StepInterrupted": s.StepInterrupted("killed"),
     "Progressed": s.Progressed("Counting"),
     "FileWritten": s.FileWritten("a.csv"),

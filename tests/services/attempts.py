@@ -34,7 +34,7 @@ class Account:
     async def claim(self, limit: int = 100) -> list[Claimed]:
         """All that is due."""
         wanted = dict.fromkeys(await deliveries.due_endpoints(self.ctx), limit)
-        return await deliveries.turn_over(self.ctx, [], [], wanted)
+        return await deliveries.record_and_claim(self.ctx, [], [], wanted)
 
     async def attempt(self, error: str | None = None) -> list[str]:
         """Attempt all that is due; the ids of the events."""
@@ -46,7 +46,7 @@ class Account:
         """Record how attempts ended."""
         code, now = (200 if error is None else 500), self.clock.now()
         done = [Attempted(each, now, code, error, "answer", 3) for each in claimed]
-        await deliveries.turn_over(self.ctx, done, [], {})
+        await deliveries.record_and_claim(self.ctx, done, [], {})
 
     async def read(self, endpoint_id: str, event_id: str) -> DeliveryRecord:
         """One delivery as it is now."""

@@ -34,8 +34,8 @@ async def test_a_minute_moves_with_the_clock(at: Moving) -> None:
     refused = await admission.request(at.ctx, at.caller)
     assert (refused.allowed, refused.wait_seconds()) == (False, 1)
     at.clock.advance(0.5)
-    taken = await admission.request(at.ctx, at.caller)
-    assert (taken.allowed, taken.reset_seconds()) == (True, 20)
+    decision = await admission.request(at.ctx, at.caller)
+    assert (decision.allowed, decision.reset_seconds()) == (True, 20)
 
 
 async def test_messages_have_an_hour_and_a_day(at: Moving) -> None:
@@ -55,8 +55,8 @@ async def test_messages_have_an_hour_and_a_day(at: Moving) -> None:
 
 async def test_an_unsent_message_leaves_its_place(at: Moving) -> None:
     for _ in range(20):
-        taken = await admission.message(at.ctx, at.caller)
-        await admission.unsent(at.ctx, at.caller, taken)
+        decision = await admission.message(at.ctx, at.caller)
+        await admission.unsent(at.ctx, at.caller, decision)
     await admission.message(at.ctx, at.caller)
 
 

@@ -10,7 +10,7 @@ from agentpost.db.session import Tx
 from agentpost.domain import limits
 from agentpost.domain.errors import Refusal, StoreUnavailable
 from agentpost.services import blob_audit, blobs, doctor, health, room, uploads
-from agentpost.services.attachments import InlineFile, take
+from agentpost.services.attachments import InlineFile, store
 from agentpost.services.context import AppContext
 from agentpost.services.uploads import NewUpload
 from agentpost.storage.base import fanned_out
@@ -99,7 +99,7 @@ async def test_below_the_floor_files_are_refused(ctx: AppContext, account: str) 
     with pytest.raises(Refusal) as refused:
         await uploads.create(ctx, account, NewUpload("a.csv", 10, None))
     assert refused.value.code == "unavailable"
-    attached = await take(ctx, [InlineFile("a.txt", None, "YWFh", None)])
+    attached = await store(ctx, [InlineFile("a.txt", None, "YWFh", None)])
     assert attached.files == []
     assert attached.notes == [f"a.txt: skipped, {room.NO_ROOM}."]
     with pytest.raises(StoreUnavailable):

@@ -185,7 +185,7 @@ async def test_a_hold_survives_a_crash(desk: Desk) -> None:
     """design: 2: the step in flight may run again; its cost is held once."""
     _, [job] = await desk.working()
     n = await hold(desk, job, 30)
-    ticket = await jobs.take(desk.ctx, job.job_id, NODE)
+    ticket = await jobs.claim(desk.ctx, job.job_id, NODE)
     assert ticket is not None
     assert ticket.calls[n].state is CallState.HELD
     assert wallet(desk) == (100, 30)

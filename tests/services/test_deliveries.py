@@ -108,7 +108,7 @@ async def test_a_lost_claim_changes_nothing(own: Account) -> None:
 async def test_an_unused_claim_is_given_back(own: Account) -> None:
     await own.event(await own.endpoint())
     claimed = await own.claim()
-    await deliveries.turn_over(own.ctx, [], claimed, {})
+    await deliveries.record_and_claim(own.ctx, [], claimed, {})
     assert len(await own.claim()) == 1
 
 

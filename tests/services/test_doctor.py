@@ -64,9 +64,9 @@ async def failing(ctx: AppContext, account: str, clock: ManualClock) -> Endpoint
     """An endpoint that failed once and has a retry waiting."""
     made = await endpoints.create(ctx, account, "http://127.0.0.1/", None, None)
     await deliveries.send_test(ctx, account, made.id)
-    (claimed,) = await deliveries.turn_over(ctx, [], [], {made.id: 8})
+    (claimed,) = await deliveries.record_and_claim(ctx, [], [], {made.id: 8})
     failed = Attempted(claimed, clock.now(), 500, "no", "", 1)
-    await deliveries.turn_over(ctx, [failed], [], {})
+    await deliveries.record_and_claim(ctx, [failed], [], {})
     return made
 
 

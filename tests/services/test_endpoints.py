@@ -100,7 +100,7 @@ async def test_what_slipped_in_beside_the_end_is_ended(ctx: AppContext, account:
     await ctx.db.write(slip_in)
     wanted = dict.fromkeys(await deliveries.due_endpoints(ctx), 8)
     assert list(wanted) == [endpoint.id]
-    assert await deliveries.turn_over(ctx, [], [], wanted) == []
+    assert await deliveries.record_and_claim(ctx, [], [], wanted) == []
     (after,) = (await endpoints.get(ctx, account, endpoint.id)).recent
     assert after.status == "dropped"
     assert await deliveries.due_endpoints(ctx) == []

@@ -42,7 +42,7 @@ async def test_a_message_whose_turn_is_open_stays(desk: Desk) -> None:
     await retention.messages(desk.ctx)
     assert messages(desk) == [running, waiting]
 
-    await turns.retake(desk.ctx, running, NODE)
+    await turns.reclaim(desk.ctx, running, NODE)
     await retention.messages(desk.ctx)
     assert messages(desk) == []
     assert await problems(desk) == []
@@ -75,7 +75,7 @@ async def test_a_conversation_that_nobody_holds_is_free(desk: Desk, named: str) 
     await desk.ctx.db.write(lambda tx: tx.execute(sql, (waiting,)))
     await block()
     assert (await upkeep.left_behind(desk.ctx, set())).turns == [(waiting, None)]
-    await turns.retake(desk.ctx, waiting, None)
+    await turns.reclaim(desk.ctx, waiting, None)
     await desk.end(desk.ticket(waiting))
     assert desk.shown(waiting)["status"] == "completed"
     assert await problems(desk) == []

@@ -77,9 +77,9 @@ def turn_off(ctx: AppContext, account: str, clock: ManualClock) -> TurnOff:
         made = await endpoints.create(ctx, account, "http://127.0.0.1/", None, None)
         await deliveries.send_test(ctx, account, made.id)
         for _ in range(2):
-            claimed = await deliveries.turn_over(ctx, [], [], {made.id: 8})
+            claimed = await deliveries.record_and_claim(ctx, [], [], {made.id: 8})
             done = [Attempted(each, clock.now(), 500, "no", "", 1) for each in claimed]
-            await deliveries.turn_over(ctx, done, [], {})
+            await deliveries.record_and_claim(ctx, done, [], {})
             clock.advance(3 * DAY)
         return made.id
 

@@ -35,14 +35,14 @@ class Reads:
         return await self._real(fn)
 
 
-async def foreign_commit(at: Moving, sql: str) -> None:
+async def external_commit(at: Moving, sql: str) -> None:
     """As a command beside the server makes it; returns when it was seen."""
     [(_, _, path)] = await at.rows("PRAGMA database_list")
-    before = at.ctx.db.foreign_commits
+    before = at.ctx.db.external_commits
     with closing(sqlite3.connect(str(path), timeout=PATIENCE)) as connection:
         connection.execute(sql)
         connection.commit()
-    while at.ctx.db.foreign_commits == before:
+    while at.ctx.db.external_commits == before:
         await at.ctx.db.write(lambda tx: None)
 
 
@@ -64,12 +64,12 @@ async def test_another_process_commit_wakes_who_waits(at: Moving) -> None:
     recheck = follow.Recheck(at.ctx)
     for message_id in (first, second):
         with at.ctx.wakeups.listen(message_id) as wait:
-            await foreign_commit(
+            await external_commit(
                 at, f"UPDATE messages SET state_version = 99 WHERE id = '{message_id}'"
             )
             await recheck.run()
             assert await wait.wait(PATIENCE)
-            await foreign_commit(at, "UPDATE accounts SET name = name || '.'")
+            await external_commit(at, "UPDATE accounts SET name = name || '.'")
             await recheck.run()
             assert not await wait.wait(0), "this message has not changed since"
 
@@ -84,7 +84,7 @@ async def test_a_look_that_fails_is_made_up_for(
         raise sqlite3.OperationalError("disk I/O error")
 
     with at.ctx.wakeups.listen(message_id) as wait:
-        await foreign_commit(at, "UPDATE messages SET state_version = 99")
+        await external_commit(at, "UPDATE messages SET state_version = 99")
         with monkeypatch.context() as patched:
             patched.setattr(at.ctx.db, "read", failing)
             with pytest.raises(sqlite3.OperationalError):
@@ -102,5 +102,5 @@ async def test_changes_are_counted_when_there_are_any(at: Moving) -> None:
     after = at.ctx.db.changes
     assert after is not None
     assert after > before
-    await foreign_commit(at, "UPDATE accounts SET name = 'B'")
+    await external_commit(at, "UPDATE accounts SET name = 'B'")
     assert at.ctx.db.changes == after + 1

@@ -285,7 +285,7 @@ class Account(RuleBasedStateMachine):
     @rule(n=which)
     def crash_in_turn(self, n: int) -> None:
         ticket = self.turn(n)
-        self.run(turns.retake(self.ctx, ticket.message.id, NODE))
+        self.run(turns.reclaim(self.ctx, ticket.message.id, NODE))
         with pytest.raises(Fenced):
             self.run(self.desk.start(ticket))
 
@@ -293,7 +293,7 @@ class Account(RuleBasedStateMachine):
     @rule(n=which)
     def crash_in_job(self, n: int) -> None:
         job = self.job(n)
-        self.run(jobs.take(self.ctx, job.job_id, NODE))
+        self.run(jobs.claim(self.ctx, job.job_id, NODE))
         with pytest.raises(Fenced):
             self.run(jobs.finish(self.ctx, job, "From the grave.", None, "{}"))
 
@@ -309,7 +309,7 @@ class Account(RuleBasedStateMachine):
     def time_passes(self, seconds: float) -> None:
         """The clock moves, then every sweep runs once."""
         self.desk.tick(seconds)
-        self.run(upkeep.give_up_waiting_turns(self.ctx))
+        self.run(upkeep.expire_waiting_turns(self.ctx))
         self.run(upkeep.abandon_turns(self.ctx))
         self.run(upkeep.expire_jobs(self.ctx))
         self.run(upkeep.resume_queued(self.ctx))

@@ -112,7 +112,7 @@ async def test_one_job_that_cannot_expire(at: Moving, monkeypatch: pytest.Monkey
 async def test_one_message_that_cannot_give_up(at: Moving, monkeypatch: pytest.MonkeyPatch) -> None:
     await at.accept("runs")
     waiting = [(await at.accept(f"{n}")).message.id for n in range(3)]
-    real = turns.give_up
+    real = turns.expire_wait
 
     async def fails(ctx: Any, message_id: str) -> None:
         if message_id == waiting[0]:
@@ -120,8 +120,8 @@ async def test_one_message_that_cannot_give_up(at: Moving, monkeypatch: pytest.M
         await real(ctx, message_id)
 
     at.clock.advance(6)
-    monkeypatch.setattr(turns, "give_up", fails)
-    await upkeep.give_up_waiting_turns(at.ctx)
+    monkeypatch.setattr(turns, "expire_wait", fails)
+    await upkeep.expire_waiting_turns(at.ctx)
     assert await at.rows("SELECT id FROM messages WHERE turn_state = 'waiting'") == [(waiting[0],)]
 
 

@@ -15,7 +15,7 @@ from tests.services.house import NODE, Desk
 async def test_a_job_taken_over_is_fenced(desk: Desk) -> None:
     """design: 2, ownership and fencing."""
     message_id, [old] = await desk.working()
-    ticket = await jobs.take(desk.ctx, old.job_id, NODE)
+    ticket = await jobs.claim(desk.ctx, old.job_id, NODE)
     assert ticket is not None
     new = Owned(old.job_id, old.account_id, ticket.epoch)
     writes: list[Callable[..., Awaitable[object]]] = [
@@ -43,16 +43,16 @@ async def test_a_job_taken_over_is_fenced(desk: Desk) -> None:
 async def test_only_one_node_takes_a_job_over(desk: Desk) -> None:
     """design: 2: a claim names the owner it takes from."""
     _, [job] = await desk.working()
-    assert await jobs.take(desk.ctx, job.job_id, "node_other") is None
-    assert await jobs.take(desk.ctx, job.job_id, None) is None
-    assert await jobs.take(desk.ctx, job.job_id, NODE) is not None
+    assert await jobs.claim(desk.ctx, job.job_id, "node_other") is None
+    assert await jobs.claim(desk.ctx, job.job_id, None) is None
+    assert await jobs.claim(desk.ctx, job.job_id, NODE) is not None
 
 
 async def taken_from_the_dead(desk: Desk, job: Owned) -> bool:
     """Whether a node that has just come takes the job from the one that had it."""
     gone = desk.ctx.node
     desk.ctx.node = f"{gone}+"
-    return await jobs.take(desk.ctx, job.job_id, gone) is not None
+    return await jobs.claim(desk.ctx, job.job_id, gone) is not None
 
 
 async def test_a_job_that_gets_nowhere_fails(desk: Desk) -> None:
@@ -80,9 +80,9 @@ async def test_a_job_that_its_own_node_lost_is_not_counted_against_it(desk: Desk
     for _ in range(4):
         assert await taken_from_the_dead(desk, job)
     for _ in range(7):
-        assert await jobs.take(desk.ctx, job.job_id, desk.ctx.node) is not None
+        assert await jobs.claim(desk.ctx, job.job_id, desk.ctx.node) is not None
     assert await taken_from_the_dead(desk, job)
-    assert await jobs.take(desk.ctx, job.job_id, desk.ctx.node) is not None
+    assert await jobs.claim(desk.ctx, job.job_id, desk.ctx.node) is not None
     assert desk.job(message_id)["status"] == "running"
     assert not await taken_from_the_dead(desk, job), "what the dead left counts as before"
 
@@ -92,7 +92,7 @@ async def restarted(desk: Desk, job: Owned) -> bool:
     await nodes.leave(desk.ctx)
     desk.ctx.node = f"{desk.ctx.node}+"
     assert (await upkeep.left_behind(desk.ctx, set())).jobs == [(job.job_id, None)]
-    return await jobs.take(desk.ctx, job.job_id, None) is not None
+    return await jobs.claim(desk.ctx, job.job_id, None) is not None
 
 
 async def test_a_job_whose_nodes_leave_in_order_is_not_counted_against_it(desk: Desk) -> None:

@@ -176,7 +176,7 @@ async def busy(desk: Desk) -> tuple[TurnTicket, str]:
     running = await desk.begun("long")
     waiting = (await desk.send("short", idempotency_key="k")).message.id
     desk.tick(desk.ctx.settings.busy_wait_seconds)
-    await upkeep.give_up_waiting_turns(desk.ctx)
+    await upkeep.expire_waiting_turns(desk.ctx)
     return running, waiting
 
 
@@ -194,7 +194,7 @@ async def test_patience_lasts_to_the_microsecond(desk: Desk) -> None:
     await desk.begun("long")
     message_id = (await desk.send("short")).message.id
     desk.tick(desk.ctx.settings.busy_wait_seconds - 0.000_001)
-    await upkeep.give_up_waiting_turns(desk.ctx)
+    await upkeep.expire_waiting_turns(desk.ctx)
     assert state(desk, message_id)[0] == "processing"
 
 
@@ -231,7 +231,7 @@ async def test_a_busy_message_may_be_busy_again(desk: Desk) -> None:
     await desk.send("short", idempotency_key="k")
     assert state(desk, message_id) == ("processing", None, False)
     desk.tick(desk.ctx.settings.busy_wait_seconds)
-    await upkeep.give_up_waiting_turns(desk.ctx)
+    await upkeep.expire_waiting_turns(desk.ctx)
     assert state(desk, message_id) == ("failed", "agent_busy", True)
     assert desk.names(message_id) == ["message.failed", "message.failed"]
 
@@ -263,7 +263,7 @@ async def test_a_turn_taken_over_takes_nothing_from_its_old_runner(
 ) -> None:
     """design: 2, ownership and fencing."""
     old = await desk.begun()
-    await turns.retake(desk.ctx, old.message.id, NODE)
+    await turns.reclaim(desk.ctx, old.message.id, NODE)
     assert desk.ticket(old.message.id).epoch == old.epoch + 1
     rows = desk.one("SELECT version FROM messages WHERE id = ?", old.message.id)
     with pytest.raises(Fenced):
@@ -286,7 +286,7 @@ async def test_a_turn_over_its_limit_is_abandoned_when_taken_over(desk: Desk) ->
     """design: 4.4."""
     ticket = await desk.begun()
     desk.tick(desk.ctx.settings.turn_limit_seconds)
-    await turns.retake(desk.ctx, ticket.message.id, NODE)
+    await turns.reclaim(desk.ctx, ticket.message.id, NODE)
     assert state(desk, ticket.message.id) == ("failed", "turn_failed", True)
     assert desk.log(ticket.message.id)[0]["reason"] == "abandoned"
 
@@ -296,7 +296,7 @@ async def test_a_reply_says_whether_the_post_still_waits_for_it(desk: Desk) -> N
     soon = await desk.begun("one", conversation="a")
     late = await desk.begun("two", conversation="b")
     taken_over = await desk.begun("three", conversation="c")
-    await turns.retake(desk.ctx, taken_over.message.id, NODE)
+    await turns.reclaim(desk.ctx, taken_over.message.id, NODE)
     await desk.end(soon)
     await desk.end(desk.ticket(taken_over.message.id))
     desk.tick(desk.ctx.settings.turn_reply_seconds)
@@ -314,7 +314,7 @@ async def test_files_that_cannot_be_taken_become_notes(desk: Desk) -> None:
         InlineFile("run.txt", None, "f0VMRgIBAQA=", None),
         *[InlineFile(f"{n}.txt", None, "b2s=", None) for n in range(3)],
     ]
-    attached = await attachments.take(desk.ctx, given)
+    attached = await attachments.store(desk.ctx, given)
     new = NewMessage("look", "fingerprint")
     message_id = f"msg_{'0' * 32}"
     await messages.accept(desk.ctx, desk.caller, new, attached, message_id)

@@ -203,16 +203,16 @@ async def test_a_file_replaced_while_completing(
 ) -> None:
     upload_id = await announce(ctx)
     await post(upload_id, b"first")
-    real = ctx.incoming.take
+    real = ctx.incoming.snapshot
 
-    async def take(upload_id: str, arrived: Arrived, key: str) -> None:
+    async def snapshot(upload_id: str, arrived: Arrived, key: str) -> None:
         if moment == "before":
             await post(upload_id, b"second")
         await real(upload_id, arrived, key)
         if moment == "after":
             await post(upload_id, b"second")
 
-    monkeypatch.setattr(ctx.incoming, "take", take)
+    monkeypatch.setattr(ctx.incoming, "snapshot", snapshot)
     await refused("changed", uploads.complete(ctx, ACCOUNT, upload_id))
     monkeypatch.undo()
     await blobs.sweep(ctx)

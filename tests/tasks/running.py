@@ -25,7 +25,7 @@ from agentpost.services import accounts, messages
 from agentpost.services.attachments import Attached
 from agentpost.services.context import AppContext
 from agentpost.services.messages import Caller, NewMessage
-from agentpost.tasks.lookout import Lookout
+from agentpost.tasks.lookout import RunReconciler
 from agentpost.tasks.run_turn import TurnRunner
 from agentpost.tasks.steps import Blobs, Steps
 from agentpost.tasks.worker import JobWorker
@@ -48,8 +48,8 @@ class FaultyDatabase:
         self.fails = 0
 
     @property
-    def foreign_commits(self) -> int | None:
-        return self._real.foreign_commits
+    def external_commits(self) -> int | None:
+        return self._real.external_commits
 
     @property
     def changes(self) -> int | None:
@@ -118,7 +118,7 @@ class Running:
     db: FaultyDatabase
     loop: AgentLoop
     worker: JobWorker
-    lookout: Lookout
+    reconciler: RunReconciler
     pool: WorkerPool
     caller: Caller
     _sent: int = field(default=0)
@@ -180,7 +180,7 @@ async def running(ctx: AppContext, folder: Path) -> AsyncIterator[Running]:
     ctx.engine = LocalEngine(ctx.node)
     await ctx.engine.start(worker)
     caller = Caller(key.id, key.name, account.id)
-    yield Running(ctx, db, loop, worker, Lookout(ctx, turns, worker), pool, caller)
+    yield Running(ctx, db, loop, worker, RunReconciler(ctx, turns, worker), pool, caller)
     Script.gate.set()
     db.failing = ""
     await turns.stop(STOP_SECONDS)

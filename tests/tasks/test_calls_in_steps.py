@@ -66,7 +66,7 @@ async def run_twice(here: Running) -> dict[str, object]:
     await here.idle()
     here.db.failing = ""
     for _ in range(2):
-        await here.lookout.look()
+        await here.reconciler.reconcile()
     return await here.final(message_id)
 
 
@@ -121,7 +121,7 @@ async def test_a_step_that_runs_again_tells_again_and_goes_the_same_way(
         await here.idle()
         here.db.failing = ""
         for _ in range(2):
-            await here.lookout.look()
+            await here.reconciler.reconcile()
         done = await here.final(message_id)
         assert steps_told(here) == ["inside 1", "after"]
     else:

@@ -123,7 +123,7 @@ async def test_whatever_an_answer_holds_can_be_kept(ctx: AppContext, account: st
     assert len(kept.last_response) <= 1_024
 
 
-def few_places(monkeypatch: pytest.MonkeyPatch, quick: int, slow: int) -> None:
+def few_slots(monkeypatch: pytest.MonkeyPatch, quick: int, slow: int) -> None:
     """So that a handful of attempts fills the way out."""
     monkeypatch.setattr(lanes, "QUICK_ATTEMPTS_MAX", quick)
     monkeypatch.setattr(lanes, "SLOW_ATTEMPTS_MAX", slow)
@@ -133,7 +133,7 @@ async def test_slow_receivers_leave_the_places_of_the_quick(
     ctx: AppContext, account: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nobody has heard of the slow ones before; their backlogs would fill the way out twice."""
-    few_places(monkeypatch, quick=6, slow=4)
+    few_slots(monkeypatch, quick=6, slow=4)
     held = Held()
     async with serving(held) as slow, serving(replies()) as good, sending(ctx):
         stuck = [await endpoint(ctx, account, slow) for _ in range(5)]
@@ -155,7 +155,7 @@ async def test_slow_receivers_share_what_they_have(
     ctx: AppContext, account: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The backlog of the first takes nothing from the second."""
-    few_places(monkeypatch, quick=6, slow=4)
+    few_slots(monkeypatch, quick=6, slow=4)
     monkeypatch.setattr(lanes, "SLOW_SECONDS", 0.05)
     monkeypatch.setattr(deliver_webhooks, "SLOW_SECONDS", 0.05)
     now: collections.Counter[str] = collections.Counter()
@@ -191,7 +191,7 @@ async def test_who_fails_at_once_is_in_nobodys_way(
     ctx: AppContext, account: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A failure is no reason to wait behind those that hang."""
-    few_places(monkeypatch, quick=4, slow=2)
+    few_slots(monkeypatch, quick=4, slow=2)
     held = Held()
     async with (
         serving(held) as slow,
@@ -231,7 +231,7 @@ async def test_stopping_gives_back_what_is_on_its_way(ctx: AppContext, account: 
             await until(lambda: held.now == WEBHOOK_ATTEMPTS_IN_FLIGHT_MAX)
         assert await statuses(ctx, account, target) == {("pending", 0)}
         wanted = dict.fromkeys(await deliveries.due_endpoints(ctx), 100)
-        claimed = await deliveries.turn_over(ctx, [], [], wanted)
+        claimed = await deliveries.record_and_claim(ctx, [], [], wanted)
         assert len(claimed) == 12
         held.gate.set()
 
@@ -273,7 +273,7 @@ async def test_a_retry_comes_when_the_clock_says_so(
         for count, pause in enumerate((60, 300, 1_800), start=2):
             await recorded(ctx, account, target, count - 1)
             clock.advance(pause)
-            loop.look()
+            loop.poll()
             await until(lambda count=count: len(server.requests) == count)  # type: ignore[misc]
     stamps = [int(request.headers["webhook-timestamp"]) for request in server.requests]
     assert [after - before for before, after in itertools.pairwise(stamps)] == [60, 300, 1_800]
@@ -300,16 +300,16 @@ async def test_a_failed_commit_loses_no_outcome(
 ) -> None:
     """What was sent is recorded later; it is not sent again."""
     monkeypatch.setattr(deliver_webhooks, "PAUSE_SECONDS", 0.01)
-    real = deliveries.turn_over
+    real = deliveries.record_and_claim
     broken: list[object] = []
 
-    async def turn_over(ctx: AppContext, done: list[object], *rest: object) -> object:
+    async def record_and_claim(ctx: AppContext, done: list[object], *rest: object) -> object:
         if done and len(broken) < failures:
             broken.append(done)
             raise OSError("the disk is full")
         return await real(ctx, done, *rest)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(deliveries, "turn_over", turn_over)
+    monkeypatch.setattr(deliveries, "record_and_claim", record_and_claim)
     async with serving(replies()) as server, sending(ctx):
         target = await endpoint(ctx, account, server)
         await send(ctx, account, target, 1)

@@ -65,7 +65,7 @@ async def goes_on_later(here: Running, message_id: str, mend: Callable[[], None]
     assert here.shown(message_id)["status"] == "processing"
     mend()
     for _ in range(2):
-        await here.lookout.look()
+        await here.reconciler.reconcile()
     assert (await here.final(message_id))["status"] == "completed"
     assert [name for name in Script.seen if name != "written"] == []
 

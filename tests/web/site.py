@@ -88,7 +88,7 @@ class Site:
         )
 
         def put(tx: Tx) -> None:
-            doomed.doom(tx, [record.blob], 0)
+            doomed.schedule_delete(tx, [record.blob], 0)
             work_rows.put_file(tx, record)
 
         self.write(put)

@@ -39,7 +39,7 @@ class Places:
         self._admit()
 
     def _admit(self) -> None:
-        while (given := self._queue.take_next()) is not None:
+        while (given := self._queue.grant_next()) is not None:
             account, waiter = given
             if waiter.cancelled():  # its task has not run since, so it was still in the queue
                 self._queue.give_back(account)

@@ -198,7 +198,7 @@ class App:
             if refusal.code == "unauthorized":  # a key that ended on the way has no budget left
                 forget_budget(scope)
         except ClientDisconnect:
-            inspector.note(self._ctx, scope, None, request_id, at, began, None)
+            inspector.append(self._ctx, scope, None, request_id, at, began, None)
             return
         except Exception as fault:
             told = fault_of_ours(fault)
@@ -216,7 +216,7 @@ class App:
                 watcher.cancel()
         response.raw_headers.append((b"request-id", request_id.encode()))
         add_budget(scope, response)
-        inspector.note(self._ctx, scope, response, request_id, at, began, error)
+        inspector.append(self._ctx, scope, response, request_id, at, began, error)
         if intake.is_left_over(request):
             await intake.send_and_close(request, response, send)
         else:

@@ -21,7 +21,7 @@ from agentpost.contract.message import InlineFileIn, MessageIn, MessageShape
 from agentpost.domain import idempotency, limits, tracing
 from agentpost.domain.errors import InvalidRequest, KeyEnded, Problem, RateLimited, Refusal
 from agentpost.domain.record import Snapshot
-from agentpost.ratelimit.base import Taken
+from agentpost.ratelimit.base import RateDecision
 from agentpost.services import admission, attachments, follow, messages
 from agentpost.services.attachments import Attached, InlineFile
 from agentpost.services.follow import Sent
@@ -38,7 +38,7 @@ WAIT = Query(
 
 async def create(api: Api, request: Request, caller: Caller) -> Response:
     """Accept a message and answer when its turn has ended, or the window is over."""
-    counted: list[Taken] = []
+    counted: list[RateDecision] = []
 
     async def count() -> None:
         counted.append(await admission.large_body(api.ctx, caller))
@@ -61,7 +61,7 @@ async def create(api: Api, request: Request, caller: Caller) -> Response:
 class _Ready:
     """A message that was let in: the place it is counted under, its inline files stored."""
 
-    place: Taken
+    place: RateDecision
     attached: Attached
 
 
@@ -103,7 +103,7 @@ async def _admit(
             raise
         return replayed
     try:
-        attached = await attachments.take(api.ctx, files) if files else Attached()
+        attached = await attachments.store(api.ctx, files) if files else Attached()
     except BaseException:
         await admission.unsent(api.ctx, caller, place)
         raise

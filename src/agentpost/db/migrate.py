@@ -81,7 +81,7 @@ def upgrade_sqlite(path: Path) -> None:
         rows = connection.execute(_REVISION).fetchall() if "alembic_version" in tables else []
     other = "name another folder with AGENTPOST_DATA_DIR"
     if _has_to_be_upgraded(str(path), tables, rows, other):
-        _upgrade_apart("sqlite", str(path))
+        _upgrade_in_subprocess("sqlite", str(path))
 
 
 def sqlite_fault(path: Path, error: sqlite3.Error) -> OSError:
@@ -130,7 +130,7 @@ def upgrade_postgres(url: str) -> None:
         raise OSError(f"the database cannot be read: {_first_line(error)}") from None
     other = "name an empty database, or a schema of our own, with AGENTPOST_DATABASE_URL"
     if _has_to_be_upgraded("the database", tables, rows, other):
-        _upgrade_apart("postgres", url)
+        _upgrade_in_subprocess("postgres", url)
 
 
 def _reachable(connection: Any) -> set[str]:
@@ -166,7 +166,7 @@ def _has_to_be_upgraded(place: str, tables: set[str], rows: list[Any], other: st
     return revision != newest_revision()
 
 
-def _upgrade_apart(kind: str, target: str) -> None:
+def _upgrade_in_subprocess(kind: str, target: str) -> None:
     """`upgrade` in a child; the target goes by environment, since it may hold a password."""
     child = subprocess.run(  # noqa: S603 - our own module
         [sys.executable, "-m", __name__, kind],

@@ -117,8 +117,8 @@ class PostgresDatabase:
         self._threads: ThreadPoolExecutor | None = None
 
     @property
-    def foreign_commits(self) -> int | None:
-        """See `Database.foreign_commits`."""
+    def external_commits(self) -> int | None:
+        """See `Database.external_commits`."""
         return None
 
     @property

@@ -76,7 +76,7 @@ class Attached:
     notes: list[str] = field(default_factory=list)
 
 
-async def take(ctx: AppContext, files: list[InlineFile]) -> Attached:
+async def store(ctx: AppContext, files: list[InlineFile]) -> Attached:
     """Decode and store inline bytes; keep URLs for later. When one cannot be stored, none is."""
     attached = Attached()
     try:
@@ -167,12 +167,12 @@ async def _record_fetched(
             raise Fenced(f"the turn of {message.id} is not ours any more")
         if problem is None:
             assert attachment.blob is not None
-            doomed.redeem(tx, attachment.blob)
+            doomed.keep(tx, attachment.blob)
             rows.save_fetched(tx, attachment)
             return current.notes_json
         rows.drop_attachment(tx, attachment.message_id, attachment.n)
         notes = [*json.loads(current.notes_json), problem]
-        record.note(tx, ctx, current, notes, ctx.clock.now())
+        record.add_notes(tx, ctx, current, notes, ctx.clock.now())
         return current.notes_json
 
     message.notes_json = await ctx.db.write(fn)

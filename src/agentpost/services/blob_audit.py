@@ -116,7 +116,7 @@ class _Names:
     async def gather(self) -> bool:
         """Take in every name; False when there are more than allowed. What is to go comes first and
         last: a name that moves to another table meanwhile is met in one of them."""
-        if not await self.gather_doomed():
+        if not await self.gather_pending():
             return False
         async for page in _all_named(self._ctx):
             if not self._add([named.blob for named in page]):
@@ -129,12 +129,14 @@ class _Names:
             if not self._add(copies):
                 return False
             after = uploads[-1][0]
-        return await self.gather_doomed()
+        return await self.gather_pending()
 
-    async def gather_doomed(self) -> bool:
+    async def gather_pending(self) -> bool:
         """The same for bytes that are to go."""
         after = ""
-        while page := await self._ctx.db.read(partial(rows.doomed_page, after=after, limit=PAGE)):
+        while page := await self._ctx.db.read(
+            partial(rows.pending_deletions_page, after=after, limit=PAGE)
+        ):
             if not self._add(page):
                 return False
             after = page[-1]
@@ -174,5 +176,5 @@ async def _strays(ctx: AppContext, *, full: bool) -> list[Listed]:
             if len(found) > REPORTED_MAX or (seen > FEW and not full):
                 break
         if found:
-            await names.gather_doomed()  # some may have been let go of since
+            await names.gather_pending()  # some may have been let go of since
         return names.unknown(found)

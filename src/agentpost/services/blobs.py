@@ -1,9 +1,10 @@
 """Bytes come before the record that names them, and go after it: no crash leaves an orphan.
 
-`store` and `doom` write down what may become one, in `db.doomed`; `sweep` is the only place that
-deletes bytes of the record. A blob belongs to one record: every key is made anew, none is shared.
-Bytes of an upload are no record's until a message takes it: its row numbers them, its public place
-is cleared by `services.uploads` itself, and a copy that came out wrong by whoever made it.
+`store` and `schedule_delete` write down what may become one, in `db.doomed`; `sweep` is the only
+place that deletes bytes of the record. A blob belongs to one record: every key is made anew, none
+is shared. Bytes of an upload are no record's until a message takes it: its row numbers them, its
+public place is cleared by `services.uploads` itself, and a copy that came out wrong by whoever made
+it.
 """
 
 from __future__ import annotations
@@ -32,18 +33,18 @@ _INCOMING = "incoming/"
 
 
 async def store(ctx: AppContext, blob: str, data: bytes | Path) -> BlobInfo:
-    """Store bytes under a fresh key; a commit within a day has to `redeem` it, else they go."""
+    """Store bytes under a fresh key; a commit within a day has to `keep` it, else they go."""
     storage_identity.ensure_shared(ctx)
     room.ensure_for_files(ctx)
     due_at = ctx.clock.now() + seconds(BLOB_UNRECORDED_SECONDS_MAX)
-    await ctx.db.write(lambda tx: rows.doom(tx, [blob], due_at))
+    await ctx.db.write(lambda tx: rows.schedule_delete(tx, [blob], due_at))
     return await ctx.storage.put(blob, data)
 
 
 async def discard(ctx: AppContext, blobs: Sequence[str]) -> None:
     """Stored for something that did not happen."""
     if blobs:
-        await ctx.db.write(lambda tx: rows.doom(tx, blobs, ctx.clock.now()))
+        await ctx.db.write(lambda tx: rows.schedule_delete(tx, blobs, ctx.clock.now()))
 
 
 def incoming(upload_id: str) -> str:

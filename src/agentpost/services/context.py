@@ -35,7 +35,7 @@ class TurnRunner(Protocol):
 class DeliverySender(Protocol):
     """What sends webhooks in this process; safe to call on any thread."""
 
-    def kick(self, endpoint_ids: Sequence[str]) -> None:
+    def wake(self, endpoint_ids: Sequence[str]) -> None:
         """Something became due for these endpoints."""
         ...
 

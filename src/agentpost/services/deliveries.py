@@ -70,7 +70,7 @@ async def due_endpoints(ctx: AppContext) -> list[str]:
     return await ctx.db.read(lambda tx: rows.due_endpoints(tx, now))
 
 
-async def turn_over(
+async def record_and_claim(
     ctx: AppContext,
     done: Sequence[Attempted],
     unused: Sequence[Claimed],
@@ -274,7 +274,7 @@ async def send_test(ctx: AppContext, account_id: str, endpoint_id: str) -> Deliv
             at=now,
         )
         outbox.add_delivery(tx, event_id, endpoint_id, DeliveryStatus.PENDING, now)
-        return _kicked(tx, ctx, endpoint_id, event_id)
+        return _woken(tx, ctx, endpoint_id, event_id)
 
     return await ctx.db.write(fn)
 
@@ -290,7 +290,7 @@ async def redeliver(
     def fn(tx: Tx) -> DeliveryRecord:
         _ready(tx, account_id, endpoint_id)
         rows.send_again(tx, endpoint_id, event_id, ctx.clock.now())
-        return _kicked(tx, ctx, endpoint_id, event_id)
+        return _woken(tx, ctx, endpoint_id, event_id)
 
     return await ctx.db.write(fn)
 
@@ -339,7 +339,7 @@ def tell_sender(tx: Tx, ctx: AppContext, endpoint_ids: Sequence[str]) -> None:
     """Something is due for these: the first attempt leaves right after the commit."""
     sender = ctx.sender
     if sender is not None:
-        tx.after(lambda: sender.kick(endpoint_ids))
+        tx.after(lambda: sender.wake(endpoint_ids))
 
 
 def _ready(tx: Tx, account_id: str, endpoint_id: str) -> EndpointRecord:
@@ -349,7 +349,7 @@ def _ready(tx: Tx, account_id: str, endpoint_id: str) -> EndpointRecord:
     return endpoint
 
 
-def _kicked(tx: Tx, ctx: AppContext, endpoint_id: str, event_id: str) -> DeliveryRecord:
+def _woken(tx: Tx, ctx: AppContext, endpoint_id: str, event_id: str) -> DeliveryRecord:
     delivery = rows.get(tx, endpoint_id, event_id)
     if delivery is None:
         raise not_found("delivery")

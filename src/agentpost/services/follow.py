@@ -86,9 +86,9 @@ async def _until_turn_ends(ctx: AppContext, message: MessageRecord, wait: Wait) 
         if wait.over or (not hinted and window_ends <= clock.passed()):
             return await messages.answered_without(ctx, message.id)
         if not hinted and waiting and patience_ends <= clock.passed():
-            await turns.give_up(ctx, message.id, busy_by)
-        look = messages.current if hinted else messages.settled
-        snapshot = await look(ctx, message.id)
+            await turns.expire_wait(ctx, message.id, busy_by)
+        read = messages.current if hinted else messages.settled
+        snapshot = await read(ctx, message.id)
         message = snapshot.message
         if message.turn_state not in OPEN_TURNS:
             return snapshot
@@ -193,17 +193,17 @@ class Recheck:
     def __init__(self, ctx: AppContext) -> None:
         self._ctx = ctx
         self._seen: dict[str, tuple[int, int]] = {}
-        self._foreign_commits = ctx.db.foreign_commits
+        self._external_commits = ctx.db.external_commits
 
     async def run(self) -> None:
         """Wake the waiters of messages that changed since the last look, or may have."""
         ctx = self._ctx
-        commits = ctx.db.foreign_commits
-        if commits is not None and commits == self._foreign_commits:
+        commits = ctx.db.external_commits
+        if commits is not None and commits == self._external_commits:
             return
         waited_for = [i for i in ctx.wakeups.waited_for() if i.startswith(ids.MESSAGE)]
         if not waited_for:
-            self._seen, self._foreign_commits = {}, commits
+            self._seen, self._external_commits = {}, commits
             return
         versions = await ctx.db.read(lambda tx: message_rows.versions(tx, waited_for))
         for message_id, version in versions.items():
@@ -211,7 +211,7 @@ class Recheck:
             unseen = None if commits is not None else version
             if self._seen.get(message_id, unseen) != version:
                 ctx.wakeups.hint(message_id)
-        self._seen, self._foreign_commits = versions, commits  # not before: the look may fail
+        self._seen, self._external_commits = versions, commits  # not before: the look may fail
 
 
 def _position(

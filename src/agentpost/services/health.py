@@ -43,7 +43,7 @@ async def check_blobs(ctx: AppContext) -> None:
     storage is not the one that was there at the start. One that could not be compared with the
     database then is compared now."""
     await ctx.storage.check(ctx.node)
-    await room.look(ctx)
+    await room.refresh(ctx)
     if ctx.storage_id is None:
         await storage_identity.settle(ctx)
     elif (found := await ctx.storage.identity() or "") != ctx.storage_id:

@@ -48,7 +48,7 @@ async def open_(ctx: AppContext, job_id: str, epoch: int) -> JobTicket | None:
     return await ctx.db.read(lambda tx: _ticket(tx, ctx, job_id, epoch))
 
 
-async def take(ctx: AppContext, job_id: str, owner: str | None = None) -> JobTicket | None:
+async def claim(ctx: AppContext, job_id: str, owner: str | None = None) -> JobTicket | None:
     """Claim a job that nobody runs (``owner`` is None), or that a node owns which is dead or, being
     our own, runs nothing of it; None when another was faster.
 
@@ -67,7 +67,7 @@ async def take(ctx: AppContext, job_id: str, owner: str | None = None) -> JobTic
         if _is_stuck(job) and owner not in (None, ctx.node):
             _end(tx, ctx, account, job_id, s.Failed(POISON_FAILURE), None, None, now)
             return None
-        job = record.apply_job(tx, ctx, job_id, s.JobRetaken(), now)
+        job = record.apply_job(tx, ctx, job_id, s.JobReclaimed(), now)
         return _ticket(tx, ctx, job_id, job.epoch)
 
     return await ctx.db.write(fn)

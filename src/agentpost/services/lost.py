@@ -23,7 +23,7 @@ async def owned_here(ctx: AppContext) -> dict[str, dict[str, int]]:
     return await ctx.db.read(fn)
 
 
-async def tell(ctx: AppContext, missing: list[str]) -> None:
+async def report_missing(ctx: AppContext, missing: list[str]) -> None:
     """Write down for the doctor what this node is missing now; nothing when it is empty."""
     text = json.dumps(missing) if missing else None
     await ctx.db.write(lambda tx: rows.put(tx, ctx.node, text))
@@ -32,10 +32,10 @@ async def tell(ctx: AppContext, missing: list[str]) -> None:
 def still_missing(tx: Tx) -> list[tuple[str, str]]:
     """(id, state) of what nodes have told to be missing, and still own."""
     owned = dict([*message_rows.running_turns(tx), *job_rows.executing_anywhere(tx)])
-    told = {node: rows.get(tx, node) for node in sorted({n for n in owned.values() if n})}
+    reported = {node: rows.get(tx, node) for node in sorted({n for n in owned.values() if n})}
     return [
         (missing, "running")
-        for node, text in told.items()
+        for node, text in reported.items()
         for missing in json.loads(text or "[]")
         if owned.get(missing) == node
     ]

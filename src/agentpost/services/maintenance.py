@@ -17,6 +17,6 @@ async def switch(ctx: AppContext, *, on: bool) -> None:
     await ctx.db.write(lambda tx: meta.put(tx, _SWITCH, "on" if on else "off"))
 
 
-async def look(ctx: AppContext) -> None:
+async def refresh(ctx: AppContext) -> None:
     """Bring ``ctx.unavailable`` up to date."""
     ctx.unavailable = await ctx.db.read(lambda tx: meta.get(tx, _SWITCH)) == "on"

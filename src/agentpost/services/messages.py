@@ -97,7 +97,7 @@ async def accept(
         for attachment in attached.files:
             attachment.message_id = message.id
             if attachment.blob is not None:
-                doomed.redeem(tx, attachment.blob)
+                doomed.keep(tx, attachment.blob)
             history_rows.insert_attachment(tx, attachment)
         for upload in uploads.attach(tx, caller.account_id, new.upload_ids, message.id, now):
             history_rows.insert_attachment(tx, upload)

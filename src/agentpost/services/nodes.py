@@ -37,7 +37,7 @@ async def leave(ctx: AppContext) -> None:
     without one, as when it is killed, counts as a death."""
 
     def fn(tx: Tx) -> None:
-        record.disown(tx, ctx.node)
+        record.release_ownership(tx, ctx.node)
         _forget(tx, ctx.node, None)
 
     await ctx.db.write(fn)

@@ -90,23 +90,31 @@ def apply_turn(
             message.turn_node = None
         case s.Resent():
             message.updated_at = message.created_at
-        case s.TurnBegun() | s.TurnRetaken() | s.TurnQueued():
+        case s.TurnBegun() | s.TurnReclaimed() | s.TurnQueued():
             pass
     files: list[FileRecord] = []
     if change.entry is not None and change.entry.with_files and message.reply_files:
         files = [f for f in message_rows.files(tx, message.id) if f.job_id is None]
-    told = not isinstance(signal, s.TurnBegun | s.TurnRetaken)
-    _settle(tx, ctx, message, following.line(change.entry, files, None), None, now, told=told)
+    visible_change = not isinstance(signal, s.TurnBegun | s.TurnReclaimed)
+    _settle(
+        tx,
+        ctx,
+        message,
+        following.line(change.entry, files, None),
+        None,
+        now,
+        visible_change=visible_change,
+    )
     if change.after not in OPEN_TURNS and (message.reply_files or message.jobs):
-        _let_go(tx, now, message.id)
+        _release_unlisted_files(tx, now, message.id)
     _keep(tx, message.id, signal, now)
     lifecycle.turn_ended(tx, message, signal, now)
 
 
-def note(tx: Tx, ctx: AppContext, message: MessageRecord, notes: list[str], now: int) -> None:
+def add_notes(tx: Tx, ctx: AppContext, message: MessageRecord, notes: list[str], now: int) -> None:
     """Problems with attachments are known now (spec: createMessage 4)."""
     message.notes_json = json.dumps(notes)
-    _settle(tx, ctx, message, None, None, now, told=False)
+    _settle(tx, ctx, message, None, None, now, visible_change=False)
 
 
 def add_reply_file(tx: Tx, ctx: AppContext, message: MessageRecord, file: FileRecord) -> None:
@@ -117,7 +125,9 @@ def add_reply_file(tx: Tx, ctx: AppContext, message: MessageRecord, file: FileRe
         EntryType.PROGRESS,
         {"step": f"Wrote {file.name}", "status": "done", "file_names": [file.name]},
     )
-    _settle(tx, ctx, message, landed, None, file.created_at, told=False, work_id=file.work_id)
+    _settle(
+        tx, ctx, message, landed, None, file.created_at, visible_change=False, work_id=file.work_id
+    )
 
 
 # --- jobs -----------------------------------------------------------------------------------------
@@ -147,7 +157,7 @@ def create_job(
     rows.insert_job(tx, job)
     rows.link_job(tx, message.id, job.id, JobRole.EXECUTION, now)
     message.jobs += 1
-    _settle(tx, ctx, message, None, None, now, told=True)
+    _settle(tx, ctx, message, None, None, now, visible_change=True)
     if change.event is not None:
         outbox.job_changed(tx, ctx, change.event, message, job, now)
     _keep(tx, job.id, signal, now)
@@ -158,7 +168,7 @@ def join(tx: Tx, ctx: AppContext, message: MessageRecord, job: JobRecord, now: i
     """A message joins a job that another one started: from now on it follows it."""
     if rows.link_job(tx, message.id, job.id, JobRole.FOLLOW_UP, now):
         message.jobs += 1
-        _settle(tx, ctx, message, None, None, now, told=True)
+        _settle(tx, ctx, message, None, None, now, visible_change=True)
 
 
 def apply_job(
@@ -193,9 +203,9 @@ def apply_job(
     rows.update_job(tx, job, state_before, epoch_before)
     if isinstance(signal, s.Finished | s.Failed):
         _save_work(tx, job, state_json, now)
-    _tell(tx, ctx, job, change, now)
+    _update_messages(tx, ctx, job, change, now)
     if change.before in OPEN_JOBS and change.after not in OPEN_JOBS:
-        _let_go(tx, now, job.message_id, job.work_id)
+        _release_unlisted_files(tx, now, job.message_id, job.work_id)
     _keep(tx, job.id, signal, now)
     lifecycle.job_changed(tx, job, state_before, signal, now, again=started_before)
     return job
@@ -210,11 +220,11 @@ def count_call(tx: Tx, job_id: str, epoch: int) -> None:
     rows.count_call(tx, job_id, epoch)
 
 
-def disown(tx: Tx, node: str) -> None:
+def release_ownership(tx: Tx, node: str) -> None:
     """The node leaves in order, so none of its jobs can have ended it: they are nobody's from now
     on, and who takes them next does not count them as taken from the dead (design: 2, poison)."""
     for job_id, epoch in sorted(job_rows.executing_on(tx, node).items()):
-        rows.disown(tx, job_id, epoch, node)
+        rows.release_ownership(tx, job_id, epoch, node)
 
 
 def spend(tx: Tx, ctx: AppContext, job_id: str, epoch: int, amount: int, now: int) -> None:
@@ -231,7 +241,7 @@ def spend(tx: Tx, ctx: AppContext, job_id: str, epoch: int, amount: int, now: in
     rows.update_job(tx, job, job.state, epoch)
     message = message_rows.lock(tx, job.message_id)
     if message is not None:
-        _settle(tx, ctx, message, None, None, now, told=False)
+        _settle(tx, ctx, message, None, None, now, visible_change=False)
 
 
 def _owns(job: JobRecord, epoch: int) -> bool:
@@ -271,7 +281,7 @@ def _change_job(tx: Tx, ctx: AppContext, job: JobRecord, signal: s.JobSignal, no
             job.calls_taken, job.recoveries = job.calls, 0
             job.epoch += 1
             job.node = ctx.engine.place(tx, job.id, job.epoch)
-        case s.JobRetaken():
+        case s.JobReclaimed():
             lost_here = job.node == ctx.node  # by a fault of ours: that says nothing of the job
             if job.node is not None and not lost_here:  # it was taken from a dead node
                 job.recoveries = _recoveries(job)
@@ -309,13 +319,13 @@ def _save_work(tx: Tx, job: JobRecord, state_json: str | None, now: int) -> None
     )
 
 
-def _tell(
+def _update_messages(
     tx: Tx, ctx: AppContext, job: JobRecord, change: transitions.Change[JobState], now: int
 ) -> None:
     """Let every message of the job know: its log, its status, its events."""
     before = change.before
-    told = before is None or VIEWS[before] != VIEWS[change.after]
-    if change.entry is None and not told:
+    visible_change = before is None or VIEWS[before] != VIEWS[change.after]
+    if change.entry is None and not visible_change:
         return
     entry = change.entry
     if entry is not None:
@@ -325,7 +335,7 @@ def _tell(
         message = message_rows.lock(tx, message_id)
         if message is None:
             continue  # purged: a job may outlive a message that joined it
-        _settle(tx, ctx, message, entry, job, now, told=told)
+        _settle(tx, ctx, message, entry, job, now, visible_change=visible_change)
         if change.event is not None and message.id == job.message_id:
             outbox.job_changed(tx, ctx, change.event, message, job, now)
 
@@ -339,12 +349,12 @@ def _settle(
     job: JobRecord | None,
     now: int,
     *,
-    told: bool,
+    visible_change: bool,
     work_id: str | None = None,
 ) -> None:
     """Append the entry, derive the status anew from fresh jobs, write, send, wake.
 
-    ``told``: a held read is to answer (status, reply or a job's status may have changed).
+    ``visible_change``: a held read is to answer (status, reply or a job's status may have changed).
     """
     version_before = message.version
     if entry is not None:
@@ -364,7 +374,7 @@ def _settle(
     links: list[JobLink] = message_rows.links(tx, message.id) if message.jobs else []
     event = following.derive(ctx, message, links)
     message.version += 1
-    if told or event is not None:
+    if visible_change or event is not None:
         message.state_version += 1
     rows.update_message(tx, message, version_before)
     ctx.wakeups.publish(tx, message.id)
@@ -377,8 +387,10 @@ def _snapshot(tx: Tx, message: MessageRecord, links: list[JobLink]) -> Snapshot:
     return Snapshot(message, links, message_rows.files(tx, message.id) if has_files else [])
 
 
-def _let_go(tx: Tx, now: int, message_id: str, work_id: str = "") -> None:
-    work_rows.let_go(tx, now + seconds(FILE_UNLISTED_KEEP_SECONDS), message_id, work_id)
+def _release_unlisted_files(tx: Tx, now: int, message_id: str, work_id: str = "") -> None:
+    work_rows.release_unlisted_files(
+        tx, now + seconds(FILE_UNLISTED_KEEP_SECONDS), message_id, work_id
+    )
 
 
 def _keep(tx: Tx, owner: str, signal: s.TurnSignal | s.JobSignal, now: int) -> None:

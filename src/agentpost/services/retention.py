@@ -170,10 +170,10 @@ def _delete_some(ctx: AppContext, message_id: str, tx: Tx) -> bool:
         rows.unlink(tx, message_id, job_id)
     left -= rows.delete_message_parts(tx, message_id, left)
     if left > 0:
-        left -= _doom(tx, ctx, rows.take_attachments(tx, message_id, left))
+        left -= _schedule_deletes(tx, ctx, rows.detach_attachments(tx, message_id, left))
     if left > 0:
         left -= rows.unlist_files(tx, message_id, left)
-        work_rows.let_go(tx, ctx.clock.now(), message_id)
+        work_rows.release_unlisted_files(tx, ctx.clock.now(), message_id)
     if left <= 0:
         return False
     rows.delete_message(tx, message_id)
@@ -217,13 +217,13 @@ async def deleted_works(ctx: AppContext) -> None:
 
 
 def _delete_from_work(ctx: AppContext, work_id: str, tx: Tx) -> None:
-    if _doom(tx, ctx, rows.take_files(tx, work_id, FILES_PER_STEP)) < FILES_PER_STEP:
+    if _schedule_deletes(tx, ctx, rows.detach_files(tx, work_id, FILES_PER_STEP)) < FILES_PER_STEP:
         rows.delete_work(tx, work_id)
 
 
-def _doom(tx: Tx, ctx: AppContext, taken: Sequence[str | None]) -> int:
+def _schedule_deletes(tx: Tx, ctx: AppContext, taken: Sequence[str | None]) -> int:
     """The bytes of rows that go in this commit go after it; how many rows."""
-    doomed.doom(tx, [blob for blob in taken if blob is not None], ctx.clock.now())
+    doomed.schedule_delete(tx, [blob for blob in taken if blob is not None], ctx.clock.now())
     return len(taken)
 
 

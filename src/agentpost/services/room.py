@@ -35,7 +35,7 @@ def ensure_for_files(ctx: AppContext) -> None:
         raise StoreUnavailable(f"{NO_ROOM} (free_space_min_bytes)")
 
 
-async def look(ctx: AppContext) -> None:
+async def refresh(ctx: AppContext) -> None:
     """Bring ``ctx.health.free_bytes`` up to date."""
     ctx.health.free_bytes = await ctx.storage.free_bytes()
 

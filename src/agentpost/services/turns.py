@@ -58,10 +58,10 @@ def begin(
         f'"works":{works}}}'
     )
     conversations.set_turn(tx, conversation.id, message.id, conversation.turns)
-    _take(tx, ctx, conversation, message, {})
+    _begin(tx, ctx, conversation, message, {})
 
 
-def _take(
+def _begin(
     tx: Tx,
     ctx: AppContext,
     conversation: ConversationRecord,
@@ -89,7 +89,7 @@ def next_turn(tx: Tx, ctx: AppContext, conversation: ConversationRecord, now: in
     record.apply_turn(tx, ctx, waiting, s.TurnBegun(), now)
 
 
-async def give_up(ctx: AppContext, message_id: str, waited_until: int = 0) -> None:
+async def expire_wait(ctx: AppContext, message_id: str, waited_until: int = 0) -> None:
     """A waiting turn's patience is over: the message ends ``agent_busy``; nothing ran.
 
     ``waited_until``: a ``busy_by`` that has come although the clock, set back, does not say so.
@@ -105,7 +105,7 @@ async def give_up(ctx: AppContext, message_id: str, waited_until: int = 0) -> No
     await ctx.db.write(fn)
 
 
-async def retake(ctx: AppContext, message_id: str, owner: str | None) -> None:
+async def reclaim(ctx: AppContext, message_id: str, owner: str | None) -> None:
     """Its node is gone, or is our own and runs nothing of it: run the turn again with the same
     inputs and recorded answers.
 
@@ -122,8 +122,8 @@ async def retake(ctx: AppContext, message_id: str, owner: str | None) -> None:
             return
         if _abandon_late(tx, ctx, conversation, message, now):
             return
-        _take(tx, ctx, conversation, message, journal.all_(tx, message.id))
-        record.apply_turn(tx, ctx, message, s.TurnRetaken(), now)
+        _begin(tx, ctx, conversation, message, journal.all_(tx, message.id))
+        record.apply_turn(tx, ctx, message, s.TurnReclaimed(), now)
 
     await ctx.db.write(fn)
 

@@ -24,11 +24,11 @@ from agentpost.services.sweeping import sweep
 CHUNK = 100
 
 
-async def give_up_waiting_turns(ctx: AppContext) -> None:
+async def expire_waiting_turns(ctx: AppContext) -> None:
     """Messages that waited too long for their turn end ``agent_busy`` (spec: agent_busy)."""
     now = ctx.clock.now()
     find = partial(_of, message_rows.busy_due, now)
-    await sweep(ctx, "give_up_waiting_turns", find, partial(turns.give_up, ctx))
+    await sweep(ctx, "expire_waiting_turns", find, partial(turns.expire_wait, ctx))
 
 
 async def abandon_turns(ctx: AppContext) -> None:

@@ -137,12 +137,12 @@ async def _check(ctx: AppContext, pending: UploadRecord) -> UploadRecord:
     if arrived.size > pending.size:  # only a store that ignores the form's range lets this happen
         await _reject(ctx, pending)
         raise Refusal("too_large", f"The file has {arrived.size} bytes, {pending.size} were said.")
-    take = await ctx.db.write(lambda tx: rows.count_take(tx, pending.id))
-    if take is None:
+    copy = await ctx.db.write(lambda tx: rows.count_copy(tx, pending.id))
+    if copy is None:
         raise _changed()
-    ready = replace(pending, takes=take, blob=_blob(pending.id, take), size=arrived.size)
+    ready = replace(pending, takes=copy, blob=_blob(pending.id, copy), size=arrived.size)
     try:
-        await ctx.incoming.take(pending.id, arrived, ready.blob)
+        await ctx.incoming.snapshot(pending.id, arrived, ready.blob)
     except Replaced:
         raise _changed() from None
     # From here on a private copy exists. A refusal dooms it; what any other fault leaves, even a
@@ -275,13 +275,13 @@ def _sweep_one(ctx: AppContext, old: UploadRecord, tx: Tx) -> None:
         assert attached or upload(old.status, UploadSignal.TIMED_OUT) is None
         if not rows.delete(tx, old.id, old.status):
             return  # attached or refused since it was read
-    copies = [_blob(old.id, take) for take in range(1, old.takes + 1)]
+    copies = [_blob(old.id, copy) for copy in range(1, old.takes + 1)]
     left = [copy for copy in copies if not (attached and copy == old.blob)]
-    doomed.doom(tx, [blobs.incoming(old.id), *left], ctx.clock.now())
+    doomed.schedule_delete(tx, [blobs.incoming(old.id), *left], ctx.clock.now())
 
 
-def _blob(upload_id: str, take: int) -> str:
-    return f"uploads/{upload_id}/{take}"
+def _blob(upload_id: str, copy: int) -> str:
+    return f"uploads/{upload_id}/{copy}"
 
 
 def _not_uploaded(pending: UploadRecord, now: int) -> Refusal:

@@ -66,9 +66,9 @@ class LocalIncoming:
         except FileNotFoundError:
             return None
 
-    async def take(self, upload_id: str, arrived: Arrived, key: str) -> None:
-        """See `Incoming.take`. The bytes get a second name: what is posted later is another file
-        under the first one."""
+    async def snapshot(self, upload_id: str, arrived: Arrived, key: str) -> None:
+        """See `Incoming.snapshot`. The bytes get a second name: what is posted later is another
+        file under the first one."""
         try:
             kept = await self._storage.adopt(key, self._place(upload_id))
         except FileNotFoundError:

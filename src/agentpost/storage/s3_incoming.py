@@ -10,7 +10,7 @@ from datetime import timedelta
 from email.utils import parsedate_to_datetime
 from typing import Any
 
-from agentpost.apart import Apart
+from agentpost.apart import DaemonThreadExecutor
 from agentpost.storage.incoming import Arrived, PostForm, PostTicket, Replaced
 from agentpost.storage.s3_patience import answered
 from agentpost.storage.s3_url import S3Place
@@ -35,7 +35,7 @@ class S3Incoming:
         self._client = _connect(self._place)
         # Own threads: a store that says nothing must hold up neither whatever else blocks, nor the
         # end of the process.
-        self._threads = Apart("s3-incoming", _THREADS)
+        self._threads = DaemonThreadExecutor("s3-incoming", _THREADS)
 
     async def form(self, ticket: PostTicket) -> PostForm:
         """See `Incoming.form`. Signed here, without asking the store."""
@@ -67,8 +67,8 @@ class S3Incoming:
             raise
         return Arrived(found["ContentLength"], found["ETag"])
 
-    async def take(self, upload_id: str, arrived: Arrived, key: str) -> None:
-        """See `Incoming.take`. The store compares the tag itself and copies on its side."""
+    async def snapshot(self, upload_id: str, arrived: Arrived, key: str) -> None:
+        """See `Incoming.snapshot`. The store compares the tag itself and copies on its side."""
         from botocore.exceptions import ClientError
 
         try:

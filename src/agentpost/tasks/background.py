@@ -23,7 +23,7 @@ from agentpost.services import (
 )
 from agentpost.services.context import AppContext
 from agentpost.services.mail import SmtpServer
-from agentpost.tasks.lookout import LOOK_SECONDS, Lookout
+from agentpost.tasks.lookout import RECONCILE_SECONDS, RunReconciler
 from agentpost.tasks.nodes import WATCH_SECONDS, Nodes
 from agentpost.tasks.purge import Purge
 from agentpost.tasks.worker import JobWorker
@@ -62,7 +62,7 @@ class Background:
         ctx: AppContext,
         worker: JobWorker | None,
         nodes: Nodes,
-        lookout: Lookout,
+        reconciler: RunReconciler,
         smtp: SmtpServer | None = None,
         checks: Mapping[str, health.Check] | None = None,
     ) -> None:
@@ -70,13 +70,13 @@ class Background:
         self._ctx = ctx
         self._worker = worker
         self._loops: list[asyncio.Task[None]] = []
-        self._kick = asyncio.Event()
+        self._wake = asyncio.Event()
         self._failing: dict[str, str] = {}  # task -> the fault it has had since it last went well
         self._loop: asyncio.AbstractEventLoop | None = None
         self._tasks = [
             Task("recheck_waits", follow.Recheck(ctx).run, RECHECK_SECONDS),
             Task("end_held_calls", lambda: accounts.end_held_calls(ctx), KEY_CHECK_SECONDS),
-            Task("give_up_waiting_turns", lambda: upkeep.give_up_waiting_turns(ctx), sweep),
+            Task("expire_waiting_turns", lambda: upkeep.expire_waiting_turns(ctx), sweep),
             Task("abandon_turns", lambda: upkeep.abandon_turns(ctx), sweep),
             Task("expire_jobs", lambda: upkeep.expire_jobs(ctx), sweep),
             Task("resume_queued", lambda: upkeep.resume_queued(ctx), sweep),
@@ -85,8 +85,8 @@ class Background:
             Task("sweep_uploads", lambda: uploads.sweep(ctx), UPLOAD_SWEEP_SECONDS),
             Task("turn_off_failing", lambda: deliveries.turn_off_failing(ctx), sweep),
             Task("watch_nodes", nodes.watch, WATCH_SECONDS),
-            Task("compare_runs", lookout.look, LOOK_SECONDS),
-            Task("look_at_maintenance", lambda: maintenance.look(ctx), MAINTENANCE_SECONDS),
+            Task("compare_runs", reconciler.reconcile, RECONCILE_SECONDS),
+            Task("look_at_maintenance", lambda: maintenance.refresh(ctx), MAINTENANCE_SECONDS),
             Task("write_request_log", ctx.requests.flush, requests.FLUSH_SECONDS),
             Task("purge", Purge(ctx).run, sweep),
         ]
@@ -101,10 +101,10 @@ class Background:
         if self._worker is not None:
             self._loops.append(asyncio.create_task(self._pick_up()))
 
-    def kick(self) -> None:
+    def wake(self) -> None:
         """Another process has committed: look for its work now. Safe on any thread."""
         if self._loop is not None:
-            self._loop.call_soon_threadsafe(self._kick.set)
+            self._loop.call_soon_threadsafe(self._wake.set)
 
     async def stop(self) -> None:
         """End all loops."""
@@ -131,10 +131,10 @@ class Background:
             try:
                 # Not wait_for: before Python 3.12 it may swallow the cancellation that ends us.
                 async with asyncio.timeout(self._ctx.settings.sweep_seconds):
-                    await self._kick.wait()
+                    await self._wake.wait()
             except TimeoutError:
                 continue
-            self._kick.clear()
+            self._wake.clear()
 
     async def _run_unowned(self) -> None:
         assert self._worker is not None

@@ -35,7 +35,7 @@ async def store(
         raise TypeError(f"contents are bytes, text or a Path, not {type(data).__name__}")
     head = data[:HEAD_BYTES] if isinstance(data, bytes) else await asyncio.to_thread(_head, data)
     blob = f"files/{new_id('', ctx.clock.now())}"
-    info = await journal.served(blobs.store(ctx, blob, data))
+    info = await journal.guard(blobs.store(ctx, blob, data))
     name = path.rpartition("/")[2]
     content_type, kind = sniff.describe(name, head, None)
     return FileRecord(

@@ -37,13 +37,13 @@ class Nodes:
             self._gone = set(await nodes.beat(self._ctx)) - {self._ctx.node}
         log.info("node_joined", node=self._ctx.node, role=self._ctx.settings.role)
 
-    async def inherit(self) -> None:
+    async def recover_open(self) -> None:
         """Alone: take up everything that is open, once the first request may come."""
         if self._heart is not None:
             return
         for node in self._gone:
             await nodes.forget(self._ctx, node)
-        await self._take_up(self._gone)
+        await self._recover_open(self._gone)
 
     async def leave(self) -> None:
         """When nothing runs here any more: others may take up at once what we leave."""
@@ -61,24 +61,24 @@ class Nodes:
             if await nodes.forget(self._ctx, node, beat):
                 log.warning("node_dead", node=node)
                 dead.add(node)
-        await self._take_up(dead)
+        await self._recover_open(dead)
 
-    async def _take_up(self, dead: set[str]) -> None:
+    async def _recover_open(self, dead: set[str]) -> None:
         left = await upkeep.left_behind(self._ctx, dead)
         if self._ctx.turns is not None:
             for message_id, node in left.turns:
-                await self._take_turn(message_id, node)
+                await self._recover_turn(message_id, node)
         if self._worker is not None:
             for job_id, node in left.jobs:
                 if node is not None:
                     log.info("job_taken_up", job_id=job_id, dead_node=node)
-                    self._worker.retake(job_id, node)
+                    self._worker.reclaim(job_id, node)
                 else:
                     self._worker.run(job_id, None)
 
-    async def _take_turn(self, message_id: str, node: str | None) -> None:
+    async def _recover_turn(self, message_id: str, node: str | None) -> None:
         log.info("turn_taken_up", message_id=message_id, dead_node=node)
         try:
-            await turns.retake(self._ctx, message_id, node)
+            await turns.reclaim(self._ctx, message_id, node)
         except Exception:  # one that cannot be taken up must not keep the others from it
             log.exception("turn_not_taken_up", message_id=message_id)

@@ -26,7 +26,7 @@ from agentpost.services.history import agent_file
 from agentpost.services.jobs import Owned
 from agentpost.services.tickets import JobTicket
 from agentpost.tasks import files
-from agentpost.tasks.endings import persist
+from agentpost.tasks.endings import retry_until_recorded
 from agentpost.tasks.journal import Journal, Slot, StopCause, is_cancelled
 from agentpost.tasks.owners import JobOwner
 from agentpost.tasks.retrying import Retry
@@ -34,7 +34,7 @@ from agentpost.tasks.run_turn import content_mark
 from agentpost.tasks.runs import Run
 from agentpost.tasks.said import storable
 from agentpost.tasks.scope import StepBody
-from agentpost.tasks.steps import HINDRANCES, Invocation, Steps, check_body, name_of
+from agentpost.tasks.steps import INFRASTRUCTURE_ERRORS, Invocation, Steps, check_body, name_of
 
 log = structlog.get_logger(__name__)
 
@@ -63,9 +63,9 @@ async def _run(ctx: AppContext, ticket: JobTicket, run: JobRun, journal: Journal
     ended = await _outcome(ctx, ticket, run, journal)
     if isinstance(ended, JobFailed):
         text = storable(str(ended)[:SAID_CHARACTERS_MAX]) or job.GENERIC_FAILURE
-        await persist(lambda: jobs.fail(ctx, run.owned, text, journal.cause), run.id)
+        await retry_until_recorded(lambda: jobs.fail(ctx, run.owned, text, journal.cause), run.id)
     elif ended is not None:
-        await persist(lambda: jobs.finish(ctx, run.owned, *ended), run.id)
+        await retry_until_recorded(lambda: jobs.finish(ctx, run.owned, *ended), run.id)
 
 
 async def _outcome(
@@ -169,7 +169,7 @@ class JobRun:
         with self._journal.body(here=body.here) as made:
             try:
                 value = await self._steps.retried(body, self._journal, retry, timeout)
-            except HINDRANCES as error:
+            except INFRASTRUCTURE_ERRORS as error:
                 self._journal.fault(error)
             except Exception as error:
                 made.over = True
@@ -177,7 +177,7 @@ class JobRun:
                 raise
         call = slot.call(CallState.DONE, value)
         recording = jobs.record_call(self._ctx, self.owned, call, price, made.charges)
-        await self._journal.served(recording)
+        await self._journal.guard(recording)
         return self._journal.answer(call)
 
     def write(
@@ -235,7 +235,7 @@ class JobRun:
                         work_id=record.work_id,
                         job_id=record.id,
                     )
-            except HINDRANCES as error:
+            except INFRASTRUCTURE_ERRORS as error:
                 self._journal.fault(error)
             except Exception as error:
                 made.over = True
@@ -243,7 +243,7 @@ class JobRun:
                 raise
         call = slot.call(CallState.DONE)
         writing = jobs.write_file(self._ctx, self.owned, call, stored, price, made.charges)
-        return self._readable(agent_file(await self._journal.served(writing)))
+        return self._readable(agent_file(await self._journal.guard(writing)))
 
     def files(self) -> Awaitable[list[File]]:
         """See `Job.files`."""
@@ -251,9 +251,9 @@ class JobRun:
 
     async def _files(self, slot: Slot) -> list[File]:
         if slot.done is None:
-            found = await self._journal.served(jobs.list_files(self._ctx, self._ticket))
+            found = await self._journal.guard(jobs.list_files(self._ctx, self._ticket))
             call = slot.call(CallState.DONE, values.dump(found))
-            await self._journal.served(jobs.record_call(self._ctx, self.owned, call))
+            await self._journal.guard(jobs.record_call(self._ctx, self.owned, call))
             return [self._readable(f) for f in found]
         listed: list[File] = self._journal.answer(slot.done)
         return listed
@@ -266,12 +266,12 @@ class JobRun:
         return self._progress(self._journal.next("progress", step), step)
 
     async def _progress_in_step(self, step: str) -> None:
-        await self._journal.served(jobs.progress(self._ctx, self.owned, None, step))
+        await self._journal.guard(jobs.progress(self._ctx, self.owned, None, step))
 
     async def _progress(self, slot: Slot, step: str) -> None:
         if slot.done is None:
             call = slot.call(CallState.DONE)
-            await self._journal.served(jobs.progress(self._ctx, self.owned, call, step))
+            await self._journal.guard(jobs.progress(self._ctx, self.owned, call, step))
 
     def inbox(self, wait: float = 0) -> Awaitable[list[Said]]:
         """See `Job.inbox`."""
@@ -290,7 +290,7 @@ class JobRun:
             while True:
                 left = until - asyncio.get_running_loop().time()
                 last_look = left <= 0 or waiting.over
-                value: str | None = await self._journal.served(
+                value: str | None = await self._journal.guard(
                     jobs.read_inbox(
                         self._ctx, self.owned, call, self._inbox_read, keep_empty=last_look
                     )
@@ -310,18 +310,18 @@ class JobRun:
     async def _charge(self, slot: Slot, price: int, note: str) -> None:
         if slot.done is None and price:
             call = slot.call(CallState.DONE)
-            await self._journal.served(jobs.charge(self._ctx, self.owned, call, price, note))
+            await self._journal.guard(jobs.charge(self._ctx, self.owned, call, price, note))
 
     # --- parts ------------------------------------------------------------------------------------
     async def _hold(self, slot: Slot, price: int) -> None:
         if price and not slot.held:
             held = slot.call(CallState.HELD)
-            await self._journal.served(jobs.hold(self._ctx, self.owned, held, price))
+            await self._journal.guard(jobs.hold(self._ctx, self.owned, held, price))
 
     async def _recorded(self, slot: Slot, done: Call) -> Any:
         """The recorded answer, once what its body charged is paid."""
         if slot.owes:
-            await self._journal.served(jobs.charge_owed(self._ctx, self.owned, slot.n))
+            await self._journal.guard(jobs.charge_owed(self._ctx, self.owned, slot.n))
         return self._journal.answer(done)
 
     async def _record_error(
@@ -330,7 +330,7 @@ class JobRun:
         described = values.dump(values.describe_error(error))
         failed = slot.call(CallState.ERROR, described)
         recording = jobs.record_call(self._ctx, self.owned, failed, price, charges)
-        await self._journal.served(recording)
+        await self._journal.guard(recording)
 
     def _key(self, slot: Slot) -> str:
         return f"{self.id}:{slot.n}"

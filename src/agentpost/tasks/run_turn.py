@@ -27,12 +27,12 @@ from agentpost.services.starting import Start
 from agentpost.services.tickets import TurnTicket
 from agentpost.services.turns import TurnResult
 from agentpost.tasks import files
-from agentpost.tasks.endings import persist
+from agentpost.tasks.endings import retry_until_recorded
 from agentpost.tasks.journal import Journal, RunStopped, Slot, StopCause, is_cancelled
 from agentpost.tasks.owners import TurnOwner
 from agentpost.tasks.runs import Run, Runs
 from agentpost.tasks.said import storable
-from agentpost.tasks.steps import HINDRANCES, Invocation, Steps, check_body, name_of
+from agentpost.tasks.steps import INFRASTRUCTURE_ERRORS, Invocation, Steps, check_body, name_of
 
 log = structlog.get_logger(__name__)
 
@@ -77,9 +77,11 @@ async def run_turn(
         try:
             ended = await _attended(ctx, agent, steps, ticket, journal)
             if isinstance(ended, TurnFailure):
-                await persist(lambda: turns.fail(ctx, ticket, ended, journal.cause), message_id)
+                await retry_until_recorded(
+                    lambda: turns.fail(ctx, ticket, ended, journal.cause), message_id
+                )
             elif ended is not None:
-                await persist(lambda: turns.end(ctx, ticket, ended), message_id)
+                await retry_until_recorded(lambda: turns.end(ctx, ticket, ended), message_id)
         except Fenced:
             log.info("turn_lost", epoch=ticket.epoch)
 
@@ -92,9 +94,9 @@ async def _attended(
     if ticket.message.attachments:
         try:
             # What is wrong with the files is a note; what fails here is ours.
-            await journal.served(attachments.fetch(ctx, ticket.message))
+            await journal.guard(attachments.fetch(ctx, ticket.message))
             reading = ctx.db.read(lambda tx: history.attachments(tx, ticket.message.id))
-            attached = tuple(await journal.served(reading))
+            attached = tuple(await journal.guard(reading))
         except RunStopped:
             return None
     turn = TurnRun(ctx, steps, ticket, attached, journal)
@@ -266,7 +268,7 @@ class TurnRun:
             return Started(**self._journal.answer(slot.done))
         call = slot.call(CallState.DONE)
         starting_it = starting.start_job(self._ctx, self._ticket, call, start)
-        return await self._journal.served(starting_it, theirs=(LookupError,))
+        return await self._journal.guard(starting_it, theirs=(LookupError,))
 
     def join(self, job_id: str, text: str | None = None) -> Awaitable[bool]:
         """See `Turn.join`."""
@@ -279,7 +281,7 @@ class TurnRun:
         if slot.done is not None:
             return bool(self._journal.answer(slot.done))
         call = slot.call(CallState.DONE)
-        return await self._journal.served(
+        return await self._journal.guard(
             turns.join_job(self._ctx, self._ticket, call, job_id, text)
         )
 
@@ -293,7 +295,7 @@ class TurnRun:
         if slot.done is not None:
             return bool(self._journal.answer(slot.done))
         call = slot.call(CallState.DONE)
-        return await self._journal.served(turns.stop_job(self._ctx, self._ticket, call, job_id))
+        return await self._journal.guard(turns.stop_job(self._ctx, self._ticket, call, job_id))
 
     def step(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Awaitable[Any]:
         """See `Turn.step`."""
@@ -310,13 +312,13 @@ class TurnRun:
         with self._journal.body(here=body.here):
             try:
                 call = slot.call(CallState.DONE, await self._steps.value(body, self._journal))
-            except HINDRANCES as error:
+            except INFRASTRUCTURE_ERRORS as error:
                 self._journal.fault(error)
             except Exception as error:
                 failed = slot.call(CallState.ERROR, values.dump(values.describe_error(error)))
-                await self._journal.served(turns.record_call(self._ctx, self._ticket, failed))
+                await self._journal.guard(turns.record_call(self._ctx, self._ticket, failed))
                 raise
-        await self._journal.served(turns.record_call(self._ctx, self._ticket, call))
+        await self._journal.guard(turns.record_call(self._ctx, self._ticket, call))
         return self._journal.answer(call)
 
     def write(self, path: str, data: bytes | str | Path) -> Awaitable[File]:
@@ -342,7 +344,7 @@ class TurnRun:
             job_id=None,
         )
         call = slot.call(CallState.DONE)
-        file = await self._journal.served(turns.write_file(self._ctx, self._ticket, call, stored))
+        file = await self._journal.guard(turns.write_file(self._ctx, self._ticket, call, stored))
         return self._readable(history.agent_file(file))
 
     def _readable(self, file: File) -> File:

@@ -35,7 +35,7 @@ class JobWorker:
                 job_id, epoch, lambda run: self._run(run, jobs.open_(self._ctx, job_id, epoch))
             )
 
-    def retake(self, job_id: str, node: str) -> None:
+    def reclaim(self, job_id: str, node: str) -> None:
         """Go on with a job that this node owned when it went away, or lost it."""
         self._claim(job_id, node)
 
@@ -51,7 +51,7 @@ class JobWorker:
     def _claim(self, job_id: str, node: str | None) -> None:
         if not self.runs.claiming(job_id):  # while the loop is blocked, each sweep asks again
             self.runs.submit(
-                job_id, None, lambda run: self._run(run, jobs.take(self._ctx, job_id, node))
+                job_id, None, lambda run: self._run(run, jobs.claim(self._ctx, job_id, node))
             )
 
     async def _run(self, run: Run, claiming: Awaitable[JobTicket | None]) -> None:

@@ -17,7 +17,7 @@ from pathlib import Path
 import aiohttp
 from aiohttp.abc import AbstractResolver, ResolveResult
 
-from agentpost.apart import Apart
+from agentpost.apart import DaemonThreadExecutor
 from agentpost.webhooks.addresses import AllowList, is_public
 from agentpost.webhooks.answers import Answer, AnswerReader
 
@@ -43,7 +43,7 @@ class SystemLookup:
 
     def __init__(self) -> None:
         self._running: dict[str, asyncio.Task[list[str]]] = {}
-        self._threads = Apart("egress-lookup", _LOOKUP_THREADS)
+        self._threads = DaemonThreadExecutor("egress-lookup", _LOOKUP_THREADS)
 
     async def __call__(self, host: str) -> Sequence[str]:
         """See `Lookup`."""
