@@ -183,10 +183,10 @@ def heartbeat(settings: Settings, ctx: AppContext) -> Heartbeat | None:
     url = settings.database_url.get_secret_value()
     if not url:
         return None
-    from agentpost.db.postgres import PostgresLine
+    from agentpost.db.postgres import PostgresDedicatedConnection
 
     ctx.lease = Lease(LEASE_SECONDS)
-    return Heartbeat(Beats(PostgresLine(url), ctx.node, ctx.clock), ctx.lease)
+    return Heartbeat(Beats(PostgresDedicatedConnection(url), ctx.node, ctx.clock), ctx.lease)
 
 
 def way_out(settings: Settings) -> Egress:

@@ -18,14 +18,14 @@ from agentpost.domain.record import FileRecord
 from agentpost.services import works
 from agentpost.services.context import AppContext
 from agentpost.services.links import SignedLinks
-from tests.services.moving import Moving, moving
+from tests.services.moving import ManualHarness, manual_harness
 
 
 @dataclass
 class Linked:
     """A file with a link to it."""
 
-    at: Moving
+    at: ManualHarness
     work_id: str
     url: str
 
@@ -51,7 +51,7 @@ class Linked:
 
 @pytest.fixture
 async def linked(tmp_path: Path) -> AsyncIterator[Linked]:
-    async with moving(tmp_path) as at:
+    async with manual_harness(tmp_path) as at:
         await at.working()
         work_id = str((await at.rows("SELECT id FROM works"))[0][0])
         made = Linked(at, work_id, at.ctx.links.file(f"{work_id}/a", '"r1"'))

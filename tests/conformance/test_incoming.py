@@ -180,8 +180,8 @@ async def test_parts_of_a_blob_that_broke_off_are_tidied_away(
     request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     s3 = S3Incoming(request.getfixturevalue("s3_url"))
-    client, bucket = s3._client, s3._place.bucket
-    client.create_multipart_upload(Bucket=bucket, Key=s3._place.key("files/1"))
+    client, bucket = s3._client, s3._location.bucket
+    client.create_multipart_upload(Bucket=bucket, Key=s3._location.key("files/1"))
 
     def begun() -> int:
         return len(client.list_multipart_uploads(Bucket=bucket).get("Uploads", []))

@@ -62,9 +62,9 @@ async def test_on_a_full_disk_every_writer_hears_of_it_and_later_ones_succeed(
     with full_disk():
         # More than the page cache holds, so that it fails inside a function as well.
         bodies = [put("x" * size) for size in (1, 8_000_000, 1, 1)]
-        told = await asyncio.gather(*map(db.write, bodies), return_exceptions=True)
-    assert [type(error) for error in told] == [sqlite3.OperationalError] * 4
-    assert "no transaction" not in str(told[1]), "the cause is told, not what followed from it"
+        reported = await asyncio.gather(*map(db.write, bodies), return_exceptions=True)
+    assert [type(error) for error in reported] == [sqlite3.OperationalError] * 4
+    assert "no transaction" not in str(reported[1]), "the cause is told, not what followed from it"
     await db.write(put())
     assert await count(db) == 1
 

@@ -60,8 +60,8 @@ class RecordingEngine:
         self.placed: list[tuple[str, int]] = []
         self.aborted: list[str] = []
 
-    def place(self, tx: Transaction, job_id: str, epoch: int) -> str | None:
-        """See `Engine.place`."""
+    def dispatch(self, tx: Transaction, job_id: str, epoch: int) -> str | None:
+        """See `Engine.dispatch`."""
         tx.after(lambda: self.placed.append((job_id, epoch)))
         return NODE
 
@@ -100,7 +100,7 @@ class PlainLinks:
 
 
 @dataclass(slots=True)
-class Desk:
+class Harness:
     """A wired context with one account, and hands to do what agents, clients and clocks do."""
 
     ctx: AppContext
@@ -315,7 +315,7 @@ async def opened(
     listening: bool = True,
     postgres_url: str | None = None,
     **settings: Any,
-) -> AsyncIterator[Desk]:
+) -> AsyncIterator[Harness]:
     """A context in that empty folder, its account and key made, one endpoint listening to all.
 
     Its records are in the folder, or in a PostgreSQL database that has its schema.
@@ -350,10 +350,10 @@ async def opened(
         key = (await accounts.create_key(ctx, account.id, "first")).record
         caller = Caller(key.id, key.name, account.id)
         order = "rowid" if postgres_url is None else "xmin::text::bigint, cmin::text::bigint"
-        desk = Desk(ctx, clock, engine, runner, account.id, caller, order)
+        harness = Harness(ctx, clock, engine, runner, account.id, caller, order)
         if listening:
-            await desk.listen()
-        yield desk
+            await harness.listen()
+        yield harness
     finally:
         await ctx.storage.aclose()
         ctx.db.close()

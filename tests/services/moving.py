@@ -49,7 +49,7 @@ class Placed:
         self.aborted.append(job_id)
 
 
-class Moving:
+class ManualHarness:
     """A context with one account and key, and methods for what tests do with it."""
 
     def __init__(self, ctx: AppContext, clock: ManualClock, hands: Hands, placed: Placed) -> None:
@@ -131,7 +131,7 @@ class Moving:
 
 
 @asynccontextmanager
-async def moving(folder: Path, **settings: object) -> AsyncIterator[Moving]:
+async def manual_harness(folder: Path, **settings: object) -> AsyncIterator[ManualHarness]:
     """An empty database on SQLite in that folder; ``settings`` by their names in lower case."""
     loaded = load_settings(data_dir=str(folder), durability="normal", **settings)
     bootstrap.upgrade_database(loaded)
@@ -141,7 +141,7 @@ async def moving(folder: Path, **settings: object) -> AsyncIterator[Moving]:
     ctx.turns = hands
     await ctx.engine.start(placed)
     try:
-        made = Moving(ctx, clock, hands, placed)
+        made = ManualHarness(ctx, clock, hands, placed)
         new = await accounts.bootstrap(ctx, "svc_key_moving", 1_000)
         assert new is not None
         known = await accounts.find_key(ctx, "svc_key_moving")

@@ -8,14 +8,14 @@ import pytest
 from agentpost.domain.errors import RateLimited
 from agentpost.services import accounts, admission, allowances
 from agentpost.services.messages import Caller
-from tests.services.moving import Moving, moving
+from tests.services.moving import ManualHarness, manual_harness
 
 HOUR, DAY = 3_600, 86_400
 
 
 @pytest.fixture
-async def at(tmp_path: Path) -> AsyncIterator[Moving]:
-    async with moving(
+async def at(tmp_path: Path) -> AsyncIterator[ManualHarness]:
+    async with manual_harness(
         tmp_path,
         requests_per_minute=2,
         messages_per_hour=2,
@@ -26,7 +26,7 @@ async def at(tmp_path: Path) -> AsyncIterator[Moving]:
         yield made
 
 
-async def test_a_minute_moves_with_the_clock(at: Moving) -> None:
+async def test_a_minute_moves_with_the_clock(at: ManualHarness) -> None:
     assert (await admission.request(at.ctx, at.caller)).allowed
     at.clock.advance(20)
     assert (await admission.request(at.ctx, at.caller)).remaining == 0
@@ -38,7 +38,7 @@ async def test_a_minute_moves_with_the_clock(at: Moving) -> None:
     assert (decision.allowed, decision.reset_seconds()) == (True, 20)
 
 
-async def test_messages_have_an_hour_and_a_day(at: Moving) -> None:
+async def test_messages_have_an_hour_and_a_day(at: ManualHarness) -> None:
     for _ in range(2):
         await admission.message(at.ctx, at.caller)
     with pytest.raises(RateLimited) as refused:
@@ -53,14 +53,14 @@ async def test_messages_have_an_hour_and_a_day(at: Moving) -> None:
     await admission.message(at.ctx, at.caller)
 
 
-async def test_an_unsent_message_leaves_its_place(at: Moving) -> None:
+async def test_an_unsent_message_leaves_its_place(at: ManualHarness) -> None:
     for _ in range(20):
         decision = await admission.message(at.ctx, at.caller)
         await admission.unsent(at.ctx, at.caller, decision)
     await admission.message(at.ctx, at.caller)
 
 
-async def test_keys_share_the_account_and_not_the_minute(at: Moving) -> None:
+async def test_keys_share_the_account_and_not_the_minute(at: ManualHarness) -> None:
     second = Caller("key_2", "second", at.caller.account_id)
     other = Caller("key_3", "third", "acc_other")
     for _ in range(2):
@@ -74,7 +74,7 @@ async def test_keys_share_the_account_and_not_the_minute(at: Moving) -> None:
         await refuse(at.ctx, other)
 
 
-async def test_an_account_may_have_numbers_of_its_own(at: Moving) -> None:
+async def test_an_account_may_have_numbers_of_its_own(at: ManualHarness) -> None:
     await allowances.override(at.ctx, at.caller.account_id, {"waits_per_hour": 3})
     known = await accounts.find_key(at.ctx, "svc_key_moving")
     assert known is not None
@@ -89,7 +89,7 @@ async def test_an_account_may_have_numbers_of_its_own(at: Moving) -> None:
     assert (await allowances.show(at.ctx, "owner@localhost"))[1] == frozenset()
 
 
-async def test_numbers_that_let_nothing_in_are_refused(at: Moving) -> None:
+async def test_numbers_that_let_nothing_in_are_refused(at: ManualHarness) -> None:
     for changes in ({"waits_per_hour": 0}, {"waits": 5}):
         with pytest.raises(ValueError, match="wait"):
             await allowances.override(at.ctx, at.caller.account_id, changes)

@@ -10,22 +10,22 @@ import pytest
 
 from agentpost.db.session import Tx
 from agentpost.services import follow
-from tests.services.moving import Moving, moving
+from tests.services.moving import ManualHarness, manual_harness
 
 T = TypeVar("T")
 PATIENCE = 10.0
 
 
 @pytest.fixture
-async def at(tmp_path: Path) -> AsyncIterator[Moving]:
-    async with moving(tmp_path) as made:
+async def at(tmp_path: Path) -> AsyncIterator[ManualHarness]:
+    async with manual_harness(tmp_path) as made:
         yield made
 
 
 class Reads:
     """Counts a database's reads."""
 
-    def __init__(self, at: Moving, monkeypatch: pytest.MonkeyPatch) -> None:
+    def __init__(self, at: ManualHarness, monkeypatch: pytest.MonkeyPatch) -> None:
         self.count = 0
         self._real = at.ctx.db.read
         monkeypatch.setattr(at.ctx.db, "read", self._read)
@@ -35,7 +35,7 @@ class Reads:
         return await self._real(fn)
 
 
-async def external_commit(at: Moving, sql: str) -> None:
+async def external_commit(at: ManualHarness, sql: str) -> None:
     """As a command beside the server makes it; returns when it was seen."""
     [(_, _, path)] = await at.rows("PRAGMA database_list")
     before = at.ctx.db.external_commits
@@ -47,7 +47,7 @@ async def external_commit(at: Moving, sql: str) -> None:
 
 
 async def test_nothing_is_read_while_nobody_else_commits(
-    at: Moving, monkeypatch: pytest.MonkeyPatch
+    at: ManualHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     message_id = await at.said()
     recheck, reads = follow.Recheck(at.ctx), Reads(at, monkeypatch)
@@ -58,7 +58,7 @@ async def test_nothing_is_read_while_nobody_else_commits(
     assert reads.count == 0
 
 
-async def test_another_process_commit_wakes_who_waits(at: Moving) -> None:
+async def test_another_process_commit_wakes_who_waits(at: ManualHarness) -> None:
     """Also who began to wait after the last look."""
     first, second = await at.said(), await at.said()
     recheck = follow.Recheck(at.ctx)
@@ -75,7 +75,7 @@ async def test_another_process_commit_wakes_who_waits(at: Moving) -> None:
 
 
 async def test_a_look_that_fails_is_made_up_for(
-    at: Moving, monkeypatch: pytest.MonkeyPatch
+    at: ManualHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     message_id = await at.said()
     recheck = follow.Recheck(at.ctx)
@@ -93,7 +93,7 @@ async def test_a_look_that_fails_is_made_up_for(
         assert await wait.wait(PATIENCE)
 
 
-async def test_changes_are_counted_when_there_are_any(at: Moving) -> None:
+async def test_changes_are_counted_when_there_are_any(at: ManualHarness) -> None:
     before = at.ctx.db.changes
     assert before is not None
     await at.ctx.db.write(lambda tx: tx.execute("DELETE FROM mails"))

@@ -9,16 +9,18 @@ import pytest
 from agentpost.db.requests import RequestRecord
 from agentpost.services import requests, retention
 from agentpost.services.requests import QUEUE_MAX, STRANGERS_PER_FLUSH, RequestLogEntry
-from tests.services.moving import DAY, Moving, moving
+from tests.services.moving import DAY, ManualHarness, manual_harness
 
 
 @pytest.fixture
-async def at(tmp_path: Path) -> AsyncIterator[Moving]:
-    async with moving(tmp_path) as made:
+async def at(tmp_path: Path) -> AsyncIterator[ManualHarness]:
+    async with manual_harness(tmp_path) as made:
         yield made
 
 
-def made_entry(at: Moving, n: int = 0, *, known: bool = True, **fields: object) -> RequestLogEntry:
+def made_entry(
+    at: ManualHarness, n: int = 0, *, known: bool = True, **fields: object
+) -> RequestLogEntry:
     request = RequestLogEntry(
         id=f"req_{at.clock.now():014x}{n:018x}",
         at=at.clock.now(),
@@ -39,12 +41,12 @@ def made_entry(at: Moving, n: int = 0, *, known: bool = True, **fields: object) 
     return request
 
 
-async def kept(at: Moving) -> list[RequestRecord]:
+async def kept(at: ManualHarness) -> list[RequestRecord]:
     await at.ctx.requests.flush()
     return await requests.recent(at.ctx.db, at.caller.account_id)
 
 
-async def test_requests_are_kept_with_their_facts(at: Moving) -> None:
+async def test_requests_are_kept_with_their_facts(at: ManualHarness) -> None:
     for n in range(200):  # more than one batch
         at.ctx.requests.append(
             made_entry(at, n, query=b"limit=2", request_body=b'{"a": 1}', status=404)
@@ -61,7 +63,7 @@ async def test_requests_are_kept_with_their_facts(at: Moving) -> None:
     assert await requests.recent(at.ctx.db, "acc_other") == []
 
 
-async def test_failures_and_keys_can_be_picked(at: Moving) -> None:
+async def test_failures_and_keys_can_be_picked(at: ManualHarness) -> None:
     at.ctx.requests.append(made_entry(at, 1))
     at.ctx.requests.append(made_entry(at, 2, status=429, error="rate_limited", key_id="key_b"))
     await at.ctx.requests.flush()
@@ -71,7 +73,7 @@ async def test_failures_and_keys_can_be_picked(at: Moving) -> None:
     assert [r.id for r in by_key] == [r.id for r in failed]
 
 
-async def test_bodies_and_paths_are_kept_without_secrets(at: Moving) -> None:
+async def test_bodies_and_paths_are_kept_without_secrets(at: ManualHarness) -> None:
     """Each way of a text into the log; what is left out is in test_redaction.py."""
     secret = b'{"secret": "whsec_abc"}'
     at.ctx.requests.append(
@@ -82,7 +84,7 @@ async def test_bodies_and_paths_are_kept_without_secrets(at: Moving) -> None:
     assert found.path == "/v1/me?a=1&sig=…&b=2"
 
 
-async def test_the_last_use_of_a_key_is_noted(at: Moving) -> None:
+async def test_the_last_use_of_a_key_is_noted(at: ManualHarness) -> None:
     now = at.clock.now()
     for times in ((now - 5, now, now - 7), (now - 9,)):  # a long-poll is noted when it ends
         for n, time in enumerate(times):
@@ -94,7 +96,7 @@ async def test_the_last_use_of_a_key_is_noted(at: Moving) -> None:
 
 
 async def test_a_full_queue_loses_requests_and_says_so(
-    at: Moving, capsys: pytest.CaptureFixture[str]
+    at: ManualHarness, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for n in range(QUEUE_MAX + 7):
         at.ctx.requests.append(made_entry(at, n))
@@ -108,7 +110,7 @@ async def test_a_full_queue_loses_requests_and_says_so(
     assert await at.count("requests") == QUEUE_MAX + 1
 
 
-async def test_strangers_cannot_fill_the_log(at: Moving) -> None:
+async def test_strangers_cannot_fill_the_log(at: ManualHarness) -> None:
     for n in range(STRANGERS_PER_FLUSH * 3):
         at.ctx.requests.append(
             made_entry(at, n, known=False, request_body=b"{}", response_body=b"{}")
@@ -121,7 +123,7 @@ async def test_strangers_cannot_fill_the_log(at: Moving) -> None:
 
 
 async def test_a_write_that_fails_takes_nobody_down(
-    at: Moving, capsys: pytest.CaptureFixture[str]
+    at: ManualHarness, capsys: pytest.CaptureFixture[str]
 ) -> None:
     await at.ctx.db.write(lambda tx: tx.execute("ALTER TABLE requests RENAME TO away"))
     at.ctx.requests.append(made_entry(at))
@@ -132,7 +134,7 @@ async def test_a_write_that_fails_takes_nobody_down(
     assert len(await kept(at)) == 1
 
 
-async def test_requests_are_forgotten_after_thirty_days(at: Moving) -> None:
+async def test_requests_are_forgotten_after_thirty_days(at: ManualHarness) -> None:
     at.ctx.requests.append(made_entry(at, 1))
     await at.ctx.requests.flush()
     at.clock.advance(30 * DAY - 1)
@@ -145,12 +147,12 @@ async def test_requests_are_forgotten_after_thirty_days(at: Moving) -> None:
     assert await at.count("requests") == 1
 
 
-def budget(at: Moving, size: int) -> requests.RequestLog:
+def budget(at: ManualHarness, size: int) -> requests.RequestLog:
     return requests.RequestLog(at.ctx.db, "svc_key_", size)
 
 
 async def test_an_account_has_a_budget_for_each_day(
-    at: Moving, capsys: pytest.CaptureFixture[str]
+    at: ManualHarness, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Bodies go first, then whole lines; how many is said, and written down."""
     size = 100_000
@@ -180,7 +182,7 @@ async def test_an_account_has_a_budget_for_each_day(
     assert len(await at.rows("SELECT day FROM request_log_days")) == 2
 
 
-async def test_one_account_does_not_use_up_the_budget_of_another(at: Moving) -> None:
+async def test_one_account_does_not_use_up_the_budget_of_another(at: ManualHarness) -> None:
     log = budget(at, 10_000)
     for n in range(100):
         log.append(made_entry(at, n))
@@ -193,7 +195,7 @@ async def test_one_account_does_not_use_up_the_budget_of_another(at: Moving) -> 
     assert 20 < int(str(counts[1][0])) < 40
 
 
-async def test_the_nodes_of_a_database_add_up_what_they_keep(at: Moving) -> None:
+async def test_the_nodes_of_a_database_add_up_what_they_keep(at: ManualHarness) -> None:
     here, there = budget(at, 20_000), budget(at, 20_000)
     for n in range(40):
         for log in (here, there):
@@ -203,7 +205,7 @@ async def test_the_nodes_of_a_database_add_up_what_they_keep(at: Moving) -> None
     assert 18_000 < int(str(used)) < 21_000
 
 
-async def test_what_days_took_up_is_forgotten_with_their_lines(at: Moving) -> None:
+async def test_what_days_took_up_is_forgotten_with_their_lines(at: ManualHarness) -> None:
     log = budget(at, 20_000)
     log.append(made_entry(at))
     await log.flush()
@@ -215,7 +217,7 @@ async def test_what_days_took_up_is_forgotten_with_their_lines(at: Moving) -> No
     assert await at.count("request_log_days") == 0
 
 
-async def test_a_flush_that_is_cancelled_loses_nothing(at: Moving) -> None:
+async def test_a_flush_that_is_cancelled_loses_nothing(at: ManualHarness) -> None:
     for n in range(300):
         at.ctx.requests.append(made_entry(at, n))
     flushing = asyncio.create_task(at.ctx.requests.flush())
@@ -227,7 +229,7 @@ async def test_a_flush_that_is_cancelled_loses_nothing(at: Moving) -> None:
 
 
 async def test_a_flush_walks_over_the_accounts_that_asked_and_no_others(
-    at: Moving, monkeypatch: pytest.MonkeyPatch
+    at: ManualHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class Unwalked(dict[str, object]):
         def __iter__(self) -> Iterator[str]:
@@ -246,7 +248,7 @@ async def test_a_flush_walks_over_the_accounts_that_asked_and_no_others(
     assert counted == (sum(record.size for record in await kept(at)),)
 
 
-async def test_a_day_s_accounts_are_forgotten_with_it(at: Moving) -> None:
+async def test_a_day_s_accounts_are_forgotten_with_it(at: ManualHarness) -> None:
     log = at.ctx.requests
     log.append(made_entry(at, 1, known=False))
     await log.flush()

@@ -112,5 +112,5 @@ async def test_links_lead_to_where_the_server_last_started(open_context: Open) -
     assert (await sessions.make_link(command)).url.startswith("http://127.0.0.1:8080/login/")
     await sessions.remember_address(server)
     assert (await sessions.make_link(command)).url.startswith("http://127.0.0.1:9001/login/")
-    told = await open_context(base_url="https://api.example", app_url="https://app.example")
-    assert (await sessions.make_link(told)).url.startswith("https://app.example/login/")
+    reported = await open_context(base_url="https://api.example", app_url="https://app.example")
+    assert (await sessions.make_link(reported)).url.startswith("https://app.example/login/")

@@ -8,12 +8,12 @@ import pytest
 
 from agentpost.db.session import Tx
 from agentpost.services import doctor, record, retention, sweeping, turns, upkeep
-from tests.services.moving import DAY, Moving, moving
+from tests.services.moving import DAY, ManualHarness, manual_harness
 
 
 @pytest.fixture
-async def at(tmp_path: Path) -> AsyncIterator[Moving]:
-    async with moving(tmp_path) as made:
+async def at(tmp_path: Path) -> AsyncIterator[ManualHarness]:
+    async with manual_harness(tmp_path) as made:
         yield made
 
 
@@ -35,14 +35,14 @@ class Rows:
         self.due.remove(row)
 
 
-async def run(at: Moving, rows: Rows, chunk: int = 3) -> list[str]:
+async def run(at: ManualHarness, rows: Rows, chunk: int = 3) -> list[str]:
     """One sweep; what it tried."""
     rows.tried = []
     await sweeping.sweep(at.ctx, "rows", rows.find, rows.do, chunk=chunk)
     return rows.tried
 
 
-async def test_what_fails_is_put_off_and_the_rest_goes_on(at: Moving) -> None:
+async def test_what_fails_is_put_off_and_the_rest_goes_on(at: ManualHarness) -> None:
     rows = Rows(6, {"0", "1", "2"})
     assert await run(at, rows) == ["0", "1", "2"]
     assert await run(at, rows) == ["3", "4", "5"]
@@ -58,14 +58,14 @@ async def test_what_fails_is_put_off_and_the_rest_goes_on(at: Moving) -> None:
     assert at.ctx.put_off == {"rows": {}}
 
 
-async def test_it_is_tried_again_within_ten_minutes_for_ever(at: Moving) -> None:
+async def test_it_is_tried_again_within_ten_minutes_for_ever(at: ManualHarness) -> None:
     rows = Rows(1, {"0"})
     for _ in range(100):
         assert await run(at, rows) == ["0"]
         at.clock.advance(sweeping.AGAIN_SECONDS_MAX)
 
 
-async def test_a_clock_that_is_set_back_puts_nothing_off_for_longer(at: Moving) -> None:
+async def test_a_clock_that_is_set_back_puts_nothing_off_for_longer(at: ManualHarness) -> None:
     rows = Rows(1, {"0"})
     await run(at, rows)
     at.clock.advance(-DAY)
@@ -74,7 +74,7 @@ async def test_a_clock_that_is_set_back_puts_nothing_off_for_longer(at: Moving) 
     assert await run(at, rows) == ["0"]
 
 
-async def test_what_is_gone_is_forgotten(at: Moving) -> None:
+async def test_what_is_gone_is_forgotten(at: ManualHarness) -> None:
     rows = Rows(2, {"0"})
     await run(at, rows)
     rows.due = []
@@ -82,14 +82,16 @@ async def test_what_is_gone_is_forgotten(at: Moving) -> None:
     assert at.ctx.put_off == {"rows": {}}
 
 
-async def test_when_all_fail_the_sweep_ends(at: Moving) -> None:
+async def test_when_all_fail_the_sweep_ends(at: ManualHarness) -> None:
     """The database went away: no use in waiting for it a hundred times."""
     rows = Rows(50, {f"{n}" for n in range(50)})
     assert len(await run(at, rows, chunk=50)) == sweeping.FAILURES_MAX
 
 
 # --- the sweeps -----------------------------------------------------------------------------------
-async def test_one_job_that_cannot_expire(at: Moving, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_one_job_that_cannot_expire(
+    at: ManualHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
     jobs = [(await at.working(f"{n}"))[1].job_id for n in range(3)]
     real = record.apply_job
 
@@ -109,7 +111,9 @@ async def test_one_job_that_cannot_expire(at: Moving, monkeypatch: pytest.Monkey
     assert await at.count("jobs", "state = 'running'") == 0
 
 
-async def test_one_message_that_cannot_give_up(at: Moving, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_one_message_that_cannot_give_up(
+    at: ManualHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
     await at.accept("runs")
     waiting = [(await at.accept(f"{n}")).message.id for n in range(3)]
     real = turns.expire_wait
@@ -125,7 +129,9 @@ async def test_one_message_that_cannot_give_up(at: Moving, monkeypatch: pytest.M
     assert await at.rows("SELECT id FROM messages WHERE turn_state = 'waiting'") == [(waiting[0],)]
 
 
-async def test_a_turn_that_cannot_be_abandoned(at: Moving, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_turn_that_cannot_be_abandoned(
+    at: ManualHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
     stuck = (await at.accept("runs")).message.id
 
     async def fails(ctx: Any, message_id: str) -> None:
@@ -145,7 +151,7 @@ async def test_a_turn_that_cannot_be_abandoned(at: Moving, monkeypatch: pytest.M
 
 
 async def test_one_message_that_cannot_be_purged(
-    at: Moving, monkeypatch: pytest.MonkeyPatch
+    at: ManualHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = [await at.said(f"{n}") for n in range(3)]
     real = retention.purge_message

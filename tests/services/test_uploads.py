@@ -21,7 +21,7 @@ from agentpost.services.context import AppContext
 from agentpost.services.uploads import NewUpload
 from agentpost.storage.incoming import Arrived
 from agentpost.storage.local_incoming import LocalIncoming
-from tests.services.house import Desk
+from tests.services.house import Harness
 
 ACCOUNT, OTHER = "acc_1", "acc_2"
 DAY = 86_400.0
@@ -30,20 +30,20 @@ CSV = b"a,b\n1,2\n"
 
 
 @pytest.fixture
-async def ctx(desk: Desk) -> AppContext:
+async def ctx(harness: Harness) -> AppContext:
     """With the two accounts: what one announces is counted under the lock of its row."""
 
     def insert(tx: Tx) -> None:
         for name in (ACCOUNT, OTHER):
             accounts.insert(tx, AccountRecord(name, name, name, "free", 0, 0, 0, "{}", 0))
 
-    await desk.ctx.db.write(insert)
-    return desk.ctx
+    await harness.ctx.db.write(insert)
+    return harness.ctx
 
 
 @pytest.fixture
-def clock(desk: Desk) -> ManualClock:
-    return desk.clock
+def clock(harness: Harness) -> ManualClock:
+    return harness.clock
 
 
 @pytest.fixture
@@ -319,10 +319,10 @@ async def test_what_nobody_attached_is_gone_after_a_day(
 
 
 async def test_an_attached_upload_stays_without_its_leftovers(
-    desk: Desk, ctx: AppContext, post: Any, clock: ManualClock, tmp_path: Path
+    harness: Harness, ctx: AppContext, post: Any, clock: ManualClock, tmp_path: Path
 ) -> None:
     upload_id = await make_ready(ctx, post)
-    message_id, _ = await desk.working()
+    message_id, _ = await harness.working()
     (attached,) = await attach(ctx, upload_id, message_id=message_id)
     await post(upload_id, b"late")
     clock.advance(DAY + 400)

@@ -7,7 +7,7 @@ from agentpost.tasks.lanes import ConcurrencyLimits, EndpointQueue, fair_shares
 
 
 @pytest.mark.parametrize(
-    ("rooms", "most", "shares"),
+    ("capacities", "most", "shares"),
     [
         ({}, 10, {}),
         ({"a": 3}, 10, {"a": 3}),

@@ -230,9 +230,9 @@ def test_a_fault_tells_no_secret(site: Site, capfd: pytest.CaptureFixture[str]) 
     with site.stranger() as browser:
         answers = [browser.get(f"/login/{token}"), browser.post(f"/login/{token}")]
     assert [answer.status_code for answer in answers] == [500, 500]
-    told = "".join(capfd.readouterr())
+    reported = "".join(capfd.readouterr())
     for answer in answers:
-        assert answer.headers["request-id"] in told
+        assert answer.headers["request-id"] in reported
         assert answer.headers["request-id"] in answer.text
-    assert "no such table" in told
-    assert token not in told
+    assert "no such table" in reported
+    assert token not in reported

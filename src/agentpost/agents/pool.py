@@ -32,7 +32,7 @@ import structlog
 from agentpost.agents import capacity, values
 from agentpost.agents.deaths import NotBegun, NoWorker, WorkerDied, WorkerKilled
 from agentpost.agents.environment import worker_environment
-from agentpost.agents.places import Places
+from agentpost.agents.places import FairSemaphore
 from agentpost.agents.worker import frame
 from agentpost.agents.worker_process import CallLimits, WorkerProcess
 
@@ -79,7 +79,7 @@ class WorkerPool:
     ) -> None:
         assert max_tasks > 0
         workers = workers or capacity.default_workers()
-        self._places = Places(workers)
+        self._slots = FairSemaphore(workers)
         self._scratch = scratch
         self._max_tasks = max_tasks
         self._memory_bytes = capacity.default_memory_bytes() if memory_bytes == 0 else memory_bytes
@@ -177,7 +177,7 @@ class WorkerPool:
         limits: CallLimits,
         ready: Ready | None,
     ) -> dict[str, Any]:
-        async with self._places.hold(account):
+        async with self._slots.slot(account):
             try:
                 reply = await self._begin(request, limits, ready)
             except NoWorker:

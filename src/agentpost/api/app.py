@@ -201,8 +201,8 @@ class App:
             inspector.append(self._ctx, scope, None, request_id, at, began, None)
             return
         except Exception as fault:
-            told = fault_of_ours(fault)
-            error = told.code
+            shown = fault_of_ours(fault)
+            error = shown.code
             log.error(
                 "request_failed",
                 request_id=request_id,
@@ -210,7 +210,7 @@ class App:
                 # One that is known needs no traceback for each request that meets it.
                 **({"reason": str(fault)} if error == "unavailable" else {"exc_info": fault}),
             )
-            response = error_response(told, request_id, self._docs_url)
+            response = error_response(shown, request_id, self._docs_url)
         finally:
             for watcher in scope.get("agentpost.watchers", ()):
                 watcher.cancel()

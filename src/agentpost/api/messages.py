@@ -10,11 +10,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from agentpost.api.body import read_json, validated
-from agentpost.api.intake import Room
+from agentpost.api.intake import BodySlot
 from agentpost.api.long_texts import LongText
 from agentpost.api.operation import Api, Operation, Query, Success, watch_hang_up
-from agentpost.api.query import whole
-from agentpost.api.seen import seen
+from agentpost.api.query import int_param
+from agentpost.api.seen import if_none_match
 from agentpost.api.told import ETAG, IDEMPOTENCY_KEY, IF_NONE_MATCH, REPLAYED, TRACEPARENT
 from agentpost.contract import render
 from agentpost.contract.message import InlineFileIn, MessageIn, MessageShape
@@ -43,8 +43,8 @@ async def create(api: Api, request: Request, caller: Caller) -> Response:
     async def count() -> None:
         counted.append(await admission.large_body(api.ctx, caller))
 
-    async with api.large_bodies.room(caller.account_id, count) as room:
-        new, ready = await _take_in(api, request, caller, room)
+    async with api.body_budget.slot(caller.account_id, count) as slot:
+        new, ready = await _read_and_store(api, request, caller, slot)
     for taken in counted:
         await admission.not_refused(api.ctx, caller, taken)
     # The body, what was read from it and its files' bytes are let go by now: the call may be held
@@ -61,22 +61,22 @@ async def create(api: Api, request: Request, caller: Caller) -> Response:
 class _Ready:
     """A message that was let in: the place it is counted under, its inline files stored."""
 
-    place: RateDecision
+    decision: RateDecision
     attached: Attached
 
 
-async def _take_in(
-    api: Api, request: Request, caller: Caller, room: Room
+async def _read_and_store(
+    api: Api, request: Request, caller: Caller, slot: BodySlot
 ) -> tuple[NewMessage, _Ready | Accepted]:
     """Read the message, let it in and store its files; keeps nothing of the body."""
-    new, files = await _read(api, request, room)
+    new, files = await _read(api, request, slot)
     return new, await _admit(api, caller, new, files)
 
 
-async def _read(api: Api, request: Request, room: Room) -> tuple[NewMessage, list[InlineFile]]:
+async def _read(api: Api, request: Request, slot: BodySlot) -> tuple[NewMessage, list[InlineFile]]:
     """The message of the body and its inline files, still encoded."""
-    body = await read_json(api, request, _refuse_by_name, room)
-    contents = _take_contents(body)
+    body = await read_json(api, request, _refuse_by_name, slot)
+    contents = _detach_contents(body)
     shape = validated(MessageIn, body)
     files = _inline_files(shape.files or [], contents)
     if not files:
@@ -96,7 +96,7 @@ async def _admit(
     if replayed is not None:
         return replayed
     try:
-        place = await admission.message(api.ctx, caller)
+        decision = await admission.message(api.ctx, caller)
     except RateLimited:
         replayed = await messages.find_replay(api.ctx, caller, new)
         if replayed is None:
@@ -105,9 +105,9 @@ async def _admit(
     try:
         attached = await attachments.store(api.ctx, files) if files else Attached()
     except BaseException:
-        await admission.unsent(api.ctx, caller, place)
+        await admission.unsent(api.ctx, caller, decision)
         raise
-    return _Ready(place, attached)
+    return _Ready(decision, attached)
 
 
 async def _send(api: Api, request: Request, caller: Caller, new: NewMessage, ready: _Ready) -> Sent:
@@ -121,23 +121,23 @@ async def _send(api: Api, request: Request, caller: Caller, new: NewMessage, rea
     except KeyEnded:
         raise
     except Refusal:
-        await _take_back(api, caller, ready)
+        await _undo(api, caller, ready)
         raise
     if not sent.fresh:
-        await _take_back(api, caller, ready)
+        await _undo(api, caller, ready)
     return sent
 
 
-async def _take_back(api: Api, caller: Caller, ready: _Ready) -> None:
-    await admission.unsent(api.ctx, caller, ready.place)
+async def _undo(api: Api, caller: Caller, ready: _Ready) -> None:
+    await admission.unsent(api.ctx, caller, ready.decision)
     await attachments.discard(api.ctx, ready.attached)
 
 
 async def get(api: Api, request: Request, caller: Caller) -> Response:
     """A message; with `wait` held until its status, reply or a job's status changes."""
     message_id = request.path_params["message_id"]
-    wait = whole(request, WAIT)
-    has = seen(request)
+    wait = int_param(request, WAIT)
+    has = if_none_match(request)
     if wait > 0:
         await admission.wait(api.ctx, caller)
     if wait == 0:
@@ -187,7 +187,7 @@ def _refuse_by_name(body: dict[str, Any]) -> None:
             raise Refusal("empty_message", "Give a message, files or upload_ids.")
 
 
-def _take_contents(body: dict[str, Any]) -> dict[int, LongText]:
+def _detach_contents(body: dict[str, Any]) -> dict[int, LongText]:
     """Long contents of files, by the file's place; "" stands for them in the body from then on."""
     files, taken = body.get("files"), {}
     for n, file in enumerate(files if isinstance(files, list) else ()):

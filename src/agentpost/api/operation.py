@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from agentpost.api.auth import Keys
-from agentpost.api.intake import LargeBodies
+from agentpost.api.intake import BodyBudget
 from agentpost.api.told import Header
 from agentpost.services.context import AppContext
 from agentpost.services.follow import HungUp
@@ -25,7 +25,7 @@ class Api:
 
     ctx: AppContext
     keys: Keys
-    large_bodies: LargeBodies = field(default_factory=LargeBodies)
+    body_budget: BodyBudget = field(default_factory=BodyBudget)
 
 
 Handler = Callable[[Api, Request, Caller], Awaitable[Response]]

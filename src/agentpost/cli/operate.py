@@ -88,18 +88,18 @@ def explain(
     as_json: AsJson = False,
 ) -> None:
     """Tell the story of a message: every signal, log entry, event and delivery in order."""
-    told = with_context(lambda ctx: story.tell(ctx, message_id))
+    timeline = with_context(lambda ctx: story.build(ctx, message_id))
     if as_json:
-        lines = [line.as_dict() for line in told.lines]
-        print(json.dumps({"message": told.standing, "story": lines}, indent=2))
+        lines = [line.as_dict() for line in timeline.lines]
+        print(json.dumps({"message": timeline.summary, "story": lines}, indent=2))
         return
-    for name, value in told.standing.items():
+    for name, value in timeline.summary.items():
         if name != "jobs" and value is not None:
             print(f"{name}: {value}")
-    for job_id, facts in told.standing["jobs"].items():
+    for job_id, facts in timeline.summary["jobs"].items():
         print(f"job {job_id}: " + ", ".join(f"{n} {v}" for n, v in facts.items() if v is not None))
     print()
-    for line in told.lines:
+    for line in timeline.lines:
         print(line.as_text())
 
 

@@ -45,10 +45,10 @@ def welcome(server: Server, settings: Settings) -> str:
         lines.append(f"  {key}")
     if server.first_login is not None:
         minutes = LOGIN_LINK_SECONDS // 60
-        told = f"Open the dashboard; this link works once, for {minutes} minutes:"
+        text = f"Open the dashboard; this link works once, for {minutes} minutes:"
         lines += [
             "",
-            told,
+            text,
             f"  {server.first_login.url}",
             f"  (another: {log_in})",
         ]

@@ -142,7 +142,7 @@ def _reachable(connection: Any) -> set[str]:
     return {row[0] for row in rows}
 
 
-def _has_to_be_upgraded(place: str, tables: set[str], rows: list[Any], other: str) -> bool:
+def _has_to_be_upgraded(path: str, tables: set[str], rows: list[Any], other: str) -> bool:
     """Whether there is something to do; raises `OSError` when the database is not one of ours, or
     is newer than we are. ``other`` is how to take another one."""
     revision = str(rows[0][0]) if len(rows) == 1 else None
@@ -154,12 +154,12 @@ def _has_to_be_upgraded(place: str, tables: set[str], rows: list[Any], other: st
         named = ", ".join(strangers[:_TABLES_NAMED_MAX]) or "alembic_version"
         more = ", …" if len(strangers) > _TABLES_NAMED_MAX else ""
         raise OSError(
-            f"{place} belongs to another program: it has the tables {named}{more}."
+            f"{path} belongs to another program: it has the tables {named}{more}."
             f" To use agentpost, {other}."
         )
     if revision > newest_revision():
         raise OSError(
-            f"{place} was made by a newer version of agentpost (its schema is {revision}, this"
+            f"{path} was made by a newer version of agentpost (its schema is {revision}, this"
             f" version knows {newest_revision()}). Start that version, or restore a backup from"
             " before the upgrade."
         )

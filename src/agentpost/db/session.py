@@ -81,7 +81,7 @@ class Database(Protocol):
         ...
 
 
-class Line(Protocol):
+class DedicatedConnection(Protocol):
     """A connection beside all others, for one thread: nobody else's work holds it up."""
 
     def write(self, fn: Callable[[Tx], T]) -> T:

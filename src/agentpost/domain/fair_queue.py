@@ -18,15 +18,15 @@ W = TypeVar("W")
 
 
 class FairQueue(Generic[W]):
-    """``places`` places (at least one) and the waiters for them.
+    """``slots`` places (at least one) and the waiters for them.
 
     The queue of an account is not bounded: every waiter belongs to a turn or job of the account,
     and those are limited where they are accepted.
     """
 
-    def __init__(self, places: int) -> None:
-        assert places > 0
-        self._free = places
+    def __init__(self, slots: int) -> None:
+        assert slots > 0
+        self._free = slots
         self._held: Counter[str] = Counter()
         # In round-robin order: an account moves to the end when it gets a place or gives one back.
         self._waiting: dict[str, deque[W]] = {}

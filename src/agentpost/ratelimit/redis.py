@@ -87,7 +87,7 @@ class RedisLimiter:
         except (RedisError, OSError, TimeoutError) as error:
             self._failed(error)
             return await self._alone.acquire(subject, rules, now)
-        return _taken(rules, answer)
+        return _decision(rules, answer)
 
     async def give_back(self, subject: str, rules: Sequence[Rule], decision: RateDecision) -> None:
         """See `RateLimiter.give_back`."""
@@ -131,7 +131,7 @@ def _keys(subject: str, rules: Sequence[Rule]) -> list[str]:
     return [f"{PREFIX}:{{{subject}}}:{rule.name}" for rule in rules]
 
 
-def _taken(rules: Sequence[Rule], answer: list[Any]) -> RateDecision:
+def _decision(rules: Sequence[Rule], answer: list[Any]) -> RateDecision:
     now = int(answer[0])
     free_at = now
     for rule, (_, _, blocking) in zip(rules, answer[1:], strict=True):

@@ -91,10 +91,10 @@ async def _all_named(ctx: AppContext) -> AsyncIterator[list[Named]]:
     while page := await ctx.db.read(partial(rows.files_page, after=after, limit=PAGE)):
         yield page
         after = page[-1].blob
-    place = ("", 0)
-    while page := await ctx.db.read(partial(rows.attachments_page, after=place, limit=PAGE)):
+    cursor = ("", 0)
+    while page := await ctx.db.read(partial(rows.attachments_page, after=cursor, limit=PAGE)):
         yield page
-        place = (page[-1].owner, page[-1].n)
+        cursor = (page[-1].owner, page[-1].n)
 
 
 # --- bytes without rows ---------------------------------------------------------------------------

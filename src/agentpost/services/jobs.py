@@ -196,8 +196,8 @@ async def progress(ctx: AppContext, owned: Owned, call: Call | None, step: str) 
 
     def fn(tx: Tx) -> None:
         now = ctx.clock.now()
-        told = s.Progressed(step, in_step=call is None)
-        record.apply_job(tx, ctx, owned.job_id, told, now, epoch=owned.epoch)
+        signal = s.Progressed(step, in_step=call is None)
+        record.apply_job(tx, ctx, owned.job_id, signal, now, epoch=owned.epoch)
         if call is not None:
             journal.put(tx, owned.job_id, call, now)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from agentpost.clock import Clock
 from agentpost.db import lost
 from agentpost.db import nodes as rows
-from agentpost.db.session import Line, Tx
+from agentpost.db.session import DedicatedConnection, Tx
 from agentpost.services import record
 from agentpost.services.context import AppContext
 
@@ -13,18 +13,18 @@ from agentpost.services.context import AppContext
 class Beats:
     """Beats of one node on a line of its own; for one thread. ``node`` is whose."""
 
-    def __init__(self, line: Line, node: str, clock: Clock) -> None:
+    def __init__(self, connection: DedicatedConnection, node: str, clock: Clock) -> None:
         self.node = node
-        self._line = line
+        self._connection = connection
         self._clock = clock
 
     def beat(self) -> dict[str, int]:
         """Beat once; every node's beat as it is now. Blocks; raises what the database raises."""
-        return self._line.write(lambda tx: rows.beat(tx, self.node, self._clock.now()))
+        return self._connection.write(lambda tx: rows.beat(tx, self.node, self._clock.now()))
 
     def close(self) -> None:
         """Disconnect."""
-        self._line.close()
+        self._connection.close()
 
 
 async def beat(ctx: AppContext) -> dict[str, int]:

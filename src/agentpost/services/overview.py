@@ -18,7 +18,7 @@ from agentpost.domain.credits import to_credits
 from agentpost.domain.errors import not_found
 from agentpost.domain.job import JobState
 from agentpost.domain.limits import WORK_LIST_DEFAULT
-from agentpost.domain.record import FileRecord, JobRecord, MessageLine, WorkRecord
+from agentpost.domain.record import FileRecord, JobRecord, MessageSummary, WorkRecord
 from agentpost.services.allowances import running_jobs_max
 from agentpost.services.context import AppContext
 
@@ -54,7 +54,7 @@ MESSAGE_CHARACTERS: Final = 300
 
 
 @dataclass(frozen=True, slots=True)
-class WorkLine:
+class WorkSummary:
     """A work in a list."""
 
     work: WorkRecord
@@ -70,8 +70,8 @@ class Overview:
     credits: float
     running: int
     running_max: int
-    works: list[WorkLine]
-    messages: list[MessageLine]
+    works: list[WorkSummary]
+    messages: list[MessageSummary]
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +95,7 @@ async def overview(ctx: AppContext, account_id: str) -> Overview:
         jobs = [*executing, *job_rows.queued(tx, account_id)]
         works = rows.list_(tx, account_id, WORK_LIST_DEFAULT)
         lines = [
-            WorkLine(work, _state(tx, work, [job for job in jobs if job.work_id == work.id]))
+            WorkSummary(work, _state(tx, work, [job for job in jobs if job.work_id == work.id]))
             for work in works
         ]
         return Overview(

@@ -147,7 +147,7 @@ def create_job(
             job.started_at = now
             job.watch_by = now + seconds(ctx.settings.watch_seconds)
             job.epoch = 1
-            job.node = ctx.engine.place(tx, job.id, job.epoch)
+            job.node = ctx.engine.dispatch(tx, job.id, job.epoch)
         case s.ShortOfCredits():
             job.credits_needed = signal.needed
             job.queue_by = now + seconds(ctx.settings.queue_wait_seconds)
@@ -280,7 +280,7 @@ def _change_job(tx: Tx, ctx: AppContext, job: JobRecord, signal: s.JobSignal, no
             job.watch_by = job.watch_by or now + seconds(ctx.settings.watch_seconds)
             job.calls_taken, job.recoveries = job.calls, 0
             job.epoch += 1
-            job.node = ctx.engine.place(tx, job.id, job.epoch)
+            job.node = ctx.engine.dispatch(tx, job.id, job.epoch)
         case s.JobReclaimed():
             lost_here = job.node == ctx.node  # by a fault of ours: that says nothing of the job
             if job.node is not None and not lost_here:  # it was taken from a dead node

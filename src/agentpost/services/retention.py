@@ -44,7 +44,7 @@ def _after(prefix: str, at: int) -> str:
 
 
 # --- messages -------------------------------------------------------------------------------------
-DuePlace = tuple[int, str]
+DueCursor = tuple[int, str]
 
 
 def old_messages(ctx: AppContext) -> str:
@@ -71,7 +71,7 @@ async def messages(ctx: AppContext, after: str = "") -> str | None:
     return page[-1].id if len(page) == PAGE else None
 
 
-async def messages_with_jobs(ctx: AppContext, after: DuePlace = (0, "")) -> DuePlace | None:
+async def messages_with_jobs(ctx: AppContext, after: DueCursor = (0, "")) -> DueCursor | None:
     """Purge messages past their retention that have jobs; as `messages`, by the time they are due.
 
     Their retention begins with the last job's deadline, so their ids do not say when it ends.
@@ -181,7 +181,7 @@ def _delete_some(ctx: AppContext, message_id: str, tx: Tx) -> bool:
 
 
 # --- log entries ----------------------------------------------------------------------------------
-LogPlace = tuple[str, int]
+LogCursor = tuple[str, int]
 
 
 def old_entries(ctx: AppContext) -> str:
@@ -190,7 +190,7 @@ def old_entries(ctx: AppContext) -> str:
     return _after(ids.MESSAGE, ctx.clock.now() - kept)
 
 
-async def entries(ctx: AppContext, after: LogPlace = ("", 0)) -> LogPlace | None:
+async def entries(ctx: AppContext, after: LogCursor = ("", 0)) -> LogCursor | None:
     """Delete log entries kept long enough, of a page behind ``after``; as `messages`."""
     oldest = ctx.clock.now() - seconds(ctx.settings.entry_retention_seconds)
     before = old_entries(ctx)

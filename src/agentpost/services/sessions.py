@@ -39,7 +39,7 @@ class LoginLink:
 
 
 @dataclass(frozen=True, slots=True)
-class SessionLine:
+class SessionSummary:
     """A session for people; ``is_asking``: it is the one that asks. Times in microseconds."""
 
     browser: str
@@ -121,7 +121,7 @@ async def account_of(ctx: AppContext, secret: str) -> str | None:
     return session.account_id
 
 
-async def of_account(ctx: AppContext, account_id: str, secret: str) -> list[SessionLine]:
+async def of_account(ctx: AppContext, account_id: str, secret: str) -> list[SessionSummary]:
     """The account's sessions, the newest first; ``secret``: that of the session which asks."""
     asking, now = digest(secret), ctx.clock.now()
     used_after = _used_after(ctx, now)
@@ -129,7 +129,9 @@ async def of_account(ctx: AppContext, account_id: str, secret: str) -> list[Sess
         lambda tx: rows.live_sessions(tx, account_id, now, used_after, SESSIONS_SHOWN)
     )
     return [
-        SessionLine(each.browser or "", each.created_at, each.last_used_at, each.digest == asking)
+        SessionSummary(
+            each.browser or "", each.created_at, each.last_used_at, each.digest == asking
+        )
         for each in found
     ]
 

@@ -28,20 +28,20 @@ class WorkView:
 
 
 @dataclass(frozen=True, slots=True)
-class WorkLine:
+class WorkSummary:
     """A work in the list."""
 
     work: WorkRecord
     running: bool
 
 
-async def list_works(ctx: AppContext, account_id: str, limit: int) -> list[WorkLine]:
+async def list_works(ctx: AppContext, account_id: str, limit: int) -> list[WorkSummary]:
     """The account's works, newest first."""
 
-    def fn(tx: Tx) -> list[WorkLine]:
+    def fn(tx: Tx) -> list[WorkSummary]:
         running = {job.work_id for job in job_rows.executing(tx, account_id, JOBS_READ_MAX)}
         works = rows.list_(tx, account_id, limit)
-        return [WorkLine(work, work.id in running) for work in works]
+        return [WorkSummary(work, work.id in running) for work in works]
 
     return await ctx.db.read(fn)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from agentpost.domain.times import SECOND
 from agentpost.services import retention
 from agentpost.services.context import AppContext
-from agentpost.services.retention import DuePlace, LogPlace
+from agentpost.services.retention import DueCursor, LogCursor
 
 REST_SECONDS = 60
 """Between two rounds: what is due is unseen already, so its rows may wait."""
@@ -23,9 +23,9 @@ class Purge:
     def __init__(self, ctx: AppContext) -> None:
         self._ctx = ctx
         self._message: str | None = ""
-        self._with_jobs: DuePlace | None = (0, "")
+        self._with_jobs: DueCursor | None = (0, "")
         self._key: str | None = ""
-        self._entry: LogPlace | None = ("", 0)
+        self._entry: LogCursor | None = ("", 0)
         self._next = ("", "", ("", 0))
         self._rest_until = ctx.clock.passed()
         self._anew_at = ctx.clock.passed() + ANEW_SECONDS * SECOND
@@ -50,8 +50,8 @@ class Purge:
         self._next = (message, key, entry)
         await retention.deleted_works(ctx)
         await retention.rest(ctx)
-        places = (self._message, self._with_jobs, self._key, self._entry)
-        if all(place is None for place in places):
+        cursors = (self._message, self._with_jobs, self._key, self._entry)
+        if all(cursor is None for cursor in cursors):
             self._begin_next()
 
     def _begin_next(self) -> None:

@@ -74,8 +74,8 @@ class Sheets:
         except Exception as error:
             # The path may hold a login token and variables may hold a session, so neither is
             # logged: the traceback goes as plain text, which shows no variables.
-            told = "".join(traceback.format_exception(error))
-            log.error("page_failed", request_id=request_id, method=scope["method"], exception=told)
+            trace = "".join(traceback.format_exception(error))
+            log.error("page_failed", request_id=request_id, method=scope["method"], exception=trace)
             text = f"Something went wrong on our side. The log has more under {request_id}."
             response = self.page("Error", templates.notice(self.base, "Error", text), 500)
         response.headers.update({**HEADERS, "Request-Id": request_id})
