@@ -63,7 +63,7 @@ class _Uvicorn(uvicorn.Server):
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """See `uvicorn.Server.shutdown`."""
-        self._agentpost.close_door()
+        self._agentpost.begin_shutdown()
         await super().shutdown(sockets)
 
     def listen_to_signals(self) -> None:

@@ -14,7 +14,7 @@ RETRY_SECONDS_FIRST = 0.2
 RETRY_SECONDS_MAX = 10.0
 
 
-async def persist(write: Callable[[], Awaitable[None]], owner: str) -> None:
+async def retry_until_recorded(write: Callable[[], Awaitable[None]], owner: str) -> None:
     """Write an end until it is written: the result is here, and nobody else would write it.
 
     Raises `Fenced` when it is not ours to write; that is also how a second try learns that the
