@@ -16,6 +16,8 @@ from agentpost.db import migrate
 from agentpost.db.postgres import PostgresDatabase
 from agentpost.db.session import Database
 from agentpost.db.sqlite import SqliteDatabase
+from agentpost.egress.addresses import AllowList
+from agentpost.egress.client import Egress
 from agentpost.engine.local import LocalEngine
 from agentpost.ratelimit.memory import MemoryLimiter
 from agentpost.services import accounts
@@ -28,8 +30,6 @@ from agentpost.storage.local_incoming import LocalIncoming
 from agentpost.storage.post_policy import PolicySigner
 from agentpost.storage.signing import CursorSigner, LinkSigner
 from agentpost.wakeups.memory import MemoryWakeups
-from agentpost.webhooks.addresses import AllowList
-from agentpost.webhooks.egress import Egress
 from tests.servers import Postgres, empty_sqlite
 
 

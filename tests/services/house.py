@@ -27,6 +27,8 @@ from agentpost.domain.idempotency import fingerprint
 from agentpost.domain.journal import Call, CallState
 from agentpost.domain.message import TurnFailure
 from agentpost.domain.record import FileRecord, WorkRecord
+from agentpost.egress.addresses import AllowList
+from agentpost.egress.client import Egress
 from agentpost.engine.base import Transaction, Worker
 from agentpost.ratelimit.memory import MemoryLimiter
 from agentpost.services import accounts, blobs, messages, starting, turns
@@ -44,8 +46,6 @@ from agentpost.storage.local_incoming import LocalIncoming
 from agentpost.storage.post_policy import PolicySigner
 from agentpost.storage.signing import CursorSigner
 from agentpost.wakeups.memory import MemoryWakeups
-from agentpost.webhooks.addresses import AllowList
-from agentpost.webhooks.egress import Egress
 from tests.servers import empty_sqlite
 
 NODE = "node_test"
