@@ -12,7 +12,7 @@ from agentpost.db.session import Tx
 from agentpost.services import doctor, missing_runs, works
 from agentpost.services.context import AppContext
 from tests.runtime.running import Fault, Running, Script, running, step
-from tests.services.both import clock, ctx, schema_url
+from tests.services.databases import clock, ctx, schema_url
 
 __all__ = ["clock", "ctx", "schema_url"]
 JOB = "SELECT state, epoch, recoveries FROM jobs"

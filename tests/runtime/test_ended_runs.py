@@ -12,7 +12,7 @@ from agentpost.runtime.run_turn import TurnRunner
 from agentpost.services import works
 from agentpost.services.context import AppContext
 from tests.runtime.running import Running, Script, running, start_work, step
-from tests.services.both import clock, ctx, schema_url
+from tests.services.databases import clock, ctx, schema_url
 
 __all__ = ["clock", "ctx", "schema_url"]
 JOB = "SELECT state, epoch, calls FROM jobs"

@@ -8,7 +8,7 @@ from agentpost.domain.errors import Fenced, Refusal
 from agentpost.domain.journal import CallState
 from agentpost.services import accounts, credits, jobs, upkeep
 from agentpost.services.jobs import OutOfCredits, Owned
-from tests.services.house import NODE, Harness
+from tests.services.harness import NODE, Harness
 
 CREDIT = 1_000_000
 LEDGER = "SELECT kind, SUM(amount) FROM ledger GROUP BY kind"
