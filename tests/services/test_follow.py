@@ -75,7 +75,9 @@ def _waits(desk: Desk, monkeypatch: pytest.MonkeyPatch, *moves: tuple[float, flo
 async def test_a_post_is_answered_in_time_although_the_clock_was_set_back(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """And what the turn says after that was not in the answer (spec: delivered_sync)."""
+    """And what the turn says after that was not in the answer (spec: Message event log
+    agent_reply).
+    """
     lengths = _waits(desk, monkeypatch, (10, 3_600), (20, 0))
     sent = await _post(desk)
     assert (lengths, sent.snapshot.message.status) == ([30, 20], "processing")

@@ -1,6 +1,6 @@
 """Jobs against a real record: every row of the spec's transitions that speaks of a job.
 
-spec: Job and message transitions, Reasons, Limits; design: 4.5-4.9.
+spec: Transitions, Reasons, Limits; design: How a job ends; Credits; Expiry and recover.
 """
 
 import pytest
@@ -44,8 +44,8 @@ async def without_credits(desk: Desk) -> None:
 
 
 # --- new ------------------------------------------------------------------------------------------
+@pytest.mark.rule("Job.job_id", "Job.kind", "Job.started_at", "Job.settled_at", "Transitions 1")
 async def test_work_starts(desk: Desk) -> None:
-    """spec: transitions, new -> running."""
     message_id, [job] = await desk.working("Chart")
     shown = desk.shown(message_id)
     assert facts(shown) == ("processing", None, False)
@@ -59,8 +59,14 @@ async def test_work_starts(desk: Desk) -> None:
     assert desk.names(message_id) == []
 
 
+@pytest.mark.rule(
+    "Job.started_at",
+    "Transitions 2",
+    "Reasons out_of_credits",
+    "Webhook events message.blocked",
+    "Webhook events job.blocked",
+)
 async def test_work_without_credits_is_queued(desk: Desk) -> None:
-    """spec: transitions, new -> blocked (out_of_credits); createMessage 3."""
     await without_credits(desk)
     message_id, _ = await desk.working("Chart")
     shown = desk.shown(message_id)
@@ -74,8 +80,16 @@ async def test_work_without_credits_is_queued(desk: Desk) -> None:
     assert desk.types(message_id) == ["agent_reply"]
 
 
+@pytest.mark.rule(
+    "Message.jobs",
+    "Message.running",
+    "Job.job_id",
+    "Job.kind",
+    "Transitions 3",
+    "Reasons too_many_running",
+    "Webhook events job.blocked",
+)
 async def test_the_sixth_start_is_refused(desk: Desk) -> None:
-    """spec: transitions, new -> refusal (too_many_running), with the running list."""
     message_id, running = await desk.working(*"abcde")
     refused_id, _ = await desk.working("sixth")
     shown = desk.shown(refused_id)
@@ -90,8 +104,9 @@ async def test_the_sixth_start_is_refused(desk: Desk) -> None:
     assert "resume" not in shown
 
 
+@pytest.mark.rule("Reasons hosting_fees")
 async def test_hosting_fees_refuse_new_work(desk: Desk) -> None:
-    """spec: Reasons, hosting_fees; design: 4.6: refused, final, before any other reason."""
+    """Refused, final, before any other reason (design: Credits)."""
     await accounts.set_hosting_fees(desk.house, desk.account_id, True)
     message_id, _ = await desk.working()
     assert facts(desk.shown(message_id)) == ("blocked", "hosting_fees", True)
@@ -100,8 +115,10 @@ async def test_hosting_fees_refuse_new_work(desk: Desk) -> None:
 
 
 # --- queued ---------------------------------------------------------------------------------------
+@pytest.mark.rule(
+    "Finality 3", "Transitions 4", "Message event log state", "Webhook events job.resumed"
+)
 async def test_credits_resume_queued_work(desk: Desk) -> None:
-    """spec: transitions, queued -> running: job.resumed, processing, then its result."""
     await without_credits(desk)
     message_id, [job] = await desk.working("Chart")
     desk.tick()
@@ -121,8 +138,9 @@ async def test_credits_resume_queued_work(desk: Desk) -> None:
     ]
 
 
+@pytest.mark.rule("Limits queue-and-cap")
 async def test_queued_work_waits_for_a_slot(desk: Desk) -> None:
-    """spec: Limits: no resume while 5 run; design: 4.6: a freed slot resumes the oldest."""
+    """No resume while 5 run; a freed slot resumes the oldest (design: Credits)."""
     await without_credits(desk)
     older, _ = await desk.working("older")
     newer, _ = await desk.working("newer")
@@ -137,8 +155,10 @@ async def test_queued_work_waits_for_a_slot(desk: Desk) -> None:
     assert [desk.job(m)["status"] for m in (older, newer)] == ["running", "blocked"]
 
 
+@pytest.mark.rule(
+    "Transitions 5", "Reasons queue_expired", "Webhook events job.expired", "Limits queue-wait"
+)
 async def test_queued_work_is_dropped_after_a_day(desk: Desk) -> None:
-    """spec: transitions, queued -> expired (queue_expired)."""
     await without_credits(desk)
     message_id, _ = await desk.working()
     deadline = desk.one("SELECT queue_by FROM jobs WHERE state = 'queued'")[0]
@@ -156,8 +176,8 @@ async def test_queued_work_is_dropped_after_a_day(desk: Desk) -> None:
     assert desk.shown(message_id) == shown
 
 
+@pytest.mark.rule("Limits retention")
 async def test_a_message_is_kept_for_14_days_after_its_queue_deadline(desk: Desk) -> None:
-    """spec: Limits, message retention (queued: 24 hours after queuing)."""
     await without_credits(desk)
     message_id, _ = await desk.working()
     sql = "SELECT expires_at, queue_by FROM messages m JOIN jobs j ON j.message_id = m.id"
@@ -168,8 +188,9 @@ async def test_a_message_is_kept_for_14_days_after_its_queue_deadline(desk: Desk
     assert desk.one("SELECT expires_at FROM messages WHERE id = ?", message_id) == (kept,)
 
 
+@pytest.mark.rule("Limits retention")
 async def test_a_message_is_kept_for_14_days_after_its_latest_deadline(desk: Desk) -> None:
-    """spec: Limits, message retention (running: 7 days after start), parked in the middle too."""
+    """When it parks in the middle, too."""
     message_id, [job] = await desk.working()
     started = desk.one("SELECT started_at FROM jobs")[0]
     expected = started + 21 * DAYS * 1_000_000
@@ -182,8 +203,9 @@ async def test_a_message_is_kept_for_14_days_after_its_latest_deadline(desk: Des
     assert desk.one(sql, message_id) == (expected,)
 
 
+@pytest.mark.rule("Transitions 9")
 async def test_queued_work_can_be_stopped(desk: Desk) -> None:
-    """spec: transitions, stopped; design: 4.5."""
+    """design: How a job ends."""
     await without_credits(desk)
     message_id, _ = await desk.working()
     await stop_work(desk, message_id)
@@ -193,8 +215,8 @@ async def test_queued_work_can_be_stopped(desk: Desk) -> None:
 
 
 # --- running --------------------------------------------------------------------------------------
+@pytest.mark.rule("Transitions 7", "Message event log result", "Webhook events job.completed")
 async def test_work_finishes(desk: Desk) -> None:
-    """spec: transitions, running -> completed."""
     message_id, [job] = await desk.working("Chart")
     desk.tick()
     await jobs.write_file(
@@ -214,8 +236,13 @@ async def test_work_finishes(desk: Desk) -> None:
     assert sorted(desk.names(message_id)) == ["job.completed", "message.completed"]
 
 
+@pytest.mark.rule(
+    "Transitions 8",
+    "Reasons execution_failed",
+    "Message event log result",
+    "Webhook events job.failed",
+)
 async def test_work_fails(desk: Desk) -> None:
-    """spec: transitions, running -> failed (execution_failed)."""
     message_id, [job] = await desk.working()
     await jobs.fail(desk.house, job, "No such column.")
     assert facts(desk.shown(message_id)) == ("failed", "execution_failed", True)
@@ -225,8 +252,11 @@ async def test_work_fails(desk: Desk) -> None:
     assert sorted(desk.names(message_id)) == ["job.failed", "message.failed"]
 
 
+@pytest.mark.rule(
+    "Transitions 9", "Reasons stopped", "Message event log state", "Webhook events job.failed"
+)
 async def test_work_is_stopped(desk: Desk) -> None:
-    """spec: transitions, running -> stopped: cancelled, told as job.failed."""
+    """Cancelled, told as job.failed."""
     message_id, [job] = await desk.working()
     await stop_work(desk, message_id)
     assert facts(desk.shown(message_id)) == ("failed", "stopped", True)
@@ -241,7 +271,9 @@ async def test_work_is_stopped(desk: Desk) -> None:
 
 
 async def test_a_job_may_ask(desk: Desk) -> None:
-    """design: 4.5: the job is completed, the message and those that joined need input."""
+    """The job is completed, the message and those that joined need input (design: How a job
+    ends).
+    """
     message_id, [job] = await desk.working()
     ticket = await desk.begun("and?")
     await desk.join(ticket, job.job_id)
@@ -253,8 +285,9 @@ async def test_a_job_may_ask(desk: Desk) -> None:
         assert shown["jobs"][0]["status"] == "completed"
 
 
+@pytest.mark.rule("Message status 9")
 async def test_some_of_the_work_fails(desk: Desk) -> None:
-    """spec: Message status 3, 9: processing until nothing runs, then partial."""
+    """Processing until nothing runs, then partial."""
     message_id, [first, second] = await desk.working("a", "b")
     await jobs.fail(desk.house, first, "No.")
     assert facts(desk.shown(message_id)) == ("processing", None, False)
@@ -271,8 +304,16 @@ async def overdue(desk: Desk) -> tuple[str, Owned]:
     return message_id, job
 
 
+@pytest.mark.rule(
+    "Transitions 6",
+    "Reasons watch_expired",
+    "Message event log state",
+    "Webhook events message.expired",
+    "Webhook events job.expired",
+    "Limits watch",
+)
 async def test_work_that_does_not_report_back_expires(desk: Desk) -> None:
-    """spec: transitions, running -> expired (watch_expired); design: 4.9: it keeps its slot."""
+    """It keeps its slot (design: Expiry and recover)."""
     message_id, [job] = await desk.working()
     desk.clock.advance(7 * DAYS - 1)
     await expire(desk)
@@ -290,8 +331,9 @@ async def test_work_that_does_not_report_back_expires(desk: Desk) -> None:
     assert job.job_id in [j["job_id"] for j in desk.shown(refused)["running"]]
 
 
+@pytest.mark.rule("Message.final")
 async def test_nothing_of_a_final_message_changes_when_its_work_goes_on(desk: Desk) -> None:
-    """spec: Message, final; design: 4.9: late results and charges appear on recover only."""
+    """Late results and charges appear on recover only (design: Expiry and recover)."""
     message_id, job = await overdue(desk)
     before, told = desk.shown(message_id), desk.events(message_id)
     desk.tick()
@@ -316,8 +358,9 @@ async def test_nothing_of_a_final_message_changes_when_its_work_goes_on(desk: De
     assert desk.names(message_id)[-2:] == ["message.needs_input", "job.completed"]
 
 
+@pytest.mark.rule("Job.settled_at", "Transitions 10")
 async def test_recover_re_arms_the_watch(desk: Desk) -> None:
-    """spec: transitions, recover; design: 4.9: running, processing, not final."""
+    """Running, processing, not final (design: Expiry and recover)."""
     message_id, job = await overdue(desk)
     await recover(desk, job.job_id)
     assert facts(desk.shown(message_id)) == ("processing", None, False)
@@ -328,15 +371,16 @@ async def test_recover_re_arms_the_watch(desk: Desk) -> None:
 
 
 async def test_recover_finds_a_late_failure(desk: Desk) -> None:
-    """design: 4.9."""
+    """design: Expiry and recover."""
     message_id, job = await overdue(desk)
     await jobs.fail(desk.house, job, "No.")
     await recover(desk, job.job_id)
     assert facts(desk.shown(message_id)) == ("failed", "execution_failed", True)
 
 
+@pytest.mark.rule("Transitions 11", "Reasons result_unknown", "Message event log state")
 async def test_recover_of_work_that_left_nothing(desk: Desk) -> None:
-    """spec: transitions, recovered -> result_unknown; design: 4.9: status expired."""
+    """Status expired (design: Expiry and recover)."""
     message_id, job = await overdue(desk)
     await stop_work(desk, message_id)
     before = desk.shown(message_id)
@@ -348,7 +392,7 @@ async def test_recover_of_work_that_left_nothing(desk: Desk) -> None:
 
 
 async def test_a_stale_sweep_changes_nothing(desk: Desk) -> None:
-    """design: 2, upkeep: guarded by the state it starts from."""
+    """Guarded by the state it starts from (design: Deadlines)."""
     message_id, job = await overdue(desk)
     await recover(desk, job.job_id)
     before = desk.shown(message_id)

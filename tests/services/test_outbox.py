@@ -30,15 +30,16 @@ async def blocked_then_completed(desk: Desk) -> str:
     return message_id
 
 
+@pytest.mark.rule("Webhook events 1")
 async def test_one_event_for_each_status_reached(desk: Desk) -> None:
-    """spec: Webhook events 1: a message can reach several; data.final tells if more can follow."""
+    """A message can reach several; data.final tells if more can follow."""
     message_id = await blocked_then_completed(desk)
     told = [(name, data["final"]) for name, data in desk.events(message_id, "message.")]
     assert told == [("message.blocked", False), ("message.completed", True)]
 
 
 async def test_an_event_when_a_status_becomes_final(desk: Desk) -> None:
-    """design: 4.8: once more when final becomes true without a change of status."""
+    """Once more when final becomes true without a change of status (design: Webhook events)."""
     ticket = await desk.begun()
     await desk.start(ticket, "a")
     await desk.start(ticket, "b")
@@ -54,9 +55,11 @@ async def test_an_event_when_a_status_becomes_final(desk: Desk) -> None:
     assert told == [("message.partial", False), ("message.partial", True)]
 
 
+@pytest.mark.rule("What the service does 3")
 async def test_a_status_that_no_poll_could_see_is_no_event(desk: Desk) -> None:
-    """spec: What the service does 3: a job ends and queued work of the same message takes its
-    slot in the same commit; the message was processing all along."""
+    """A job ends and queued work of the same message takes its slot in the same commit; the message
+    was processing all along.
+    """
     ticket = await desk.begun()
     first = await desk.start(ticket, "first")
     job = desk.owned(first.job_id)
@@ -72,8 +75,9 @@ async def test_a_status_that_no_poll_could_see_is_no_event(desk: Desk) -> None:
     assert desk.names(ticket.message.id, "message.") == []
 
 
+@pytest.mark.rule("Webhook events 2")
 async def test_the_data_of_a_message_event_is_the_message(desk: Desk) -> None:
-    """spec: Webhook events 2: as GET returns it, at the moment of the change."""
+    """As GET returns it, at the moment of the change."""
     message_id, [job] = await desk.working("Chart")
     await jobs.write_file(desk.house, job, desk.call(job.job_id), await desk.file(job, "a.txt"), 0)
     await jobs.finish(desk.house, job, "Done.", None, "{}")
@@ -81,8 +85,9 @@ async def test_the_data_of_a_message_event_is_the_message(desk: Desk) -> None:
     assert data == without_links(desk.shown(message_id))
 
 
+@pytest.mark.rule("Webhook events 2")
 async def test_the_data_of_a_job_event_is_the_job(desk: Desk) -> None:
-    """spec: Webhook events 2: the Job with `object` and `message_id`."""
+    """The Job with `object` and `message_id`."""
     message_id, [job] = await desk.working("Chart")
     await jobs.write_file(desk.house, job, desk.call(job.job_id), await desk.file(job, "a.txt"), 0)
     await jobs.finish(desk.house, job, "Done.", None, "{}")
@@ -91,8 +96,11 @@ async def test_the_data_of_a_job_event_is_the_job(desk: Desk) -> None:
     assert data == {"object": "job", "message_id": message_id, **plain}
 
 
+@pytest.mark.rule("Additions metadata")
 async def test_job_events_carry_the_labels_of_their_message(desk: Desk) -> None:
-    """design: 4.19: `metadata` and the trace go through everything; a poll's Job has neither."""
+    """`metadata` and the trace go through everything; a poll's Job has neither (design:
+    Additions).
+    """
     given = {"metadata": {"customer": "7"}, "traceparent": f"00-{'a' * 32}-{'b' * 16}-01"}
     message_id = await finished(desk, **given)
     [(_, data)] = desk.events(message_id, "job.")
@@ -120,8 +128,9 @@ async def finished(desk: Desk, **more: Any) -> str:
     return ticket.message.id
 
 
+@pytest.mark.rule("Delivery.id", "Webhook events 3")
 async def test_every_subscriber_receives_an_event(desk: Desk) -> None:
-    """spec: Webhook events 3; design: 4.8: one event id for all of them."""
+    """One event id for all of them (design: Webhook events)."""
     [everything] = desk.one("SELECT id FROM endpoints")
     some = await desk.listen(("job.completed", "job.failed"))
     await desk.listen(("job.failed",))
@@ -135,8 +144,9 @@ async def test_every_subscriber_receives_an_event(desk: Desk) -> None:
     assert len(desk.events(message_id)) == 2
 
 
+@pytest.mark.rule("createMessage.webhook_endpoint_id", "Webhook events 3")
 async def test_the_endpoint_a_message_names_receives_all_and_alone(desk: Desk) -> None:
-    """spec: Webhook events 3: whatever its own events list says."""
+    """Whatever its own events list says."""
     chosen = await desk.listen(("job.failed",))
     message_id = await finished(desk, webhook_endpoint_id=chosen)
     assert receivers(desk, message_id) == {
@@ -146,14 +156,14 @@ async def test_the_endpoint_a_message_names_receives_all_and_alone(desk: Desk) -
 
 
 async def test_events_for_a_named_but_disabled_endpoint_are_dropped(desk: Desk) -> None:
-    """design: 4.8."""
+    """design: Webhook events."""
     chosen = await desk.listen(disabled=True)
     message_id = await finished(desk, webhook_endpoint_id=chosen)
     assert {status for _, _, status in receivers(desk, message_id)} == {"dropped"}
 
 
+@pytest.mark.rule("createMessage.errors", "Errors not_found")
 async def test_an_unknown_endpoint_is_refused(desk: Desk) -> None:
-    """spec: createMessage, 404 not_found."""
     with pytest.raises(Refusal) as refused:
         await desk.send(webhook_endpoint_id="whe_" + "0" * 32)
     assert refused.value.code == "not_found"

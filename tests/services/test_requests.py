@@ -126,6 +126,7 @@ async def test_a_write_that_fails_takes_nobody_down(
     assert len(await kept(at)) == 1
 
 
+@pytest.mark.rule("Limits inspector")
 async def test_requests_are_forgotten_after_thirty_days(at: Moving) -> None:
     at.house.requests.note(asked(at, 1))
     await at.house.requests.flush()

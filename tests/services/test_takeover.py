@@ -1,4 +1,4 @@
-"""Jobs that change hands: claims, fencing and poison (design: 2, ownership and fencing)."""
+"""Jobs that change hands: claims, fencing and poison (design: Ownership)."""
 
 from collections.abc import Awaitable, Callable
 from functools import partial
@@ -13,7 +13,7 @@ from tests.services.house import NODE, Desk
 
 
 async def test_a_job_taken_over_is_fenced(desk: Desk) -> None:
-    """design: 2, ownership and fencing."""
+    """design: Ownership."""
     message_id, [old] = await desk.working()
     ticket = await jobs.take(desk.house, old.job_id, NODE)
     assert ticket is not None
@@ -41,7 +41,7 @@ async def test_a_job_taken_over_is_fenced(desk: Desk) -> None:
 
 
 async def test_only_one_node_takes_a_job_over(desk: Desk) -> None:
-    """design: 2: a claim names the owner it takes from."""
+    """A claim names the owner it takes from (design: Ownership)."""
     _, [job] = await desk.working()
     assert await jobs.take(desk.house, job.job_id, "node_other") is None
     assert await jobs.take(desk.house, job.job_id, None) is None
@@ -56,7 +56,7 @@ async def taken_from_the_dead(desk: Desk, job: Owned) -> bool:
 
 
 async def test_a_job_that_gets_nowhere_fails(desk: Desk) -> None:
-    """design: 2, poison: 5 recoveries without a newly recorded call."""
+    """5 recoveries without a newly recorded call (design: Ownership)."""
     message_id, [job] = await desk.working()
     for _ in range(5):
         assert await taken_from_the_dead(desk, job)
@@ -75,7 +75,7 @@ async def test_a_job_that_gets_nowhere_fails(desk: Desk) -> None:
 
 
 async def test_a_job_that_its_own_node_lost_is_not_counted_against_it(desk: Desk) -> None:
-    """design: 2, poison: a fault of ours says nothing of the job."""
+    """A fault of ours says nothing of the job (design: Ownership)."""
     message_id, [job] = await desk.working()
     for _ in range(4):
         assert await taken_from_the_dead(desk, job)
@@ -96,7 +96,7 @@ async def restarted(desk: Desk, job: Owned) -> bool:
 
 
 async def test_a_job_whose_nodes_leave_in_order_is_not_counted_against_it(desk: Desk) -> None:
-    """design: 2, poison: a deploy says nothing of the job."""
+    """A deploy says nothing of the job (design: Ownership)."""
     message_id, [job] = await desk.working()
     for _ in range(7):
         assert await restarted(desk, job)

@@ -1,6 +1,7 @@
 """Turns: one at a time per conversation, busy messages, how a turn ends, fencing.
 
-spec: transitions (rows "message"), createMessage; design: 2, 4.1-4.4.
+spec: Transitions, createMessage; design: Turns; One turn at a time; The POST window; How a turn
+ends.
 """
 
 from collections.abc import Awaitable, Callable
@@ -25,8 +26,8 @@ def state(desk: Desk, message_id: str) -> tuple[str, str | None, bool]:
 
 
 # --- how a turn goes ------------------------------------------------------------------------------
+@pytest.mark.rule("Message status 5")
 async def test_a_direct_answer(desk: Desk) -> None:
-    """spec: Message status 1, 5."""
     ticket = await desk.begun("hello")
     message_id = ticket.message.id
     before = desk.shown(message_id)
@@ -41,8 +42,8 @@ async def test_a_direct_answer(desk: Desk) -> None:
     assert desk.names(message_id) == ["message.completed"]
 
 
+@pytest.mark.rule("Message status 4")
 async def test_a_question(desk: Desk) -> None:
-    """spec: Message status 4."""
     ticket = await desk.begun()
     await desk.end(ticket, "Gladly.", "Which one?")
     shown = desk.shown(ticket.message.id)
@@ -52,9 +53,10 @@ async def test_a_question(desk: Desk) -> None:
     assert desk.names(ticket.message.id) == ["message.needs_input"]
 
 
+@pytest.mark.rule("Message status 2", "Transitions 13", "Reasons turn_failed")
 @pytest.mark.parametrize("detail", list(TurnFailure))
 async def test_a_broken_turn(desk: Desk, detail: TurnFailure) -> None:
-    """spec: Message status 2; transitions, "agent turn failed"; design: 4.4."""
+    """design: How a turn ends."""
     ticket = await desk.begun()
     await desk.break_turn(ticket, detail)
     assert state(desk, ticket.message.id) == ("failed", "turn_failed", True)
@@ -63,8 +65,8 @@ async def test_a_broken_turn(desk: Desk, detail: TurnFailure) -> None:
     assert desk.names(ticket.message.id) == ["message.failed"]
 
 
+@pytest.mark.rule("Message status 2", "Transitions 13")
 async def test_jobs_of_a_broken_turn_stay_listed_and_go_on(desk: Desk) -> None:
-    """spec: transitions, "agent turn failed": jobs already started remain; Message status 2."""
     ticket = await desk.begun()
     started = await desk.start(ticket)
     await desk.break_turn(ticket)
@@ -79,8 +81,9 @@ async def test_jobs_of_a_broken_turn_stay_listed_and_go_on(desk: Desk) -> None:
     assert finals == [False, True]
 
 
+@pytest.mark.rule("Message status 3")
 async def test_a_turn_that_only_starts_work_says_nothing(desk: Desk) -> None:
-    """spec: Message status 3; design: 4.7."""
+    """design: Entries and events."""
     ticket = await desk.begun()
     await desk.start(ticket)
     await desk.end(ticket, None)
@@ -89,8 +92,9 @@ async def test_a_turn_that_only_starts_work_says_nothing(desk: Desk) -> None:
     assert desk.names(ticket.message.id) == []
 
 
+@pytest.mark.rule("getMessage.held")
 async def test_a_held_read_answers_what_it_waits_for(desk: Desk) -> None:
-    """spec: getMessage: status, reply or a job's status; a step or a charge is none of them."""
+    """Status, reply or a job's status; a step or a charge is none of them."""
 
     def waited_for() -> int:
         row = desk.one("SELECT state_version FROM messages WHERE id = ?", ticket.message.id)
@@ -112,7 +116,7 @@ async def test_a_held_read_answers_what_it_waits_for(desk: Desk) -> None:
 
 # --- one turn at a time ---------------------------------------------------------------------------
 async def test_turns_of_a_conversation_run_in_order_of_acceptance(desk: Desk) -> None:
-    """design: 4.2."""
+    """design: One turn at a time."""
     first = await desk.begun("one")
     sent = [(await desk.send(text)).message.id for text in ("two", "three")]
     assert len(desk.runner.tickets) == 1
@@ -124,14 +128,15 @@ async def test_turns_of_a_conversation_run_in_order_of_acceptance(desk: Desk) ->
 
 
 async def test_conversations_do_not_wait_for_each_other(desk: Desk) -> None:
-    """design: 4.1."""
+    """design: Conversations."""
     await desk.begun("one", conversation="ada")
     await desk.begun("two", conversation="bob")
     assert [t.conversation for t in desk.runner.tickets] == ["ada", "bob"]
 
 
+@pytest.mark.rule("Job.role", "createMessage 5")
 async def test_a_follow_up_continues_the_conversation_and_may_join_its_work(desk: Desk) -> None:
-    """spec: createMessage 5: the joined job is listed with role follow_up and leads the status."""
+    """The joined job is listed with role follow_up and leads the status."""
     message_id, [job] = await desk.working("Chart")
     ticket = await desk.begun("make it blue")
     inputs = ticket.message.turn_inputs_json or ""
@@ -149,8 +154,8 @@ async def test_a_follow_up_continues_the_conversation_and_may_join_its_work(desk
     assert desk.names(ticket.message.id) == ["message.completed"]  # job.* go to the first message
 
 
+@pytest.mark.rule("createMessage 5")
 async def test_joining_and_stopping_are_never_refused_by_the_cap(desk: Desk) -> None:
-    """spec: createMessage 5; Limits (running-jobs cap)."""
     _, running = await desk.working(*"abcde")
     ticket = await desk.begun("and another thing")
     assert (await desk.start(ticket)).state == "refused"
@@ -160,7 +165,7 @@ async def test_joining_and_stopping_are_never_refused_by_the_cap(desk: Desk) -> 
 
 
 async def test_work_that_has_ended_cannot_be_joined_or_stopped(desk: Desk) -> None:
-    """design: 5 (`join` and `stop` answer False)."""
+    """`join` and `stop` answer False (design: Durable execution)."""
     _, [job] = await desk.working()
     await jobs.finish(desk.house, job, "Done.", None, "{}")
     ticket = await desk.begun("more")
@@ -180,8 +185,9 @@ async def busy(desk: Desk) -> tuple[TurnTicket, str]:
     return running, waiting
 
 
+@pytest.mark.rule("Message.retry_after_seconds", "Transitions 12", "Reasons agent_busy")
 async def test_a_message_that_waited_too_long_is_busy(desk: Desk) -> None:
-    """spec: Message status 2; transitions, "agent busy": nothing ran, when to send again."""
+    """Nothing ran, when to send again."""
     _, message_id = await busy(desk)
     assert state(desk, message_id) == ("failed", "agent_busy", True)
     assert desk.shown(message_id)["retry_after_seconds"] == 15
@@ -199,7 +205,7 @@ async def test_patience_lasts_to_the_microsecond(desk: Desk) -> None:
 
 
 async def test_a_turn_that_ends_late_passes_over_those_who_lost_patience(desk: Desk) -> None:
-    """design: 4.2: a waiting turn has a deadline, whoever notices."""
+    """A waiting turn has a deadline, whoever notices (design: One turn at a time)."""
     running = await desk.begun("long")
     first = (await desk.send("early")).message.id
     desk.tick(desk.house.settings.busy_wait_seconds)
@@ -209,8 +215,9 @@ async def test_a_turn_that_ends_late_passes_over_those_who_lost_patience(desk: D
     assert desk.ticket(second).message.id == second
 
 
+@pytest.mark.rule("Transitions 12")
 async def test_a_busy_message_sent_again_runs_under_its_id(desk: Desk) -> None:
-    """spec: transitions, "agent busy": same key and body, same message id; design: 4.2, 4.8."""
+    """Same key and body, same message id (design: One turn at a time; Webhook events)."""
     running, message_id = await busy(desk)
     await desk.end(running)
     again = await desk.send("short", idempotency_key="k")
@@ -226,7 +233,7 @@ async def test_a_busy_message_sent_again_runs_under_its_id(desk: Desk) -> None:
 
 
 async def test_a_busy_message_may_be_busy_again(desk: Desk) -> None:
-    """design: 4.2: each run's outcome is a new event."""
+    """Each run's outcome is a new event (design: One turn at a time)."""
     _, message_id = await busy(desk)
     await desk.send("short", idempotency_key="k")
     assert state(desk, message_id) == ("processing", None, False)
@@ -237,7 +244,7 @@ async def test_a_busy_message_may_be_busy_again(desk: Desk) -> None:
 
 
 async def test_of_two_re_sends_one_re_arms(desk: Desk) -> None:
-    """design: 4.2: of concurrent re-sends exactly one re-arms."""
+    """Of concurrent re-sends exactly one re-arms (design: One turn at a time)."""
     running, _ = await busy(desk)
     await desk.end(running)
     first = await desk.send("short", idempotency_key="k")
@@ -261,7 +268,7 @@ WRITES: dict[str, Write] = {
 async def test_a_turn_taken_over_takes_nothing_from_its_old_runner(
     desk: Desk, write: Write
 ) -> None:
-    """design: 2, ownership and fencing."""
+    """design: Ownership."""
     old = await desk.begun()
     await turns.retake(desk.house, old.message.id, NODE)
     assert desk.ticket(old.message.id).epoch == old.epoch + 1
@@ -283,7 +290,7 @@ async def test_a_turn_that_has_ended_takes_nothing_more(desk: Desk, write: Write
 
 
 async def test_a_turn_over_its_limit_is_abandoned_when_taken_over(desk: Desk) -> None:
-    """design: 4.4."""
+    """design: How a turn ends."""
     ticket = await desk.begun()
     desk.tick(desk.house.settings.turn_limit_seconds)
     await turns.retake(desk.house, ticket.message.id, NODE)
@@ -291,8 +298,9 @@ async def test_a_turn_over_its_limit_is_abandoned_when_taken_over(desk: Desk) ->
     assert desk.log(ticket.message.id)[0]["reason"] == "abandoned"
 
 
+@pytest.mark.rule("Message event log agent_reply")
 async def test_a_reply_says_whether_the_post_still_waits_for_it(desk: Desk) -> None:
-    """spec: Message event log, delivered_sync; design: 4.3."""
+    """design: The POST window."""
     soon = await desk.begun("one", conversation="a")
     late = await desk.begun("two", conversation="b")
     taken_over = await desk.begun("three", conversation="c")
@@ -306,8 +314,9 @@ async def test_a_reply_says_whether_the_post_still_waits_for_it(desk: Desk) -> N
 
 
 # --- attachments ----------------------------------------------------------------------------------
+@pytest.mark.rule("createMessage 4")
 async def test_files_that_cannot_be_taken_become_notes(desk: Desk) -> None:
-    """spec: createMessage 4: undecodable, executable and surplus files do not fail the message."""
+    """Undecodable, executable and surplus files do not fail the message."""
     given = [
         InlineFile("ok.txt", None, "b2s=", None),
         InlineFile("odd.txt", None, "!!", None),
@@ -328,7 +337,9 @@ async def test_files_that_cannot_be_taken_become_notes(desk: Desk) -> None:
 
 
 async def test_a_signal_without_a_row_changes_nothing(desk: Desk) -> None:
-    """design: 8.2: a programmer's error is loud, and the transaction is undone."""
+    """A programmer's error is loud, and the transaction is undone (design: One record and one
+    writer).
+    """
     ticket = await desk.begun()
     await desk.end(ticket)
     before = desk.shown(ticket.message.id)

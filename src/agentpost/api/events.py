@@ -17,7 +17,7 @@ from agentpost.services.messages import Caller
 async def list_events(api: Api, request: Request, caller: Caller) -> Response:
     """The next page of the log; an empty one is held for at least a second."""
     cursor, wait = text(request, "cursor"), whole(request, WAIT)
-    await admission.wait(api.house, caller)  # every read of a log is a wait (design: 4.11)
+    await admission.wait(api.house, caller)  # every read of a log is a wait (design: Rate limits)
     page = await follow.events(
         api.house,
         caller,
