@@ -111,7 +111,7 @@ async def test_a_closed_door_ends_all_waits(node: Node) -> None:
     with node.wakeups.listen("a") as wait:
         waiting = asyncio.create_task(wait.wait(PATIENCE))
         await asyncio.sleep(0)
-        node.wakeups.close_door()
+        node.wakeups.begin_shutdown()
         assert not await waiting
         assert wait.over
     with node.wakeups.listen("a") as late:
@@ -255,9 +255,13 @@ async def test_holds_take_no_locks_of_the_server(pair: list[Node], scaled: Scale
     """Each would take shared memory that everybody's statements need."""
 
     def advisory_locks() -> int:
+        # Of this database only: the other test processes use the same PostgreSQL server.
+        counted = (
+            "SELECT COUNT(*) FROM pg_locks JOIN pg_database d ON d.oid = database"
+            " WHERE locktype = 'advisory' AND d.datname = current_database()"
+        )
         with psycopg.connect(scaled.url) as connection:
-            row = connection.execute("SELECT COUNT(*) FROM pg_locks WHERE locktype = 'advisory'")
-            found = row.fetchone()
+            found = connection.execute(counted.encode()).fetchone()
             assert found is not None
             return int(found[0])
 

@@ -54,8 +54,8 @@ def send(caller: Caller, key: str, **body: object) -> httpx2.Response:
 
 def assert_plain_fault(answer: httpx2.Response) -> None:
     assert (answer.status_code, answer.json()["error"]) == (500, "internal")
-    for told in ("Error", "errno", "/", "disk", "sqlite"):
-        assert told not in answer.json()["message"]
+    for reported in ("Error", "errno", "/", "disk", "sqlite"):
+        assert reported not in answer.json()["message"]
 
 
 def test_files_that_do_not_fit(server: AgentServer, callers: Callable[..., Caller]) -> None:

@@ -19,7 +19,7 @@ from tests.house.tree import DOCS, Source, document, parse, sources
 
 BEGINS = re.compile(r"\b(?:[Ss]pec|[Dd]esign): ")
 ENDS = re.compile(r"[)(\":]|\.(?:\s|$)")
-NAMES = re.compile(r"\s*[;,]\s*(?:(spec|design): )?")
+NAMES = re.compile(r"[;,] (?:(spec|design)= )?")
 RULES = {rule.name for rule in tool().rules(document(DOCS / "contract.md"))}
 HEADINGS = re.findall(r"^#+ (.+)$", document(DOCS / "design.md"), re.M)
 
@@ -44,17 +44,19 @@ def texts(source: Source) -> Iterator[str]:
 def references(text: str) -> Iterator[tuple[str, str]]:
     """("spec" or "design", name) for everything a text refers to."""
     text = " ".join(text.split())
-    for begin in BEGINS.finditer(text):
+    begin = BEGINS.search(text)
+    while begin:
         kind = begin[0][:-2].lower()
-        rest = text[begin.end() :].replace("spec: ", "spec=").replace("design: ", "design=")
+        at = begin.end()
+        # A colon ends a reference, but for the one in `; design: `.
+        rest = re.sub("([;,] )(spec|design): ", r"\1\2= ", text[at:])
         end = ENDS.search(rest)
-        if begin.start() and text[: begin.start()].endswith("; "):
-            continue  # read with the names before it
-        said = (rest[: end.start()] if end else rest).replace("=", ": ")
+        said = rest[: end.start()] if end else rest
         named = NAMES.split(said)
-        for name, turn in zip(named[::2], [None, *named[1::2]], strict=True):
+        for turn, name in zip([None, *named[1::2]], named[::2], strict=True):
             kind = turn or kind
             yield kind, name
+        begin = BEGINS.search(text, at + len(said))
 
 
 def unresolved(text: str) -> list[str]:
@@ -102,6 +104,8 @@ def test_each_heading_of_the_design_is_its_own() -> None:
         ("spec: Webhook events 6, 7: twice.", ["Webhook events 6", "7"]),
         ("spec: Message.reason. And more.", ["Message.reason"]),
         ("design: The journal", ["The journal"]),
+        ("Its own (`bad_url`; design: Input).", ["Input"]),
+        ("spec: Limits. Much; design: Credits; spec: Errors.", ["Limits", "Credits", "Errors"]),
         ("Specification: none.", []),
     ],
 )

@@ -123,7 +123,7 @@ def job_changed(
             log_after(tx, "job_resumed", **_ids(job), calls=job.calls, epoch=job.epoch)
         case s.Resumed():
             _job_started(tx, job, now)
-        case s.JobRetaken():
+        case s.JobReclaimed():
             fields = {"epoch": job.epoch, "node": job.node, "recoveries": job.recoveries}
             log_after(tx, "job_retaken", **_ids(job), calls=job.calls, **fields)
         case s.WatchTimedOut():

@@ -87,15 +87,15 @@ class PostgresWakeups:
                 yield False
                 return
             # Shielded: whoever is cancelled while the row is on its way must still delete it.
-            taking = asyncio.ensure_future(self._holds.take(subject))
+            taking = asyncio.ensure_future(self._holds.acquire(subject))
             try:
                 yield await asyncio.shield(taking)
             finally:
                 await asyncio.shield(asyncio.ensure_future(self._holds.give_back(subject, taking)))
 
-    def close_door(self) -> None:
-        """See `Wakeups.close_door`."""
-        self._local.close_door()
+    def begin_shutdown(self) -> None:
+        """See `Wakeups.begin_shutdown`."""
+        self._local.begin_shutdown()
 
     async def start(self) -> None:
         """See `Wakeups.start`."""
@@ -129,7 +129,7 @@ class _Holds:
         self._owner = 0
         self._connecting = asyncio.Lock()
 
-    async def take(self, subject: str) -> bool:
+    async def acquire(self, subject: str) -> bool:
         from psycopg import Error
 
         try:
