@@ -1,4 +1,4 @@
-"""What a node owns is run there, and nothing else is (design: 2, ownership and fencing)."""
+"""What a node owns is run there, and nothing else is (design: Comparing rows and runs)."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -20,7 +20,7 @@ JOB = "SELECT state, epoch, recoveries FROM jobs"
 
 @pytest.fixture
 async def here(ctx: AppContext, tmp_path: Path) -> AsyncIterator[Running]:
-    """A running context on each database."""
+    """A running house on each database."""
     async with running(ctx, tmp_path) as made:
         yield made
 

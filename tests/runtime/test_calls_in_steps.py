@@ -32,7 +32,7 @@ class Inner:
 
 @pytest.fixture
 async def here(ctx: AppContext, tmp_path: Path) -> AsyncIterator[Running]:
-    """A running context on each database."""
+    """A running house on each database."""
     Inner.runs = 0
     async with running(ctx, tmp_path) as made:
         yield made

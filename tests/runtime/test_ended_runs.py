@@ -1,4 +1,6 @@
-"""A run that we have ended does nothing more, whatever its author makes of that (design: 2)."""
+"""A run that we have ended does nothing more, whatever its author makes of that (design:
+Ownership).
+"""
 
 import asyncio
 import time
@@ -21,7 +23,7 @@ CALLS = "SELECT COUNT(*) FROM calls WHERE owner IN (SELECT id FROM jobs)"
 
 @pytest.fixture
 async def here(ctx: AppContext, tmp_path: Path) -> AsyncIterator[Running]:
-    """A running context on each database."""
+    """A running house on each database."""
     async with running(ctx, tmp_path) as made:
         yield made
 

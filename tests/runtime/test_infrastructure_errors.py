@@ -21,7 +21,7 @@ def schema_url() -> None:
 
 @pytest.fixture
 async def here(ctx: AppContext, tmp_path: Path) -> AsyncIterator[Running]:
-    """A running context."""
+    """A running house."""
     async with running(ctx, tmp_path) as made:
         yield made
 

@@ -1,5 +1,5 @@
 """A worker process killed from outside is an interruption, what a function does to its own process
-is that function's failure (design: 2, poison)."""
+is that function's failure (design: Ownership)."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -23,7 +23,7 @@ JOB = "SELECT state, epoch, recoveries FROM jobs"
 async def here(
     ctx: AppContext, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> AsyncIterator[Running]:
-    """A running context on each database, which does not wait long after a kill."""
+    """A running house on each database, which does not wait long after a kill."""
     monkeypatch.setattr(journal, "AGAIN_SECONDS_FIRST", 0.001)
     monkeypatch.setattr(journal, "AGAIN_SECONDS_MAX", 0.001)
     async with running(ctx, tmp_path) as made:

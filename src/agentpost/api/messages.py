@@ -111,7 +111,7 @@ def _etag(snapshot: Snapshot) -> str:
 
 
 def _refuse_by_name(body: dict[str, Any]) -> None:
-    """Refusals with a code of their own come before ``invalid_request`` (design: 4.12)."""
+    """Refusals with a code of their own come before ``invalid_request`` (design: Input)."""
     most = limits.MESSAGE_CHARACTERS_MAX
     message, uploads = body.get("message"), body.get("upload_ids")
     if isinstance(message, LongText):

@@ -2,7 +2,8 @@
 
 Both ways. A run whose turn or job is not ours any more is ended: the word to stop it, or of its new
 owner, may have been lost. And a turn or job that is ours but that nothing here runs is run again
-from its journal: its run met a fault of ours, or never came to be (design: 2, ownership).
+from its journal: its run met a fault of ours, or never came to be (design: Comparing rows and
+runs).
 
 It is missing only when two looks in a row say so, since between a commit and the run that it starts
 there is a moment. What waits behind a blocked agent loop is not missing: a run is known from before
@@ -114,7 +115,7 @@ class _Kind:
         leave by itself, as when its author swallowed that it was parked."""
         for run, epoch in running:
             if not run.cancelled and rows.get(run.owner) != epoch:
-                log.info("run_not_ours", owner=run.owner, epoch=epoch)
+                log.info("run_not_owned", owner=run.owner, epoch=epoch)
                 self.runs.end(run)
 
     async def find_missing(self, rows: dict[str, int]) -> list[str]:
@@ -152,4 +153,4 @@ class _Kind:
         try:
             await self._reclaim(owner)
         except Exception as error:  # the next looks try again
-            log.warning("run_not_retaken", owner=owner, error=repr(error))
+            log.warning("run_not_reclaimed", owner=owner, error=repr(error))

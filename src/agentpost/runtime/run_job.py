@@ -40,7 +40,7 @@ log = structlog.get_logger(__name__)
 
 
 async def run_job(ctx: AppContext, steps: Steps, ticket: JobTicket, run: Run) -> None:
-    """Run a job's function once and record how it ended (design: 4.5).
+    """Run a job's function once and record how it ended (design: How a job ends).
 
     Cancelled (a stop, a shutdown) it leaves without a word: what is to be recorded already was.
     """
@@ -55,7 +55,7 @@ async def run_job(ctx: AppContext, steps: Steps, ticket: JobTicket, run: Run) ->
         try:
             await _run(ctx, ticket, made, journal)
         except Fenced:
-            log.info("job_lost", epoch=ticket.epoch)
+            log.info("job_fenced", epoch=ticket.epoch)
 
 
 async def _run(ctx: AppContext, ticket: JobTicket, run: JobRun, journal: Journal) -> None:

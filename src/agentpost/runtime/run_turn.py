@@ -63,7 +63,7 @@ class TurnRunner:
 async def run_turn(
     ctx: AppContext, agent: AgentFn, steps: Steps, ticket: TurnTicket, run: Run
 ) -> None:
-    """Run the agent once for a message and record how its turn ended (design: 4.4).
+    """Run the agent once for a message and record how its turn ended (design: How a turn ends).
 
     A run that is lost, or that something of ours kept from going on, writes nothing.
     """
@@ -83,7 +83,7 @@ async def run_turn(
             elif ended is not None:
                 await retry_until_recorded(lambda: turns.end(ctx, ticket, ended), message_id)
         except Fenced:
-            log.info("turn_lost", epoch=ticket.epoch)
+            log.info("turn_fenced", epoch=ticket.epoch)
 
 
 async def _attended(

@@ -49,7 +49,7 @@ async def current(ctx: AppContext, message_id: str) -> Snapshot:
 
 
 async def settled(ctx: AppContext, message_id: str) -> Snapshot:
-    """The message after every commit that came before this call (design: 4.3).
+    """The message after every commit that came before this call (design: The POST window).
 
     Read under the message's lock, so a turn that says it was delivered in time is seen.
     """

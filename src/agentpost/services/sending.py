@@ -3,7 +3,7 @@
 The steps, top-down: `admit` counts the message and stores its files, while the door holds its body;
 `send` takes it in with `accept`, one transaction, and waits until its turn has ended. A call that
 repeats another by its idempotency key gets that one's message instead.
-(spec: createMessage; design: 4.2, 4.3, 4.10)
+(spec: createMessage; design: One turn at a time; The POST window; Idempotency)
 """
 
 from __future__ import annotations
@@ -198,7 +198,7 @@ async def _until_turn_ends(ctx: AppContext, message: MessageRecord, wait: Wait) 
 
 async def _answered_without(ctx: AppContext, message_id: str) -> Snapshot:
     """`messages.settled`, for a POST that is answered now: whatever its turn says from here on was
-    not in that answer (design: 4.3)."""
+    not in that answer (design: The POST window)."""
 
     def fn(tx: Tx) -> Snapshot:
         message = message_rows.lock(tx, message_id)
@@ -273,7 +273,9 @@ class _KeyTaken(Exception):
 
 
 def _replay(tx: Tx, ctx: AppContext, caller: Caller, new: NewMessage, now: int) -> Accepted | None:
-    """The message that holds the key (spec: createMessage 2; design: 4.2, 4.10)."""
+    """The message that holds the key (spec: createMessage 2; design: One turn at a time;
+    Idempotency).
+    """
     if new.idempotency_key is None:
         return None
     holder = message_rows.by_idempotency_key(tx, caller.key_id, new.idempotency_key)
@@ -295,7 +297,9 @@ def _replay(tx: Tx, ctx: AppContext, caller: Caller, new: NewMessage, now: int) 
 
 
 def _rearm(tx: Tx, ctx: AppContext, message: MessageRecord, now: int) -> None:
-    """A busy message sent again: the same message gets another chance (design: 4.2)."""
+    """A busy message sent again: the same message gets another chance (design: One turn at a
+    time).
+    """
     conversation = conversations.lock(tx, message.conversation_id)
     message.busy_by = now + seconds(ctx.settings.busy_wait_seconds)
     message.sync_by = now + seconds(ctx.settings.turn_reply_seconds)
