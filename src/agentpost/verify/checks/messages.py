@@ -15,7 +15,7 @@ from agentpost.verify.check import Check, Group, shaped
 from agentpost.verify.exchange import Exchange
 from agentpost.verify.verdicts import (
     Json,
-    answered,
+    expect_status,
     fields_of,
     names_field,
     refused,
@@ -32,7 +32,7 @@ UNREACHABLE_NAME = "verify-unreachable.csv"
 
 def created(probe: Probe) -> None:
     exchange = probe.greeting_sent()
-    shaped(exchange, shapes.MESSAGE, answered(exchange, 201))
+    shaped(exchange, shapes.MESSAGE, expect_status(exchange, 201))
 
 
 def empty(probe: Probe) -> None:
@@ -47,7 +47,7 @@ def unknown_fields(probe: Probe) -> None:
 
 
 def longest(probe: Probe) -> None:
-    answered(longest_sent(probe), 201)
+    expect_status(longest_sent(probe), 201)
 
 
 def longest_sent(probe: Probe) -> Exchange:
@@ -105,7 +105,7 @@ def unknown_endpoint(probe: Probe) -> None:
 
 
 def odd_files(probe: Probe) -> None:
-    answered(_odd_files_sent(probe), 201)
+    expect_status(_odd_files_sent(probe), 201)
 
 
 def program_noted(probe: Probe) -> None:
