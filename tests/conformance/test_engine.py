@@ -20,17 +20,17 @@ class Recorder:
     def __init__(self) -> None:
         self.ran: list[tuple[str, int | None]] = []
         self.aborted: list[str] = []
-        self._told = threading.Condition()
+        self._changed = threading.Condition()
 
     def run(self, job_id: str, epoch: int | None) -> None:
-        with self._told:
+        with self._changed:
             self.ran.append((job_id, epoch))
-            self._told.notify_all()
+            self._changed.notify_all()
 
     def abort(self, job_id: str) -> None:
-        with self._told:
+        with self._changed:
             self.aborted.append(job_id)
-            self._told.notify_all()
+            self._changed.notify_all()
 
     @property
     def jobs(self) -> list[str]:
@@ -43,8 +43,8 @@ class Recorder:
         await asyncio.to_thread(self._wait, lambda: set(job_ids) <= set(self.aborted))
 
     def _wait(self, happened: Callable[[], bool]) -> None:
-        with self._told:
-            assert self._told.wait_for(happened, PATIENCE), f"waited in vain: {self.ran}"
+        with self._changed:
+            assert self._changed.wait_for(happened, PATIENCE), f"waited in vain: {self.ran}"
 
 
 @pytest.fixture

@@ -67,7 +67,7 @@ class Caller:
         self._keep_within_budget()
         exchange = self._ask(method, path, content, sent, held_seconds)
         if exchange.status == 429:
-            self._wait_as_told(exchange)
+            self._wait_retry_after(exchange)
             exchange = self._ask(method, path, content, sent, held_seconds)
         _still_open(exchange)
         return exchange
@@ -189,7 +189,7 @@ class Caller:
         self._pause(self._reset + 1)
         self._remaining = None
 
-    def _wait_as_told(self, exchange: Exchange) -> None:
+    def _wait_retry_after(self, exchange: Exchange) -> None:
         seconds = exchange.retry_after
         if seconds is None:
             raise NotChecked("a rate limit was hit, and the answer does not say how long to wait")

@@ -109,11 +109,11 @@ def odd_files(probe: Probe) -> None:
 
 
 def program_noted(probe: Probe) -> None:
-    _noted(probe, PROGRAM_NAME)
+    _has_note(probe, PROGRAM_NAME)
 
 
 def unreachable_noted(probe: Probe) -> None:
-    _noted(probe, UNREACHABLE_NAME)
+    _has_note(probe, UNREACHABLE_NAME)
 
 
 def _odd_files_sent(probe: Probe) -> Exchange:
@@ -129,7 +129,7 @@ def _odd_files_sent(probe: Probe) -> Exchange:
     )
 
 
-def _noted(probe: Probe, name: str) -> None:
+def _has_note(probe: Probe, name: str) -> None:
     def make() -> Json:
         return probe.final(usable(_odd_files_sent(probe), 201)["id"])
 
