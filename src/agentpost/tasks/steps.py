@@ -14,7 +14,7 @@ from typing import Any, Final, Protocol, TypeVar
 
 import structlog
 
-from agentpost.agents import File, Unreadable, values
+from agentpost.agents import File, Unreadable, bytecode, values
 from agentpost.agents.base import current_step_key
 from agentpost.agents.deaths import NoWorker, WorkerDied, WorkerKilled
 from agentpost.agents.output import captured
@@ -279,6 +279,8 @@ def make_steps(house: House, scratch: Path) -> Steps:
         seconds=settings.step_seconds,
         cpu_seconds=settings.step_cpu_seconds,
         env=settings.worker_env,
+        # Not in the scratch folder: the next start of the server is to find it.
+        bytecode_folder=None if bytecode.is_kept() else settings.data_path / "bytecode",
     )
     return Steps(pool, Blobs(house.storage, pool, read_seconds=settings.file_read_seconds))
 
