@@ -22,7 +22,7 @@ def is_kept(module: ModuleType = pydantic) -> bool:
 
     One that was loaded has been written unless it cannot be, and then no other's will be.
     """
-    where = module.__spec__ and module.__spec__.cached
+    where = module.__spec__.cached if module.__spec__ is not None else None
     return where is None or Path(where).exists()
 
 
