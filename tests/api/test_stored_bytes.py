@@ -163,5 +163,5 @@ def test_a_recorded_refusal_is_the_same_after_a_kill(
     server.open_gate("full")
     done = caller.final(message["id"])
     assert (done["status"], done["files"]) == ("completed", [])
-    told = [entry.get("step", "") for entry in caller.log(message["id"])]
-    assert sum(step.startswith("StorageFull: ") for step in told) == 1
+    steps = [entry.get("step", "") for entry in caller.log(message["id"])]
+    assert sum(step.startswith("StorageFull: ") for step in steps) == 1

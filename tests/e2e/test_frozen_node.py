@@ -1,4 +1,5 @@
-"""A node that was frozen and wakes up runs nothing that went on elsewhere (design: 2, ownership).
+"""A node that was frozen and wakes up runs nothing that went on elsewhere (design: A node that
+stood still).
 
 A stopped process does not beat, so another node takes its work over. Woken, it is in the middle of
 a function whose next step has long been recorded by the other one.
@@ -94,7 +95,7 @@ def test_a_woken_node_runs_no_step_of_a_turn_that_ended_elsewhere(
                 TAKE_OVER_SECONDS,
             )
         assert call.result().json()["reply"] == "ok"
-    until(lambda: "run_stopped" in first.log_tail() or "run_not_ours" in first.log_tail())
+    until(lambda: "run_stopped" in first.log_tail() or "run_not_owned" in first.log_tail())
     assert [line.split()[0] for line in other.trace()] == ["f.0", "f.1"]
 
 

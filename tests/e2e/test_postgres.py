@@ -120,6 +120,7 @@ def _post_in_vain(caller: Caller, script: list[list[object]]) -> None:
         caller.post(script, key="again")
 
 
+@pytest.mark.rule("listMessageEvents.one-wait")
 def test_a_log_is_waited_for_once_over_all_nodes(cluster: Cluster, callers: CallerMaker) -> None:
     first, second = cluster.start("api"), callers(cluster.start("api"))
     message = sent_job(callers(first), ["return", "ok"])  # nobody runs it
@@ -220,7 +221,7 @@ def test_a_database_that_hangs_does_not_keep_the_server_from_ending(
     process, node.process = node.process, None
     assert process is not None
     try:
-        process.terminate()
+        process.send_signal(signal.SIGTERM)
         assert process.wait(30) == 1, "not everything could be brought to an end"
     finally:
         process.kill()

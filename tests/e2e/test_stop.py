@@ -4,7 +4,6 @@ import json
 import resource
 import signal
 import socket
-import subprocess
 import threading
 import time
 from contextlib import suppress
@@ -15,6 +14,7 @@ import pytest
 from tests.e2e.caller import Caller
 from tests.e2e.fixtures import ServerMaker
 from tests.e2e.server import AgentServer, until
+from tests.forked import Process
 
 
 def ready(server: AgentServer) -> bool:
@@ -24,7 +24,7 @@ def ready(server: AgentServer) -> bool:
         return False
 
 
-def block(server: AgentServer) -> subprocess.Popen[bytes]:
+def block(server: AgentServer) -> Process:
     """Let an agent block its loop, which takes seconds to give up."""
     caller = Caller(server)
     threading.Thread(target=_post_in_vain, args=(caller,), daemon=True).start()
@@ -34,10 +34,9 @@ def block(server: AgentServer) -> subprocess.Popen[bytes]:
 
 
 def _post_in_vain(caller: Caller) -> None:
-    """Post a message that no server lives to answer, or one that can only answer 500."""
+    """Post a message to a server that is about to end: it may answer or not."""
     with suppress(httpx2.TransportError):
-        answer = caller.http.post("/v1/messages", json={"message": json.dumps([["block", 60]])})
-        assert answer.status_code >= 500, answer.text
+        caller.http.post("/v1/messages", json={"message": json.dumps([["block", 60]])})
     caller.close()
 
 
@@ -56,7 +55,7 @@ def test_a_second_ctrl_c_ends_the_server_at_once(start_server: ServerMaker) -> N
     began = time.monotonic()
     until(ended)
     server.process = None
-    assert process.returncode == 128 + signal.SIGINT
+    assert process.poll() == 128 + signal.SIGINT
     assert time.monotonic() - began < 3
 
 
@@ -68,7 +67,7 @@ def test_what_fails_does_not_keep_the_rest_from_ending(start_server: ServerMaker
     resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (0, resource.RLIM_INFINITY))
     assert server.stop() == 1, "not everything could be brought to an end"
     server.start()
-    until(lambda: "turn_taken_up" in server.log_tail())
+    until(lambda: "turn_takeover" in server.log_tail())
 
 
 def test_what_an_author_does_to_clean_up_is_not_recorded(start_server: ServerMaker) -> None:
@@ -94,7 +93,7 @@ def test_what_an_author_does_to_clean_up_is_not_recorded(start_server: ServerMak
 
 
 def test_stops_in_order_are_not_held_against_a_job(start_server: ServerMaker) -> None:
-    """design: 2, poison: only nodes that died count."""
+    """Only nodes that died count (design: Ownership)."""
     server = start_server()
     caller = Caller(server)
     message = caller.send([["start", "Long", [["step_gate", "long.0", "deploys"]]]])

@@ -14,12 +14,12 @@ from agentpost.agents.base import (
     StepFailed,
     StorageFull,
     Turn,
-    Unreadable,
     WorkRef,
     step_key,
 )
 from agentpost.agents.deaths import WorkerDied
 from agentpost.agents.retries import Backoff
+from agentpost.extraction import Unreadable
 
 __all__ = [
     "AgentFn",

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 
 from agentpost.agents.retries import DEFAULT_BACKOFF, Backoff, RetryOn
+from agentpost.extraction import Unreadable  # noqa: F401 - recorded errors name it here
 
 Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
 """What may be passed to and returned from recorded calls (a `File` may stand anywhere in it)."""
@@ -30,10 +31,6 @@ class JobFailed(Exception):
 class StorageFull(JobFailed):
     """Raised by `write` when the account's storage has no room for the file; a job that does not
     catch it ends as failed."""
-
-
-class Unreadable(Exception):
-    """A file has no text that can be read (wrong type, encrypted, damaged); says which."""
 
 
 class StepFailed(Exception):

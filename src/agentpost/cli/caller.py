@@ -100,7 +100,7 @@ def send(
     if not text.strip() and not file and not upload_id:
         raise typer.BadParameter("give a message, or a --file")
     screen = _screen(as_json)
-    with _told(), _client() as client:
+    with _errors_printed(), _client() as client:
         with screen.waiting("Waiting for the agent…"):
             try:
                 sent = client.send(
@@ -134,7 +134,7 @@ def follow(
 ) -> None:
     """Print a message's log as it grows, until nothing more can come."""
     screen = _screen(as_json)
-    with _told(), _client() as client:
+    with _errors_printed(), _client() as client:
         with screen.waiting("Following…"), _interruptible(message_id):
             for entry in client.follow(message_id):
                 if as_json:
@@ -152,7 +152,7 @@ def upload(
 ) -> None:
     """Upload files of up to 500 MB each; attach them with `send --upload-id`."""
     screen = _screen(as_json)
-    with _told(), _client() as client:
+    with _errors_printed(), _client() as client:
         for file in files:
             with screen.waiting(f"Uploading {file.name}…"):
                 ready = client.upload(file)
@@ -174,13 +174,13 @@ def files_get(
 
     In a folder nothing is overwritten: a name that is taken gets a number.
     """
-    with _told(), _client() as client:
+    with _errors_printed(), _client() as client:
         made = client.file(file_id)
         wanted = Path(_local_name(made.name))
         if output is not None:
             wanted = output / wanted if output.is_dir() else output
         is_named = output is not None and wanted == output
-        path = client.download(made, wanted if is_named else _free_place(wanted))
+        path = client.download(made, wanted if is_named else _free_path(wanted))
     if as_json:
         _print_json({**made.raw, "path": str(path)})
     else:
@@ -194,7 +194,7 @@ def work_list(
     as_json: JsonOption = False,
 ) -> None:
     """List the account's newest work."""
-    with _told(), _client() as client:
+    with _errors_printed(), _client() as client:
         items = client.work_list(limit)
     if as_json:
         _print_json([item.raw for item in items])
@@ -204,7 +204,7 @@ def work_list(
 
 def work_show(work_id: WorkId, as_json: JsonOption = False) -> None:
     """Show a piece of work with the whole text of its latest result."""
-    with _told(), _client() as client:
+    with _errors_printed(), _client() as client:
         work = page = client.work(work_id)
         text = page.text
         while page.next_from_char is not None:
@@ -218,7 +218,7 @@ def work_show(work_id: WorkId, as_json: JsonOption = False) -> None:
 
 def work_stop(work_id: WorkId, as_json: JsonOption = False) -> None:
     """Stop what runs in a piece of work; files made so far stay."""
-    with _told(), _client() as client:
+    with _errors_printed(), _client() as client:
         work = client.stop(work_id)
     if as_json:
         _print_json(work.raw)
@@ -228,7 +228,7 @@ def work_stop(work_id: WorkId, as_json: JsonOption = False) -> None:
 
 def me(as_json: JsonOption = False) -> None:
     """Show the account behind the key: credits, limits, agent."""
-    with _told(), _client() as client:
+    with _errors_printed(), _client() as client:
         account = client.me()
     if as_json:
         _print_json(account.raw)
@@ -266,15 +266,13 @@ def _save(client: Client, files: Sequence[File], folder: Path) -> Iterator[Path]
     """Download files into a folder, in the subfolders they have in their work."""
     for file in files:
         parts = [_local_name(part) for part in file.file_id.split("/")[1:]]
-        yield client.download(
-            file, _free_place(folder.joinpath(*parts or [_local_name(file.name)]))
-        )
+        yield client.download(file, _free_path(folder.joinpath(*parts or [_local_name(file.name)])))
 
 
-def _free_place(path: Path) -> Path:
+def _free_path(path: Path) -> Path:
     """The path, or the same with the first free number when something is there."""
     names = (path.with_stem(f"{path.stem}-{number}") for number in count(2))
-    return next(place for place in chain([path], names) if not place.exists())
+    return next(candidate for candidate in chain([path], names) if not candidate.exists())
 
 
 def _read_message(message: str) -> str:
@@ -331,7 +329,7 @@ def _interruptible(message_id: str) -> Iterator[None]:
 
 
 @contextmanager
-def _told() -> Iterator[None]:
+def _errors_printed() -> Iterator[None]:
     """End the command with one clear line for whatever a caller can run into."""
     from agentpost.client import AgentpostError
 

@@ -100,7 +100,7 @@ class Aged:
     keyed: bool
 
 
-class Taken(NamedTuple):
+class DeletedFile(NamedTuple):
     """The deleted row of a file. Its ``size`` in bytes was counted as stored by the account, unless
     it had no bytes: then ``blob`` is None."""
 
@@ -177,18 +177,18 @@ def deleted_works(tx: Tx, limit: int) -> list[str]:
     return [row[0] for row in tx.all(_DELETED_WORKS, (limit,))]
 
 
-def take_attachments(tx: Tx, message_id: str, limit: int) -> list[Taken]:
+def detach_attachments(tx: Tx, message_id: str, limit: int) -> list[DeletedFile]:
     """Delete rows of what came with a message; the caller holds its lock."""
     found = tx.all(_ATTACHMENTS, (message_id, limit))
     for row in found:
         tx.execute(_DELETE_ATTACHMENT, (message_id, row[0]))
-    return [Taken(*row[1:]) for row in found]
+    return [DeletedFile(*row[1:]) for row in found]
 
 
-def take_files(tx: Tx, work_id: str, limit: int) -> list[Taken]:
+def detach_files(tx: Tx, work_id: str, limit: int) -> list[DeletedFile]:
     """Delete rows of a work's files, replaced ones too. What somebody else deleted meanwhile is not
     among them."""
-    found = [Taken(*row) for row in tx.all(_WORK_FILES, (work_id, limit))]
+    found = [DeletedFile(*row) for row in tx.all(_WORK_FILES, (work_id, limit))]
     return [file for file in found if tx.execute(_DELETE_FILE, (file.blob,))]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agentpost.db import account_storage, columns, doomed
+from agentpost.db import account_storage, columns, pending_deletions
 from agentpost.db.session import Tx
 from agentpost.domain.record import FileRecord, WorkRecord
 
@@ -37,7 +37,7 @@ _REWRITE = (
     "UPDATE files SET replaced = 2 WHERE message_id = ? AND COALESCE(job_id, '') = ?"
     " AND work_id = ? AND path = ? AND replaced < 2"
 )
-_DOOM_UNLISTED = (
+_SCHEDULE_UNLISTED = (
     "INSERT INTO doomed_blobs (blob, due_at, tries)"
     " SELECT f.blob, CAST(? AS BIGINT), 0 FROM files f"
     " WHERE f.replaced = 2 AND (f.message_id = ? OR f.work_id = ?)"
@@ -50,7 +50,7 @@ _DOOM_UNLISTED = (
     " WHERE m.id = f.message_id AND m.turn_state = 'running')"
     " ON CONFLICT (blob) DO UPDATE SET due_at = excluded.due_at"
 )
-_DOOMED = (
+_PENDING = (
     "SELECT blob, account_id, size FROM files"
     " WHERE replaced = 2 AND (message_id = ? OR work_id = ?)"
     " AND EXISTS (SELECT 1 FROM doomed_blobs d WHERE d.blob = files.blob)"
@@ -111,25 +111,26 @@ def put_file(tx: Tx, file: FileRecord) -> None:
     """A file lands in a work, over an older one of the same path.
 
     Whoever made the older one still lists it, since a final message does not change; a job that
-    writes a path twice lists its last. The one before is kept, unlisted, for `let_go`. The caller
-    counts the bytes (`db.account_storage`) at the end of the transaction.
+    writes a path twice lists its last. The one before is kept, unlisted, for
+    `release_unlisted_files`. The caller counts the bytes (`db.account_storage`) at the end of the
+    transaction.
     """
-    doomed.redeem(tx, file.blob)
+    pending_deletions.keep(tx, file.blob)
     tx.execute(_REWRITE, (file.message_id, file.job_id or "", file.work_id, file.path))
     tx.execute(_SUPERSEDE, (file.work_id, file.path))
     tx.execute(_PUT_FILE, _FILE_VALUES(file))
 
 
-def let_go(tx: Tx, due_at: int, message_id: str, work_id: str = "") -> None:
+def release_unlisted_files(tx: Tx, due_at: int, message_id: str, work_id: str = "") -> None:
     """Doom what nobody lists any more, of a message and of a work, unless it may be named still.
 
     A recorded call may: of the turn or a job of the message that made it, or of a job of its work,
     as long as that is open and can be run again. Whoever ends one of these calls this afterwards,
     in the same transaction.
     """
-    if tx.execute(_DOOM_UNLISTED, (due_at, message_id, work_id)):
-        doomed_files = tx.all(_DOOMED, (message_id, work_id))
-        gone = [each for each in doomed_files if tx.execute(_DELETE_FILE, each[:1])]
+    if tx.execute(_SCHEDULE_UNLISTED, (due_at, message_id, work_id)):
+        unlisted = tx.all(_PENDING, (message_id, work_id))
+        gone = [each for each in unlisted if tx.execute(_DELETE_FILE, each[:1])]
         account_storage.subtract(tx, [(account_id, size) for _, account_id, size in gone])
 
 

@@ -29,7 +29,7 @@ class Transaction(Protocol):
         ...
 
 
-class Worker(Protocol):
+class JobExecutor(Protocol):
     """What runs jobs in this process; safe to call on any thread."""
 
     def run(self, job_id: str, epoch: int | None) -> None:
@@ -44,7 +44,7 @@ class Worker(Protocol):
 class Engine(Protocol):
     """Dispatches jobs to workers."""
 
-    def place(self, tx: Transaction, job_id: str, epoch: int) -> str | None:
+    def dispatch(self, tx: Transaction, job_id: str, epoch: int) -> str | None:
         """A job shall run once ``tx`` is committed.
 
         Returns the node that owns it from that commit on, or None when whoever takes it claims it.
@@ -55,7 +55,7 @@ class Engine(Protocol):
         """A job shall stop once ``tx`` is committed, wherever it runs."""
         ...
 
-    async def start(self, worker: Worker | None) -> None:
+    async def start(self, executor: JobExecutor | None) -> None:
         """Begin to dispatch; without a worker this process only places jobs."""
         ...
 

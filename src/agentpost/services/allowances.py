@@ -14,7 +14,7 @@ from agentpost.domain.allowances import MAY_BE_ZERO, NAMES, Allowances
 from agentpost.domain.errors import not_found
 from agentpost.domain.times import SECOND
 from agentpost.ratelimit.base import Rule
-from agentpost.services.context import House
+from agentpost.services.context import AppContext
 from agentpost.settings import Settings
 
 MINUTE = 60 * SECOND
@@ -67,21 +67,19 @@ def stored_bytes_max(settings: Settings, limits_json: str) -> int:
     return allowances_of(settings, limits_json).stored_bytes
 
 
-async def show(house: House, id_or_email: str) -> tuple[Allowances, frozenset[str]]:
+async def show(ctx: AppContext, id_or_email: str) -> tuple[Allowances, frozenset[str]]:
     """An account's allowances, and the names of those set for it alone; raises ``not_found``."""
-    limits_json = (await house.db.read(lambda tx: _find(tx, id_or_email))).limits_json
+    limits_json = (await ctx.db.read(lambda tx: _find(tx, id_or_email))).limits_json
     overridden = frozenset(json.loads(limits_json)) & frozenset(NAMES)
-    return allowances_of(house.settings, limits_json), overridden
+    return allowances_of(ctx.settings, limits_json), overridden
 
 
-async def stored_bytes(house: House, id_or_email: str) -> int:
+async def stored_bytes(ctx: AppContext, id_or_email: str) -> int:
     """How many bytes of files an account has stored; raises ``not_found``."""
-    return await house.db.read(
-        lambda tx: account_storage.used(tx, _find(tx, id_or_email).id),
-    )
+    return await ctx.db.read(lambda tx: account_storage.used(tx, _find(tx, id_or_email).id))
 
 
-async def recount(house: House, id_or_email: str) -> int:
+async def recount(ctx: AppContext, id_or_email: str) -> int:
     """Count the bytes that an account has stored anew; raises ``not_found``."""
 
     def fn(tx: Tx) -> int:
@@ -89,10 +87,10 @@ async def recount(house: House, id_or_email: str) -> int:
         account_storage.recount(tx, account_id)
         return account_storage.used(tx, account_id)
 
-    return await house.db.write(fn)
+    return await ctx.db.write(fn)
 
 
-async def override(house: House, id_or_email: str, changes: Mapping[str, int | None]) -> None:
+async def override(ctx: AppContext, id_or_email: str, changes: Mapping[str, int | None]) -> None:
     """Set an account's own numbers; None takes one back to the settings. Effective in a second.
 
     Raises ``not_found``, and `ValueError` for a number too small or a name that is no allowance.
@@ -111,7 +109,7 @@ async def override(house: House, id_or_email: str, changes: Mapping[str, int | N
         left = {name: value for name, value in sorted(merged.items()) if value is not None}
         rows.set_limits(tx, account_id, json.dumps(left))
 
-    await house.db.write(fn)
+    await ctx.db.write(fn)
 
 
 def _find(tx: Tx, id_or_email: str) -> rows.AccountRecord:

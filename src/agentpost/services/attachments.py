@@ -1,7 +1,7 @@
 """Files that come with a message: inline bytes are stored at once, URLs fetched by the turn.
 
-spec: createMessage 4, Limits; design: 4.12, 4.13. A file that cannot be taken becomes a note; it
-never fails the message.
+spec: createMessage 4, Limits; design: Attachments; Executables. A file that cannot be taken becomes
+a note; it never fails the message.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import asyncio
 import base64
 import binascii
 import contextlib
+import io
 import json
 import tempfile
 from collections.abc import Iterator
@@ -20,9 +21,9 @@ from typing import Protocol
 import structlog
 
 from agentpost.clock import new_id
-from agentpost.db import doomed
 from agentpost.db import history as rows
 from agentpost.db import messages as message_rows
+from agentpost.db import pending_deletions
 from agentpost.db.session import Tx
 from agentpost.domain import limits
 from agentpost.domain.errors import Fenced
@@ -35,14 +36,14 @@ from agentpost.domain.executables import (
 from agentpost.domain.filenames import safe_file_name
 from agentpost.domain.message import TurnState
 from agentpost.domain.record import AttachmentRecord, MessageRecord
-from agentpost.services import blobs, record, room
-from agentpost.services.context import House
+from agentpost.egress.errors import EgressError
+from agentpost.services import blobs, record, storage_space
+from agentpost.services.context import AppContext
 from agentpost.storage import sniff
-from agentpost.webhooks.failures import EgressError
 
 log = structlog.get_logger(__name__)
 TOTAL_MB = limits.INLINE_TOTAL_BYTES_MAX // limits.MEBIBYTE
-_PIECE = 64 * 1024
+_PIECE = 16 * 1024
 FILE_MB = limits.INLINE_FILE_BYTES_MAX // limits.MEBIBYTE
 
 
@@ -76,19 +77,19 @@ class Attached:
     notes: list[str] = field(default_factory=list)
 
 
-async def take(house: House, files: list[InlineFile]) -> Attached:
+async def store(ctx: AppContext, files: list[InlineFile]) -> Attached:
     """Decode and store inline bytes; keep URLs for later. When one cannot be stored, none is."""
     attached = Attached()
     try:
-        await _take_all(house, attached, files)
+        await _take_all(ctx, attached, files)
     except Exception:
         with contextlib.suppress(Exception):  # else they go within a day
-            await discard(house, attached)
+            await discard(ctx, attached)
         raise
     return attached
 
 
-async def _take_all(house: House, attached: Attached, files: list[InlineFile]) -> None:
+async def _take_all(ctx: AppContext, attached: Attached, files: list[InlineFile]) -> None:
     total = 0
     for n, given in enumerate(files[: limits.INLINE_FILES_MAX]):
         name = safe_file_name(given.name) if given.name else None
@@ -98,7 +99,7 @@ async def _take_all(house: House, attached: Attached, files: list[InlineFile]) -
         elif given.url is not None:
             attached.files.append(_to_fetch(n, name, given))
         else:
-            total += await _take_bytes(house, attached, n, label, given, total)
+            total += await _take_bytes(ctx, attached, n, label, given, total)
     if len(files) > limits.INLINE_FILES_MAX:
         extra = len(files) - limits.INLINE_FILES_MAX
         attached.notes.append(
@@ -107,7 +108,7 @@ async def _take_all(house: House, attached: Attached, files: list[InlineFile]) -
         )
 
 
-def attach(tx: Tx, house: House, message: MessageRecord, attached: Attached) -> None:
+def attach(tx: Tx, ctx: AppContext, message: MessageRecord, attached: Attached) -> None:
     """Give the files to a message that is inserted in this transaction. One that the account's
     storage has no room for becomes a note, and its bytes go."""
     if not attached.files:
@@ -116,52 +117,52 @@ def attach(tx: Tx, house: House, message: MessageRecord, attached: Attached) -> 
     for file in attached.files:
         file.message_id = message.id
         if file.blob is not None:
-            no_room = room.count_attached(tx, house, message.account_id, file)
+            no_room = storage_space.count_attached(tx, ctx, message.account_id, file)
             if no_room is not None:
                 notes.append(no_room)
                 message.attachments -= 1
-                doomed.doom(tx, [file.blob], house.clock.now())
+                pending_deletions.schedule_delete(tx, [file.blob], ctx.clock.now())
                 continue
-            doomed.redeem(tx, file.blob)
+            pending_deletions.keep(tx, file.blob)
         rows.insert_attachment(tx, file)
     message.notes_json = json.dumps(notes)
 
 
-async def discard(house: House, attached: Attached) -> None:
+async def discard(ctx: AppContext, attached: Attached) -> None:
     """The message was certainly not accepted: remove what was stored for it."""
-    await blobs.discard(house, [a.blob for a in attached.files if a.blob is not None])
+    await blobs.discard(ctx, [a.blob for a in attached.files if a.blob is not None])
 
 
-async def fetch(house: House, message: MessageRecord) -> None:
+async def fetch(ctx: AppContext, message: MessageRecord) -> None:
     """Fetch the message's URLs, once: what was fetched or noted is not tried again.
 
     Brings ``message.notes_json`` up to date. Part of the turn, so a crash in between repeats only
     what was not recorded.
     """
-    attachments = await house.db.read(lambda tx: rows.attachments(tx, message.id))
+    attachments = await ctx.db.read(lambda tx: rows.attachments(tx, message.id))
     inline = [a for a in attachments if a.n < limits.INLINE_FILES_MAX]  # the others are uploads
     total = sum(a.size for a in inline if a.blob is not None)
     for attachment in inline:
         if attachment.blob is not None or attachment.url is None:
             continue
-        problem = await _fetch_one(house, attachment, total)
+        problem = await _fetch_one(ctx, attachment, total)
         total += attachment.size
-        await _record_fetched(house, message, attachment, problem)
+        await _record_fetched(ctx, message, attachment, problem)
 
 
-async def _fetch_one(house: House, attachment: AttachmentRecord, total: int) -> str | None:
+async def _fetch_one(ctx: AppContext, attachment: AttachmentRecord, total: int) -> str | None:
     """Fetch into ``attachment``; the problem to note, if there is one."""
     assert attachment.url is not None
-    if room.is_short(house):
-        return f"{attachment.name or 'a file'}: skipped, {room.NO_ROOM}."
+    if storage_space.is_short(ctx):
+        return f"{attachment.name or 'a file'}: skipped, {storage_space.NO_ROOM}."
     left = limits.INLINE_TOTAL_BYTES_MAX - total
     with tempfile.TemporaryDirectory(prefix="agentpost-fetch-") as folder:
         into = Path(folder) / "body"
         try:
-            fetched = await house.egress.fetch(
+            fetched = await ctx.egress.fetch(
                 attachment.url,
                 max_bytes=limits.INLINE_FILE_BYTES_MAX,
-                seconds=house.settings.fetch_seconds,
+                seconds=ctx.settings.fetch_seconds,
                 into=into,
             )
         except EgressError as error:
@@ -173,37 +174,37 @@ async def _fetch_one(house: House, attachment: AttachmentRecord, total: int) -> 
         if executable:
             return f"{name}: skipped, it is an executable."
         declared = attachment.content_type or fetched.content_type
-        await _store(house, attachment, name, into, head, declared)
+        await _store(ctx, attachment, name, into, head, declared)
     return None
 
 
 async def _record_fetched(
-    house: House, message: MessageRecord, attachment: AttachmentRecord, problem: str | None
+    ctx: AppContext, message: MessageRecord, attachment: AttachmentRecord, problem: str | None
 ) -> None:
     def fn(tx: Tx) -> str:
         current = message_rows.lock(tx, message.id)
         ours = current is not None and current.turn_epoch == message.turn_epoch
         if current is None or not ours or current.turn_state is not TurnState.RUNNING:
             raise Fenced(f"the turn of {message.id} is not ours any more")
-        noted = problem
-        if noted is None:
+        note = problem
+        if note is None:
             assert attachment.blob is not None
-            noted = room.count_attached(tx, house, message.account_id, attachment)
-            if noted is None:
-                doomed.redeem(tx, attachment.blob)
+            note = storage_space.count_attached(tx, ctx, message.account_id, attachment)
+            if note is None:
+                pending_deletions.keep(tx, attachment.blob)
                 rows.save_fetched(tx, attachment)
                 return current.notes_json
-            doomed.doom(tx, [attachment.blob], house.clock.now())
+            pending_deletions.schedule_delete(tx, [attachment.blob], ctx.clock.now())
         rows.drop_attachment(tx, attachment.message_id, attachment.n)
-        notes = [*json.loads(current.notes_json), noted]
-        record.note(tx, house, current, notes, house.clock.now())
+        notes = [*json.loads(current.notes_json), note]
+        record.add_notes(tx, ctx, current, notes, ctx.clock.now())
         return current.notes_json
 
-    message.notes_json = await house.db.write(fn)
+    message.notes_json = await ctx.db.write(fn)
 
 
 async def _take_bytes(
-    house: House, attached: Attached, n: int, label: str, given: InlineFile, total: int
+    ctx: AppContext, attached: Attached, n: int, label: str, given: InlineFile, total: int
 ) -> int:
     """Decode and store one inline file; its size when it was taken."""
     try:
@@ -211,8 +212,8 @@ async def _take_bytes(
     except (binascii.Error, ValueError):
         attached.notes.append(f"{label}: skipped, its base64 content cannot be decoded.")
         return 0
-    if room.is_short(house):
-        attached.notes.append(f"{label}: skipped, {room.NO_ROOM}.")
+    if storage_space.is_short(ctx):
+        attached.notes.append(f"{label}: skipped, {storage_space.NO_ROOM}.")
         return 0
     if len(data) > limits.INLINE_FILE_BYTES_MAX:
         attached.notes.append(f"{label}: skipped, it is over {FILE_MB} MB; use an upload.")
@@ -229,7 +230,7 @@ async def _take_bytes(
         return 0
     attachment = _blank(n, None)
     name = safe_file_name(given.name) if given.name else f"file-{n + 1}"
-    await _store(house, attachment, name, data, data[:HEAD_BYTES], given.content_type)
+    await _store(ctx, attachment, name, data, data[:HEAD_BYTES], given.content_type)
     attached.files.append(attachment)
     return len(data)
 
@@ -240,22 +241,21 @@ def _decode(text: str | InPieces) -> bytes:
     By and by: a conversion of megabytes would let nothing else run. What is over the limit of a
     file is not decoded to its end.
     """
-    decoded: list[bytes] = []
-    size, rest, padded = 0, "", False
+    decoded = io.BytesIO()  # its value is no copy; joining megabytes would be one in one piece
+    rest, padded = "", False
     for piece in _pieces(text):
         rest += piece.replace("\n", "").replace("\r", "")
         if padded and rest:
             raise ValueError("something follows the padding")
         whole = len(rest) // 4 * 4
-        decoded.append(base64.b64decode(rest[:whole], validate=True))
+        decoded.write(base64.b64decode(rest[:whole], validate=True))
         padded = padded or rest[:whole].endswith("=")
         rest = rest[whole:]
-        size += len(decoded[-1])
-        if size > limits.INLINE_FILE_BYTES_MAX:
-            return b"".join(decoded)
+        if decoded.tell() > limits.INLINE_FILE_BYTES_MAX:
+            return decoded.getvalue()
     if rest:
         raise ValueError("the text ends early")
-    return b"".join(decoded)
+    return decoded.getvalue()
 
 
 def _pieces(text: str | InPieces) -> Iterator[str]:
@@ -277,15 +277,15 @@ def _inspect(path: Path) -> tuple[bytes, bool]:
 
 
 async def _store(
-    house: House,
+    ctx: AppContext,
     attachment: AttachmentRecord,
     name: str,
     data: bytes | Path,
     head: bytes,
     declared: str | None,
 ) -> None:
-    blob = f"attachments/{new_id('', house.clock.now())}"
-    info = await blobs.store(house, blob, data)
+    blob = f"attachments/{new_id('', ctx.clock.now())}"
+    info = await blobs.store(ctx, blob, data)
     attachment.name, attachment.blob, attachment.size = name, blob, info.size
     attachment.content_type, attachment.kind = sniff.describe(name, head, declared)
     attachment.revision = f'"{info.sha256[:32]}"'

@@ -10,16 +10,16 @@ import os
 
 from agentpost.db import account_storage, accounts
 from agentpost.db.session import Tx
-from agentpost.services.context import House
+from agentpost.services.context import AppContext
 
 SAMPLE = 10
 ROWS_MAX = 1_000
 """An account with more works, messages or uploads is compared with ``full`` only."""
 
 
-async def audit(house: House, *, full: bool) -> list[tuple[str, str, str]]:
+async def audit(ctx: AppContext, *, full: bool) -> list[tuple[str, str, str]]:
     """(account, "miscounted", problem) of each account whose number is wrong."""
-    found = await house.db.read(account_storage.different if full else _of_a_sample)
+    found = await ctx.db.read(account_storage.different if full else _of_a_sample)
     return [
         (account_id, "miscounted", _problem(account_id, *sizes)) for account_id, *sizes in found
     ]

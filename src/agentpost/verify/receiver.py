@@ -15,7 +15,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Final
 
 BODY_BYTES_MAX: Final = 16 * 2**20
-LOOK_SECONDS: Final = 0.02
+POLL_SECONDS: Final = 0.02
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class Receiver:
         """What came in at that path, once there is so much of it or the time is over."""
         deadline = time.monotonic() + seconds
         while len(self.at(path)) < count and time.monotonic() < deadline:
-            time.sleep(LOOK_SECONDS)
+            time.sleep(POLL_SECONDS)
         return self.at(path)
 
 
@@ -61,16 +61,16 @@ def receiving(port: int, url: str) -> Iterator[Receiver]:
             length = self.headers.get("Content-Length", "")
             if not length.isdigit() or int(length) > BODY_BYTES_MAX:
                 self.close_connection = True
-                self._answer(411)
+                self._respond(411)
                 return
             body = self.rfile.read(int(length))
             headers = {name.lower(): value for name, value in self.headers.items()}
             path = "/" + self.path.removeprefix(prefix).lstrip("/")
             fails = path in receiver.failing and not receiver.at(path)
             receiver.got.append(Attempt(path, headers, body))
-            self._answer(500 if fails else 200)
+            self._respond(500 if fails else 200)
 
-        def _answer(self, status: int) -> None:
+        def _respond(self, status: int) -> None:
             self.send_response(status)
             self.send_header("Content-Length", "0")
             self.end_headers()
@@ -80,7 +80,7 @@ def receiving(port: int, url: str) -> Iterator[Receiver]:
 
     server = ThreadingHTTPServer(("", port), Handler)
     server.daemon_threads = True
-    thread = threading.Thread(target=server.serve_forever, args=(LOOK_SECONDS,), daemon=True)
+    thread = threading.Thread(target=server.serve_forever, args=(POLL_SECONDS,), daemon=True)
     thread.start()
     try:
         yield receiver

@@ -1,4 +1,4 @@
-"""What the resources of the API look like (spec: Resources and their fields).
+"""What the resources of the API look like (spec: Message; Job; File).
 
 Written down from the specification and apart from the server's own shapes, which say more than it
 does (`contract/`). Fields and words that are not named here are allowed: the API may grow (spec:
@@ -90,11 +90,11 @@ def problems(kind: Kind, value: Any, where: str = "") -> Iterator[str]:
         for number, item in enumerate(value):
             yield from problems(kind.inner, item, f"{where}.{number}" if where else str(number))
     for name, field in (kind.fields or {}).items():
-        place = f"{where}.{name}" if where else name
+        path = f"{where}.{name}" if where else name
         if name in value:
-            yield from problems(field, value[name], place)
+            yield from problems(field, value[name], path)
         elif not field.nullable:
-            yield f"{place} is missing"
+            yield f"{path} is missing"
 
 
 FILE: Final = having(

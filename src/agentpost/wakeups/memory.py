@@ -110,8 +110,8 @@ class MemoryWakeups:
                 wait.fire()
 
     @asynccontextmanager
-    async def hold(self, subject: str) -> AsyncIterator[bool]:
-        """See `Wakeups.hold`."""
+    async def reader_lock(self, subject: str) -> AsyncIterator[bool]:
+        """See `Wakeups.reader_lock`."""
         if subject in self._held:
             yield False
             return
@@ -121,8 +121,8 @@ class MemoryWakeups:
         finally:
             self._held.discard(subject)
 
-    def close_door(self) -> None:
-        """See `Wakeups.close_door`."""
+    def begin_shutdown(self) -> None:
+        """See `Wakeups.begin_shutdown`."""
         self._closing = True
         with self._lock:
             for waits in self._waits.values():

@@ -1,4 +1,4 @@
-"""The pages: sign in, dashboard, one chat with its files, mail, sign out (design: 4.21)."""
+"""The pages: sign in, dashboard, one chat with its files, mail, sign out (design: Signing in)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from starlette.routing import BaseRoute
 from agentpost.domain import ids
 from agentpost.domain.errors import not_found
 from agentpost.services import accounts, mail, overview, sessions, works
-from agentpost.services.context import House
+from agentpost.services.context import AppContext
 from agentpost.web import templates
 from agentpost.web.door import Handler, LostBrowsers, Page, Sheets
 from agentpost.web.sessions import Cookie, from_own_page
@@ -22,23 +22,23 @@ SignedIn = Callable[[Request, str], Awaitable[Response]]
 class Pages:
     """Handlers; ``account_id`` is the account the browser is signed in to."""
 
-    def __init__(self, house: House) -> None:
-        self._house = house
-        self._cookie = Cookie(house.settings)
-        self._sheets = Sheets(house)
+    def __init__(self, ctx: AppContext) -> None:
+        self._ctx = ctx
+        self._cookie = Cookie(ctx.settings)
+        self._sheets = Sheets(ctx)
 
     # --- signing in and out -----------------------------------------------------------------------
     async def show_login(self, request: Request) -> Response:
         """A button. Looking spends nothing: chat programs and scanners look at every link."""
         token = request.path_params["token"]
-        if not await sessions.can_log_in(self._house, token):
+        if not await sessions.can_log_in(self._ctx, token):
             return self._dead_link()
         return self._sheets.page("Sign in", templates.login(self._sheets.base, token))
 
     async def log_in(self, request: Request) -> Response:
         """The button: the link is spent, this browser has a session."""
         browser = request.headers.get("user-agent", "")
-        secret = await sessions.log_in(self._house, request.path_params["token"], browser)
+        secret = await sessions.log_in(self._ctx, request.path_params["token"], browser)
         if secret is None:
             return self._dead_link()
         response = self._sheets.to("/dashboard")
@@ -49,7 +49,7 @@ class Pages:
         """The session ends on the server too."""
         secret = self._cookie.read(request)
         if secret is not None:
-            await sessions.log_out(self._house, secret)
+            await sessions.log_out(self._ctx, secret)
         response = self._sheets.to("/dashboard")
         self._cookie.clear(response)
         return response
@@ -61,36 +61,36 @@ class Pages:
 
     async def dashboard(self, _: Request, account_id: str) -> Response:
         """The account at a glance."""
-        view = await overview.overview(self._house, account_id)
-        main = templates.dashboard(self._sheets.base, self._house.settings.public_url, view)
+        view = await overview.overview(self._ctx, account_id)
+        main = templates.dashboard(self._sheets.base, self._ctx.settings.public_url, view)
         return self._sheets.page("Dashboard", main, who=view.name)
 
     async def chat(self, request: Request, account_id: str) -> Response:
         """One work; raises ``not_found``."""
-        view = await overview.chat(self._house, account_id, _work_id(request))
+        view = await overview.chat(self._ctx, account_id, _work_id(request))
         main = templates.chat(self._sheets.base, view)
         return self._sheets.page(view.work.title or "Untitled", main, who=view.account)
 
     async def show_sessions(self, request: Request, account_id: str) -> Response:
         """The browsers that are signed in."""
-        account = await accounts.get(self._house, account_id)
+        account = await accounts.get(self._ctx, account_id)
         secret = self._cookie.read(request) or ""
-        lines = await sessions.of_account(self._house, account_id, secret)
+        lines = await sessions.of_account(self._ctx, account_id, secret)
         main = templates.sessions(self._sheets.base, lines)
         return self._sheets.page("Sessions", main, who=account.name)
 
     async def end_sessions(self, _: Request, account_id: str) -> Response:
         """Log out everywhere, here too."""
-        await sessions.log_out_everywhere(self._house, account_id)
+        await sessions.log_out_everywhere(self._ctx, account_id)
         response = self._sheets.to("/dashboard")
         self._cookie.clear(response)
         return response
 
-    async def outbox(self, _: Request, account_id: str) -> Response:
+    async def mail_queue(self, _: Request, account_id: str) -> Response:
         """The mails to the account's owner, for servers that cannot send them."""
-        view = await mail.outbox(self._house, account_id)
-        sending = bool(self._house.settings.smtp_url.get_secret_value())
-        main = templates.outbox(self._sheets.base, view, sending=sending)
+        view = await mail.mail_queue(self._ctx, account_id)
+        sending = bool(self._ctx.settings.smtp_url.get_secret_value())
+        main = templates.mail_queue(self._sheets.base, view, sending=sending)
         return self._sheets.page("Mail to you", main, who=view.account)
 
     async def download(self, request: Request, account_id: str) -> Response:
@@ -100,8 +100,8 @@ class Pages:
         if "\x00" in path:  # PostgreSQL takes no such text, not even to look for it
             raise not_found("file")
         file_id = f"{_work_id(request)}/{path}"
-        file = await works.get_file(self._house, account_id, file_id)
-        return RedirectResponse(self._house.links.file(file.file_id, file.revision), 303)
+        file = await works.get_file(self._ctx, account_id, file_id)
+        return RedirectResponse(self._ctx.links.file(file.file_id, file.revision), 303)
 
     # --- around the handlers ----------------------------------------------------------------------
     def signed_in(self, handler: SignedIn) -> Handler:
@@ -109,7 +109,7 @@ class Pages:
 
         async def answer(request: Request) -> Response:
             secret = self._cookie.read(request)
-            account_id = await sessions.account_of(self._house, secret) if secret else None
+            account_id = await sessions.account_of(self._ctx, secret) if secret else None
             if account_id is None:
                 text = "This page is for people who are signed in."
                 main = templates.how_to_sign_in("Sign in first", text)
@@ -122,7 +122,7 @@ class Pages:
         """Only from our own pages: no other site signs anybody in or out."""
 
         async def answer(request: Request) -> Response:
-            if not from_own_page(request, self._house.settings):
+            if not from_own_page(request, self._ctx.settings):
                 text = "This form came from another site, so nothing was done."
                 main = templates.notice(self._sheets.base, "Refused", text)
                 return self._sheets.page("Refused", main, 403)
@@ -140,7 +140,7 @@ class Pages:
         login = {"GET": self.show_login, "POST": self.own_form(self.log_in)}
         chat, dashboard = self.signed_in(self.chat), self.signed_in(self.dashboard)
         files = "/chat/{work_id}/files/{path:path}"
-        outbox = {"GET": self.signed_in(self.outbox)}
+        mail_queue = {"GET": self.signed_in(self.mail_queue)}
         everywhere = {
             "GET": self.signed_in(self.show_sessions),
             "POST": self.own_form(self.signed_in(self.end_sessions)),
@@ -150,7 +150,7 @@ class Pages:
             Page(self._sheets, "/login/{token}", login),
             Page(self._sheets, "/logout", {"POST": self.own_form(self.log_out)}),
             Page(self._sheets, "/dashboard", {"GET": dashboard}),
-            Page(self._sheets, "/mail", outbox),
+            Page(self._sheets, "/mail", mail_queue),
             Page(self._sheets, "/sessions", everywhere),
             Page(self._sheets, "/chat/{work_id}", {"GET": chat}),
             Page(self._sheets, files, {"GET": self.signed_in(self.download)}),
@@ -166,6 +166,6 @@ def _work_id(request: Request) -> str:
     return work_id
 
 
-def routes(house: House) -> Sequence[BaseRoute]:
+def routes(ctx: AppContext) -> Sequence[BaseRoute]:
     """The routes of the web pages, to be tried after all others."""
-    return Pages(house).routes()
+    return Pages(ctx).routes()

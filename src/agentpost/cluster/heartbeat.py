@@ -1,0 +1,95 @@
+"""This node's beat, and who of the others is dead (design: Ownership).
+
+A thread of its own on a connection of its own: neither a busy pool nor a long take-over can make a
+living node look dead. Each node beats once a second and is judged by what *this* node saw with its
+own eyes: it is dead when its beat did not move for `DEAD_SECONDS` of our own watching. When our
+session breaks the watching starts anew, so a restart of the database, when nobody beats, makes
+nobody look dead. A time in which we did not look (the machine slept, or is slow) counts as one
+ordinary look: a slow machine still finds the dead, later.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from dataclasses import dataclass
+
+import structlog
+
+from agentpost.services.lease import Lease
+from agentpost.services.nodes import Beats
+
+log = structlog.get_logger(__name__)
+BEAT_SECONDS = 1.0
+DEAD_SECONDS = 3.0
+STOP_SECONDS = 2.0
+
+
+@dataclass(slots=True)
+class _Seen:
+    beat: int
+    silent: float
+
+
+class Heartbeat:
+    """Beats from `start` to `stop`, which renews ``lease``. Safe on any thread."""
+
+    def __init__(self, beats: Beats, lease: Lease) -> None:
+        self._beats = beats
+        self._lease = lease
+        self._seen: dict[str, _Seen] = {}
+        self._looked = 0.0
+        self._stopped = threading.Event()
+        self._thread = threading.Thread(target=self._beat_on, name="heartbeat", daemon=True)
+
+    def start(self) -> None:
+        """Beat once, so that we are known before we own anything, and go on. Blocks; raises what
+        the database raises."""
+        self._beat()
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Beat no more. Blocks."""
+        self._stopped.set()
+        if self._thread.is_alive():
+            self._thread.join(STOP_SECONDS)  # it may be waiting for a server that hangs
+        self._beats.close()
+
+    def dead(self) -> dict[str, int]:
+        """The nodes that have been silent for too long, with their last beat."""
+        seen = self._seen
+        return {node: it.beat for node, it in seen.items() if it.silent >= DEAD_SECONDS}
+
+    def _beat_on(self) -> None:
+        beating = True
+        while not self._stopped.wait(max(0.0, self._looked + BEAT_SECONDS - time.monotonic())):
+            try:
+                self._beat()
+            except Exception as error:
+                self._seen, self._looked = {}, time.monotonic()
+                if beating:
+                    log.warning("heartbeat_interrupted", error=str(error).strip())
+                beating = False
+            else:
+                if not beating:
+                    log.info("heartbeat_resumed")
+                beating = True
+
+    def _beat(self) -> None:
+        sent = self._lease.now()
+        beats = self._beats.beat()
+        self._lease.renew(sent)
+        self._look(beats)
+
+    def _look(self, beats: dict[str, int]) -> None:
+        """Take in everybody's beat. The view is replaced as a whole: others read it meanwhile."""
+        now = time.monotonic()
+        passed = min(now - self._looked, BEAT_SECONDS)
+        self._looked = now
+        view: dict[str, _Seen] = {}
+        for node, beat in beats.items():
+            if node != self._beats.node:
+                seen = self._seen.get(node)
+                still = seen is not None and seen.beat == beat
+                view[node] = _Seen(beat, seen.silent + passed if seen and still else 0.0)
+        self._seen = view

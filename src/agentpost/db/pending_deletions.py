@@ -1,0 +1,64 @@
+"""Blobs that are to go unless a commit redeems them.
+
+A blob is doomed before its first byte is stored, and redeemed by the commit that records it; the
+commit that takes it out of the record dooms it again. So bytes that nothing names are always in
+this table, whatever crashed in between, and the sweep needs to look nowhere else. Only the bytes of
+an upload are found by its row (`takes`), until they are doomed with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from agentpost.db.session import Tx
+
+_SCHEDULE = (
+    "INSERT INTO doomed_blobs (blob, due_at, tries) VALUES (?, ?, 0)"
+    " ON CONFLICT (blob) DO UPDATE SET due_at = excluded.due_at"
+)
+_KEEP = "DELETE FROM doomed_blobs WHERE blob = ? AND tries = 0"
+_ANY_DUE = "SELECT 1 FROM doomed_blobs WHERE due_at <= ? LIMIT 1"
+_DUE = (
+    "SELECT blob, tries FROM doomed_blobs WHERE due_at <= ? ORDER BY due_at LIMIT ? /*skip locked*/"
+)
+_TRY = "UPDATE doomed_blobs SET tries = ?, due_at = ? WHERE blob = ?"
+_GONE = "DELETE FROM doomed_blobs WHERE blob = ?"
+
+
+class BlobLost(Exception):
+    """A blob is recorded too late: the sweep has begun to delete it."""
+
+
+def schedule_delete(tx: Tx, blobs: Sequence[str], due_at: int) -> None:
+    """Their bytes are to go at that time."""
+    for blob in blobs:
+        tx.execute(_SCHEDULE, (blob, due_at))
+
+
+def keep(tx: Tx, blob: str) -> None:
+    """This commit records the blob: it stays. Raises `BlobLost`."""
+    if tx.execute(_KEEP, (blob,)) == 0:
+        raise BlobLost(f"{blob} was stored too long ago to be recorded")
+
+
+def any_due(tx: Tx, now: int) -> bool:
+    """Whether there is something to delete."""
+    return tx.one(_ANY_DUE, (now,)) is not None
+
+
+def due(tx: Tx, now: int, limit: int) -> list[tuple[str, int]]:
+    """(blob, how often its deletion was tried), those due for longest first, locked."""
+    return [(row[0], row[1]) for row in tx.all(_DUE, (now, limit))]
+
+
+def claim(tx: Tx, blob: str, tries: int, again_at: int) -> None:
+    """It is being deleted for the ``tries``-th time; should that fail, it is due again then.
+
+    From here on it cannot be redeemed.
+    """
+    tx.execute(_TRY, (tries, again_at, blob))
+
+
+def forget(tx: Tx, blob: str) -> None:
+    """Its bytes are gone."""
+    tx.execute(_GONE, (blob,))

@@ -1,0 +1,143 @@
+"""Which IP addresses are public, by a table of our own, and what the operator allows besides.
+
+The standard library's ``is_private`` and ``is_global`` change with the Python version and miss
+ranges that lead inside (multicast, NAT64, 6to4, IPv4-compatible ...), so they are not asked.
+Design: The way out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from ipaddress import (
+    IPv4Address,
+    IPv4Network,
+    IPv6Address,
+    IPv6Network,
+    ip_address,
+    ip_network,
+)
+
+from agentpost.domain.urls import BadUrl, parse_url
+
+Address = IPv4Address | IPv6Address
+Network = IPv4Network | IPv6Network
+
+_V4_REFUSED = tuple(
+    map(
+        IPv4Network,
+        (
+            "0.0.0.0/8",  # this host; many systems connect to themselves
+            "10.0.0.0/8",
+            "100.64.0.0/10",  # carrier NAT, cloud metadata
+            "127.0.0.0/8",
+            "168.63.129.16/32",  # the Azure host's own services, on an address that looks public
+            "169.254.0.0/16",  # link-local, cloud metadata
+            "172.16.0.0/12",
+            "192.0.0.0/24",  # protocol assignments, cloud metadata
+            "192.0.2.0/24",  # documentation
+            "192.88.99.0/24",  # 6to4 relays
+            "192.168.0.0/16",
+            "198.18.0.0/15",  # benchmarks
+            "198.51.100.0/24",  # documentation
+            "203.0.113.0/24",  # documentation
+            "224.0.0.0/4",  # multicast
+            "240.0.0.0/4",  # reserved, broadcast
+        ),
+    )
+)
+# Everything outside the one range handed out for public use is refused: loopback, link- and
+# unique-local, multicast, NAT64 (which can wrap a private IPv4 address), segment routing.
+_V6_PUBLIC = IPv6Network("2000::/3")
+_V6_REFUSED = tuple(
+    map(
+        IPv6Network,
+        (
+            "2001::/23",  # protocol assignments: Teredo, ORCHID, benchmarks
+            "2001:db8::/32",  # documentation
+            "2002::/16",  # 6to4: wraps an IPv4 address
+            "3fff::/20",  # documentation
+        ),
+    )
+)
+_LOOPBACK = IPv4Address("127.0.0.1")
+
+
+def is_public(address: Address) -> bool:
+    """True when anybody on the internet reaches the same host under this address.
+
+    An IPv4-mapped IPv6 address is judged by the address inside.
+    """
+    address = _unmapped(address)
+    if isinstance(address, IPv4Address):
+        return not any(address in network for network in _V4_REFUSED)
+    return address in _V6_PUBLIC and not any(address in network for network in _V6_REFUSED)
+
+
+def _unmapped(address: Address) -> Address:
+    inner = address.ipv4_mapped if isinstance(address, IPv6Address) else None
+    return address if inner is None else inner
+
+
+@dataclass(frozen=True, slots=True)
+class AllowList:
+    """What the setting ``EGRESS_ALLOW`` opens beyond the public internet.
+
+    An entry is a network (``10.1.0.0/16``), an address or a host name, the last two optionally with
+    a port (``127.0.0.1:9000``, ``[::1]:9000``, ``hooks.internal:8080``). A listed host is trusted
+    wherever its name leads; a listed network opens its addresses, for names that lead there too.
+    A network that holds 127.0.0.1 opens the name ``localhost``.
+    """
+
+    networks: tuple[tuple[Network, int | None], ...] = ()
+    hosts: frozenset[tuple[str, int | None]] = field(default_factory=frozenset)
+
+    @classmethod
+    def parse(cls, entries: Iterable[str]) -> AllowList:
+        """Read the entries; raises `ValueError` naming the first that cannot be understood."""
+        networks: list[tuple[Network, int | None]] = []
+        hosts: set[tuple[str, int | None]] = set()
+        for entry in filter(None, map(str.strip, entries)):
+            read = _read_entry(entry)
+            if isinstance(read[0], str):
+                hosts.add((read[0], read[1]))
+                continue
+            networks.append((read[0], read[1]))
+            if read[0].version == 4 and _LOOPBACK in read[0]:
+                hosts.add(("localhost", read[1]))
+        return cls(tuple(networks), frozenset(hosts))
+
+    def __bool__(self) -> bool:
+        return bool(self.networks or self.hosts)
+
+    def has_host(self, host: str, port: int) -> bool:
+        """Is this name listed, for any port or for this one?"""
+        return (host, None) in self.hosts or (host, port) in self.hosts
+
+    def has_address(self, address: Address, port: int) -> bool:
+        """Is this address listed, for any port or for this one?"""
+        address = _unmapped(address)
+        return any(
+            address in network and listed_port in (None, port)
+            for network, listed_port in self.networks
+        )
+
+
+def _read_entry(entry: str) -> tuple[Network | str, int | None]:
+    try:
+        return ip_network(entry, strict=False), None
+    except ValueError:
+        pass
+    try:
+        # The grammar of URLs also tells host and port apart here.
+        url = parse_url(f"http://{entry}/", characters_max=300)
+        if url.path != "/" or url.query:
+            raise BadUrl("it has a path")
+    except BadUrl as error:
+        raise ValueError(
+            f"AGENTPOST_EGRESS_ALLOW: {entry!r} is no network, address or host"
+        ) from error
+    port = url.port if entry.endswith(f":{url.port}") else None
+    if url.ip is not None:
+        return ip_network(ip_address(url.ip)), port
+    return url.host, port

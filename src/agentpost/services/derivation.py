@@ -1,0 +1,49 @@
+"""What follows from a change of the record without a look at the database: a message's status, the
+line of its log, its reply. `services.record` writes it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from agentpost.contract import render
+from agentpost.domain import status
+from agentpost.domain.events import Entry, EntryType, EventName, message_event
+from agentpost.domain.job import VIEWS
+from agentpost.domain.record import FileRecord, JobLink, JobRecord, MessageRecord
+from agentpost.domain.times import seconds
+from agentpost.services.context import AppContext
+
+
+def derive(ctx: AppContext, message: MessageRecord, links: list[JobLink]) -> EventName | None:
+    """Bring status, finality and retention up to date; the event that is worth."""
+    before = (message.status, bool(message.final))
+    facts = [
+        status.JobFacts(
+            link.job.state, VIEWS[link.job.state].reason or link.job.reason, link.job.question
+        )
+        for link in links
+    ]
+    derived = status.derive(message.turn_state, message.asked, facts)
+    message.status, message.reason = derived.status, derived.reason
+    message.question, message.final = derived.question, int(derived.final)
+    deadlines = [at or 0 for link in links for at in (link.job.queue_by, link.job.watch_by)]
+    keep = seconds(ctx.settings.message_retention_seconds)
+    message.expires_at = max([message.created_at, *deadlines]) + keep
+    return message_event(before, (message.status, bool(message.final)))
+
+
+def line(entry: Entry | None, files: list[FileRecord], job: JobRecord | None) -> Entry | None:
+    """Complete a log line with what the tables do not know: title and files."""
+    if entry is None:
+        return None
+    fields: dict[str, Any] = dict(entry.fields)
+    if job is not None and entry.type is EntryType.RESULT:
+        fields = {"title": job.title, **fields}
+    if entry.with_files:
+        fields["files"] = [render.file_facts(f) for f in files]
+    return Entry(entry.type, fields)
+
+
+def said(reply: str | None, question: str | None) -> str | None:
+    """What the agent said: its replies, then its question (design: How a turn ends)."""
+    return "\n\n".join(part for part in (reply, question) if part) or None

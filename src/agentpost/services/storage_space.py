@@ -1,0 +1,115 @@
+"""Room for files: a floor under the free space, and what an account may announce and store.
+
+Below the floor uploads and files are refused while messages go on, so that the database on the same
+disk can still grow. Free space is looked at by the check of the file storage every few seconds.
+"""
+
+from __future__ import annotations
+
+from agentpost.agents import StorageFull
+from agentpost.db import account_storage, accounts
+from agentpost.db import uploads as rows
+from agentpost.db.session import Tx
+from agentpost.domain import limits
+from agentpost.domain.errors import Overloaded, Refusal, StoreUnavailable
+from agentpost.domain.record import AttachmentRecord, FileRecord
+from agentpost.services.allowances import stored_bytes_max
+from agentpost.services.context import AppContext
+
+RETRY_SECONDS = 60
+_ADVICE = (
+    "Delete works you no longer need, which makes room within a minute, or wait until messages with"
+    " files expire"
+)
+NO_ROOM = "the server has no room for files at the moment"
+
+
+def is_short(ctx: AppContext) -> bool:
+    """Whether less space is free than `free_space_min_bytes`."""
+    free = ctx.health.free_bytes
+    return free is not None and free < ctx.settings.free_space_min_bytes
+
+
+def ensure_for_uploads(ctx: AppContext) -> None:
+    """Raises ``unavailable`` below the floor."""
+    if is_short(ctx):
+        raise Overloaded(f"No upload can be taken: {NO_ROOM}; try again later.", RETRY_SECONDS)
+
+
+def ensure_for_files(ctx: AppContext) -> None:
+    """Raises `StoreUnavailable` below the floor: a run stops, and goes on when there is room."""
+    if is_short(ctx):
+        raise StoreUnavailable(f"{NO_ROOM} (free_space_min_bytes)")
+
+
+async def refresh(ctx: AppContext) -> None:
+    """Bring ``ctx.health.free_bytes`` up to date."""
+    ctx.health.free_bytes = await ctx.storage.free_bytes()
+
+
+def ensure_may_announce(tx: Tx, ctx: AppContext, account_id: str, size: int) -> None:
+    """Raises ``too_large`` when the account's unfinished uploads would be too many, or announce too
+    many bytes together. Exact under concurrency: the account's row is locked."""
+    accounts.lock(tx, account_id)
+    count, total = rows.pending(tx, account_id)
+    most = ctx.settings.upload_pending_bytes_max
+    if total + size > most:
+        raise Refusal(
+            "too_large",
+            f"The account's unfinished uploads announce {total:,} bytes, up to {most:,} are"
+            " allowed with this one; complete them, or wait until they expire.",
+        )
+    if count >= limits.UPLOADS_PENDING_MAX:
+        raise Refusal(
+            "too_large",
+            f"The account has {count:,} unfinished uploads; complete them, or wait until they"
+            " expire.",
+        )
+
+
+# --- what an account has stored -------------------------------------------------------------------
+def ensure_may_upload(tx: Tx, ctx: AppContext, account_id: str, size: int) -> None:
+    """Raises ``too_large`` when ``size`` bytes more would be over the account's limit by now."""
+    used, most = account_storage.used(tx, account_id), _stored_max(tx, ctx, account_id)
+    if used + size > most:
+        raise _upload_refused(used, most)
+
+
+def count_upload(tx: Tx, ctx: AppContext, account_id: str, size: int) -> None:
+    """Count an upload that becomes ready in this transaction; raises as `ensure_may_upload`."""
+    most = _stored_max(tx, ctx, account_id)
+    if not account_storage.add(tx, account_id, size, most):
+        raise _upload_refused(account_storage.used(tx, account_id), most)
+
+
+def count_attached(tx: Tx, ctx: AppContext, account_id: str, file: AttachmentRecord) -> str | None:
+    """Count a file whose bytes this transaction records with a message. When there is no room for
+    it: the note that says so, and nothing is counted."""
+    most = _stored_max(tx, ctx, account_id)
+    if account_storage.add(tx, account_id, file.size, most):
+        return None
+    used = account_storage.used(tx, account_id)
+    return f"{file.name}: skipped, {_no_room('it', used, most)}."
+
+
+def count_written(tx: Tx, ctx: AppContext, file: FileRecord) -> None:
+    """Count a file that this transaction wrote to a work; raises `StorageFull`."""
+    most = _stored_max(tx, ctx, file.account_id)
+    if account_storage.add(tx, file.account_id, file.size, most):
+        return
+    used = account_storage.used(tx, file.account_id)
+    raise StorageFull(f"{file.name} was not saved: {_no_room('it', used, most)}. {_ADVICE}.")
+
+
+def _stored_max(tx: Tx, ctx: AppContext, account_id: str) -> int:
+    limits_json = accounts.get(tx, account_id).limits_json
+    return stored_bytes_max(ctx.settings, limits_json) or account_storage.NO_LIMIT
+
+
+def _no_room(what: str, used: int, most: int) -> str:
+    return f"the account's storage has no room for {what} ({used:,} of {most:,} bytes are used)"
+
+
+def _upload_refused(used: int, most: int) -> Refusal:
+    why = _no_room("this upload", used, most)
+    return Refusal("too_large", f"{why[0].upper()}{why[1:]}. {_ADVICE}; then call again.")

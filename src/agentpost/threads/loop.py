@@ -1,0 +1,254 @@
+"""The agent loop: turns, jobs and async steps run here, on one event loop in its own thread.
+
+Agent code is somebody else's code: it may call ``time.sleep`` or parse for seconds. On a loop of
+its own that hurts other agents' work at most, never the API, webhooks or heartbeats (design:
+Where author's code runs). A second thread watches it and logs where it hangs.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import concurrent.futures
+import contextlib
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Callable, Coroutine
+from typing import Any, Final, TypeAlias, TypeVar, TypeVarTuple, Unpack
+
+import structlog
+
+T = TypeVar("T")
+Ts = TypeVarTuple("Ts")
+_AnyCoroutine: TypeAlias = Coroutine[Any, Any, object]
+
+STALL_SECONDS: Final = 1.0
+"""A loop that has not ticked for so long is reported as stalled."""
+
+log = structlog.get_logger(__name__)
+
+
+class Submitted:
+    """Work given to the agent loop with `AgentLoop.submit`. Safe to use from any thread.
+
+    ``ended`` resolves to None when the work has really ended, whichever way: wait for it with
+    ``ended.result(timeout)`` in a thread or ``asyncio.wrap_future(ended)`` on a loop.
+    """
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self.ended: concurrent.futures.Future[None] = concurrent.futures.Future()
+        self.ended.set_running_or_notify_cancel()  # waiting for it can be given up, it cannot
+        self._loop = loop
+        self._task: asyncio.Task[None] | None = None
+
+    def cancel(self) -> None:
+        """Ask the work to end: it gets ``CancelledError`` at its next await."""
+        # A closed loop has cancelled it already.
+        with contextlib.suppress(RuntimeError):
+            self._loop.call_soon_threadsafe(self._cancel)
+
+    def _cancel(self) -> None:
+        if self._task is not None:  # None: refused, because the loop was stopping
+            self._task.cancel()
+
+
+class AgentLoop:
+    """One event loop in a daemon thread (uvloop where it is installed), with a watchdog.
+
+    ``name`` is the thread's: other work that must not hurt the API runs on a loop of its own, too.
+
+    ``submit``, ``call_soon`` and ``run`` never wait for the loop, so a blocked loop blocks nobody
+    else. All three raise `RuntimeError` when the loop is not running.
+    """
+
+    def __init__(self, stall_seconds: float = STALL_SECONDS, *, name: str = "agent-loop") -> None:
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._stopping = asyncio.Event()
+        self._open: set[Submitted] = set()
+        self._started = threading.Event()
+        self._closed = threading.Event()
+        self._thread = threading.Thread(target=self._main, name=name, daemon=True)
+        self._watchdog = _Watchdog(stall_seconds)
+
+    def start(self) -> None:
+        """Start the thread; returns when the loop runs. Once only."""
+        self._thread.start()
+        self._started.wait()
+        self._usable()
+
+    def submit(self, coro_factory: Callable[[], _AnyCoroutine]) -> Submitted:
+        """Run the coroutine that ``coro_factory`` makes (called on the loop, in the caller's
+        context); its exception is logged."""
+        loop = self._usable()
+        submitted = Submitted(loop)
+        self._open.add(submitted)
+        try:
+            loop.call_soon_threadsafe(self._begin, submitted, coro_factory)
+        except RuntimeError:
+            self._end(submitted)
+            raise
+        return submitted
+
+    async def run(self, coro: Coroutine[Any, Any, T]) -> T:
+        """From another loop: run ``coro`` on the agent loop and hand back its value or exception.
+
+        Cancelling the caller cancels the coroutine. `RuntimeError` when the agent loop itself
+        cancelled it, as it does when it stops.
+        """
+        values: list[T] = []
+        errors: list[Exception] = []
+
+        async def work() -> None:
+            try:
+                values.append(await coro)
+            except Exception as error:
+                errors.append(error)
+
+        try:
+            submitted = self.submit(work)
+        except RuntimeError:
+            coro.close()
+            raise
+        # By then it has ended, where this does nothing, or will never begin.
+        submitted.ended.add_done_callback(lambda _: coro.close())
+        try:
+            await asyncio.wrap_future(submitted.ended)
+        except asyncio.CancelledError:
+            submitted.cancel()
+            raise
+        if errors:
+            raise errors[0]
+        if not values:
+            raise RuntimeError("the work was cancelled on the agent loop")
+        return values[0]
+
+    def call_soon(self, fn: Callable[[Unpack[Ts]], object], *args: *Ts) -> None:
+        """Call a plain function on the loop soon; its exception is logged."""
+        self._usable().call_soon_threadsafe(fn, *args)
+
+    def stop(self, timeout: float) -> bool:
+        """Cancel all tasks, wait for them, close the loop; blocks up to ``timeout`` seconds.
+
+        False when something did not end in time: the thread is left behind as a daemon and keeps
+        nothing alive. Called from another thread; a second call only waits.
+        """
+        if self._loop is None:
+            return True
+        with contextlib.suppress(RuntimeError):  # closed already
+            self._loop.call_soon_threadsafe(self._stopping.set)
+        if not self._closed.wait(timeout):
+            log.error("agent_loop_did_not_stop", seconds=timeout, stack=self._watchdog.stack())
+            return False
+        self._thread.join()
+        return True
+
+    def _usable(self) -> asyncio.AbstractEventLoop:
+        if self._loop is None or self._stopping.is_set():
+            raise RuntimeError("the agent loop is not running")
+        return self._loop
+
+    def _begin(self, submitted: Submitted, factory: Callable[[], _AnyCoroutine]) -> None:
+        if self._stopping.is_set():
+            self._end(submitted)
+            return
+        submitted._task = asyncio.get_running_loop().create_task(_logged(factory))
+        submitted._task.add_done_callback(lambda _: self._end(submitted))
+
+    def _end(self, submitted: Submitted) -> None:
+        self._open.discard(submitted)
+        submitted.ended.set_result(None)
+
+    def _main(self) -> None:
+        try:
+            # Leaving the runner cancels every task, waits for them and closes the loop.
+            with asyncio.Runner(loop_factory=_loop_factory()) as runner:
+                loop = runner.get_loop()
+                serving = loop.create_task(self._serve())
+                while not serving.done():
+                    try:
+                        loop.run_until_complete(serving)
+                    except (SystemExit, KeyboardInterrupt):
+                        # A task that calls sys.exit() ends the loop's run, not the loop.
+                        log.exception("agent_loop_exit_refused")
+        finally:
+            # What came in after the loop's last round will never begin.
+            for submitted in list(self._open):
+                self._end(submitted)
+            self._started.set()
+            self._closed.set()
+
+    async def _serve(self) -> None:
+        loop = asyncio.get_running_loop()
+        loop.set_exception_handler(_log_loop_error)
+        self._watchdog.start(loop)
+        self._loop = loop
+        self._started.set()
+        try:
+            await self._stopping.wait()
+        finally:
+            self._watchdog.stop()
+
+
+class _Watchdog:
+    """A timer on the loop sets the time of the last tick; a thread looks whether it is old."""
+
+    def __init__(self, stall_seconds: float) -> None:
+        self._stall = stall_seconds
+        self._period = stall_seconds / 4
+        self._ticked = 0.0
+        self._thread_id = 0
+        self._stopped = threading.Event()
+
+    def start(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Called on the loop's own thread."""
+        self._thread_id = threading.get_ident()
+        self._tick(loop)
+        threading.Thread(target=self._watch, name="agent-loop-watchdog", daemon=True).start()
+
+    def stop(self) -> None:
+        self._stopped.set()
+
+    def stack(self) -> str:
+        """Where the loop's thread is right now."""
+        frame = sys._current_frames().get(self._thread_id)
+        return "".join(traceback.format_stack(frame)) if frame is not None else ""
+
+    def _tick(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._ticked = time.monotonic()
+        loop.call_later(self._period, self._tick, loop)
+
+    def _watch(self) -> None:
+        stalled_at: float | None = None
+        while not self._stopped.wait(self._period):
+            ticked = self._ticked
+            if stalled_at is None and time.monotonic() - ticked > self._stall:
+                stalled_at = ticked
+                silent = round(time.monotonic() - ticked, 1)
+                log.warning("agent_loop_stalled", seconds=silent, stack=self.stack())
+            elif stalled_at is not None and ticked != stalled_at:
+                log.info("agent_loop_recovered", seconds=round(ticked - stalled_at, 1))
+                stalled_at = None
+
+
+async def _logged(factory: Callable[[], _AnyCoroutine]) -> None:
+    try:
+        await factory()
+    except Exception:
+        log.exception("agent_loop_task_failed")
+
+
+def _log_loop_error(_: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    log.error(
+        "agent_loop_callback_failed",
+        reason=context.get("message"),
+        exc_info=context.get("exception"),
+    )
+
+
+def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop]:
+    try:
+        import uvloop
+    except ImportError:
+        return asyncio.new_event_loop
+    return uvloop.new_event_loop

@@ -1,0 +1,112 @@
+"""A wired context on each database, for use cases that read and write beside one another.
+
+A test module imports the fixtures it uses, and `schema_url` with them.
+"""
+
+import asyncio
+import shutil
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from agentpost.clock import ManualClock
+from agentpost.db import migrate
+from agentpost.db.postgres import PostgresDatabase
+from agentpost.db.session import Database
+from agentpost.db.sqlite import SqliteDatabase
+from agentpost.egress.addresses import AllowList
+from agentpost.egress.client import Egress
+from agentpost.engine.local import LocalEngine
+from agentpost.ratelimit.memory import MemoryLimiter
+from agentpost.services import accounts
+from agentpost.services.context import AppContext
+from agentpost.services.links import SignedLinks
+from agentpost.services.requests import RequestLog
+from agentpost.settings import load_settings
+from agentpost.storage.local import LocalStorage
+from agentpost.storage.local_incoming import LocalIncoming
+from agentpost.storage.post_policy import PolicySigner
+from agentpost.storage.signing import CursorSigner, LinkSigner
+from agentpost.wakeups.memory import MemoryWakeups
+from tests.servers import Postgres, empty_sqlite
+
+
+@asynccontextmanager
+async def opened(
+    folder: Path, clock: ManualClock, postgres_url: str | None = None, **given: object
+) -> AsyncIterator[AppContext]:
+    """A context on SQLite in ``folder``, or on an empty PostgreSQL database."""
+    settings = load_settings(data_dir=str(folder), **given)
+    db: Database
+    if postgres_url is None:
+        shutil.copyfile(empty_sqlite(), folder / "agentpost.db")
+        db = SqliteDatabase(folder / "agentpost.db")
+    else:
+        await asyncio.to_thread(migrate.upgrade_postgres, postgres_url)
+        db = PostgresDatabase(postgres_url)
+    storage = LocalStorage(folder / "blobs")
+    ctx = AppContext(
+        settings=settings,
+        clock=clock,
+        db=db,
+        storage=storage,
+        incoming=LocalIncoming(storage, PolicySigner(b"secret"), "https://uploads.test"),
+        wakeups=MemoryWakeups(),
+        engine=LocalEngine("node_test"),
+        egress=Egress(AllowList.parse(settings.egress_allow)),
+        limiter=MemoryLimiter(),
+        requests=RequestLog(db, "svc_key_"),
+        links=SignedLinks(
+            LinkSigner(b"secret", settings.public_file_url),
+            clock,
+            app_url=settings.public_app_url,
+            link_seconds=settings.link_seconds,
+        ),
+        cursors=CursorSigner(b"secret"),
+        node="node_test",
+    )
+    await asyncio.to_thread(db.open)
+    try:
+        yield ctx
+    finally:
+        await ctx.egress.aclose()
+        await ctx.storage.aclose()
+        await asyncio.to_thread(db.close)
+
+
+async def new_account(ctx: AppContext, email: str = "owner@example.com") -> str:
+    """The id of a new account."""
+    return (await accounts.create(ctx, email, "Owner")).id
+
+
+@pytest.fixture
+def clock() -> ManualClock:
+    """Stands still until the test moves it."""
+    return ManualClock()
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def schema_url(request: pytest.FixtureRequest) -> str | None:
+    """A database with its schema on PostgreSQL, None on SQLite."""
+    if request.param == "sqlite":
+        return None
+    postgres: Postgres = request.getfixturevalue("postgres")
+    fresh: Callable[[str], str] = request.getfixturevalue("fresh_postgres")
+    return fresh(postgres.template("with_schema", migrate.upgrade_postgres))
+
+
+@pytest.fixture
+async def ctx(
+    tmp_path: Path, clock: ManualClock, schema_url: str | None
+) -> AsyncIterator[AppContext]:
+    """A context on each database."""
+    async with opened(tmp_path, clock, schema_url, egress_allow="127.0.0.1/32") as made:
+        yield made
+
+
+@pytest.fixture
+async def account(ctx: AppContext) -> str:
+    """The id of its only account."""
+    return await new_account(ctx)

@@ -1,0 +1,153 @@
+"""A context without a server: the test moves the clock, ends the turns and runs the jobs itself."""
+
+import itertools
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from agentpost import bootstrap
+from agentpost.clock import ManualClock, new_id
+from agentpost.contract import render
+from agentpost.domain import ids
+from agentpost.domain.journal import Call, CallState
+from agentpost.domain.record import Snapshot
+from agentpost.services import accounts, jobs, messages, sending, starting, turns
+from agentpost.services.attachments import Attached
+from agentpost.services.context import AppContext
+from agentpost.services.jobs import Owned
+from agentpost.services.messages import Caller
+from agentpost.services.sending import Accepted, NewMessage
+from agentpost.services.starting import Start
+from agentpost.services.tickets import TurnTicket
+from agentpost.services.turns import TurnResult
+from agentpost.settings import load_settings
+
+DAY = 86_400
+
+
+class Hands:
+    """Stands for the runner of turns: takes them and waits for the test."""
+
+    def __init__(self) -> None:
+        self.tickets: dict[str, TurnTicket] = {}
+
+    def run(self, ticket: TurnTicket) -> None:
+        """See `TurnRunner.run`."""
+        self.tickets[ticket.message.id] = ticket
+
+
+class Placed:
+    """Stands for the worker: jobs placed here are run by the test."""
+
+    def __init__(self) -> None:
+        self.aborted: list[str] = []
+
+    def run(self, job_id: str, epoch: int | None) -> None:
+        """See `JobExecutor.run`."""
+
+    def abort(self, job_id: str) -> None:
+        """See `JobExecutor.abort`."""
+        self.aborted.append(job_id)
+
+
+class ManualHarness:
+    """A context with one account and key, and methods for what tests do with it."""
+
+    def __init__(self, ctx: AppContext, clock: ManualClock, hands: Hands, placed: Placed) -> None:
+        self.ctx = ctx
+        self.clock = clock
+        self.placed = placed
+        self.caller: Caller
+        self._hands = hands
+        self._numbers = itertools.count(1)
+
+    async def accept(self, text: str = "hello", **fields: object) -> Accepted:
+        """Take a message in; its turn waits for `end`."""
+        new = NewMessage(text=text, fingerprint=f"of {text}", **fields)  # type: ignore[arg-type]
+        message_id = new_id(ids.MESSAGE, self.clock.now())
+        return await sending.accept(self.ctx, self.caller, new, Attached(), message_id)
+
+    async def end(self, message_id: str, reply: str = "there") -> None:
+        """The turn ends with a reply."""
+        ticket = self._hands.tickets[message_id]
+        await turns.end(self.ctx, ticket, TurnResult(reply, None, None))
+
+    async def said(self, text: str = "hello", **fields: object) -> str:
+        """A message that was answered; its id."""
+        message_id = (await self.accept(text, **fields)).message.id
+        await self.end(message_id)
+        return message_id
+
+    async def start(self, message_id: str, work_id: str | None = None) -> Owned:
+        """The turn starts a job."""
+        call = self._call()
+        started = await starting.start_job(
+            self.ctx,
+            self._hands.tickets[message_id],
+            call,
+            Start("tests:work", "{}", "Work", work_id),
+        )
+        assert started.state == "running", started
+        return Owned(started.job_id, self.caller.account_id, 1)
+
+    async def join(self, message_id: str, job_id: str) -> None:
+        """The turn joins a job."""
+        ticket = self._hands.tickets[message_id]
+        assert await turns.join_job(self.ctx, ticket, self._call(), job_id, "more")
+
+    async def working(self, text: str = "hello") -> tuple[str, Owned]:
+        """A message whose turn has ended and whose job runs."""
+        message_id = (await self.accept(text, conversation=text)).message.id
+        owned = await self.start(message_id)
+        await self.end(message_id)
+        return message_id, owned
+
+    async def finish(self, owned: Owned, text: str = "the result") -> None:
+        """The job ends well."""
+        await jobs.finish(self.ctx, owned, text, None, "{}")
+
+    async def snapshot(self, message_id: str) -> Snapshot:
+        """The message as last committed, whatever its age."""
+        return await messages.current(self.ctx, message_id)
+
+    async def shape(self, message_id: str) -> render.Shape:
+        """The message as its key reads it."""
+        found = await messages.get(self.ctx, self.caller, message_id)
+        return render.message(found, self.ctx.links)
+
+    async def rows(self, sql: str, *params: object) -> list[tuple[object, ...]]:
+        """Rows of a query."""
+        return await self.ctx.db.read(lambda tx: tx.all(sql, params))
+
+    async def count(self, table: str, condition: str = "1 = 1", *params: object) -> int:
+        """How many rows a table has."""
+        found = await self.rows(f"SELECT COUNT(*) FROM {table} WHERE {condition}", *params)
+        number = found[0][0]
+        assert isinstance(number, int)
+        return number
+
+    def _call(self) -> Call:
+        n = next(self._numbers)
+        return Call(n, f"call {n}", CallState.DONE, "null")
+
+
+@asynccontextmanager
+async def manual_harness(folder: Path, **settings: object) -> AsyncIterator[ManualHarness]:
+    """An empty database on SQLite in that folder; ``settings`` by their names in lower case."""
+    loaded = load_settings(data_dir=str(folder), durability="normal", **settings)
+    bootstrap.upgrade_database(loaded)
+    clock, hands, placed = ManualClock(), Hands(), Placed()
+    parts = await bootstrap.open_context(loaded, clock)
+    ctx = parts.ctx
+    ctx.turns = hands
+    await ctx.engine.start(placed)
+    try:
+        made = ManualHarness(ctx, clock, hands, placed)
+        new = await accounts.bootstrap(ctx, "svc_key_moving", 1_000)
+        assert new is not None
+        known = await accounts.find_key(ctx, "svc_key_moving")
+        assert known is not None
+        made.caller = known.caller
+        yield made
+    finally:
+        await bootstrap.close_context(parts)
