@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 
 import structlog
 
+from agentpost.domain import backoff
 from agentpost.domain.errors import Fenced
 
 log = structlog.get_logger(__name__)
@@ -29,5 +30,5 @@ async def persist(write: Callable[[], Awaitable[None]], owner: str) -> None:
             raise
         except Exception as error:
             log.warning("end_not_recorded_yet", owner=owner, tried=tried + 1, error=str(error))
-        await asyncio.sleep(min(RETRY_SECONDS_FIRST * 2**tried, RETRY_SECONDS_MAX))
+        await asyncio.sleep(backoff.pause(tried, RETRY_SECONDS_FIRST, RETRY_SECONDS_MAX))
         tried += 1

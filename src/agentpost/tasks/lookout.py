@@ -18,6 +18,7 @@ from math import inf
 
 import structlog
 
+from agentpost.domain import backoff
 from agentpost.services import lost, turns
 from agentpost.services.context import House
 from agentpost.tasks.run_turn import TurnRunner
@@ -126,7 +127,7 @@ class _Kind:
         self._looks = missing
         self._retaken = {owner: self._retaken[owner] for owner in rows if owner in self._retaken}
         for (owner, at), looks in missing.items():
-            if looks >= min(LOOKS_MIN << self._times(owner, at), LOOKS_MAX):
+            if looks >= backoff.pause(self._times(owner, at), LOOKS_MIN, LOOKS_MAX):
                 await self._run_again(owner, at)
         return sorted(owner for (owner, _), looks in missing.items() if looks >= LOOKS_MIN)
 
