@@ -181,6 +181,47 @@ def test_a_receiver_cannot_change_the_schedule(
     assert caller.call("GET", f"/v1/webhooks/{endpoint['id']}").json()["disabled_at"] is None
 
 
+def test_a_delivery_shows_each_of_its_attempts(
+    hooks: Hooks, caller: Caller, server: AgentServer, receivers: ReceiverMaker
+) -> None:
+    receiver = receivers(503)
+    endpoint = hooks.create(receiver.url)
+    message = caller.send("hello")
+    receiver.await_count(2)
+    receiver.status = 200
+    delivered = hooks.settled(endpoint, "delivered")
+    page = caller.call("GET", f"/v1/webhooks/{endpoint['id']}/deliveries").json()
+    (listed,) = page["data"]
+    log = listed.pop("attempt_log")
+    assert listed == delivered
+    assert [(each["status_code"], each["response"]) for each in log] == [
+        (503, "ok"),
+        (503, "ok"),
+        (200, "ok"),
+    ]
+    refused = "it answered with HTTP status 503"
+    assert [each["error"] for each in log] == [refused, refused, None]
+    times = [each["at"] for each in log]
+    assert times == sorted(times)
+    assert times[-1] == delivered["delivered_at"]
+    assert log[-1]["ms"] == delivered["last_ms"]
+
+    hooks.post(f"{endpoint['id']}/deliveries/{delivered['id']}/redeliver")
+    again = hooks.settled(endpoint, "delivered", attempts=1)
+    page = caller.call("GET", f"/v1/webhooks/{endpoint['id']}/deliveries").json()
+    assert page["data"][0]["attempt_log"][:3] == log
+    assert page["data"][0]["attempt_log"][3]["at"] == again["delivered_at"]
+
+    story = server.command("explain", message["id"])["story"]
+    told = [line for line in story if line["source"] == "attempt"]
+    assert [(line["what"], line["facts"]["code"]) for line in told] == [
+        ("failed", 503),
+        ("failed", 503),
+        ("succeeded", 200),
+        ("succeeded", 200),
+    ]
+
+
 def test_an_endpoint_is_never_shown_its_secret_again(hooks: Hooks, caller: Caller) -> None:
     made = hooks.create("https://hooks.example.com/a")
     secret = made.pop("secret")

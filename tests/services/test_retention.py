@@ -19,6 +19,7 @@ from agentpost.services import (
     works,
 )
 from agentpost.services.context import House
+from agentpost.services.deliveries import Attempted
 from agentpost.services.messages import NewMessage
 from agentpost.tasks.purge import ANEW_SECONDS, REST_SECONDS, Purge
 from tests.services.moving import DAY, Moving, moving
@@ -161,7 +162,7 @@ async def test_bytes_that_came_with_a_message_go_with_it(at: Moving) -> None:
         await at.house.storage.size("attachments/one")
 
 
-async def test_events_and_deliveries_go_with_their_message(at: Moving) -> None:
+async def test_events_deliveries_and_attempts_go_with_their_message(at: Moving) -> None:
     await at.house.db.write(
         lambda tx: tx.execute(
             "INSERT INTO endpoints (id, account_id, url, events_json, secret, created_at)"
@@ -170,10 +171,14 @@ async def test_events_and_deliveries_go_with_their_message(at: Moving) -> None:
         )
     )
     await at.said()
-    assert await at.count("deliveries") == await at.count("events") == 1
+    claimed = await deliveries.turn_over(at.house, [], [], {"whe_1": 1})
+    done = [Attempted(each, at.clock.now(), 200, None, "", 3) for each in claimed]
+    await deliveries.turn_over(at.house, done, [], {})
+    tables = ("attempts", "deliveries", "events")
+    assert [await at.count(table) for table in tables] == [1, 1, 1]
     at.clock.advance(14 * DAY)
     await all_messages(at)
-    assert await at.count("deliveries") == await at.count("events") == 0
+    assert [await at.count(table) for table in tables] == [0, 0, 0]
 
 
 async def test_entries_go_by_their_own_time(at: Moving) -> None:
@@ -357,7 +362,7 @@ KEPT = {
 """Tables that no purge empties by age, and why."""
 PURGED = {
     *OWN,
-    *("events", "deliveries", "mails", "requests", "login_tokens", "sessions"),
+    *("events", "deliveries", "attempts", "mails", "requests", "login_tokens", "sessions"),
     "request_log_days",
 }
 
