@@ -13,6 +13,9 @@ WORKERS ?= auto
 NEW_ENOUGH := import sys; sys.version_info >= (3, 11) or sys.exit(1); print(sys.executable)
 
 export UV_PYTHON_DOWNLOADS := never
+# Containers often forbid Python to keep compiled modules. Here that would cost each start of a
+# process two seconds: setup compiles what is installed, and our own modules are kept as imported.
+export PYTHONDONTWRITEBYTECODE :=
 export UV_PROJECT_ENVIRONMENT := .venv
 
 .DEFAULT_GOAL := help
@@ -71,5 +74,5 @@ $(READY): pyproject.toml uv.lock
 	    .tools/uv/bin/pip install --quiet --disable-pip-version-check uv || exit 1; \
 	  fi; \
 	fi; \
-	$$uv sync --locked --all-extras --python "$$python"
+	$$uv sync --locked --all-extras --compile-bytecode --python "$$python"
 	@touch $@

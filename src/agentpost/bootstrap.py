@@ -10,10 +10,13 @@ from pathlib import Path
 import structlog
 
 from agentpost.clock import Clock, SystemClock, new_id
+from agentpost.cluster.heartbeat import Heartbeat
 from agentpost.db import migrate
 from agentpost.db.session import Database
 from agentpost.db.sqlite import SqliteDatabase
 from agentpost.domain import ids
+from agentpost.egress.addresses import AllowList
+from agentpost.egress.client import Egress
 from agentpost.engine.base import Engine
 from agentpost.engine.local import LocalEngine
 from agentpost.ratelimit.base import RateLimiter
@@ -33,12 +36,9 @@ from agentpost.storage.local import LocalStorage
 from agentpost.storage.local_incoming import LocalIncoming
 from agentpost.storage.post_policy import PolicySigner
 from agentpost.storage.signing import CursorSigner, LinkSigner
-from agentpost.tasks.heartbeat import Heartbeat
 from agentpost.tasks.shutdown import End, end_all
 from agentpost.wakeups.base import Wakeups
 from agentpost.wakeups.memory import MemoryWakeups
-from agentpost.webhooks.addresses import AllowList
-from agentpost.webhooks.egress import Egress
 
 log = structlog.get_logger(__name__)
 

@@ -9,7 +9,6 @@ from functools import partial
 import structlog
 
 from agentpost.agents import registry
-from agentpost.agents.loop import AgentLoop
 from agentpost.api.app import OPERATIONS, App
 from agentpost.bootstrap import (
     close_house,
@@ -21,7 +20,13 @@ from agentpost.bootstrap import (
     way_out,
 )
 from agentpost.clock import Clock
+from agentpost.cluster.membership import Nodes
+from agentpost.cluster.reconciler import Lookout
 from agentpost.db.lock import FolderLock
+from agentpost.delivery.dispatcher import Deliveries
+from agentpost.runtime.job_worker import JobWorker
+from agentpost.runtime.run_turn import TurnRunner
+from agentpost.runtime.steps import make_steps
 from agentpost.services import accounts, maintenance, sessions, storage_identity
 from agentpost.services.accounts import NewKey
 from agentpost.services.context import House
@@ -30,13 +35,8 @@ from agentpost.services.sessions import LoginLink
 from agentpost.settings import Settings
 from agentpost.storage.scratch import Scratch
 from agentpost.tasks.background import Background
-from agentpost.tasks.deliver_webhooks import Deliveries
-from agentpost.tasks.lookout import Lookout
-from agentpost.tasks.nodes import Nodes
-from agentpost.tasks.run_turn import TurnRunner
 from agentpost.tasks.shutdown import end_all
-from agentpost.tasks.steps import make_steps
-from agentpost.tasks.worker import JobWorker
+from agentpost.threads.loop import AgentLoop
 from agentpost.web import pages
 
 log = structlog.get_logger(__name__)

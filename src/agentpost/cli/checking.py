@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator
 from difflib import get_close_matches
 from pathlib import Path
 
+from agentpost.egress.addresses import AllowList
 from agentpost.services.mail import SmtpServer
 from agentpost.settings import PREFIX, Settings, unknown_variables
 from agentpost.storage.s3_url import S3Place
-from agentpost.webhooks.addresses import AllowList
 
 
 def problems(settings: Settings) -> Iterator[str]:

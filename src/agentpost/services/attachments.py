@@ -35,10 +35,10 @@ from agentpost.domain.executables import (
 from agentpost.domain.filenames import safe_file_name
 from agentpost.domain.message import TurnState
 from agentpost.domain.record import AttachmentRecord, MessageRecord
+from agentpost.egress.errors import EgressError
 from agentpost.services import blobs, record, room
 from agentpost.services.context import House
 from agentpost.storage import sniff
-from agentpost.webhooks.failures import EgressError
 
 log = structlog.get_logger(__name__)
 TOTAL_MB = limits.INLINE_TOTAL_BYTES_MAX // limits.MEBIBYTE

@@ -9,6 +9,7 @@ from typing import Protocol
 from agentpost.clock import Clock
 from agentpost.contract.render import Links
 from agentpost.db.session import Database
+from agentpost.egress.client import Egress
 from agentpost.engine.base import Engine
 from agentpost.ratelimit.base import RateLimiter
 from agentpost.services.health_state import Health
@@ -21,7 +22,6 @@ from agentpost.storage.base import Storage
 from agentpost.storage.incoming import Incoming
 from agentpost.storage.signing import CursorSigner
 from agentpost.wakeups.base import Wakeups
-from agentpost.webhooks.egress import Egress
 
 
 class TurnRunner(Protocol):

@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 from agentpost.db import doctor as rows
 from agentpost.db.session import Tx
 from agentpost.domain.times import seconds
-from agentpost.services import blob_audit, health, health_state, lost, storage_identity
+from agentpost.services import blob_audit, health, health_state, missing_runs, storage_identity
 from agentpost.services.context import House
 
 _MISSING = "its node lives, but nothing there runs it"
@@ -74,7 +74,7 @@ async def _neglected(house: House) -> list[Finding]:
     def fn(tx: Tx) -> list[Finding]:
         found = rows.neglected(tx, house.clock.now(), **limits, mail_is_sent=mail_is_sent)
         neglected = [Finding(*row) for row in found]
-        missing = [Finding(*row, _MISSING) for row in lost.still_missing(tx)]
+        missing = [Finding(*row, _MISSING) for row in missing_runs.still_missing(tx)]
         return [*neglected, *missing]
 
     return await house.db.read(fn)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from agentpost.clock import new_id
+from agentpost.contract.signing import new_secret
 from agentpost.db import accounts, deliveries
 from agentpost.db import endpoints as rows
 from agentpost.db.session import Tx
@@ -24,7 +25,6 @@ from agentpost.domain.times import seconds
 from agentpost.domain.urls import BadUrl
 from agentpost.services import lifecycle
 from agentpost.services.context import House
-from agentpost.webhooks.signing import new_secret
 
 
 @dataclass(frozen=True, slots=True)

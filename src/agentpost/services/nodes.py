@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from agentpost.clock import Clock
-from agentpost.db import lost
+from agentpost.db import missing_runs
 from agentpost.db import nodes as rows
 from agentpost.db.session import Line, Tx
 from agentpost.services import record
@@ -52,5 +52,5 @@ async def forget(house: House, node: str, beat: int | None = None) -> bool:
 def _forget(tx: Tx, node: str, beat: int | None) -> bool:
     gone = rows.forget(tx, node, beat)
     if gone:
-        lost.put(tx, node, None)
+        missing_runs.put(tx, node, None)
     return gone

@@ -10,10 +10,10 @@ from datetime import timedelta
 from email.utils import parsedate_to_datetime
 from typing import Any
 
-from agentpost.apart import Apart
 from agentpost.storage.incoming import Arrived, PostForm, PostTicket, Replaced
 from agentpost.storage.s3_patience import answered
 from agentpost.storage.s3_url import S3Place
+from agentpost.threads.daemon import Apart
 
 _THREADS = 16
 _ABANDONED = timedelta(days=1)

@@ -8,6 +8,9 @@ from dataclasses import dataclass
 
 import structlog
 
+from agentpost.cluster.membership import WATCH_SECONDS, Nodes
+from agentpost.cluster.reconciler import LOOK_SECONDS, Lookout
+from agentpost.runtime.job_worker import JobWorker
 from agentpost.services import (
     accounts,
     blobs,
@@ -23,10 +26,7 @@ from agentpost.services import (
 )
 from agentpost.services.context import House
 from agentpost.services.mail import SmtpServer
-from agentpost.tasks.lookout import LOOK_SECONDS, Lookout
-from agentpost.tasks.nodes import WATCH_SECONDS, Nodes
 from agentpost.tasks.purge import Purge
-from agentpost.tasks.worker import JobWorker
 
 log = structlog.get_logger(__name__)
 RECHECK_SECONDS = 1.0
