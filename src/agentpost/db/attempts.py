@@ -12,6 +12,8 @@ from agentpost.db import columns
 from agentpost.db.session import Tx
 from agentpost.domain.endpoints import AttemptRecord
 
+_ROWS = 6
+"""In one statement. psycopg reads and prepares a statement of over 50 parameters anew each time."""
 _COLUMNS = columns.names(AttemptRecord)
 _VALUES = columns.getter(AttemptRecord)
 _SELECT = columns.select(AttemptRecord, "attempts")
@@ -19,20 +21,19 @@ _DELETE_OLDEST = "DELETE FROM attempts WHERE event_id = ? AND endpoint_id = ? AN
 
 
 def add(tx: Tx, records: Sequence[AttemptRecord], keep: int) -> None:
-    """Log what one commit records, in one statement; a delivery keeps its newest ``keep``.
+    """Log what one commit records; a delivery keeps its newest ``keep``.
 
     A row that is there already stays as it is: a log must not hold up deliveries.
     """
-    if not records:
-        return
-    values = [value for record in records for value in _VALUES(record)]
-    tx.execute(_insert_sql(len(records)), values)
+    for first in range(0, len(records), _ROWS):
+        some = records[first : first + _ROWS]
+        tx.execute(_insert_sql(len(some)), [value for one in some for value in _VALUES(one)])
     for record in records:
         if record.n > keep:
             tx.execute(_DELETE_OLDEST, (record.event_id, record.endpoint_id, record.n - keep))
 
 
-@lru_cache(maxsize=128)
+@lru_cache(maxsize=_ROWS)
 def _insert_sql(count: int) -> str:
     row = f"({', '.join('?' * len(_COLUMNS))})"
     rows = ", ".join([row] * count)
