@@ -142,19 +142,19 @@ def test_serve_warns_of_links_that_lead_nowhere(tmp_path: Path) -> None:
         text=True,
     ) as server:
         assert server.stdout is not None
-        told = ""
-        while "agentpost is ready" not in told:
+        reported = ""
+        while "agentpost is ready" not in reported:
             line = server.stdout.readline()
-            assert line, told
-            told += line
+            assert line, reported
+            reported += line
         server.terminate()
         server.stdout.read()
-    assert "links in answers lead to http://localhost:" in told
-    assert "set AGENTPOST_BASE_URL" in told
+    assert "links in answers lead to http://localhost:" in reported
+    assert "set AGENTPOST_BASE_URL" in reported
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "reported"),
     [
         (b"port = ", "agentpost.toml: Invalid value (at end of document)"),
         (b"agent = '\xff'", "agentpost.toml: 'utf-8' codec can't decode byte"),
@@ -162,14 +162,14 @@ def test_serve_warns_of_links_that_lead_nowhere(tmp_path: Path) -> None:
     ],
 )
 def test_a_file_that_cannot_be_read_is_named(
-    text: bytes, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    text: bytes, reported: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "agentpost.toml").write_bytes(text)
     result = CliRunner().invoke(app, ["config", "show"])
     assert (result.exit_code, result.stdout) == (1, "")
     (line,) = result.stderr.splitlines()
-    assert line.startswith(f"agentpost: {told}")
+    assert line.startswith(f"agentpost: {reported}")
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from agentpost.clock import SystemClock
 from agentpost.cluster import heartbeat
 from agentpost.cluster.heartbeat import Heartbeat
 from agentpost.db import migrate
-from agentpost.db.postgres import PostgresDatabase, PostgresLine
+from agentpost.db.postgres import PostgresDatabase, PostgresDedicatedConnection
 from agentpost.db.session import Tx
 from agentpost.services.lease import Lease
 from agentpost.services.nodes import Beats
@@ -35,7 +35,7 @@ def hearts(url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[HeartMaker]:
     with ExitStack() as ends:
 
         def start(node: str) -> Heartbeat:
-            heart = Heartbeat(Beats(PostgresLine(url), node, SystemClock()), Lease())
+            heart = Heartbeat(Beats(PostgresDedicatedConnection(url), node, SystemClock()), Lease())
             heart.start()
             ends.callback(heart.stop)
             return heart

@@ -10,18 +10,18 @@ import pytest
 from agentpost.agents import Job, Turn
 from agentpost.db.session import Tx
 from agentpost.services import doctor, missing_runs, works
-from agentpost.services.context import House
+from agentpost.services.context import AppContext
 from tests.runtime.running import Fault, Running, Script, running, step
-from tests.services.both import clock, house, schema_url
+from tests.services.databases import clock, ctx, schema_url
 
-__all__ = ["clock", "house", "schema_url"]
+__all__ = ["clock", "ctx", "schema_url"]
 JOB = "SELECT state, epoch, recoveries FROM jobs"
 
 
 @pytest.fixture
-async def here(house: House, tmp_path: Path) -> AsyncIterator[Running]:
+async def here(ctx: AppContext, tmp_path: Path) -> AsyncIterator[Running]:
     """A running house on each database."""
-    async with running(house, tmp_path) as made:
+    async with running(ctx, tmp_path) as made:
         yield made
 
 
@@ -60,9 +60,9 @@ async def interrupted(here: Running, when: str) -> str:
 async def test_a_job_that_met_a_fault_is_run_again(here: Running, when: str) -> None:
     message_id = await interrupted(here, when)
     here.db.failing = ""
-    await here.lookout.look()
+    await here.reconciler.reconcile()
     assert here.row(JOB) == ("running", 1, 0), "one look is not enough"
-    await here.lookout.look()
+    await here.reconciler.reconcile()
     done = await here.final(message_id)
     assert (done["status"], done["credits_used"]) == ("completed", 1)
     again = ["second"] if when == "before" else []  # "after": it was recorded, we only did not know
@@ -75,12 +75,12 @@ async def test_what_cannot_be_claimed_yet_is_claimed_later(here: Running) -> Non
     message_id = await interrupted(here, "before")
     for _ in range(3):
         with suppress(Fault):  # the doctor cannot be told either
-            await here.lookout.look()
+            await here.reconciler.reconcile()
         await here.idle()
     assert here.row(JOB) == ("running", 1, 0)
     here.db.failing = ""
     for _ in range(4):
-        await here.lookout.look()
+        await here.reconciler.reconcile()
     assert (await here.final(message_id))["status"] == "completed"
 
 
@@ -101,21 +101,21 @@ async def test_what_keeps_getting_lost_is_run_more_and_more_rarely(here: Running
         await here.until(lambda: here.db.fails)
         await here.idle()
         here.db.failing, here.db.fails = "", 1
-        await here.lookout.look()
+        await here.reconciler.reconcile()
         await here.idle()
         epochs.append(here.row(JOB)[1])
     assert epochs[:6] == [1, 2, 2, 2, 2, 3]
     assert epochs[-1] == 4
     assert here.shown(message_id)["status"] == "processing"
-    [finding] = await doctor.examine(here.house)
+    [finding] = await doctor.examine(here.ctx)
     assert finding.problem == "its node lives, but nothing there runs it"
 
     Script.job = done_at_once
     while not here.shown(message_id)["final"]:
-        await here.lookout.look()
+        await here.reconciler.reconcile()
         await here.idle()
-    await here.lookout.look()
-    assert await doctor.examine(here.house) == []
+    await here.reconciler.reconcile()
+    assert await doctor.examine(here.ctx) == []
     assert here.row("SELECT COUNT(*) FROM meta WHERE name > 'missing' AND name < 'missinh'") == (0,)
 
 
@@ -148,7 +148,7 @@ async def test_what_does_not_leave_is_ended_when_its_successor_comes(here: Runni
     here.db.failing = ""
     assert left == []
     for _ in range(2):
-        await here.lookout.look()
+        await here.reconciler.reconcile()
     assert (await here.final(message_id))["status"] == "completed"
     await here.idle()
     assert left == ["left"]
@@ -174,7 +174,7 @@ async def test_a_turn_that_does_not_leave_is_ended_when_its_successor_comes(here
     await here.until(lambda: here.db.fails)
     here.db.failing = ""
     for _ in range(2):
-        await here.lookout.look()
+        await here.reconciler.reconcile()
     assert (await here.final(message_id))["reply"] == "said"
     await here.idle()
     assert left == ["left"]
@@ -197,7 +197,7 @@ async def test_a_parked_job_that_does_not_leave_is_ended(here: Running) -> None:
     message_id = await here.send()
     await here.until(lambda: here.shown(message_id)["status"] == "blocked")
     assert not left
-    await here.lookout.look()
+    await here.reconciler.reconcile()
     await here.idle()
     assert left == ["left"]
 
@@ -221,7 +221,7 @@ async def test_a_turn_that_met_a_fault_is_run_again(here: Running) -> None:
     here.db.failing = ""
     assert here.shown(message_id)["status"] == "processing"
     for _ in range(2):
-        await here.lookout.look()
+        await here.reconciler.reconcile()
     done = await here.final(message_id)
     assert (done["status"], done["reply"]) == ("completed", "said")
     assert Script.seen == ["first", "second", "second"]
@@ -238,7 +238,7 @@ async def test_what_waits_behind_a_blocked_loop_is_not_missing(here: Running) ->
     await here.until(lambda: Script.seen)
     waiting = await here.send()
     for _ in range(6):
-        await here.lookout.look()
+        await here.reconciler.reconcile()
     Script.gate.set()
     for message_id in (first, second, waiting):
         assert (await here.final(message_id))["status"] == "completed"
@@ -263,19 +263,19 @@ async def test_a_job_that_is_not_ours_any_more_is_ended(
     Script.job = long_step
     message_id = await here.send()
     await here.until(lambda: Script.seen == ["long"])
-    await here.lookout.look()
+    await here.reconciler.reconcile()
     assert not ended, "what is ours goes on"
-    monkeypatch.setattr(here.house.engine, "abort", lambda tx, job_id: None)
+    monkeypatch.setattr(here.ctx.engine, "abort", lambda tx, job_id: None)
     await stop_work(here, message_id)
     assert not ended
-    await here.lookout.look()
+    await here.reconciler.reconcile()
     await here.idle()
     assert ended == ["cleaned up"]
 
 
 async def stop_work(here: Running, message_id: str) -> None:
     work_id = here.shown(message_id)["jobs"][0]["work_id"]
-    await works.stop(here.house, here.caller.account_id, work_id)
+    await works.stop(here.ctx, here.caller.account_id, work_id)
     assert here.shown(message_id)["jobs"][0]["status"] == "cancelled"
 
 
@@ -342,16 +342,16 @@ async def test_a_look_that_can_find_nothing_new_reads_nothing(
     reads: list[None] = []
     real = missing_runs.owned_here
 
-    async def owned_here(house: House) -> dict[str, dict[str, int]]:
+    async def owned_here(ctx: AppContext) -> dict[str, dict[str, int]]:
         reads.append(None)
-        return await real(house)
+        return await real(ctx)
 
     monkeypatch.setattr(missing_runs, "owned_here", owned_here)
     for _ in range(3):
-        await here.lookout.look()
-    seen = here.house.db.changes is not None
+        await here.reconciler.reconcile()
+    seen = here.ctx.db.changes is not None
     assert len(reads) == (1 if seen else 3)
     Script.gate.set()
     await here.final(message_id)
-    await here.lookout.look()
+    await here.reconciler.reconcile()
     assert len(reads) == (2 if seen else 4)

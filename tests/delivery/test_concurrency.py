@@ -3,11 +3,11 @@
 import pytest
 
 from agentpost.delivery import concurrency
-from agentpost.delivery.concurrency import Lane, Places, shared
+from agentpost.delivery.concurrency import ConcurrencyLimits, EndpointQueue, fair_shares
 
 
 @pytest.mark.parametrize(
-    ("rooms", "most", "shares"),
+    ("capacities", "most", "shares"),
     [
         ({}, 10, {}),
         ({"a": 3}, 10, {"a": 3}),
@@ -17,78 +17,80 @@ from agentpost.delivery.concurrency import Lane, Places, shared
         ({"a": 128, "b": 128, "c": 1}, 3, {"a": 1, "b": 1, "c": 1}),
     ],
 )
-def test_everybody_gets_something(rooms: dict[str, int], most: int, shares: dict[str, int]) -> None:
-    assert shared(rooms, most) == shares
+def test_everybody_gets_something(
+    capacities: dict[str, int], most: int, shares: dict[str, int]
+) -> None:
+    assert fair_shares(capacities, most) == shares
 
 
-def busy(places: Places, count: int) -> Lane:
+def busy(limits: ConcurrencyLimits, count: int) -> EndpointQueue:
     """A lane with so many attempts on their way."""
-    lane = Lane(due=True)
+    queue = EndpointQueue(due=True)
     for _ in range(count):
-        places.take(lane)
-    return lane
+        limits.begin(queue)
+    return queue
 
 
 def test_an_unknown_endpoint_begins_with_two() -> None:
-    assert Places().room(Lane(due=True)) == concurrency.PROBES_MAX
-    assert Places().room(Lane()) == 0
+    assert ConcurrencyLimits().capacity(EndpointQueue(due=True)) == concurrency.PROBES_MAX
+    assert ConcurrencyLimits().capacity(EndpointQueue()) == 0
 
 
 def test_a_quick_endpoint_gets_more_and_more() -> None:
-    lane, places = Lane(due=True), Places()
+    queue, limits = EndpointQueue(due=True), ConcurrencyLimits()
     for _ in range(100):
-        lane.learn(succeeded=True, ms=1)
-    assert places.room(lane) == concurrency.AHEAD_MAX
-    lane.learn(succeeded=True, ms=concurrency.QUICK_MS + 1)
-    assert places.room(lane) == lane.attempts_max == 8
+        queue.learn(succeeded=True, ms=1)
+    assert limits.capacity(queue) == concurrency.PREFETCH_MAX
+    queue.learn(succeeded=True, ms=concurrency.QUICK_MS + 1)
+    assert limits.capacity(queue) == queue.attempts_max == 8
 
 
 def test_slow_while_one_is_late_or_the_last_one_was() -> None:
-    places = Places()
-    lane = busy(places, 3)
-    assert not lane.slow
-    places.is_late(lane, "evt_1")
-    places.is_late(lane, "evt_2")
+    limits = ConcurrencyLimits()
+    queue = busy(limits, 3)
+    assert not queue.slow
+    limits.is_late(queue, "evt_1")
+    limits.is_late(queue, "evt_2")
     for event_id, slow in (("evt_1", True), ("evt_2", True), ("evt_3", False)):
-        places.leave(lane)
-        places.ended(lane, event_id)
-        assert lane.slow is slow
+        limits.finish(queue)
+        limits.ended(queue, event_id)
+        assert queue.slow is slow
 
 
 def test_slow_attempts_give_the_quick_places_back(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(concurrency, "QUICK_ATTEMPTS_MAX", 4)
     monkeypatch.setattr(concurrency, "SLOW_ATTEMPTS_MAX", 3)
-    places = Places()
-    hanging, quick = busy(places, 4), Lane(due=True)
-    assert not places.free_for(quick)
-    places.is_late(hanging, "evt_1")
-    assert places.free_for(quick)
-    assert not places.free_for(hanging)
-    assert places.slow_free == -1
+    limits = ConcurrencyLimits()
+    hanging, quick = busy(limits, 4), EndpointQueue(due=True)
+    assert not limits.free_for(quick)
+    limits.is_late(hanging, "evt_1")
+    assert limits.free_for(quick)
+    assert not limits.free_for(hanging)
+    assert limits.slow_free == -1
     for event_id in ("evt_1", "evt_2"):
-        places.leave(hanging)
-        places.ended(hanging, event_id)
+        limits.finish(hanging)
+        limits.ended(hanging, event_id)
     assert not hanging.slow
-    assert places.slow_free == 3
+    assert limits.slow_free == 3
 
 
 def test_nobody_exceeds_all_places(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(concurrency, "ATTEMPTS_MAX", 5)
-    places = Places()
+    limits = ConcurrencyLimits()
     for _ in range(5):
-        places.is_late(busy(places, 1), "evt_1")
-    assert not places.free_for(Lane())
-    assert places.slow_free == 0
+        limits.is_late(busy(limits, 1), "evt_1")
+    assert not limits.free_for(EndpointQueue())
+    assert limits.slow_free == 0
 
 
 def test_slow_endpoints_share_equally_and_claim_nothing_ahead(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(concurrency, "SLOW_ATTEMPTS_MAX", 9)
-    places, slow = Places(), []
-    for count, room in enumerate((8, 4, 3, 2), start=1):
-        slow.append(Lane(due=True))
-        places.is_late(slow[-1], "evt_1")
-        assert {places.room(lane) for lane in slow} == {room}, count
-    places.closed(slow.pop())
-    assert places.room(slow[0]) == 3
+    limits, slow = ConcurrencyLimits(), []
+    for count, capacity in enumerate((8, 4, 3, 2), start=1):
+        slow.append(EndpointQueue(due=True))
+        limits.is_late(slow[-1], "evt_1")
+        assert {limits.capacity(queue) for queue in slow} == {capacity}, count
+    limits.closed(slow.pop())
+    assert limits.capacity(slow[0]) == 3

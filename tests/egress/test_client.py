@@ -57,14 +57,14 @@ async def test_public_url(egress: MakeEgress, url: str) -> None:
 )
 async def test_url_refused_everywhere(egress: MakeEgress, url: str, tmp_path: Path) -> None:
     """At registration, at each delivery, and (but for the port) when a file is fetched."""
-    way = egress(lookup=Names(["127.0.0.1"]))
+    client = egress(lookup=Names(["127.0.0.1"]))
     with pytest.raises(BadUrl) as refused:
-        way.check_url(url)
+        client.check_url(url)
     assert not leaks(str(refused.value))
-    result = await post(way, url)
+    result = await post(client, url)
     assert (result.status, result.error) == (None, str(refused.value))
     with pytest.raises(EgressRefused):
-        await way.fetch(url, max_bytes=9, seconds=5, into=tmp_path / "file")
+        await client.fetch(url, max_bytes=9, seconds=5, into=tmp_path / "file")
 
 
 @pytest.mark.parametrize(
@@ -109,18 +109,18 @@ async def test_listing_lifts_no_grammar(egress: MakeEgress) -> None:
 async def test_one_private_address_refuses_the_name(
     egress: MakeEgress, addresses: list[str], tmp_path: Path
 ) -> None:
-    way = egress(lookup=Names(addresses))
-    way.check_url("https://example.com/")
-    assert (await post(way, "https://example.com/")).error == NOT_FOUND_OR_PRIVATE
+    client = egress(lookup=Names(addresses))
+    client.check_url("https://example.com/")
+    assert (await post(client, "https://example.com/")).error == NOT_FOUND_OR_PRIVATE
     with pytest.raises(EgressRefused, match=NOT_FOUND_OR_PRIVATE):
-        await way.fetch("https://example.com/", max_bytes=9, seconds=5, into=tmp_path / "file")
+        await client.fetch("https://example.com/", max_bytes=9, seconds=5, into=tmp_path / "file")
 
 
 async def test_unknown_name_reads_like_a_private_one(egress: MakeEgress, tmp_path: Path) -> None:
-    way = egress(lookup=no_such_name)
-    assert (await post(way, "https://example.com/")).error == NOT_FOUND_OR_PRIVATE
+    client = egress(lookup=no_such_name)
+    assert (await post(client, "https://example.com/")).error == NOT_FOUND_OR_PRIVATE
     with pytest.raises(FetchFailed, match=NOT_FOUND_OR_PRIVATE):
-        await way.fetch("https://example.com/", max_bytes=9, seconds=5, into=tmp_path / "file")
+        await client.fetch("https://example.com/", max_bytes=9, seconds=5, into=tmp_path / "file")
 
 
 async def test_rebinding_is_caught_when_it_happens(
@@ -130,11 +130,11 @@ async def test_rebinding_is_caught_when_it_happens(
     authority = make_authority(tmp_path, "rebind.example.com")
     server = await serve(replies(b"x", headers={"Connection": "close"}), authority.server_context)
     names = Names(["127.0.0.1"], ["127.0.0.2"])
-    way = egress("127.0.0.1", ca_file=authority.ca_file, lookup=names)
+    client = egress("127.0.0.1", ca_file=authority.ca_file, lookup=names)
     url = f"https://rebind.example.com:{server.port}/"
-    await fetch(way, url, tmp_path / "first")
+    await fetch(client, url, tmp_path / "first")
     with pytest.raises(EgressRefused, match=NOT_FOUND_OR_PRIVATE):
-        await fetch(way, url, tmp_path / "second")
+        await fetch(client, url, tmp_path / "second")
     assert (server.connections, len(names.asked)) == (1, 2)
 
 
@@ -142,8 +142,8 @@ async def test_only_what_was_checked_is_dialed(egress: MakeEgress, serve: Serve)
     """The name is asked for once per connection; a second answer would lead nowhere."""
     server = await serve(replies(b"hello"))
     names = Names(["127.0.0.1"], ["127.0.0.9"])
-    way = egress(f"receiver:{server.port}", lookup=names)
-    result = await post(way, f"http://receiver:{server.port}/hook?x=%41")
+    client = egress(f"receiver:{server.port}", lookup=names)
+    result = await post(client, f"http://receiver:{server.port}/hook?x=%41")
     assert (result.status, result.snippet) == (200, "hello")
     assert names.asked == ["receiver"]
     assert server.requests[0].headers["host"] == f"receiver:{server.port}"
@@ -155,10 +155,10 @@ async def test_an_ipv6_address_is_dialed_as_it_is_written(
 ) -> None:
     """Judged by the address inside, since it is IPv4 that is mapped."""
     server = await serve(replies(b"x"))
-    way = egress(server.entry)
+    client = egress(server.entry)
     url = f"http://[::ffff:127.0.0.1]:{server.port}/f"
-    assert (await post(way, url)).status == 200
-    assert (await fetch(way, url, tmp_path / "f")).size == 1
+    assert (await post(client, url)).status == 200
+    assert (await fetch(client, url, tmp_path / "f")).size == 1
     host = server.requests[0].headers["host"]
     assert host.startswith("[::ffff:")
     assert host.endswith(f"]:{server.port}")
@@ -169,13 +169,13 @@ async def test_name_may_lead_into_a_listed_network(
 ) -> None:
     """The address rule is lifted by the network; https is still asked of the unlisted name."""
     server = await serve(replies(), make_authority(tmp_path, "a.example.com").server_context)
-    way = egress("127.0.0.0/8", lookup=Names(["127.0.0.1"]))
+    client = egress("127.0.0.0/8", lookup=Names(["127.0.0.1"]))
     with pytest.raises(EgressRefused, match="not https"):
-        await way.fetch(
+        await client.fetch(
             f"http://a.example.com:{server.port}/", max_bytes=9, seconds=5, into=tmp_path / "file"
         )
     with pytest.raises(FetchFailed, match="certificate"):
-        await way.fetch(
+        await client.fetch(
             f"https://a.example.com:{server.port}/", max_bytes=9, seconds=5, into=tmp_path / "file"
         )
 
@@ -191,8 +191,8 @@ async def test_slow_name_service_keeps_the_deadline(egress: MakeEgress) -> None:
 
 async def test_system_names(egress: MakeEgress, serve: Serve) -> None:
     server = await serve(replies())
-    way = egress(f"localhost:{server.port}")
-    assert (await post(way, f"http://localhost:{server.port}/")).status == 200
+    client = egress(f"localhost:{server.port}")
+    assert (await post(client, f"http://localhost:{server.port}/")).status == 200
 
 
 # TLS
@@ -223,16 +223,16 @@ async def test_unreadable_authority(egress: MakeEgress, tmp_path: Path) -> None:
 
 
 def test_one_event_loop_only() -> None:
-    way = Egress(AllowList.parse(["127.0.0.1:9"]))
+    client = Egress(AllowList.parse(["127.0.0.1:9"]))
 
     async def use() -> PostResult:
-        return await post(way, "http://127.0.0.1:9/", seconds=1)
+        return await post(client, "http://127.0.0.1:9/", seconds=1)
 
     first = asyncio.new_event_loop()
     try:
         assert first.run_until_complete(use()).status is None
         with pytest.raises(RuntimeError, match="event loop"):
             asyncio.run(use())
-        first.run_until_complete(way.aclose())
+        first.run_until_complete(client.aclose())
     finally:
         first.close()

@@ -95,10 +95,10 @@ async def test_size_is_counted_to_the_byte(
     egress: MakeEgress, serve: Serve, tmp_path: Path
 ) -> None:
     server = await serve(replies(b"x" * 1_000))
-    way = egress(server.entry)
-    assert (await fetch(way, server.url(), tmp_path / "f", 1_000)).size == 1_000
+    client = egress(server.entry)
+    assert (await fetch(client, server.url(), tmp_path / "f", 1_000)).size == 1_000
     with pytest.raises(FetchTooLarge, match="larger than 999 bytes"):
-        await fetch(way, server.url(), tmp_path / "g", 999)
+        await fetch(client, server.url(), tmp_path / "g", 999)
     assert not (tmp_path / "g").exists()
 
 

@@ -181,9 +181,9 @@ async def test_what_follows_an_answer_is_not_taken_for_the_next(
         await replies(b"forged")(request, writer)
 
     server = await serve(two_at_once)
-    way = egress(server.entry)
+    client = egress(server.entry)
     for _ in range(3):
-        result = await post(way, server.url())
+        result = await post(client, server.url())
         assert (result.status, result.snippet) == (500, "no")
     assert server.connections == 3
 
@@ -202,9 +202,9 @@ async def test_accepting_without_reading(egress: MakeEgress) -> None:
     """A body larger than what the sockets buffer never leaves."""
     with socket.create_server(("127.0.0.1", 0)) as listening:
         port = listening.getsockname()[1]
-        way = egress(f"127.0.0.1:{port}")
+        client = egress(f"127.0.0.1:{port}")
         started = time.monotonic()
-        result = await way.post(f"http://127.0.0.1:{port}/", b"x" * 20_000_000, {}, seconds=0.5)
+        result = await client.post(f"http://127.0.0.1:{port}/", b"x" * 20_000_000, {}, seconds=0.5)
         assert time.monotonic() - started < 5
     assert (result.status, result.error) == (None, "no answer within 0.5 seconds")
 
@@ -219,8 +219,8 @@ async def test_a_full_queue_of_connections(egress: MakeEgress) -> None:
         for filler in fillers:
             filler.setblocking(False)
             filler.connect_ex(("127.0.0.1", port))
-        way = egress(f"127.0.0.1:{port}")
-        result = await post(way, f"http://127.0.0.1:{port}/", seconds=0.5)
+        client = egress(f"127.0.0.1:{port}")
+        result = await post(client, f"http://127.0.0.1:{port}/", seconds=0.5)
         for filler in fillers:
             filler.close()
     assert (result.status, result.error) == (None, "no answer within 0.5 seconds")
@@ -242,9 +242,9 @@ async def test_a_kept_connection_that_breaks(
             await says(answered)(request, writer)
 
     server = await serve(breaks)
-    way = egress(server.entry)
-    await post(way, server.url())
-    result = await post(way, server.url())
+    client = egress(server.entry)
+    await post(client, server.url())
+    result = await post(client, server.url())
     assert (result.status, result.error) == ((200, None) if sent_anew else (None, BROKE_OFF))
     assert len(server.requests) == 2 + sent_anew
 
@@ -254,8 +254,8 @@ async def test_a_handshake_that_hangs(egress: MakeEgress) -> None:
     """Connected, but it never says hello."""
     with socket.create_server(("127.0.0.1", 0)) as listening:
         port = listening.getsockname()[1]
-        way = egress(f"127.0.0.1:{port}")
-        result = await post(way, f"https://127.0.0.1:{port}/", seconds=0.5)
+        client = egress(f"127.0.0.1:{port}")
+        result = await post(client, f"https://127.0.0.1:{port}/", seconds=0.5)
     assert (result.status, result.error) == (None, "no answer within 0.5 seconds")
     assert 500 <= result.ms < 4_000
 
@@ -272,8 +272,8 @@ async def test_a_certificate_that_proves_nothing(
         self_signed=wrong == "self_signed",
     )
     server = await serve(replies(), authority.server_context)
-    way = egress(f"{host}:{server.port}", ca_file=authority.ca_file, lookup=Names(["127.0.0.1"]))
-    result = await post(way, f"https://{host}:{server.port}/")
+    client = egress(f"{host}:{server.port}", ca_file=authority.ca_file, lookup=Names(["127.0.0.1"]))
+    result = await post(client, f"https://{host}:{server.port}/")
     assert (result.status, result.error) == (None, "its TLS certificate is not valid")
     assert server.requests == []
 
@@ -293,8 +293,8 @@ async def test_no_tls_at_all(egress: MakeEgress) -> None:
 # --- names ----------------------------------------------------------------------------------------
 async def test_ipv6_only(egress: MakeEgress) -> None:
     async with serving(replies(b"six"), host="::1") as server:
-        way = egress(f"six.test:{server.port}", lookup=Names(["::1"]))
-        result = await post(way, f"http://six.test:{server.port}/")
+        client = egress(f"six.test:{server.port}", lookup=Names(["::1"]))
+        result = await post(client, f"http://six.test:{server.port}/")
         assert (result.status, result.snippet) == (200, "six")
         bare = await post(egress(f"[::1]:{server.port}"), f"http://[::1]:{server.port}/")
         assert (bare.status, server.requests[-1].headers["host"]) == (200, f"[::1]:{server.port}")
@@ -303,8 +303,8 @@ async def test_ipv6_only(egress: MakeEgress) -> None:
 async def test_the_first_address_is_dead(egress: MakeEgress) -> None:
     """The next one is dialed within the same attempt."""
     async with serving(replies(b"second")) as server:
-        way = egress(f"two.test:{server.port}", lookup=Names(["127.0.0.9", "127.0.0.1"]))
-        result = await post(way, f"http://two.test:{server.port}/")
+        client = egress(f"two.test:{server.port}", lookup=Names(["127.0.0.9", "127.0.0.1"]))
+        result = await post(client, f"http://two.test:{server.port}/")
     assert (result.status, result.snippet) == (200, "second")
 
 
@@ -324,11 +324,11 @@ async def test_a_silent_name_server_takes_one_thread(
     monkeypatch.setattr(resolver, "_getaddrinfo", getaddrinfo)
     monkeypatch.setattr(resolver, "_LOOKUP_THREADS", 2)
     async with serving(replies()) as server:
-        way = egress("silent.test", f"quick.test:{server.port}")
-        waiting = [post(way, "http://silent.test/", seconds=0.3) for _ in range(20)]
+        client = egress("silent.test", f"quick.test:{server.port}")
+        waiting = [post(client, "http://silent.test/", seconds=0.3) for _ in range(20)]
         outcomes = await asyncio.gather(*waiting)
         assert {each.error for each in outcomes} == {"no answer within 0.3 seconds"}
-        assert (await post(way, f"http://quick.test:{server.port}/")).status == 200
+        assert (await post(client, f"http://quick.test:{server.port}/")).status == 200
         answered.set()
     assert asked == ["silent.test", "quick.test"]
 
@@ -353,8 +353,8 @@ def test_a_silent_name_server_does_not_hold_up_the_end() -> None:
 
 async def test_one_private_among_many(egress: MakeEgress) -> None:
     many = [f"8.8.{n}.{n}" for n in range(60)]
-    way = egress(lookup=Names([*many, "192.168.0.1"]))
-    assert (await post(way, "https://example.com/")).error == NOT_FOUND_OR_PRIVATE
+    client = egress(lookup=Names([*many, "192.168.0.1"]))
+    assert (await post(client, "https://example.com/")).error == NOT_FOUND_OR_PRIVATE
 
 
 async def test_a_name_without_addresses(egress: MakeEgress) -> None:
@@ -368,7 +368,7 @@ async def test_a_name_that_changes_while_connections_are_kept(
     """A kept connection goes on to where it was checked; a new one is checked again."""
     server = await serve(replies())
     names = Names(["127.0.0.1"], ["10.0.0.1"])
-    way = egress("127.0.0.1", f"kept.test:{server.port}", lookup=names)
+    client = egress("127.0.0.1", f"kept.test:{server.port}", lookup=names)
     url = f"http://kept.test:{server.port}/"
-    assert [(await post(way, url)).status for _ in range(3)] == [200] * 3
+    assert [(await post(client, url)).status for _ in range(3)] == [200] * 3
     assert (len(names.asked), server.connections) == (1, 1)

@@ -45,9 +45,9 @@ async def test_redirects_are_not_followed(egress: MakeEgress, serve: Serve, stat
 
 async def test_connections_are_kept(egress: MakeEgress, serve: Serve) -> None:
     server = await serve(replies(b"ok", headers={"Set-Cookie": "a=b; Path=/"}))
-    way = egress(server.entry)
+    client = egress(server.entry)
     for _ in range(3):
-        assert (await post(way, server.url())).status == 200
+        assert (await post(client, server.url())).status == 200
     assert server.connections == 1
     assert all("cookie" not in request.headers for request in server.requests)
 
@@ -62,9 +62,9 @@ async def test_connection_closed_while_idle_is_no_failure(egress: MakeEgress, se
             writer.close()
 
     server = await serve(once_per_connection)
-    way = egress(server.entry)
+    client = egress(server.entry)
     for _ in range(2):
-        assert (await post(way, server.url())).status == 200
+        assert (await post(client, server.url())).status == 200
     assert server.connections == 2
 
 
@@ -164,12 +164,12 @@ async def test_environment_is_ignored(
 
 async def test_slow_receivers_do_not_delay_others(egress: MakeEgress, serve: Serve) -> None:
     slow, good = await serve(drips(b"", b"")), await serve(replies())
-    way = egress(slow.entry, good.entry)
-    waiting = [asyncio.create_task(post(way, slow.url(), 60)) for _ in range(150)]
+    client = egress(slow.entry, good.entry)
+    waiting = [asyncio.create_task(post(client, slow.url(), 60)) for _ in range(150)]
     async with asyncio.timeout(20):
         while slow.connections < 150:  # noqa: ASYNC110 - the server counts, it announces nothing
             await asyncio.sleep(0.01)
-    assert (await post(way, good.url())).ms < 2_500
+    assert (await post(client, good.url())).ms < 2_500
     for task in waiting:
         task.cancel()
     await asyncio.gather(*waiting, return_exceptions=True)

@@ -74,8 +74,8 @@ async def test_a_timeout_begins_when_a_worker_has_the_call(
 
 async def test_a_call_that_takes_too_long_ends(bench: Callable[..., Bench], tmp_path: Path) -> None:
     one = bench(seconds=0.3)
-    told = r"some_steps:hang took longer than 0.3 s \(the setting step_seconds; "
-    with pytest.raises(TimeoutError, match=told):
+    reported = r"some_steps:hang took longer than 0.3 s \(the setting step_seconds; "
+    with pytest.raises(TimeoutError, match=reported):
         await one.call("hang", f"{tmp_path}/by-setting")
     pid = await pid_in(tmp_path / "by-setting")
     await until(lambda: gone(pid))
@@ -94,11 +94,13 @@ async def test_a_call_that_uses_too_much_cpu_time_ends(
     bench: Callable[..., Bench],
 ) -> None:
     one = bench(cpu_seconds=1)
-    told = "some_steps:spin did not finish: it used more than 1 s of CPU time .*step_cpu_seconds"
-    with capture_logs() as logs, pytest.raises(LimitExceeded, match=told):
+    reported = (
+        "some_steps:spin did not finish: it used more than 1 s of CPU time .*step_cpu_seconds"
+    )
+    with capture_logs() as logs, pytest.raises(LimitExceeded, match=reported):
         await one.call("spin")
     assert any("in spin" in line.get("line", "") for line in logs), "the log says where it was"
-    with pytest.raises(LimitExceeded, match=told.replace("spin", "spin_in_c")):
+    with pytest.raises(LimitExceeded, match=reported.replace("spin", "spin_in_c")):
         await one.call("spin_in_c")
     higher = bench(cpu_seconds=30)
     with pytest.raises(LimitExceeded, match="more than 1 s"):
@@ -127,8 +129,10 @@ async def test_a_worker_that_takes_too_much_memory_dies(bench: Callable[..., Ben
     one = bench(memory_bytes=384 * 1024**2)
     assert await one.call("hoard", 1024**2) == 1024**2
     pid = await one.call("pid")
-    told = r"ran out of memory \(the limit is 384 MiB\); the setting worker_memory_bytes raises it"
-    with pytest.raises(LimitExceeded, match=told):
+    reported = (
+        r"ran out of memory \(the limit is 384 MiB\); the setting worker_memory_bytes raises it"
+    )
+    with pytest.raises(LimitExceeded, match=reported):
         await one.call("hoard", 512 * 1024**2)
     assert await one.call("pid") != pid
     unlimited = bench(memory_bytes=None)

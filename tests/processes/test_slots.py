@@ -4,17 +4,17 @@ import asyncio
 
 import pytest
 
-from agentpost.processes.slots import Places
+from agentpost.processes.slots import FairSemaphore
 
 
 async def test_a_waiter_cancelled_as_its_turn_comes_loses_no_place() -> None:
-    places = Places(1)
+    slots = FairSemaphore(1)
 
     async def brief() -> str:
-        async with places.hold("a"):
+        async with slots.slot("a"):
             return "done"
 
-    async with places.hold("b"):
+    async with slots.slot("b"):
         before, next_one = (asyncio.create_task(brief()) for _ in range(2))
         await asyncio.sleep(0)
         before.cancel()  # it has not run since when the place comes free
@@ -24,26 +24,26 @@ async def test_a_waiter_cancelled_as_its_turn_comes_loses_no_place() -> None:
 
 
 async def test_a_waiter_cancelled_with_the_place_in_hand_gives_it_back() -> None:
-    places = Places(1)
+    slots = FairSemaphore(1)
 
     async def brief() -> None:
-        async with places.hold("a"):
+        async with slots.slot("a"):
             pass
 
-    async with places.hold("b"):
+    async with slots.slot("b"):
         task = asyncio.create_task(brief())
         await asyncio.sleep(0)
     task.cancel()  # it was given the place a moment ago and has not run since
     with pytest.raises(asyncio.CancelledError):
         await task
-    async with asyncio.timeout(5), places.hold("c"):
+    async with asyncio.timeout(5), slots.slot("c"):
         pass
 
 
 async def test_a_place_comes_back_after_an_error() -> None:
-    places = Places(1)
+    slots = FairSemaphore(1)
     with pytest.raises(LookupError):
-        async with places.hold("a"):
+        async with slots.slot("a"):
             raise LookupError
-    async with asyncio.timeout(5), places.hold("a"):
+    async with asyncio.timeout(5), slots.slot("a"):
         pass

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, TypeVar
 
 from agentpost.agents import Job, Turn
 from agentpost.clock import new_id
-from agentpost.cluster.reconciler import Lookout
+from agentpost.cluster.reconciler import RunReconciler
 from agentpost.contract import render
 from agentpost.db import messages as message_rows
 from agentpost.db.session import Database, Row, Tx
@@ -26,7 +26,7 @@ from agentpost.runtime.run_turn import TurnRunner
 from agentpost.runtime.steps import Blobs, Steps
 from agentpost.services import accounts, messages
 from agentpost.services.attachments import Attached
-from agentpost.services.context import House
+from agentpost.services.context import AppContext
 from agentpost.services.messages import Caller, NewMessage
 from agentpost.threads.loop import AgentLoop
 
@@ -48,8 +48,8 @@ class FaultyDatabase:
         self.fails = 0
 
     @property
-    def foreign_commits(self) -> int | None:
-        return self._real.foreign_commits
+    def external_commits(self) -> int | None:
+        return self._real.external_commits
 
     @property
     def changes(self) -> int | None:
@@ -114,11 +114,11 @@ async def step(name: str) -> str:
 class Running:
     """The running house, and hands for the test."""
 
-    house: House
+    ctx: AppContext
     db: FaultyDatabase
     loop: AgentLoop
     worker: JobWorker
-    lookout: Lookout
+    reconciler: RunReconciler
     pool: WorkerPool
     caller: Caller
     _sent: int = field(default=0)
@@ -127,8 +127,8 @@ class Running:
         """A message; its id."""
         self._sent += 1
         new = NewMessage("go", fingerprint(str(self._sent), [], []), f"c{self._sent}")
-        message_id = new_id(ids.MESSAGE, self.house.clock.now())
-        await messages.accept(self.house, self.caller, new, Attached(), message_id)
+        message_id = new_id(ids.MESSAGE, self.ctx.clock.now())
+        await messages.accept(self.ctx, self.caller, new, Attached(), message_id)
         return message_id
 
     def shown(self, message_id: str) -> dict[str, Any]:
@@ -137,13 +137,13 @@ class Running:
         def fn(tx: Tx) -> dict[str, Any]:
             row = message_rows.get(tx, message_id)
             assert row is not None
-            return dict(render.message(message_rows.snapshot(tx, row), self.house.links))
+            return dict(render.message(message_rows.snapshot(tx, row), self.ctx.links))
 
-        return self.house.db.read_now(fn)
+        return self.ctx.db.read_now(fn)
 
     def row(self, sql: str) -> Row:
         """The one row of a query."""
-        (found,) = self.house.db.read_now(lambda tx: tx.all(sql))
+        (found,) = self.ctx.db.read_now(lambda tx: tx.all(sql))
         return found
 
     async def until(self, condition: Callable[[], object]) -> None:
@@ -154,8 +154,8 @@ class Running:
 
     async def idle(self) -> None:
         """Wait until nothing runs."""
-        assert isinstance(self.house.turns, TurnRunner)
-        runs = (self.house.turns.runs, self.worker.runs)
+        assert isinstance(self.ctx.turns, TurnRunner)
+        runs = (self.ctx.turns.runs, self.worker.runs)
         await self.until(lambda: not any(each.open() for each in runs))
 
     async def final(self, message_id: str) -> dict[str, Any]:
@@ -165,22 +165,22 @@ class Running:
 
 
 @asynccontextmanager
-async def running(house: House, folder: Path) -> AsyncIterator[Running]:
+async def running(ctx: AppContext, folder: Path) -> AsyncIterator[Running]:
     """Let turns and jobs of that house run."""
     Script.turn, Script.seen, Script.gate = start_work, [], threading.Event()
-    db = house.db = FaultyDatabase(house.db)
-    account = await accounts.create(house, "owner@example.com", "Owner", 100)
-    key = (await accounts.create_key(house, account.id, "first")).record
+    db = ctx.db = FaultyDatabase(ctx.db)
+    account = await accounts.create(ctx, "owner@example.com", "Owner", 100)
+    key = (await accounts.create_key(ctx, account.id, "first")).record
     loop = AgentLoop()
     loop.start()
     pool = WorkerPool(1, scratch=folder / "scratch")
-    steps = Steps(pool, Blobs(house.storage, pool))
-    worker = JobWorker(house, loop, steps)
-    house.turns = turns = TurnRunner(house, loop, agent, steps)
-    house.engine = LocalEngine(house.node)
-    await house.engine.start(worker)
+    steps = Steps(pool, Blobs(ctx.storage, pool))
+    worker = JobWorker(ctx, loop, steps)
+    ctx.turns = turns = TurnRunner(ctx, loop, agent, steps)
+    ctx.engine = LocalEngine(ctx.node)
+    await ctx.engine.start(worker)
     caller = Caller(key.id, key.name, account.id)
-    yield Running(house, db, loop, worker, Lookout(house, turns, worker), pool, caller)
+    yield Running(ctx, db, loop, worker, RunReconciler(ctx, turns, worker), pool, caller)
     Script.gate.set()
     db.failing = ""
     await turns.stop(STOP_SECONDS)

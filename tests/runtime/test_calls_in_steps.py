@@ -12,11 +12,11 @@ import pytest
 
 from agentpost.agents import Job, NotAllowedInStep, Turn
 from agentpost.services import credits
-from agentpost.services.context import House
+from agentpost.services.context import AppContext
 from tests.runtime.running import Running, Script, running, step
-from tests.services.both import clock, house, schema_url
+from tests.services.databases import clock, ctx, schema_url
 
-__all__ = ["clock", "house", "schema_url"]
+__all__ = ["clock", "ctx", "schema_url"]
 JOB = "SELECT state, calls, credits_used FROM jobs"
 WALLET = "SELECT balance, held FROM accounts"
 
@@ -31,10 +31,10 @@ class Inner:
 
 
 @pytest.fixture
-async def here(house: House, tmp_path: Path) -> AsyncIterator[Running]:
+async def here(ctx: AppContext, tmp_path: Path) -> AsyncIterator[Running]:
     """A running house on each database."""
     Inner.runs = 0
-    async with running(house, tmp_path) as made:
+    async with running(ctx, tmp_path) as made:
         yield made
 
 
@@ -53,9 +53,9 @@ async def one_step(job: Job) -> str:
     """The job: something before, the step, something after."""
     Inner.job = job
     await job.step(step, "before")
-    told = await job.step(body)
+    reported = await job.step(body)
     await job.progress("after")
-    return str(told)
+    return str(reported)
 
 
 async def run_twice(here: Running) -> dict[str, object]:
@@ -66,12 +66,12 @@ async def run_twice(here: Running) -> dict[str, object]:
     await here.idle()
     here.db.failing = ""
     for _ in range(2):
-        await here.lookout.look()
+        await here.reconciler.reconcile()
     return await here.final(message_id)
 
 
-def steps_told(here: Running) -> list[str]:
-    found = here.house.db.read_now(
+def steps_reported(here: Running) -> list[str]:
+    found = here.ctx.db.read_now(
         lambda tx: tx.all("SELECT body_json FROM entries WHERE type = 'progress' ORDER BY seq")
     )
     return [row[0].split('"step":"')[1].split('"')[0] for row in found]
@@ -79,17 +79,17 @@ def steps_told(here: Running) -> list[str]:
 
 # --- progress -------------------------------------------------------------------------------------
 async def test_progress_is_told_at_once_and_is_no_call_of_the_job(here: Running) -> None:
-    told_inside: list[str] = []
+    reported_inside: list[str] = []
 
     async def does() -> None:
         await Inner.job.progress("inside")
-        told_inside.extend(steps_told(here))
+        reported_inside.extend(steps_reported(here))
 
     Inner.does, Script.job = does, one_step
     done = await here.final(await here.send())
     assert done["status"] == "completed"
-    assert told_inside == ["inside"]
-    assert steps_told(here) == ["inside", "after"]
+    assert reported_inside == ["inside"]
+    assert steps_reported(here) == ["inside", "after"]
     assert here.row(JOB)[:2] == ("completed", 3)
     assert here.row("SELECT COUNT(*) FROM calls WHERE owner IN (SELECT id FROM jobs)") == (3,)
 
@@ -121,12 +121,12 @@ async def test_a_step_that_runs_again_tells_again_and_goes_the_same_way(
         await here.idle()
         here.db.failing = ""
         for _ in range(2):
-            await here.lookout.look()
+            await here.reconciler.reconcile()
         done = await here.final(message_id)
-        assert steps_told(here) == ["inside 1", "after"]
+        assert steps_reported(here) == ["inside 1", "after"]
     else:
         done = await run_twice(here)
-        assert steps_told(here) == ["inside 1", "inside 2", "after"]
+        assert steps_reported(here) == ["inside 1", "inside 2", "after"]
     assert done["status"] == "completed"
 
 
@@ -143,7 +143,7 @@ async def test_progress_from_tasks_and_threads_of_the_step_is_the_step_s(here: R
 
     Inner.does, Script.job = does, one_step
     assert (await here.final(await here.send()))["status"] == "completed"
-    assert sorted(steps_told(here)) == ["after", "gathered", "task", "thread", "thread"]
+    assert sorted(steps_reported(here)) == ["after", "gathered", "task", "thread", "thread"]
     assert here.row(JOB)[1] == 3
 
 
@@ -172,7 +172,7 @@ async def test_a_thread_that_nobody_can_place_is_refused(here: Running) -> None:
     Inner.does, Script.job = does, one_step
     assert (await here.final(await here.send()))["status"] == "completed"
     assert "asyncio.to_thread" in str(here.row("SELECT result FROM jobs")[0])
-    assert steps_told(here) == ["after"]
+    assert steps_reported(here) == ["after"]
 
 
 async def test_steps_beside_each_other_keep_their_calls_apart(here: Running) -> None:
@@ -187,7 +187,7 @@ async def test_steps_beside_each_other_keep_their_calls_apart(here: Running) -> 
 
     Inner.does, Script.job = does, beside
     assert (await here.final(await here.send()))["credits_used"] == 2
-    assert sorted(steps_told(here)) == ["between", "inside", "inside"]
+    assert sorted(steps_reported(here)) == ["between", "inside", "inside"]
     assert here.row(JOB)[1] == 3
 
 
@@ -256,7 +256,7 @@ async def test_the_contents_of_a_file_may_charge_and_tell(here: Running) -> None
     Inner.does, Script.job = does, job
     done = await here.final(await here.send())
     assert (done["status"], done["credits_used"]) == ("completed", 3)
-    assert steps_told(here) == ["inside", "Wrote a.txt"]
+    assert steps_reported(here) == ["inside", "Wrote a.txt"]
 
 
 async def test_charges_beyond_the_balance_park_the_job_and_not_the_step(here: Running) -> None:
@@ -273,12 +273,12 @@ async def test_charges_beyond_the_balance_park_the_job_and_not_the_step(here: Ru
     await here.until(lambda: here.shown(message_id)["status"] == "blocked")
     assert here.row(WALLET) == (0, 0)
     await here.idle()
-    await credits.add(here.house, "owner@example.com", 2)
+    await credits.add(here.ctx, "owner@example.com", 2)
     await here.until(lambda: here.row("SELECT COUNT(*) FROM ledger WHERE kind = 'charge'") == (2,))
     await here.until(lambda: here.shown(message_id)["status"] == "blocked")
     assert here.row(WALLET) == (0, 0), "the first takes what is there, the second waits"
     await here.idle()
-    await credits.add(here.house, "owner@example.com", 10)
+    await credits.add(here.ctx, "owner@example.com", 10)
     done = await here.final(message_id)
     assert (done["status"], done["credits_used"]) == ("completed", 106)
     assert here.row("SELECT result FROM jobs") == ("value",)

@@ -10,19 +10,19 @@ import pytest
 from agentpost.agents import Job, Turn
 from agentpost.runtime.run_turn import TurnRunner
 from agentpost.services import works
-from agentpost.services.context import House
+from agentpost.services.context import AppContext
 from tests.runtime.running import Running, Script, running, start_work, step
-from tests.services.both import clock, house, schema_url
+from tests.services.databases import clock, ctx, schema_url
 
-__all__ = ["clock", "house", "schema_url"]
+__all__ = ["clock", "ctx", "schema_url"]
 JOB = "SELECT state, epoch, calls FROM jobs"
 CALLS = "SELECT COUNT(*) FROM calls WHERE owner IN (SELECT id FROM jobs)"
 
 
 @pytest.fixture
-async def here(house: House, tmp_path: Path) -> AsyncIterator[Running]:
+async def here(ctx: AppContext, tmp_path: Path) -> AsyncIterator[Running]:
     """A running house on each database."""
-    async with running(house, tmp_path) as made:
+    async with running(ctx, tmp_path) as made:
         yield made
 
 
@@ -88,7 +88,7 @@ async def test_a_job_that_was_ended_makes_no_call_more(here: Running, fn: object
     await here.until(lambda: "long" in Script.seen)
     if how == "client":
         work_id = here.shown(message_id)["jobs"][0]["work_id"]
-        await works.stop(here.house, here.caller.account_id, work_id)
+        await works.stop(here.ctx, here.caller.account_id, work_id)
     else:
         await here.worker.stop(5)
     await here.idle()
@@ -107,7 +107,7 @@ async def test_a_worker_that_dies_at_the_end_is_no_error_of_its_step(here: Runni
         await asyncio.shield(step)
         return "ok"
 
-    gate = Path(here.house.settings.data_dir) / "gate"
+    gate = Path(here.ctx.settings.data_dir) / "gate"
     Script.job = stays
     await here.send()
     await here.until(gate.exists)
@@ -135,7 +135,7 @@ async def test_a_turn_that_was_ended_makes_no_call_more(here: Running) -> None:
     Script.turn = turn
     await here.send()
     await here.until(lambda: Script.seen)
-    assert isinstance(here.house.turns, TurnRunner)
-    await here.house.turns.stop(5)
+    assert isinstance(here.ctx.turns, TurnRunner)
+    await here.ctx.turns.stop(5)
     assert here.row("SELECT COUNT(*) FROM calls") == (0,)
     assert here.row("SELECT turn_state FROM messages") == ("running",)

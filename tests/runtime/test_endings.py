@@ -15,7 +15,7 @@ async def test_an_end_is_tried_until_it_is_written(monkeypatch: pytest.MonkeyPat
         if len(tried) < 4:
             raise OSError("disk is full")
 
-    await endings.persist(write, "exe_1")
+    await endings.retry_until_recorded(write, "exe_1")
     assert len(tried) == 4
 
 
@@ -27,5 +27,5 @@ async def test_an_end_that_is_not_ours_is_not_tried_again() -> None:
         raise Fenced("taken over")
 
     with pytest.raises(Fenced):
-        await endings.persist(write, "exe_1")
+        await endings.retry_until_recorded(write, "exe_1")
     assert len(tried) == 1

@@ -10,23 +10,23 @@ import pytest
 from agentpost.agents import Job, Turn
 from agentpost.domain.job import WORKER_KILLED_FAILURE
 from agentpost.runtime import journal
-from agentpost.services.context import House
+from agentpost.services.context import AppContext
 from tests.runtime.killed import built, closes, crashes, exits, killed_always, killed_until
 from tests.runtime.running import Running, Script, running
-from tests.services.both import clock, house, schema_url
+from tests.services.databases import clock, ctx, schema_url
 
-__all__ = ["clock", "house", "schema_url"]
+__all__ = ["clock", "ctx", "schema_url"]
 JOB = "SELECT state, epoch, recoveries FROM jobs"
 
 
 @pytest.fixture
 async def here(
-    house: House, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ctx: AppContext, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> AsyncIterator[Running]:
     """A running house on each database, which does not wait long after a kill."""
     monkeypatch.setattr(journal, "AGAIN_SECONDS_FIRST", 0.001)
     monkeypatch.setattr(journal, "AGAIN_SECONDS_MAX", 0.001)
-    async with running(house, tmp_path) as made:
+    async with running(ctx, tmp_path) as made:
         yield made
 
 

@@ -82,7 +82,7 @@ async def test_reading_takes_the_share_of_its_account(pool: WorkerPool, tmp_path
 
 
 @pytest.mark.parametrize(
-    ("what", "seconds", "told"),
+    ("what", "seconds", "reported"),
     [
         ("hang", 0.3, "reading it takes longer than 0.3 seconds"),
         ("spin", 1, "takes "),  # by the clock or by CPU time, whichever comes first
@@ -91,10 +91,10 @@ async def test_reading_takes_the_share_of_its_account(pool: WorkerPool, tmp_path
     ],
 )
 async def test_what_cannot_be_read_within_limits_is_unreadable(
-    pool: WorkerPool, tmp_path: Path, what: str, seconds: float, told: str
+    pool: WorkerPool, tmp_path: Path, what: str, seconds: float, reported: str
 ) -> None:
     blobs = blobs_of(pool, tmp_path, "a", seconds)
-    with pytest.raises(Unreadable, match=f"data.txt could not be read: .*{told}"):
+    with pytest.raises(Unreadable, match=f"data.txt could not be read: .*{reported}"):
         await blobs.text(file(what))
     assert await blobs_of(pool, tmp_path, "a").text(file("hello")) == "hello"
 

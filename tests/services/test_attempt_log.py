@@ -5,19 +5,19 @@ import pytest
 from agentpost.clock import ManualClock
 from agentpost.domain.limits import WEBHOOK_ATTEMPTS_KEPT
 from agentpost.services import deliveries
-from agentpost.services.context import House
+from agentpost.services.context import AppContext
 from agentpost.services.deliveries import Attempted
 from tests.services.attempts import Account
-from tests.services.both import account, clock, house, schema_url
+from tests.services.databases import account, clock, ctx, schema_url
 
-__all__ = ["account", "clock", "house", "schema_url"]
+__all__ = ["account", "clock", "ctx", "schema_url"]
 
 MINUTE, HOUR = 60.0, 3_600.0
 
 
 @pytest.fixture
-def own(house: House, clock: ManualClock, account: str) -> Account:
-    return Account(house, clock, account)
+def own(ctx: AppContext, clock: ManualClock, account: str) -> Account:
+    return Account(ctx, clock, account)
 
 
 async def test_each_attempt_is_logged(own: Account) -> None:
@@ -45,9 +45,9 @@ async def test_the_log_goes_on_when_a_delivery_is_sent_again(own: Account) -> No
     endpoint = await own.endpoint()
     event = await own.event(endpoint)
     await own.attempt("no")
-    await deliveries.redeliver(own.house, own.id, endpoint, event)
+    await deliveries.redeliver(own.ctx, own.id, endpoint, event)
     await own.attempt()
-    await deliveries.redeliver(own.house, own.id, endpoint, event)
+    await deliveries.redeliver(own.ctx, own.id, endpoint, event)
     await own.attempt("never")
     assert (await own.read(endpoint, event)).attempts == 1
     assert await own.log(endpoint, event) == [(1, "no"), (2, None), (3, "never")]
@@ -59,7 +59,7 @@ async def test_the_log_keeps_the_newest_attempts(own: Account) -> None:
     made = WEBHOOK_ATTEMPTS_KEPT + 3
     for number in range(1, made + 1):
         await own.attempt(f"no {number}")
-        await deliveries.redeliver(own.house, own.id, endpoint, event)
+        await deliveries.redeliver(own.ctx, own.id, endpoint, event)
     assert await own.log(endpoint, event) == [(n, f"no {n}") for n in range(4, made + 1)]
     assert await own.log(endpoint, other) == [(1, "no 1")]
 
@@ -85,7 +85,7 @@ async def test_a_long_answer_is_logged_in_part(own: Account) -> None:
     (claimed,) = await own.claim()
     answer = "é" * 1_000
     done = [Attempted(claimed, own.clock.now(), 500, "no", answer, 3)]
-    await deliveries.turn_over(own.house, done, [], {})
+    await deliveries.record_and_claim(own.ctx, done, [], {})
     read = await own.read(endpoint, event)
     assert read.last_response == answer
     assert [each.response for each in read.attempt_log] == ["é" * 500]

@@ -11,10 +11,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from agentpost.api.auth import Keys
-from agentpost.api.intake import LargeBodies
-from agentpost.api.told import Header
-from agentpost.services.context import House
-from agentpost.services.follow import HungUp
+from agentpost.api.header_docs import Header
+from agentpost.api.intake import BodyBudget
+from agentpost.services.context import AppContext
+from agentpost.services.long_poll import HungUp
 from agentpost.services.messages import Caller
 from agentpost.wakeups.base import Wait
 
@@ -23,9 +23,9 @@ from agentpost.wakeups.base import Wait
 class Api:
     """What handlers work with."""
 
-    house: House
+    ctx: AppContext
     keys: Keys
-    large_bodies: LargeBodies = field(default_factory=LargeBodies)
+    body_budget: BodyBudget = field(default_factory=BodyBudget)
 
 
 Handler = Callable[[Api, Request, Caller], Awaitable[Response]]

@@ -9,7 +9,7 @@ from pathlib import Path
 from agentpost.egress.addresses import AllowList
 from agentpost.services.mail import SmtpServer
 from agentpost.settings import PREFIX, Settings, unknown_variables
-from agentpost.storage.s3_url import S3Place
+from agentpost.storage.s3_url import S3Location
 
 
 def problems(settings: Settings) -> Iterator[str]:
@@ -58,7 +58,7 @@ def _database(settings: Settings) -> None:
 
 def _storage(settings: Settings) -> None:
     if settings.storage_url:
-        S3Place.parse(settings.storage_url)
+        S3Location.parse(settings.storage_url)
 
 
 def _mail(settings: Settings) -> None:
@@ -72,8 +72,8 @@ def _egress(settings: Settings) -> None:
         try:
             Path(settings.egress_ca_file).read_bytes()
         except OSError as error:
-            told = f"{settings.egress_ca_file}: {error.strerror or error}"
-            raise OSError(f"AGENTPOST_EGRESS_CA_FILE: {told}") from None
+            text = f"{settings.egress_ca_file}: {error.strerror or error}"
+            raise OSError(f"AGENTPOST_EGRESS_CA_FILE: {text}") from None
 
 
 _CHECKS: tuple[Callable[[Settings], None], ...] = (_role, _database, _storage, _mail, _egress)

@@ -9,7 +9,7 @@ import structlog
 from agentpost.cluster.heartbeat import Heartbeat
 from agentpost.runtime.job_worker import JobWorker
 from agentpost.services import nodes, turns, upkeep
-from agentpost.services.context import House
+from agentpost.services.context import AppContext
 
 log = structlog.get_logger(__name__)
 WATCH_SECONDS = 1.0
@@ -23,8 +23,8 @@ class Nodes:
             not ours was left behind by a process that is gone.
     """
 
-    def __init__(self, house: House, worker: JobWorker | None, heart: Heartbeat | None) -> None:
-        self._house = house
+    def __init__(self, ctx: AppContext, worker: JobWorker | None, heart: Heartbeat | None) -> None:
+        self._ctx = ctx
         self._worker = worker
         self._heart = heart
         self._gone: set[str] = set()
@@ -34,23 +34,23 @@ class Nodes:
         if self._heart is not None:
             await asyncio.to_thread(self._heart.start)
         else:
-            self._gone = set(await nodes.beat(self._house)) - {self._house.node}
-        log.info("node_joined", node=self._house.node, role=self._house.settings.role)
+            self._gone = set(await nodes.beat(self._ctx)) - {self._ctx.node}
+        log.info("node_joined", node=self._ctx.node, role=self._ctx.settings.role)
 
-    async def inherit(self) -> None:
+    async def recover_open(self) -> None:
         """Alone: take up everything that is open, once the first request may come."""
         if self._heart is not None:
             return
         for node in self._gone:
-            await nodes.forget(self._house, node)
-        await self._take_up(self._gone)
+            await nodes.forget(self._ctx, node)
+        await self._recover_open(self._gone)
 
     async def leave(self) -> None:
         """When nothing runs here any more: others may take up at once what we leave."""
         if self._heart is not None:
             await asyncio.to_thread(self._heart.stop)
-        await nodes.leave(self._house)
-        log.info("node_left", node=self._house.node)
+        await nodes.leave(self._ctx)
+        log.info("node_left", node=self._ctx.node)
 
     async def watch(self) -> None:
         """Take up what the dead left behind."""
@@ -58,27 +58,27 @@ class Nodes:
             return
         dead: set[str] = set()
         for node, beat in self._heart.dead().items():
-            if await nodes.forget(self._house, node, beat):
+            if await nodes.forget(self._ctx, node, beat):
                 log.warning("node_dead", node=node)
                 dead.add(node)
-        await self._take_up(dead)
+        await self._recover_open(dead)
 
-    async def _take_up(self, dead: set[str]) -> None:
-        left = await upkeep.left_behind(self._house, dead)
-        if self._house.turns is not None:
+    async def _recover_open(self, dead: set[str]) -> None:
+        left = await upkeep.left_behind(self._ctx, dead)
+        if self._ctx.turns is not None:
             for message_id, node in left.turns:
-                await self._take_turn(message_id, node)
+                await self._recover_turn(message_id, node)
         if self._worker is not None:
             for job_id, node in left.jobs:
                 if node is not None:
-                    log.info("job_taken_up", job_id=job_id, dead_node=node)
-                    self._worker.retake(job_id, node)
+                    log.info("job_takeover", job_id=job_id, dead_node=node)
+                    self._worker.reclaim(job_id, node)
                 else:
                     self._worker.run(job_id, None)
 
-    async def _take_turn(self, message_id: str, node: str | None) -> None:
-        log.info("turn_taken_up", message_id=message_id, dead_node=node)
+    async def _recover_turn(self, message_id: str, node: str | None) -> None:
+        log.info("turn_takeover", message_id=message_id, dead_node=node)
         try:
-            await turns.retake(self._house, message_id, node)
+            await turns.reclaim(self._ctx, message_id, node)
         except Exception:  # one that cannot be taken up must not keep the others from it
-            log.exception("turn_not_taken_up", message_id=message_id)
+            log.exception("turn_takeover_failed", message_id=message_id)

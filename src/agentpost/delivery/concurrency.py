@@ -17,7 +17,7 @@ from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from agentpost.domain.limits import WEBHOOK_ATTEMPTS_IN_FLIGHT_MAX as LANE_ATTEMPTS_MAX
+from agentpost.domain.limits import WEBHOOK_ATTEMPTS_IN_FLIGHT_MAX as ENDPOINT_ATTEMPTS_MAX
 from agentpost.services.deliveries import Claimed
 
 ATTEMPTS_MAX = 1_024
@@ -28,22 +28,22 @@ SLOW_ATTEMPTS_MAX = 256
 """And to slow ones. Attempts that turn out to be slow on their way may exceed it."""
 SLOW_SECONDS = 0.5
 PROBES_MAX = 2
-AHEAD_MAX = 128
+PREFETCH_MAX = 128
 """Deliveries claimed for one endpoint at once."""
-AHEAD_STEP = 4
+PREFETCH_STEP = 4
 QUICK_MS = 50
 """An endpoint that answers faster gets more claimed ahead."""
 
 
 @dataclass(slots=True, eq=False)
-class Lane:
+class EndpointQueue:
     """One endpoint: what is claimed for it. ``held`` counts until it is recorded or given back;
     ``late`` are the events that have been on their way for `SLOW_SECONDS`."""
 
     due: bool = False
     slow: bool = False
     attempts_max: int = PROBES_MAX
-    ahead: int = PROBES_MAX
+    prefetch: int = PROBES_MAX
     held: int = 0
     in_flight: int = 0
     queued: bool = False
@@ -54,89 +54,91 @@ class Lane:
         """Claim further ahead for a receiver that is quick, at once no more for another."""
         self.heard()
         quick = succeeded and ms <= QUICK_MS
-        self.ahead = min(self.ahead + AHEAD_STEP, AHEAD_MAX) if quick else LANE_ATTEMPTS_MAX
+        self.prefetch = (
+            min(self.prefetch + PREFETCH_STEP, PREFETCH_MAX) if quick else ENDPOINT_ATTEMPTS_MAX
+        )
 
     def heard(self) -> None:
         """Its pace is known: it is no longer on probation."""
-        self.attempts_max = LANE_ATTEMPTS_MAX
-        self.ahead = max(self.ahead, LANE_ATTEMPTS_MAX)
+        self.attempts_max = ENDPOINT_ATTEMPTS_MAX
+        self.prefetch = max(self.prefetch, ENDPOINT_ATTEMPTS_MAX)
 
 
-class Places:
+class ConcurrencyLimits:
     """Counts the attempts on their way. All lanes that exist are made and ended here."""
 
     def __init__(self) -> None:
         self._quick = 0
         self._slow = 0
-        self._slow_lanes = 0
+        self._slow_queues = 0
 
     @property
     def slow_free(self) -> int:
         """How many more attempts to slow endpoints may begin."""
         return min(SLOW_ATTEMPTS_MAX - self._slow, self._free)
 
-    def room(self, lane: Lane) -> int:
+    def capacity(self, queue: EndpointQueue) -> int:
         """How many more deliveries to claim for it: none ahead for a slow one, whose claims would
         only wait for a place."""
-        if not lane.due:
+        if not queue.due:
             return 0
-        if not lane.slow:
-            return lane.ahead - lane.held
-        share = max(1, SLOW_ATTEMPTS_MAX // self._slow_lanes)
-        return min(share, lane.attempts_max) - lane.held
+        if not queue.slow:
+            return queue.prefetch - queue.held
+        share = max(1, SLOW_ATTEMPTS_MAX // self._slow_queues)
+        return min(share, queue.attempts_max) - queue.held
 
-    def free_for(self, lane: Lane) -> bool:
+    def free_for(self, queue: EndpointQueue) -> bool:
         """Whether one more of its attempts may begin."""
-        if lane.slow:
+        if queue.slow:
             return self.slow_free > 0
         return min(QUICK_ATTEMPTS_MAX - self._quick, self._free) > 0
 
-    def take(self, lane: Lane) -> None:
+    def begin(self, queue: EndpointQueue) -> None:
         """An attempt begins."""
-        lane.in_flight += 1
-        self._count(lane, 1)
+        queue.in_flight += 1
+        self._count(queue, 1)
 
-    def leave(self, lane: Lane) -> None:
+    def finish(self, queue: EndpointQueue) -> None:
         """An attempt has ended."""
-        lane.in_flight -= 1
-        self._count(lane, -1)
+        queue.in_flight -= 1
+        self._count(queue, -1)
 
-    def is_late(self, lane: Lane, event_id: str) -> None:
+    def is_late(self, queue: EndpointQueue, event_id: str) -> None:
         """An attempt has been on its way for `SLOW_SECONDS`."""
-        lane.late.add(event_id)
-        lane.heard()
-        self._set_slow(lane, True)
+        queue.late.add(event_id)
+        queue.heard()
+        self._set_slow(queue, True)
 
-    def ended(self, lane: Lane, event_id: str) -> None:
+    def ended(self, queue: EndpointQueue, event_id: str) -> None:
         """How slow an endpoint is after one of its attempts ended."""
-        was_late = event_id in lane.late
-        lane.late.discard(event_id)
-        self._set_slow(lane, was_late or bool(lane.late))
+        was_late = event_id in queue.late
+        queue.late.discard(event_id)
+        self._set_slow(queue, was_late or bool(queue.late))
 
-    def closed(self, lane: Lane) -> None:
+    def closed(self, queue: EndpointQueue) -> None:
         """A lane is no longer there."""
-        self._set_slow(lane, False)
+        self._set_slow(queue, False)
 
     @property
     def _free(self) -> int:
         return ATTEMPTS_MAX - self._quick - self._slow
 
-    def _set_slow(self, lane: Lane, slow: bool) -> None:
-        if lane.slow == slow:
+    def _set_slow(self, queue: EndpointQueue, slow: bool) -> None:
+        if queue.slow == slow:
             return
-        self._count(lane, -lane.in_flight)
-        lane.slow = slow
-        self._count(lane, lane.in_flight)
-        self._slow_lanes += 1 if slow else -1
+        self._count(queue, -queue.in_flight)
+        queue.slow = slow
+        self._count(queue, queue.in_flight)
+        self._slow_queues += 1 if slow else -1
 
-    def _count(self, lane: Lane, attempts: int) -> None:
-        if lane.slow:
+    def _count(self, queue: EndpointQueue, attempts: int) -> None:
+        if queue.slow:
             self._slow += attempts
         else:
             self._quick += attempts
 
 
-def shared(rooms: Mapping[str, int], most: int) -> dict[str, int]:
+def fair_shares(capacities: Mapping[str, int], most: int) -> dict[str, int]:
     """``most`` shared out equally among those who have room, so that a few with long backlogs do
     not take it all; what some have no room for goes to the others.
 
@@ -144,7 +146,7 @@ def shared(rooms: Mapping[str, int], most: int) -> dict[str, int]:
         rooms: up to ``most`` endpoints and their room (at least one); each gets something.
     """
     shares: dict[str, int] = {}
-    for number, endpoint_id in enumerate(sorted(rooms, key=rooms.__getitem__)):
-        shares[endpoint_id] = min(rooms[endpoint_id], most // (len(rooms) - number))
+    for number, endpoint_id in enumerate(sorted(capacities, key=capacities.__getitem__)):
+        shares[endpoint_id] = min(capacities[endpoint_id], most // (len(capacities) - number))
         most -= shares[endpoint_id]
     return shares

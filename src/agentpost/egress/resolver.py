@@ -19,7 +19,7 @@ from aiohttp.abc import AbstractResolver, ResolveResult
 
 from agentpost.egress.addresses import AllowList, is_public
 from agentpost.egress.answers import Answer, AnswerReader
-from agentpost.threads.daemon import Apart
+from agentpost.threads.daemon import DaemonThreadExecutor
 
 Lookup = Callable[[str], Awaitable[Sequence[str]]]
 """Name to IP addresses in text form; raises `OSError` when there are none."""
@@ -43,7 +43,7 @@ class SystemLookup:
 
     def __init__(self) -> None:
         self._running: dict[str, asyncio.Task[list[str]]] = {}
-        self._threads = Apart("egress-lookup", _LOOKUP_THREADS)
+        self._threads = DaemonThreadExecutor("egress-lookup", _LOOKUP_THREADS)
 
     async def __call__(self, host: str) -> Sequence[str]:
         """See `Lookup`."""

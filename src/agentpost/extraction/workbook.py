@@ -207,8 +207,8 @@ class _Rows:
             self._style = attributes.get("s", "")
             self._pieces.clear()
             self._length = 0
-            place = attributes.get("r")
-            self._column = self._column + 1 if place is None else self._index(place)
+            reference = attributes.get("r")
+            self._column = self._column + 1 if reference is None else self._index(reference)
         elif name == "rPh":
             self._reading_aid = True
         elif name == "row":
@@ -235,9 +235,9 @@ class _Rows:
             self._pieces.append(data[: self._characters - self._length])
             self._length += len(data)
 
-    def _index(self, place: str) -> int:
+    def _index(self, reference: str) -> int:
         """The number of a cell's column, counted from 0; -1 for a place that cannot be."""
-        letters = place[:8].rstrip("0123456789")
+        letters = reference[:8].rstrip("0123456789")
         found = self._letters.get(letters)
         if found is None:
             found = 0

@@ -34,7 +34,7 @@ from agentpost.agents.deaths import NotBegun, NoWorker, WorkerDied, WorkerKilled
 from agentpost.processes import capacity
 from agentpost.processes.environment import worker_environment
 from agentpost.processes.main import frame
-from agentpost.processes.slots import Places
+from agentpost.processes.slots import FairSemaphore
 from agentpost.processes.worker import CallLimits, WorkerProcess
 
 STEP_SECONDS: Final = 3_600.0
@@ -80,7 +80,7 @@ class WorkerPool:
     ) -> None:
         assert max_tasks > 0
         workers = workers or capacity.default_workers()
-        self._places = Places(workers)
+        self._slots = FairSemaphore(workers)
         self._scratch = scratch
         self._max_tasks = max_tasks
         self._memory_bytes = capacity.default_memory_bytes() if memory_bytes == 0 else memory_bytes
@@ -178,7 +178,7 @@ class WorkerPool:
         limits: CallLimits,
         ready: Ready | None,
     ) -> dict[str, Any]:
-        async with self._places.hold(account):
+        async with self._slots.slot(account):
             try:
                 reply = await self._begin(request, limits, ready)
             except NoWorker:

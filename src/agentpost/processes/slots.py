@@ -9,14 +9,14 @@ from contextlib import asynccontextmanager
 from agentpost.domain.fair_queue import FairQueue
 
 
-class Places:
+class FairSemaphore:
     """A fixed number of places, shared fairly by account. Belongs to one event loop."""
 
-    def __init__(self, places: int) -> None:
-        self._queue: FairQueue[asyncio.Future[None]] = FairQueue(places)
+    def __init__(self, slots: int) -> None:
+        self._queue: FairQueue[asyncio.Future[None]] = FairQueue(slots)
 
     @asynccontextmanager
-    async def hold(self, account: str) -> AsyncIterator[None]:
+    async def slot(self, account: str) -> AsyncIterator[None]:
         """Wait for a place and hold it inside. A waiter that is cancelled leaves the queue."""
         waiter = asyncio.get_running_loop().create_future()
         self._queue.add(account, waiter)
@@ -39,7 +39,7 @@ class Places:
         self._admit()
 
     def _admit(self) -> None:
-        while (given := self._queue.take_next()) is not None:
+        while (given := self._queue.grant_next()) is not None:
             account, waiter = given
             if waiter.cancelled():  # its task has not run since, so it was still in the queue
                 self._queue.give_back(account)

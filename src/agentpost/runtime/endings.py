@@ -15,7 +15,7 @@ RETRY_SECONDS_FIRST = 0.2
 RETRY_SECONDS_MAX = 10.0
 
 
-async def persist(write: Callable[[], Awaitable[None]], owner: str) -> None:
+async def retry_until_recorded(write: Callable[[], Awaitable[None]], owner: str) -> None:
     """Write an end until it is written: the result is here, and nobody else would write it.
 
     Raises `Fenced` when it is not ours to write; that is also how a second try learns that the
@@ -29,6 +29,6 @@ async def persist(write: Callable[[], Awaitable[None]], owner: str) -> None:
         except Fenced:
             raise
         except Exception as error:
-            log.warning("end_not_recorded_yet", owner=owner, tried=tried + 1, error=str(error))
+            log.warning("result_not_recorded", owner=owner, tried=tried + 1, error=str(error))
         await asyncio.sleep(backoff.pause(tried, RETRY_SECONDS_FIRST, RETRY_SECONDS_MAX))
         tried += 1

@@ -11,7 +11,7 @@ from agentpost.runtime.run_job import run_job
 from agentpost.runtime.runs import Run, Runs
 from agentpost.runtime.steps import Steps
 from agentpost.services import jobs
-from agentpost.services.context import House
+from agentpost.services.context import AppContext
 from agentpost.services.tickets import JobTicket
 from agentpost.threads.loop import AgentLoop
 
@@ -21,8 +21,8 @@ log = structlog.get_logger(__name__)
 class JobWorker:
     """Runs jobs on the agent loop, one task each. Safe on any thread."""
 
-    def __init__(self, house: House, loop: AgentLoop, steps: Steps) -> None:
-        self._house = house
+    def __init__(self, ctx: AppContext, loop: AgentLoop, steps: Steps) -> None:
+        self._ctx = ctx
         self.runs = Runs(loop)
         self._steps = steps
 
@@ -32,10 +32,10 @@ class JobWorker:
             self._claim(job_id, None)
         else:
             self.runs.submit(
-                job_id, epoch, lambda run: self._run(run, jobs.open_(self._house, job_id, epoch))
+                job_id, epoch, lambda run: self._run(run, jobs.open_(self._ctx, job_id, epoch))
             )
 
-    def retake(self, job_id: str, node: str) -> None:
+    def reclaim(self, job_id: str, node: str) -> None:
         """Go on with a job that this node owned when it went away, or lost it."""
         self._claim(job_id, node)
 
@@ -51,7 +51,7 @@ class JobWorker:
     def _claim(self, job_id: str, node: str | None) -> None:
         if not self.runs.claiming(job_id):  # while the loop is blocked, each sweep asks again
             self.runs.submit(
-                job_id, None, lambda run: self._run(run, jobs.take(self._house, job_id, node))
+                job_id, None, lambda run: self._run(run, jobs.claim(self._ctx, job_id, node))
             )
 
     async def _run(self, run: Run, claiming: Awaitable[JobTicket | None]) -> None:
@@ -65,7 +65,7 @@ class JobWorker:
         run.epoch = ticket.epoch
         self.runs.cancel(run.owner, before=ticket.epoch)  # fenced by our claim
         try:
-            await run_job(self._house, self._steps, ticket, run)
+            await run_job(self._ctx, self._steps, ticket, run)
         except asyncio.CancelledError:
             log.info("job_aborted", job_id=run.owner)
             raise

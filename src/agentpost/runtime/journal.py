@@ -19,7 +19,7 @@ from agentpost.domain.errors import Fenced
 from agentpost.domain.journal import Call, CallState, Diverged, recorded
 from agentpost.runtime.runs import Run
 from agentpost.runtime.scope import Scope, StepBody
-from agentpost.runtime.steps import HINDRANCES, Blobs, unless_killed
+from agentpost.runtime.steps import INFRASTRUCTURE_ERRORS, Blobs, unless_killed
 from agentpost.services.jobs import OutOfCredits
 
 log = structlog.get_logger(__name__)
@@ -41,7 +41,7 @@ class StopCause(Enum):
     """Its worker processes were killed too often in a row."""
     FAULT = "fault"
     """Ours: the database, the storage or the worker pool did not serve it. Nothing is written as an
-    end; `tasks.lookout` finds that nobody runs it and runs it again from its journal."""
+    end; `tasks.reconciler` finds that nobody runs it and runs it again from its journal."""
 
 
 class RunStopped(BaseException):
@@ -188,7 +188,7 @@ class Journal:
         """
         self.go_on()
         if not self._owner.is_certain(self._confirmed):
-            self._confirmed = await self.served(self._owner.confirm())
+            self._confirmed = await self.guard(self._owner.confirm())
             self.go_on()
 
     async def interrupted(self, error: WorkerKilled, key: str) -> None:
@@ -201,23 +201,23 @@ class Journal:
         before = max(self._kills.values(), default=0)
         times = self._kills[key] = self._kills.get(key, 0) + 1
         log.warning("step_interrupted", owner=self._run.owner, key=key, times=times)
-        if times > before and not await self.served(self._owner.interrupted(str(error), times)):
+        if times > before and not await self.guard(self._owner.interrupted(str(error), times)):
             self.cause = str(error)
             self.stop(StopCause.POISONED)
         await asyncio.sleep(backoff.pause(times - 1, AGAIN_SECONDS_FIRST, AGAIN_SECONDS_MAX))
         self.go_on()
 
-    async def served(
-        self, serving: Coroutine[Any, Any, T], theirs: tuple[type[Exception], ...] = ()
+    async def guard(
+        self, effect: Coroutine[Any, Any, T], theirs: tuple[type[Exception], ...] = ()
     ) -> T:
         """What our side answers to a call; the run ends here when it is over, parked, not ours any
         more, or when our side fails. ``theirs`` are errors that are the author's own and are
         raised."""
         if self.over:
-            serving.close()
+            effect.close()
         self.go_on()
         try:
-            return await serving
+            return await effect
         except theirs:
             raise
         except Fenced:
@@ -251,12 +251,12 @@ class Journal:
         """See `FileSource.path`."""
         try:
             return await self._blobs.path(file)
-        except HINDRANCES as error:
+        except INFRASTRUCTURE_ERRORS as error:
             self.fault(error)
 
     async def text(self, file: File) -> str:
         """See `FileSource.text`."""
         try:
             return await unless_killed(lambda: self._blobs.text(file), self, file.id)
-        except HINDRANCES as error:
+        except INFRASTRUCTURE_ERRORS as error:
             self.fault(error)

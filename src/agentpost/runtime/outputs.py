@@ -10,12 +10,12 @@ from agentpost.domain.executables import HEAD_BYTES
 from agentpost.domain.record import FileRecord
 from agentpost.runtime.journal import Journal
 from agentpost.services import blobs
-from agentpost.services.context import House
+from agentpost.services.context import AppContext
 from agentpost.storage import sniff
 
 
 async def store(
-    house: House,
+    ctx: AppContext,
     journal: Journal,
     data: bytes | Path,
     *,
@@ -34,8 +34,8 @@ async def store(
     if not isinstance(data, bytes | Path):
         raise TypeError(f"contents are bytes, text or a Path, not {type(data).__name__}")
     head = data[:HEAD_BYTES] if isinstance(data, bytes) else await asyncio.to_thread(_head, data)
-    blob = f"files/{new_id('', house.clock.now())}"
-    info = await journal.served(blobs.store(house, blob, data))
+    blob = f"files/{new_id('', ctx.clock.now())}"
+    info = await journal.guard(blobs.store(ctx, blob, data))
     name = path.rpartition("/")[2]
     content_type, kind = sniff.describe(name, head, None)
     return FileRecord(

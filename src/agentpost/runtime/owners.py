@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from agentpost.domain.limits import POISON_RECOVERIES_MAX
 from agentpost.services import jobs
-from agentpost.services.context import House
+from agentpost.services.context import AppContext
 from agentpost.services.jobs import Owned
 from agentpost.services.ownership import confirm_job, confirm_turn
 from agentpost.services.tickets import TurnTicket
@@ -16,36 +16,36 @@ from agentpost.services.tickets import TurnTicket
 class JobOwner:
     """Of a job."""
 
-    house: House
+    ctx: AppContext
     owned: Owned
 
     def is_certain(self, confirmed: float) -> bool:
         """See `Owner.is_certain`."""
-        return self.house.lease.holds(confirmed)
+        return self.ctx.lease.holds(confirmed)
 
     async def confirm(self) -> float:
         """See `Owner.confirm`."""
-        return await confirm_job(self.house, self.owned)
+        return await confirm_job(self.ctx, self.owned)
 
     async def interrupted(self, reason: str, times: int) -> bool:
         """See `Owner.interrupted`. Counted in the record, so over restarts as well."""
-        return await jobs.interrupted(self.house, self.owned, reason)
+        return await jobs.interrupted(self.ctx, self.owned, reason)
 
 
 @dataclass(frozen=True, slots=True)
 class TurnOwner:
     """Of a turn, which is short: what is counted is this run's."""
 
-    house: House
+    ctx: AppContext
     ticket: TurnTicket
 
     def is_certain(self, confirmed: float) -> bool:
         """See `Owner.is_certain`."""
-        return self.house.lease.holds(confirmed)
+        return self.ctx.lease.holds(confirmed)
 
     async def confirm(self) -> float:
         """See `Owner.confirm`."""
-        return await confirm_turn(self.house, self.ticket)
+        return await confirm_turn(self.ctx, self.ticket)
 
     async def interrupted(self, reason: str, times: int) -> bool:
         """See `Owner.interrupted`."""

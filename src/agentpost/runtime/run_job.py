@@ -21,7 +21,7 @@ from agentpost.domain.limits import SAID_CHARACTERS_MAX
 from agentpost.domain.paths import check_path
 from agentpost.processes.output import captured
 from agentpost.runtime import outputs
-from agentpost.runtime.endings import persist
+from agentpost.runtime.endings import retry_until_recorded
 from agentpost.runtime.journal import Journal, Slot, StopCause, is_cancelled
 from agentpost.runtime.owners import JobOwner
 from agentpost.runtime.retrying import Retry
@@ -29,9 +29,9 @@ from agentpost.runtime.run_turn import content_mark
 from agentpost.runtime.runs import Run
 from agentpost.runtime.said import storable
 from agentpost.runtime.scope import StepBody
-from agentpost.runtime.steps import HINDRANCES, Invocation, Steps, check_body, name_of
+from agentpost.runtime.steps import INFRASTRUCTURE_ERRORS, Invocation, Steps, check_body, name_of
 from agentpost.services import jobs
-from agentpost.services.context import House
+from agentpost.services.context import AppContext
 from agentpost.services.history import agent_file
 from agentpost.services.jobs import Owned
 from agentpost.services.tickets import JobTicket
@@ -39,37 +39,37 @@ from agentpost.services.tickets import JobTicket
 log = structlog.get_logger(__name__)
 
 
-async def run_job(house: House, steps: Steps, ticket: JobTicket, run: Run) -> None:
+async def run_job(ctx: AppContext, steps: Steps, ticket: JobTicket, run: Run) -> None:
     """Run a job's function once and record how it ended (design: 4.5).
 
     Cancelled (a stop, a shutdown) it leaves without a word: what is to be recorded already was.
     """
     steps = steps.for_account(ticket.job.account_id)
     owned = Owned(ticket.job.id, ticket.job.account_id, ticket.epoch)
-    owner = JobOwner(house, owned)
+    owner = JobOwner(ctx, owned)
     journal = Journal(ticket.calls, steps.blobs, run, owner, ticket.confirmed)
     journal.enter()
-    made = JobRun(house, steps, ticket, journal)
+    made = JobRun(ctx, steps, ticket, journal)
     structlog.contextvars.clear_contextvars()
     with captured(message_id=ticket.job.message_id, job_id=ticket.job.id):
         try:
-            await _run(house, ticket, made, journal)
+            await _run(ctx, ticket, made, journal)
         except Fenced:
-            log.info("job_lost", epoch=ticket.epoch)
+            log.info("job_fenced", epoch=ticket.epoch)
 
 
-async def _run(house: House, ticket: JobTicket, run: JobRun, journal: Journal) -> None:
+async def _run(ctx: AppContext, ticket: JobTicket, run: JobRun, journal: Journal) -> None:
     """Run the function and write down how it ended; a parked or lost run writes nothing."""
-    ended = await _outcome(house, ticket, run, journal)
+    ended = await _outcome(ctx, ticket, run, journal)
     if isinstance(ended, JobFailed):
         text = storable(str(ended)[:SAID_CHARACTERS_MAX]) or job.GENERIC_FAILURE
-        await persist(lambda: jobs.fail(house, run.owned, text, journal.cause), run.id)
+        await retry_until_recorded(lambda: jobs.fail(ctx, run.owned, text, journal.cause), run.id)
     elif ended is not None:
-        await persist(lambda: jobs.finish(house, run.owned, *ended), run.id)
+        await retry_until_recorded(lambda: jobs.finish(ctx, run.owned, *ended), run.id)
 
 
 async def _outcome(
-    house: House, ticket: JobTicket, run: JobRun, journal: Journal
+    ctx: AppContext, ticket: JobTicket, run: JobRun, journal: Journal
 ) -> tuple[str, str | None, str] | JobFailed | None:
     """(result, question, memory), a failure, or None when nothing is to be written."""
     try:
@@ -90,13 +90,13 @@ async def _outcome(
         return JobFailed(job.CODE_CHANGED_FAILURE)
     if journal.over:
         return None
-    return ended if failed is None else _failure(house, run, failed)
+    return ended if failed is None else _failure(ctx, run, failed)
 
 
-def _failure(house: House, run: JobRun, error: BaseException) -> JobFailed:
+def _failure(ctx: AppContext, run: JobRun, error: BaseException) -> JobFailed:
     if isinstance(error, JobFailed):
         return error
-    log_id = new_id(ids.REQUEST, house.clock.now())
+    log_id = new_id(ids.REQUEST, ctx.clock.now())
     log.error("job_failed", log_id=log_id, exc_info=error)
     return JobFailed(f"{job.GENERIC_FAILURE} (log id {log_id})")
 
@@ -109,8 +109,8 @@ async def _charge_with_step(body: StepBody, price: int, note: str) -> None:
 class JobRun:
     """One run of a job (see `agentpost.agents.Job`)."""
 
-    def __init__(self, house: House, steps: Steps, ticket: JobTicket, journal: Journal) -> None:
-        self._house = house
+    def __init__(self, ctx: AppContext, steps: Steps, ticket: JobTicket, journal: Journal) -> None:
+        self._ctx = ctx
         self._steps = steps
         self._ticket = ticket
         self._journal = journal
@@ -169,15 +169,15 @@ class JobRun:
         with self._journal.body(here=body.here) as made:
             try:
                 value = await self._steps.retried(body, self._journal, retry, timeout)
-            except HINDRANCES as error:
+            except INFRASTRUCTURE_ERRORS as error:
                 self._journal.fault(error)
             except Exception as error:
                 made.over = True
                 await self._record_error(slot, error, price, made.charges)
                 raise
         call = slot.call(CallState.DONE, value)
-        recording = jobs.record_call(self._house, self.owned, call, price, made.charges)
-        await self._journal.served(recording)
+        recording = jobs.record_call(self._ctx, self.owned, call, price, made.charges)
+        await self._journal.guard(recording)
         return self._journal.answer(call)
 
     def write(
@@ -225,7 +225,7 @@ class JobRun:
                 building = self._steps.contents(data, self._journal, timeout)
                 async with building as contents:
                     stored = await outputs.store(
-                        self._house,
+                        self._ctx,
                         self._journal,
                         contents,
                         path=path,
@@ -235,15 +235,15 @@ class JobRun:
                         work_id=record.work_id,
                         job_id=record.id,
                     )
-            except HINDRANCES as error:
+            except INFRASTRUCTURE_ERRORS as error:
                 self._journal.fault(error)
             except Exception as error:
                 made.over = True
                 await self._record_error(slot, error, price, made.charges)
                 raise
         call = slot.call(CallState.DONE)
-        writing = jobs.write_file(self._house, self.owned, call, stored, price, made.charges)
-        return self._readable(agent_file(await self._journal.served(writing)))
+        writing = jobs.write_file(self._ctx, self.owned, call, stored, price, made.charges)
+        return self._readable(agent_file(await self._journal.guard(writing)))
 
     def files(self) -> Awaitable[list[File]]:
         """See `Job.files`."""
@@ -251,9 +251,9 @@ class JobRun:
 
     async def _files(self, slot: Slot) -> list[File]:
         if slot.done is None:
-            found = await self._journal.served(jobs.list_files(self._house, self._ticket))
+            found = await self._journal.guard(jobs.list_files(self._ctx, self._ticket))
             call = slot.call(CallState.DONE, values.dump(found))
-            await self._journal.served(jobs.record_call(self._house, self.owned, call))
+            await self._journal.guard(jobs.record_call(self._ctx, self.owned, call))
             return [self._readable(f) for f in found]
         listed: list[File] = self._journal.answer(slot.done)
         return listed
@@ -266,12 +266,12 @@ class JobRun:
         return self._progress(self._journal.next("progress", step), step)
 
     async def _progress_in_step(self, step: str) -> None:
-        await self._journal.served(jobs.progress(self._house, self.owned, None, step))
+        await self._journal.guard(jobs.progress(self._ctx, self.owned, None, step))
 
     async def _progress(self, slot: Slot, step: str) -> None:
         if slot.done is None:
             call = slot.call(CallState.DONE)
-            await self._journal.served(jobs.progress(self._house, self.owned, call, step))
+            await self._journal.guard(jobs.progress(self._ctx, self.owned, call, step))
 
     def inbox(self, wait: float = 0) -> Awaitable[list[Said]]:
         """See `Job.inbox`."""
@@ -286,13 +286,13 @@ class JobRun:
     async def _await_inbox(self, slot: Slot, wait: float) -> str:
         call = slot.call(CallState.DONE)
         until = asyncio.get_running_loop().time() + wait
-        with self._house.wakeups.listen(self.id) as waiting:
+        with self._ctx.wakeups.listen(self.id) as waiting:
             while True:
                 left = until - asyncio.get_running_loop().time()
                 last_look = left <= 0 or waiting.over
-                value: str | None = await self._journal.served(
+                value: str | None = await self._journal.guard(
                     jobs.read_inbox(
-                        self._house, self.owned, call, self._inbox_read, keep_empty=last_look
+                        self._ctx, self.owned, call, self._inbox_read, keep_empty=last_look
                     )
                 )
                 if value is not None:
@@ -310,18 +310,18 @@ class JobRun:
     async def _charge(self, slot: Slot, price: int, note: str) -> None:
         if slot.done is None and price:
             call = slot.call(CallState.DONE)
-            await self._journal.served(jobs.charge(self._house, self.owned, call, price, note))
+            await self._journal.guard(jobs.charge(self._ctx, self.owned, call, price, note))
 
     # --- parts ------------------------------------------------------------------------------------
     async def _hold(self, slot: Slot, price: int) -> None:
         if price and not slot.held:
             held = slot.call(CallState.HELD)
-            await self._journal.served(jobs.hold(self._house, self.owned, held, price))
+            await self._journal.guard(jobs.hold(self._ctx, self.owned, held, price))
 
     async def _recorded(self, slot: Slot, done: Call) -> Any:
         """The recorded answer, once what its body charged is paid."""
         if slot.owes:
-            await self._journal.served(jobs.charge_owed(self._house, self.owned, slot.n))
+            await self._journal.guard(jobs.charge_owed(self._ctx, self.owned, slot.n))
         return self._journal.answer(done)
 
     async def _record_error(
@@ -329,8 +329,8 @@ class JobRun:
     ) -> None:
         described = values.dump(values.describe_error(error))
         failed = slot.call(CallState.ERROR, described)
-        recording = jobs.record_call(self._house, self.owned, failed, price, charges)
-        await self._journal.served(recording)
+        recording = jobs.record_call(self._ctx, self.owned, failed, price, charges)
+        await self._journal.guard(recording)
 
     def _key(self, slot: Slot) -> str:
         return f"{self.id}:{slot.n}"

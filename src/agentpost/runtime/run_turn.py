@@ -21,14 +21,14 @@ from agentpost.domain.paths import check_path
 from agentpost.domain.times import SECOND, iso
 from agentpost.processes.output import captured
 from agentpost.runtime import outputs
-from agentpost.runtime.endings import persist
+from agentpost.runtime.endings import retry_until_recorded
 from agentpost.runtime.journal import Journal, RunStopped, Slot, StopCause, is_cancelled
 from agentpost.runtime.owners import TurnOwner
 from agentpost.runtime.runs import Run, Runs
 from agentpost.runtime.said import storable
-from agentpost.runtime.steps import HINDRANCES, Invocation, Steps, check_body, name_of
+from agentpost.runtime.steps import INFRASTRUCTURE_ERRORS, Invocation, Steps, check_body, name_of
 from agentpost.services import attachments, history, starting, turns
-from agentpost.services.context import House
+from agentpost.services.context import AppContext
 from agentpost.services.starting import Start
 from agentpost.services.tickets import TurnTicket
 from agentpost.services.turns import TurnResult
@@ -40,8 +40,8 @@ log = structlog.get_logger(__name__)
 class TurnRunner:
     """Runs the turns of this process on the agent loop (see `services.context.TurnRunner`)."""
 
-    def __init__(self, house: House, loop: AgentLoop, agent: AgentFn, steps: Steps) -> None:
-        self._house = house
+    def __init__(self, ctx: AppContext, loop: AgentLoop, agent: AgentFn, steps: Steps) -> None:
+        self._ctx = ctx
         self._agent = agent
         self._steps = steps
         self.runs = Runs(loop)
@@ -52,7 +52,7 @@ class TurnRunner:
         self.runs.submit(
             ticket.message.id,
             ticket.epoch,
-            lambda run: run_turn(self._house, self._agent, self._steps, ticket, run),
+            lambda run: run_turn(self._ctx, self._agent, self._steps, ticket, run),
         )
 
     async def stop(self, seconds: float) -> None:
@@ -61,7 +61,7 @@ class TurnRunner:
 
 
 async def run_turn(
-    house: House, agent: AgentFn, steps: Steps, ticket: TurnTicket, run: Run
+    ctx: AppContext, agent: AgentFn, steps: Steps, ticket: TurnTicket, run: Run
 ) -> None:
     """Run the agent once for a message and record how its turn ended (design: 4.4).
 
@@ -69,46 +69,48 @@ async def run_turn(
     """
     message_id = ticket.message.id
     steps = steps.for_account(ticket.message.account_id)
-    owner = TurnOwner(house, ticket)
+    owner = TurnOwner(ctx, ticket)
     journal = Journal(ticket.calls, steps.blobs, run, owner, ticket.confirmed)
     journal.enter()
     structlog.contextvars.clear_contextvars()
     with captured(message_id=message_id):
         try:
-            ended = await _attended(house, agent, steps, ticket, journal)
+            ended = await _attended(ctx, agent, steps, ticket, journal)
             if isinstance(ended, TurnFailure):
-                await persist(lambda: turns.fail(house, ticket, ended, journal.cause), message_id)
+                await retry_until_recorded(
+                    lambda: turns.fail(ctx, ticket, ended, journal.cause), message_id
+                )
             elif ended is not None:
-                await persist(lambda: turns.end(house, ticket, ended), message_id)
+                await retry_until_recorded(lambda: turns.end(ctx, ticket, ended), message_id)
         except Fenced:
-            log.info("turn_lost", epoch=ticket.epoch)
+            log.info("turn_fenced", epoch=ticket.epoch)
 
 
 async def _attended(
-    house: House, agent: AgentFn, steps: Steps, ticket: TurnTicket, journal: Journal
+    ctx: AppContext, agent: AgentFn, steps: Steps, ticket: TurnTicket, journal: Journal
 ) -> TurnResult | TurnFailure | None:
     """Fetch what came by address, then let the agent have its turn."""
     attached: tuple[File, ...] = ()
     if ticket.message.attachments:
         try:
             # What is wrong with the files is a note; what fails here is ours.
-            await journal.served(attachments.fetch(house, ticket.message))
-            reading = house.db.read(lambda tx: history.attachments(tx, ticket.message.id))
-            attached = tuple(await journal.served(reading))
+            await journal.guard(attachments.fetch(ctx, ticket.message))
+            reading = ctx.db.read(lambda tx: history.attachments(tx, ticket.message.id))
+            attached = tuple(await journal.guard(reading))
         except RunStopped:
             return None
-    turn = TurnRun(house, steps, ticket, attached, journal)
-    return await _outcome(house, agent, turn, ticket, journal)
+    turn = TurnRun(ctx, steps, ticket, attached, journal)
+    return await _outcome(ctx, agent, turn, ticket, journal)
 
 
 async def _outcome(
-    house: House, agent: AgentFn, turn: TurnRun, ticket: TurnTicket, journal: Journal
+    ctx: AppContext, agent: AgentFn, turn: TurnRun, ticket: TurnTicket, journal: Journal
 ) -> TurnResult | TurnFailure | None:
     """What the agent's function did, as a value; None when nothing is to be written."""
-    began = ticket.message.turn_began_at or house.clock.now()
-    left = house.settings.turn_limit_seconds - (house.clock.now() - began) / SECOND
+    began = ticket.message.turn_began_at or ctx.clock.now()
+    left = ctx.settings.turn_limit_seconds - (ctx.clock.now() - began) / SECOND
     # No longer than the limit, also when the clock was set back since the turn began.
-    limit = asyncio.timeout(min(max(left, 0.0), house.settings.turn_limit_seconds))
+    limit = asyncio.timeout(min(max(left, 0.0), ctx.settings.turn_limit_seconds))
     failed: BaseException | None = None
     result: TurnResult | TurnFailure = TurnFailure.ERROR
     try:
@@ -146,13 +148,13 @@ class TurnRun:
 
     def __init__(
         self,
-        house: House,
+        ctx: AppContext,
         steps: Steps,
         ticket: TurnTicket,
         attached: tuple[File, ...],
         journal: Journal,
     ) -> None:
-        self._house = house
+        self._ctx = ctx
         self._steps = steps
         self._ticket = ticket
         self._journal = journal
@@ -183,7 +185,7 @@ class TurnRun:
     def history(self) -> Sequence[Said]:
         """See `Turn.history`. Read when first asked for: most agents never do."""
         try:
-            said = self._house.db.read_now(lambda tx: history.said_before(tx, self._ticket.message))
+            said = self._ctx.db.read_now(lambda tx: history.said_before(tx, self._ticket.message))
         except Exception as error:
             self._journal.fault(error)
         return tuple(
@@ -265,8 +267,8 @@ class TurnRun:
         if slot.done is not None:
             return Started(**self._journal.answer(slot.done))
         call = slot.call(CallState.DONE)
-        starting_it = starting.start_job(self._house, self._ticket, call, start)
-        return await self._journal.served(starting_it, theirs=(LookupError,))
+        starting_it = starting.start_job(self._ctx, self._ticket, call, start)
+        return await self._journal.guard(starting_it, theirs=(LookupError,))
 
     def join(self, job_id: str, text: str | None = None) -> Awaitable[bool]:
         """See `Turn.join`."""
@@ -279,8 +281,8 @@ class TurnRun:
         if slot.done is not None:
             return bool(self._journal.answer(slot.done))
         call = slot.call(CallState.DONE)
-        return await self._journal.served(
-            turns.join_job(self._house, self._ticket, call, job_id, text)
+        return await self._journal.guard(
+            turns.join_job(self._ctx, self._ticket, call, job_id, text)
         )
 
     def stop(self, job_id: str) -> Awaitable[bool]:
@@ -293,7 +295,7 @@ class TurnRun:
         if slot.done is not None:
             return bool(self._journal.answer(slot.done))
         call = slot.call(CallState.DONE)
-        return await self._journal.served(turns.stop_job(self._house, self._ticket, call, job_id))
+        return await self._journal.guard(turns.stop_job(self._ctx, self._ticket, call, job_id))
 
     def step(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Awaitable[Any]:
         """See `Turn.step`."""
@@ -310,13 +312,13 @@ class TurnRun:
         with self._journal.body(here=body.here):
             try:
                 call = slot.call(CallState.DONE, await self._steps.value(body, self._journal))
-            except HINDRANCES as error:
+            except INFRASTRUCTURE_ERRORS as error:
                 self._journal.fault(error)
             except Exception as error:
                 failed = slot.call(CallState.ERROR, values.dump(values.describe_error(error)))
-                await self._journal.served(turns.record_call(self._house, self._ticket, failed))
+                await self._journal.guard(turns.record_call(self._ctx, self._ticket, failed))
                 raise
-        await self._journal.served(turns.record_call(self._house, self._ticket, call))
+        await self._journal.guard(turns.record_call(self._ctx, self._ticket, call))
         return self._journal.answer(call)
 
     def write(self, path: str, data: bytes | str | Path) -> Awaitable[File]:
@@ -331,7 +333,7 @@ class TurnRun:
             return written
         message = self._ticket.message
         stored = await outputs.store(
-            self._house,
+            self._ctx,
             self._journal,
             data.encode() if isinstance(data, str) else data,
             path=path,
@@ -342,7 +344,7 @@ class TurnRun:
             job_id=None,
         )
         call = slot.call(CallState.DONE)
-        file = await self._journal.served(turns.write_file(self._house, self._ticket, call, stored))
+        file = await self._journal.guard(turns.write_file(self._ctx, self._ticket, call, stored))
         return self._readable(history.agent_file(file))
 
     def _readable(self, file: File) -> File:

@@ -42,12 +42,12 @@ class StepBody:
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class _Frame:
     run: object
     body: StepBody | None
 
 
-_place: ContextVar[_Place | None] = ContextVar("agentpost_place", default=None)
+_current: ContextVar[_Frame | None] = ContextVar("agentpost_place", default=None)
 
 
 class Scope:
@@ -58,7 +58,7 @@ class Scope:
 
     def enter(self) -> None:
         """The current task runs the run's own function from here on."""
-        _place.set(_Place(self, None))
+        _current.set(_Frame(self, None))
         current_step_key.set(None)
 
     @contextmanager
@@ -66,24 +66,24 @@ class Scope:
         """The current task runs a call's body inside; ``here``: it is the author's code, and not in
         a process of its own."""
         body = StepBody()
-        token = _place.set(_Place(self, body))
+        token = _current.set(_Frame(self, body))
         self._open += here
         try:
             yield body
         finally:
             self._open -= here
             body.over = True
-            _place.reset(token)
+            _current.reset(token)
 
     def calling(self, name: str) -> StepBody | None:
         """The body that makes this call, None for the run's own function.
 
         Raises `NotAllowedInStep` when nobody can say, or when it is a step of another run.
         """
-        place = _place.get()
-        if place is not None and place.run is self:
-            return place.body
-        if place is not None and place.body is not None:
+        frame = _current.get()
+        if frame is not None and frame.run is self:
+            return frame.body
+        if frame is not None and frame.body is not None:
             raise NotAllowedInStep(f"{name} was called by a step of another job or turn")
         if self._open:
             raise NotAllowedInStep(

@@ -20,7 +20,7 @@ from agentpost.agents.deaths import NoWorker, WorkerDied, WorkerKilled
 from agentpost.processes.output import captured
 from agentpost.processes.pool import WorkerPool
 from agentpost.runtime.retrying import Retry
-from agentpost.services.context import House
+from agentpost.services.context import AppContext
 from agentpost.storage.base import BlobMissing, Storage
 
 log = structlog.get_logger(__name__)
@@ -31,11 +31,11 @@ TEXT_OF = "agentpost.extraction.reading:text_of"
 REASON_CHARACTERS_MAX = 500
 
 
-class Hindered(Exception):
+class InfrastructureError(Exception):
     """The body of a call could not be given what it needs: our fault, not the body's."""
 
 
-HINDRANCES: Final = (Hindered, NoWorker)
+INFRASTRUCTURE_ERRORS: Final = (InfrastructureError, NoWorker)
 """What keeps a body from running at all."""
 
 
@@ -86,13 +86,14 @@ class Blobs:
         return Blobs(self._storage, self._pool, account=account, read_seconds=self._read_seconds)
 
     async def path(self, file: File) -> Path:
-        """See `FileSource.path`; raises `BlobMissing`, and `Hindered` when the storage fails."""
+        """See `FileSource.path`; raises `BlobMissing`, and `InfrastructureError` when the storage
+        fails."""
         try:
             return await self._storage.local(file.blob)
         except BlobMissing:
             raise
         except Exception as error:
-            raise Hindered(f"{file.id} cannot be read now: {error!r}") from error
+            raise InfrastructureError(f"{file.id} cannot be read now: {error!r}") from error
 
     async def text(self, file: File) -> str:
         """See `FileSource.text`: files are hostile, so they are read in a worker process, within
@@ -159,9 +160,9 @@ class Invocation:
 class Steps:
     """Runs bodies for turns and jobs: those of one account, once `for_account` has named it.
 
-    All of them raise what the body raises, `TimeoutError`, one of `HINDRANCES`, and what the run
-    raises. A ``timeout`` is in seconds, for a run of the body that nobody interrupted, without the
-    wait for a worker.
+    All of them raise what the body raises, `TimeoutError`, one of `INFRASTRUCTURE_ERRORS`, and what
+    the run raises. A ``timeout`` is in seconds, for a run of the body that nobody interrupted,
+    without the wait for a worker.
     """
 
     pool: WorkerPool
@@ -202,7 +203,7 @@ class Steps:
         while True:
             try:
                 return await self.value(call, run, timeout)
-            except HINDRANCES:
+            except INFRASTRUCTURE_ERRORS:
                 raise
             except Exception as error:
                 if not retry.wanted(error, tried):
@@ -268,10 +269,10 @@ def _log_retry(call: Invocation, tried: int, retries: int, pause: float, error: 
     )
 
 
-def make_steps(house: House, scratch: Path) -> Steps:
+def make_steps(ctx: AppContext, scratch: Path) -> Steps:
     """The worker pool, its limits from the settings, and what calls it. ``scratch`` is a folder of
     the pool alone."""
-    settings = house.settings
+    settings = ctx.settings
     pool = WorkerPool(
         settings.pool_workers,
         scratch=scratch,
@@ -280,14 +281,14 @@ def make_steps(house: House, scratch: Path) -> Steps:
         cpu_seconds=settings.step_cpu_seconds,
         env=settings.worker_env,
     )
-    return Steps(pool, Blobs(house.storage, pool, read_seconds=settings.file_read_seconds))
+    return Steps(pool, Blobs(ctx.storage, pool, read_seconds=settings.file_read_seconds))
 
 
 def _folder() -> tempfile.TemporaryDirectory[str]:
     try:
         return tempfile.TemporaryDirectory(prefix="agentpost-build-")
     except OSError as error:
-        raise Hindered(f"there is no temporary folder: {error}") from error
+        raise InfrastructureError(f"there is no temporary folder: {error}") from error
 
 
 def _number(key: str) -> int:

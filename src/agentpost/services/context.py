@@ -35,7 +35,7 @@ class TurnRunner(Protocol):
 class DeliverySender(Protocol):
     """What sends webhooks in this process; safe to call on any thread."""
 
-    def kick(self, endpoint_ids: Sequence[str]) -> None:
+    def wake(self, endpoint_ids: Sequence[str]) -> None:
         """Something became due for these endpoints."""
         ...
 
@@ -45,7 +45,7 @@ class DeliverySender(Protocol):
 
 
 @dataclass(slots=True)
-class House:
+class AppContext:
     """The wired parts.
 
     ``lease``: for how long what ``node`` owns stays its own. ``turns`` is None in a process that

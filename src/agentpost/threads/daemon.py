@@ -17,7 +17,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-class Apart:
+class DaemonThreadExecutor:
     """At most ``threads`` calls at once, on one event loop; further ones wait for a place."""
 
     def __init__(self, name: str, threads: int) -> None:

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from agentpost.verify.exchange import Exchange
+from agentpost.verify.session import Probe
 from agentpost.verify.shapes import Kind, problems
 from agentpost.verify.verdicts import require
-from agentpost.verify.visit import Visit
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class Check:
     name: str
     proves: str
     source: str
-    run: Callable[[Visit], None]
+    run: Callable[[Probe], None]
 
 
 @dataclass(frozen=True, slots=True)

@@ -127,7 +127,7 @@ class PostgresNotices:
             try:
                 return await self._listen()
             except Exception as error:
-                log.debug("notices_not_back", error=str(error).strip())
+                log.debug("notices_reconnect_failed", error=str(error).strip())
             await asyncio.sleep(backoff.pause(tries, RETRY_SECONDS_MIN, RETRY_SECONDS_MAX))
             tries += 1
 

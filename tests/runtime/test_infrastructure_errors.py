@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from agentpost.agents import Job, Turn
-from agentpost.services.context import House
+from agentpost.services.context import AppContext
 from tests.runtime.running import Running, Script, running, start_work
-from tests.services.both import clock, house
+from tests.services.databases import clock, ctx
 
-__all__ = ["clock", "house"]
+__all__ = ["clock", "ctx"]
 
 
 @pytest.fixture
@@ -20,9 +20,9 @@ def schema_url() -> None:
 
 
 @pytest.fixture
-async def here(house: House, tmp_path: Path) -> AsyncIterator[Running]:
+async def here(ctx: AppContext, tmp_path: Path) -> AsyncIterator[Running]:
     """A running house."""
-    async with running(house, tmp_path) as made:
+    async with running(ctx, tmp_path) as made:
         yield made
 
 
@@ -65,13 +65,13 @@ async def goes_on_later(here: Running, message_id: str, mend: Callable[[], None]
     assert here.shown(message_id)["status"] == "processing"
     mend()
     for _ in range(2):
-        await here.lookout.look()
+        await here.reconciler.reconcile()
     assert (await here.final(message_id))["status"] == "completed"
     assert [name for name in Script.seen if name != "written"] == []
 
 
 async def test_a_storage_that_takes_nothing(here: Running, monkeypatch: pytest.MonkeyPatch) -> None:
-    broken = here.house.storage
+    broken = here.ctx.storage
 
     async def refuse(*_: object) -> object:
         raise OSError("no space left on device")
@@ -89,7 +89,7 @@ async def test_a_storage_that_gives_nothing(here: Running, monkeypatch: pytest.M
     Script.job = write_and_read
     message_id = await here.send()
     await here.until(lambda: Script.seen)
-    monkeypatch.setattr(here.house.storage, "local", refuse)
+    monkeypatch.setattr(here.ctx.storage, "local", refuse)
     Script.gate.set()
     await goes_on_later(here, message_id, monkeypatch.undo)
 
