@@ -26,6 +26,7 @@ FULL: dict[str, Any] = {
 }
 
 
+@pytest.mark.rule("Versioning 2")
 def test_unknown_fields_and_words_and_nulls_are_taken() -> None:
     read = Message.model_validate(FULL)
     assert (read.status, read.reason, read.reply, read.running) == (

@@ -1,4 +1,4 @@
-"""What a node owns is run there, and nothing else is (design: 2, ownership and fencing)."""
+"""What a node owns is run there, and nothing else is (design: Comparing rows and runs)."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable

@@ -1,4 +1,6 @@
-"""The loop that sends webhooks, with real receivers, on both databases (design: 4.8)."""
+"""The loop that sends webhooks, with real receivers, on both databases (design: Sharing the way
+out).
+"""
 
 import asyncio
 import collections

@@ -1,4 +1,6 @@
-"""A run that we have ended does nothing more, whatever its author makes of that (design: 2)."""
+"""A run that we have ended does nothing more, whatever its author makes of that (design:
+Ownership).
+"""
 
 import asyncio
 import time

@@ -1,5 +1,5 @@
 """A worker process killed from outside is an interruption, what a function does to its own process
-is that function's failure (design: 2, poison)."""
+is that function's failure (design: Ownership)."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable

@@ -1,4 +1,4 @@
-"""Each attempt of a delivery leaves a row, on a clock the test moves (design: 4.8)."""
+"""Each attempt of a delivery leaves a row; the test moves the clock (design: The log of attempts)."""
 
 import pytest
 
@@ -20,6 +20,7 @@ def own(ctx: AppContext, clock: ManualClock, account: str) -> Account:
     return Account(ctx, clock, account)
 
 
+@pytest.mark.rule("Additions attempt_log")
 async def test_each_attempt_is_logged(own: Account) -> None:
     endpoint, other = await own.endpoint(), await own.endpoint()
     event = await own.event(endpoint)
@@ -53,6 +54,7 @@ async def test_the_log_goes_on_when_a_delivery_is_sent_again(own: Account) -> No
     assert await own.log(endpoint, event) == [(1, "no"), (2, None), (3, "never")]
 
 
+@pytest.mark.rule("Additions attempt_log")
 async def test_the_log_keeps_the_newest_attempts(own: Account) -> None:
     endpoint = await own.endpoint()
     event, other = await own.event(endpoint), await own.event(endpoint)
@@ -79,6 +81,7 @@ async def test_an_attempt_that_does_not_count_is_not_logged(own: Account) -> Non
     assert await own.log(endpoint, event) == [(1, None)]
 
 
+@pytest.mark.rule("Additions attempt_log")
 async def test_a_long_answer_is_logged_in_part(own: Account) -> None:
     endpoint = await own.endpoint()
     event = await own.event(endpoint)

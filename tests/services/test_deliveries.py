@@ -1,4 +1,6 @@
-"""The life of a delivery, on a clock the test moves (spec: Webhook events 7 and 8; design: 4.8)."""
+"""The life of a delivery, on a clock the test moves (spec: Webhook events 7, 8; design: Webhook
+events).
+"""
 
 import asyncio
 from dataclasses import replace
@@ -28,6 +30,7 @@ def own(ctx: AppContext, clock: ManualClock, account: str) -> Account:
 
 
 # --- the schedule ---------------------------------------------------------------------------------
+@pytest.mark.rule("Delivery.next_attempt_at", "Webhook events 7")
 async def test_retries_follow_the_schedule(own: Account) -> None:
     endpoint = await own.endpoint()
     event = await own.event(endpoint)
@@ -44,6 +47,15 @@ async def test_retries_follow_the_schedule(own: Account) -> None:
     assert daily.next_attempt_at == own.clock.now() + DAY * 1_000_000
 
 
+@pytest.mark.rule(
+    "Delivery.attempts",
+    "Delivery.last_status_code",
+    "Delivery.last_error",
+    "Delivery.last_response",
+    "Delivery.last_ms",
+    "Delivery.delivered_at",
+    "Delivery.next_attempt_at",
+)
 async def test_an_attempt_is_told_about(own: Account) -> None:
     endpoint = await own.endpoint()
     event = await own.event(endpoint)
@@ -62,6 +74,7 @@ async def test_an_attempt_is_told_about(own: Account) -> None:
     assert done.delivered_at == own.clock.now()
 
 
+@pytest.mark.rule("Webhook events 7")
 async def test_a_retry_comes_earlier_or_later_by_chance(own: Account) -> None:
     """A twentieth at most, each by itself: what failed together does not come back together."""
     own.clock.deal([0.0, 1.0, 0.25])
@@ -151,6 +164,7 @@ async def fail_for(own: Account, duration: float, pause: float = HOUR) -> None:
         own.clock.advance(min(pause, (until - own.clock.now()) / 1_000_000))
 
 
+@pytest.mark.rule("Webhook endpoint states 1", "Webhook events 8")
 async def test_three_days_of_failure_turn_an_endpoint_off(own: Account) -> None:
     """At three days sharp, although no attempt is due just then; the owner is told once."""
     endpoint = await own.endpoint()
@@ -194,6 +208,7 @@ async def test_a_failed_attempt_after_three_days_turns_off_at_once(own: Account)
     assert len((await mail.outbox(own.ctx, own.id)).mails) == 1
 
 
+@pytest.mark.rule("Webhook events 8")
 async def test_one_success_starts_the_three_days_anew(own: Account) -> None:
     endpoint = await own.endpoint()
     await own.event(endpoint)
@@ -248,6 +263,7 @@ async def test_endpoints_with_nothing_to_retry_do_not_hide_those_that_failed(own
     assert found == [failing]
 
 
+@pytest.mark.rule("Webhook endpoint states 2")
 async def test_switching_on_forgets_the_failures(own: Account) -> None:
     endpoint = await own.endpoint()
     await own.event(endpoint)
@@ -274,6 +290,7 @@ async def test_what_arrived_although_dropped_is_delivered(own: Account) -> None:
     assert [each.event_id for each in claimed] == events
 
 
+@pytest.mark.rule("Webhook endpoint states 4")
 async def test_deleting_cancels_what_is_on_its_way(own: Account) -> None:
     endpoint, other = await own.endpoint(), await own.endpoint()
     await own.event(endpoint)
@@ -286,6 +303,7 @@ async def test_deleting_cancels_what_is_on_its_way(own: Account) -> None:
     assert await own.attempt() == [event]
 
 
+@pytest.mark.rule("Additions grace_seconds")
 async def test_rotation_with_a_grace_time_signs_with_both(own: Account) -> None:
     endpoint = await own.endpoint()
     old = (await endpoints.get(own.ctx, own.id, endpoint)).endpoint.secret
@@ -307,6 +325,7 @@ async def test_rotation_with_a_grace_time_signs_with_both(own: Account) -> None:
 
 
 # --- again ----------------------------------------------------------------------------------------
+@pytest.mark.rule("Additions redeliver")
 async def test_redeliver_sends_the_same_event_anew(own: Account) -> None:
     endpoint = await own.endpoint()
     event = await own.event(endpoint)
@@ -320,6 +339,7 @@ async def test_redeliver_sends_the_same_event_anew(own: Account) -> None:
     assert await own.attempt() == [event], "a pending one does not wait for its schedule"
 
 
+@pytest.mark.rule("Additions redeliver")
 async def test_replay_covers_a_time_range(own: Account) -> None:
     endpoint = await own.endpoint()
     before = await own.event(endpoint)
@@ -351,6 +371,7 @@ async def test_replay_covers_a_time_range(own: Account) -> None:
     assert not {before, late} & sent
 
 
+@pytest.mark.rule("Additions deliveries")
 async def test_pages_lead_through_all_deliveries(own: Account) -> None:
     endpoint, other = await own.endpoint(), await own.endpoint()
     events = []

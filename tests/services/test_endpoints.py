@@ -28,6 +28,7 @@ def codes(results: list[EndpointRecord | BaseException]) -> list[str]:
     return [result.code for result in results if isinstance(result, Refusal)]
 
 
+@pytest.mark.rule("Webhook events 9")
 async def test_ten_at_most_under_races(ctx: AppContext, account: str) -> None:
     other = await new_account(ctx, "other@example.com")
     calls = [create(ctx, account) for _ in range(30)] + [create(ctx, other) for _ in range(3)]

@@ -77,7 +77,9 @@ def _waits(
 async def test_a_post_is_answered_in_time_although_the_clock_was_set_back(
     harness: Harness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """And what the turn says after that was not in the answer (spec: delivered_sync)."""
+    """And what the turn says after that was not in the answer (spec: Message event log
+    agent_reply).
+    """
     lengths = _waits(harness, monkeypatch, (10, 3_600), (20, 0))
     sent = await _post(harness)
     assert (lengths, sent.snapshot.message.status) == ([30, 20], "processing")

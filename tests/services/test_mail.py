@@ -1,4 +1,4 @@
-"""Mail to owners: kept without a mail server, sent with one (design: 4.21)."""
+"""Mail to owners: kept without a mail server, sent with one (design: Pages and secrets)."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable

@@ -134,6 +134,7 @@ async def test_a_write_that_fails_takes_nobody_down(
     assert len(await kept(at)) == 1
 
 
+@pytest.mark.rule("Limits inspector")
 async def test_requests_are_forgotten_after_thirty_days(at: ManualHarness) -> None:
     at.ctx.requests.append(made_entry(at, 1))
     await at.ctx.requests.flush()

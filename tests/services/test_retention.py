@@ -40,6 +40,7 @@ async def assert_unseen(at: ManualHarness, message_id: str) -> None:
         await long_poll.events(at.ctx, at.caller, message_id, None, 0, lambda wait: None)
 
 
+@pytest.mark.rule("getMessage.answers", "Errors not_found", "Limits retention")
 async def test_a_message_is_unseen_at_once_and_gone_after_the_purge(at: ManualHarness) -> None:
     message_id = await at.said()
     at.clock.advance(14 * DAY - 1)
@@ -54,6 +55,7 @@ async def test_a_message_is_unseen_at_once_and_gone_after_the_purge(at: ManualHa
         assert await at.count(table) == 0, table
 
 
+@pytest.mark.rule("Limits retention")
 async def test_a_message_lives_as_long_as_its_jobs_deadline_says(at: ManualHarness) -> None:
     message_id, owned = await at.working()
     await at.finish(owned)
@@ -173,6 +175,7 @@ async def test_events_deliveries_and_attempts_go_with_their_message(at: ManualHa
     assert [await at.count(table) for table in tables] == [0, 0, 0]
 
 
+@pytest.mark.rule("listMessageEvents.expired", "Limits event-log")
 async def test_entries_go_by_their_own_time(at: ManualHarness) -> None:
     early, owned = await at.working()
     at.clock.advance(4 * DAY)

@@ -17,7 +17,7 @@ from agentpost.services.messages import Caller
 async def list_events(api: Api, request: Request, caller: Caller) -> Response:
     """The next page of the log; an empty one is held for at least a second."""
     cursor, wait = text_param(request, "cursor"), int_param(request, WAIT)
-    await admission.wait(api.ctx, caller)  # every read of a log is a wait (design: 4.11)
+    await admission.wait(api.ctx, caller)  # every read of a log is a wait (design: Rate limits)
     page = await long_poll.events(
         api.ctx,
         caller,

@@ -90,7 +90,8 @@ async def _admit(
     """Count the message and store its files; or the message this call repeats.
 
     A repeated call counts for nothing, so it is answered though the account is at its limit
-    (design: 4.10). Without files that is found out by the transaction that takes the message in.
+    (design: Idempotency). Without files that is found out by the transaction that takes the message
+    in.
     """
     replayed = await messages.find_replay(api.ctx, caller, new) if files else None
     if replayed is not None:
@@ -165,7 +166,7 @@ def _etag(snapshot: Snapshot) -> str:
 
 
 def _refuse_by_name(body: dict[str, Any]) -> None:
-    """Refusals with a code of their own come before ``invalid_request`` (design: 4.12)."""
+    """Refusals with a code of their own come before ``invalid_request`` (design: Input)."""
     most = limits.MESSAGE_CHARACTERS_MAX
     message, uploads = body.get("message"), body.get("upload_ids")
     if isinstance(message, LongText):

@@ -1,9 +1,9 @@
 """The one way out: every request to an address that somebody else chose goes through `Egress`.
 
-What holds for all of them (design: 4.14): the URL is read by one strict grammar and the request is
-built from its parts; only public addresses are dialed, or what ``EGRESS_ALLOW`` lists; no proxies,
-cookies or credentials from the environment; one deadline over everything, whatever the other side
-does; a bounded number of bytes is read.
+What holds for all of them (design: The way out): the URL is read by one strict grammar and the
+request is built from its parts; only public addresses are dialed, or what ``EGRESS_ALLOW`` lists;
+no proxies, cookies or credentials from the environment; one deadline over everything, whatever the
+other side does; a bounded number of bytes is read.
 
 Exceptions; their texts may be shown to whoever gave the URL::
 
@@ -130,7 +130,7 @@ class Egress:
 
         The answer counts as soon as its status is there. A request that met a kept-alive connection
         the other side was just closing is sent anew within the same attempt, unless an answer had
-        begun; so the receiver may in rare cases see it twice (spec: Events, rule 7 allows it).
+        begun; so the receiver may in rare cases see it twice (spec: Webhook events 7).
         """
         started = time.monotonic()
         status, snippet, error = None, "", None
@@ -155,7 +155,7 @@ class Egress:
 
         At most `REDIRECTS_MAX` redirects are followed, each checked like the first URL. Raises
         `EgressRefused`, `FetchFailed`, `FetchTooLarge`, or `OSError` when ``into`` cannot be
-        written; there is no file then. Spec: "InlineFile"; design: 4.12.
+        written; there is no file then. spec: InlineFile; design: The way out.
         """
         try:
             async with asyncio.timeout(seconds):

@@ -1,7 +1,7 @@
 """Files that come with a message: inline bytes are stored at once, URLs fetched by the turn.
 
-spec: createMessage 4, Limits; design: 4.12, 4.13. A file that cannot be taken becomes a note; it
-never fails the message.
+spec: createMessage 4, Limits; design: Attachments; Executables. A file that cannot be taken becomes
+a note; it never fails the message.
 """
 
 from __future__ import annotations

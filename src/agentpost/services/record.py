@@ -2,7 +2,8 @@
 
 `apply_turn` and `apply_job` fold a signal through `domain.transitions`, write the new state, append
 the log entry to every message concerned, derive each message's status anew, add events to the
-outbox, keep the signal, and wake whoever waits once it is committed (design: 2).
+outbox, keep the signal, and wake whoever waits once it is committed (design: One record and one
+writer).
 
 Locks are taken in one order: conversation, account, jobs (by id), messages (by id). Callers that
 move credits or slots lock the account before they come here.
@@ -57,7 +58,7 @@ def create_message(
 
 
 def free_idempotency_key(tx: Tx, message_id: str) -> None:
-    """A key that was held long enough is free again (design: 4.10)."""
+    """A key that was held long enough is free again (design: Idempotency)."""
     rows.free_idempotency_key(tx, message_id)
 
 
@@ -222,7 +223,7 @@ def count_call(tx: Tx, job_id: str, epoch: int) -> None:
 
 def release_ownership(tx: Tx, node: str) -> None:
     """The node leaves in order, so none of its jobs can have ended it: they are nobody's from now
-    on, and who takes them next does not count them as taken from the dead (design: 2, poison)."""
+    on, and who takes them next does not count them as taken from the dead (design: Ownership)."""
     for job_id, epoch in sorted(job_rows.executing_on(tx, node).items()):
         rows.release_ownership(tx, job_id, epoch, node)
 

@@ -1,4 +1,4 @@
-"""Letting go of what was kept long enough (spec: Limits; design: 4.20).
+"""Letting go of what was kept long enough (spec: Limits; design: How long things stay).
 
 Every function does a bounded piece of work in short transactions and says where to go on, so the
 purge never holds up the API. What is due is refused long before: a message past its retention

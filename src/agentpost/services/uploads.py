@@ -1,6 +1,6 @@
 """Uploads: a file comes in beside the API, is checked, and goes with one message.
 
-spec: Upload, Upload states, createUpload, completeUpload; design: 4.13, 4.16.
+spec: Upload, Upload states, createUpload, completeUpload; design: Executables; Uploads.
 
 What is checked is what is attached: `complete` first keeps the found version under a private key of
 its own and looks at nothing else. Calls of it may run at once, on any node, and end anywhere; the
@@ -183,7 +183,7 @@ async def _make_ready(ctx: AppContext, ready: UploadRecord, arrived: Arrived) ->
 
 
 async def _inspect(ctx: AppContext, blob: str) -> tuple[bytes, bool]:
-    """The first bytes, and whether it is an executable (design: 4.13)."""
+    """The first bytes, and whether it is an executable (design: Executables)."""
     head = await _bytes(ctx, blob, 0, HEAD_BYTES)
     at = second_header_at(head)
     beyond = await _bytes(ctx, blob, at, SECOND_HEADER_BYTES) if at is not None else b""
@@ -195,7 +195,7 @@ async def _bytes(ctx: AppContext, blob: str, start: int, count: int) -> bytes:
 
 
 async def _reject(ctx: AppContext, pending: UploadRecord) -> None:
-    """Refused for good, and deleted (spec: Errors, ``executable_refused``)."""
+    """Refused for good, and deleted (spec: Errors executable_refused)."""
     before = UploadStatus.PENDING
     after = upload(before, UploadSignal.REFUSED)
     assert after is not None
@@ -251,7 +251,9 @@ def _attachment(ready: UploadRecord, message_id: str, n: int) -> AttachmentRecor
 
 
 async def sweep(ctx: AppContext) -> None:
-    """Delete uploads no message took in time, and leftovers of all others (spec: Limits, 24 h)."""
+    """Delete uploads no message took in time, and leftovers of all others (spec: Limits
+    unattached-upload).
+    """
     before = ctx.clock.now() - seconds(_SWEEP_GRACE_SECONDS)
 
     async def let_go(old: UploadRecord) -> None:

@@ -1,4 +1,4 @@
-"""The same order, sent again (spec: createMessage 1 and 2)."""
+"""The same order, sent again (spec: createMessage 1, 2)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Large files: announced, posted, completed, attached (spec: Uploads, Upload states)."""
+"""Large files: announced, posted, completed, attached (spec: Upload; Upload states)."""
 
 from __future__ import annotations
 
