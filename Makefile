@@ -57,7 +57,7 @@ clean: ## Remove the environment and every cache
 # The interpreter is the one .venv has, while that is new enough, else the first such on PATH: asked
 # for its own path, since a shim's path would make uv build .venv anew each time. uv is the one on
 # PATH, else one of our own.
-$(READY): pyproject.toml uv.lock
+$(READY): pyproject.toml clients/python/pyproject.toml uv.lock
 	@python=; \
 	for name in $(BIN)/python python3 python3.14 python3.13 python3.12 python3.11; do \
 	  python=$$($$name -c '$(NEW_ENOUGH)' 2>/dev/null) && break; \

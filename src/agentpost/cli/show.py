@@ -23,7 +23,7 @@ from agentpost.cli.tables import table
 from agentpost.cli.words import credits_words, size_words
 
 if TYPE_CHECKING:
-    from agentpost.client import Account, Entry, File, Job, Message, Upload, Work, WorkItem
+    from agentpost_client import Account, Entry, File, Job, Message, Upload, Work, WorkItem
 
 REASON_WORDS = {
     "agent_busy": "the agent is busy with another message; nothing ran, send it again later",

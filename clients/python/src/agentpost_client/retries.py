@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from random import SystemRandom
 
-from agentpost.client.wire import Answer, Fault
+from agentpost_client.wire import Answer, Fault
 
 RETRIED_STATUSES = frozenset({429, 500, 503})
 
