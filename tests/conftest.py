@@ -4,14 +4,12 @@ import os
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from pathlib import Path
 
 import pytest
 
 from tests import servers
 
 # Set by the process that runs the tests, inherited by its xdist workers.
-RUN_DIR = "TEST_RUN_DIR"
 RUN_OWNER = "TEST_RUN_OWNER"
 
 
@@ -25,7 +23,7 @@ def pytest_configure(config: pytest.Config) -> None:
     if hasattr(config, "workerinput"):
         return
     run_dir = servers.new_run_dir()
-    os.environ[RUN_DIR] = str(run_dir)
+    os.environ[servers.RUN_DIR] = str(run_dir)
     os.environ[RUN_OWNER] = str(os.getpid())
     config.add_cleanup(lambda: servers.end_run(run_dir))
 
@@ -39,7 +37,7 @@ def anyio_backend() -> str:
 @pytest.fixture(scope="session")
 def postgres() -> servers.Postgres:
     """The run's PostgreSQL. `with postgres.database() as url` serves a fixture of any scope."""
-    return servers.shared_postgres(Path(os.environ[RUN_DIR]), int(os.environ[RUN_OWNER]))
+    return servers.shared_postgres(servers.run_dir(), int(os.environ[RUN_OWNER]))
 
 
 @pytest.fixture(scope="session")

@@ -13,11 +13,12 @@ import secrets
 import shutil
 import signal
 import socket
+import sqlite3
 import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -26,6 +27,10 @@ from urllib.parse import quote
 import psycopg
 from psycopg import sql
 
+from agentpost.db import migrate
+
+# Set by the process that runs the tests, inherited by its xdist workers.
+RUN_DIR = "TEST_RUN_DIR"
 STOP_SECONDS_MAX = 10.0
 SETTINGS = """
 listen_addresses = ''
@@ -156,27 +161,32 @@ class Postgres:
             raise
 
 
+def run_dir() -> Path:
+    """The folder of this test run, the same for all its processes."""
+    return Path(os.environ[RUN_DIR])
+
+
 def new_run_dir() -> Path:
     """Where a test run keeps its servers: made with the first, short enough for a socket's path."""
     return Path(tempfile.gettempdir()) / f"agentpost-tests-{secrets.token_hex(6)}"
 
 
-def shared_postgres(run_dir: Path, owner: int) -> Postgres:
+def shared_postgres(folder: Path, owner: int) -> Postgres:
     """The one server of a test run, started by whichever worker asks first.
 
     Args:
-        run_dir: folder of the run from `new_run_dir`, the same for all workers.
+        folder: of the run, from `new_run_dir`, the same for all workers.
         owner: process id of the run; the server ends within seconds of that process.
     """
-    run_dir.mkdir(exist_ok=True)
-    run_dir.chmod(0o711)  # `nobody` passes through
-    server = Postgres(run_dir / "postgres")
-    ready = run_dir / "postgres.ready"
-    with _locked(run_dir / "postgres.lock"):
+    folder.mkdir(exist_ok=True)
+    folder.chmod(0o711)  # `nobody` passes through
+    server = Postgres(folder / "postgres")
+    ready = folder / "postgres.ready"
+    with _locked(folder / "postgres.lock"):
         if not ready.exists():
             server.start()
             watcher = subprocess.Popen(
-                ["/bin/sh", "-c", WATCHER, "watcher", str(owner), str(run_dir)],
+                ["/bin/sh", "-c", WATCHER, "watcher", str(owner), str(folder)],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
@@ -187,11 +197,27 @@ def shared_postgres(run_dir: Path, owner: int) -> Postgres:
     return server
 
 
-def end_run(run_dir: Path) -> None:
+def empty_sqlite() -> Path:
+    """A SQLite file with the schema and no rows, to be copied; made once in a test run."""
+    folder = run_dir()
+    folder.mkdir(exist_ok=True)
+    made = folder / "empty.db"
+    with _locked(folder / "empty.lock"):
+        if not made.exists():
+            draft = folder / "draft.db"
+            draft.unlink(missing_ok=True)
+            migrate.upgrade_sqlite(draft)
+            with closing(sqlite3.connect(draft)) as database:
+                database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            draft.rename(made)
+    return made
+
+
+def end_run(folder: Path) -> None:
     """Stop what `shared_postgres` started and remove the run's folder, if there is one."""
-    if run_dir.exists():
-        Postgres(run_dir / "postgres").stop()
-        shutil.rmtree(run_dir)
+    if folder.exists():
+        Postgres(folder / "postgres").stop()
+        shutil.rmtree(folder)
 
 
 def _wheel() -> Path:

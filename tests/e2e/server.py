@@ -6,6 +6,7 @@ agent is `tests.e2e.agents:agent`, whose gates a test opens here.
 
 import json
 import os
+import shutil
 import signal
 import sqlite3
 import subprocess
@@ -14,13 +15,16 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Any, TypeVar
 
 import httpx2
 import psycopg
 from psycopg.rows import dict_row
 
-from tests.servers import free_port
+from tests import forked
+from tests.forked import Process
+from tests.servers import empty_sqlite, free_port
 
 T = TypeVar("T")
 ROOT = Path(__file__).parents[2]
@@ -39,6 +43,7 @@ UNLIMITED = dict.fromkeys(
 """Tests send more than one account may, unless limits are what they test."""
 START_SECONDS_MAX = 20.0
 STOP_SECONDS_MAX = 15.0
+COMMAND_SECONDS_MAX = 30.0
 LOG_CHARACTERS = 6_000
 
 
@@ -69,7 +74,7 @@ class AgentServer:
         self.log_file = home / "server.log"
         self.gates = home / "gates"
         self.trace_file = home / "trace"
-        self.process: subprocess.Popen[bytes] | None = None
+        self.process: Process | None = None
         self.wrapped_by: tuple[str, ...] = ()
         """A command that starts the server: itself with other words behind."""
         self._settings = {
@@ -88,16 +93,25 @@ class AgentServer:
     def start(self) -> "AgentServer":
         """Start it and wait until it is ready; raises with its log when it does not come up."""
         assert self.process is None, "the server runs already"
+        data = self.home / "data"
+        if self.database_url is None and not data.exists():
+            # As an earlier start would have left it: making the schema costs one more process.
+            data.mkdir(mode=0o700)
+            shutil.copyfile(empty_sqlite(), data / "agentpost.db")
         with self.log_file.open("ab") as log:
-            self.process = subprocess.Popen(
-                [*self.wrapped_by, sys.executable, "-m", "agentpost", "serve"],
-                env=self._environment(),
-                cwd=self.home,
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                start_new_session=True,
-            )
+            if self.wrapped_by:
+                self.process = subprocess.Popen(
+                    [*self.wrapped_by, sys.executable, "-m", "agentpost", "serve"],
+                    env=self._environment(),
+                    cwd=self.home,
+                    stdin=subprocess.DEVNULL,
+                    stdout=log,
+                    stderr=log,
+                    start_new_session=True,
+                )
+            else:
+                environment = self._environment()
+                self.process = forked.start(["serve"], env=environment, cwd=self.home, output=log)
         try:
             until(self._is_ready, START_SECONDS_MAX, "readiness")
         except AssertionError as error:
@@ -128,7 +142,7 @@ class AgentServer:
     def _is_ready(self) -> bool:
         assert self.process is not None
         if self.process.poll() is not None:
-            raise AssertionError(f"the server ended with {self.process.returncode}")
+            raise AssertionError(f"the server ended with {self.process.poll()}")
         try:
             return httpx2.get(f"{self.url}/readyz", timeout=2).status_code == 200
         except httpx2.TransportError:
@@ -150,17 +164,15 @@ class AgentServer:
     # --- beside it --------------------------------------------------------------------------------
     def command(self, *arguments: str) -> Any:
         """Run `agentpost …` on the same data folder; what it prints with ``--json``."""
-        done = subprocess.run(
-            [sys.executable, "-m", "agentpost", *arguments, "--json"],
-            env=self._environment(),
-            cwd=self.home,
-            capture_output=True,
-            text=True,
-            timeout=30,
-            check=False,
-        )
-        assert done.returncode == 0, f"{arguments}: {done.stdout}{done.stderr}"
-        return json.loads(done.stdout)
+        with TemporaryFile() as output:
+            command = forked.start(
+                [*arguments, "--json"], env=self._environment(), cwd=self.home, output=output
+            )
+            code = command.wait(COMMAND_SECONDS_MAX)
+            output.seek(0)
+            said = output.read().decode()
+        assert code == 0, f"{arguments}: {said}"
+        return json.loads(said)
 
     def new_key(self, name: str, **limits: int) -> str:
         """The key of a new account with these limits, called `name@example.com`."""

@@ -220,7 +220,7 @@ def test_a_database_that_hangs_does_not_keep_the_server_from_ending(
     process, node.process = node.process, None
     assert process is not None
     try:
-        process.terminate()
+        process.send_signal(signal.SIGTERM)
         assert process.wait(30) == 1, "not everything could be brought to an end"
     finally:
         process.kill()

@@ -4,7 +4,6 @@ import json
 import resource
 import signal
 import socket
-import subprocess
 import threading
 import time
 from contextlib import suppress
@@ -15,6 +14,7 @@ import pytest
 from tests.e2e.caller import Caller
 from tests.e2e.fixtures import ServerMaker
 from tests.e2e.server import AgentServer, until
+from tests.forked import Process
 
 
 def ready(server: AgentServer) -> bool:
@@ -24,7 +24,7 @@ def ready(server: AgentServer) -> bool:
         return False
 
 
-def block(server: AgentServer) -> subprocess.Popen[bytes]:
+def block(server: AgentServer) -> Process:
     """Let an agent block its loop, which takes seconds to give up."""
     caller = Caller(server)
     threading.Thread(target=_post_in_vain, args=(caller,), daemon=True).start()
@@ -34,10 +34,9 @@ def block(server: AgentServer) -> subprocess.Popen[bytes]:
 
 
 def _post_in_vain(caller: Caller) -> None:
-    """Post a message that no server lives to answer, or one that can only answer 500."""
+    """Post a message to a server that is about to end: it may answer or not."""
     with suppress(httpx2.TransportError):
-        answer = caller.http.post("/v1/messages", json={"message": json.dumps([["block", 60]])})
-        assert answer.status_code >= 500, answer.text
+        caller.http.post("/v1/messages", json={"message": json.dumps([["block", 60]])})
     caller.close()
 
 
@@ -56,7 +55,7 @@ def test_a_second_ctrl_c_ends_the_server_at_once(start_server: ServerMaker) -> N
     began = time.monotonic()
     until(ended)
     server.process = None
-    assert process.returncode == 128 + signal.SIGINT
+    assert process.poll() == 128 + signal.SIGINT
     assert time.monotonic() - began < 3
 
 

@@ -4,6 +4,7 @@ A test module imports the fixtures it uses, and `schema_url` with them.
 """
 
 import asyncio
+import shutil
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -29,7 +30,7 @@ from agentpost.storage.signing import CursorSigner, LinkSigner
 from agentpost.wakeups.memory import MemoryWakeups
 from agentpost.webhooks.addresses import AllowList
 from agentpost.webhooks.egress import Egress
-from tests.servers import Postgres
+from tests.servers import Postgres, empty_sqlite
 
 
 @asynccontextmanager
@@ -40,7 +41,7 @@ async def opened(
     settings = load_settings(data_dir=str(folder), **given)
     db: Database
     if postgres_url is None:
-        await asyncio.to_thread(migrate.upgrade_sqlite, folder / "agentpost.db")
+        shutil.copyfile(empty_sqlite(), folder / "agentpost.db")
         db = SqliteDatabase(folder / "agentpost.db")
     else:
         await asyncio.to_thread(migrate.upgrade_postgres, postgres_url)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import itertools
 import json
-import tempfile
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
@@ -20,10 +19,9 @@ from agentpost.agents import Started
 from agentpost.clock import ManualClock, new_id
 from agentpost.contract import render
 from agentpost.db import messages as message_rows
-from agentpost.db import migrate
 from agentpost.db.postgres import PostgresDatabase
 from agentpost.db.session import Database, Row, Tx
-from agentpost.db.sqlite import SqliteDatabase, connect
+from agentpost.db.sqlite import SqliteDatabase
 from agentpost.domain import ids
 from agentpost.domain.idempotency import fingerprint
 from agentpost.domain.journal import Call, CallState
@@ -48,6 +46,7 @@ from agentpost.storage.signing import CursorSigner
 from agentpost.wakeups.memory import MemoryWakeups
 from agentpost.webhooks.addresses import AllowList
 from agentpost.webhooks.egress import Egress
+from tests.servers import empty_sqlite
 
 NODE = "node_test"
 Shape = dict[str, Any]
@@ -273,14 +272,8 @@ class Desk:
 
 @cache
 def blank_database() -> bytes:
-    """A database file with its schema, made once per process."""
-    with tempfile.TemporaryDirectory(prefix="agentpost-test-") as folder:
-        path = Path(folder) / "blank.db"
-        migrate.upgrade_sqlite(path)
-        connection = connect(path)
-        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        connection.close()
-        return path.read_bytes()
+    """A database file with its schema and no rows."""
+    return empty_sqlite().read_bytes()
 
 
 @cache

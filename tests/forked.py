@@ -1,0 +1,201 @@
+"""Starts `agentpost` by forking a process that has already imported it.
+
+Importing the program costs each start about a second of CPU, ten times what it then does to be
+ready, and these tests start it some hundred times. All else is as in a start from a shell: a
+process of its own, with the environment, folder, arguments and signals given. Tests of the start
+itself run the command (`subprocess`), and so does everything on systems other than Linux, where
+forking a process that has loaded system libraries is not safe.
+
+Run as a program, this module is the process that is forked.
+"""
+
+import atexit
+import gc
+import json
+import os
+import runpy
+import select
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+from typing import IO, Any, Protocol
+
+ROOT = Path(__file__).parents[1]
+REQUEST_BYTES_MAX = 128 * 1024
+IMPORTED = ("agentpost.cli", "agentpost.server", "tests.e2e.agents")
+
+
+class Process(Protocol):
+    """What tests use of a process they started; `subprocess.Popen` is one too."""
+
+    pid: int
+
+    def poll(self) -> int | None: ...
+    def wait(self, timeout: float | None = None) -> int: ...
+    def send_signal(self, sig: int) -> None: ...
+    def kill(self) -> None: ...
+
+
+class Forked:
+    """One process; its parent reaps it and writes its exit code to a pipe, whose end we read."""
+
+    def __init__(self, pid: int, status: int) -> None:
+        self.pid = pid
+        self._status = status
+        self._code: int | None = None
+
+    def poll(self) -> int | None:
+        """The exit code, negative for a signal; None while it runs."""
+        return self._ended(0)
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Wait for the end, at most ``timeout`` seconds; raises `subprocess.TimeoutExpired`."""
+        code = self._ended(timeout)
+        if code is None:
+            raise subprocess.TimeoutExpired("agentpost", timeout or 0)
+        return code
+
+    def send_signal(self, sig: int) -> None:
+        """Signal it; nothing when it has ended."""
+        if self.poll() is None:
+            os.kill(self.pid, sig)
+
+    def kill(self) -> None:
+        """End it at once."""
+        self.send_signal(signal.SIGKILL)
+
+    def _ended(self, timeout: float | None) -> int | None:
+        if self._code is None and select.select([self._status], [], [], timeout)[0]:
+            self._code = int(os.read(self._status, 16) or str(-signal.SIGKILL))
+            os.close(self._status)
+        return self._code
+
+
+def start(
+    arguments: Sequence[str], *, env: Mapping[str, str], cwd: Path, output: IO[bytes]
+) -> Process:
+    """Start `agentpost <arguments>` in a session of its own; ``output`` gets stdout and stderr."""
+    if sys.platform != "linux":
+        return subprocess.Popen(
+            [sys.executable, "-m", "agentpost", *arguments],
+            env=dict(env),
+            cwd=cwd,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            start_new_session=True,
+        )
+    request = {"arguments": list(arguments), "env": dict(env), "cwd": str(cwd)}
+    reader, writer = os.pipe()
+    line, lock = _parent()
+    try:
+        with lock:
+            sent = json.dumps(request).encode()
+            assert len(sent) < REQUEST_BYTES_MAX, "the environment is too large"
+            socket.send_fds(line, [sent], [output.fileno(), writer])
+            return Forked(int(line.recv(16)), reader)
+    finally:
+        os.close(writer)
+
+
+@cache
+def _parent() -> tuple[socket.socket, threading.Lock]:
+    """The line to the process that is forked, one for each process that runs tests."""
+    ours, its = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    kept = {n: v for n, v in os.environ.items() if not n.startswith("AGENTPOST_")}
+    process = subprocess.Popen(
+        [sys.executable, "-m", __name__, str(its.fileno())],
+        env={**kept, "PYTHONPATH": str(ROOT)},
+        cwd=ROOT,
+        stdin=subprocess.DEVNULL,
+        pass_fds=[its.fileno()],
+        start_new_session=True,
+    )
+    its.close()
+
+    def end() -> None:
+        ours.close()
+        process.wait()
+
+    atexit.register(end)
+    return ours, threading.Lock()
+
+
+# --- the process that is forked -------------------------------------------------------------------
+def _serve(line: socket.socket) -> dict[str, Any] | None:
+    """Fork for each request. Returns a request in the process made for it; None when the tests are
+    done, and then everything that was started and still runs has been killed: nobody else would."""
+    woken, wakes = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+    signal.set_wakeup_fd(wakes, warn_on_full_buffer=False)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    running: dict[int, int] = {}
+    while True:
+        ready, _, _ = select.select([line.fileno(), woken], [], [])
+        if woken in ready:
+            os.read(woken, 4096)
+            _report(running)
+            continue
+        sent, handles, _, _ = socket.recv_fds(line, REQUEST_BYTES_MAX, 2)
+        if not sent:
+            for pid in running:
+                os.kill(pid, signal.SIGKILL)
+            return None
+        output, status = handles
+        pid = os.fork()
+        if pid == 0:
+            signal.set_wakeup_fd(-1)
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            for handle in (line.detach(), woken, wakes, status, *running.values()):
+                os.close(handle)
+            return {**json.loads(sent), "output": output}
+        running[pid] = status
+        os.close(output)
+        line.send(str(pid).encode())
+
+
+def _report(running: dict[int, int]) -> None:
+    """Write the exit codes of those that ended to their pipes."""
+    while running:
+        pid, status = os.waitpid(-1, os.WNOHANG)
+        if pid == 0:
+            return
+        pipe = running.pop(pid)
+        with suppress(BrokenPipeError):  # nobody asks any more
+            os.write(pipe, str(os.waitstatus_to_exitcode(status)).encode())
+        os.close(pipe)
+
+
+def _become(request: dict[str, Any]) -> None:
+    """Run the command in this process, as the interpreter would run ``python -m agentpost``."""
+    os.setsid()
+    for stream in (1, 2):
+        os.dup2(request["output"], stream)
+    os.close(request["output"])
+    os.chdir(request["cwd"])
+    os.environ.clear()
+    os.environ.update(request["env"])
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    sys.path[0] = request["cwd"]
+    sys.argv = ["agentpost", *request["arguments"]]
+    runpy.run_module("agentpost", run_name="__main__", alter_sys=True)
+
+
+def main() -> None:
+    for name in IMPORTED:
+        __import__(name)
+    assert threading.active_count() == 1, "a process with threads cannot be forked"
+    gc.freeze()
+    request = _serve(socket.socket(fileno=int(sys.argv[1])))
+    if request is not None:
+        gc.unfreeze()
+        _become(request)
+
+
+if __name__ == "__main__":
+    main()
