@@ -29,7 +29,7 @@ class S3Incoming:
 
     def __init__(self, url: str, post_url: str = "") -> None:
         """``url`` as for the blob store; ``post_url``: the bucket's address as clients reach it,
-        "" for the one that belongs to ``url``. Raises `ValueError` without the extra."""
+        "" for the one that belongs to ``url``."""
         self._place = S3Place.parse(url)
         self._post_url = post_url
         self._client = _connect(self._place)
@@ -117,14 +117,9 @@ class S3Incoming:
 
 
 def _connect(place: S3Place) -> Any:
-    try:
-        import boto3
-        from botocore.config import Config
-    except ImportError:
-        raise ValueError(
-            "AGENTPOST_STORAGE_URL names an S3 bucket, and its uploads need boto3, which is not"
-            " installed. Install it: pip install 'agentpost[s3]'"
-        ) from None
+    import boto3
+    from botocore.config import Config
+
     style = "virtual" if place.virtual_hosted_style else "path"
     config = Config(
         signature_version="s3v4",
