@@ -56,13 +56,13 @@ from agentpost.settings import load_settings
 from agentpost.tasks.purge import Purge
 
 async def main():
-    parts = await bootstrap.open_house(load_settings())
+    parts = await bootstrap.open_context(load_settings())
     began, cpu = time.perf_counter(), time.process_time()
-    findings = await doctor.examine(parts.house)
+    findings = await doctor.examine(parts.ctx)
     examined, cpu_of_doctor = time.perf_counter() - began, time.process_time() - cpu
-    purge, pieces = Purge(parts.house), 0
+    purge, pieces = Purge(parts.ctx), 0
     began, cpu = time.perf_counter(), time.process_time()
-    while purge._rest_until <= parts.house.clock.passed():
+    while purge._rest_until <= parts.ctx.clock.passed():
         await purge.run()
         pieces += 1
     first, cpu_of_purge = time.perf_counter() - began, time.process_time() - cpu
@@ -74,13 +74,13 @@ async def main():
         "purge_first_round_ms": first * 1000, "purge_first_round_sweeps": pieces,
         "purge_next_round_ms": (time.perf_counter() - began) * 1000,
     }))
-    await bootstrap.close_house(parts)
+    await bootstrap.close_context(parts)
 
 asyncio.run(main())
 """
 
 
-class Place:
+class Instance:
     """A data folder and the settings of its server."""
 
     def __init__(self, folder: Path) -> None:
@@ -120,10 +120,10 @@ class Place:
         return sum(path.stat().st_size for path in self.folder.glob("data/agentpost.db*"))
 
 
-async def measure(place: Place, seconds: float, known: list[str]) -> Figures:
+async def measure(instance: Instance, seconds: float, known: list[str]) -> Figures:
     """Everything a client sees; ``known`` are ids of messages, and gets those of echoes."""
     figures: Figures = {}
-    async with place.serving() as server, Load(server) as load:
+    async with instance.serving() as server, Load(server) as load:
         await load.closed_loop(8, ECHO, for_runs(200))
         echo = await _timed(server, load, "echo", figures, 32, ECHO, seconds)
         known.extend(echo.ids[:READS] if not known else ())
@@ -131,7 +131,7 @@ async def measure(place: Place, seconds: float, known: list[str]) -> Figures:
         await _timed(server, load, "conversation", figures, 1, ECHO, seconds, LARGE)
         figures["events_ms"] = await _events(load, known)
         await _held(server, load, figures)
-    figures.update(await asyncio.to_thread(place.aside))
+    figures.update(await asyncio.to_thread(instance.aside))
     return figures
 
 
@@ -189,22 +189,22 @@ async def _held(server: Server, load: Load, figures: Figures) -> None:
 
 async def run(messages: int, seconds: float, folder: Path) -> dict[str, Figures]:
     """Empty, then full."""
-    place = Place(folder)
-    pin(place.cores.load)
+    instance = Instance(folder)
+    pin(instance.cores.load)
     known: list[str] = []
     print("measuring the fresh database", file=sys.stderr)
-    empty = await measure(place, seconds, known)
-    async with place.serving() as server, Load(server) as load:
+    empty = await measure(instance, seconds, known)
+    async with instance.serving() as server, Load(server) as load:
         echo = await load.run(ECHO, "template")
         job = await load.run("job", "template")
         await load.run(ECHO, LARGE)
         await asyncio.sleep(2)  # the request log is written beside
-    size = place.bytes()
+    size = instance.bytes()
     began = time.perf_counter()
-    await asyncio.to_thread(fill, place.database, messages, echo=echo, job=job, large=LARGE)
+    await asyncio.to_thread(fill, instance.database, messages, echo=echo, job=job, large=LARGE)
     print(f"filled in {time.perf_counter() - began:.0f} s", file=sys.stderr)
-    per_message = (place.bytes() - size) / messages
-    full = await measure(place, seconds, known)
+    per_message = (instance.bytes() - size) / messages
+    full = await measure(instance, seconds, known)
     full["database_bytes_per_message"] = per_message
     return {"empty": empty, "full": full}
 

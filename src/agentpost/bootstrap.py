@@ -11,16 +11,19 @@ import structlog
 
 from agentpost import extras
 from agentpost.clock import Clock, SystemClock, new_id
+from agentpost.cluster.heartbeat import Heartbeat
 from agentpost.db import migrate
 from agentpost.db.session import Database
 from agentpost.db.sqlite import SqliteDatabase
 from agentpost.domain import ids
+from agentpost.egress.addresses import AllowList
+from agentpost.egress.client import Egress
 from agentpost.engine.base import Engine
 from agentpost.engine.local import LocalEngine
 from agentpost.ratelimit.base import RateLimiter
 from agentpost.ratelimit.memory import MemoryLimiter
 from agentpost.services import health_state
-from agentpost.services.context import House
+from agentpost.services.context import AppContext
 from agentpost.services.health import Check
 from agentpost.services.lease import LEASE_SECONDS, Lease
 from agentpost.services.links import SignedLinks
@@ -34,17 +37,14 @@ from agentpost.storage.local import LocalStorage
 from agentpost.storage.local_incoming import LocalIncoming
 from agentpost.storage.post_policy import PolicySigner
 from agentpost.storage.signing import CursorSigner, LinkSigner
-from agentpost.tasks.heartbeat import Heartbeat
 from agentpost.tasks.shutdown import End, end_all
 from agentpost.wakeups.base import Wakeups
 from agentpost.wakeups.memory import MemoryWakeups
-from agentpost.webhooks.addresses import AllowList
-from agentpost.webhooks.egress import Egress
 
 log = structlog.get_logger(__name__)
 
 
-class Relay:
+class CallbackHub:
     """Something to call that is known only later."""
 
     def __init__(self) -> None:
@@ -90,31 +90,31 @@ def upgrade_database(settings: Settings) -> None:
 
 @dataclass(slots=True)
 class Parts:
-    """A wired house with what is needed to close it."""
+    """The wired context, and the parts needed to close it."""
 
-    house: House
+    ctx: AppContext
     signer: LinkSigner
-    foreign_commit: Relay
+    external_commit: CallbackHub
     receiver: Receiver | None
     checks: dict[str, Check]
 
 
-async def open_house(settings: Settings, clock: Clock | None = None) -> Parts:
-    """Wire the ports; the schema must be there. Close with `close_house`. Raises `OSError`."""
+async def open_context(settings: Settings, clock: Clock | None = None) -> Parts:
+    """Wire the ports; the schema must be there. Close with `close_context`. Raises `OSError`."""
     folder = prepare_folder(settings)
     clock = clock or SystemClock()
     node = new_id(ids.NODE, clock.now())
-    foreign_commit = Relay()
+    external_commit = CallbackHub()
     checks: dict[str, Check] = {}
     db, wakeups, engine = _scaled(settings, node, checks) or _embedded(
-        settings, folder, node, foreign_commit
+        settings, folder, node, external_commit
     )
     with migrate.usable(folder / "agentpost.db"):
         await asyncio.to_thread(db.open)
         secret = await server_secret(db, settings.secret_key.get_secret_value())
     signer = LinkSigner(secret, settings.public_file_url)
     storage, incoming, receiver = _storage(settings, folder, secret)
-    house = House(
+    ctx = AppContext(
         settings=settings,
         clock=clock,
         db=db,
@@ -132,30 +132,30 @@ async def open_house(settings: Settings, clock: Clock | None = None) -> Parts:
         node=node,
     )
     await wakeups.start()
-    return Parts(house, signer, foreign_commit, receiver, checks)
+    return Parts(ctx, signer, external_commit, receiver, checks)
 
 
-async def close_house(parts: Parts) -> None:
+async def close_context(parts: Parts) -> None:
     """Disconnect everything."""
-    await end_all(ends_of(parts.house))
+    await end_all(ends_of(parts.ctx))
 
 
-def ends_of(house: House) -> list[End]:
+def ends_of(ctx: AppContext) -> list[End]:
     return [
-        ("wakeups", house.wakeups.stop),
-        ("limiter", house.limiter.stop),
-        ("storage", house.storage.aclose),
-        ("database", partial(asyncio.to_thread, house.db.close)),
+        ("wakeups", ctx.wakeups.stop),
+        ("limiter", ctx.limiter.stop),
+        ("storage", ctx.storage.aclose),
+        ("database", partial(asyncio.to_thread, ctx.db.close)),
     ]
 
 
 def _embedded(
-    settings: Settings, folder: Path, node: str, foreign_commit: Relay
+    settings: Settings, folder: Path, node: str, external_commit: CallbackHub
 ) -> tuple[Database, Wakeups, Engine]:
     db = SqliteDatabase(
         folder / "agentpost.db",
         durability=settings.durability,
-        on_foreign_commit=foreign_commit,
+        on_external_commit=external_commit,
     )
     return db, MemoryWakeups(), LocalEngine(node)
 
@@ -179,15 +179,15 @@ def _scaled(
     return db, PostgresWakeups(url, notices), engine
 
 
-def heartbeat(settings: Settings, house: House) -> Heartbeat | None:
+def heartbeat(settings: Settings, ctx: AppContext) -> Heartbeat | None:
     """A heartbeat, where there can be other nodes."""
     url = settings.database_url.get_secret_value()
     if not url:
         return None
-    from agentpost.db.postgres import PostgresLine
+    from agentpost.db.postgres import PostgresDedicatedConnection
 
-    house.lease = Lease(LEASE_SECONDS)
-    return Heartbeat(Beats(PostgresLine(url), house.node, house.clock), house.lease)
+    ctx.lease = Lease(LEASE_SECONDS)
+    return Heartbeat(Beats(PostgresDedicatedConnection(url), ctx.node, ctx.clock), ctx.lease)
 
 
 def way_out(settings: Settings) -> Egress:

@@ -9,10 +9,10 @@ from __future__ import annotations
 from importlib.util import find_spec
 from typing import Final
 
-_READING: Final = ("lxml", "openpyxl", "pypdfium2")
+_EXTRACTION: Final = ("lxml", "openpyxl", "pypdfium2")
 MODULES: Final = {
-    "reading": _READING,
-    "offline": (*_READING, "markdown_it", "matplotlib", "PIL", "docx", "typst"),
+    "extraction": _EXTRACTION,
+    "offline": (*_EXTRACTION, "markdown_it", "matplotlib", "PIL", "docx", "typst"),
     "postgres": ("procrastinate", "psycopg", "psycopg_pool"),
     "redis": ("redis",),
     "s3": ("boto3", "obstore"),

@@ -9,34 +9,34 @@ from functools import partial
 import structlog
 
 from agentpost.agents import registry
-from agentpost.agents.loop import AgentLoop
 from agentpost.api.app import OPERATIONS, App
 from agentpost.bootstrap import (
-    close_house,
+    close_context,
     ends_of,
     heartbeat,
-    open_house,
+    open_context,
     prepare_folder,
     upgrade_database,
     way_out,
 )
 from agentpost.clock import Clock
+from agentpost.cluster.membership import Nodes
+from agentpost.cluster.reconciler import RunReconciler
 from agentpost.db.lock import FolderLock
+from agentpost.delivery.dispatcher import Deliveries
+from agentpost.runtime.job_worker import JobWorker
+from agentpost.runtime.run_turn import TurnRunner
+from agentpost.runtime.steps import make_steps
 from agentpost.services import accounts, maintenance, sessions, storage_identity
 from agentpost.services.accounts import NewKey
-from agentpost.services.context import House
+from agentpost.services.context import AppContext
 from agentpost.services.mail import SmtpServer
 from agentpost.services.sessions import LoginLink
 from agentpost.settings import Settings
 from agentpost.storage.scratch import Scratch
 from agentpost.tasks.background import Background
-from agentpost.tasks.deliver_webhooks import Deliveries
-from agentpost.tasks.lookout import Lookout
-from agentpost.tasks.nodes import Nodes
-from agentpost.tasks.run_turn import TurnRunner
 from agentpost.tasks.shutdown import end_all
-from agentpost.tasks.steps import make_steps
-from agentpost.tasks.worker import JobWorker
+from agentpost.threads.loop import AgentLoop
 from agentpost.web import pages
 
 log = structlog.get_logger(__name__)
@@ -48,7 +48,7 @@ LOOP_SECONDS = 2.0
 class Server:
     """A whole server in this process, without its socket.
 
-    `start` before the socket listens, `close_door` when it is to stop, then `stop`.
+    `start` before the socket listens, `begin_shutdown` when it is to stop, then `stop`.
     """
 
     def __init__(self, settings: Settings, clock: Clock | None = None) -> None:
@@ -74,46 +74,46 @@ class Server:
         smtp = SmtpServer.parse(smtp_url) if smtp_url else None
         if alone:
             self._lock = FolderLock(folder)
-            self._lock.take()
+            self._lock.acquire()
         await asyncio.to_thread(upgrade_database, settings)
         agent = registry.resolve(settings.agent)
-        self._parts = await open_house(settings, self._clock)
-        house = self._parts.house
+        self._parts = await open_context(settings, self._clock)
+        ctx = self._parts.ctx
         try:
-            await storage_identity.settle(house)
+            await storage_identity.settle(ctx)
         except ValueError:
-            await close_house(self._parts)
+            await close_context(self._parts)
             raise
-        house.agent_name = agent.name
+        ctx.agent_name = agent.name
         self._loop = AgentLoop()
         self._loop.start()
-        self._scratch = await asyncio.to_thread(Scratch, folder / "scratch", house.node)
-        steps = make_steps(house, self._scratch.folder)
+        self._scratch = await asyncio.to_thread(Scratch, folder / "scratch", ctx.node)
+        steps = make_steps(ctx, self._scratch.folder)
         self._pool = steps.pool
         worker = self._worker = (
-            JobWorker(house, self._loop, steps) if settings.role != "api" else None
+            JobWorker(ctx, self._loop, steps) if settings.role != "api" else None
         )
         if settings.role != "worker":
-            house.turns = self._turns = TurnRunner(house, self._loop, agent.run, steps)
+            ctx.turns = self._turns = TurnRunner(ctx, self._loop, agent.run, steps)
         await self._loop.run(self._pool.start())
-        self._deliveries = Deliveries(house, way_out(settings), alone=alone)
+        self._deliveries = Deliveries(ctx, way_out(settings), alone=alone)
         await self._deliveries.start()
-        house.sender = self._deliveries
-        await self._bootstrap_account(house)
-        await house.limiter.start()
-        await maintenance.look(house)
-        self._nodes = Nodes(house, worker, heartbeat(settings, house))
+        ctx.sender = self._deliveries
+        await self._bootstrap_account(ctx)
+        await ctx.limiter.start()
+        await maintenance.refresh(ctx)
+        self._nodes = Nodes(ctx, worker, heartbeat(settings, ctx))
         await self._nodes.enter()
-        await house.engine.start(worker)
-        await self._nodes.inherit()
-        lookout = Lookout(house, self._turns, worker)
-        parts = (worker, self._nodes, lookout, smtp, self._parts.checks)
-        self._background = Background(house, *parts)
+        await ctx.engine.start(worker)
+        await self._nodes.recover_open()
+        reconciler = RunReconciler(ctx, self._turns, worker)
+        parts = (worker, self._nodes, reconciler, smtp, self._parts.checks)
+        self._background = Background(ctx, *parts)
         self._background.start()
-        self.app = self._app(house)
-        self._parts.foreign_commit.target = [
-            self._background.kick,
-            self._deliveries.look,
+        self.app = self._app(ctx)
+        self._parts.external_commit.target = [
+            self._background.wake,
+            self._deliveries.poll,
             self.app.keys.forget,
         ]
         if settings.egress_allow:
@@ -122,38 +122,38 @@ class Server:
             log.info("limits_per_node", advice="set REDIS_URL to count over all nodes")
         self._ready = True
 
-    def _app(self, house: House) -> App:
+    def _app(self, ctx: AppContext) -> App:
         """What is served; a worker answers health checks and links to files."""
         signer, is_worker = self._parts.signer, self._settings.role == "worker"
         return App(
-            house,
+            ctx,
             signer,
             ready=lambda: self._ready,
-            pages=() if is_worker else pages.routes(house),
+            pages=() if is_worker else pages.routes(ctx),
             operations=() if is_worker else OPERATIONS,
             receiver=None if is_worker else self._parts.receiver,
         )
 
-    async def _bootstrap_account(self, house: House) -> None:
+    async def _bootstrap_account(self, ctx: AppContext) -> None:
         given = self._settings.bootstrap_api_key.get_secret_value()
         secret = given or accounts.generate_secret(self._settings.key_prefix)
-        self.first_key = await accounts.bootstrap(house, secret, self._settings.bootstrap_credits)
+        self.first_key = await accounts.bootstrap(ctx, secret, self._settings.bootstrap_credits)
         if self._settings.role == "worker":  # serves no pages
             return
-        await sessions.remember_address(house)
+        await sessions.remember_address(ctx)
         if self.first_key is not None:
             account_id = self.first_key.record.account_id
-            self.first_login = await sessions.make_link(house, account_id)
+            self.first_login = await sessions.make_link(ctx, account_id)
 
     @property
-    def house(self) -> House:
+    def ctx(self) -> AppContext:
         """The wired parts."""
-        return self._parts.house
+        return self._parts.ctx
 
-    def close_door(self) -> None:
+    def begin_shutdown(self) -> None:
         """Held waits answer now: the socket is about to close."""
         self._ready = False
-        self._parts.house.wakeups.close_door()
+        self._parts.ctx.wakeups.begin_shutdown()
 
     async def stop(self) -> bool:
         """End what runs; unfinished turns and jobs go on at the next start.
@@ -161,14 +161,14 @@ class Server:
         False when a part could not be ended: it may still be running, only the process' end is
         left.
         """
-        house = self._parts.house
+        ctx = self._parts.ctx
         # What runs ends before the pool: a step whose worker dies under it would count as failed.
         runners = [runner for runner in (self._turns, self._worker) if runner is not None]
         return await end_all(
             [
                 ("background", self._background.stop),
-                ("request log", house.requests.flush),
-                ("engine", house.engine.stop),
+                ("request log", ctx.requests.flush),
+                ("engine", ctx.engine.stop),
                 *(
                     (type(runner).__name__, partial(runner.stop, STOP_SECONDS))
                     for runner in runners
@@ -176,7 +176,7 @@ class Server:
                 ("nodes", self._nodes.leave),
                 ("agent loop", self._stop_loop),
                 ("deliveries", self._deliveries.stop),
-                *ends_of(house),
+                *ends_of(ctx),
                 ("scratch folder", partial(asyncio.to_thread, self._scratch.close)),
                 ("folder", self._release),
             ]
@@ -186,7 +186,7 @@ class Server:
         assert self._loop is not None
         with contextlib.suppress(TimeoutError):  # an agent may be blocking its loop for good
             async with asyncio.timeout(LOOP_SECONDS):
-                await self._loop.run(self._parts.house.egress.aclose())
+                await self._loop.run(self._parts.ctx.egress.aclose())
                 await self._loop.run(self._pool.aclose())
         if not await asyncio.to_thread(self._loop.stop, LOOP_SECONDS):
             raise TimeoutError("an agent blocks its loop, or a thread that it started there")

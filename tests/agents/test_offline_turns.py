@@ -243,7 +243,7 @@ async def test_every_message_gets_a_reply(text: str) -> None:
 def test_importing_the_agent_loads_no_heavy_library() -> None:
     heavy = "matplotlib numpy docx typst openpyxl pypdfium2 markdown_it PIL lxml"
     code = (
-        "import sys; import agentpost.agents.offline; import agentpost.agents.reading;"
+        "import sys; import agentpost.agents.offline; import agentpost.extraction.reading;"
         f"print([m for m in {heavy.split()!r} if m in sys.modules])"
     )
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -7,7 +7,7 @@ import pytest
 
 from agentpost.db import migrate
 from tests.e2e.fixtures import (
-    Place,
+    NewDatabase,
     caller,
     callers,
     plain_server,
@@ -20,8 +20,8 @@ __all__ = ["caller", "callers", "plain_server", "pytest_runtest_makereport", "st
 
 
 @pytest.fixture(scope="session", params=["sqlite", "postgres"])
-def new_place(request: pytest.FixtureRequest) -> Iterator[Place]:
-    """See `tests.e2e.fixtures.new_place`."""
+def new_database(request: pytest.FixtureRequest) -> Iterator[NewDatabase]:
+    """See `tests.e2e.fixtures.new_database`."""
     if request.param == "sqlite":
         yield dict
         return

@@ -19,7 +19,7 @@ WEBHOOK = {"url": "https://hooks.example.com/"}
 
 
 @dataclass(frozen=True)
-class Desk:
+class ErrorServer:
     """A server, its first key, and keys of other accounts as they are needed."""
 
     server: AgentServer
@@ -43,190 +43,190 @@ class Desk:
         return self.callers(self.server, self.server.new_key(name, **limits))
 
 
-Provoke = Callable[[Desk], httpx2.Response]
+Trigger = Callable[[ErrorServer], httpx2.Response]
 
 
 @dataclass(frozen=True)
-class Way:
+class ErrorTrigger:
     """``operation``: whose answer it is; None for what the description does not tell of."""
 
     code: str
     operation: str | None
-    provoke: Provoke
+    send: Trigger
 
 
-WAYS: list[Way] = []
+ERROR_TRIGGERS: list[ErrorTrigger] = []
 
 
-def provokes(code: str, operation: str | None = None) -> Callable[[Provoke], Provoke]:
+def triggers(code: str, operation: str | None = None) -> Callable[[Trigger], Trigger]:
     """The function makes a server answer with this code."""
 
-    def add(provoke: Provoke) -> Provoke:
-        WAYS.append(Way(code, operation, provoke))
-        return provoke
+    def add(send: Trigger) -> Trigger:
+        ERROR_TRIGGERS.append(ErrorTrigger(code, operation, send))
+        return send
 
     return add
 
 
 # --- 400 ------------------------------------------------------------------------------------------
-@provokes("invalid_request", "createMessage")
-def wrong_type(desk: Desk) -> httpx2.Response:
-    return desk.send(message=5)
+@triggers("invalid_request", "createMessage")
+def wrong_type(target: ErrorServer) -> httpx2.Response:
+    return target.send(message=5)
 
 
-@provokes("invalid_request", "getMessage")
-def wait_too_long(desk: Desk) -> httpx2.Response:
-    return desk.ask("GET", "/v1/messages/msg_0?wait=46")
+@triggers("invalid_request", "getMessage")
+def wait_too_long(target: ErrorServer) -> httpx2.Response:
+    return target.ask("GET", "/v1/messages/msg_0?wait=46")
 
 
-@provokes("invalid_request", "createMessage")
-def no_json(desk: Desk) -> httpx2.Response:
-    return desk.ask("POST", "/v1/messages", content=b"{")
+@triggers("invalid_request", "createMessage")
+def no_json(target: ErrorServer) -> httpx2.Response:
+    return target.ask("POST", "/v1/messages", content=b"{")
 
 
-@provokes("bad_request", "createWebhookEndpoint")
-def description_too_long(desk: Desk) -> httpx2.Response:
-    return desk.hook(description="x" * 121)
+@triggers("bad_request", "createWebhookEndpoint")
+def description_too_long(target: ErrorServer) -> httpx2.Response:
+    return target.hook(description="x" * 121)
 
 
-@provokes("bad_request", "updateWebhookEndpoint")
-def changed_description_too_long(desk: Desk) -> httpx2.Response:
-    with endpoint(desk) as path:
-        return desk.ask("PATCH", path, json={"description": "x" * 121})
+@triggers("bad_request", "updateWebhookEndpoint")
+def changed_description_too_long(target: ErrorServer) -> httpx2.Response:
+    with endpoint(target) as path:
+        return target.ask("PATCH", path, json={"description": "x" * 121})
 
 
-@provokes("bad_request", "testWebhookEndpoint")
-def testing_what_is_off(desk: Desk) -> httpx2.Response:
-    with endpoint(desk, enabled=False) as path:
-        return desk.ask("POST", f"{path}/test")
+@triggers("bad_request", "testWebhookEndpoint")
+def testing_what_is_off(target: ErrorServer) -> httpx2.Response:
+    with endpoint(target, enabled=False) as path:
+        return target.ask("POST", f"{path}/test")
 
 
-@provokes("bad_request", "redeliverWebhookEvent")
-def redelivery_to_what_is_off(desk: Desk) -> httpx2.Response:
-    with endpoint(desk, enabled=False) as path:
-        return desk.ask("POST", f"{path}/deliveries/evt_0/redeliver")
+@triggers("bad_request", "redeliverWebhookEvent")
+def redelivery_to_what_is_off(target: ErrorServer) -> httpx2.Response:
+    with endpoint(target, enabled=False) as path:
+        return target.ask("POST", f"{path}/deliveries/evt_0/redeliver")
 
 
-@provokes("bad_request", "replayWebhookEvents")
-def replay_to_what_is_off(desk: Desk) -> httpx2.Response:
-    with endpoint(desk, enabled=False) as path:
-        return desk.ask("POST", f"{path}/replay", json={"since": "2026-01-31T00:00:00Z"})
+@triggers("bad_request", "replayWebhookEvents")
+def replay_to_what_is_off(target: ErrorServer) -> httpx2.Response:
+    with endpoint(target, enabled=False) as path:
+        return target.ask("POST", f"{path}/replay", json={"since": "2026-01-31T00:00:00Z"})
 
 
 @contextmanager
-def endpoint(desk: Desk, **change: object) -> Iterator[str]:
+def endpoint(target: ErrorServer, **change: object) -> Iterator[str]:
     """The path of a webhook endpoint, changed so; gone afterwards."""
-    path = f"/v1/webhooks/{desk.hook().json()['id']}"
-    assert desk.ask("PATCH", path, json=change).status_code == 200
+    path = f"/v1/webhooks/{target.hook().json()['id']}"
+    assert target.ask("PATCH", path, json=change).status_code == 200
     yield path
-    assert desk.ask("DELETE", path).status_code == 200
+    assert target.ask("DELETE", path).status_code == 200
 
 
-@provokes("empty_message", "createMessage")
-def nothing_to_say(desk: Desk) -> httpx2.Response:
-    return desk.send()
+@triggers("empty_message", "createMessage")
+def nothing_to_say(target: ErrorServer) -> httpx2.Response:
+    return target.send()
 
 
-@provokes("too_long", "createMessage")
-def long_text(desk: Desk) -> httpx2.Response:
-    return desk.send(message="x" * 20_001)
+@triggers("too_long", "createMessage")
+def long_text(target: ErrorServer) -> httpx2.Response:
+    return target.send(message="x" * 20_001)
 
 
-@provokes("too_many", "createMessage")
-def eleven_uploads(desk: Desk) -> httpx2.Response:
-    return desk.send(upload_ids=[f"up_{n}" for n in range(11)])
+@triggers("too_many", "createMessage")
+def eleven_uploads(target: ErrorServer) -> httpx2.Response:
+    return target.send(upload_ids=[f"up_{n}" for n in range(11)])
 
 
-@provokes("bad_cursor", "listMessageEvents")
-def foreign_cursor(desk: Desk) -> httpx2.Response:
-    message = desk.caller.send("hello")
-    return desk.ask("GET", f"/v1/messages/{message['id']}/events?cursor=mine")
+@triggers("bad_cursor", "listMessageEvents")
+def foreign_cursor(target: ErrorServer) -> httpx2.Response:
+    message = target.caller.send("hello")
+    return target.ask("GET", f"/v1/messages/{message['id']}/events?cursor=mine")
 
 
-@provokes("bad_url", "createWebhookEndpoint")
-def private_address(desk: Desk) -> httpx2.Response:
-    return desk.hook(url="https://10.0.0.1/")
+@triggers("bad_url", "createWebhookEndpoint")
+def private_address(target: ErrorServer) -> httpx2.Response:
+    return target.hook(url="https://10.0.0.1/")
 
 
-@provokes("bad_url", "updateWebhookEndpoint")
-def changed_to_plain_http(desk: Desk) -> httpx2.Response:
-    with endpoint(desk) as path:
-        return desk.ask("PATCH", path, json={"url": "http://hooks.example.com/"})
+@triggers("bad_url", "updateWebhookEndpoint")
+def changed_to_plain_http(target: ErrorServer) -> httpx2.Response:
+    with endpoint(target) as path:
+        return target.ask("PATCH", path, json={"url": "http://hooks.example.com/"})
 
 
-@provokes("bad_events", "updateWebhookEndpoint")
-def changed_to_no_events(desk: Desk) -> httpx2.Response:
-    with endpoint(desk) as path:
-        return desk.ask("PATCH", path, json={"events": []})
+@triggers("bad_events", "updateWebhookEndpoint")
+def changed_to_no_events(target: ErrorServer) -> httpx2.Response:
+    with endpoint(target) as path:
+        return target.ask("PATCH", path, json={"events": []})
 
 
-@provokes("bad_events", "createWebhookEndpoint")
-def unknown_event(desk: Desk) -> httpx2.Response:
-    return desk.hook(events=["message.read"])
+@triggers("bad_events", "createWebhookEndpoint")
+def unknown_event(target: ErrorServer) -> httpx2.Response:
+    return target.hook(events=["message.read"])
 
 
-@provokes("bad_size", "createUpload")
-def no_size(desk: Desk) -> httpx2.Response:
-    return desk.ask("POST", "/v1/uploads", json={"filename": "a.csv"})
+@triggers("bad_size", "createUpload")
+def no_size(target: ErrorServer) -> httpx2.Response:
+    return target.ask("POST", "/v1/uploads", json={"filename": "a.csv"})
 
 
 # --- 401 to 405 -----------------------------------------------------------------------------------
-@provokes("unauthorized", "getAccount")
-def no_key(desk: Desk) -> httpx2.Response:
-    return desk.callers(desk.server, None).http.get("/v1/me")
+@triggers("unauthorized", "getAccount")
+def no_key(target: ErrorServer) -> httpx2.Response:
+    return target.callers(target.server, None).http.get("/v1/me")
 
 
-@provokes("unauthorized", "getAccount")
-def unknown_key(desk: Desk) -> httpx2.Response:
-    return desk.callers(desk.server, "svc_key_unknown").http.get("/v1/me")
+@triggers("unauthorized", "getAccount")
+def unknown_key(target: ErrorServer) -> httpx2.Response:
+    return target.callers(target.server, "svc_key_unknown").http.get("/v1/me")
 
 
-@provokes("link_invalid")
-def forged_link(desk: Desk) -> httpx2.Response:
-    return httpx2.get(httpx2.URL(written(desk, "a.txt", "one")).copy_set_param("sig", "forged"))
+@triggers("link_invalid")
+def forged_link(target: ErrorServer) -> httpx2.Response:
+    return httpx2.get(httpx2.URL(written(target, "a.txt", "one")).copy_set_param("sig", "forged"))
 
 
-@provokes("not_found", "getMessage")
-def unknown_message(desk: Desk) -> httpx2.Response:
-    return desk.ask("GET", "/v1/messages/msg_0")
+@triggers("not_found", "getMessage")
+def unknown_message(target: ErrorServer) -> httpx2.Response:
+    return target.ask("GET", "/v1/messages/msg_0")
 
 
-@provokes("not_found", "createMessage")
-def unknown_endpoint(desk: Desk) -> httpx2.Response:
-    return desk.send(message="hello", webhook_endpoint_id="whe_0")
+@triggers("not_found", "createMessage")
+def unknown_endpoint(target: ErrorServer) -> httpx2.Response:
+    return target.send(message="hello", webhook_endpoint_id="whe_0")
 
 
-@provokes("method_not_allowed")
-def wrong_method(desk: Desk) -> httpx2.Response:
-    return desk.ask("DELETE", "/v1/me")
+@triggers("method_not_allowed")
+def wrong_method(target: ErrorServer) -> httpx2.Response:
+    return target.ask("DELETE", "/v1/me")
 
 
 # --- 412 to 416 -----------------------------------------------------------------------------------
-@provokes("file_changed")
-def old_link(desk: Desk) -> httpx2.Response:
-    url = written(desk, "same.txt", "one")
-    written(desk, "same.txt", "other")
+@triggers("file_changed")
+def old_link(target: ErrorServer) -> httpx2.Response:
+    url = written(target, "same.txt", "one")
+    written(target, "same.txt", "other")
     return httpx2.get(url)
 
 
-@provokes("too_large", "createUpload")
-def large_upload(desk: Desk) -> httpx2.Response:
+@triggers("too_large", "createUpload")
+def large_upload(target: ErrorServer) -> httpx2.Response:
     body = {"filename": "a", "size": 500 * MIB + 1}
-    return desk.ask("POST", "/v1/uploads", json=body)
+    return target.ask("POST", "/v1/uploads", json=body)
 
 
-@provokes("too_large", "createMessage")
-def large_body(desk: Desk) -> httpx2.Response:
-    return desk.send(message="x" * BODY_BYTES_MAX)
+@triggers("too_large", "createMessage")
+def large_body(target: ErrorServer) -> httpx2.Response:
+    return target.send(message="x" * BODY_BYTES_MAX)
 
 
-@provokes("range_not_satisfiable")
-def beyond_the_end(desk: Desk) -> httpx2.Response:
-    return httpx2.get(written(desk, "a.txt", "one"), headers={"Range": "bytes=99-"})
+@triggers("range_not_satisfiable")
+def beyond_the_end(target: ErrorServer) -> httpx2.Response:
+    return httpx2.get(written(target, "a.txt", "one"), headers={"Range": "bytes=99-"})
 
 
-def written(desk: Desk, path: str, text: str) -> str:
+def written(target: ErrorServer, path: str, text: str) -> str:
     """The link of a file of a reply."""
-    message = desk.caller.send([["write", path, text], ["reply", "ok"]])
+    message = target.caller.send([["write", path, text], ["reply", "ok"]])
     url: str = message["files"][0]["url"]
     return url

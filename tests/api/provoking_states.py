@@ -14,7 +14,7 @@ from typing import Any
 
 import httpx2
 
-from tests.api.provoking import WEBHOOK, Desk, provokes
+from tests.api.provoking import WEBHOOK, ErrorServer, triggers
 from tests.e2e.caller import Json
 from tests.e2e.posting import CSV, MIB, announce, complete, post, ready
 from tests.e2e.server import until
@@ -24,74 +24,74 @@ INLINE = [{"name": "a.txt", "base64": base64.b64encode(b"a").decode()}]
 
 
 # --- 409 ------------------------------------------------------------------------------------------
-@provokes("idempotency_conflict", "createMessage")
-def same_key_other_body(desk: Desk) -> httpx2.Response:
-    desk.caller.post("one", key="conflict")
-    return desk.caller.post("another", key="conflict")
+@triggers("idempotency_conflict", "createMessage")
+def same_key_other_body(target: ErrorServer) -> httpx2.Response:
+    target.caller.post("one", key="conflict")
+    return target.caller.post("another", key="conflict")
 
 
-@provokes("poll_in_progress", "listMessageEvents")
-def second_wait(desk: Desk) -> httpx2.Response:
-    message = desk.caller.send([["start", "Work", [["gate", "polled"]]]])
+@triggers("poll_in_progress", "listMessageEvents")
+def second_wait(target: ErrorServer) -> httpx2.Response:
+    message = target.caller.send([["start", "Work", [["gate", "polled"]]]])
     path = f"/v1/messages/{message['id']}/events"
-    cursor = desk.caller.events(message["id"])["cursor"]
+    cursor = target.caller.events(message["id"])["cursor"]
     waiting = f"{path}?cursor={cursor}&wait=20"
 
     def refused() -> httpx2.Response | None:
-        answer = desk.ask("GET", f"{path}?cursor={cursor}")
+        answer = target.ask("GET", f"{path}?cursor={cursor}")
         return answer if answer.status_code == 409 else None
 
     with ThreadPoolExecutor(1) as pool:
-        held: Future[Any] = pool.submit(holding, desk, waiting)
+        held: Future[Any] = pool.submit(holding, target, waiting)
         answer = until(refused, what="a wait that is under way")
-        desk.server.open_gate("polled")
+        target.server.open_gate("polled")
         held.result()
     assert answer is not None
     assert answer.json()["cursor"] == cursor
     return answer
 
 
-def holding(desk: Desk, path: str) -> None:
+def holding(target: ErrorServer, path: str) -> None:
     """Wait for the log; the other caller may have been a moment earlier."""
-    while desk.ask("GET", path).status_code == 409:
+    while target.ask("GET", path).status_code == 409:
         continue
 
 
-@provokes("too_many_endpoints", "createWebhookEndpoint")
-def eleventh_endpoint(desk: Desk) -> httpx2.Response:
-    caller = desk.limited("hooks")
+@triggers("too_many_endpoints", "createWebhookEndpoint")
+def eleventh_endpoint(target: ErrorServer) -> httpx2.Response:
+    caller = target.limited("hooks")
     for _ in range(10):
         assert caller.call("POST", "/v1/webhooks", json=WEBHOOK).status_code == 201
     return caller.call("POST", "/v1/webhooks", json=WEBHOOK)
 
 
-@provokes("not_pending", "completeUpload")
-def attached_already(desk: Desk) -> httpx2.Response:
-    upload_id = ready(desk.caller)
-    desk.caller.send("take it", upload_ids=[upload_id])
-    return desk.ask("POST", f"/v1/uploads/{upload_id}/complete")
+@triggers("not_pending", "completeUpload")
+def attached_already(target: ErrorServer) -> httpx2.Response:
+    upload_id = ready(target.caller)
+    target.caller.send("take it", upload_ids=[upload_id])
+    return target.ask("POST", f"/v1/uploads/{upload_id}/complete")
 
 
-@provokes("not_uploaded", "completeUpload")
-def nothing_posted(desk: Desk) -> httpx2.Response:
-    return complete(desk.caller, announce(desk.caller))
+@triggers("not_uploaded", "completeUpload")
+def nothing_posted(target: ErrorServer) -> httpx2.Response:
+    return complete(target.caller, announce(target.caller))
 
 
-@provokes("changed", "completeUpload")
-def replaced_while_checked(desk: Desk) -> httpx2.Response:
+@triggers("changed", "completeUpload")
+def replaced_while_checked(target: ErrorServer) -> httpx2.Response:
     """A complete has seen the file when it waits to write that; then another file comes."""
 
     def replaced() -> httpx2.Response | None:
-        made = announce(desk.caller, size=MIB)
+        made = announce(target.caller, size=MIB)
         assert post(made).status_code == 204
         with ThreadPoolExecutor(1) as pool:
-            with desk.server.no_writes("uploads"):
-                checked = pool.submit(complete, desk.caller, made)
+            with target.server.no_writes("uploads"):
+                checked = pool.submit(complete, target.caller, made)
                 for n in range(5):
                     assert post(made, CSV * (n + 2)).status_code == 204
             answer = checked.result()
         if answer.status_code == 409:
-            assert complete(desk.caller, made).status_code == 200, "calling again helps"
+            assert complete(target.caller, made).status_code == 200, "calling again helps"
             return answer
         return None  # it came after the last of them
 
@@ -100,33 +100,33 @@ def replaced_while_checked(desk: Desk) -> httpx2.Response:
     return answer
 
 
-@provokes("upload_not_ready", "createMessage")
-def not_completed(desk: Desk) -> httpx2.Response:
-    return desk.send(message="hello", upload_ids=[announce(desk.caller)["upload_id"]])
+@triggers("upload_not_ready", "createMessage")
+def not_completed(target: ErrorServer) -> httpx2.Response:
+    return target.send(message="hello", upload_ids=[announce(target.caller)["upload_id"]])
 
 
-@provokes("too_large", "completeUpload")
-def larger_than_announced(desk: Desk) -> httpx2.Response:
+@triggers("too_large", "completeUpload")
+def larger_than_announced(target: ErrorServer) -> httpx2.Response:
     """Not by way of the form, which is held to the size: the store itself has another file."""
-    made = announce(desk.caller)
+    made = announce(target.caller)
     assert post(made).status_code == 204
-    folder = desk.server.home / "data" / "blobs" / "incoming"
+    folder = target.server.home / "data" / "blobs" / "incoming"
     (folder / made["upload_id"]).write_bytes(CSV * 2)
-    return complete(desk.caller, made)
+    return complete(target.caller, made)
 
 
-@provokes("executable_refused", "completeUpload")
-def program(desk: Desk) -> httpx2.Response:
-    made = announce(desk.caller, "tool", len(ELF))
+@triggers("executable_refused", "completeUpload")
+def program(target: ErrorServer) -> httpx2.Response:
+    made = announce(target.caller, "tool", len(ELF))
     assert post(made, ELF).status_code == 204
-    return complete(desk.caller, made)
+    return complete(target.caller, made)
 
 
 # --- 429 ------------------------------------------------------------------------------------------
-@provokes("rate_limited", "getAccount")
-def full_minute(desk: Desk) -> httpx2.Response:
+@triggers("rate_limited", "getAccount")
+def full_minute(target: ErrorServer) -> httpx2.Response:
     """The budget of a key tells the second at which its first request leaves the window."""
-    caller = desk.limited("minute", requests_per_minute=2)
+    caller = target.limited("minute", requests_per_minute=2)
     began = time.monotonic()
     first = caller.call("GET", "/v1/me")
     counted = time.monotonic()
@@ -140,31 +140,31 @@ def full_minute(desk: Desk) -> httpx2.Response:
     return answer
 
 
-@provokes("rate_limited", "createMessage")
-def messages_of_the_hour(desk: Desk) -> httpx2.Response:
-    caller = desk.limited("hour", messages_per_hour=1)
+@triggers("rate_limited", "createMessage")
+def messages_of_the_hour(target: ErrorServer) -> httpx2.Response:
+    caller = target.limited("hour", messages_per_hour=1)
     caller.send("one")
     return account_limit(caller.post("two"))
 
 
-@provokes("rate_limited", "createMessage")
-def messages_of_the_day(desk: Desk) -> httpx2.Response:
-    caller = desk.limited("day", messages_per_day=1)
+@triggers("rate_limited", "createMessage")
+def messages_of_the_day(target: ErrorServer) -> httpx2.Response:
+    caller = target.limited("day", messages_per_day=1)
     caller.send("one")
     return account_limit(caller.post("two"))
 
 
-@provokes("rate_limited", "getMessage")
-def waits_of_the_hour(desk: Desk) -> httpx2.Response:
-    caller = desk.limited("waits", waits_per_hour=1)
+@triggers("rate_limited", "getMessage")
+def waits_of_the_hour(target: ErrorServer) -> httpx2.Response:
+    caller = target.limited("waits", waits_per_hour=1)
     path = f"/v1/messages/{caller.send('hello')['id']}"
     caller.call("GET", f"{path}/events")
     return account_limit(caller.call("GET", f"{path}?wait=1"))
 
 
-@provokes("rate_limited", "getWork")
-def reads_of_works(desk: Desk) -> httpx2.Response:
-    caller = desk.limited("reads", work_reads_per_hour=1)
+@triggers("rate_limited", "getWork")
+def reads_of_works(target: ErrorServer) -> httpx2.Response:
+    caller = target.limited("reads", work_reads_per_hour=1)
     caller.call("GET", "/v1/work/chat_0")
     return account_limit(caller.call("GET", "/v1/work/chat_0"))
 
@@ -177,17 +177,17 @@ def account_limit(answer: httpx2.Response) -> httpx2.Response:
 
 
 # --- 500, 503 -------------------------------------------------------------------------------------
-@provokes("internal", "createMessage")
-def storage_is_gone(desk: Desk) -> httpx2.Response:
+@triggers("internal", "createMessage")
+def storage_is_gone(target: ErrorServer) -> httpx2.Response:
     """The disk with the blobs is away; once it is back the same request is accepted."""
     request: Json = {
         "json": {"message": "hello", "files": INLINE},
         "headers": {"Idempotency-Key": "after the fault"},
     }
-    with moved_away(desk.server.home / "data" / "blobs"):
-        answer = desk.ask("POST", "/v1/messages", **request)
-    assert desk.ask("POST", "/v1/messages", **request).status_code == 201
-    assert answer.json()["request_id"] in desk.server.log_file.read_text(), "the log tells more"
+    with moved_away(target.server.home / "data" / "blobs"):
+        answer = target.ask("POST", "/v1/messages", **request)
+    assert target.ask("POST", "/v1/messages", **request).status_code == 201
+    assert answer.json()["request_id"] in target.server.log_file.read_text(), "the log tells more"
     return answer
 
 
@@ -201,12 +201,12 @@ def moved_away(folder: Path) -> Iterator[None]:
         aside.rename(folder)
 
 
-@provokes("unavailable", "createMessage")
-def switched_off(desk: Desk) -> httpx2.Response:
-    desk.server.command("maintenance", "on")
+@triggers("unavailable", "createMessage")
+def switched_off(target: ErrorServer) -> httpx2.Response:
+    target.server.command("maintenance", "on")
     try:
-        until(lambda: desk.ask("GET", "/v1/me").status_code == 503)
-        return desk.send(message="hello")
+        until(lambda: target.ask("GET", "/v1/me").status_code == 503)
+        return target.send(message="hello")
     finally:
-        desk.server.command("maintenance", "off")
-        until(lambda: desk.ask("GET", "/v1/me").status_code == 200)
+        target.server.command("maintenance", "off")
+        until(lambda: target.ask("GET", "/v1/me").status_code == 200)

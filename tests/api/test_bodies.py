@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from agentpost.api.intake import COUNTED_BYTES, LARGE_BYTES, PLACES_EACH
+from agentpost.api.intake import COUNTED_BYTES, LARGE_BODIES_PER_ACCOUNT_MAX, LARGE_BYTES
 from agentpost.domain.limits import LARGE_BODIES_REFUSED_PER_MINUTE
 from tests.e2e.caller import Caller
 from tests.e2e.fixtures import ServerMaker
@@ -72,7 +72,7 @@ def test_idle_bodies_of_one_account_leave_places_to_others(
 def test_announcing_a_large_body_takes_no_place(
     server: AgentServer, caller: Caller, idle: ExitStack
 ) -> None:
-    for _ in range(4 * PLACES_EACH):
+    for _ in range(4 * LARGE_BODIES_PER_ACCOUNT_MAX):
         connection = idle.enter_context(connect(server))
         connection.sendall(head("POST", "/v1/messages", f"Content-Length: {BODY_MAX}") + b"{")
         stop_midway(server, idle, b"{")
@@ -157,7 +157,7 @@ def test_a_body_without_an_end_leaves_its_place(
     server: AgentServer, caller: Caller, idle: ExitStack
 ) -> None:
     """Whatever one key has begun and left, it gets its places back."""
-    left = [stop_midway(server, idle, LARGE) for _ in range(PLACES_EACH)]
+    left = [stop_midway(server, idle, LARGE) for _ in range(LARGE_BODIES_PER_ACCOUNT_MAX)]
     for connection in left:
         assert answer_on(connection).status == 400
     large = {"message": "x", "files": [{"name": "a.txt", "base64": "YWFh" * LARGE_BYTES}]}

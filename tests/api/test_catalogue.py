@@ -16,7 +16,7 @@ from agentpost.api.openapi import EVERYWHERE
 from agentpost.api.operation import Operation
 from agentpost.contract.errors import CATALOGUE
 from tests.api import provoking_states
-from tests.api.provoking import BODY_BYTES_MAX, WAYS, Desk, Way
+from tests.api.provoking import BODY_BYTES_MAX, ERROR_TRIGGERS, ErrorServer, ErrorTrigger
 from tests.e2e.caller import Caller, Json
 from tests.e2e.fixtures import ServerMaker
 from tests.e2e.server import AgentServer, until
@@ -39,8 +39,8 @@ def server(start_server: ServerMaker) -> AgentServer:
 
 
 @pytest.fixture
-def desk(server: AgentServer, caller: Caller, callers: Callable[..., Caller]) -> Desk:
-    return Desk(server, caller, callers)
+def target(server: AgentServer, caller: Caller, callers: Callable[..., Caller]) -> ErrorServer:
+    return ErrorServer(server, caller, callers)
 
 
 def check(caller: Caller, answer: httpx2.Response, code: str) -> None:
@@ -60,21 +60,25 @@ def check(caller: Caller, answer: httpx2.Response, code: str) -> None:
 
 
 # --- each code ------------------------------------------------------------------------------------
-@pytest.mark.parametrize("way", WAYS, ids=[f"{w.code}-{w.provoke.__name__}" for w in WAYS])
-def test_a_code_is_answered_in_the_shape_of_errors(desk: Desk, way: Way) -> None:
-    answer = way.provoke(desk)
-    check(desk.caller, answer, way.code)
-    described = desk.caller.contract.operation(answer.request)
-    assert (described or {}).get("operationId") == way.operation
+@pytest.mark.parametrize(
+    "trigger", ERROR_TRIGGERS, ids=[f"{w.code}-{w.send.__name__}" for w in ERROR_TRIGGERS]
+)
+def test_a_code_is_answered_in_the_shape_of_errors(
+    target: ErrorServer, trigger: ErrorTrigger
+) -> None:
+    answer = trigger.send(target)
+    check(target.caller, answer, trigger.code)
+    described = target.caller.contract.operation(answer.request)
+    assert (described or {}).get("operationId") == trigger.operation
 
     page, _, anchor = answer.json()["docs"].partition("#")
-    assert anchor == way.code
+    assert anchor == trigger.code
     explained = httpx2.get(page)
     assert (explained.status_code, f'id="{anchor}"' in explained.text) == (200, True)
 
 
 def test_every_code_of_the_catalogue_is_provoked() -> None:
-    assert sorted({way.code for way in WAYS}) == sorted(CATALOGUE)
+    assert sorted({trigger.code for trigger in ERROR_TRIGGERS}) == sorted(CATALOGUE)
 
 
 # --- each operation -------------------------------------------------------------------------------
@@ -114,46 +118,50 @@ ALIKE: dict[str, Callable[[Operation], bool]] = {
 
 def test_what_is_announced_is_what_can_come() -> None:
     announced = {(o.id, code) for o in OPERATIONS for code in (*o.errors, *EVERYWHERE)}
-    provoked = {(o.id, code) for code, kind in ALIKE.items() for o in OPERATIONS if kind(o)}
-    provoked |= {(way.operation, way.code) for way in WAYS if way.operation is not None}
-    assert sorted(announced - provoked) == [], "nobody can get these"
-    assert sorted(provoked - announced) == [], "nobody was told of these"
+    triggered = {(o.id, code) for code, kind in ALIKE.items() for o in OPERATIONS if kind(o)}
+    triggered |= {
+        (trigger.operation, trigger.code)
+        for trigger in ERROR_TRIGGERS
+        if trigger.operation is not None
+    }
+    assert sorted(announced - triggered) == [], "nobody can get these"
+    assert sorted(triggered - announced) == [], "nobody was told of these"
 
 
 def of_kind(code: str) -> Sequence[Operation]:
     return [operation for operation in OPERATIONS if ALIKE[code](operation)]
 
 
-def test_the_key_is_asked_for_everywhere(desk: Desk) -> None:
-    stranger = desk.callers(desk.server, None)
+def test_the_key_is_asked_for_everywhere(target: ErrorServer) -> None:
+    stranger = target.callers(target.server, None)
     for operation in of_kind("unauthorized"):
-        check(desk.caller, request(stranger, operation), "unauthorized")
+        check(target.caller, request(stranger, operation), "unauthorized")
 
 
-def test_the_budget_counts_everywhere(desk: Desk) -> None:
-    spent = desk.limited("spent", requests_per_minute=1)
+def test_the_budget_counts_everywhere(target: ErrorServer) -> None:
+    spent = target.limited("spent", requests_per_minute=1)
     spent.call("GET", "/v1/me")
     for operation in of_kind("rate_limited"):
-        check(desk.caller, request(spent, operation), "rate_limited")
+        check(target.caller, request(spent, operation), "rate_limited")
 
 
-def test_the_switch_reaches_everywhere(desk: Desk) -> None:
-    desk.server.command("maintenance", "on")
+def test_the_switch_reaches_everywhere(target: ErrorServer) -> None:
+    target.server.command("maintenance", "on")
     try:
-        until(lambda: desk.ask("GET", "/v1/me").status_code == 503)
+        until(lambda: target.ask("GET", "/v1/me").status_code == 503)
         for operation in of_kind("unavailable"):
-            check(desk.caller, request(desk.caller, operation), "unavailable")
+            check(target.caller, request(target.caller, operation), "unavailable")
     finally:
-        desk.server.command("maintenance", "off")
-        until(lambda: desk.ask("GET", "/v1/me").status_code == 200)
+        target.server.command("maintenance", "off")
+        until(lambda: target.ask("GET", "/v1/me").status_code == 200)
 
 
-def test_a_fault_is_told_alike_everywhere(desk: Desk) -> None:
-    with table_gone(desk.server, "keys"):
-        until(lambda: desk.ask("GET", "/v1/me").status_code == 500, what="forgetting the key")
+def test_a_fault_is_told_alike_everywhere(target: ErrorServer) -> None:
+    with table_gone(target.server, "keys"):
+        until(lambda: target.ask("GET", "/v1/me").status_code == 500, what="forgetting the key")
         for operation in of_kind("internal"):
-            check(desk.caller, request(desk.caller, operation), "internal")
-    assert desk.ask("GET", "/v1/me").status_code == 200
+            check(target.caller, request(target.caller, operation), "internal")
+    assert target.ask("GET", "/v1/me").status_code == 200
 
 
 @contextmanager
@@ -165,24 +173,24 @@ def table_gone(server: AgentServer, table: str) -> Iterator[None]:
         server.execute(f"ALTER TABLE {table}_aside RENAME TO {table}")
 
 
-def test_unknown_ids_are_not_found_everywhere(desk: Desk) -> None:
+def test_unknown_ids_are_not_found_everywhere(target: ErrorServer) -> None:
     for operation in of_kind("not_found"):
-        check(desk.caller, request(desk.caller, operation), "not_found")
+        check(target.caller, request(target.caller, operation), "not_found")
 
 
-def test_what_cannot_be_read_is_refused_everywhere(desk: Desk) -> None:
+def test_what_cannot_be_read_is_refused_everywhere(target: ErrorServer) -> None:
     for operation in of_kind("invalid_request"):
         for query in operation.queries:
-            answer = request(desk.caller, operation, f"?{query.name}=x")
-            check(desk.caller, answer, "invalid_request")
+            answer = request(target.caller, operation, f"?{query.name}=x")
+            check(target.caller, answer, "invalid_request")
             assert [p["field"] for p in answer.json()["problems"]] == [query.name]
         if has_body(operation):
-            answer = request(desk.caller, operation, content=b"[]")
-            check(desk.caller, answer, "invalid_request")
+            answer = request(target.caller, operation, content=b"[]")
+            check(target.caller, answer, "invalid_request")
             assert [p["field"] for p in answer.json()["problems"]] == [None]
 
 
-def test_large_bodies_are_refused_everywhere(desk: Desk) -> None:
+def test_large_bodies_are_refused_everywhere(target: ErrorServer) -> None:
     for operation in of_kind("too_large"):
-        answer = request(desk.caller, operation, content=b" " * (BODY_BYTES_MAX + 1))
-        check(desk.caller, answer, "too_large")
+        answer = request(target.caller, operation, content=b" " * (BODY_BYTES_MAX + 1))
+        check(target.caller, answer, "too_large")

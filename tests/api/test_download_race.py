@@ -16,16 +16,16 @@ from agentpost.api.operation import Api
 from agentpost.domain.errors import Refusal
 from agentpost.domain.record import FileRecord
 from agentpost.services import works
-from agentpost.services.context import House
+from agentpost.services.context import AppContext
 from agentpost.services.links import SignedLinks
-from tests.services.moving import Moving, moving
+from tests.services.moving import ManualHarness, manual_harness
 
 
 @dataclass
 class Linked:
     """A file with a link to it."""
 
-    at: Moving
+    at: ManualHarness
     work_id: str
     url: str
 
@@ -39,22 +39,22 @@ class Linked:
             "query_string": parts.query.encode(),
             "headers": [],
         }
-        links = self.at.house.links
+        links = self.at.ctx.links
         assert isinstance(links, SignedLinks)
         return await blobs.download(
-            Api(self.at.house, Keys(self.at.house)), links._signer, Request(scope)
+            Api(self.at.ctx, Keys(self.at.ctx)), links._signer, Request(scope)
         )
 
     async def write(self, sql: str, *params: object) -> None:
-        await self.at.house.db.write(lambda tx: tx.execute(sql, params))
+        await self.at.ctx.db.write(lambda tx: tx.execute(sql, params))
 
 
 @pytest.fixture
 async def linked(tmp_path: Path) -> AsyncIterator[Linked]:
-    async with moving(tmp_path) as at:
+    async with manual_harness(tmp_path) as at:
         await at.working()
         work_id = str((await at.rows("SELECT id FROM works"))[0][0])
-        made = Linked(at, work_id, at.house.links.file(f"{work_id}/a", '"r1"'))
+        made = Linked(at, work_id, at.ctx.links.file(f"{work_id}/a", '"r1"'))
         await made.write(
             "INSERT INTO files (work_id, path, account_id, name, content_type, kind, size,"
             " revision, blob, created_at, replaced)"
@@ -66,7 +66,7 @@ async def linked(tmp_path: Path) -> AsyncIterator[Linked]:
 
 
 async def test_it_is_there(linked: Linked) -> None:
-    await linked.at.house.storage.put("files/a", b"x")
+    await linked.at.ctx.storage.put("files/a", b"x")
     assert (await linked.follow()).status_code == 200
 
 
@@ -83,8 +83,8 @@ async def test_it_went_this_moment(
     """Between the look at its record and the opening of its bytes."""
     real = works.linked_file
 
-    async def look_and_lose(house: House, file_id: str) -> FileRecord:
-        found = await real(house, file_id)
+    async def look_and_lose(ctx: AppContext, file_id: str) -> FileRecord:
+        found = await real(ctx, file_id)
         await linked.write(change)
         return found
 

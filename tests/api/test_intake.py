@@ -8,7 +8,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.types import Message
 
 from agentpost.api import intake
-from agentpost.api.intake import LargeBodies, TooSlow
+from agentpost.api.intake import BodyBudget, TooSlow
 from agentpost.domain.errors import Overloaded, RateLimited
 
 IDLE = 0.05
@@ -120,62 +120,66 @@ async def uncounted() -> None:
     """No account is refused for what it sent before."""
 
 
-async def hold(bodies: LargeBodies, account_id: str, until: asyncio.Event) -> None:
-    async with bodies.room(account_id, uncounted) as room:
-        await room.enter()
+async def hold(budget: BodyBudget, account_id: str, until: asyncio.Event) -> None:
+    async with budget.slot(account_id, uncounted) as slot:
+        await slot.acquire()
         await until.wait()
 
 
-async def held(
-    bodies: LargeBodies, over: asyncio.Event, *accounts: str
-) -> list[asyncio.Task[None]]:
+async def held(budget: BodyBudget, over: asyncio.Event, *accounts: str) -> list[asyncio.Task[None]]:
     """Bodies of these accounts in their places."""
-    tasks = [asyncio.create_task(hold(bodies, a, over)) for a in accounts]
+    tasks = [asyncio.create_task(hold(budget, a, over)) for a in accounts]
     await asyncio.sleep(0)
     return tasks
 
 
 async def test_one_account_cannot_take_all_places(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(intake, "PLACE_SECONDS", 0.05)
-    bodies, over = LargeBodies(), asyncio.Event()
-    tasks = await held(bodies, over, *["acc_1"] * intake.PLACES_EACH)
+    monkeypatch.setattr(intake, "SLOT_WAIT_SECONDS", 0.05)
+    budget, over = BodyBudget(), asyncio.Event()
+    tasks = await held(budget, over, *["acc_1"] * intake.LARGE_BODIES_PER_ACCOUNT_MAX)
     with pytest.raises(RateLimited) as refused:
-        await hold(bodies, "acc_1", over)
+        await hold(budget, "acc_1", over)
     assert refused.value.retry_after_seconds == 60
     over.set()
-    await hold(bodies, "acc_2", over)
+    await hold(budget, "acc_2", over)
     await asyncio.gather(*tasks)
-    await hold(bodies, "acc_1", over)
+    await hold(budget, "acc_1", over)
 
 
-async def test_a_full_house_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(intake, "PLACE_SECONDS", 0.05)
-    bodies, over = LargeBodies(), asyncio.Event()
-    accounts = [f"acc_{n // intake.PLACES_EACH}" for n in range(intake.PLACES)]
-    tasks = await held(bodies, over, *accounts)
+async def test_a_body_beyond_the_budget_is_refused_after_a_wait(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(intake, "SLOT_WAIT_SECONDS", 0.05)
+    budget, over = BodyBudget(), asyncio.Event()
+    accounts = [
+        f"acc_{n // intake.LARGE_BODIES_PER_ACCOUNT_MAX}" for n in range(intake.LARGE_BODIES_MAX)
+    ]
+    tasks = await held(budget, over, *accounts)
     with pytest.raises(Overloaded) as refused:
-        await hold(bodies, "acc_other", over)
+        await hold(budget, "acc_other", over)
     assert refused.value.code == "unavailable"
     over.set()
     await asyncio.gather(*tasks)
-    await hold(bodies, "acc_other", over)
+    await hold(budget, "acc_other", over)
 
 
 async def test_a_place_is_free_once_its_body_is_gone() -> None:
-    bodies, over = LargeBodies(), asyncio.Event()
-    tasks = await held(bodies, over, *["acc_1"] * (intake.PLACES_EACH + 1))
+    budget, over = BodyBudget(), asyncio.Event()
+    tasks = await held(budget, over, *["acc_1"] * (intake.LARGE_BODIES_PER_ACCOUNT_MAX + 1))
     for task in tasks:
         assert not task.done()
     tasks[0].cancel()
     over.set()
     await asyncio.gather(*tasks, return_exceptions=True)
-    assert [task.cancelled() for task in tasks] == [True] + [False] * intake.PLACES_EACH
+    assert [task.cancelled() for task in tasks] == [True] + [
+        False
+    ] * intake.LARGE_BODIES_PER_ACCOUNT_MAX
 
 
 async def test_a_small_body_needs_no_place() -> None:
-    bodies, over = LargeBodies(), asyncio.Event()
-    tasks = await held(bodies, over, *["acc_1"] * intake.PLACES_EACH)
-    async with bodies.room("acc_1", uncounted):
+    budget, over = BodyBudget(), asyncio.Event()
+    tasks = await held(budget, over, *["acc_1"] * intake.LARGE_BODIES_PER_ACCOUNT_MAX)
+    async with budget.slot("acc_1", uncounted):
         pass
     over.set()
     await asyncio.gather(*tasks)

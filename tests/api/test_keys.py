@@ -10,7 +10,7 @@ from agentpost.api.auth import Keys
 from agentpost.clock import ManualClock
 from agentpost.domain.errors import Refusal
 from agentpost.services import accounts
-from agentpost.services.context import House
+from agentpost.services.context import AppContext
 
 
 class Live:
@@ -28,11 +28,11 @@ async def test_a_key_is_looked_up_again_once_the_clock_has_moved(
 ) -> None:
     clock, found = ManualClock(), [Live()]
 
-    async def find_key(house: Any, secret: str) -> Live | None:
+    async def find_key(ctx: Any, secret: str) -> Live | None:
         return found[0] if found else None
 
     monkeypatch.setattr(accounts, "find_key", find_key)
-    keys: Any = Keys(cast("House", SimpleNamespace(clock=clock)))
+    keys: Any = Keys(cast("AppContext", SimpleNamespace(clock=clock)))
     request = Request({"type": "http", "headers": [(b"authorization", b"Bearer svc_key_x")]})
     assert await keys.caller(request) == "the caller"
     found.clear()  # revoked

@@ -24,19 +24,19 @@ CONFIG = Path(__file__).with_name("schemathesis.toml")
 
 
 def test_the_server_keeps_to_its_description(start_server: ServerMaker, tmp_path: Path) -> None:
-    told = _run(start_server(), tmp_path, "examples", "coverage", "fuzzing")
+    reported = _run(start_server(), tmp_path, "examples", "coverage", "fuzzing")
     for phase in ("Examples", "Coverage", "Fuzzing"):
-        assert f"✅ {phase}" in told, f"{phase} tested nothing\n{told}"
+        assert f"✅ {phase}" in reported, f"{phase} tested nothing\n{reported}"
 
 
 def test_its_links_lead_on(start_server: ServerMaker, tmp_path: Path) -> None:
     """On a server of its own: where ten webhook endpoints are left, no walk begins with one."""
     server = start_server()
     _give_it_works(server)
-    told = _run(server, tmp_path, "stateful")
-    links = re.search(r"API Links: +([0-9]+) covered", told)
+    reported = _run(server, tmp_path, "stateful")
+    links = re.search(r"API Links: +([0-9]+) covered", reported)
     assert links is not None
-    assert int(links[1]) >= LINKS_MIN, f"few links lead on\n{told}"
+    assert int(links[1]) >= LINKS_MIN, f"few links lead on\n{reported}"
 
 
 def _run(server: AgentServer, folder: Path, *phases: str) -> str:

@@ -36,15 +36,15 @@ def test_credits_can_be_taken_back(amount: tuple[str, ...]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("amount", "told"),
+    ("amount", "reported"),
     [
         ("-30.5", "only 30 credits are available to be taken back"),
         ("0", "credits to add must be more than zero, credits to take back less"),
         ("nan", "credits must be zero or more, not nan"),
     ],
 )
-def test_what_is_not_there_is_not_taken(amount: str, told: str) -> None:
-    assert run("credits", "add", EMAIL, amount, code=1) == f"agentpost: {told}\n"
+def test_what_is_not_there_is_not_taken(amount: str, reported: str) -> None:
+    assert run("credits", "add", EMAIL, amount, code=1) == f"agentpost: {reported}\n"
     assert run("credits", "show", EMAIL).splitlines()[0] == f"{EMAIL}: 30 credits"
 
 

@@ -72,15 +72,17 @@ def test_wrong_limits_are_refused_in_one_line(
 
 def test_explain_tells_what_happened_in_order(server: AgentServer) -> None:
     message_id = (server.home / "message").read_text()
-    told = server.command("explain", message_id)
-    assert told["message"]["status"] == "completed"
-    signals = [line["what"] for line in told["story"] if line["source"] == "signal"]
+    reported = server.command("explain", message_id)
+    assert reported["message"]["status"] == "completed"
+    signals = [line["what"] for line in reported["story"] if line["source"] == "signal"]
     assert signals[0] == "TurnBegun"
     for name in ("Admitted", "TurnReplied", "Progressed", "Finished"):
         assert name in signals
-    entries = [line["what"] for line in told["story"] if line["source"] == "entry"]
+    entries = [line["what"] for line in reported["story"] if line["source"] == "entry"]
     assert sorted(entries) == ["agent_reply", "progress", "result"]
-    assert [line["at"] for line in told["story"]] == sorted(line["at"] for line in told["story"])
+    assert [line["at"] for line in reported["story"]] == sorted(
+        line["at"] for line in reported["story"]
+    )
 
     text = run(server, "explain", message_id).stdout
     assert message_id in text

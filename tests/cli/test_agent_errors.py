@@ -72,7 +72,7 @@ def test_an_import_that_is_missing_in_a_package_is_not_taken_for_the_agent(
 
 
 @pytest.mark.parametrize(
-    ("spec", "told"),
+    ("spec", "reported"),
     [
         ("hello", "is neither 'offline' nor 'module:object'"),
         ("hello.py:agent", "'hello.py' is not the name of a module"),
@@ -85,13 +85,13 @@ def test_an_import_that_is_missing_in_a_package_is_not_taken_for_the_agent(
     ],
 )
 def test_what_is_no_agent_is_one_line(
-    spec: str, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    spec: str, reported: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [*sys.path])
     with pytest.raises(UnknownAgent) as raised:
         resolve(spec)
-    assert told in str(raised.value)
+    assert reported in str(raised.value)
     assert len(str(raised.value).splitlines()) == 1
 
 

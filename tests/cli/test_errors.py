@@ -33,7 +33,7 @@ def test_help_has_a_short_name(words: tuple[str, ...]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "reported"),
     [
         (("nonsense",), "No such command 'nonsense'. See: agentpost --help"),
         (("keys", "lst"), "No such command 'lst'. Did you mean 'list'? See: agentpost keys --help"),
@@ -49,12 +49,12 @@ def test_help_has_a_short_name(words: tuple[str, ...]) -> None:
         (("verify", "--only", "all"), None),
     ],
 )
-def test_a_wrong_call_is_one_line(arguments: tuple[str, ...], told: str | None) -> None:
+def test_a_wrong_call_is_one_line(arguments: tuple[str, ...], reported: str | None) -> None:
     result = run(*arguments)
     assert (result.exit_code, result.stdout) == (2, "")
     (line,) = result.stderr.splitlines()
     assert line.startswith("agentpost: ")
-    assert told is None or line == f"agentpost: {told}"
+    assert reported is None or line == f"agentpost: {reported}"
 
 
 def test_a_refusal_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -55,7 +55,7 @@ def test_a_wrong_setting_is_one_clear_line(case: str, tmp_path: Path) -> None:
 
 EXTRAS = {
     "offline": ({}, "typst", "AGENTPOST_AGENT is 'offline'"),
-    "reading": ({}, "pypdfium2", "AGENTPOST_AGENT is 'offline'"),
+    "extraction": ({}, "pypdfium2", "AGENTPOST_AGENT is 'offline'"),
     "s3": ({"STORAGE_URL": "s3://bucket?region=eu-north-1"}, "obstore", "AGENTPOST_STORAGE_URL"),
     "redis": ({"REDIS_URL": "redis://u:hush@h/0"}, "redis", "AGENTPOST_REDIS_URL"),
     "postgres": ({"DATABASE_URL": "postgresql://u:hush@h/x"}, "psycopg", "AGENTPOST_DATABASE_URL"),
@@ -83,11 +83,11 @@ def test_a_missing_extra_is_one_line_with_its_installation(
         timeout=60,
         check=False,
     )
-    if command[0] == "accounts" and extra in ("offline", "reading"):
+    if command[0] == "accounts" and extra in ("offline", "extraction"):
         assert ended.returncode == 0, "no agent is needed to list accounts: " + ended.stderr
         return
     lines = [line for line in ended.stderr.splitlines() if "made a new database" not in line]
-    installed = "offline" if extra == "reading" else extra
+    installed = "offline" if extra == "extraction" else extra
     assert ended.returncode == 1, ended.stderr
     assert len(lines) == 1
     assert lines[0].startswith(f"agentpost: {wanted}")
@@ -185,19 +185,19 @@ def test_serve_warns_of_links_that_lead_nowhere(tmp_path: Path) -> None:
         text=True,
     ) as server:
         assert server.stdout is not None
-        told = ""
-        while "agentpost is ready" not in told:
+        reported = ""
+        while "agentpost is ready" not in reported:
             line = server.stdout.readline()
-            assert line, told
-            told += line
+            assert line, reported
+            reported += line
         server.terminate()
         server.stdout.read()
-    assert "links in answers lead to http://localhost:" in told
-    assert "set AGENTPOST_BASE_URL" in told
+    assert "links in answers lead to http://localhost:" in reported
+    assert "set AGENTPOST_BASE_URL" in reported
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "reported"),
     [
         (b"port = ", "agentpost.toml: Invalid value (at end of document)"),
         (b"agent = '\xff'", "agentpost.toml: 'utf-8' codec can't decode byte"),
@@ -205,14 +205,14 @@ def test_serve_warns_of_links_that_lead_nowhere(tmp_path: Path) -> None:
     ],
 )
 def test_a_file_that_cannot_be_read_is_named(
-    text: bytes, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    text: bytes, reported: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "agentpost.toml").write_bytes(text)
     result = CliRunner().invoke(app, ["config", "show"])
     assert (result.exit_code, result.stdout) == (1, "")
     (line,) = result.stderr.splitlines()
-    assert line.startswith(f"agentpost: {told}")
+    assert line.startswith(f"agentpost: {reported}")
 
 
 @pytest.mark.parametrize(

@@ -14,11 +14,11 @@ from typer.testing import CliRunner, Result
 
 from agentpost.cli import app
 from agentpost.verify.checks import GROUPS
-from tests.e2e.fixtures import new_place, plain_server
+from tests.e2e.fixtures import new_database, plain_server
 from tests.e2e.server import KEY, AgentServer
-from tests.verify.bent import Asked, Bend, Given, bent
+from tests.verify.bent import Mutation, ProxiedRequest, ProxiedResponse, bent
 
-__all__ = ["new_place", "plain_server"]
+__all__ = ["new_database", "plain_server"]
 NOWHERE = "http://127.0.0.1:1"
 
 
@@ -33,7 +33,7 @@ def no_environment(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "reported"),
     [
         ((), "No server address"),
         (("--url", NOWHERE), "No API key"),
@@ -50,10 +50,10 @@ def no_environment(monkeypatch: pytest.MonkeyPatch) -> None:
         (("--unknown",), "No such option"),
     ],
 )
-def test_what_cannot_begin_is_said(arguments: tuple[str, ...], told: str) -> None:
+def test_what_cannot_begin_is_said(arguments: tuple[str, ...], reported: str) -> None:
     result = run(*arguments)
     assert result.exit_code == 2
-    assert told in " ".join(result.stderr.split())
+    assert reported in " ".join(result.stderr.split())
     assert result.stdout == ""
 
 
@@ -67,18 +67,18 @@ def test_a_port_in_use_is_said() -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "reported"),
     [
         (("--key", "svc_key_wrong"), "the key is refused"),
         (("--key", KEY, "--second-key", "svc_key_wrong"), "the second key is refused"),
     ],
 )
 def test_a_refused_key_is_said(
-    plain_server: AgentServer, options: tuple[str, ...], told: str
+    plain_server: AgentServer, options: tuple[str, ...], reported: str
 ) -> None:
     result = run("--url", plain_server.url, *options)
     assert result.exit_code == 2
-    assert told in result.stderr
+    assert reported in result.stderr
 
 
 def test_what_is_not_this_api_is_said(plain_server: AgentServer) -> None:
@@ -88,13 +88,13 @@ def test_what_is_not_this_api_is_said(plain_server: AgentServer) -> None:
 
 
 def test_a_server_that_goes_away_is_no_success(plain_server: AgentServer) -> None:
-    with bent(plain_server.url, Bend()) as proxy:
+    with bent(plain_server.url, Mutation()) as proxy:
         proxy.answers = 3
         result = run("--url", proxy.url, "--key", KEY, "--only", "authentication", "--json")
     assert result.exit_code == 2
     assert f"nothing answers at {proxy.url}" in result.stderr
-    told = json.loads(result.stdout)
-    assert (told["proved"], told["not_checked"]) == (2, 4)
+    reported = json.loads(result.stdout)
+    assert (reported["proved"], reported["not_checked"]) == (2, 4)
 
 
 @dataclass(frozen=True)
@@ -122,28 +122,28 @@ def test_an_interrupted_run_takes_away_what_it_made(
     process: subprocess.Popen[str] | None = None
     pressed = threading.Event()
 
-    def look(asked: Asked, answered: bool) -> None:
+    def look(asked: ProxiedRequest, answered: bool) -> None:
         meant = asked.method == press.method and asked.path.startswith(press.path)
         if meant and answered == press.answered and not pressed.is_set() and process is not None:
             pressed.set()
             process.send_signal(press.how)
             threading.Event().wait(1)  # so that it comes while the answer is waited for
 
-    def before(asked: Asked) -> None:
+    def before(asked: ProxiedRequest) -> None:
         look(asked, False)
 
-    def after(asked: Asked, given: Given) -> None:
+    def after(asked: ProxiedRequest, given: ProxiedResponse) -> None:
         look(asked, given.status == 201)
 
-    with bent(plain_server.url, Bend(before, after)) as proxy:
+    with bent(plain_server.url, Mutation(before, after)) as proxy:
         command = [sys.executable, "-m", "agentpost", "verify", "--only", "webhooks", "--json"]
         process = subprocess.Popen(
             [*command, "--url", proxy.url, "--key", KEY], stdout=subprocess.PIPE, text=True
         )
-        told, _ = process.communicate(timeout=60)
+        reported, _ = process.communicate(timeout=60)
     assert pressed.is_set()
     assert process.returncode == 130
-    assert json.loads(told)["left_behind"] == []
+    assert json.loads(reported)["left_behind"] == []
     listed = httpx2.get(
         f"{plain_server.url}/v1/webhooks", headers={"Authorization": f"Bearer {KEY}"}
     )

@@ -27,11 +27,11 @@ async def later(client: AsyncClient, message_id: str) -> str:
     return message.metadata.get("order", "") + (message.reply or "")
 
 
-def told(seconds: float, why: str) -> None:
+def reported(seconds: float, why: str) -> None:
     print(seconds, why)
 
 
-with Client("http://127.0.0.1:8080", "svc_key_1", on_retry=told) as client:
+with Client("http://127.0.0.1:8080", "svc_key_1", on_retry=reported) as client:
     print(ask(client, None)["order"])
 """
 

@@ -61,8 +61,8 @@ async def worker(node: Node) -> Recorder:
     return recorder
 
 
-async def place(node: Node, job_id: str, epoch: int = 1) -> str | None:
-    return await node.db.write(lambda tx: node.engine.place(tx, job_id, epoch))
+async def dispatch(node: Node, job_id: str, epoch: int = 1) -> str | None:
+    return await node.db.write(lambda tx: node.engine.dispatch(tx, job_id, epoch))
 
 
 async def abort(node: Node, job_id: str) -> None:
@@ -70,7 +70,7 @@ async def abort(node: Node, job_id: str) -> None:
 
 
 async def test_a_placed_job_is_run_by_who_owns_it(node: Node, worker: Recorder) -> None:
-    owner = await place(node, "job_a", 7)
+    owner = await dispatch(node, "job_a", 7)
     await worker.until_ran("job_a")
     # Owned at once, at the epoch it was placed with; or nobody's, to be claimed by who runs it.
     assert (owner, worker.ran) in ((node.name, [("job_a", 7)]), (None, [("job_a", None)]))
@@ -78,13 +78,13 @@ async def test_a_placed_job_is_run_by_who_owns_it(node: Node, worker: Recorder) 
 
 async def test_a_job_of_a_rolled_back_transaction_is_not_run(node: Node, worker: Recorder) -> None:
     def fail(tx: Tx) -> None:
-        node.engine.place(tx, "job_a", 1)
+        node.engine.dispatch(tx, "job_a", 1)
         node.engine.abort(tx, "job_a")
         raise LookupError
 
     with pytest.raises(LookupError):
         await node.db.write(fail)
-    await place(node, "job_b")
+    await dispatch(node, "job_b")
     await abort(node, "job_b")
     await worker.until_ran("job_b")
     await worker.until_aborted("job_b")
@@ -93,7 +93,7 @@ async def test_a_job_of_a_rolled_back_transaction_is_not_run(node: Node, worker:
 
 async def test_many_jobs_are_each_run_once(node: Node, worker: Recorder) -> None:
     jobs = [f"job_{n}" for n in range(40)]
-    await asyncio.gather(*(place(node, job_id) for job_id in jobs))
+    await asyncio.gather(*(dispatch(node, job_id) for job_id in jobs))
     await worker.until_ran(*jobs)
     assert sorted(worker.jobs) == sorted(jobs)
 
@@ -107,14 +107,14 @@ async def test_an_abort_reaches_the_worker_once(node: Node, worker: Recorder) ->
 
 async def test_without_a_worker_a_process_only_places(node: Node) -> None:
     await node.engine.start(None)
-    assert await place(node, "job_a") is None
+    assert await dispatch(node, "job_a") is None
     await abort(node, "job_a")
 
 
 async def test_a_stopped_engine_gives_out_no_more(nodes: list[Node], worker: Recorder) -> None:
     await nodes[0].engine.stop()
     await nodes[0].engine.stop()
-    assert await place(nodes[0], "job_a") is None
+    assert await dispatch(nodes[0], "job_a") is None
     assert worker.ran == []
 
 
@@ -135,7 +135,7 @@ async def _until(happened: Callable[[], bool]) -> None:
 async def test_a_job_waits_for_the_first_worker_to_come(pair: list[Node]) -> None:
     placing, working = pair
     await placing.engine.start(None)
-    await place(placing, "job_a")
+    await dispatch(placing, "job_a")
     worker = Recorder()
     await working.engine.start(worker)
     await worker.until_ran("job_a")
@@ -144,7 +144,7 @@ async def test_a_job_waits_for_the_first_worker_to_come(pair: list[Node]) -> Non
 async def test_one_node_gets_a_job_and_every_node_the_abort(pair: list[Node]) -> None:
     workers = await _start(pair)
     jobs = [f"job_{n}" for n in range(30)]
-    await asyncio.gather(*(place(pair[0], job_id) for job_id in jobs))
+    await asyncio.gather(*(dispatch(pair[0], job_id) for job_id in jobs))
     await _until(lambda: sum(len(worker.ran) for worker in workers) >= len(jobs))
     assert sorted(workers[0].jobs + workers[1].jobs) == sorted(jobs)
     await abort(pair[0], "job_0")
@@ -154,7 +154,7 @@ async def test_one_node_gets_a_job_and_every_node_the_abort(pair: list[Node]) ->
 
 async def test_nothing_is_left_behind(pair: list[Node], scaled: Scaled) -> None:
     workers = await _start(pair)
-    await asyncio.gather(*(place(pair[0], f"job_{n}") for n in range(10)))
+    await asyncio.gather(*(dispatch(pair[0], f"job_{n}") for n in range(10)))
     await _until(lambda: sum(len(worker.ran) for worker in workers) >= 10)
     await _until(lambda: not _left(scaled))
     for node in pair:
@@ -180,7 +180,7 @@ async def test_dispatch_goes_on_after_every_connection_was_lost(
     scaled.cut()
     for n in range(3):
         job_id = f"job_{n}"
-        await place(pair[0], job_id)
+        await dispatch(pair[0], job_id)
         await _until(lambda: job_id in workers[0].jobs + workers[1].jobs)  # noqa: B023
 
 
@@ -194,7 +194,7 @@ async def test_a_lost_connection_while_placing_is_made_good(
         if len(tries) == 1:
             tx.one("SELECT 1")
             scaled.cut("agentpost")
-        pair[0].engine.place(tx, "job_a", 1)
+        pair[0].engine.dispatch(tx, "job_a", 1)
 
     await pair[0].db.write(fn)
     assert len(tries) == 2

@@ -98,7 +98,7 @@ async def test_what_was_taken_stays_whatever_comes_later(store: Store) -> None:
     await store.post(store.upload_id, b"first")
     found = await store.incoming.find(store.upload_id)
     assert found is not None
-    await store.incoming.take(store.upload_id, found, KEPT)
+    await store.incoming.snapshot(store.upload_id, found, KEPT)
     assert await store.incoming.find(store.upload_id) == found, "its place is left as it is"
     await store.post(store.upload_id, b"second")
     await store.incoming.delete(store.upload_id)
@@ -113,7 +113,7 @@ async def test_taking_what_is_not_there_any_more(
     assert found is not None
     await store.incoming.delete(store.upload_id)
     with pytest.raises(Replaced):
-        await store.incoming.take(store.upload_id, found, KEPT)
+        await store.incoming.snapshot(store.upload_id, found, KEPT)
     with pytest.raises(BlobMissing):
         await store.storage.size(KEPT)
 
@@ -129,7 +129,7 @@ async def test_local_takes_only_the_version_found(tmp_path: Path) -> None:
     await sinks[1].write(b"other")
     await sinks[1].keep()
     with pytest.raises(Replaced):
-        await local.take(upload_id, found, KEPT)
+        await local.snapshot(upload_id, found, KEPT)
     with pytest.raises(BlobMissing):
         await blobs.size(KEPT)
     for sink in sinks:
@@ -180,8 +180,8 @@ async def test_parts_of_a_blob_that_broke_off_are_tidied_away(
     request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     s3 = S3Incoming(request.getfixturevalue("s3_url"))
-    client, bucket = s3._client, s3._place.bucket
-    client.create_multipart_upload(Bucket=bucket, Key=s3._place.key("files/1"))
+    client, bucket = s3._client, s3._location.bucket
+    client.create_multipart_upload(Bucket=bucket, Key=s3._location.key("files/1"))
 
     def begun() -> int:
         return len(client.list_multipart_uploads(Bucket=bucket).get("Uploads", []))

@@ -69,32 +69,32 @@ async def limiter(request: pytest.FixtureRequest) -> AsyncIterator[RateLimiter]:
 
 
 async def test_calls_are_counted_down_and_then_refused(limiter: RateLimiter) -> None:
-    left = [(await limiter.take("key", [MINUTE], START + n * SECOND)) for n in range(4)]
-    assert [taken.allowed for taken in left] == [True, True, True, False]
-    assert [taken.remaining for taken in left] == [2, 1, 0, 0]
-    assert [taken.reset_seconds() for taken in left] == [60, 59, 58, 57]
+    left = [(await limiter.acquire("key", [MINUTE], START + n * SECOND)) for n in range(4)]
+    assert [decision.allowed for decision in left] == [True, True, True, False]
+    assert [decision.remaining for decision in left] == [2, 1, 0, 0]
+    assert [decision.reset_seconds() for decision in left] == [60, 59, 58, 57]
     assert left[3].wait_seconds() == 57
 
 
 async def test_the_window_moves_with_each_call(limiter: RateLimiter) -> None:
     for at in (0, 30, 59):
-        assert (await limiter.take("key", [MINUTE], START + at * SECOND)).allowed
+        assert (await limiter.acquire("key", [MINUTE], START + at * SECOND)).allowed
     almost = START + 60 * SECOND - 1
-    refused = await limiter.take("key", [MINUTE], almost)
+    refused = await limiter.acquire("key", [MINUTE], almost)
     assert (refused.allowed, refused.free_at) == (False, START + 60 * SECOND)
-    assert (await limiter.take("key", [MINUTE], START + 60 * SECOND)).allowed
-    refused = await limiter.take("key", [MINUTE], START + 60 * SECOND)
+    assert (await limiter.acquire("key", [MINUTE], START + 60 * SECOND)).allowed
+    refused = await limiter.acquire("key", [MINUTE], START + 60 * SECOND)
     assert (refused.allowed, refused.wait_seconds()) == (False, 30)
-    assert (await limiter.take("key", [MINUTE], START + 90 * SECOND)).allowed
+    assert (await limiter.acquire("key", [MINUTE], START + 90 * SECOND)).allowed
 
 
 async def test_waiting_as_told_is_enough(limiter: RateLimiter) -> None:
     now = START
     for n in range(30):
-        taken = await limiter.take("key", [MINUTE], now)
-        if not taken.allowed:
-            now += taken.wait_seconds() * SECOND
-            assert (await limiter.take("key", [MINUTE], now)).allowed, n
+        decision = await limiter.acquire("key", [MINUTE], now)
+        if not decision.allowed:
+            now += decision.wait_seconds() * SECOND
+            assert (await limiter.acquire("key", [MINUTE], now)).allowed, n
         now += 1_234_567
 
 
@@ -102,7 +102,7 @@ async def test_no_span_ever_holds_more_than_the_limit(limiter: RateLimiter) -> N
     allowed = []
     for n in range(300):
         now = START + n * 3_700_001
-        if (await limiter.take("key", [MINUTE], now)).allowed:
+        if (await limiter.acquire("key", [MINUTE], now)).allowed:
             allowed.append(now)
     for begin in allowed:
         inside = [at for at in allowed if begin <= at < begin + MINUTE.span]
@@ -112,39 +112,39 @@ async def test_no_span_ever_holds_more_than_the_limit(limiter: RateLimiter) -> N
 
 async def test_a_refused_call_counts_nowhere(limiter: RateLimiter) -> None:
     for _ in range(3):
-        assert (await limiter.take("key", [MINUTE, HOUR], START)).allowed
+        assert (await limiter.acquire("key", [MINUTE, HOUR], START)).allowed
     for _ in range(50):
-        assert not (await limiter.take("key", [MINUTE, HOUR], START + SECOND)).allowed
+        assert not (await limiter.acquire("key", [MINUTE, HOUR], START + SECOND)).allowed
     later = START + 60 * SECOND
-    assert [(await limiter.take("key", [HOUR, MINUTE], later)).remaining for _ in range(2)] == [
+    assert [(await limiter.acquire("key", [HOUR, MINUTE], later)).remaining for _ in range(2)] == [
         1,
         0,
     ]
-    refused = await limiter.take("key", [MINUTE, HOUR], later)
+    refused = await limiter.acquire("key", [MINUTE, HOUR], later)
     assert (refused.allowed, refused.free_at) == (False, START + HOUR.span)
 
 
 async def test_subjects_and_rules_are_apart(limiter: RateLimiter) -> None:
     for _ in range(3):
-        await limiter.take("first", [MINUTE], START)
-    assert not (await limiter.take("first", [MINUTE], START)).allowed
-    assert (await limiter.take("second", [MINUTE], START)).allowed
-    assert (await limiter.take("first", [HOUR], START)).allowed
+        await limiter.acquire("first", [MINUTE], START)
+    assert not (await limiter.acquire("first", [MINUTE], START)).allowed
+    assert (await limiter.acquire("second", [MINUTE], START)).allowed
+    assert (await limiter.acquire("first", [HOUR], START)).allowed
 
 
 async def test_a_call_given_back_counts_no_more(limiter: RateLimiter) -> None:
     rules = [MINUTE, HOUR]
-    taken = [await limiter.take("key", rules, START + n) for n in range(3)]
-    await limiter.give_back("key", rules, taken[1])
-    again = await limiter.take("key", rules, START + 10)
+    decision = [await limiter.acquire("key", rules, START + n) for n in range(3)]
+    await limiter.give_back("key", rules, decision[1])
+    again = await limiter.acquire("key", rules, START + 10)
     assert (again.allowed, again.remaining) == (True, 0)
-    assert not (await limiter.take("key", rules, START + 11)).allowed
+    assert not (await limiter.acquire("key", rules, START + 11)).allowed
 
 
 async def test_a_clock_that_steps_back_stands_still(limiter: RateLimiter) -> None:
     for _ in range(3):
-        await limiter.take("key", [MINUTE], START)
-    refused = await limiter.take("key", [MINUTE], START - 3_600 * SECOND)
+        await limiter.acquire("key", [MINUTE], START)
+    refused = await limiter.acquire("key", [MINUTE], START - 3_600 * SECOND)
     assert (refused.allowed, refused.wait_seconds()) == (False, 60)
 
 
@@ -152,56 +152,56 @@ async def test_memory_goes_on_from_a_clock_that_stepped_back() -> None:
     """Else a clock set back by an hour would shut everybody out for that hour."""
     limiter = MemoryLimiter()
     for n in range(3):
-        await limiter.take("key", [MINUTE], START + n * SECOND)
+        await limiter.acquire("key", [MINUTE], START + n * SECOND)
     back = START - 3_600 * SECOND
-    refused = await limiter.take("key", [MINUTE], back)
+    refused = await limiter.acquire("key", [MINUTE], back)
     assert (refused.allowed, refused.wait_seconds()) == (False, 58)
-    assert not (await limiter.take("key", [MINUTE], back + 57 * SECOND)).allowed
-    assert (await limiter.take("key", [MINUTE], back + 58 * SECOND)).allowed
-    assert not (await limiter.take("key", [MINUTE], back + 58 * SECOND)).allowed
+    assert not (await limiter.acquire("key", [MINUTE], back + 57 * SECOND)).allowed
+    assert (await limiter.acquire("key", [MINUTE], back + 58 * SECOND)).allowed
+    assert not (await limiter.acquire("key", [MINUTE], back + 58 * SECOND)).allowed
 
-    taken = await limiter.take("other", [MINUTE], back + 59 * SECOND)
-    await limiter.give_back("other", [MINUTE], taken)
-    assert (await limiter.take("other", [MINUTE], back + 59 * SECOND)).remaining == 2
+    decision = await limiter.acquire("other", [MINUTE], back + 59 * SECOND)
+    await limiter.give_back("other", [MINUTE], decision)
+    assert (await limiter.acquire("other", [MINUTE], back + 59 * SECOND)).remaining == 2
 
 
 async def test_a_call_that_comes_late_does_not_move_the_clock() -> None:
     limiter = MemoryLimiter()
     for n in (0, 1, 0, 1, 0, 1):
-        await limiter.take(f"key {n}", [MINUTE], START + n * SECOND)
-    assert not (await limiter.take("key 0", [MINUTE], START + 59 * SECOND)).allowed
+        await limiter.acquire(f"key {n}", [MINUTE], START + n * SECOND)
+    assert not (await limiter.acquire("key 0", [MINUTE], START + 59 * SECOND)).allowed
 
 
 async def test_a_limit_may_change_at_any_time(limiter: RateLimiter) -> None:
     for n in range(3):
-        await limiter.take("key", [MINUTE], START + n * SECOND)
+        await limiter.acquire("key", [MINUTE], START + n * SECOND)
     wider = Rule(MINUTE.name, 5, MINUTE.span)
-    assert (await limiter.take("key", [wider], START + 3 * SECOND)).remaining == 1
+    assert (await limiter.acquire("key", [wider], START + 3 * SECOND)).remaining == 1
     narrower = Rule(MINUTE.name, 2, MINUTE.span)
-    refused = await limiter.take("key", [narrower], START + 10 * SECOND)
+    refused = await limiter.acquire("key", [narrower], START + 10 * SECOND)
     assert (refused.allowed, refused.remaining) == (False, 0)
     assert refused.free_at == START + 62 * SECOND  # the third of the four has to go
 
 
 async def test_calls_at_once_take_exactly_what_is_left(limiter: RateLimiter) -> None:
-    taken = await asyncio.gather(*(limiter.take("key", [MINUTE], START) for _ in range(50)))
-    assert sum(t.allowed for t in taken) == MINUTE.limit
+    decision = await asyncio.gather(*(limiter.acquire("key", [MINUTE], START) for _ in range(50)))
+    assert sum(t.allowed for t in decision) == MINUTE.limit
 
 
 async def test_memory_forgets_who_does_not_call() -> None:
     limiter = MemoryLimiter()
     for n in range(5_000):
-        await limiter.take(f"key {n}", [MINUTE], START + n * SECOND)
+        await limiter.acquire(f"key {n}", [MINUTE], START + n * SECOND)
     assert len(limiter) < 200
-    await limiter.take("key 4999", [MINUTE], START + 5_000 * SECOND)
-    taken = await limiter.take("key 4999", [MINUTE], START + 5_000 * SECOND)
-    assert taken.remaining == 0, "who calls is not forgotten"
+    await limiter.acquire("key 4999", [MINUTE], START + 5_000 * SECOND)
+    decision = await limiter.acquire("key 4999", [MINUTE], START + 5_000 * SECOND)
+    assert decision.remaining == 0, "who calls is not forgotten"
 
 
 async def test_two_nodes_count_together(redis_url: str) -> None:
     nodes = [RedisLimiter(redis_url, MemoryLimiter()) for _ in range(2)]
-    taken = [await nodes[n % 2].take("together", [MINUTE], START) for n in range(4)]
-    assert [t.allowed for t in taken] == [True, True, True, False]
+    decision = [await nodes[n % 2].acquire("together", [MINUTE], START) for n in range(4)]
+    assert [t.allowed for t in decision] == [True, True, True, False]
     for node in nodes:
         await node.stop()
 
@@ -211,12 +211,12 @@ async def test_without_redis_each_node_counts_for_itself(tmp_path: Path) -> None
     url = f"redis://127.0.0.1:{port}/0"
     limiter = RedisLimiter(url, MemoryLimiter())
     await limiter.start()
-    taken = [await limiter.take("key", [MINUTE], START) for _ in range(4)]
-    assert [t.allowed for t in taken] == [True, True, True, False]
+    decision = [await limiter.acquire("key", [MINUTE], START) for _ in range(4)]
+    assert [t.allowed for t in decision] == [True, True, True, False]
     process = start_redis(port, tmp_path)
     try:
         deadline = time.monotonic() + 10
-        while not (await limiter.take("key", [MINUTE], START)).allowed:
+        while not (await limiter.acquire("key", [MINUTE], START)).allowed:
             assert time.monotonic() < deadline, "Redis was not taken up again"
             await asyncio.sleep(0.05)
     finally:

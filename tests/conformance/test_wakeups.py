@@ -111,7 +111,7 @@ async def test_a_closed_door_ends_all_waits(node: Node) -> None:
     with node.wakeups.listen("a") as wait:
         waiting = asyncio.create_task(wait.wait(PATIENCE))
         await asyncio.sleep(0)
-        node.wakeups.close_door()
+        node.wakeups.begin_shutdown()
         assert not await waiting
         assert wait.over
     with node.wakeups.listen("a") as late:

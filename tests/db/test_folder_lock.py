@@ -12,19 +12,19 @@ from agentpost.db.session import DatabaseBusy
 
 def test_the_second_is_refused_and_told_who_has_it(tmp_path: Path) -> None:
     first = FolderLock(tmp_path)
-    first.take()
+    first.acquire()
     with pytest.raises(DatabaseBusy, match=r"in use by another agentpost server \(process \d+\)"):
-        FolderLock(tmp_path).take()
+        FolderLock(tmp_path).acquire()
     first.release()
-    FolderLock(tmp_path).take()
+    FolderLock(tmp_path).acquire()
 
 
 def test_deleting_the_file_lets_nobody_in(tmp_path: Path) -> None:
     first = FolderLock(tmp_path)
-    first.take()
+    first.acquire()
     (tmp_path / "agentpost.lock").unlink()
     with pytest.raises(DatabaseBusy, match="in use"):
-        FolderLock(tmp_path).take()
+        FolderLock(tmp_path).acquire()
     first.release()
 
 
@@ -46,9 +46,9 @@ def test_where_folders_cannot_be_locked_the_file_is(
 
     monkeypatch.setattr(fcntl, "flock", no_folders)
     first = FolderLock(tmp_path)
-    first.take()
+    first.acquire()
     assert len(locked) == 3
     locked[:] = [0, 0]  # from here on folders are locked, too
     with pytest.raises(DatabaseBusy):
-        FolderLock(tmp_path).take()
+        FolderLock(tmp_path).acquire()
     first.release()

@@ -48,7 +48,7 @@ async def count(db: SqliteDatabase) -> int:
 
 @pytest.fixture
 async def db(tmp_path: Path) -> AsyncIterator[SqliteDatabase]:
-    made = SqliteDatabase(tmp_path / "a.db", foreign_check_seconds=0.01)
+    made = SqliteDatabase(tmp_path / "a.db", external_check_seconds=0.01)
     made.open()
     await made.write(lambda tx: tx.execute("CREATE TABLE samples (body TEXT)"))
     async with asyncio.timeout(PATIENCE):
@@ -62,9 +62,9 @@ async def test_on_a_full_disk_every_writer_hears_of_it_and_later_ones_succeed(
     with full_disk():
         # More than the page cache holds, so that it fails inside a function as well.
         bodies = [put("x" * size) for size in (1, 8_000_000, 1, 1)]
-        told = await asyncio.gather(*map(db.write, bodies), return_exceptions=True)
-    assert [type(error) for error in told] == [sqlite3.OperationalError] * 4
-    assert "no transaction" not in str(told[1]), "the cause is told, not what followed from it"
+        reported = await asyncio.gather(*map(db.write, bodies), return_exceptions=True)
+    assert [type(error) for error in reported] == [sqlite3.OperationalError] * 4
+    assert "no transaction" not in str(reported[1]), "the cause is told, not what followed from it"
     await db.write(put())
     assert await count(db) == 1
 
@@ -94,7 +94,7 @@ def _refuse(*_: object, **__: object) -> sqlite3.Connection:
     raise sqlite3.OperationalError("unable to open database file")
 
 
-async def test_looking_for_foreign_commits_may_fail(
+async def test_a_failed_check_for_external_commits_is_repeated(
     db: SqliteDatabase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     looked = threading.Event()
@@ -113,7 +113,7 @@ async def test_looking_for_foreign_commits_may_fail(
 
 async def test_commits_missed_by_a_broken_connection_are_looked_for(tmp_path: Path) -> None:
     seen = threading.Event()
-    db = SqliteDatabase(tmp_path / "a.db", on_foreign_commit=seen.set, foreign_check_seconds=0.01)
+    db = SqliteDatabase(tmp_path / "a.db", on_external_commit=seen.set, external_check_seconds=0.01)
     db.open()
     with pytest.raises(sqlite3.ProgrammingError):
         await db.write(lambda tx: tx.connection.close())

@@ -155,10 +155,10 @@ class Reader:
             return READY in log.read_text()
 
         until(ready, READY_SECONDS_MAX, "the server")
-        told = log.read_text()
-        if printed := KEY.search(told):
+        reported = log.read_text()
+        if printed := KEY.search(reported):
             self.key = printed[0]
-        return told
+        return reported
 
     def check(self, command: Command) -> None:
         """What the page shows below the command is what came, but for what changes each time."""

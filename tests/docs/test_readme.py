@@ -13,9 +13,9 @@ README = ROOT / "README.md"
 APART = {"git clone": "the reader's folder looks like a fresh clone of this tree"}
 
 
-def printed_call(told: str) -> str:
+def printed_call(reported: str) -> str:
     """The curl that the server prints."""
-    return "  curl " + told.partition("  curl ")[2].partition("\n\n")[0]
+    return "  curl " + reported.partition("  curl ")[2].partition("\n\n")[0]
 
 
 def test_it_happens_as_it_is_written(tmp_path: Path) -> None:
@@ -49,9 +49,9 @@ def test_a_taken_port_is_said_and_another_one_does(tmp_path: Path) -> None:
         (line,) = (each for each in refused.splitlines() if each.startswith(said))
         assert line.endswith("Is another server running there? Choose another with --port.")
         assert "Traceback" not in refused
-        told = reader.run(Command(advice, ()))
-        assert f"curl -s http://127.0.0.1:{reader.ports['9000']}/v1/messages" in told
-        answer = json.loads(reader.paste(printed_call(told)))
+        reported = reader.run(Command(advice, ()))
+        assert f"curl -s http://127.0.0.1:{reader.ports['9000']}/v1/messages" in reported
+        answer = json.loads(reader.paste(printed_call(reported)))
         assert answer["status"] == "processing"
 
 

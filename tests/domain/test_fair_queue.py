@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 
 from agentpost.domain.fair_queue import FairQueue
 
-EACH_PLACES = st.integers(1, 5)
+EACH_SLOTS = st.integers(1, 5)
 ACCOUNTS = "abcd"
 
 
-def queue_of(places: int, waiting: str) -> FairQueue[int]:
+def queue_of(slots: int, waiting: str) -> FairQueue[int]:
     """A queue in which the accounts, each a letter, wait in that order."""
-    queue: FairQueue[int] = FairQueue(places)
+    queue: FairQueue[int] = FairQueue(slots)
     for number, account in enumerate(waiting):
         queue.add(account, number)
     return queue
@@ -25,13 +25,13 @@ def queue_of(places: int, waiting: str) -> FairQueue[int]:
 def admitted(queue: FairQueue[int]) -> str:
     """The accounts that get a place now, in the order in which they get it."""
     given_to = ""
-    while (given := queue.take_next()) is not None:
+    while (given := queue.grant_next()) is not None:
         given_to += given[0]
     return given_to
 
 
 @pytest.mark.parametrize(
-    ("places", "waiting", "begin"),
+    ("slots", "waiting", "begin"),
     [
         (1, "a", "a"),
         (1, "aab", "a"),
@@ -45,12 +45,12 @@ def admitted(queue: FairQueue[int]) -> str:
         (5, "aaaaaa", "aaaa"),
     ],
 )
-def test_who_begins(places: int, waiting: str, begin: str) -> None:
-    assert admitted(queue_of(places, waiting)) == begin
+def test_who_begins(slots: int, waiting: str, begin: str) -> None:
+    assert admitted(queue_of(slots, waiting)) == begin
 
 
 @pytest.mark.parametrize(
-    ("places", "waiting", "ends", "next_ones"),
+    ("slots", "waiting", "ends", "next_ones"),
     [
         (1, "aaab", "a", "b"),  # turns are taken, though a came first
         (1, "aabbaa", "abab", "baba"),
@@ -63,8 +63,8 @@ def test_who_begins(places: int, waiting: str, begin: str) -> None:
         (2, "aaabbc", "ab", "ca"),  # c waits for one call, not for a's queue
     ],
 )
-def test_who_comes_next(places: int, waiting: str, ends: str, next_ones: str) -> None:
-    queue = queue_of(places, waiting)
+def test_who_comes_next(slots: int, waiting: str, ends: str, next_ones: str) -> None:
+    queue = queue_of(slots, waiting)
     admitted(queue)
     came = ""
     for account in ends:
@@ -76,7 +76,7 @@ def test_who_comes_next(places: int, waiting: str, ends: str, next_ones: str) ->
 def test_within_an_account_the_first_comes_first() -> None:
     queue = queue_of(1, "aaa")
     order = []
-    while (given := queue.take_next()) is not None:
+    while (given := queue.grant_next()) is not None:
         order.append(given[1])
         queue.give_back("a")
     assert order == [0, 1, 2]
@@ -88,8 +88,8 @@ def test_a_waiter_that_goes_is_passed_over() -> None:
     queue.remove("b", 1)
     queue.remove("b", 1)  # it does not wait any more
     queue.remove("c", 7)  # it never did
-    assert queue.take_next() == ("a", 2)
-    assert queue.take_next() is None
+    assert queue.grant_next() == ("a", 2)
+    assert queue.grant_next() is None
 
 
 Moves = st.lists(
@@ -105,16 +105,16 @@ Moves = st.lists(
 class Model:
     """The same queue beside plain lists of who waits and who holds a place."""
 
-    def __init__(self, places: int) -> None:
-        self.places = places
-        self.queue: FairQueue[int] = FairQueue(places)
+    def __init__(self, slots: int) -> None:
+        self.slots = slots
+        self.queue: FairQueue[int] = FairQueue(slots)
         self.held: Counter[str] = Counter()
         self.waiting: dict[str, list[int]] = {account: [] for account in ACCOUNTS}
         self.made = 0
 
     @property
     def free(self) -> int:
-        return self.places - self.held.total()
+        return self.slots - self.held.total()
 
     def move(self, what: str, account: str) -> None:
         if what == "come":
@@ -128,7 +128,7 @@ class Model:
             self.queue.give_back(account)
 
     def admit(self) -> None:
-        while (taken := self.queue.take_next()) is not None:
+        while (taken := self.queue.grant_next()) is not None:
             account, waiter = taken
             assert waiter == self.waiting[account].pop(0), "within an account, in order"
             fewest = min(self.held[a] for a in ACCOUNTS if self.waiting[a] or a == account)
@@ -136,23 +136,23 @@ class Model:
             self.held[account] += 1
 
 
-@given(EACH_PLACES, Moves)
-def test_whatever_happens_no_account_has_it_all(places: int, moves: list[tuple[str, str]]) -> None:
-    model = Model(places)
+@given(EACH_SLOTS, Moves)
+def test_whatever_happens_no_account_has_it_all(slots: int, moves: list[tuple[str, str]]) -> None:
+    model = Model(slots)
     for what, account in moves:
         model.move(what, account)
         model.admit()
         assert model.free >= 0
-        if places > 1:
-            assert max(model.held.values(), default=0) < places
+        if slots > 1:
+            assert max(model.held.values(), default=0) < slots
         for waiting in (account for account in ACCOUNTS if model.waiting[account]):
             # Nothing is left lying: the only free place is one that is kept for others.
             assert model.free <= (1 if model.held[waiting] else 0)
 
 
-@given(EACH_PLACES, st.lists(st.sampled_from(ACCOUNTS), min_size=1, max_size=40))
-def test_everybody_is_served_in_the_end(places: int, waiting: list[str]) -> None:
-    queue = queue_of(places, "".join(waiting))
+@given(EACH_SLOTS, st.lists(st.sampled_from(ACCOUNTS), min_size=1, max_size=40))
+def test_everybody_is_served_in_the_end(slots: int, waiting: list[str]) -> None:
+    queue = queue_of(slots, "".join(waiting))
     holding = list(admitted(queue))
     served = list(holding)
     while holding:
@@ -164,13 +164,13 @@ def test_everybody_is_served_in_the_end(places: int, waiting: list[str]) -> None
 
 
 @given(st.integers(0, 30), st.integers(1, 4))
-def test_a_flood_of_one_account_is_passed_by_a_newcomer(flood: int, places: int) -> None:
-    queue = queue_of(places, "a" * flood)
+def test_a_flood_of_one_account_is_passed_by_a_newcomer(flood: int, slots: int) -> None:
+    queue = queue_of(slots, "a" * flood)
     holding = admitted(queue)
     queue.add("b", -1)
     came = admitted(queue)
     if not came:  # a single place, and it is taken: the newcomer has the next turn
-        assert places == 1
+        assert slots == 1
         queue.give_back(holding[0])
         came = admitted(queue)
     assert came == "b"

@@ -19,7 +19,7 @@ from agentpost.domain.message import TurnFailure, TurnState
 TURN_SIGNALS: dict[str, s.TurnSignal] = {
     "TurnQueued": s.TurnQueued(),
     "TurnBegun": s.TurnBegun(),
-    "TurnRetaken": s.TurnRetaken(),
+    "TurnReclaimed": s.TurnReclaimed(),
     "BusyTimedOut": s.BusyTimedOut(),
     "Resent": s.Resent(),
     "TurnReplied": s.TurnReplied("On it.", None, delivered_sync=True),
@@ -29,7 +29,7 @@ JOB_SIGNALS: dict[str, s.JobSignal] = {
     "Admitted": s.Admitted(),
     "ShortOfCredits": s.ShortOfCredits(7),
     "StartRefused": s.StartRefused(Reason.TOO_MANY_RUNNING),
-    "JobRetaken": s.JobRetaken(),
+    "JobReclaimed": s.JobReclaimed(),
     "StepInterrupted": s.StepInterrupted("killed"),
     "Progressed": s.Progressed("Counting"),
     "FileWritten": s.FileWritten("a.csv"),
@@ -49,7 +49,7 @@ TURNS = """
     waiting  TurnBegun     running  -            -
     waiting  BusyTimedOut  busy     turn_busy    -
     busy     Resent        waiting  -            -
-    running  TurnRetaken   running  -            -
+    running  TurnReclaimed running  -            -
     running  TurnReplied   ended    agent_reply  -
     running  TurnBroken    failed   turn_failed  -
 """
@@ -57,7 +57,7 @@ JOBS = """
     -               Admitted        running         -                        -
     -               ShortOfCredits  queued          -                        job.blocked
     -               StartRefused    refused         -                        job.blocked
-    running         JobRetaken      running         -                        -
+    running         JobReclaimed    running         -                        -
     running         StepInterrupted running         -                        -
     running         Progressed      running         progress/started         -
     running         FileWritten     running         progress/done            -
@@ -69,7 +69,7 @@ JOBS = """
     queued          Resumed         running         state/resumed            job.resumed
     queued          Stopped         stopped         state/stopped            job.failed
     queued          QueueTimedOut   queue_expired   state/expired            job.expired
-    overdue         JobRetaken      overdue         -                        -
+    overdue         JobReclaimed    overdue         -                        -
     overdue         StepInterrupted overdue         -                        -
     overdue         Progressed      overdue         -                        -
     overdue         FileWritten     overdue         -                        -
@@ -171,9 +171,9 @@ def test_a_final_job_state_is_left_only_by_recover() -> None:
     final = {"refused", "completed", "failed", "stopped", "queue_expired", "unknown"}
     assert [str(row) for row in rows(JOBS) if row.state in final] == []
     expired = {"overdue", "late_completed", "late_failed", "lost"}
-    told = [row for row in rows(JOBS) if row.state in expired and row.signal != "Recovered"]
-    assert {row.to for row in told} == expired
-    assert {(row.entry, row.event) for row in told} == {("-", "-")}
+    reported = [row for row in rows(JOBS) if row.state in expired and row.signal != "Recovered"]
+    assert {row.to for row in reported} == expired
+    assert {(row.entry, row.event) for row in reported} == {("-", "-")}
 
 
 # --- what the entries say -------------------------------------------------------------------------

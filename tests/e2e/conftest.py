@@ -1,7 +1,7 @@
 from tests.e2e.fixtures import (
     caller,
     callers,
-    new_place,
+    new_database,
     plain_server,
     pytest_runtest_makereport,
     start_server,
@@ -12,7 +12,7 @@ __all__ = [
     "caller",
     "callers",
     "hooks",
-    "new_place",
+    "new_database",
     "plain_server",
     "pytest_runtest_makereport",
     "receivers",

@@ -54,10 +54,10 @@ class Contract:
             assert body["docs"].endswith(f"/docs/errors#{body['error']}")
         _check_times(body)
 
-    def _check_headers(self, told: Part, answer: httpx2.Response) -> None:
+    def _check_headers(self, reported: Part, answer: httpx2.Response) -> None:
         """What is told is there, and nothing of the API's own that is not told."""
         for name in self.document["components"]["headers"]:
-            header = self.resolved(told.get(name))
+            header = self.resolved(reported.get(name))
             value = answer.headers.get(name)
             if header is None:
                 assert value is None, f"{name} is not told of {answer.status_code}"

@@ -10,19 +10,21 @@ from tests.e2e.caller import Caller
 from tests.e2e.server import AgentServer
 
 ServerMaker = Callable[..., AgentServer]
-Place = Callable[[], dict[str, str]]
+NewDatabase = Callable[[], dict[str, str]]
 SERVERS = pytest.StashKey[list[AgentServer]]()
 
 
 @pytest.fixture(scope="session")
-def new_place() -> Place:
-    """`new_place()`: the settings that give one more server a database of its own."""
+def new_database() -> NewDatabase:
+    """`new_database()`: the settings that give one more server a database of its own."""
     return dict
 
 
 @pytest.fixture(scope="module")
 def start_server(
-    tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest, new_place: Place
+    tmp_path_factory: pytest.TempPathFactory,
+    request: pytest.FixtureRequest,
+    new_database: NewDatabase,
 ) -> Iterator[ServerMaker]:
     """`start_server(setting=value, …)` starts one; it runs until the module's tests are done."""
     started: list[AgentServer] = []
@@ -30,7 +32,7 @@ def start_server(
 
     def start(**settings: object) -> AgentServer:
         home: Path = tmp_path_factory.mktemp("server")
-        server = AgentServer(home, **new_place(), **settings)
+        server = AgentServer(home, **new_database(), **settings)
         started.append(server)
         return server.start()
 
@@ -43,10 +45,10 @@ def start_server(
 
 @pytest.fixture(scope="session")
 def plain_server(
-    tmp_path_factory: pytest.TempPathFactory, new_place: Place
+    tmp_path_factory: pytest.TempPathFactory, new_database: NewDatabase
 ) -> Iterator[AgentServer]:
     """One with the default settings, for every module that changes nothing others look at."""
-    server = AgentServer(tmp_path_factory.mktemp("plain-server"), **new_place()).start()
+    server = AgentServer(tmp_path_factory.mktemp("plain-server"), **new_database()).start()
     yield server
     server.stop()
 

@@ -118,7 +118,7 @@ def test_a_data_folder_that_comes_back(start_server: ServerMaker, callers: Calle
     await_ready(server)
     assert send(caller).status_code == 201
     assert caller.get(kept)["id"] == kept
-    back = lines(server, "store_back")
+    back = lines(server, "store_recovered")
     assert len(back) == 2
     assert all('"level": "info"' in line for line in back)
 
@@ -219,7 +219,7 @@ class Gateway:
                 store = socket.create_connection(self._target)
                 self._open.append(store)
                 for one, other in ((client, store), (store, client)):
-                    threading.Thread(target=_pump, args=(one, other), daemon=True).start()
+                    threading.Thread(target=_run_loop, args=(one, other), daemon=True).start()
 
 
 def contextmanager_suppress() -> Any:
@@ -228,7 +228,7 @@ def contextmanager_suppress() -> Any:
     return suppress(OSError)
 
 
-def _pump(one: socket.socket, other: socket.socket) -> None:
+def _run_loop(one: socket.socket, other: socket.socket) -> None:
     with contextmanager_suppress():
         while data := one.recv(65_536):
             other.sendall(data)

@@ -79,21 +79,21 @@ def test_a_timeout_counts_no_waiting_and_ends_steps_and_builds(
     assert caller.get(step["id"], wait=1)["status"] == "processing", "it only waits"
     server.open_gate("busy")
     assert result(caller, first) == "busy"
-    told = "TimeoutError: tests.e2e.greedy:hold took longer than 0.2 s"
-    assert result(caller, step) == told
-    assert result(caller, build) == told
+    reported = "TimeoutError: tests.e2e.greedy:hold took longer than 0.2 s"
+    assert result(caller, step) == reported
+    assert result(caller, build) == reported
 
 
 def test_a_step_has_a_limit_of_cpu_time(strict_server: AgentServer, callers: Callers) -> None:
     caller = callers(strict_server)
-    told = "it used more than 1 s of CPU time (the setting step_cpu_seconds)"
-    assert result(caller, caller.send("spin")).endswith(told)
+    reported = "it used more than 1 s of CPU time (the setting step_cpu_seconds)"
+    assert result(caller, caller.send("spin")).endswith(reported)
 
 
 def test_a_step_has_a_limit_of_memory(strict_server: AgentServer, callers: Callers) -> None:
     caller = callers(strict_server)
-    told = "(the limit is 512 MiB); the setting worker_memory_bytes raises it"
-    assert result(caller, caller.send("hoard")).endswith(told)
+    reported = "(the limit is 512 MiB); the setting worker_memory_bytes raises it"
+    assert result(caller, caller.send("hoard")).endswith(reported)
 
 
 def test_reading_a_file_has_a_limit_of_time(strict_server: AgentServer, callers: Callers) -> None:

@@ -14,11 +14,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.agents.hostile import BOMBS, PAGES
 from tests.e2e.caller import Caller, Json
 from tests.e2e.fixtures import ServerMaker
 from tests.e2e.posting import ready
 from tests.e2e.server import AgentServer
+from tests.extraction.hostile import BOMBS, PAGES
 
 ROWS = [("region", "orders"), ("North", 12), ("South", 30)]
 SENTENCE = "The warehouse opens in April."

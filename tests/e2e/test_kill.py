@@ -59,8 +59,8 @@ def check_job(caller: Caller, server: AgentServer, message: Json, name: str) -> 
     for file in done["files"]:
         assert httpx2.get(file["url"]).status_code == 200
     entries = [e for e in caller.log(message["id"]) if e["type"] != "agent_reply"]
-    told = [part for n in range(STEPS) for part in (f"{name}.{n}", f"Wrote {n}.txt")]
-    assert [e["step"] for e in entries[:-1]] == [*told, "Wrote built.txt"]
+    reported = [part for n in range(STEPS) for part in (f"{name}.{n}", f"Wrote {n}.txt")]
+    assert [e["step"] for e in entries[:-1]] == [*reported, "Wrote built.txt"]
     assert (entries[-1]["type"], entries[-1]["text"]) == ("result", f"{name} is done.")
     check_steps(server, name, STEPS)
 
@@ -184,8 +184,8 @@ def test_a_job_killed_where_its_step_calls_back_goes_on(
     assert (done["credits_used"], caller.credits()) == (2, before - 2), "charged once"
     runs = 1 if place == "after" else 2
     assert Counter(line.split()[0] for line in server.trace())[place] == runs
-    told = [e["step"] for e in caller.log(message["id"]) if e["type"] == "progress"]
-    assert told == [f"{place} tells"] * (2 if place in ("told", "charged") else 1)
+    reported = [e["step"] for e in caller.log(message["id"]) if e["type"] == "progress"]
+    assert reported == [f"{place} tells"] * (2 if place in ("told", "charged") else 1)
 
 
 # --- only a worker process is killed --------------------------------------------------------------
@@ -238,20 +238,27 @@ def test_a_job_that_goes_another_way_fails_and_the_log_says_where(
     caller: Caller, server: AgentServer
 ) -> None:
     """design: 2, journal."""
-    script = [["progress", "same"], ["unrepeatable", "way"], ["gate", "wayside"], ["return", "x"]]
+    script = [
+        ["progress", "same"],
+        ["unrepeatable", "egress"],
+        ["gate", "wayside"],
+        ["return", "x"],
+    ]
     message = caller.send([["start", "Wanderer", script]])
     until(lambda: server.reached("wayside"))
-    server.open_gate("way")
+    server.open_gate("egress")
     kill_and_restart(server)
     done = caller.final(message["id"])
     assert (done["status"], done["reason"]) == ("failed", "execution_failed")
     [result] = [entry for entry in caller.log(message["id"]) if entry["type"] == "result"]
     assert "code changed" in result["text"]
-    [told] = [line for line in server.log_file.read_text().splitlines() if "run_diverged" in line]
-    assert f'"owner": "{done["jobs"][0]["job_id"]}"' in told
-    assert '"call": 2' in told
+    [reported] = [
+        line for line in server.log_file.read_text().splitlines() if "run_diverged" in line
+    ]
+    assert f'"owner": "{done["jobs"][0]["job_id"]}"' in reported
+    assert '"call": 2' in reported
     names = {"recorded", "made_now", "differs"}
-    assert {name: json.loads(told)[name] for name in names} == {
+    assert {name: json.loads(reported)[name] for name in names} == {
         "recorded": "step tests.e2e.agent_steps:mark",
         "made_now": "step tests.e2e.agent_steps:mark",
         "differs": "the arguments",
@@ -297,8 +304,8 @@ def test_killed_at_random_moments(
     for seed in range(ROUNDS):
         kill_at_a_random_moment(caller, server, pool, seed)
     log = server.log_file.read_text()
-    assert log.count("job_taken_up") >= ROUNDS, "the crashes came while there was work"
-    assert "turn_taken_up" in log
+    assert log.count("job_takeover") >= ROUNDS, "the crashes came while there was work"
+    assert "turn_takeover" in log
     assert server.command("doctor") == {"ok": True, "findings": []}
     moves = server.command("credits", "show", "owner@localhost")
     assert moves["credits"] == caller.credits()

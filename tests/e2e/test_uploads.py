@@ -177,14 +177,14 @@ def page() -> Iterator[Callable[[str], tuple[str, list[str]]]]:
     servers: list[http.server.ThreadingHTTPServer] = []
 
     def serve(html: str) -> tuple[str, list[str]]:
-        told: list[str] = []
+        reported: list[str] = []
 
         class Handler(http.server.BaseHTTPRequestHandler):
             def do_GET(self) -> None:
                 self._answer(html.encode())
 
             def do_POST(self) -> None:
-                told.append(self.rfile.read(int(self.headers["Content-Length"])).decode())
+                reported.append(self.rfile.read(int(self.headers["Content-Length"])).decode())
                 self._answer(b"")
 
             def _answer(self, body: bytes) -> None:
@@ -200,7 +200,7 @@ def page() -> Iterator[Callable[[str], tuple[str, list[str]]]]:
         listening = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         servers.append(listening)
         threading.Thread(target=listening.serve_forever, daemon=True).start()
-        return f"http://127.0.0.1:{listening.server_port}/", told
+        return f"http://127.0.0.1:{listening.server_port}/", reported
 
     yield serve
     for started in servers:
@@ -214,7 +214,7 @@ def test_a_browser(
 ) -> None:
     assert CHROMIUM is not None
     made = announce(caller, 8)
-    address, told = page(PAGE.replace("MADE", json.dumps(made)))
+    address, reported = page(PAGE.replace("MADE", json.dumps(made)))
     browser = subprocess.Popen(
         [CHROMIUM, *BROWSER_OPTIONS, f"--user-data-dir={tmp_path}", address],
         stdout=subprocess.DEVNULL,
@@ -222,11 +222,11 @@ def test_a_browser(
         start_new_session=True,
     )
     try:
-        until(lambda: told, BROWSER_SECONDS, "word from the page")
+        until(lambda: reported, BROWSER_SECONDS, "word from the page")
     finally:
         os.killpg(browser.pid, 15)
         browser.wait(20)
-    assert told == ["204 204 400 true"]
+    assert reported == ["204 204 400 true"]
     arrived(caller, made, b"a,b\n1,2\n")
 
 

@@ -73,8 +73,8 @@ def test_each_status_reached_is_told_as_a_read_shows_it(
     assert data_of(completed) == read(caller, message)
     assert completed.verified(secret)["data"]["final"] is True
     named(receiver, secret, "job.completed")
-    told = [event["type"] for event in receiver.events(secret)]
-    assert sorted(told) == [
+    reported = [event["type"] for event in receiver.events(secret)]
+    assert sorted(reported) == [
         "job.blocked",
         "job.completed",
         "job.resumed",
@@ -137,9 +137,9 @@ def test_a_busy_message_is_told_each_time_it_runs(
     assert (again["id"], again["status"]) == (busy["id"], "completed")
     other.close()
     receiver.await_count(3)
-    told = [(e["type"], e["data"]["id"]) for e in receiver.events(endpoint["secret"])]
-    assert told.count(("message.failed", busy["id"])) == 1
-    assert told.count(("message.completed", busy["id"])) == 1
+    reported = [(e["type"], e["data"]["id"]) for e in receiver.events(endpoint["secret"])]
+    assert reported.count(("message.failed", busy["id"])) == 1
+    assert reported.count(("message.completed", busy["id"])) == 1
 
 
 def test_retries_come_by_the_schedule_and_are_signed_afresh(

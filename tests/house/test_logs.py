@@ -9,7 +9,7 @@ import pytest
 from tests.house.tree import DOCS, Source, document, dotted, package, parse
 
 LEVELS = {"debug", "info", "warning", "error", "exception", "critical"}
-OUTPUT = "src/agentpost/agents/output.py"
+OUTPUT = "src/agentpost/processes/output.py"
 PASSING_ON = {
     OUTPUT: {"_log"},
     "src/agentpost/services/lifecycle.py": {"log_after", "_log"},

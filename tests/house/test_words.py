@@ -1,4 +1,4 @@
-"""Words the house does without: grab bags, things left undone, a clock or chance of one's own."""
+"""Words that the code must not contain: grab bags, unfinished work, direct use of time."""
 
 import ast
 import re

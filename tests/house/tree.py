@@ -1,4 +1,4 @@
-"""What the house checks look at: the source files, parsed once."""
+"""The source files that the checks of `tests/house` read, parsed once."""
 
 import ast
 from collections.abc import Iterator

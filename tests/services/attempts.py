@@ -3,25 +3,25 @@
 from agentpost.clock import ManualClock
 from agentpost.domain.endpoints import DeliveryRecord
 from agentpost.services import deliveries, endpoints
-from agentpost.services.context import House
+from agentpost.services.context import AppContext
 from agentpost.services.deliveries import Attempted, Claimed
 
 
 class Account:
     """One account with its endpoints and deliveries."""
 
-    def __init__(self, house: House, clock: ManualClock, account_id: str) -> None:
-        self.house = house
+    def __init__(self, ctx: AppContext, clock: ManualClock, account_id: str) -> None:
+        self.ctx = ctx
         self.clock = clock
         self.id = account_id
 
     async def endpoint(self) -> str:
         """A new endpoint's id."""
-        return (await endpoints.create(self.house, self.id, "http://127.0.0.1/", None, None)).id
+        return (await endpoints.create(self.ctx, self.id, "http://127.0.0.1/", None, None)).id
 
     async def event(self, endpoint_id: str) -> str:
         """The id of an event due for the endpoint."""
-        return (await deliveries.send_test(self.house, self.id, endpoint_id)).event_id
+        return (await deliveries.send_test(self.ctx, self.id, endpoint_id)).event_id
 
     async def backlog(self, endpoint_id: str, count: int) -> list[str]:
         """The ids of events, one each millisecond."""
@@ -33,8 +33,8 @@ class Account:
 
     async def claim(self, limit: int = 100) -> list[Claimed]:
         """All that is due."""
-        wanted = dict.fromkeys(await deliveries.due_endpoints(self.house), limit)
-        return await deliveries.turn_over(self.house, [], [], wanted)
+        wanted = dict.fromkeys(await deliveries.due_endpoints(self.ctx), limit)
+        return await deliveries.record_and_claim(self.ctx, [], [], wanted)
 
     async def attempt(self, error: str | None = None) -> list[str]:
         """Attempt all that is due; the ids of the events."""
@@ -46,24 +46,24 @@ class Account:
         """Record how attempts ended."""
         code, now = (200 if error is None else 500), self.clock.now()
         done = [Attempted(each, now, code, error, "answer", 3) for each in claimed]
-        await deliveries.turn_over(self.house, done, [], {})
+        await deliveries.record_and_claim(self.ctx, done, [], {})
 
     async def read(self, endpoint_id: str, event_id: str) -> DeliveryRecord:
         """One delivery as it is now."""
-        found, _ = await deliveries.page(self.house, self.id, endpoint_id, 100, None, None)
+        found, _ = await deliveries.page(self.ctx, self.id, endpoint_id, 100, None, None)
         return next(each for each in found if each.event_id == event_id)
 
     async def statuses(self, endpoint_id: str) -> list[str]:
         """Statuses, oldest first."""
-        found, _ = await deliveries.page(self.house, self.id, endpoint_id, 100, None, None)
+        found, _ = await deliveries.page(self.ctx, self.id, endpoint_id, 100, None, None)
         return [each.status.value for each in reversed(found)]
 
     async def is_on(self, endpoint_id: str) -> bool:
         """Whether the endpoint is enabled."""
-        view = await endpoints.get(self.house, self.id, endpoint_id)
+        view = await endpoints.get(self.ctx, self.id, endpoint_id)
         return view.endpoint.disabled_at is None
 
     async def failing_since(self, endpoint_id: str) -> int | None:
         """Since when every attempt failed."""
-        view = await endpoints.get(self.house, self.id, endpoint_id)
+        view = await endpoints.get(self.ctx, self.id, endpoint_id)
         return view.endpoint.failing_since

@@ -1,4 +1,4 @@
-"""A wired house on each database, for use cases that read and write beside one another.
+"""A wired context on each database, for use cases that read and write beside one another.
 
 A test module imports the fixtures it uses, and `schema_url` with them.
 """
@@ -16,10 +16,12 @@ from agentpost.db import migrate
 from agentpost.db.postgres import PostgresDatabase
 from agentpost.db.session import Database
 from agentpost.db.sqlite import SqliteDatabase
+from agentpost.egress.addresses import AllowList
+from agentpost.egress.client import Egress
 from agentpost.engine.local import LocalEngine
 from agentpost.ratelimit.memory import MemoryLimiter
 from agentpost.services import accounts
-from agentpost.services.context import House
+from agentpost.services.context import AppContext
 from agentpost.services.links import SignedLinks
 from agentpost.services.requests import RequestLog
 from agentpost.settings import load_settings
@@ -28,16 +30,14 @@ from agentpost.storage.local_incoming import LocalIncoming
 from agentpost.storage.post_policy import PolicySigner
 from agentpost.storage.signing import CursorSigner, LinkSigner
 from agentpost.wakeups.memory import MemoryWakeups
-from agentpost.webhooks.addresses import AllowList
-from agentpost.webhooks.egress import Egress
 from tests.servers import Postgres, empty_sqlite
 
 
 @asynccontextmanager
 async def opened(
     folder: Path, clock: ManualClock, postgres_url: str | None = None, **given: object
-) -> AsyncIterator[House]:
-    """A house on SQLite in ``folder``, or on an empty PostgreSQL database."""
+) -> AsyncIterator[AppContext]:
+    """A context on SQLite in ``folder``, or on an empty PostgreSQL database."""
     settings = load_settings(data_dir=str(folder), **given)
     db: Database
     if postgres_url is None:
@@ -47,7 +47,7 @@ async def opened(
         await asyncio.to_thread(migrate.upgrade_postgres, postgres_url)
         db = PostgresDatabase(postgres_url)
     storage = LocalStorage(folder / "blobs")
-    house = House(
+    ctx = AppContext(
         settings=settings,
         clock=clock,
         db=db,
@@ -69,16 +69,16 @@ async def opened(
     )
     await asyncio.to_thread(db.open)
     try:
-        yield house
+        yield ctx
     finally:
-        await house.egress.aclose()
-        await house.storage.aclose()
+        await ctx.egress.aclose()
+        await ctx.storage.aclose()
         await asyncio.to_thread(db.close)
 
 
-async def new_account(house: House, email: str = "owner@example.com") -> str:
+async def new_account(ctx: AppContext, email: str = "owner@example.com") -> str:
     """The id of a new account."""
-    return (await accounts.create(house, email, "Owner")).id
+    return (await accounts.create(ctx, email, "Owner")).id
 
 
 @pytest.fixture
@@ -98,13 +98,15 @@ def schema_url(request: pytest.FixtureRequest) -> str | None:
 
 
 @pytest.fixture
-async def house(tmp_path: Path, clock: ManualClock, schema_url: str | None) -> AsyncIterator[House]:
-    """A house on each database."""
+async def ctx(
+    tmp_path: Path, clock: ManualClock, schema_url: str | None
+) -> AsyncIterator[AppContext]:
+    """A context on each database."""
     async with opened(tmp_path, clock, schema_url, egress_allow="127.0.0.1/32") as made:
         yield made
 
 
 @pytest.fixture
-async def account(house: House) -> str:
+async def account(ctx: AppContext) -> str:
     """The id of its only account."""
-    return await new_account(house)
+    return await new_account(ctx)

@@ -1,15 +1,15 @@
-"""One house for each test."""
+"""One context for each test."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 
-from tests.services.house import Desk, opened
+from tests.services.house import Harness, opened
 
 
 @pytest.fixture
-async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
-    """A house with 100 credits, whose one endpoint listens to every event."""
-    async with opened(tmp_path) as desk:
-        yield desk
+async def harness(tmp_path: Path) -> AsyncIterator[Harness]:
+    """A context with 100 credits, whose one endpoint listens to every event."""
+    async with opened(tmp_path) as harness:
+        yield harness

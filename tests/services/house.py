@@ -1,4 +1,4 @@
-"""A whole house in this process: real services on a real database, with time in our hands.
+"""The whole engine in this process: real services on a real database, with time in our hands.
 
 Nothing runs by itself. Turns and jobs that become due are only recorded, and the test plays agent
 and worker: it starts, ends, charges and crashes what it likes, and moves the clock.
@@ -27,11 +27,13 @@ from agentpost.domain.idempotency import fingerprint
 from agentpost.domain.journal import Call, CallState
 from agentpost.domain.message import TurnFailure
 from agentpost.domain.record import FileRecord, WorkRecord
+from agentpost.egress.addresses import AllowList
+from agentpost.egress.client import Egress
 from agentpost.engine.base import Transaction, Worker
 from agentpost.ratelimit.memory import MemoryLimiter
 from agentpost.services import accounts, blobs, messages, starting, turns
 from agentpost.services.attachments import Attached
-from agentpost.services.context import House
+from agentpost.services.context import AppContext
 from agentpost.services.jobs import Owned
 from agentpost.services.messages import Accepted, Caller, NewMessage
 from agentpost.services.requests import RequestLog
@@ -44,8 +46,6 @@ from agentpost.storage.local_incoming import LocalIncoming
 from agentpost.storage.post_policy import PolicySigner
 from agentpost.storage.signing import CursorSigner
 from agentpost.wakeups.memory import MemoryWakeups
-from agentpost.webhooks.addresses import AllowList
-from agentpost.webhooks.egress import Egress
 from tests.servers import empty_sqlite
 
 NODE = "node_test"
@@ -59,8 +59,8 @@ class RecordingEngine:
         self.placed: list[tuple[str, int]] = []
         self.aborted: list[str] = []
 
-    def place(self, tx: Transaction, job_id: str, epoch: int) -> str | None:
-        """See `Engine.place`."""
+    def dispatch(self, tx: Transaction, job_id: str, epoch: int) -> str | None:
+        """See `Engine.dispatch`."""
         tx.after(lambda: self.placed.append((job_id, epoch)))
         return NODE
 
@@ -99,10 +99,10 @@ class PlainLinks:
 
 
 @dataclass(slots=True)
-class Desk:
-    """The house with an account in it, and hands to do what agents, clients and clocks do."""
+class Harness:
+    """A wired context with one account, and hands to do what agents, clients and clocks do."""
 
-    house: House
+    ctx: AppContext
     clock: ManualClock
     engine: RecordingEngine
     runner: RecordingRunner
@@ -119,7 +119,7 @@ class Desk:
         now = self.tick()
         new = NewMessage(text, fingerprint(text, [], []), conversation, **more)
         message_id = new_id(ids.MESSAGE, now)
-        return await messages.accept(self.house, self.caller, new, Attached(), message_id)
+        return await messages.accept(self.ctx, self.caller, new, Attached(), message_id)
 
     async def begun(self, text: str = "hello", **more: Any) -> TurnTicket:
         """A message whose turn has begun."""
@@ -128,14 +128,14 @@ class Desk:
 
     def shown(self, message_id: str) -> Shape:
         """The message as GET answers it."""
-        return self.house.db.read_now(lambda tx: self.shown_in(tx, message_id))
+        return self.ctx.db.read_now(lambda tx: self.shown_in(tx, message_id))
 
     def shown_in(self, tx: Tx, message_id: str) -> Shape:
         """`shown`, inside a transaction."""
         row = message_rows.get(tx, message_id)
         assert row is not None
         snapshot = message_rows.snapshot(tx, row)
-        return Shape(json.loads(render.dumps(render.message(snapshot, self.house.links))))
+        return Shape(json.loads(render.dumps(render.message(snapshot, self.ctx.links))))
 
     def job(self, message_id: str, n: int = 0) -> Shape:
         """The message's n-th job as GET answers it."""
@@ -152,30 +152,30 @@ class Desk:
         """`turn.start`."""
         self.tick()
         start = Start("tests:job", "{}", title, work_id)
-        return await starting.start_job(self.house, ticket, self.call(ticket.message.id), start)
+        return await starting.start_job(self.ctx, ticket, self.call(ticket.message.id), start)
 
     async def join(self, ticket: TurnTicket, job_id: str) -> bool:
         """`turn.join`."""
         self.tick()
         call = self.call(ticket.message.id)
-        return await turns.join_job(self.house, ticket, call, job_id, None)
+        return await turns.join_job(self.ctx, ticket, call, job_id, None)
 
     async def stop(self, ticket: TurnTicket, job_id: str) -> bool:
         """`turn.stop`."""
         self.tick()
-        return await turns.stop_job(self.house, ticket, self.call(ticket.message.id), job_id)
+        return await turns.stop_job(self.ctx, ticket, self.call(ticket.message.id), job_id)
 
     async def end(
         self, ticket: TurnTicket, reply: str | None = "On it.", question: str | None = None
     ) -> None:
         """The agent's function returned."""
         self.tick()
-        await turns.end(self.house, ticket, TurnResult(reply, question, None))
+        await turns.end(self.ctx, ticket, TurnResult(reply, question, None))
 
     async def break_turn(self, ticket: TurnTicket, detail: TurnFailure = TurnFailure.ERROR) -> None:
         """The agent's function raised, said nothing or took too long."""
         self.tick()
-        await turns.fail(self.house, ticket, detail)
+        await turns.fail(self.ctx, ticket, detail)
 
     async def working(self, *titles: str) -> tuple[str, list[Owned]]:
         """A message whose turn has started these jobs and ended: (message id, its jobs)."""
@@ -198,7 +198,7 @@ class Desk:
     async def file(self, owned: Owned, path: str) -> FileRecord:
         """A file such as the job would write, its bytes stored."""
         blob = f"blobs/{next(self._blobs)}"
-        await blobs.store(self.house, blob, b"x")
+        await blobs.store(self.ctx, blob, b"x")
         row = self.one("SELECT message_id, work_id FROM jobs WHERE id = ?", owned.job_id)
         return FileRecord(
             work_id=row[1],
@@ -219,7 +219,7 @@ class Desk:
     # --- what is recorded -------------------------------------------------------------------------
     def all(self, sql: str, *params: object) -> list[Row]:
         """Rows of a query."""
-        return self.house.db.read_now(lambda tx: tx.all(sql, params))
+        return self.ctx.db.read_now(lambda tx: tx.all(sql, params))
 
     def one(self, sql: str, *params: object) -> Row:
         """The row of a query."""
@@ -255,7 +255,7 @@ class Desk:
         now = self.tick()
         endpoint_id = new_id(ids.ENDPOINT, now)
         values = (endpoint_id, self.account_id, json.dumps(events), now, now if disabled else None)
-        await self.house.db.write(
+        await self.ctx.db.write(
             lambda tx: tx.execute(
                 "INSERT INTO endpoints (id, account_id, url, events_json, secret, created_at,"
                 " disabled_at) VALUES (?, ?, 'https://hooks.test/', ?, 'whsec_', ?, ?)",
@@ -308,8 +308,8 @@ async def opened(
     listening: bool = True,
     postgres_url: str | None = None,
     **settings: Any,
-) -> AsyncIterator[Desk]:
-    """A house in that empty folder, its account and key made, one endpoint listening to all.
+) -> AsyncIterator[Harness]:
+    """A context in that empty folder, its account and key made, one endpoint listening to all.
 
     Its records are in the folder, or in a PostgreSQL database that has its schema.
     """
@@ -321,7 +321,7 @@ async def opened(
         db = SqliteDatabase(folder / "agentpost.db", durability="normal")
     else:
         db = PostgresDatabase(postgres_url, durability="normal")
-    house = House(
+    ctx = AppContext(
         settings=load_settings(data_dir=str(folder), **settings),
         clock=clock,
         db=db,
@@ -337,16 +337,16 @@ async def opened(
         node=NODE,
         turns=runner,
     )
-    house.db.open()
+    ctx.db.open()
     try:
-        account = await accounts.create(house, "a@example.com", "A", balance)
-        key = (await accounts.create_key(house, account.id, "first")).record
+        account = await accounts.create(ctx, "a@example.com", "A", balance)
+        key = (await accounts.create_key(ctx, account.id, "first")).record
         caller = Caller(key.id, key.name, account.id)
         order = "rowid" if postgres_url is None else "xmin::text::bigint, cmin::text::bigint"
-        desk = Desk(house, clock, engine, runner, account.id, caller, order)
+        harness = Harness(ctx, clock, engine, runner, account.id, caller, order)
         if listening:
-            await desk.listen()
-        yield desk
+            await harness.listen()
+        yield harness
     finally:
-        await house.storage.aclose()
-        house.db.close()
+        await ctx.storage.aclose()
+        ctx.db.close()

@@ -1,4 +1,4 @@
-"""What holds in a house at every moment, whatever happened before.
+"""Invariants that hold at every moment, whatever happened before.
 
 One reading of the whole database: the message as GET shows it, its log, its webhook events, the
 ledger. Each is checked against the others, and the status against the spec's table.
@@ -13,7 +13,7 @@ from itertools import pairwise
 from agentpost.db.session import Tx
 from agentpost.domain.message import TurnState
 from tests.domain.test_status import oracle
-from tests.services.house import Desk, Shape
+from tests.services.house import Harness, Shape
 
 TOLD_BY_LOG = {
     "completed": "completed",
@@ -43,10 +43,10 @@ def without_links(shape: Shape) -> Shape:
 
 
 class Watch:
-    """Checks a house again and again, and remembers what was final."""
+    """Checks a database again and again, and remembers what was final."""
 
-    def __init__(self, desk: Desk) -> None:
-        self._desk = desk
+    def __init__(self, harness: Harness) -> None:
+        self._harness = harness
         self._final: dict[str, Shape] = {}
         self._recovered: set[str] = set()
 
@@ -56,39 +56,43 @@ class Watch:
 
     def recovered(self, job_id: str) -> None:
         """Expired work was looked for again: its messages may change (design: 4.9)."""
-        for row in self._desk.all("SELECT message_id FROM message_jobs WHERE job_id = ?", job_id):
+        for row in self._harness.all(
+            "SELECT message_id FROM message_jobs WHERE job_id = ?", job_id
+        ):
             self._final.pop(row[0], None)
             self._recovered.add(row[0])
 
     def check(self) -> None:
         """Raises `AssertionError` naming what does not hold."""
-        self._desk.house.db.read_now(self._check)
+        self._harness.ctx.db.read_now(self._check)
 
     def _check(self, tx: Tx) -> None:
-        check_credits(tx, self._desk.house.settings.running_jobs_max)
+        check_credits(tx, self._harness.ctx.settings.running_jobs_max)
         check_turns(tx)
-        events = events_by_message(tx, self._desk.stored_order)
+        events = events_by_message(tx, self._harness.stored_order)
         for message_id, turn, asked in tx.all("SELECT id, turn_state, asked FROM messages"):
-            shown = self._desk.shown_in(tx, message_id)
+            shown = self._harness.shown_in(tx, message_id)
             check_status(tx, shown, TurnState(turn), asked)
             check_log(tx, shown, turn)
-            told = events.get(message_id, [])
-            check_jobs_told(shown, told)
-            self._check_told(shown, [data for name, data in told if name.startswith("message.")])
+            reported = events.get(message_id, [])
+            check_jobs_reported(shown, reported)
+            self._check_reported(
+                shown, [data for name, data in reported if name.startswith("message.")]
+            )
             if shown["final"]:
                 kept = self._final.setdefault(message_id, shown)
                 assert shown == kept, "a final message changed"
             else:
                 assert message_id not in self._final, "a message is no longer final"
 
-    def _check_told(self, shown: Shape, told: list[Shape]) -> None:
+    def _check_reported(self, shown: Shape, reported: list[Shape]) -> None:
         """Poll = webhook: the event of a status says what GET says (spec: Webhook events 1, 2)."""
-        current = [data for data in told if data["version"] == shown["version"]]
+        current = [data for data in reported if data["version"] == shown["version"]]
         assert all(data == without_links(shown) for data in current)
         if shown["status"] == "processing":
             return
-        assert told, "a status was reached and no event tells"
-        last = told[-1]
+        assert reported, "a status was reached and no event tells"
+        last = reported[-1]
         assert last["status"] == shown["status"]
         if shown["id"] in self._recovered:
             return  # looking again is no arrival at a status: it has no event of its own
@@ -192,9 +196,9 @@ def check_log(tx: Tx, shown: Shape, turn: str) -> None:
     assert not last_word, "the log speaks of jobs that the message does not list"
 
 
-def check_jobs_told(shown: Shape, told: list[tuple[str, Shape]]) -> None:
+def check_jobs_reported(shown: Shape, reported: list[tuple[str, Shape]]) -> None:
     """The last event of each job says what GET says; only the starting message gets them."""
-    last = {data["job_id"]: (name, data) for name, data in told if name.startswith("job.")}
+    last = {data["job_id"]: (name, data) for name, data in reported if name.startswith("job.")}
     for job in shown["jobs"]:
         name, data = last.pop(job["job_id"], (None, None))
         if name is None or data is None:

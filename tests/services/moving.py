@@ -1,4 +1,4 @@
-"""A house without a server: the test moves the clock, ends the turns and runs the jobs itself."""
+"""A context without a server: the test moves the clock, ends the turns and runs the jobs itself."""
 
 import itertools
 from collections.abc import AsyncIterator
@@ -13,7 +13,7 @@ from agentpost.domain.journal import Call, CallState
 from agentpost.domain.record import Snapshot
 from agentpost.services import accounts, jobs, messages, starting, turns
 from agentpost.services.attachments import Attached
-from agentpost.services.context import House
+from agentpost.services.context import AppContext
 from agentpost.services.jobs import Owned
 from agentpost.services.messages import Accepted, Caller, NewMessage
 from agentpost.services.starting import Start
@@ -49,11 +49,11 @@ class Placed:
         self.aborted.append(job_id)
 
 
-class Moving:
-    """A house with one account and key, and short words for what tests do with it."""
+class ManualHarness:
+    """A context with one account and key, and methods for what tests do with it."""
 
-    def __init__(self, house: House, clock: ManualClock, hands: Hands, placed: Placed) -> None:
-        self.house = house
+    def __init__(self, ctx: AppContext, clock: ManualClock, hands: Hands, placed: Placed) -> None:
+        self.ctx = ctx
         self.clock = clock
         self.placed = placed
         self.caller: Caller
@@ -64,12 +64,12 @@ class Moving:
         """Take a message in; its turn waits for `end`."""
         new = NewMessage(text=text, fingerprint=f"of {text}", **fields)  # type: ignore[arg-type]
         message_id = new_id(ids.MESSAGE, self.clock.now())
-        return await messages.accept(self.house, self.caller, new, Attached(), message_id)
+        return await messages.accept(self.ctx, self.caller, new, Attached(), message_id)
 
     async def end(self, message_id: str, reply: str = "there") -> None:
         """The turn ends with a reply."""
         ticket = self._hands.tickets[message_id]
-        await turns.end(self.house, ticket, TurnResult(reply, None, None))
+        await turns.end(self.ctx, ticket, TurnResult(reply, None, None))
 
     async def said(self, text: str = "hello", **fields: object) -> str:
         """A message that was answered; its id."""
@@ -81,7 +81,7 @@ class Moving:
         """The turn starts a job."""
         call = self._call()
         started = await starting.start_job(
-            self.house,
+            self.ctx,
             self._hands.tickets[message_id],
             call,
             Start("tests:work", "{}", "Work", work_id),
@@ -92,7 +92,7 @@ class Moving:
     async def join(self, message_id: str, job_id: str) -> None:
         """The turn joins a job."""
         ticket = self._hands.tickets[message_id]
-        assert await turns.join_job(self.house, ticket, self._call(), job_id, "more")
+        assert await turns.join_job(self.ctx, ticket, self._call(), job_id, "more")
 
     async def working(self, text: str = "hello") -> tuple[str, Owned]:
         """A message whose turn has ended and whose job runs."""
@@ -103,20 +103,20 @@ class Moving:
 
     async def finish(self, owned: Owned, text: str = "the result") -> None:
         """The job ends well."""
-        await jobs.finish(self.house, owned, text, None, "{}")
+        await jobs.finish(self.ctx, owned, text, None, "{}")
 
     async def snapshot(self, message_id: str) -> Snapshot:
         """The message as last committed, whatever its age."""
-        return await messages.current(self.house, message_id)
+        return await messages.current(self.ctx, message_id)
 
     async def shape(self, message_id: str) -> render.Shape:
         """The message as its key reads it."""
-        found = await messages.get(self.house, self.caller, message_id)
-        return render.message(found, self.house.links)
+        found = await messages.get(self.ctx, self.caller, message_id)
+        return render.message(found, self.ctx.links)
 
     async def rows(self, sql: str, *params: object) -> list[tuple[object, ...]]:
         """Rows of a query."""
-        return await self.house.db.read(lambda tx: tx.all(sql, params))
+        return await self.ctx.db.read(lambda tx: tx.all(sql, params))
 
     async def count(self, table: str, condition: str = "1 = 1", *params: object) -> int:
         """How many rows a table has."""
@@ -131,22 +131,22 @@ class Moving:
 
 
 @asynccontextmanager
-async def moving(folder: Path, **settings: object) -> AsyncIterator[Moving]:
-    """An empty house on SQLite in that folder; ``settings`` by their names in lower case."""
+async def manual_harness(folder: Path, **settings: object) -> AsyncIterator[ManualHarness]:
+    """An empty database on SQLite in that folder; ``settings`` by their names in lower case."""
     loaded = load_settings(data_dir=str(folder), durability="normal", **settings)
     bootstrap.upgrade_database(loaded)
     clock, hands, placed = ManualClock(), Hands(), Placed()
-    parts = await bootstrap.open_house(loaded, clock)
-    house = parts.house
-    house.turns = hands
-    await house.engine.start(placed)
+    parts = await bootstrap.open_context(loaded, clock)
+    ctx = parts.ctx
+    ctx.turns = hands
+    await ctx.engine.start(placed)
     try:
-        made = Moving(house, clock, hands, placed)
-        new = await accounts.bootstrap(house, "svc_key_moving", 1_000)
+        made = ManualHarness(ctx, clock, hands, placed)
+        new = await accounts.bootstrap(ctx, "svc_key_moving", 1_000)
         assert new is not None
-        known = await accounts.find_key(house, "svc_key_moving")
+        known = await accounts.find_key(ctx, "svc_key_moving")
         assert known is not None
         made.caller = known.caller
         yield made
     finally:
-        await bootstrap.close_house(parts)
+        await bootstrap.close_context(parts)

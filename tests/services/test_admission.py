@@ -8,14 +8,14 @@ import pytest
 from agentpost.domain.errors import RateLimited
 from agentpost.services import accounts, admission, allowances
 from agentpost.services.messages import Caller
-from tests.services.moving import Moving, moving
+from tests.services.moving import ManualHarness, manual_harness
 
 HOUR, DAY = 3_600, 86_400
 
 
 @pytest.fixture
-async def at(tmp_path: Path) -> AsyncIterator[Moving]:
-    async with moving(
+async def at(tmp_path: Path) -> AsyncIterator[ManualHarness]:
+    async with manual_harness(
         tmp_path,
         requests_per_minute=2,
         messages_per_hour=2,
@@ -26,70 +26,70 @@ async def at(tmp_path: Path) -> AsyncIterator[Moving]:
         yield made
 
 
-async def test_a_minute_moves_with_the_clock(at: Moving) -> None:
-    assert (await admission.request(at.house, at.caller)).allowed
+async def test_a_minute_moves_with_the_clock(at: ManualHarness) -> None:
+    assert (await admission.request(at.ctx, at.caller)).allowed
     at.clock.advance(20)
-    assert (await admission.request(at.house, at.caller)).remaining == 0
+    assert (await admission.request(at.ctx, at.caller)).remaining == 0
     at.clock.advance(39.5)
-    refused = await admission.request(at.house, at.caller)
+    refused = await admission.request(at.ctx, at.caller)
     assert (refused.allowed, refused.wait_seconds()) == (False, 1)
     at.clock.advance(0.5)
-    taken = await admission.request(at.house, at.caller)
-    assert (taken.allowed, taken.reset_seconds()) == (True, 20)
+    decision = await admission.request(at.ctx, at.caller)
+    assert (decision.allowed, decision.reset_seconds()) == (True, 20)
 
 
-async def test_messages_have_an_hour_and_a_day(at: Moving) -> None:
+async def test_messages_have_an_hour_and_a_day(at: ManualHarness) -> None:
     for _ in range(2):
-        await admission.message(at.house, at.caller)
+        await admission.message(at.ctx, at.caller)
     with pytest.raises(RateLimited) as refused:
-        await admission.message(at.house, at.caller)
+        await admission.message(at.ctx, at.caller)
     assert refused.value.retry_after_seconds == 60
     at.clock.advance(HOUR)
-    await admission.message(at.house, at.caller)
+    await admission.message(at.ctx, at.caller)
     at.clock.advance(HOUR)
     with pytest.raises(RateLimited):  # the hour is empty, the day is full
-        await admission.message(at.house, at.caller)
+        await admission.message(at.ctx, at.caller)
     at.clock.advance(DAY - 2 * HOUR)
-    await admission.message(at.house, at.caller)
+    await admission.message(at.ctx, at.caller)
 
 
-async def test_an_unsent_message_leaves_its_place(at: Moving) -> None:
+async def test_an_unsent_message_leaves_its_place(at: ManualHarness) -> None:
     for _ in range(20):
-        taken = await admission.message(at.house, at.caller)
-        await admission.unsent(at.house, at.caller, taken)
-    await admission.message(at.house, at.caller)
+        decision = await admission.message(at.ctx, at.caller)
+        await admission.unsent(at.ctx, at.caller, decision)
+    await admission.message(at.ctx, at.caller)
 
 
-async def test_keys_share_the_account_and_not_the_minute(at: Moving) -> None:
+async def test_keys_share_the_account_and_not_the_minute(at: ManualHarness) -> None:
     second = Caller("key_2", "second", at.caller.account_id)
     other = Caller("key_3", "third", "acc_other")
     for _ in range(2):
-        await admission.request(at.house, at.caller)
-    assert (await admission.request(at.house, second)).allowed
-    await admission.wait(at.house, at.caller)
-    await admission.work_read(at.house, at.caller)
+        await admission.request(at.ctx, at.caller)
+    assert (await admission.request(at.ctx, second)).allowed
+    await admission.wait(at.ctx, at.caller)
+    await admission.work_read(at.ctx, at.caller)
     for refuse in (admission.wait, admission.work_read):
         with pytest.raises(RateLimited):
-            await refuse(at.house, second)
-        await refuse(at.house, other)
+            await refuse(at.ctx, second)
+        await refuse(at.ctx, other)
 
 
-async def test_an_account_may_have_numbers_of_its_own(at: Moving) -> None:
-    await allowances.override(at.house, at.caller.account_id, {"waits_per_hour": 3})
-    known = await accounts.find_key(at.house, "svc_key_moving")
+async def test_an_account_may_have_numbers_of_its_own(at: ManualHarness) -> None:
+    await allowances.override(at.ctx, at.caller.account_id, {"waits_per_hour": 3})
+    known = await accounts.find_key(at.ctx, "svc_key_moving")
     assert known is not None
     for _ in range(3):
-        await admission.wait(at.house, known.caller)
+        await admission.wait(at.ctx, known.caller)
     with pytest.raises(RateLimited):
-        await admission.wait(at.house, known.caller)
-    shown, overridden = await allowances.show(at.house, "owner@localhost")
+        await admission.wait(at.ctx, known.caller)
+    shown, overridden = await allowances.show(at.ctx, "owner@localhost")
     assert (shown.waits_per_hour, shown.messages_per_day) == (3, 3)
     assert overridden == frozenset({"waits_per_hour"})
-    await allowances.override(at.house, at.caller.account_id, {"waits_per_hour": None})
-    assert (await allowances.show(at.house, "owner@localhost"))[1] == frozenset()
+    await allowances.override(at.ctx, at.caller.account_id, {"waits_per_hour": None})
+    assert (await allowances.show(at.ctx, "owner@localhost"))[1] == frozenset()
 
 
-async def test_numbers_that_let_nothing_in_are_refused(at: Moving) -> None:
+async def test_numbers_that_let_nothing_in_are_refused(at: ManualHarness) -> None:
     for changes in ({"waits_per_hour": 0}, {"waits": 5}):
         with pytest.raises(ValueError, match="wait"):
-            await allowances.override(at.house, at.caller.account_id, changes)
+            await allowances.override(at.ctx, at.caller.account_id, changes)

@@ -10,22 +10,22 @@ from agentpost.db.session import Tx
 from agentpost.domain import limits
 from agentpost.domain.errors import Refusal, StoreUnavailable
 from agentpost.services import blob_audit, blobs, doctor, health, room, uploads
-from agentpost.services.attachments import InlineFile, take
-from agentpost.services.context import House
+from agentpost.services.attachments import InlineFile, store
+from agentpost.services.context import AppContext
 from agentpost.services.uploads import NewUpload
 from agentpost.storage.base import fanned_out
 from agentpost.storage.local import LocalStorage
-from tests.services.both import account, clock, house, schema_url
+from tests.services.both import account, clock, ctx, schema_url
 
-__all__ = ["account", "clock", "house", "schema_url"]
+__all__ = ["account", "clock", "ctx", "schema_url"]
 KEY = "files/" + "0" * 30 + "ab"
 
 
-async def found(house: House, *, full: bool = False) -> list[tuple[str, str, str]]:
-    return [(each.id, each.state, each.problem) for each in await doctor.examine(house, full=full)]
+async def found(ctx: AppContext, *, full: bool = False) -> list[tuple[str, str, str]]:
+    return [(each.id, each.state, each.problem) for each in await doctor.examine(ctx, full=full)]
 
 
-async def record_file(house: House, account: str, blob: str) -> None:
+async def record_file(ctx: AppContext, account: str, blob: str) -> None:
     values = ("wrk_1", "a.txt", account, "a.txt", "text/plain", "other", 1, '"r"', 1, 0, blob)
     sql = (
         "INSERT INTO files (work_id, path, account_id, name, content_type, kind, size, revision,"
@@ -36,91 +36,91 @@ async def record_file(house: House, account: str, blob: str) -> None:
         tx.execute(sql, values)
         tx.execute("DELETE FROM doomed_blobs WHERE blob = ?", (blob,))
 
-    await house.db.write(fn)
+    await ctx.db.write(fn)
 
 
-def path_of(house: House, blob: str) -> Path:
-    assert isinstance(house.storage, LocalStorage)
-    return house.storage.folder / fanned_out(blob)
-
-
-@pytest.mark.parametrize("full", [False, True])
-async def test_a_file_whose_bytes_are_gone(house: House, account: str, full: bool) -> None:
-    await blobs.store(house, KEY, b"x")
-    await record_file(house, account, KEY)
-    assert await found(house, full=full) == []
-    path_of(house, KEY).unlink()
-    assert await found(house, full=full) == [("wrk_1/a.txt", KEY, blob_audit.MISSING)]
+def path_of(ctx: AppContext, blob: str) -> Path:
+    assert isinstance(ctx.storage, LocalStorage)
+    return ctx.storage.folder / fanned_out(blob)
 
 
 @pytest.mark.parametrize("full", [False, True])
-async def test_bytes_that_nothing_names(house: House, account: str, full: bool) -> None:
-    await house.storage.put(KEY, b"x")
-    assert await found(house, full=full) == [], "a commit may be on its way"
-    path = path_of(house, KEY)
+async def test_a_file_whose_bytes_are_gone(ctx: AppContext, account: str, full: bool) -> None:
+    await blobs.store(ctx, KEY, b"x")
+    await record_file(ctx, account, KEY)
+    assert await found(ctx, full=full) == []
+    path_of(ctx, KEY).unlink()
+    assert await found(ctx, full=full) == [("wrk_1/a.txt", KEY, blob_audit.MISSING)]
+
+
+@pytest.mark.parametrize("full", [False, True])
+async def test_bytes_that_nothing_names(ctx: AppContext, account: str, full: bool) -> None:
+    await ctx.storage.put(KEY, b"x")
+    assert await found(ctx, full=full) == [], "a commit may be on its way"
+    path = path_of(ctx, KEY)
     os.utime(path, (path.stat().st_mtime - 3_700,) * 2)
     name = str(fanned_out(KEY))
-    assert await found(house, full=full) == [(name, "unrecorded", blob_audit.UNRECORDED)]
-    await house.db.write(
+    assert await found(ctx, full=full) == [(name, "unrecorded", blob_audit.UNRECORDED)]
+    await ctx.db.write(
         lambda tx: tx.execute(
             "INSERT INTO doomed_blobs (blob, due_at, tries) VALUES (?, ?, 0)", (KEY, 1)
         )
     )
-    assert await found(house, full=full) == [], "they are to go"
+    assert await found(ctx, full=full) == [], "they are to go"
 
 
 async def test_a_sample_is_bounded_and_everything_is_not(
-    house: House, account: str, monkeypatch: pytest.MonkeyPatch
+    ctx: AppContext, account: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(blob_audit, "FEW", 0)
     monkeypatch.setattr(blob_audit, "PAGE", 1)
     other = KEY.replace("ab", "cd")
     for blob in (KEY, other):
-        await house.storage.put(blob, b"x")
-        path = path_of(house, blob)
+        await ctx.storage.put(blob, b"x")
+        path = path_of(ctx, blob)
         os.utime(path, (path.stat().st_mtime - 3_700,) * 2)
-    await record_file(house, account, KEY)
-    assert await found(house) == []
-    assert await found(house, full=True) == [
+    await record_file(ctx, account, KEY)
+    assert await found(ctx) == []
+    assert await found(ctx, full=True) == [
         (str(fanned_out(other)), "unrecorded", blob_audit.UNRECORDED)
     ]
 
 
 # --- room -----------------------------------------------------------------------------------------
-def given(house: House, **settings: object) -> House:
-    house.settings = house.settings.model_copy(update=settings)
-    return house
+def given(ctx: AppContext, **settings: object) -> AppContext:
+    ctx.settings = ctx.settings.model_copy(update=settings)
+    return ctx
 
 
-async def test_below_the_floor_files_are_refused(house: House, account: str) -> None:
-    await health.check_blobs(house)
-    assert house.health.free_bytes is not None
-    given(house, free_space_min_bytes=house.health.free_bytes * 2)
+async def test_below_the_floor_files_are_refused(ctx: AppContext, account: str) -> None:
+    await health.check_blobs(ctx)
+    assert ctx.health.free_bytes is not None
+    given(ctx, free_space_min_bytes=ctx.health.free_bytes * 2)
     with pytest.raises(Refusal) as refused:
-        await uploads.create(house, account, NewUpload("a.csv", 10, None))
+        await uploads.create(ctx, account, NewUpload("a.csv", 10, None))
     assert refused.value.code == "unavailable"
-    attached = await take(house, [InlineFile("a.txt", None, "YWFh", None)])
+    attached = await store(ctx, [InlineFile("a.txt", None, "YWFh", None)])
     assert attached.files == []
     assert attached.notes == [f"a.txt: skipped, {room.NO_ROOM}."]
     with pytest.raises(StoreUnavailable):
-        await blobs.store(house, KEY, b"x")
-    given(house, free_space_min_bytes=0)
-    await uploads.create(house, account, NewUpload("a.csv", 10, None))
+        await blobs.store(ctx, KEY, b"x")
+    given(ctx, free_space_min_bytes=0)
+    await uploads.create(ctx, account, NewUpload("a.csv", 10, None))
 
 
 async def test_what_an_account_announces_is_bounded(
-    house: House, account: str, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+    ctx: AppContext, account: str, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    given(house, upload_pending_bytes_max=100)
-    await uploads.create(house, account, NewUpload("a.csv", 60, None))
+    given(ctx, upload_pending_bytes_max=100)
+    await uploads.create(ctx, account, NewUpload("a.csv", 60, None))
     with pytest.raises(Refusal, match="announce 60 bytes") as refused:
-        await uploads.create(house, account, NewUpload("a.csv", 41, None))
+        await uploads.create(ctx, account, NewUpload("a.csv", 41, None))
     assert refused.value.code == "too_large"
-    await uploads.create(house, account, NewUpload("a.csv", 40, None))
-    clock.advance(house.settings.upload_keep_seconds + 400)
-    await uploads.sweep(house)
-    await uploads.create(house, account, NewUpload("a.csv", 100, None))
+    await uploads.create(ctx, account, NewUpload("a.csv", 40, None))
+    clock.advance(ctx.settings.upload_keep_seconds + 400)
+    await uploads.sweep(ctx)
+    await uploads.create(ctx, account, NewUpload("a.csv", 100, None))
     monkeypatch.setattr(limits, "UPLOADS_PENDING_MAX", 1)
-    given(house, upload_pending_bytes_max=1_000)
+    given(ctx, upload_pending_bytes_max=1_000)
     with pytest.raises(Refusal, match="1 unfinished uploads"):
-        await uploads.create(house, account, NewUpload("a.csv", 1, None))
+        await uploads.create(ctx, account, NewUpload("a.csv", 1, None))

@@ -10,11 +10,11 @@ from agentpost.db.session import Tx
 from agentpost.db.tables import metadata
 from agentpost.domain.record import FileRecord
 from agentpost.services import blobs, doctor
-from agentpost.services.context import House
+from agentpost.services.context import AppContext
 from agentpost.storage.base import BlobMissing
-from tests.services.both import clock, house, schema_url
+from tests.services.both import clock, ctx, schema_url
 
-__all__ = ["clock", "house", "schema_url"]
+__all__ = ["clock", "ctx", "schema_url"]
 
 DAY = 86_400
 AGES = 30 * DAY
@@ -38,170 +38,174 @@ def file(blob: str, job_id: str | None = "exe_1", message_id: str = "msg_1") -> 
     )
 
 
-async def there(house: House, blob: str) -> bool:
+async def there(ctx: AppContext, blob: str) -> bool:
     try:
-        await house.storage.size(blob)
+        await ctx.storage.size(blob)
     except BlobMissing:
         return False
     return True
 
 
-async def record(house: House, written: FileRecord) -> None:
+async def record(ctx: AppContext, written: FileRecord) -> None:
     def fn(tx: Tx) -> None:
-        written.created_at = house.clock.now()
+        written.created_at = ctx.clock.now()
         work_rows.put_file(tx, written)
 
-    await house.db.write(fn)
+    await ctx.db.write(fn)
 
 
-async def doomed_now(house: House) -> int:
-    rows = await house.db.read(lambda tx: tx.all("SELECT blob FROM doomed_blobs"))
+async def pending_deletions(ctx: AppContext) -> int:
+    rows = await ctx.db.read(lambda tx: tx.all("SELECT blob FROM doomed_blobs"))
     return len(rows)
 
 
 # --- storing --------------------------------------------------------------------------------------
-async def test_what_was_never_recorded_goes_after_a_day(house: House, clock: ManualClock) -> None:
+async def test_what_was_never_recorded_goes_after_a_day(
+    ctx: AppContext, clock: ManualClock
+) -> None:
     """A crash between the bytes and the commit, or a runner that was fenced."""
-    await blobs.store(house, "files/1", b"x")
+    await blobs.store(ctx, "files/1", b"x")
     clock.advance(DAY - 1)
-    await blobs.sweep(house)
-    assert await there(house, "files/1")
+    await blobs.sweep(ctx)
+    assert await there(ctx, "files/1")
     clock.advance(1)
-    await blobs.sweep(house)
-    assert not await there(house, "files/1")
-    assert await doomed_now(house) == 0
+    await blobs.sweep(ctx)
+    assert not await there(ctx, "files/1")
+    assert await pending_deletions(ctx) == 0
 
 
-async def test_what_was_recorded_stays(house: House, clock: ManualClock) -> None:
-    await blobs.store(house, "files/1", b"x")
-    await record(house, file("files/1"))
+async def test_what_was_recorded_stays(ctx: AppContext, clock: ManualClock) -> None:
+    await blobs.store(ctx, "files/1", b"x")
+    await record(ctx, file("files/1"))
     clock.advance(AGES)
-    await blobs.sweep(house)
-    assert await there(house, "files/1")
-    assert await doomed_now(house) == 0
+    await blobs.sweep(ctx)
+    assert await there(ctx, "files/1")
+    assert await pending_deletions(ctx) == 0
 
 
-async def test_a_commit_that_fails_redeems_nothing(house: House, clock: ManualClock) -> None:
-    await blobs.store(house, "files/1", b"x")
+async def test_a_failed_commit_keeps_no_blob(ctx: AppContext, clock: ManualClock) -> None:
+    await blobs.store(ctx, "files/1", b"x")
 
     def fails(tx: Tx) -> None:
-        doomed.redeem(tx, "files/1")
+        doomed.keep(tx, "files/1")
         raise RuntimeError
 
     with pytest.raises(RuntimeError):
-        await house.db.write(fails)
+        await ctx.db.write(fails)
     clock.advance(DAY)
-    await blobs.sweep(house)
-    assert not await there(house, "files/1")
+    await blobs.sweep(ctx)
+    assert not await there(ctx, "files/1")
 
 
 async def test_what_is_being_deleted_cannot_be_recorded(
-    house: House, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+    ctx: AppContext, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A machine that slept for a day in between: the record would name bytes that are gone."""
-    await blobs.store(house, "files/1", b"x")
+    await blobs.store(ctx, "files/1", b"x")
     clock.advance(DAY)
 
     async def broken(_: str) -> None:
         with pytest.raises(BlobLost):
-            await record(house, file("files/1"))
+            await record(ctx, file("files/1"))
         raise OSError("later")
 
-    monkeypatch.setattr(house.storage, "delete", broken)
-    await blobs.sweep(house)
+    monkeypatch.setattr(ctx.storage, "delete", broken)
+    await blobs.sweep(ctx)
     with pytest.raises(BlobLost):
-        await record(house, file("files/1"))
+        await record(ctx, file("files/1"))
 
 
 async def test_a_store_that_fails_leaves_only_a_note(
-    house: House, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+    ctx: AppContext, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(house.storage, "put", full)
+    monkeypatch.setattr(ctx.storage, "put", full)
     with pytest.raises(OSError, match="No space"):
-        await blobs.store(house, "files/1", b"x")
+        await blobs.store(ctx, "files/1", b"x")
     clock.advance(DAY)
-    await blobs.sweep(house)
-    assert await doomed_now(house) == 0
+    await blobs.sweep(ctx)
+    assert await pending_deletions(ctx) == 0
 
 
-async def test_what_was_stored_for_nothing_goes_at_once(house: House) -> None:
-    await blobs.store(house, "files/1", b"x")
-    await blobs.discard(house, ["files/1"])
-    await blobs.sweep(house)
-    assert not await there(house, "files/1")
+async def test_what_was_stored_for_nothing_goes_at_once(ctx: AppContext) -> None:
+    await blobs.store(ctx, "files/1", b"x")
+    await blobs.discard(ctx, ["files/1"])
+    await blobs.sweep(ctx)
+    assert not await there(ctx, "files/1")
 
 
 # --- writing over ---------------------------------------------------------------------------------
-async def test_a_version_that_another_message_lists_stays(house: House, clock: ManualClock) -> None:
+async def test_a_version_that_another_message_lists_stays(
+    ctx: AppContext, clock: ManualClock
+) -> None:
     for n in range(2):
-        await blobs.store(house, f"files/{n}", b"x")
-        await record(house, file(f"files/{n}", f"exe_{n}", f"msg_{n}"))
+        await blobs.store(ctx, f"files/{n}", b"x")
+        await record(ctx, file(f"files/{n}", f"exe_{n}", f"msg_{n}"))
     clock.advance(AGES)
-    await blobs.sweep(house)
-    assert [await there(house, f"files/{n}") for n in range(2)] == [True, True]
+    await blobs.sweep(ctx)
+    assert [await there(ctx, f"files/{n}") for n in range(2)] == [True, True]
 
 
-async def test_a_download_in_progress_ends_well(house: House, clock: ManualClock) -> None:
+async def test_a_download_in_progress_ends_well(ctx: AppContext, clock: ManualClock) -> None:
     data = b"0123456789" * 100_000
-    await blobs.store(house, "files/1", data)
-    reading = house.storage.open("files/1")
+    await blobs.store(ctx, "files/1", data)
+    reading = ctx.storage.open("files/1")
     got = await anext(reading)
-    await blobs.discard(house, ["files/1"])
-    await blobs.sweep(house)
-    assert not await there(house, "files/1")
+    await blobs.discard(ctx, ["files/1"])
+    await blobs.sweep(ctx)
+    assert not await there(ctx, "files/1")
     assert got + b"".join([chunk async for chunk in reading]) == data
 
 
 # --- what cannot be deleted -----------------------------------------------------------------------
 @pytest.fixture
-def stubborn(house: House, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def stubborn(ctx: AppContext, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Blobs that cannot be deleted as long as they are in this list."""
     kept: list[str] = []
-    real = house.storage.delete
+    real = ctx.storage.delete
 
     async def delete(key: str) -> None:
         if key in kept:
             raise PermissionError(key)
         await real(key)
 
-    monkeypatch.setattr(house.storage, "delete", delete)
+    monkeypatch.setattr(ctx.storage, "delete", delete)
     return kept
 
 
 async def test_one_that_cannot_be_deleted_holds_up_none(
-    house: House, clock: ManualClock, stubborn: list[str], monkeypatch: pytest.MonkeyPatch
+    ctx: AppContext, clock: ManualClock, stubborn: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(blobs, "CHUNK", 2)
     stubborn += ["files/0", "files/1"]
     for n in range(6):
-        await blobs.store(house, f"files/{n}", b"x")
-        await blobs.discard(house, [f"files/{n}"])
+        await blobs.store(ctx, f"files/{n}", b"x")
+        await blobs.discard(ctx, [f"files/{n}"])
         clock.advance(1)
     for _ in range(3):
-        await blobs.sweep(house)
-    assert [n for n in range(6) if await there(house, f"files/{n}")] == [0, 1]
+        await blobs.sweep(ctx)
+    assert [n for n in range(6) if await there(ctx, f"files/{n}")] == [0, 1]
     stubborn.clear()
-    await blobs.sweep(house)
-    assert await there(house, "files/0"), "not before its time"
+    await blobs.sweep(ctx)
+    assert await there(ctx, "files/0"), "not before its time"
     clock.advance(blobs.AGAIN_SECONDS)
-    await blobs.sweep(house)
-    assert await doomed_now(house) == 0
+    await blobs.sweep(ctx)
+    assert await pending_deletions(ctx) == 0
 
 
 async def test_the_doctor_tells_what_stays(
-    house: House, clock: ManualClock, stubborn: list[str]
+    ctx: AppContext, clock: ManualClock, stubborn: list[str]
 ) -> None:
     stubborn.append("files/1")
-    await blobs.store(house, "files/1", b"x")
-    await blobs.discard(house, ["files/1"])
-    assert await doctor.examine(house) == []
+    await blobs.store(ctx, "files/1", b"x")
+    await blobs.discard(ctx, ["files/1"])
+    assert await doctor.examine(ctx) == []
     for _ in range(3):
-        await blobs.sweep(house)
+        await blobs.sweep(ctx)
         clock.advance(DAY)
-    found = await doctor.examine(house)
+    found = await doctor.examine(ctx)
     assert [(f.id, f.state) for f in found] == [("files/1", "tried 3 times")]
 
 

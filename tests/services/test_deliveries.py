@@ -11,20 +11,20 @@ from agentpost.db import endpoints as endpoint_rows
 from agentpost.domain.endpoints import DeliveryStatus
 from agentpost.domain.errors import Refusal
 from agentpost.services import deliveries, endpoints, mail
-from agentpost.services.context import House
+from agentpost.services.context import AppContext
 from agentpost.services.endpoints import EndpointChange
 from tests.services.attempts import Account
-from tests.services.both import account, clock, house, schema_url
+from tests.services.both import account, clock, ctx, schema_url
 
-__all__ = ["account", "clock", "house", "schema_url"]
+__all__ = ["account", "clock", "ctx", "schema_url"]
 
 MINUTE, HOUR, DAY = 60.0, 3_600.0, 86_400.0
 SCHEDULE = (MINUTE, 5 * MINUTE, 30 * MINUTE, 2 * HOUR, 5 * HOUR, 10 * HOUR)
 
 
 @pytest.fixture
-def own(house: House, clock: ManualClock, account: str) -> Account:
-    return Account(house, clock, account)
+def own(ctx: AppContext, clock: ManualClock, account: str) -> Account:
+    return Account(ctx, clock, account)
 
 
 # --- the schedule ---------------------------------------------------------------------------------
@@ -108,14 +108,14 @@ async def test_a_lost_claim_changes_nothing(own: Account) -> None:
 async def test_an_unused_claim_is_given_back(own: Account) -> None:
     await own.event(await own.endpoint())
     claimed = await own.claim()
-    await deliveries.turn_over(own.house, [], claimed, {})
+    await deliveries.record_and_claim(own.ctx, [], claimed, {})
     assert len(await own.claim()) == 1
 
 
 async def test_a_restart_takes_all_claims_back(own: Account) -> None:
     await own.event(await own.endpoint())
     assert len(await own.claim()) == 1
-    await deliveries.give_back_all(own.house)
+    await deliveries.give_back_all(own.ctx)
     assert len(await own.claim()) == 1
 
 
@@ -134,7 +134,7 @@ async def fail_for(own: Account, duration: float, pause: float = HOUR) -> None:
     until = own.clock.now() + duration * 1_000_000
     while own.clock.now() < until:
         await own.attempt("no")
-        await deliveries.turn_off_failing(own.house)
+        await deliveries.turn_off_failing(own.ctx)
         own.clock.advance(min(pause, (until - own.clock.now()) / 1_000_000))
 
 
@@ -151,9 +151,9 @@ async def test_three_days_of_failure_turn_an_endpoint_off(own: Account) -> None:
     await own.ended(claimed, "no")
     assert await own.failing_since(endpoint) == since
     own.clock.advance(1)
-    await asyncio.gather(*(deliveries.turn_off_failing(own.house) for _ in range(5)))
+    await asyncio.gather(*(deliveries.turn_off_failing(own.ctx) for _ in range(5)))
 
-    view = await endpoints.get(own.house, own.id, endpoint)
+    view = await endpoints.get(own.ctx, own.id, endpoint)
     assert view.endpoint.disabled_at == own.clock.now()
     assert view.endpoint.disabled_reason == "failing"
     assert view.endpoint.failing_since == since
@@ -161,7 +161,7 @@ async def test_three_days_of_failure_turn_an_endpoint_off(own: Account) -> None:
     assert await own.statuses(endpoint) == ["dropped", "dropped"]
     own.clock.advance(10 * DAY)
     assert await own.attempt() == []
-    (written,) = (await mail.outbox(own.house, own.id)).mails
+    (written,) = (await mail.outbox(own.ctx, own.id)).mails
     assert written.recipient == "owner@example.com"
     assert endpoint in written.text
     assert "http://127.0.0.1/" in written.text
@@ -173,12 +173,12 @@ async def test_a_failed_attempt_after_three_days_turns_off_at_once(own: Account)
     await own.attempt("no")
     own.clock.advance(3 * DAY)
     waiting = await own.event(endpoint)
-    await deliveries.turn_off_failing(own.house)
+    await deliveries.turn_off_failing(own.ctx)
     assert await own.is_on(endpoint), "a retry is due: it gets its chance"
     await own.attempt("no")
     assert not await own.is_on(endpoint)
     assert (await own.read(endpoint, waiting)).status == DeliveryStatus.DROPPED
-    assert len((await mail.outbox(own.house, own.id)).mails) == 1
+    assert len((await mail.outbox(own.ctx, own.id)).mails) == 1
 
 
 async def test_one_success_starts_the_three_days_anew(own: Account) -> None:
@@ -192,7 +192,7 @@ async def test_one_success_starts_the_three_days_anew(own: Account) -> None:
     await own.event(endpoint)
     await fail_for(own, 2.9 * DAY)
     assert await own.is_on(endpoint)
-    assert (await mail.outbox(own.house, own.id)).mails == []
+    assert (await mail.outbox(own.ctx, own.id)).mails == []
 
 
 async def test_sporadic_failures_never_turn_off(own: Account) -> None:
@@ -202,7 +202,7 @@ async def test_sporadic_failures_never_turn_off(own: Account) -> None:
         await own.attempt("no" if day % 2 else None)
         own.clock.advance(MINUTE)
         await own.attempt()
-        await deliveries.turn_off_failing(own.house)
+        await deliveries.turn_off_failing(own.ctx)
         own.clock.advance(DAY)
     assert await own.is_on(endpoint)
     assert set(await own.statuses(endpoint)) == {"delivered"}
@@ -216,7 +216,7 @@ async def test_a_single_failure_long_ago_turns_nothing_off(own: Account) -> None
     own.clock.advance(15 * DAY)
     claimed = await own.claim()
     assert [each.event_id for each in claimed] == [event]
-    await deliveries.turn_off_failing(own.house)
+    await deliveries.turn_off_failing(own.ctx)
     assert await own.is_on(endpoint)
 
 
@@ -225,13 +225,13 @@ async def test_endpoints_with_nothing_to_retry_do_not_hide_those_that_failed(own
     idle, failing = await own.endpoint(), await own.endpoint()
     await own.event(idle)
     await own.attempt("no")
-    await own.house.db.write(
+    await own.ctx.db.write(
         lambda tx: rows.end_pending(tx, idle, DeliveryStatus.CANCELLED),
     )
     await own.event(failing)
     await fail_for(own, 2 * DAY)
     now = own.clock.now()
-    found = await own.house.db.read(lambda tx: endpoint_rows.failing_since_before(tx, now, 1))
+    found = await own.ctx.db.read(lambda tx: endpoint_rows.failing_since_before(tx, now, 1))
     assert found == [failing]
 
 
@@ -240,7 +240,7 @@ async def test_switching_on_forgets_the_failures(own: Account) -> None:
     await own.event(endpoint)
     await fail_for(own, 3.1 * DAY)
     assert not await own.is_on(endpoint)
-    on = await endpoints.change(own.house, own.id, endpoint, EndpointChange(enabled=True))
+    on = await endpoints.change(own.ctx, own.id, endpoint, EndpointChange(enabled=True))
     assert (on.disabled_at, on.disabled_reason, on.failing_since) == (None, None, None)
     assert await own.attempt() == [], "what was dropped stays dropped"
     event = await own.event(endpoint)
@@ -254,7 +254,7 @@ async def test_what_arrived_although_dropped_is_delivered(own: Account) -> None:
     endpoint = await own.endpoint()
     events = await own.backlog(endpoint, 2)
     claimed = await own.claim()
-    await endpoints.change(own.house, own.id, endpoint, EndpointChange(enabled=False))
+    await endpoints.change(own.ctx, own.id, endpoint, EndpointChange(enabled=False))
     await own.ended(claimed[:1])
     await own.ended(claimed[1:], "no")
     assert await own.statuses(endpoint) == ["delivered", "dropped"]
@@ -267,7 +267,7 @@ async def test_deleting_cancels_what_is_on_its_way(own: Account) -> None:
     claimed = await own.claim()
     await own.event(endpoint)
     event = await own.event(other)
-    await endpoints.delete(own.house, own.id, endpoint)
+    await endpoints.delete(own.ctx, own.id, endpoint)
     await own.ended(claimed, "no")
     own.clock.advance(DAY)
     assert await own.attempt() == [event]
@@ -275,9 +275,9 @@ async def test_deleting_cancels_what_is_on_its_way(own: Account) -> None:
 
 async def test_rotation_with_a_grace_time_signs_with_both(own: Account) -> None:
     endpoint = await own.endpoint()
-    old = (await endpoints.get(own.house, own.id, endpoint)).endpoint.secret
+    old = (await endpoints.get(own.ctx, own.id, endpoint)).endpoint.secret
     await own.event(endpoint)
-    new = (await endpoints.rotate(own.house, own.id, endpoint, HOUR)).secret
+    new = (await endpoints.rotate(own.ctx, own.id, endpoint, HOUR)).secret
     (claimed,) = await own.claim()
     assert claimed.keys == (new, old)
     await own.ended([claimed], "no")
@@ -285,12 +285,12 @@ async def test_rotation_with_a_grace_time_signs_with_both(own: Account) -> None:
     (claimed,) = await own.claim()
     assert claimed.keys == (new,)
     await own.ended([claimed], "no")
-    newest = (await endpoints.rotate(own.house, own.id, endpoint)).secret
+    newest = (await endpoints.rotate(own.ctx, own.id, endpoint)).secret
     own.clock.advance(5 * MINUTE)
     (claimed,) = await own.claim()
     assert claimed.keys == (newest,)
     assert newest not in repr(claimed)
-    assert newest not in repr(replace((await endpoints.list_all(own.house, own.id))[0]))
+    assert newest not in repr(replace((await endpoints.list_all(own.ctx, own.id))[0]))
 
 
 # --- again ----------------------------------------------------------------------------------------
@@ -298,12 +298,12 @@ async def test_redeliver_sends_the_same_event_anew(own: Account) -> None:
     endpoint = await own.endpoint()
     event = await own.event(endpoint)
     await own.attempt()
-    sent = await deliveries.redeliver(own.house, own.id, endpoint, event)
+    sent = await deliveries.redeliver(own.ctx, own.id, endpoint, event)
     assert (sent.status, sent.attempts, sent.delivered_at) == (DeliveryStatus.PENDING, 0, None)
     assert await own.attempt("no") == [event]
     failed = await own.read(endpoint, event)
     assert failed.next_attempt_at == own.clock.now() + MINUTE * 1_000_000
-    await deliveries.redeliver(own.house, own.id, endpoint, event)
+    await deliveries.redeliver(own.ctx, own.id, endpoint, event)
     assert await own.attempt() == [event], "a pending one does not wait for its schedule"
 
 
@@ -316,20 +316,20 @@ async def test_replay_covers_a_time_range(own: Account) -> None:
     delivered = await own.event(endpoint)
     await own.attempt()
     dropped = [await own.event(endpoint) for _ in range(deliveries.CHUNK + 1)]
-    await endpoints.change(own.house, own.id, endpoint, EndpointChange(enabled=False))
+    await endpoints.change(own.ctx, own.id, endpoint, EndpointChange(enabled=False))
     own.clock.advance(1)
     until = own.clock.now()
     with pytest.raises(Refusal) as refusal:
-        await deliveries.replay(own.house, own.id, endpoint, since, until)
+        await deliveries.replay(own.ctx, own.id, endpoint, since, until)
     assert refusal.value.code == "bad_request"
-    await endpoints.change(own.house, own.id, endpoint, EndpointChange(enabled=True))
+    await endpoints.change(own.ctx, own.id, endpoint, EndpointChange(enabled=True))
     late = await own.event(endpoint)
     await own.attempt()
 
     only = (DeliveryStatus.DELIVERED,)
-    assert await deliveries.replay(own.house, own.id, endpoint, since, until, only) == 1
+    assert await deliveries.replay(own.ctx, own.id, endpoint, since, until, only) == 1
     assert await own.attempt() == [delivered]
-    count = await deliveries.replay(own.house, own.id, endpoint, since, until)
+    count = await deliveries.replay(own.ctx, own.id, endpoint, since, until)
     assert count == len(dropped) + 1
     sent: set[str] = set()
     while again := await own.attempt():
@@ -350,8 +350,8 @@ async def test_pages_lead_through_all_deliveries(own: Account) -> None:
     more = True
     while more:
         before = seen[-1] if seen else None
-        found, more = await deliveries.page(own.house, own.id, endpoint, 3, before, None)
+        found, more = await deliveries.page(own.ctx, own.id, endpoint, 3, before, None)
         seen += [each.event_id for each in found]
     assert seen == events[::-1]
-    pending, _ = await deliveries.page(own.house, own.id, endpoint, 3, None, DeliveryStatus.PENDING)
+    pending, _ = await deliveries.page(own.ctx, own.id, endpoint, 3, None, DeliveryStatus.PENDING)
     assert pending == []

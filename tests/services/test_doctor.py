@@ -14,35 +14,35 @@ from agentpost.db import works as work_rows
 from agentpost.db.session import Tx
 from agentpost.domain.endpoints import EndpointRecord
 from agentpost.services import deliveries, doctor, endpoints, mail, retention, uploads
-from agentpost.services.context import House
+from agentpost.services.context import AppContext
 from agentpost.services.deliveries import Attempted
 from agentpost.services.mail import SmtpServer
 from agentpost.services.uploads import NewUpload
-from tests.services.both import account, clock, house, schema_url
+from tests.services.both import account, clock, ctx, schema_url
 from tests.services.house import work_record
 
-__all__ = ["account", "clock", "house", "schema_url"]
+__all__ = ["account", "clock", "ctx", "schema_url"]
 
 HOUR = 3_600
 DAY = 24 * HOUR
 
 
-async def found(house: House) -> list[tuple[str, str, str]]:
-    return [(each.id, each.state, each.problem) for each in await doctor.examine(house)]
+async def found(ctx: AppContext) -> list[tuple[str, str, str]]:
+    return [(each.id, each.state, each.problem) for each in await doctor.examine(ctx)]
 
 
-async def test_an_upload_that_stays(house: House, account: str, clock: ManualClock) -> None:
-    made, _ = await uploads.create(house, account, NewUpload("a.csv", 10, None))
-    clock.advance(house.settings.upload_keep_seconds + HOUR)
-    assert await found(house) == []
+async def test_an_upload_that_stays(ctx: AppContext, account: str, clock: ManualClock) -> None:
+    made, _ = await uploads.create(ctx, account, NewUpload("a.csv", 10, None))
+    clock.advance(ctx.settings.upload_keep_seconds + HOUR)
+    assert await found(ctx) == []
     clock.advance(1)
     problem = "its time was over an hour ago, and it is still here"
-    assert await found(house) == [(made.id, "pending", problem)]
-    await uploads.sweep(house)
-    assert await found(house) == []
+    assert await found(ctx) == [(made.id, "pending", problem)]
+    await uploads.sweep(ctx)
+    assert await found(ctx) == []
 
 
-async def test_a_deleted_work_that_stays(house: House, account: str, clock: ManualClock) -> None:
+async def test_a_deleted_work_that_stays(ctx: AppContext, account: str, clock: ManualClock) -> None:
     now = clock.now()
     work = work_record(account, now)
 
@@ -50,89 +50,89 @@ async def test_a_deleted_work_that_stays(house: House, account: str, clock: Manu
         work_rows.insert(tx, work)
         work_rows.delete(tx, work.id, now)
 
-    await house.db.write(fn)
+    await ctx.db.write(fn)
     clock.advance(DAY)
-    assert await found(house) == []
+    assert await found(ctx) == []
     clock.advance(1)
     problem = "was deleted over a day ago, and is still here"
-    assert await found(house) == [(work.id, "deleted", problem)]
-    await retention.deleted_works(house)
-    assert await found(house) == []
+    assert await found(ctx) == [(work.id, "deleted", problem)]
+    await retention.deleted_works(ctx)
+    assert await found(ctx) == []
 
 
-async def failing(house: House, account: str, clock: ManualClock) -> EndpointRecord:
+async def failing(ctx: AppContext, account: str, clock: ManualClock) -> EndpointRecord:
     """An endpoint that failed once and has a retry waiting."""
-    made = await endpoints.create(house, account, "http://127.0.0.1/", None, None)
-    await deliveries.send_test(house, account, made.id)
-    (claimed,) = await deliveries.turn_over(house, [], [], {made.id: 8})
+    made = await endpoints.create(ctx, account, "http://127.0.0.1/", None, None)
+    await deliveries.send_test(ctx, account, made.id)
+    (claimed,) = await deliveries.record_and_claim(ctx, [], [], {made.id: 8})
     failed = Attempted(claimed, clock.now(), 500, "no", "", 1)
-    await deliveries.turn_over(house, [failed], [], {})
+    await deliveries.record_and_claim(ctx, [failed], [], {})
     return made
 
 
-async def test_an_endpoint_that_stays_on(house: House, account: str, clock: ManualClock) -> None:
-    made = await failing(house, account, clock)
-    limit = house.settings.webhook_disable_seconds
+async def test_an_endpoint_that_stays_on(ctx: AppContext, account: str, clock: ManualClock) -> None:
+    made = await failing(ctx, account, clock)
+    limit = ctx.settings.webhook_disable_seconds
 
     async def failing_for(seconds: float) -> None:
         since = clock.now() - round(seconds * 1_000_000)
         sql = "UPDATE endpoints SET failing_since = ? WHERE id = ?"
-        await house.db.write(lambda tx: tx.execute(sql, (since, made.id)))
+        await ctx.db.write(lambda tx: tx.execute(sql, (since, made.id)))
 
     await failing_for(limit + 10)
-    assert await found(house) == []
+    assert await found(ctx) == []
     await failing_for(limit + 11)
     problem = "has failed for too long, and is not turned off"
-    assert await found(house) == [(made.id, "failing", problem)]
-    await deliveries.turn_off_failing(house)
-    assert await found(house) == []
+    assert await found(ctx) == [(made.id, "failing", problem)]
+    await deliveries.turn_off_failing(ctx)
+    assert await found(ctx) == []
 
 
 async def test_an_endpoint_with_a_chance_left_is_fine(
-    house: House, account: str, clock: ManualClock
+    ctx: AppContext, account: str, clock: ManualClock
 ) -> None:
     """Its retry is due, or there is none."""
-    made = await failing(house, account, clock)
-    clock.advance(house.settings.webhook_disable_seconds + DAY)
-    await deliveries.turn_off_failing(house)
-    assert await found(house) == []
+    made = await failing(ctx, account, clock)
+    clock.advance(ctx.settings.webhook_disable_seconds + DAY)
+    await deliveries.turn_off_failing(ctx)
+    assert await found(ctx) == []
     sql = "UPDATE deliveries SET status = 'failed', next_attempt_at = NULL WHERE endpoint_id = ?"
-    await house.db.write(lambda tx: tx.execute(sql, (made.id,)))
-    await deliveries.turn_off_failing(house)
-    assert await found(house) == []
-    assert (await endpoints.get(house, account, made.id)).endpoint.disabled_at is None
+    await ctx.db.write(lambda tx: tx.execute(sql, (made.id,)))
+    await deliveries.turn_off_failing(ctx)
+    assert await found(ctx) == []
+    assert (await endpoints.get(ctx, account, made.id)).endpoint.disabled_at is None
 
 
 @pytest.fixture
-async def waiting(house: House, account: str, clock: ManualClock) -> str:
+async def waiting(ctx: AppContext, account: str, clock: ManualClock) -> str:
     """The id of a mail that is to be sent."""
-    endpoint = await failing(house, account, clock)
-    await house.db.write(lambda tx: mail.endpoint_turned_off(tx, endpoint, clock.now()))
-    (written,) = (await mail.outbox(house, account)).mails
+    endpoint = await failing(ctx, account, clock)
+    await ctx.db.write(lambda tx: mail.endpoint_turned_off(tx, endpoint, clock.now()))
+    (written,) = (await mail.outbox(ctx, account)).mails
     return written.id
 
 
-async def test_mail_that_nobody_sends(house: House, clock: ManualClock, waiting: str) -> None:
+async def test_mail_that_nobody_sends(ctx: AppContext, clock: ManualClock, waiting: str) -> None:
     """Without a mail server that is as it should be."""
     clock.advance(HOUR)
-    assert await found(with_mail(house)) == []
+    assert await found(with_mail(ctx)) == []
     clock.advance(1)
-    assert await found(with_mail(house)) == [(waiting, "tried 0 times", "the mail is not sent")]
-    assert await found(house) == []
+    assert await found(with_mail(ctx)) == [(waiting, "tried 0 times", "the mail is not sent")]
+    assert await found(ctx) == []
 
 
-async def test_mail_that_cannot_be_sent(house: House, clock: ManualClock, waiting: str) -> None:
+async def test_mail_that_cannot_be_sent(ctx: AppContext, clock: ManualClock, waiting: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as closed:
         server = SmtpServer.parse(f"smtp://127.0.0.1:{closed.getsockname()[1]}")
     for _ in range(3):
-        assert await found(with_mail(house)) == []
-        await mail.send_due(house, server)
+        assert await found(with_mail(ctx)) == []
+        await mail.send_due(ctx, server)
         clock.advance(mail.RETRY_SECONDS)
-    assert await found(with_mail(house)) == [(waiting, "tried 3 times", "the mail is not sent")]
-    assert await found(house) == []
+    assert await found(with_mail(ctx)) == [(waiting, "tried 3 times", "the mail is not sent")]
+    assert await found(ctx) == []
 
 
-def with_mail(house: House) -> House:
+def with_mail(ctx: AppContext) -> AppContext:
     """The same with a mail server."""
     smtp = {"smtp_url": SecretStr("smtp://127.0.0.1:1")}
-    return replace(house, settings=house.settings.model_copy(update=smtp))
+    return replace(ctx, settings=ctx.settings.model_copy(update=smtp))

@@ -14,26 +14,26 @@ from agentpost.services.messages import NewMessage
 from agentpost.services.turns import TurnResult
 from agentpost.wakeups.base import Wait
 from agentpost.wakeups.memory import MemoryWait
-from tests.services.house import Desk
+from tests.services.house import Harness
 
-Held = Callable[[Desk, str], Awaitable[object]]
+Held = Callable[[Harness, str], Awaitable[object]]
 
 
 def _stays(wait: Wait) -> None:
     """The client does not hang up."""
 
 
-async def _read(desk: Desk, message_id: str) -> object:
-    return await follow.until_changed(desk.house, desk.caller, message_id, 40, None, _stays)
+async def _read(harness: Harness, message_id: str) -> object:
+    return await follow.until_changed(harness.ctx, harness.caller, message_id, 40, None, _stays)
 
 
-async def _log(desk: Desk, message_id: str) -> object:
-    return await follow.events(desk.house, desk.caller, message_id, None, 40, _stays)
+async def _log(harness: Harness, message_id: str) -> object:
+    return await follow.events(harness.ctx, harness.caller, message_id, None, 40, _stays)
 
 
 @pytest.mark.parametrize("held", [_read, _log])
 async def test_a_clock_that_is_set_back_does_not_lengthen_a_wait(
-    desk: Desk, held: Held, monkeypatch: pytest.MonkeyPatch
+    harness: Harness, held: Held, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lengths: list[float] = []
     moves = [10.0, -3_600.0, 30.0]
@@ -41,22 +41,24 @@ async def test_a_clock_that_is_set_back_does_not_lengthen_a_wait(
     async def wait(_: MemoryWait, seconds: float) -> bool:
         """Every wait ends with a hint that says nothing; meanwhile the clock has moved."""
         lengths.append(seconds)
-        desk.clock.advance(moves.pop(0))
+        harness.clock.advance(moves.pop(0))
         return True
 
     monkeypatch.setattr(MemoryWait, "wait", wait)
-    message_id = (await desk.begun()).message.id
+    message_id = (await harness.begun()).message.id
     async with asyncio.timeout(5):
-        await held(desk, message_id)
+        await held(harness, message_id)
     assert lengths == [40, 30, 30]
 
 
-async def _post(desk: Desk, text: str = "hello") -> Sent:
+async def _post(harness: Harness, text: str = "hello") -> Sent:
     new = NewMessage(text, fingerprint(text, [], []))
-    return await follow.send(desk.house, desk.caller, new, Attached(), _stays)
+    return await follow.send(harness.ctx, harness.caller, new, Attached(), _stays)
 
 
-def _waits(desk: Desk, monkeypatch: pytest.MonkeyPatch, *moves: tuple[float, float]) -> list[float]:
+def _waits(
+    harness: Harness, monkeypatch: pytest.MonkeyPatch, *moves: tuple[float, float]
+) -> list[float]:
     """Each wait takes its time, during which the clock is set back; the lengths that were asked for
     follow."""
     lengths, left = [], list(moves)
@@ -64,8 +66,8 @@ def _waits(desk: Desk, monkeypatch: pytest.MonkeyPatch, *moves: tuple[float, flo
     async def wait(_: MemoryWait, seconds: float) -> bool:
         lengths.append(seconds)
         taken, set_back = left.pop(0)
-        desk.clock.advance(taken)
-        desk.clock.advance(-set_back)
+        harness.clock.advance(taken)
+        harness.clock.advance(-set_back)
         return False
 
     monkeypatch.setattr(MemoryWait, "wait", wait)
@@ -73,22 +75,22 @@ def _waits(desk: Desk, monkeypatch: pytest.MonkeyPatch, *moves: tuple[float, flo
 
 
 async def test_a_post_is_answered_in_time_although_the_clock_was_set_back(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch
+    harness: Harness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """And what the turn says after that was not in the answer (spec: delivered_sync)."""
-    lengths = _waits(desk, monkeypatch, (10, 3_600), (20, 0))
-    sent = await _post(desk)
+    lengths = _waits(harness, monkeypatch, (10, 3_600), (20, 0))
+    sent = await _post(harness)
     assert (lengths, sent.snapshot.message.status) == ([30, 20], "processing")
-    ticket = desk.ticket(sent.snapshot.message.id)
-    await turns.end(desk.house, ticket, TurnResult("too late", None, None))
-    [line] = await desk.house.db.read(lambda tx: tx.all("SELECT body_json FROM entries"))
+    ticket = harness.ticket(sent.snapshot.message.id)
+    await turns.end(harness.ctx, ticket, TurnResult("too late", None, None))
+    [line] = await harness.ctx.db.read(lambda tx: tx.all("SELECT body_json FROM entries"))
     assert json.loads(line[0])["delivered_sync"] is False
 
 
 async def test_a_message_waits_no_longer_for_its_turn_when_the_clock_was_set_back(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch
+    harness: Harness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    await desk.begun("first")
-    lengths = _waits(desk, monkeypatch, (2, 3_600), (3, 0))
-    sent = await _post(desk, "second")
+    await harness.begun("first")
+    lengths = _waits(harness, monkeypatch, (2, 3_600), (3, 0))
+    sent = await _post(harness, "second")
     assert (lengths, sent.snapshot.message.reason) == ([5, 3], "agent_busy")

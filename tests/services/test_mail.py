@@ -13,12 +13,12 @@ from agentpost.db.session import Tx
 from agentpost.domain.mail_addresses import check_mail_address
 from agentpost.domain.times import seconds
 from agentpost.services import accounts, deliveries, endpoints, mail
-from agentpost.services.context import House
+from agentpost.services.context import AppContext
 from agentpost.services.deliveries import Attempted
 from agentpost.services.mail import SmtpServer
-from tests.services.both import account, clock, house, schema_url
+from tests.services.both import account, clock, ctx, schema_url
 
-__all__ = ["account", "clock", "house", "schema_url"]
+__all__ = ["account", "clock", "ctx", "schema_url"]
 
 DAY = 86_400
 
@@ -70,16 +70,16 @@ TurnOff = Callable[[], Awaitable[str]]
 
 
 @pytest.fixture
-def turn_off(house: House, account: str, clock: ManualClock) -> TurnOff:
+def turn_off(ctx: AppContext, account: str, clock: ManualClock) -> TurnOff:
     """Lets an endpoint fail until it is turned off; its id."""
 
     async def fail() -> str:
-        made = await endpoints.create(house, account, "http://127.0.0.1/", None, None)
-        await deliveries.send_test(house, account, made.id)
+        made = await endpoints.create(ctx, account, "http://127.0.0.1/", None, None)
+        await deliveries.send_test(ctx, account, made.id)
         for _ in range(2):
-            claimed = await deliveries.turn_over(house, [], [], {made.id: 8})
+            claimed = await deliveries.record_and_claim(ctx, [], [], {made.id: 8})
             done = [Attempted(each, clock.now(), 500, "no", "", 1) for each in claimed]
-            await deliveries.turn_over(house, done, [], {})
+            await deliveries.record_and_claim(ctx, done, [], {})
             clock.advance(3 * DAY)
         return made.id
 
@@ -87,94 +87,94 @@ def turn_off(house: House, account: str, clock: ManualClock) -> TurnOff:
 
 
 async def test_mail_is_sent_once(
-    house: House, account: str, clock: ManualClock, turn_off: TurnOff
+    ctx: AppContext, account: str, clock: ManualClock, turn_off: TurnOff
 ) -> None:
     endpoint = await turn_off()
     async with listening() as postbox:
         server = SmtpServer.parse(f"smtp://127.0.0.1:{postbox.port}?from=post@example.com")
-        await asyncio.gather(*(mail.send_due(house, server) for _ in range(5)))
+        await asyncio.gather(*(mail.send_due(ctx, server) for _ in range(5)))
         clock.advance(10 * DAY)
-        await mail.send_due(house, server)
+        await mail.send_due(ctx, server)
     (text,) = postbox.mails
     assert "From: post@example.com" in text
     assert "To: owner@example.com" in text
     assert endpoint in text
-    (kept,) = (await mail.outbox(house, account)).mails
+    (kept,) = (await mail.outbox(ctx, account)).mails
     assert kept.sent_at is not None
     assert (kept.attempts, kept.last_error) == (1, None)
 
 
 async def test_refused_mail_is_tried_again(
-    house: House, account: str, clock: ManualClock, turn_off: TurnOff
+    ctx: AppContext, account: str, clock: ManualClock, turn_off: TurnOff
 ) -> None:
     await turn_off()
     async with listening() as postbox:
         postbox.refuses = True
         server = SmtpServer.parse(f"smtp://127.0.0.1:{postbox.port}")
-        await mail.send_due(house, server)
-        (kept,) = (await mail.outbox(house, account)).mails
+        await mail.send_due(ctx, server)
+        (kept,) = (await mail.outbox(ctx, account)).mails
         assert (kept.attempts, kept.sent_at) == (1, None)
         assert kept.last_error is not None
         assert "not now" in kept.last_error
         postbox.refuses = False
-        await mail.send_due(house, server)
+        await mail.send_due(ctx, server)
         assert postbox.mails == [], "not at once"
         clock.advance(mail.RETRY_SECONDS)
-        await mail.send_due(house, server)
+        await mail.send_due(ctx, server)
         assert len(postbox.mails) == 1
     clock.advance(DAY)
-    (kept,) = (await mail.outbox(house, account)).mails
+    (kept,) = (await mail.outbox(ctx, account)).mails
     assert kept.attempts == 2
 
 
 async def test_an_unreachable_server_loses_nothing(
-    house: House, account: str, turn_off: TurnOff
+    ctx: AppContext, account: str, turn_off: TurnOff
 ) -> None:
     await turn_off()
     async with listening() as postbox:
         gone = SmtpServer.parse(f"smtp://127.0.0.1:{postbox.port}")
-    await mail.send_due(house, gone)
-    (kept,) = (await mail.outbox(house, account)).mails
+    await mail.send_due(ctx, gone)
+    (kept,) = (await mail.outbox(ctx, account)).mails
     assert kept.sent_at is None
     assert kept.next_attempt_at is not None
 
 
 async def test_a_mail_server_that_speaks_no_text(
-    house: House, account: str, turn_off: TurnOff
+    ctx: AppContext, account: str, turn_off: TurnOff
 ) -> None:
     """What it said is kept in characters every database takes."""
     await turn_off()
     async with listening() as postbox:
         postbox.refuses, postbox.refusal = True, b"451 \xff\x00\r\n"
-        await mail.send_due(house, SmtpServer.parse(f"smtp://127.0.0.1:{postbox.port}"))
-    (kept,) = (await mail.outbox(house, account)).mails
+        await mail.send_due(ctx, SmtpServer.parse(f"smtp://127.0.0.1:{postbox.port}"))
+    (kept,) = (await mail.outbox(ctx, account)).mails
     assert (kept.attempts, kept.sent_at) == (1, None)
     assert "451" in (kept.last_error or "")
 
 
-async def test_an_account_has_an_address_that_mail_can_reach(house: House, account: str) -> None:
+async def test_an_account_has_an_address_that_mail_can_reach(ctx: AppContext, account: str) -> None:
     with pytest.raises(ValueError, match="'ops team'"):
-        await accounts.create(house, "ops team", "Ops")
-    assert [each.id for each in await accounts.all_accounts(house)] == [account]
+        await accounts.create(ctx, "ops team", "Ops")
+    assert [each.id for each in await accounts.all_accounts(ctx)] == [account]
     assert check_mail_address(accounts.DEFAULT_EMAIL)
 
 
 # No account has such an address any more; one of an older version may.
 @pytest.mark.parametrize("address", ["ops team", "", "@", "ops@", "ops\n@example.com", "\x7f@a"])
 async def test_a_mail_that_nobody_can_take_holds_up_no_other(
-    house: House, account: str, turn_off: TurnOff, address: str
+    ctx: AppContext, account: str, turn_off: TurnOff, address: str
 ) -> None:
     for wrong in (address, "owner@example.com"):
-        await house.db.write(partial(move_owner, account, wrong))
+        await ctx.db.write(partial(move_owner, account, wrong))
         await turn_off()
     async with listening() as postbox:
-        await mail.send_due(house, SmtpServer.parse(f"smtp://127.0.0.1:{postbox.port}"))
+        await mail.send_due(ctx, SmtpServer.parse(f"smtp://127.0.0.1:{postbox.port}"))
         assert len(postbox.mails) == 1
-    sent, bad = (await mail.outbox(house, account)).mails
+    sent, bad = (await mail.outbox(ctx, account)).mails
     assert sent.sent_at is not None
     assert (bad.recipient, bad.attempts, bad.sent_at) == (address, 1, None)
     assert bad.last_error
-    assert bad.next_attempt_at == house.clock.now() + seconds(mail.RETRY_SECONDS)
+    assert bad.next_attempt_at == ctx.clock.now() + seconds(mail.RETRY_SECONDS)
 
 
 @pytest.mark.parametrize(

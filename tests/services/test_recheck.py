@@ -10,97 +10,97 @@ import pytest
 
 from agentpost.db.session import Tx
 from agentpost.services import follow
-from tests.services.moving import Moving, moving
+from tests.services.moving import ManualHarness, manual_harness
 
 T = TypeVar("T")
 PATIENCE = 10.0
 
 
 @pytest.fixture
-async def at(tmp_path: Path) -> AsyncIterator[Moving]:
-    async with moving(tmp_path) as made:
+async def at(tmp_path: Path) -> AsyncIterator[ManualHarness]:
+    async with manual_harness(tmp_path) as made:
         yield made
 
 
 class Reads:
     """Counts a database's reads."""
 
-    def __init__(self, at: Moving, monkeypatch: pytest.MonkeyPatch) -> None:
+    def __init__(self, at: ManualHarness, monkeypatch: pytest.MonkeyPatch) -> None:
         self.count = 0
-        self._real = at.house.db.read
-        monkeypatch.setattr(at.house.db, "read", self._read)
+        self._real = at.ctx.db.read
+        monkeypatch.setattr(at.ctx.db, "read", self._read)
 
     async def _read(self, fn: Callable[[Tx], T]) -> T:
         self.count += 1
         return await self._real(fn)
 
 
-async def foreign_commit(at: Moving, sql: str) -> None:
+async def external_commit(at: ManualHarness, sql: str) -> None:
     """As a command beside the server makes it; returns when it was seen."""
     [(_, _, path)] = await at.rows("PRAGMA database_list")
-    before = at.house.db.foreign_commits
+    before = at.ctx.db.external_commits
     with closing(sqlite3.connect(str(path), timeout=PATIENCE)) as connection:
         connection.execute(sql)
         connection.commit()
-    while at.house.db.foreign_commits == before:
-        await at.house.db.write(lambda tx: None)
+    while at.ctx.db.external_commits == before:
+        await at.ctx.db.write(lambda tx: None)
 
 
 async def test_nothing_is_read_while_nobody_else_commits(
-    at: Moving, monkeypatch: pytest.MonkeyPatch
+    at: ManualHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     message_id = await at.said()
-    recheck, reads = follow.Recheck(at.house), Reads(at, monkeypatch)
-    with at.house.wakeups.listen(message_id):
+    recheck, reads = follow.Recheck(at.ctx), Reads(at, monkeypatch)
+    with at.ctx.wakeups.listen(message_id):
         for _ in range(5):
             await recheck.run()
             await at.said()  # our own commits bring their hints
     assert reads.count == 0
 
 
-async def test_another_process_commit_wakes_who_waits(at: Moving) -> None:
+async def test_another_process_commit_wakes_who_waits(at: ManualHarness) -> None:
     """Also who began to wait after the last look."""
     first, second = await at.said(), await at.said()
-    recheck = follow.Recheck(at.house)
+    recheck = follow.Recheck(at.ctx)
     for message_id in (first, second):
-        with at.house.wakeups.listen(message_id) as wait:
-            await foreign_commit(
+        with at.ctx.wakeups.listen(message_id) as wait:
+            await external_commit(
                 at, f"UPDATE messages SET state_version = 99 WHERE id = '{message_id}'"
             )
             await recheck.run()
             assert await wait.wait(PATIENCE)
-            await foreign_commit(at, "UPDATE accounts SET name = name || '.'")
+            await external_commit(at, "UPDATE accounts SET name = name || '.'")
             await recheck.run()
             assert not await wait.wait(0), "this message has not changed since"
 
 
 async def test_a_look_that_fails_is_made_up_for(
-    at: Moving, monkeypatch: pytest.MonkeyPatch
+    at: ManualHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     message_id = await at.said()
-    recheck = follow.Recheck(at.house)
+    recheck = follow.Recheck(at.ctx)
 
     async def failing(_: Callable[[Tx], T]) -> T:
         raise sqlite3.OperationalError("disk I/O error")
 
-    with at.house.wakeups.listen(message_id) as wait:
-        await foreign_commit(at, "UPDATE messages SET state_version = 99")
+    with at.ctx.wakeups.listen(message_id) as wait:
+        await external_commit(at, "UPDATE messages SET state_version = 99")
         with monkeypatch.context() as patched:
-            patched.setattr(at.house.db, "read", failing)
+            patched.setattr(at.ctx.db, "read", failing)
             with pytest.raises(sqlite3.OperationalError):
                 await recheck.run()
         await recheck.run()
         assert await wait.wait(PATIENCE)
 
 
-async def test_changes_are_counted_when_there_are_any(at: Moving) -> None:
-    before = at.house.db.changes
+async def test_changes_are_counted_when_there_are_any(at: ManualHarness) -> None:
+    before = at.ctx.db.changes
     assert before is not None
-    await at.house.db.write(lambda tx: tx.execute("DELETE FROM mails"))
-    assert at.house.db.changes == before
+    await at.ctx.db.write(lambda tx: tx.execute("DELETE FROM mails"))
+    assert at.ctx.db.changes == before
     await at.said()
-    after = at.house.db.changes
+    after = at.ctx.db.changes
     assert after is not None
     assert after > before
-    await foreign_commit(at, "UPDATE accounts SET name = 'B'")
-    assert at.house.db.changes == after + 1
+    await external_commit(at, "UPDATE accounts SET name = 'B'")
+    assert at.ctx.db.changes == after + 1

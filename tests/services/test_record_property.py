@@ -54,7 +54,7 @@ def there_is(sql: str) -> Callable[[F], F]:
     """The rule makes sense only while the query finds something."""
 
     def found(machine: Account) -> bool:
-        return bool(machine.desk.all(f"{sql} LIMIT 1"))
+        return bool(machine.harness.all(f"{sql} LIMIT 1"))
 
     decorate: Callable[[F], F] = precondition(found)
     return decorate
@@ -69,15 +69,15 @@ class Account(RuleBasedStateMachine):
         self.open = AsyncExitStack()
         folder = tempfile.TemporaryDirectory(prefix="agentpost-test-")
         self.open.callback(folder.cleanup)
-        house = opened(
+        ctx = opened(
             Path(folder.name),
             balance=4,
             postgres_url=self.database(),
             message_retention_seconds=YEARS,  # letting go is not played here; it has its own tests
         )
-        self.desk = self.run(self.open.enter_async_context(house))
-        self.house = self.desk.house
-        self.watch = Watch(self.desk)
+        self.harness = self.run(self.open.enter_async_context(ctx))
+        self.ctx = self.harness.ctx
+        self.watch = Watch(self.harness)
         self.costs: dict[tuple[str, int], int] = {}
 
     def database(self) -> str | None:
@@ -85,43 +85,43 @@ class Account(RuleBasedStateMachine):
         return None
 
     def teardown(self) -> None:
-        """Close the house."""
+        """Close the context."""
         self.run(self.open.aclose())
         self.loop.close()
 
     def run(self, doing: Coroutine[Any, Any, T]) -> T:
         """Do it now; a moment passes first."""
-        if hasattr(self, "desk"):
-            self.desk.tick()
+        if hasattr(self, "harness"):
+            self.harness.tick()
         return self.loop.run_until_complete(doing)
 
     # --- what there is ----------------------------------------------------------------------------
     def pick(self, n: int, sql: str) -> Any:
         """The n-th row of a query, counted around."""
-        rows = self.desk.all(f"{sql} ORDER BY id")
+        rows = self.harness.all(f"{sql} ORDER BY id")
         return rows[n % len(rows)]
 
     def turn(self, n: int) -> TurnTicket:
         """A turn that runs."""
-        return self.desk.ticket(self.pick(n, TURNS)[0])
+        return self.harness.ticket(self.pick(n, TURNS)[0])
 
     def job(self, n: int) -> Owned:
         """A job that goes on, watched or not."""
-        return self.desk.owned(self.pick(n, GOING_ON)[0])
+        return self.harness.owned(self.pick(n, GOING_ON)[0])
 
     def runs(self, message_id: str) -> bool:
         """Whether the message's turn has begun and not ended."""
-        return bool(self.desk.all(f"{TURNS} AND id = ?", message_id))
+        return bool(self.harness.all(f"{TURNS} AND id = ?", message_id))
 
     def available(self) -> int:
         """Credits that are free, in millionths."""
-        return int(self.desk.one("SELECT balance - held FROM accounts")[0])
+        return int(self.harness.one("SELECT balance - held FROM accounts")[0])
 
     def holder_of(self, key: str) -> str | None:
         """The text of the message that holds an idempotency key, for seven days."""
-        since = self.desk.clock.now() - 7 * 86_400 * 1_000_000 + 2_000
+        since = self.harness.clock.now() - 7 * 86_400 * 1_000_000 + 2_000
         sql = "SELECT text FROM messages WHERE idempotency_key = ? AND created_at > ?"
-        rows = self.desk.all(sql, key, since)
+        rows = self.harness.all(sql, key, since)
         return str(rows[0][0]) if rows else None
 
     @initialize(count=st.integers(0, 3))
@@ -136,7 +136,7 @@ class Account(RuleBasedStateMachine):
         key=st.sampled_from([None, None, "k1", "k2"]),
     )
     def send(self, text: str, conversation: str, key: str | None) -> None:
-        sending = self.desk.send(text, conversation=conversation, idempotency_key=key)
+        sending = self.harness.send(text, conversation=conversation, idempotency_key=key)
         if key is not None and self.holder_of(key) not in {None, text}:
             with pytest.raises(Refusal, match="Idempotency-Key"):
                 self.run(sending)
@@ -149,26 +149,26 @@ class Account(RuleBasedStateMachine):
     @rule(conversation=st.sampled_from(["", "other"]), count=st.integers(0, 7), ends=st.booleans())
     def send_for_work(self, conversation: str, count: int, ends: bool) -> None:
         """The usual life of a message, as one step: the agent starts this much and answers."""
-        message_id = self.run(self.desk.send(conversation=conversation)).message.id
+        message_id = self.run(self.harness.send(conversation=conversation)).message.id
         for _ in range(count):
             if self.runs(message_id):
-                self.run(self.desk.start(self.desk.ticket(message_id)))
+                self.run(self.harness.start(self.harness.ticket(message_id)))
         if ends and self.runs(message_id):
-            self.run(self.desk.end(self.desk.ticket(message_id)))
+            self.run(self.harness.end(self.harness.ticket(message_id)))
 
     @there_is("SELECT id FROM jobs WHERE state IN ('running', 'queued', 'overdue')")
     @rule(n=which)
     def stop_work(self, n: int) -> None:
         work_id = self.pick(n, "SELECT work_id, id FROM jobs")[0]
-        if self.desk.all("SELECT id FROM works WHERE id = ? AND home = 0", work_id):
-            self.run(works.stop(self.house, self.desk.account_id, work_id))
+        if self.harness.all("SELECT id FROM works WHERE id = ? AND home = 0", work_id):
+            self.run(works.stop(self.ctx, self.harness.account_id, work_id))
 
     @there_is(LATE)
     @rule(n=which)
     def recover(self, n: int) -> None:
-        job_id, house, now = self.pick(n, LATE)[0], self.house, self.desk.tick()
+        job_id, ctx, now = self.pick(n, LATE)[0], self.ctx, self.harness.tick()
         look_again = s.Recovered()
-        self.run(house.db.write(lambda tx: record.apply_job(tx, house, job_id, look_again, now)))
+        self.run(ctx.db.write(lambda tx: record.apply_job(tx, ctx, job_id, look_again, now)))
         self.watch.recovered(job_id)
 
     # --- agents -----------------------------------------------------------------------------------
@@ -177,14 +177,14 @@ class Account(RuleBasedStateMachine):
     def start(self, n: int, count: int) -> None:
         ticket = self.turn(n)
         for _ in range(count):
-            self.run(self.desk.start(ticket))
+            self.run(self.harness.start(ticket))
 
     @there_is(TURNS)
     @there_is(JOBS)
     @rule(n=which, m=which)
     def join(self, n: int, m: int) -> None:
         job_id, state = self.pick(m, "SELECT id, state FROM jobs")
-        joined = self.run(self.desk.join(self.turn(n), job_id))
+        joined = self.run(self.harness.join(self.turn(n), job_id))
         assert joined == (state in {"running", "queued"})
 
     @there_is(TURNS)
@@ -192,7 +192,7 @@ class Account(RuleBasedStateMachine):
     @rule(n=which, m=which)
     def stop(self, n: int, m: int) -> None:
         job_id, state = self.pick(m, "SELECT id, state FROM jobs")
-        stopped = self.run(self.desk.stop(self.turn(n), job_id))
+        stopped = self.run(self.harness.stop(self.turn(n), job_id))
         assert stopped == (state in {"running", "queued", "overdue"})
 
     @there_is(TURNS)
@@ -201,24 +201,24 @@ class Account(RuleBasedStateMachine):
     )
     def end_turn(self, n: int, reply: str | None, question: str | None) -> None:
         ticket = self.turn(n)
-        self.run(self.desk.end(ticket, reply, question))
+        self.run(self.harness.end(ticket, reply, question))
         with pytest.raises(Fenced):
-            self.run(self.desk.end(ticket))
+            self.run(self.harness.end(ticket))
 
     @there_is(TURNS)
     @rule(n=which, detail=st.sampled_from(TurnFailure))
     def break_turn(self, n: int, detail: TurnFailure) -> None:
-        self.run(self.desk.break_turn(self.turn(n), detail))
+        self.run(self.harness.break_turn(self.turn(n), detail))
 
     # --- workers ----------------------------------------------------------------------------------
     @there_is(GOING_ON)
     @rule(n=which, cost=st.integers(1, 5))
     def hold(self, n: int, cost: int) -> None:
         job = self.job(n)
-        call = self.desk.call(job.job_id, CallState.HELD)
+        call = self.harness.call(job.job_id, CallState.HELD)
         enough = self.available() >= cost * CREDIT
         try:
-            self.run(jobs.hold(self.house, job, call, cost * CREDIT))
+            self.run(jobs.hold(self.ctx, job, call, cost * CREDIT))
         except OutOfCredits:
             assert not enough
         else:
@@ -231,18 +231,20 @@ class Account(RuleBasedStateMachine):
         """A step ends; its job may have been parked, stopped or taken over meanwhile."""
         job_id, number = sorted(self.costs)[n % len(self.costs)]
         cost = self.costs.pop((job_id, number))
-        goes_on = self.desk.all(f"{GOING_ON} AND id = ?", job_id)
+        goes_on = self.harness.all(f"{GOING_ON} AND id = ?", job_id)
         held = "SELECT n FROM calls WHERE owner = ? AND n = ?"
-        if goes_on and not self.desk.all(held, job_id, number):
+        if goes_on and not self.harness.all(held, job_id, number):
             return  # parked and gone on: the new run makes the call anew
-        job = self.desk.owned(job_id)
-        call = self.desk.call(job_id, CallState.ERROR if how == "error" else CallState.DONE, number)
-        file = self.run(self.desk.file(job, f"{number}.txt"))
+        job = self.harness.owned(job_id)
+        call = self.harness.call(
+            job_id, CallState.ERROR if how == "error" else CallState.DONE, number
+        )
+        file = self.run(self.harness.file(job, f"{number}.txt"))
         try:
             if how == "write":
-                self.run(jobs.write_file(self.house, job, call, file, cost))
+                self.run(jobs.write_file(self.ctx, job, call, file, cost))
             else:
-                self.run(jobs.record_call(self.house, job, call, cost))
+                self.run(jobs.record_call(self.ctx, job, call, cost))
         except Fenced:
             assert not goes_on
         else:
@@ -252,9 +254,9 @@ class Account(RuleBasedStateMachine):
     @rule(n=which, amount=st.integers(1, 3))
     def charge(self, n: int, amount: int) -> None:
         job, before = self.job(n), self.available()
-        call = self.desk.call(job.job_id)
+        call = self.harness.call(job.job_id)
         try:
-            self.run(jobs.charge(self.house, job, call, amount * CREDIT, ""))
+            self.run(jobs.charge(self.ctx, job, call, amount * CREDIT, ""))
         except OutOfCredits:
             assert before == 0
         else:
@@ -265,59 +267,59 @@ class Account(RuleBasedStateMachine):
     @rule(n=which)
     def progress(self, n: int) -> None:
         job = self.job(n)
-        self.run(jobs.progress(self.house, job, self.desk.call(job.job_id), "Counting"))
+        self.run(jobs.progress(self.ctx, job, self.harness.call(job.job_id), "Counting"))
 
     @there_is(GOING_ON)
     @rule(n=which, question=st.sampled_from([None, None, "?"]))
     def finish(self, n: int, question: str | None) -> None:
         job = self.job(n)
-        self.run(jobs.finish(self.house, job, "Done.", question, "{}"))
+        self.run(jobs.finish(self.ctx, job, "Done.", question, "{}"))
         with pytest.raises(Fenced):
-            self.run(jobs.fail(self.house, job, "And failed."))
+            self.run(jobs.fail(self.ctx, job, "And failed."))
 
     @there_is(GOING_ON)
     @rule(n=which)
     def fail(self, n: int) -> None:
-        self.run(jobs.fail(self.house, self.job(n), "No."))
+        self.run(jobs.fail(self.ctx, self.job(n), "No."))
 
     # --- crashes, money, time ---------------------------------------------------------------------
     @there_is(TURNS)
     @rule(n=which)
     def crash_in_turn(self, n: int) -> None:
         ticket = self.turn(n)
-        self.run(turns.retake(self.house, ticket.message.id, NODE))
+        self.run(turns.reclaim(self.ctx, ticket.message.id, NODE))
         with pytest.raises(Fenced):
-            self.run(self.desk.start(ticket))
+            self.run(self.harness.start(ticket))
 
     @there_is(GOING_ON)
     @rule(n=which)
     def crash_in_job(self, n: int) -> None:
         job = self.job(n)
-        self.run(jobs.take(self.house, job.job_id, NODE))
+        self.run(jobs.claim(self.ctx, job.job_id, NODE))
         with pytest.raises(Fenced):
-            self.run(jobs.finish(self.house, job, "From the grave.", None, "{}"))
+            self.run(jobs.finish(self.ctx, job, "From the grave.", None, "{}"))
 
     @rule(amount=st.integers(1, 5))
     def top_up(self, amount: int) -> None:
-        self.run(credits.add(self.house, self.desk.account_id, amount))
+        self.run(credits.add(self.ctx, self.harness.account_id, amount))
 
     @rule(due=st.booleans())
     def hosting_fees(self, due: bool) -> None:
-        self.run(accounts.set_hosting_fees(self.house, self.desk.account_id, due))
+        self.run(accounts.set_hosting_fees(self.ctx, self.harness.account_id, due))
 
     @rule(seconds=st.sampled_from([1, 6, 100, 3_600, 86_400, 604_800]))
     def time_passes(self, seconds: float) -> None:
         """The clock moves, then every sweep runs once."""
-        self.desk.tick(seconds)
-        self.run(upkeep.give_up_waiting_turns(self.house))
-        self.run(upkeep.abandon_turns(self.house))
-        self.run(upkeep.expire_jobs(self.house))
-        self.run(upkeep.resume_queued(self.house))
+        self.harness.tick(seconds)
+        self.run(upkeep.expire_waiting_turns(self.ctx))
+        self.run(upkeep.abandon_turns(self.ctx))
+        self.run(upkeep.expire_jobs(self.ctx))
+        self.run(upkeep.resume_queued(self.ctx))
 
     @invariant()
     def holds(self) -> None:
         self.watch.check()
-        assert self.run(doctor.examine(self.house)) == []
+        assert self.run(doctor.examine(self.ctx)) == []
 
 
 def lives(count: int, *phases: Phase) -> settings:

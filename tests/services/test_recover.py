@@ -9,37 +9,37 @@ from agentpost.domain.errors import Refusal
 from agentpost.domain.limits import RECOVERIES_MAX
 from agentpost.domain.recovery import RecoveryState as R
 from agentpost.services import credits, jobs, recover, upkeep
-from agentpost.services.context import House
+from agentpost.services.context import AppContext
 from agentpost.services.jobs import OutOfCredits, Owned
 from agentpost.services.messages import Caller
-from tests.services.moving import DAY, Moving, moving
+from tests.services.moving import DAY, ManualHarness, manual_harness
 
 
 @pytest.fixture
-async def at(tmp_path: Path) -> AsyncIterator[Moving]:
-    async with moving(tmp_path) as made:
+async def at(tmp_path: Path) -> AsyncIterator[ManualHarness]:
+    async with manual_harness(tmp_path) as made:
         yield made
 
 
-async def expired(at: Moving) -> tuple[str, Owned]:
+async def expired(at: ManualHarness) -> tuple[str, Owned]:
     """A message whose running job was watched for seven days."""
     message_id, owned = await at.working()
     at.clock.advance(7 * DAY)
-    await upkeep.expire_jobs(at.house)
+    await upkeep.expire_jobs(at.ctx)
     assert (await at.shape(message_id))["status"] == "expired"
     return message_id, owned
 
 
-async def recovered(at: Moving, message_id: str) -> list[R]:
-    return list((await recover.recover(at.house, at.caller, message_id)).values())
+async def recovered(at: ManualHarness, message_id: str) -> list[R]:
+    return list((await recover.recover(at.ctx, at.caller, message_id)).values())
 
 
-async def entry_types(at: Moving, message_id: str) -> list[object]:
+async def entry_types(at: ManualHarness, message_id: str) -> list[object]:
     found = await at.rows("SELECT type FROM entries WHERE message_id = ? ORDER BY seq", message_id)
     return [row[0] for row in found]
 
 
-async def test_work_that_still_runs_is_watched_again(at: Moving) -> None:
+async def test_work_that_still_runs_is_watched_again(at: ManualHarness) -> None:
     message_id, owned = await expired(at)
     assert (await at.shape(message_id))["final"] is True
 
@@ -56,9 +56,9 @@ async def test_work_that_still_runs_is_watched_again(at: Moving) -> None:
     assert await recovered(at, message_id) == [R.SETTLED]
 
 
-async def test_a_result_that_came_late_is_kept_for_a_recover(at: Moving) -> None:
+async def test_a_result_that_came_late_is_kept_for_a_recover(at: ManualHarness) -> None:
     message_id, owned = await expired(at)
-    await jobs.hold(at.house, owned, at._call(), 1_000_000)
+    await jobs.hold(at.ctx, owned, at._call(), 1_000_000)
     await at.finish(owned, "late, but there")
     shape = await at.shape(message_id)
     assert (shape["status"], shape["jobs"][0]["reason"]) == ("expired", "watch_expired")
@@ -74,19 +74,19 @@ async def test_a_result_that_came_late_is_kept_for_a_recover(at: Moving) -> None
     assert len(await entry_types(at, message_id)) == 3
 
 
-async def test_a_late_failure_is_told_too(at: Moving) -> None:
+async def test_a_late_failure_is_told_too(at: ManualHarness) -> None:
     message_id, owned = await expired(at)
-    await jobs.fail(at.house, owned, "broke in the end")
+    await jobs.fail(at.ctx, owned, "broke in the end")
     assert await recovered(at, message_id) == [R.SETTLED]
     shape = await at.shape(message_id)
     assert (shape["status"], shape["reason"]) == ("failed", "execution_failed")
 
 
-async def test_idle_with_nothing_to_show_is_result_unknown(at: Moving) -> None:
+async def test_idle_with_nothing_to_show_is_result_unknown(at: ManualHarness) -> None:
     message_id, owned = await expired(at)
-    await at.house.db.write(lambda tx: tx.execute("UPDATE accounts SET balance = 0, held = 0"))
+    await at.ctx.db.write(lambda tx: tx.execute("UPDATE accounts SET balance = 0, held = 0"))
     with pytest.raises(OutOfCredits):
-        await jobs.hold(at.house, owned, at._call(), 5)
+        await jobs.hold(at.ctx, owned, at._call(), 5)
 
     assert await recovered(at, message_id) == [R.SETTLED]
     shape = await at.shape(message_id)
@@ -95,12 +95,12 @@ async def test_idle_with_nothing_to_show_is_result_unknown(at: Moving) -> None:
     assert await entry_types(at, message_id) == ["agent_reply", "state", "state"]
 
 
-async def test_it_is_watched_again_three_times_at_most(at: Moving) -> None:
+async def test_it_is_watched_again_three_times_at_most(at: ManualHarness) -> None:
     message_id, owned = await expired(at)
     for _ in range(RECOVERIES_MAX):
         assert await recovered(at, message_id) == [R.RECOVERING]
         at.clock.advance(7 * DAY)
-        await upkeep.expire_jobs(at.house)
+        await upkeep.expire_jobs(at.ctx)
     assert await recovered(at, message_id) == [R.EXHAUSTED]
     assert (await at.shape(message_id))["status"] == "expired"
 
@@ -109,20 +109,20 @@ async def test_it_is_watched_again_three_times_at_most(at: Moving) -> None:
     assert (await at.shape(message_id))["status"] == "completed"
 
 
-async def test_work_that_waited_too_long_for_credits_is_settled(at: Moving) -> None:
+async def test_work_that_waited_too_long_for_credits_is_settled(at: ManualHarness) -> None:
     message_id, owned = await at.working()
-    await at.house.db.write(lambda tx: tx.execute("UPDATE accounts SET balance = 0"))
+    await at.ctx.db.write(lambda tx: tx.execute("UPDATE accounts SET balance = 0"))
     with pytest.raises(OutOfCredits):
-        await jobs.hold(at.house, owned, at._call(), 5)
+        await jobs.hold(at.ctx, owned, at._call(), 5)
     assert await recovered(at, message_id) == [R.WATCHING]
     at.clock.advance(DAY)
-    await upkeep.expire_jobs(at.house)
+    await upkeep.expire_jobs(at.ctx)
     assert await recovered(at, message_id) == [R.SETTLED]
-    await credits.add(at.house, "owner@localhost", 10)
+    await credits.add(at.ctx, "owner@localhost", 10)
     assert (await at.shape(message_id))["reason"] == "queue_expired"
 
 
-async def test_each_work_is_told_once_the_worst_first(at: Moving) -> None:
+async def test_each_work_is_told_once_the_worst_first(at: ManualHarness) -> None:
     message_id = (await at.accept()).message.id
     first = await at.start(message_id)
     works = await at.rows("SELECT work_id FROM jobs WHERE id = ?", first.job_id)
@@ -133,24 +133,24 @@ async def test_each_work_is_told_once_the_worst_first(at: Moving) -> None:
     await at.end(message_id)
     await at.finish(first)
     await at.finish(other)
-    states = await recover.recover(at.house, at.caller, message_id)
+    states = await recover.recover(at.ctx, at.caller, message_id)
     assert list(states) == [work_id, next(w for w in states if w != work_id)]
     assert list(states.values()) == [R.WATCHING, R.SETTLED]
 
 
-async def test_a_joined_message_recovers_the_job_for_all(at: Moving) -> None:
+async def test_a_joined_message_recovers_the_job_for_all(at: ManualHarness) -> None:
     message_id, owned = await at.working()
     follower = (await at.accept("joins", conversation="another")).message.id
     await at.join(follower, owned.job_id)
     await at.end(follower)
     at.clock.advance(7 * DAY)
-    await upkeep.expire_jobs(at.house)
+    await upkeep.expire_jobs(at.ctx)
     assert await recovered(at, follower) == [R.RECOVERING]
     for each in (message_id, follower):
         assert (await at.shape(each))["status"] == "processing"
 
 
-async def test_a_recovered_message_is_kept_longer(at: Moving) -> None:
+async def test_a_recovered_message_is_kept_longer(at: ManualHarness) -> None:
     message_id, _ = await expired(at)
     before = (await at.snapshot(message_id)).message.expires_at
     await recovered(at, message_id)
@@ -158,17 +158,17 @@ async def test_a_recovered_message_is_kept_longer(at: Moving) -> None:
     assert after - before == 7 * DAY * 1_000_000
 
 
-async def test_foreign_unknown_and_old_messages_are_not_found(at: Moving) -> None:
+async def test_foreign_unknown_and_old_messages_are_not_found(at: ManualHarness) -> None:
     message_id = await at.said()
     stranger = Caller("key_other", "other", at.caller.account_id)
     for caller, wanted in ((stranger, message_id), (at.caller, "msg_none")):
-        await assert_not_found(at.house, caller, wanted)
-    assert await recover.recover(at.house, at.caller, message_id) == {}
+        await assert_not_found(at.ctx, caller, wanted)
+    assert await recover.recover(at.ctx, at.caller, message_id) == {}
     at.clock.advance(14 * DAY)
-    await assert_not_found(at.house, at.caller, message_id)
+    await assert_not_found(at.ctx, at.caller, message_id)
 
 
-async def assert_not_found(house: House, caller: Caller, message_id: str) -> None:
+async def assert_not_found(ctx: AppContext, caller: Caller, message_id: str) -> None:
     with pytest.raises(Refusal) as refused:
-        await recover.recover(house, caller, message_id)
+        await recover.recover(ctx, caller, message_id)
     assert refused.value.code == "not_found"

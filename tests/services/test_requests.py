@@ -8,18 +8,20 @@ import pytest
 
 from agentpost.db.requests import RequestRecord
 from agentpost.services import requests, retention
-from agentpost.services.requests import QUEUE_MAX, STRANGERS_PER_FLUSH, Asked
-from tests.services.moving import DAY, Moving, moving
+from agentpost.services.requests import QUEUE_MAX, STRANGERS_PER_FLUSH, RequestLogEntry
+from tests.services.moving import DAY, ManualHarness, manual_harness
 
 
 @pytest.fixture
-async def at(tmp_path: Path) -> AsyncIterator[Moving]:
-    async with moving(tmp_path) as made:
+async def at(tmp_path: Path) -> AsyncIterator[ManualHarness]:
+    async with manual_harness(tmp_path) as made:
         yield made
 
 
-def asked(at: Moving, n: int = 0, *, known: bool = True, **fields: object) -> Asked:
-    request = Asked(
+def made_entry(
+    at: ManualHarness, n: int = 0, *, known: bool = True, **fields: object
+) -> RequestLogEntry:
+    request = RequestLogEntry(
         id=f"req_{at.clock.now():014x}{n:018x}",
         at=at.clock.now(),
         account_id=at.caller.account_id if known else None,
@@ -30,8 +32,8 @@ def asked(at: Moving, n: int = 0, *, known: bool = True, **fields: object) -> As
         status=200,
         error=None,
         ms=3,
-        asked=0,
-        answered=b"{}",
+        request_body=0,
+        response_body=b"{}",
         traceparent=None,
     )
     for name, value in fields.items():
@@ -39,118 +41,124 @@ def asked(at: Moving, n: int = 0, *, known: bool = True, **fields: object) -> As
     return request
 
 
-async def kept(at: Moving) -> list[RequestRecord]:
-    await at.house.requests.flush()
-    return await requests.recent(at.house.db, at.caller.account_id)
+async def kept(at: ManualHarness) -> list[RequestRecord]:
+    await at.ctx.requests.flush()
+    return await requests.recent(at.ctx.db, at.caller.account_id)
 
 
-async def test_requests_are_kept_with_their_facts(at: Moving) -> None:
+async def test_requests_are_kept_with_their_facts(at: ManualHarness) -> None:
     for n in range(200):  # more than one batch
-        at.house.requests.note(asked(at, n, query=b"limit=2", asked=b'{"a": 1}', status=404))
+        at.ctx.requests.append(
+            made_entry(at, n, query=b"limit=2", request_body=b'{"a": 1}', status=404)
+        )
     found = await kept(at)
     assert len(found) == 50
-    page = await requests.recent(at.house.db, at.caller.account_id, before=found[-1].id, limit=500)
+    page = await requests.recent(at.ctx.db, at.caller.account_id, before=found[-1].id, limit=500)
     assert len(page) == 150
     assert found[0].path == "/v1/me?limit=2"
     assert (found[0].status, found[0].request_bytes, found[0].response_bytes) == (404, 8, 2)
     assert (found[0].request_body, found[0].response_body) == ('{"a": 1}', "{}")
-    assert await requests.get(at.house.db, at.caller.account_id, found[0].id) == found[0]
-    assert await requests.get(at.house.db, "acc_other", found[0].id) is None
-    assert await requests.recent(at.house.db, "acc_other") == []
+    assert await requests.get(at.ctx.db, at.caller.account_id, found[0].id) == found[0]
+    assert await requests.get(at.ctx.db, "acc_other", found[0].id) is None
+    assert await requests.recent(at.ctx.db, "acc_other") == []
 
 
-async def test_failures_and_keys_can_be_picked(at: Moving) -> None:
-    at.house.requests.note(asked(at, 1))
-    at.house.requests.note(asked(at, 2, status=429, error="rate_limited", key_id="key_b"))
-    await at.house.requests.flush()
-    failed = await requests.recent(at.house.db, at.caller.account_id, failed=True)
+async def test_failures_and_keys_can_be_picked(at: ManualHarness) -> None:
+    at.ctx.requests.append(made_entry(at, 1))
+    at.ctx.requests.append(made_entry(at, 2, status=429, error="rate_limited", key_id="key_b"))
+    await at.ctx.requests.flush()
+    failed = await requests.recent(at.ctx.db, at.caller.account_id, failed=True)
     assert [r.error for r in failed] == ["rate_limited"]
-    by_key = await requests.recent(at.house.db, at.caller.account_id, key_id="key_b")
+    by_key = await requests.recent(at.ctx.db, at.caller.account_id, key_id="key_b")
     assert [r.id for r in by_key] == [r.id for r in failed]
 
 
-async def test_bodies_and_paths_are_kept_without_secrets(at: Moving) -> None:
+async def test_bodies_and_paths_are_kept_without_secrets(at: ManualHarness) -> None:
     """Each way of a text into the log; what is left out is in test_redaction.py."""
     secret = b'{"secret": "whsec_abc"}'
-    at.house.requests.note(asked(at, asked=secret, answered=secret, query=b"a=1&sig=abc&b=2"))
+    at.ctx.requests.append(
+        made_entry(at, request_body=secret, response_body=secret, query=b"a=1&sig=abc&b=2")
+    )
     found = (await kept(at))[0]
     assert (found.request_body, found.response_body) == ('{"secret": "…"}', '{"secret": "…"}')
     assert found.path == "/v1/me?a=1&sig=…&b=2"
 
 
-async def test_the_last_use_of_a_key_is_noted(at: Moving) -> None:
+async def test_the_last_use_of_a_key_is_noted(at: ManualHarness) -> None:
     now = at.clock.now()
     for times in ((now - 5, now, now - 7), (now - 9,)):  # a long-poll is noted when it ends
         for n, time in enumerate(times):
-            request = asked(at, n)
+            request = made_entry(at, n)
             request.at = time
-            at.house.requests.note(request)
-        await at.house.requests.flush()
+            at.ctx.requests.append(request)
+        await at.ctx.requests.flush()
         assert await at.rows("SELECT last_used_at FROM keys") == [(now,)]
 
 
 async def test_a_full_queue_loses_requests_and_says_so(
-    at: Moving, capsys: pytest.CaptureFixture[str]
+    at: ManualHarness, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for n in range(QUEUE_MAX + 7):
-        at.house.requests.note(asked(at, n))
-    await at.house.requests.flush()
+        at.ctx.requests.append(made_entry(at, n))
+    await at.ctx.requests.flush()
     assert await at.count("requests") == QUEUE_MAX
     out = capsys.readouterr().out
     assert "request_log_lost" in out
     assert "7" in out
-    at.house.requests.note(asked(at, QUEUE_MAX + 8))
-    await at.house.requests.flush()
+    at.ctx.requests.append(made_entry(at, QUEUE_MAX + 8))
+    await at.ctx.requests.flush()
     assert await at.count("requests") == QUEUE_MAX + 1
 
 
-async def test_strangers_cannot_fill_the_log(at: Moving) -> None:
+async def test_strangers_cannot_fill_the_log(at: ManualHarness) -> None:
     for n in range(STRANGERS_PER_FLUSH * 3):
-        at.house.requests.note(asked(at, n, known=False, asked=b"{}", answered=b"{}"))
-    at.house.requests.note(asked(at, 999))
-    await at.house.requests.flush()
+        at.ctx.requests.append(
+            made_entry(at, n, known=False, request_body=b"{}", response_body=b"{}")
+        )
+    at.ctx.requests.append(made_entry(at, 999))
+    await at.ctx.requests.flush()
     assert await at.count("requests", "account_id IS NULL") == STRANGERS_PER_FLUSH
     assert await at.count("requests", "account_id IS NULL AND request_body IS NOT NULL") == 0
-    assert len(await requests.recent(at.house.db, at.caller.account_id)) == 1
+    assert len(await requests.recent(at.ctx.db, at.caller.account_id)) == 1
 
 
 async def test_a_write_that_fails_takes_nobody_down(
-    at: Moving, capsys: pytest.CaptureFixture[str]
+    at: ManualHarness, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    await at.house.db.write(lambda tx: tx.execute("ALTER TABLE requests RENAME TO away"))
-    at.house.requests.note(asked(at))
-    await at.house.requests.flush()
+    await at.ctx.db.write(lambda tx: tx.execute("ALTER TABLE requests RENAME TO away"))
+    at.ctx.requests.append(made_entry(at))
+    await at.ctx.requests.flush()
     assert "request_log_failed" in capsys.readouterr().out
-    await at.house.db.write(lambda tx: tx.execute("ALTER TABLE away RENAME TO requests"))
-    at.house.requests.note(asked(at))
+    await at.ctx.db.write(lambda tx: tx.execute("ALTER TABLE away RENAME TO requests"))
+    at.ctx.requests.append(made_entry(at))
     assert len(await kept(at)) == 1
 
 
-async def test_requests_are_forgotten_after_thirty_days(at: Moving) -> None:
-    at.house.requests.note(asked(at, 1))
-    await at.house.requests.flush()
+async def test_requests_are_forgotten_after_thirty_days(at: ManualHarness) -> None:
+    at.ctx.requests.append(made_entry(at, 1))
+    await at.ctx.requests.flush()
     at.clock.advance(30 * DAY - 1)
-    at.house.requests.note(asked(at, 2))
-    await at.house.requests.flush()
-    await retention.rest(at.house)
+    at.ctx.requests.append(made_entry(at, 2))
+    await at.ctx.requests.flush()
+    await retention.rest(at.ctx)
     assert await at.count("requests") == 2
     at.clock.advance(1)
-    await retention.rest(at.house)
+    await retention.rest(at.ctx)
     assert await at.count("requests") == 1
 
 
-def budget(at: Moving, size: int) -> requests.RequestLog:
-    return requests.RequestLog(at.house.db, "svc_key_", size)
+def budget(at: ManualHarness, size: int) -> requests.RequestLog:
+    return requests.RequestLog(at.ctx.db, "svc_key_", size)
 
 
 async def test_an_account_has_a_budget_for_each_day(
-    at: Moving, capsys: pytest.CaptureFixture[str]
+    at: ManualHarness, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Bodies go first, then whole lines; how many is said, and written down."""
     size = 100_000
     log = budget(at, size)
     for n in range(300):
-        log.note(asked(at, n, asked=b'{"a": "' + b"x" * 1_000 + b'"}'))
+        log.append(made_entry(at, n, request_body=b'{"a": "' + b"x" * 1_000 + b'"}'))
     await log.flush()
     whole = await at.count("requests", "request_body IS NOT NULL")
     lines = await at.count("requests", "request_body IS NULL")
@@ -163,23 +171,23 @@ async def test_an_account_has_a_budget_for_each_day(
     assert dropped == 300 - whole - lines
 
     again = budget(at, size)  # a restart forgets nothing
-    again.note(asked(at, 400))
+    again.append(made_entry(at, 400))
     await again.flush()
     assert await at.count("requests") == whole + lines
     at.clock.advance(DAY)
     for each in (log, again):
-        each.note(asked(at, 500 + id(each) % 100_000))
+        each.append(made_entry(at, 500 + id(each) % 100_000))
         await each.flush()
     assert await at.count("requests") == whole + lines + 2
     assert len(await at.rows("SELECT day FROM request_log_days")) == 2
 
 
-async def test_one_account_does_not_use_up_the_budget_of_another(at: Moving) -> None:
+async def test_one_account_does_not_use_up_the_budget_of_another(at: ManualHarness) -> None:
     log = budget(at, 10_000)
     for n in range(100):
-        log.note(asked(at, n))
-        log.note(asked(at, 1_000 + n, account_id="acc_other"))
-    log.note(asked(at, 2_000, known=False))
+        log.append(made_entry(at, n))
+        log.append(made_entry(at, 1_000 + n, account_id="acc_other"))
+    log.append(made_entry(at, 2_000, known=False))
     await log.flush()
     counts = await at.rows("SELECT COUNT(*) FROM requests GROUP BY account_id ORDER BY account_id")
     assert counts[0] == (1,)
@@ -187,41 +195,41 @@ async def test_one_account_does_not_use_up_the_budget_of_another(at: Moving) -> 
     assert 20 < int(str(counts[1][0])) < 40
 
 
-async def test_the_nodes_of_a_database_add_up_what_they_keep(at: Moving) -> None:
+async def test_the_nodes_of_a_database_add_up_what_they_keep(at: ManualHarness) -> None:
     here, there = budget(at, 20_000), budget(at, 20_000)
     for n in range(40):
         for log in (here, there):
-            log.note(asked(at, 2 * n + (log is there)))
+            log.append(made_entry(at, 2 * n + (log is there)))
             await log.flush()
     [(used,)] = await at.rows("SELECT bytes FROM request_log_days")
     assert 18_000 < int(str(used)) < 21_000
 
 
-async def test_what_days_took_up_is_forgotten_with_their_lines(at: Moving) -> None:
+async def test_what_days_took_up_is_forgotten_with_their_lines(at: ManualHarness) -> None:
     log = budget(at, 20_000)
-    log.note(asked(at))
+    log.append(made_entry(at))
     await log.flush()
     at.clock.advance(30 * DAY)
-    await retention.rest(at.house)
+    await retention.rest(at.ctx)
     assert await at.count("request_log_days") == 1
     at.clock.advance(DAY)
-    await retention.rest(at.house)
+    await retention.rest(at.ctx)
     assert await at.count("request_log_days") == 0
 
 
-async def test_a_flush_that_is_cancelled_loses_nothing(at: Moving) -> None:
+async def test_a_flush_that_is_cancelled_loses_nothing(at: ManualHarness) -> None:
     for n in range(300):
-        at.house.requests.note(asked(at, n))
-    flushing = asyncio.create_task(at.house.requests.flush())
+        at.ctx.requests.append(made_entry(at, n))
+    flushing = asyncio.create_task(at.ctx.requests.flush())
     await asyncio.sleep(0)
     flushing.cancel()
     await asyncio.gather(flushing, return_exceptions=True)
-    await at.house.requests.flush()
+    await at.ctx.requests.flush()
     assert await at.count("requests") == 300
 
 
 async def test_a_flush_walks_over_the_accounts_that_asked_and_no_others(
-    at: Moving, monkeypatch: pytest.MonkeyPatch
+    at: ManualHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class Unwalked(dict[str, object]):
         def __iter__(self) -> Iterator[str]:
@@ -229,28 +237,28 @@ async def test_a_flush_walks_over_the_accounts_that_asked_and_no_others(
 
         items = keys = values = __iter__  # type: ignore[assignment]
 
-    log = at.house.requests
-    log.note(asked(at, 1))
+    log = at.ctx.requests
+    log.append(made_entry(at, 1))
     await log.flush()
     monkeypatch.setattr(log, "_days", Unwalked(log._days))
-    log.note(asked(at, 2))
+    log.append(made_entry(at, 2))
     assert len(await kept(at)) == 2
     sql = "SELECT bytes FROM request_log_days WHERE account_id = ?"
-    counted = await at.house.db.read(lambda tx: tx.one(sql, (at.caller.account_id,)))
+    counted = await at.ctx.db.read(lambda tx: tx.one(sql, (at.caller.account_id,)))
     assert counted == (sum(record.size for record in await kept(at)),)
 
 
-async def test_a_day_s_accounts_are_forgotten_with_it(at: Moving) -> None:
-    log = at.house.requests
-    log.note(asked(at, 1, known=False))
+async def test_a_day_s_accounts_are_forgotten_with_it(at: ManualHarness) -> None:
+    log = at.ctx.requests
+    log.append(made_entry(at, 1, known=False))
     await log.flush()
-    log.note(asked(at, 2, known=False))
+    log.append(made_entry(at, 2, known=False))
     at.clock.advance(3 * DAY)
-    log.note(asked(at, 3))
+    log.append(made_entry(at, 3))
     assert len(await kept(at)) == 1, "requests of two days may come in one batch"
-    rows = await at.house.db.read(lambda tx: tx.one("SELECT COUNT(*) FROM requests"))
+    rows = await at.ctx.db.read(lambda tx: tx.one("SELECT COUNT(*) FROM requests"))
     assert rows == (3,)
     at.clock.advance(DAY)
-    log.note(asked(at, 4))
+    log.append(made_entry(at, 4))
     await log.flush()
     assert list(log._days) == [at.caller.account_id]

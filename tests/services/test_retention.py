@@ -18,36 +18,36 @@ from agentpost.services import (
     upkeep,
     works,
 )
-from agentpost.services.context import House
+from agentpost.services.context import AppContext
 from agentpost.services.messages import NewMessage
 from agentpost.tasks.purge import ANEW_SECONDS, REST_SECONDS, Purge
-from tests.services.moving import DAY, Moving, moving
+from tests.services.moving import DAY, ManualHarness, manual_harness
 
 OWN = ("messages", "entries", "signals", "calls", "message_jobs", "jobs", "inbox", "attachments")
 
 
 @pytest.fixture
-async def at(tmp_path: Path) -> AsyncIterator[Moving]:
-    async with moving(tmp_path) as made:
+async def at(tmp_path: Path) -> AsyncIterator[ManualHarness]:
+    async with manual_harness(tmp_path) as made:
         yield made
 
 
-async def all_messages(at: Moving) -> None:
+async def all_messages(at: ManualHarness) -> None:
     """A whole round over the messages."""
-    place: str | None = ""
-    while place is not None:
-        place = await retention.messages(at.house, place)
+    cursor: str | None = ""
+    while cursor is not None:
+        cursor = await retention.messages(at.ctx, cursor)
 
 
-async def assert_unseen(at: Moving, message_id: str) -> None:
+async def assert_unseen(at: ManualHarness, message_id: str) -> None:
     with pytest.raises(Refusal) as refused:
-        await messages.get(at.house, at.caller, message_id)
+        await messages.get(at.ctx, at.caller, message_id)
     assert refused.value.code == "not_found"
     with pytest.raises(Refusal):
-        await follow.events(at.house, at.caller, message_id, None, 0, lambda wait: None)
+        await follow.events(at.ctx, at.caller, message_id, None, 0, lambda wait: None)
 
 
-async def test_a_message_is_unseen_at_once_and_gone_after_the_purge(at: Moving) -> None:
+async def test_a_message_is_unseen_at_once_and_gone_after_the_purge(at: ManualHarness) -> None:
     message_id = await at.said()
     at.clock.advance(14 * DAY - 1)
     await all_messages(at)
@@ -61,7 +61,7 @@ async def test_a_message_is_unseen_at_once_and_gone_after_the_purge(at: Moving) 
         assert await at.count(table) == 0, table
 
 
-async def test_a_message_lives_as_long_as_its_jobs_deadline_says(at: Moving) -> None:
+async def test_a_message_lives_as_long_as_its_jobs_deadline_says(at: ManualHarness) -> None:
     message_id, owned = await at.working()
     await at.finish(owned)
     at.clock.advance(21 * DAY - 1)
@@ -73,14 +73,14 @@ async def test_a_message_lives_as_long_as_its_jobs_deadline_says(at: Moving) -> 
         assert await at.count(table) == 0, table
 
 
-async def test_a_job_lives_as_long_as_any_message_lists_it(at: Moving) -> None:
+async def test_a_job_lives_as_long_as_any_message_lists_it(at: ManualHarness) -> None:
     message_id, owned = await at.working()
     at.clock.advance(6 * DAY)
     follower = (await at.accept("joins", conversation="another")).message.id
     await at.join(follower, owned.job_id)
     await at.end(follower)
     await at.finish(owned)
-    await at.house.db.write(
+    await at.ctx.db.write(
         lambda tx: tx.execute(
             "UPDATE messages SET expires_at = expires_at + ? WHERE id = ?",
             (DAY * 1_000_000, follower),
@@ -96,10 +96,10 @@ async def test_a_job_lives_as_long_as_any_message_lists_it(at: Moving) -> None:
     assert await at.count("jobs") == await at.count("inbox") == 0
 
 
-async def test_work_nobody_can_ask_for_any_more_is_stopped(at: Moving) -> None:
+async def test_work_nobody_can_ask_for_any_more_is_stopped(at: ManualHarness) -> None:
     message_id, owned = await at.working()
     at.clock.advance(7 * DAY)
-    await upkeep.expire_jobs(at.house)
+    await upkeep.expire_jobs(at.ctx)
     at.clock.advance(14 * DAY)
     await all_messages(at)
     assert at.placed.aborted == [owned.job_id]
@@ -108,11 +108,11 @@ async def test_work_nobody_can_ask_for_any_more_is_stopped(at: Moving) -> None:
 
 
 async def test_large_messages_go_in_several_transactions(
-    at: Moving, monkeypatch: pytest.MonkeyPatch
+    at: ManualHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(retention, "ROWS_PER_TRANSACTION", 7)
     message_id, owned = await at.working()
-    await at.house.db.write(
+    await at.ctx.db.write(
         lambda tx: [
             tx.execute(
                 "INSERT INTO calls (owner, n, fingerprint, state, value, at)"
@@ -134,35 +134,35 @@ async def test_large_messages_go_in_several_transactions(
 
 
 async def test_a_sweep_is_bounded_and_goes_on_where_it_was(
-    at: Moving, monkeypatch: pytest.MonkeyPatch
+    at: ManualHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(retention, "MESSAGES_PER_SWEEP", 2)
     for n in range(5):
         await at.said(f"{n}")
     at.clock.advance(14 * DAY)
-    place = await retention.messages(at.house)
-    assert (await at.count("messages"), bool(place)) == (3, True)
-    place = await retention.messages(at.house, place or "")
-    assert (await at.count("messages"), bool(place)) == (1, True)
-    assert await retention.messages(at.house, place or "") is None
+    cursor = await retention.messages(at.ctx)
+    assert (await at.count("messages"), bool(cursor)) == (3, True)
+    cursor = await retention.messages(at.ctx, cursor or "")
+    assert (await at.count("messages"), bool(cursor)) == (1, True)
+    assert await retention.messages(at.ctx, cursor or "") is None
     assert await at.count("messages") == 0
 
 
-async def test_bytes_that_came_with_a_message_go_with_it(at: Moving) -> None:
+async def test_bytes_that_came_with_a_message_go_with_it(at: ManualHarness) -> None:
     message_id = await at.said()
-    await at.house.storage.put("attachments/one", b"bytes")
+    await at.ctx.storage.put("attachments/one", b"bytes")
     attached = AttachmentRecord(message_id, 0, "a", None, "t", "text", 5, "r", "attachments/one")
-    await at.house.db.write(lambda tx: history.insert_attachment(tx, attached))
+    await at.ctx.db.write(lambda tx: history.insert_attachment(tx, attached))
     at.clock.advance(14 * DAY)
     await all_messages(at)
     assert await at.count("attachments") == 0
-    await blobs.sweep(at.house)
+    await blobs.sweep(at.ctx)
     with pytest.raises(Exception, match="attachments/one"):
-        await at.house.storage.size("attachments/one")
+        await at.ctx.storage.size("attachments/one")
 
 
-async def test_events_and_deliveries_go_with_their_message(at: Moving) -> None:
-    await at.house.db.write(
+async def test_events_and_deliveries_go_with_their_message(at: ManualHarness) -> None:
+    await at.ctx.db.write(
         lambda tx: tx.execute(
             "INSERT INTO endpoints (id, account_id, url, events_json, secret, created_at)"
             " VALUES ('whe_1', ?, 'https://x', '[\"*\"]', 's', 0)",
@@ -176,53 +176,55 @@ async def test_events_and_deliveries_go_with_their_message(at: Moving) -> None:
     assert await at.count("deliveries") == await at.count("events") == 0
 
 
-async def test_entries_go_by_their_own_time(at: Moving) -> None:
+async def test_entries_go_by_their_own_time(at: ManualHarness) -> None:
     early, owned = await at.working()
     at.clock.advance(4 * DAY)
     await at.finish(owned)
     at.clock.advance(3 * DAY - 1)
-    assert await retention.entries(at.house) is None
+    assert await retention.entries(at.ctx) is None
     assert await at.count("entries") == 2
     at.clock.advance(1)
-    await retention.entries(at.house)
+    await retention.entries(at.ctx)
     assert await at.rows("SELECT message_id, type FROM entries") == [(early, "result")]
     at.clock.advance(4 * DAY)
-    await retention.entries(at.house)
+    await retention.entries(at.ctx)
     assert await at.count("entries") == 0
     assert (await at.shape(early))["status"] == "completed"
 
 
-async def test_entries_are_walked_page_by_page(at: Moving, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_entries_are_walked_page_by_page(
+    at: ManualHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(retention, "PAGE", 2)
     for n in range(5):
         await at.said(f"{n}")
     at.clock.advance(7 * DAY)
     young = await at.said("young")
-    place: retention.LogPlace | None = ("", 0)
+    cursor: retention.LogCursor | None = ("", 0)
     steps = 0
-    while place is not None:
-        place = await retention.entries(at.house, place)
+    while cursor is not None:
+        cursor = await retention.entries(at.ctx, cursor)
         steps += 1
     assert steps == 3
     assert await at.rows("SELECT message_id FROM entries") == [(young,)]
 
 
-async def test_idempotency_keys_are_freed_after_seven_days(at: Moving) -> None:
+async def test_idempotency_keys_are_freed_after_seven_days(at: ManualHarness) -> None:
     first = await at.said("one", idempotency_key="k")
     at.clock.advance(7 * DAY - 1)
-    assert await retention.keys(at.house) is None
+    assert await retention.keys(at.ctx) is None
     assert (await at.accept("one", idempotency_key="k")).message.id == first
     at.clock.advance(1)
-    assert await retention.keys(at.house) is None
+    assert await retention.keys(at.ctx) is None
     assert await at.count("messages", "idempotency_key IS NOT NULL") == 0
     assert (await at.accept("one", idempotency_key="k")).fresh
 
 
 async def test_a_key_does_not_lead_to_a_message_that_is_unseen(tmp_path: Path) -> None:
-    async with moving(tmp_path, message_retention_seconds=10) as at:
+    async with manual_harness(tmp_path, message_retention_seconds=10) as at:
         first = await at.said("one", idempotency_key="k")
         new = NewMessage(text="one", fingerprint="of one", idempotency_key="k")
-        found = await messages.find_replay(at.house, at.caller, new)
+        found = await messages.find_replay(at.ctx, at.caller, new)
         assert found is not None
         at.clock.advance(10)
         again = await at.accept("one", idempotency_key="k")
@@ -230,10 +232,10 @@ async def test_a_key_does_not_lead_to_a_message_that_is_unseen(tmp_path: Path) -
         assert again.message.id != first
 
 
-async def test_a_deleted_work_loses_its_files_and_then_its_row(at: Moving) -> None:
+async def test_a_deleted_work_loses_its_files_and_then_its_row(at: ManualHarness) -> None:
     await at.working()
     work_id = str((await at.rows("SELECT id FROM works"))[0][0])
-    await at.house.db.write(
+    await at.ctx.db.write(
         lambda tx: tx.execute(
             "INSERT INTO files (work_id, path, account_id, name, content_type, kind, size,"
             " revision, blob, created_at, replaced)"
@@ -241,19 +243,19 @@ async def test_a_deleted_work_loses_its_files_and_then_its_row(at: Moving) -> No
             (work_id, at.caller.account_id),
         )
     )
-    await at.house.storage.put("files/a", b"x")
-    await retention.deleted_works(at.house)
+    await at.ctx.storage.put("files/a", b"x")
+    await retention.deleted_works(at.ctx)
     assert await at.count("files") == 1
-    await works.delete(at.house, at.caller.account_id, work_id)
-    await retention.deleted_works(at.house)
+    await works.delete(at.ctx, at.caller.account_id, work_id)
+    await retention.deleted_works(at.ctx)
     assert await at.count("files") == await at.count("works") == 0
-    await blobs.sweep(at.house)
+    await blobs.sweep(at.ctx)
     with pytest.raises(Exception, match="files/a"):
-        await at.house.storage.size("files/a")
+        await at.ctx.storage.size("files/a")
 
 
-async def test_the_rounds_rest_between_each_other(at: Moving) -> None:
-    purge = Purge(at.house)
+async def test_the_rounds_rest_between_each_other(at: ManualHarness) -> None:
+    purge = Purge(at.ctx)
     await at.said()
     await purge.run()
     at.clock.advance(14 * DAY)
@@ -261,41 +263,41 @@ async def test_the_rounds_rest_between_each_other(at: Moving) -> None:
     assert await at.count("messages") == 0
     await at.said()
     at.clock.advance(REST_SECONDS - 1)
-    await at.house.db.write(lambda tx: tx.execute("UPDATE messages SET expires_at = 0"))
+    await at.ctx.db.write(lambda tx: tx.execute("UPDATE messages SET expires_at = 0"))
     await purge.run()
     assert await at.count("messages") == 1
 
 
 async def test_a_round_goes_on_where_the_one_before_ended(
-    at: Moving, monkeypatch: pytest.MonkeyPatch
+    at: ManualHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """And begins anew once an hour: what had to stay is met again."""
-    places: list[str] = []
+    cursors: list[str] = []
     real = retention.messages
 
-    async def messages(house: House, after: str = "") -> str | None:
-        places.append(after)
-        return await real(house, after)
+    async def messages(ctx: AppContext, after: str = "") -> str | None:
+        cursors.append(after)
+        return await real(ctx, after)
 
     monkeypatch.setattr(retention, "messages", messages)
-    purge = Purge(at.house)
+    purge = Purge(at.ctx)
     await purge.run()
-    bound = retention.old_messages(at.house)
+    bound = retention.old_messages(at.ctx)
     at.clock.advance(REST_SECONDS)
     await purge.run()
-    assert places == ["", bound]
+    assert cursors == ["", bound]
     at.clock.advance(ANEW_SECONDS)
     await purge.run()
     at.clock.advance(REST_SECONDS)
     await purge.run()
-    assert places[-1] == ""
+    assert cursors[-1] == ""
 
 
-async def test_a_message_with_jobs_goes_when_it_is_due(at: Moving) -> None:
+async def test_a_message_with_jobs_goes_when_it_is_due(at: ManualHarness) -> None:
     """Though rounds by id have long passed it."""
     message_id, owned = await at.working()
     await at.finish(owned)
-    purge = Purge(at.house)
+    purge = Purge(at.ctx)
     at.clock.advance(20 * DAY)
     await purge.run()
     assert await at.count("messages") == 1
@@ -305,7 +307,7 @@ async def test_a_message_with_jobs_goes_when_it_is_due(at: Moving) -> None:
 
 
 async def test_a_clock_that_is_set_back_does_not_lengthen_the_rest(
-    at: Moving, monkeypatch: pytest.MonkeyPatch
+    at: ManualHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rounds: list[None] = []
 
@@ -313,7 +315,7 @@ async def test_a_clock_that_is_set_back_does_not_lengthen_the_rest(
         rounds.append(None)
 
     monkeypatch.setattr(retention, "messages", messages)
-    purge = Purge(at.house)
+    purge = Purge(at.ctx)
     await purge.run()
     at.clock.advance(-DAY)
     await purge.run()
@@ -323,20 +325,20 @@ async def test_a_clock_that_is_set_back_does_not_lengthen_the_rest(
     assert len(rounds) == 2
 
 
-async def test_a_test_event_goes_like_those_of_messages(at: Moving) -> None:
-    await at.house.db.write(
+async def test_a_test_event_goes_like_those_of_messages(at: ManualHarness) -> None:
+    await at.ctx.db.write(
         lambda tx: tx.execute(
             "INSERT INTO endpoints (id, account_id, url, events_json, secret, created_at)"
             " VALUES ('whe_1', ?, 'https://x', '[]', 's', 0)",
             (at.caller.account_id,),
         )
     )
-    await deliveries.send_test(at.house, at.caller.account_id, "whe_1")
+    await deliveries.send_test(at.ctx, at.caller.account_id, "whe_1")
     at.clock.advance(14 * DAY - 1)
-    await retention.rest(at.house)
+    await retention.rest(at.ctx)
     assert await at.count("events") == 1
     at.clock.advance(2)
-    await retention.rest(at.house)
+    await retention.rest(at.ctx)
     assert await at.count("events") == await at.count("deliveries") == 0
 
 

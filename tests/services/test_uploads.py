@@ -17,11 +17,11 @@ from agentpost.domain.errors import Refusal
 from agentpost.domain.record import AttachmentRecord
 from agentpost.domain.uploads import UploadRecord, UploadStatus
 from agentpost.services import blobs, uploads
-from agentpost.services.context import House
+from agentpost.services.context import AppContext
 from agentpost.services.uploads import NewUpload
 from agentpost.storage.incoming import Arrived
 from agentpost.storage.local_incoming import LocalIncoming
-from tests.services.house import Desk
+from tests.services.house import Harness
 
 ACCOUNT, OTHER = "acc_1", "acc_2"
 DAY = 86_400.0
@@ -30,26 +30,26 @@ CSV = b"a,b\n1,2\n"
 
 
 @pytest.fixture
-async def house(desk: Desk) -> House:
+async def ctx(harness: Harness) -> AppContext:
     """With the two accounts: what one announces is counted under the lock of its row."""
 
     def insert(tx: Tx) -> None:
         for name in (ACCOUNT, OTHER):
             accounts.insert(tx, AccountRecord(name, name, name, "free", 0, 0, 0, "{}", 0))
 
-    await desk.house.db.write(insert)
-    return desk.house
+    await harness.ctx.db.write(insert)
+    return harness.ctx
 
 
 @pytest.fixture
-def clock(desk: Desk) -> ManualClock:
-    return desk.clock
+def clock(harness: Harness) -> ManualClock:
+    return harness.clock
 
 
 @pytest.fixture
-def post(house: House) -> Callable[..., Any]:
+def post(ctx: AppContext) -> Callable[..., Any]:
     """`await post(upload_id, data)` puts bytes into an upload's place, as the target does."""
-    receiver = house.incoming
+    receiver = ctx.incoming
     assert isinstance(receiver, LocalIncoming)
 
     async def put(upload_id: str, data: bytes) -> None:
@@ -61,8 +61,8 @@ def post(house: House) -> Callable[..., Any]:
     return put
 
 
-async def announce(house: House, size: int = len(CSV), name: str = "a.csv") -> str:
-    made, _ = await uploads.create(house, ACCOUNT, NewUpload(name, size, None))
+async def announce(ctx: AppContext, size: int = len(CSV), name: str = "a.csv") -> str:
+    made, _ = await uploads.create(ctx, ACCOUNT, NewUpload(name, size, None))
     return made.id
 
 
@@ -73,27 +73,27 @@ async def refused(code: str, awaited: Any) -> Refusal:
     return caught.value
 
 
-async def row(house: House, upload_id: str) -> UploadRecord | None:
-    return await house.db.read(lambda tx: rows.get(tx, upload_id, ACCOUNT))
+async def row(ctx: AppContext, upload_id: str) -> UploadRecord | None:
+    return await ctx.db.read(lambda tx: rows.get(tx, upload_id, ACCOUNT))
 
 
 async def attach(
-    house: House, *upload_ids: str, account: str = ACCOUNT, message_id: str = "msg_1"
+    ctx: AppContext, *upload_ids: str, account: str = ACCOUNT, message_id: str = "msg_1"
 ) -> list[AttachmentRecord]:
     def fn(tx: Tx) -> list[AttachmentRecord]:
-        now = house.clock.now()
+        now = ctx.clock.now()
         return uploads.attach(tx, account, upload_ids, message_id, now)
 
-    return await house.db.write(fn)
+    return await ctx.db.write(fn)
 
 
-async def read(house: House, blob: str) -> bytes:
-    return b"".join([chunk async for chunk in house.storage.open(blob)])
+async def read(ctx: AppContext, blob: str) -> bytes:
+    return b"".join([chunk async for chunk in ctx.storage.open(blob)])
 
 
-async def sweep(house: House) -> None:
-    await uploads.sweep(house)
-    await blobs.sweep(house)
+async def sweep(ctx: AppContext) -> None:
+    await uploads.sweep(ctx)
+    await blobs.sweep(ctx)
 
 
 def files_in(folder: Path) -> list[Path]:
@@ -101,139 +101,139 @@ def files_in(folder: Path) -> list[Path]:
 
 
 # --- complete -------------------------------------------------------------------------------------
-async def test_a_posted_file_becomes_ready_and_stays_so(house: House, post: Any) -> None:
-    upload_id = await announce(house, 20)
+async def test_a_posted_file_becomes_ready_and_stays_so(ctx: AppContext, post: Any) -> None:
+    upload_id = await announce(ctx, 20)
     await post(upload_id, CSV)
-    ready = await uploads.complete(house, ACCOUNT, upload_id)
+    ready = await uploads.complete(ctx, ACCOUNT, upload_id)
     assert (ready.status, ready.size, ready.kind) == (UploadStatus.READY, 8, "data")
-    assert await uploads.complete(house, ACCOUNT, upload_id) == ready
-    assert await read(house, ready.blob) == CSV
+    assert await uploads.complete(ctx, ACCOUNT, upload_id) == ready
+    assert await read(ctx, ready.blob) == CSV
 
 
-async def test_the_file_must_have_arrived(house: House, clock: ManualClock, post: Any) -> None:
-    upload_id = await announce(house)
-    early = await refused("not_uploaded", uploads.complete(house, ACCOUNT, upload_id))
+async def test_the_file_must_have_arrived(ctx: AppContext, clock: ManualClock, post: Any) -> None:
+    upload_id = await announce(ctx)
+    early = await refused("not_uploaded", uploads.complete(ctx, ACCOUNT, upload_id))
     clock.advance(15 * 60)
-    late = await refused("not_uploaded", uploads.complete(house, ACCOUNT, upload_id))
+    late = await refused("not_uploaded", uploads.complete(ctx, ACCOUNT, upload_id))
     assert early.message != late.message
     await post(upload_id, CSV)  # began in time
-    assert (await uploads.complete(house, ACCOUNT, upload_id)).status is UploadStatus.READY
+    assert (await uploads.complete(ctx, ACCOUNT, upload_id)).status is UploadStatus.READY
 
 
-async def test_foreign_and_unknown_uploads_are_not_found(house: House, post: Any) -> None:
-    upload_id = await announce(house)
+async def test_foreign_and_unknown_uploads_are_not_found(ctx: AppContext, post: Any) -> None:
+    upload_id = await announce(ctx)
     await post(upload_id, CSV)
-    await refused("not_found", uploads.complete(house, OTHER, upload_id))
-    await refused("not_found", uploads.complete(house, ACCOUNT, new_id(ids.UPLOAD, 1)))
-    await refused("not_found", uploads.complete(house, ACCOUNT, "../../etc/passwd"))
+    await refused("not_found", uploads.complete(ctx, OTHER, upload_id))
+    await refused("not_found", uploads.complete(ctx, ACCOUNT, new_id(ids.UPLOAD, 1)))
+    await refused("not_found", uploads.complete(ctx, ACCOUNT, "../../etc/passwd"))
 
 
 async def test_an_executable_is_refused_and_deleted(
-    house: House, post: Any, tmp_path: Path
+    ctx: AppContext, post: Any, tmp_path: Path
 ) -> None:
-    upload_id = await announce(house, 100, "cat.png")
+    upload_id = await announce(ctx, 100, "cat.png")
     await post(upload_id, ELF)
-    await refused("executable_refused", uploads.complete(house, ACCOUNT, upload_id))
-    await refused("not_pending", uploads.complete(house, ACCOUNT, upload_id))
-    await blobs.sweep(house)
+    await refused("executable_refused", uploads.complete(ctx, ACCOUNT, upload_id))
+    await refused("not_pending", uploads.complete(ctx, ACCOUNT, upload_id))
+    await blobs.sweep(ctx)
     assert files_in(tmp_path) == []
 
 
 async def test_a_private_copy_that_cannot_be_deleted_yet_goes_later(
-    house: House, post: Any, monkeypatch: pytest.MonkeyPatch, clock: ManualClock, tmp_path: Path
+    ctx: AppContext, post: Any, monkeypatch: pytest.MonkeyPatch, clock: ManualClock, tmp_path: Path
 ) -> None:
     """The refusal is told all the same."""
 
     async def broken(_: str) -> None:
         raise OSError("later")
 
-    monkeypatch.setattr(house.storage, "delete", broken)
-    upload_id = await announce(house, 100)
+    monkeypatch.setattr(ctx.storage, "delete", broken)
+    upload_id = await announce(ctx, 100)
     await post(upload_id, ELF)
-    await refused("executable_refused", uploads.complete(house, ACCOUNT, upload_id))
-    await blobs.sweep(house)
+    await refused("executable_refused", uploads.complete(ctx, ACCOUNT, upload_id))
+    await blobs.sweep(ctx)
     assert len(files_in(tmp_path)) == 1
     monkeypatch.undo()
     clock.advance(blobs.AGAIN_SECONDS)
-    await blobs.sweep(house)
+    await blobs.sweep(ctx)
     assert files_in(tmp_path) == []
 
 
-async def test_a_second_header_far_inside_is_seen(house: House, post: Any) -> None:
+async def test_a_second_header_far_inside_is_seen(ctx: AppContext, post: Any) -> None:
     data = bytearray(300_000)
     data[:2], data[0x3C:0x40] = b"MZ", (200_000).to_bytes(4, "little")
     data[200_000:200_004] = b"PE\0\0"
-    upload_id = await announce(house, len(data))
+    upload_id = await announce(ctx, len(data))
     await post(upload_id, bytes(data))
-    await refused("executable_refused", uploads.complete(house, ACCOUNT, upload_id))
+    await refused("executable_refused", uploads.complete(ctx, ACCOUNT, upload_id))
 
 
 async def test_a_store_that_let_too_much_in_is_caught(
-    house: House, post: Any, tmp_path: Path
+    ctx: AppContext, post: Any, tmp_path: Path
 ) -> None:
-    upload_id = await announce(house, 7)
+    upload_id = await announce(ctx, 7)
     await post(upload_id, CSV)
-    await refused("too_large", uploads.complete(house, ACCOUNT, upload_id))
-    await refused("not_pending", uploads.complete(house, ACCOUNT, upload_id))
+    await refused("too_large", uploads.complete(ctx, ACCOUNT, upload_id))
+    await refused("not_pending", uploads.complete(ctx, ACCOUNT, upload_id))
     assert files_in(tmp_path) == []
 
 
-async def test_a_repeated_post_before_complete_replaces(house: House, post: Any) -> None:
-    upload_id = await announce(house)
+async def test_a_repeated_post_before_complete_replaces(ctx: AppContext, post: Any) -> None:
+    upload_id = await announce(ctx)
     await post(upload_id, b"first")
     await post(upload_id, b"second")
-    ready = await uploads.complete(house, ACCOUNT, upload_id)
-    assert await read(house, ready.blob) == b"second"
+    ready = await uploads.complete(ctx, ACCOUNT, upload_id)
+    assert await read(ctx, ready.blob) == b"second"
 
 
-async def test_a_post_after_complete_changes_nothing(house: House, post: Any) -> None:
-    upload_id = await announce(house)
+async def test_a_post_after_complete_changes_nothing(ctx: AppContext, post: Any) -> None:
+    upload_id = await announce(ctx)
     await post(upload_id, b"checked")
-    ready = await uploads.complete(house, ACCOUNT, upload_id)
+    ready = await uploads.complete(ctx, ACCOUNT, upload_id)
     await post(upload_id, ELF)
-    assert await uploads.complete(house, ACCOUNT, upload_id) == ready
-    (attached,) = await attach(house, upload_id)
+    assert await uploads.complete(ctx, ACCOUNT, upload_id) == ready
+    (attached,) = await attach(ctx, upload_id)
     assert attached.blob is not None
-    assert await read(house, attached.blob) == b"checked"
+    assert await read(ctx, attached.blob) == b"checked"
 
 
 @pytest.mark.parametrize("moment", ["before", "after"])
 async def test_a_file_replaced_while_completing(
-    house: House, post: Any, monkeypatch: pytest.MonkeyPatch, moment: str, tmp_path: Path
+    ctx: AppContext, post: Any, monkeypatch: pytest.MonkeyPatch, moment: str, tmp_path: Path
 ) -> None:
-    upload_id = await announce(house)
+    upload_id = await announce(ctx)
     await post(upload_id, b"first")
-    real = house.incoming.take
+    real = ctx.incoming.snapshot
 
-    async def take(upload_id: str, arrived: Arrived, key: str) -> None:
+    async def snapshot(upload_id: str, arrived: Arrived, key: str) -> None:
         if moment == "before":
             await post(upload_id, b"second")
         await real(upload_id, arrived, key)
         if moment == "after":
             await post(upload_id, b"second")
 
-    monkeypatch.setattr(house.incoming, "take", take)
-    await refused("changed", uploads.complete(house, ACCOUNT, upload_id))
+    monkeypatch.setattr(ctx.incoming, "snapshot", snapshot)
+    await refused("changed", uploads.complete(ctx, ACCOUNT, upload_id))
     monkeypatch.undo()
-    await blobs.sweep(house)
+    await blobs.sweep(ctx)
     assert len(files_in(tmp_path)) == 1, "only what was posted last"
-    ready = await uploads.complete(house, ACCOUNT, upload_id)
-    assert await read(house, ready.blob) == b"second"
+    ready = await uploads.complete(ctx, ACCOUNT, upload_id)
+    assert await read(ctx, ready.blob) == b"second"
 
 
-async def test_completes_at_once_all_get_the_one_answer(house: House, post: Any) -> None:
-    upload_id = await announce(house)
+async def test_completes_at_once_all_get_the_one_answer(ctx: AppContext, post: Any) -> None:
+    upload_id = await announce(ctx)
     await post(upload_id, CSV)
-    calls = [uploads.complete(house, ACCOUNT, upload_id) for _ in range(10)]
+    calls = [uploads.complete(ctx, ACCOUNT, upload_id) for _ in range(10)]
     done = await asyncio.gather(*calls)
     assert len({ready.blob for ready in done}) == 1
-    assert await read(house, done[0].blob) == CSV
+    assert await read(ctx, done[0].blob) == CSV
 
 
 async def test_a_crash_while_completing_loses_nothing(
-    house: House, post: Any, monkeypatch: pytest.MonkeyPatch, clock: ManualClock, tmp_path: Path
+    ctx: AppContext, post: Any, monkeypatch: pytest.MonkeyPatch, clock: ManualClock, tmp_path: Path
 ) -> None:
-    upload_id = await announce(house)
+    upload_id = await announce(ctx)
     await post(upload_id, CSV)
 
     async def crash(*_: object) -> None:
@@ -241,113 +241,113 @@ async def test_a_crash_while_completing_loses_nothing(
 
     monkeypatch.setattr(uploads, "_make_ready", crash)
     with pytest.raises(KeyboardInterrupt):
-        await uploads.complete(house, ACCOUNT, upload_id)
+        await uploads.complete(ctx, ACCOUNT, upload_id)
     monkeypatch.undo()
-    ready = await uploads.complete(house, ACCOUNT, upload_id)
+    ready = await uploads.complete(ctx, ACCOUNT, upload_id)
     assert ready.takes == 2
-    assert await read(house, ready.blob) == CSV
+    assert await read(ctx, ready.blob) == CSV
     assert len(files_in(tmp_path)) == 2, "the crashed call's private copy is still there"
     clock.advance(DAY + 400)
-    await sweep(house)
+    await sweep(ctx)
     assert files_in(tmp_path) == []
 
 
 # --- attach ---------------------------------------------------------------------------------------
-async def make_ready(house: House, post: Any, data: bytes = CSV) -> str:
-    upload_id = await announce(house, len(data))
+async def make_ready(ctx: AppContext, post: Any, data: bytes = CSV) -> str:
+    upload_id = await announce(ctx, len(data))
     await post(upload_id, data)
-    await uploads.complete(house, ACCOUNT, upload_id)
+    await uploads.complete(ctx, ACCOUNT, upload_id)
     return upload_id
 
 
-async def test_uploads_come_in_the_order_named(house: House, post: Any) -> None:
-    first, second = await make_ready(house, post, b"1"), await make_ready(house, post, b"2")
-    attached = await attach(house, second, first)
-    assert [await read(house, a.blob or "") for a in attached] == [b"2", b"1"]
+async def test_uploads_come_in_the_order_named(ctx: AppContext, post: Any) -> None:
+    first, second = await make_ready(ctx, post, b"1"), await make_ready(ctx, post, b"2")
+    attached = await attach(ctx, second, first)
+    assert [await read(ctx, a.blob or "") for a in attached] == [b"2", b"1"]
     assert [a.n for a in attached] == [5, 6]
 
 
-async def test_an_upload_goes_with_one_message_only(house: House, post: Any) -> None:
-    upload_id = await make_ready(house, post)
-    await attach(house, upload_id)
-    await refused("upload_not_ready", attach(house, upload_id))
-    await refused("not_pending", uploads.complete(house, ACCOUNT, upload_id))
+async def test_an_upload_goes_with_one_message_only(ctx: AppContext, post: Any) -> None:
+    upload_id = await make_ready(ctx, post)
+    await attach(ctx, upload_id)
+    await refused("upload_not_ready", attach(ctx, upload_id))
+    await refused("not_pending", uploads.complete(ctx, ACCOUNT, upload_id))
 
 
-async def test_a_refused_message_attaches_nothing(house: House, post: Any) -> None:
-    good, pending = await make_ready(house, post), await announce(house)
-    await refused("upload_not_ready", attach(house, good, pending))
-    await refused("upload_not_ready", attach(house, good, "up_unknown"))
-    await refused("upload_not_ready", attach(house, good, account=OTHER))
-    assert len(await attach(house, good)) == 1
+async def test_a_refused_message_attaches_nothing(ctx: AppContext, post: Any) -> None:
+    good, pending = await make_ready(ctx, post), await announce(ctx)
+    await refused("upload_not_ready", attach(ctx, good, pending))
+    await refused("upload_not_ready", attach(ctx, good, "up_unknown"))
+    await refused("upload_not_ready", attach(ctx, good, account=OTHER))
+    assert len(await attach(ctx, good)) == 1
 
 
-async def test_uploads_together_have_up_to_a_gigabyte(house: House, post: Any) -> None:
-    two = [await make_ready(house, post), await make_ready(house, post)]
+async def test_uploads_together_have_up_to_a_gigabyte(ctx: AppContext, post: Any) -> None:
+    two = [await make_ready(ctx, post), await make_ready(ctx, post)]
 
     def resize(tx: Tx, size: int) -> None:
         tx.execute("UPDATE uploads SET size = ? WHERE id = ?", (size, two[0]))
 
-    await house.db.write(lambda tx: resize(tx, 2**30 - len(CSV) + 1))
-    await refused("too_large", attach(house, *two))
-    await house.db.write(lambda tx: resize(tx, 2**30 - len(CSV)))
-    assert len(await attach(house, *two)) == 2
+    await ctx.db.write(lambda tx: resize(tx, 2**30 - len(CSV) + 1))
+    await refused("too_large", attach(ctx, *two))
+    await ctx.db.write(lambda tx: resize(tx, 2**30 - len(CSV)))
+    assert len(await attach(ctx, *two)) == 2
 
 
 # --- 24 hours -------------------------------------------------------------------------------------
 async def test_what_nobody_attached_is_gone_after_a_day(
-    house: House, post: Any, clock: ManualClock, tmp_path: Path
+    ctx: AppContext, post: Any, clock: ManualClock, tmp_path: Path
 ) -> None:
-    pending, ready = await announce(house), await make_ready(house, post)
-    posted, rejected = await announce(house), await announce(house)
+    pending, ready = await announce(ctx), await make_ready(ctx, post)
+    posted, rejected = await announce(ctx), await announce(ctx)
     await post(posted, CSV)
     await post(rejected, ELF)
-    await refused("executable_refused", uploads.complete(house, ACCOUNT, rejected))
+    await refused("executable_refused", uploads.complete(ctx, ACCOUNT, rejected))
     clock.advance(DAY - 1)
-    await sweep(house)
-    assert (await uploads.complete(house, ACCOUNT, ready)).status is UploadStatus.READY
+    await sweep(ctx)
+    assert (await uploads.complete(ctx, ACCOUNT, ready)).status is UploadStatus.READY
     clock.advance(1)
     for upload_id in (pending, ready, posted, rejected):
-        await refused("not_found", uploads.complete(house, ACCOUNT, upload_id))
-    await refused("upload_not_ready", attach(house, ready))
+        await refused("not_found", uploads.complete(ctx, ACCOUNT, upload_id))
+    await refused("upload_not_ready", attach(ctx, ready))
     clock.advance(400)
-    await sweep(house)
-    assert [await row(house, upload_id) for upload_id in (pending, ready, posted, rejected)] == [
+    await sweep(ctx)
+    assert [await row(ctx, upload_id) for upload_id in (pending, ready, posted, rejected)] == [
         None
     ] * 4
     assert files_in(tmp_path) == []
 
 
 async def test_an_attached_upload_stays_without_its_leftovers(
-    desk: Desk, house: House, post: Any, clock: ManualClock, tmp_path: Path
+    harness: Harness, ctx: AppContext, post: Any, clock: ManualClock, tmp_path: Path
 ) -> None:
-    upload_id = await make_ready(house, post)
-    message_id, _ = await desk.working()
-    (attached,) = await attach(house, upload_id, message_id=message_id)
+    upload_id = await make_ready(ctx, post)
+    message_id, _ = await harness.working()
+    (attached,) = await attach(ctx, upload_id, message_id=message_id)
     await post(upload_id, b"late")
     clock.advance(DAY + 400)
-    await sweep(house)
-    await sweep(house)
+    await sweep(ctx)
+    await sweep(ctx)
     assert len(files_in(tmp_path)) == 1
-    assert await read(house, attached.blob or "") == CSV
-    await refused("not_pending", uploads.complete(house, ACCOUNT, upload_id))
+    assert await read(ctx, attached.blob or "") == CSV
+    await refused("not_pending", uploads.complete(ctx, ACCOUNT, upload_id))
 
 
 async def test_an_upload_whose_message_is_gone_leaves_no_row(
-    house: House, post: Any, clock: ManualClock
+    ctx: AppContext, post: Any, clock: ManualClock
 ) -> None:
     """With a retention shorter than uploads are kept."""
-    upload_id = await make_ready(house, post)
-    await attach(house, upload_id, message_id="msg_gone")
+    upload_id = await make_ready(ctx, post)
+    await attach(ctx, upload_id, message_id="msg_gone")
     clock.advance(DAY + 400)
-    await sweep(house)
-    assert await row(house, upload_id) is None
+    await sweep(ctx)
+    assert await row(ctx, upload_id) is None
 
 
 async def test_one_upload_that_cannot_be_swept_holds_up_none(
-    house: House, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+    ctx: AppContext, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    made = [await announce(house) for _ in range(3)]
+    made = [await announce(ctx) for _ in range(3)]
     clock.advance(DAY + 400)
     real = rows.delete
 
@@ -357,5 +357,5 @@ async def test_one_upload_that_cannot_be_swept_holds_up_none(
         return real(tx, upload_id, status)
 
     monkeypatch.setattr(rows, "delete", fails)
-    await sweep(house)
-    assert [await row(house, upload_id) is None for upload_id in made] == [False, True, True]
+    await sweep(ctx)
+    assert [await row(ctx, upload_id) is None for upload_id in made] == [False, True, True]

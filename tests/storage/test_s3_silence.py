@@ -52,7 +52,7 @@ def storage(silent: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> S3S
 UPLOAD = new_id(ids.UPLOAD, 1)
 INCOMING_USES: list[IncomingUse] = [
     lambda incoming: incoming.find(UPLOAD),
-    lambda incoming: incoming.take(UPLOAD, Arrived(5, '"tag"'), "files/1"),
+    lambda incoming: incoming.snapshot(UPLOAD, Arrived(5, '"tag"'), "files/1"),
     lambda incoming: incoming.delete(UPLOAD),
 ]
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from tests.verify.bent import Asked, Bend, Given
+from tests.verify.bent import Mutation, ProxiedRequest, ProxiedResponse
 
 
 @dataclass(frozen=True)
@@ -16,287 +16,291 @@ class Case:
     name: str
     groups: tuple[str, ...]
     fails: set[str]
-    bend: Callable[[], Bend]
+    mutation: Callable[[], Mutation]
     offline: bool = False  # needs the agent that starts jobs
 
 
-def is_greeting(asked: Asked) -> bool:
+def is_greeting(request: ProxiedRequest) -> bool:
     """The message most checks look at, or its repetition."""
-    key = {name.lower(): value for name, value in asked.headers.items()}.get("idempotency-key", "")
-    return asked.is_to("POST", "/v1/messages") and key.endswith("-greeting")
+    key = {name.lower(): value for name, value in request.headers.items()}.get(
+        "idempotency-key", ""
+    )
+    return request.is_to("POST", "/v1/messages") and key.endswith("-greeting")
 
 
-def after(bends: Callable[[Asked, Given], None]) -> Callable[[], Bend]:
+def after(mutate: Callable[[ProxiedRequest, ProxiedResponse], None]) -> Callable[[], Mutation]:
     """A bend of answers."""
-    return lambda: Bend(after=bends)
+    return lambda: Mutation(after=mutate)
 
 
-def before(bends: Callable[[Asked], Given | None]) -> Callable[[], Bend]:
+def before(mutate: Callable[[ProxiedRequest], ProxiedResponse | None]) -> Callable[[], Mutation]:
     """A bend of requests."""
-    return lambda: Bend(before=bends)
+    return lambda: Mutation(before=mutate)
 
 
-def is_message(asked: Asked) -> bool:
+def is_message(request: ProxiedRequest) -> bool:
     """A read of one message."""
-    parts = asked.path.partition("?")[0].split("/")
-    return asked.method == "GET" and parts[:3] == ["", "v1", "messages"] and len(parts) == 4
+    parts = request.path.partition("?")[0].split("/")
+    return request.method == "GET" and parts[:3] == ["", "v1", "messages"] and len(parts) == 4
 
 
-def is_events(asked: Asked) -> bool:
+def is_events(request: ProxiedRequest) -> bool:
     """A read of a log."""
-    return asked.path.partition("?")[0].endswith("/events")
+    return request.path.partition("?")[0].endswith("/events")
 
 
 # --- each answer ----------------------------------------------------------------------------------
-def _no_request_id(asked: Asked, given: Given) -> None:
-    if asked.is_to("GET", "/v1/me"):
-        del given.headers["request-id"]
+def _no_request_id(request: ProxiedRequest, response: ProxiedResponse) -> None:
+    if request.is_to("GET", "/v1/me"):
+        del response.headers["request-id"]
 
 
-def _one_request_id(_: Asked, given: Given) -> None:
-    given.headers["request-id"] = "req_1"
-    if given.status >= 400:
-        given.change(request_id="req_1")
+def _one_request_id(_: ProxiedRequest, response: ProxiedResponse) -> None:
+    response.headers["request-id"] = "req_1"
+    if response.status >= 400:
+        response.change(request_id="req_1")
 
 
-def _no_docs(_: Asked, given: Given) -> None:
-    if given.status == 401:
-        given.say({k: v for k, v in given.json.items() if k != "docs"})
+def _no_docs(_: ProxiedRequest, response: ProxiedResponse) -> None:
+    if response.status == 401:
+        response.say({k: v for k, v in response.json.items() if k != "docs"})
 
 
-def _other_request_id(_: Asked, given: Given) -> None:
-    if given.status == 401:
-        given.change(request_id="req_other")
+def _other_request_id(_: ProxiedRequest, response: ProxiedResponse) -> None:
+    if response.status == 401:
+        response.change(request_id="req_other")
 
 
-def _no_budget(asked: Asked, given: Given) -> None:
-    if given.status == 404:
-        del given.headers["ratelimit-reset"]
+def _no_budget(request: ProxiedRequest, response: ProxiedResponse) -> None:
+    if response.status == 404:
+        del response.headers["ratelimit-reset"]
 
 
-def _still_budget(_: Asked, given: Given) -> None:
-    if "ratelimit-remaining" in given.headers:
-        given.headers["ratelimit-remaining"] = "500"
+def _still_budget(_: ProxiedRequest, response: ProxiedResponse) -> None:
+    if "ratelimit-remaining" in response.headers:
+        response.headers["ratelimit-remaining"] = "500"
 
 
-def _plain_text(_: Asked, given: Given) -> None:
-    if given.status == 401:
-        given.headers["content-type"] = "text/plain"
+def _plain_text(_: ProxiedRequest, response: ProxiedResponse) -> None:
+    if response.status == 401:
+        response.headers["content-type"] = "text/plain"
 
 
-def _short_times(asked: Asked, given: Given) -> None:
-    if is_events(asked) and given.status == 200:
-        entries = [{**e, "settled_at": e["at"][:19] + "Z"} for e in given.json["data"]]
-        given.change(data=entries)
+def _short_times(request: ProxiedRequest, response: ProxiedResponse) -> None:
+    if is_events(request) and response.status == 200:
+        entries = [{**e, "settled_at": e["at"][:19] + "Z"} for e in response.json["data"]]
+        response.change(data=entries)
 
 
 # --- who may come in ------------------------------------------------------------------------------
-def _any_key(asked: Asked) -> Given | None:
-    if "svc_key_verify" in asked.headers.get("Authorization", ""):
-        asked.headers["Authorization"] = "Bearer svc_key_test"
+def _any_key(request: ProxiedRequest) -> ProxiedResponse | None:
+    if "svc_key_verify" in request.headers.get("Authorization", ""):
+        request.headers["Authorization"] = "Bearer svc_key_test"
     return None
 
 
-def _strict_scheme(asked: Asked) -> Given | None:
-    if asked.headers.get("Authorization", "").startswith("bearer"):
-        asked.headers["Authorization"] = "none"
+def _strict_scheme(request: ProxiedRequest) -> ProxiedResponse | None:
+    if request.headers.get("Authorization", "").startswith("bearer"):
+        request.headers["Authorization"] = "none"
     return None
 
 
 # --- messages -------------------------------------------------------------------------------------
-def _accepted(asked: Asked, given: Given) -> None:
-    if is_greeting(asked) and given.status == 201:
-        given.status = 202
+def _accepted(request: ProxiedRequest, response: ProxiedResponse) -> None:
+    if is_greeting(request) and response.status == 201:
+        response.status = 202
 
 
-def _no_notes(asked: Asked, given: Given) -> None:
-    if is_message(asked) and given.status == 200:
-        given.change(notes=[n for n in given.json["notes"] if "program" not in n])
+def _no_notes(request: ProxiedRequest, response: ProxiedResponse) -> None:
+    if is_message(request) and response.status == 200:
+        response.change(notes=[n for n in response.json["notes"] if "program" not in n])
 
 
-def _other_code(_: Asked, given: Given) -> None:
-    if given.status == 400 and given.json["error"] == "too_long":
-        given.change(error="invalid_request")
+def _other_code(_: ProxiedRequest, response: ProxiedResponse) -> None:
+    if response.status == 400 and response.json["error"] == "too_long":
+        response.change(error="invalid_request")
 
 
-def _eleven_problems(asked: Asked, given: Given) -> None:
-    if given.status == 400 and len(given.json.get("problems", ())) == 10:
-        given.change(problems=given.json["problems"] + [{"field": "x", "problem": "y"}])
+def _eleven_problems(request: ProxiedRequest, response: ProxiedResponse) -> None:
+    if response.status == 400 and len(response.json.get("problems", ())) == 10:
+        response.change(problems=response.json["problems"] + [{"field": "x", "problem": "y"}])
 
 
-def _unnamed_field(_: Asked, given: Given) -> None:
-    if given.status == 400 and "problems" in given.json:
-        problems = given.json["problems"]
-        given.change(problems=[{**p, "field": p["field"].replace(".", "/")} for p in problems])
+def _unnamed_field(_: ProxiedRequest, response: ProxiedResponse) -> None:
+    if response.status == 400 and "problems" in response.json:
+        problems = response.json["problems"]
+        response.change(problems=[{**p, "field": p["field"].replace(".", "/")} for p in problems])
 
 
-def _hangs_up_on_long(asked: Asked) -> Given | None:
-    if len(asked.body) > 20_000:
+def _hangs_up_on_long(request: ProxiedRequest) -> ProxiedResponse | None:
+    if len(request.body) > 20_000:
         raise ConnectionError
     return None
 
 
-def _fault(asked: Asked, given: Given) -> None:
-    if given.status == 409 and given.json["error"] == "upload_not_ready":
-        given.say({**given.json, "error": "internal"}, 500)
+def _fault(request: ProxiedRequest, response: ProxiedResponse) -> None:
+    if response.status == 409 and response.json["error"] == "upload_not_ready":
+        response.say({**response.json, "error": "internal"}, 500)
 
 
 # --- idempotency ----------------------------------------------------------------------------------
-def _new_id(asked: Asked, given: Given) -> None:
-    if is_greeting(asked) and given.status == 200 and asked.json["message"] == "Hello":
-        given.change(id="msg_another")
+def _new_id(request: ProxiedRequest, response: ProxiedResponse) -> None:
+    if is_greeting(request) and response.status == 200 and request.json["message"] == "Hello":
+        response.change(id="msg_another")
 
 
-def _created_again(asked: Asked, given: Given) -> None:
-    if given.headers.get("idempotent-replayed") and "at-once" in json.dumps(asked.headers):
-        given.status = 201
+def _created_again(request: ProxiedRequest, response: ProxiedResponse) -> None:
+    if response.headers.get("idempotent-replayed") and "at-once" in json.dumps(request.headers):
+        response.status = 201
 
 
-def _no_conflict(asked: Asked, given: Given) -> None:
-    if given.status == 409:
-        given.say({"id": "msg_1", "object": "message"}, 200)
+def _no_conflict(request: ProxiedRequest, response: ProxiedResponse) -> None:
+    if response.status == 409:
+        response.say({"id": "msg_1", "object": "message"}, 200)
 
 
-def _no_cut(asked: Asked) -> Given | None:
-    for name, value in asked.headers.items():
+def _no_cut(request: ProxiedRequest) -> ProxiedResponse | None:
+    for name, value in request.headers.items():
         if len(value) > 128 and name.lower() == "idempotency-key":
-            asked.headers[name] = f"whole-{hash(value)}"
+            request.headers[name] = f"whole-{hash(value)}"
     return None
 
 
 # --- reading and the log --------------------------------------------------------------------------
-def _wide_wait(asked: Asked) -> Given | None:
-    asked.path = asked.path.replace("wait=46", "wait=0")
+def _wide_wait(request: ProxiedRequest) -> ProxiedResponse | None:
+    request.path = request.path.replace("wait=46", "wait=0")
     return None
 
 
-def _restless(asked: Asked, given: Given) -> None:
-    if is_message(asked) and "wait" not in asked.path and given.status == 200:
-        given.change(reply="Something else")
+def _restless(request: ProxiedRequest, response: ProxiedResponse) -> None:
+    if is_message(request) and "wait" not in request.path and response.status == 200:
+        response.change(reply="Something else")
 
 
-def _no_304(asked: Asked) -> Given | None:
-    for name in list(asked.headers):
+def _no_304(request: ProxiedRequest) -> ProxiedResponse | None:
+    for name in list(request.headers):
         if name.lower() == "if-none-match":
-            del asked.headers[name]
+            del request.headers[name]
     return None
 
 
-def _other_reply(asked: Asked, given: Given) -> None:
-    if is_events(asked) and given.status == 200:
-        given.change(data=[{**entry, "text": "Something else"} for entry in given.json["data"]])
+def _other_reply(request: ProxiedRequest, response: ProxiedResponse) -> None:
+    if is_events(request) and response.status == 200:
+        response.change(
+            data=[{**entry, "text": "Something else"} for entry in response.json["data"]]
+        )
 
 
-def _backwards(asked: Asked, given: Given) -> None:
-    if is_events(asked) and given.status == 200:
-        given.change(data=given.json["data"][::-1])
+def _backwards(request: ProxiedRequest, response: ProxiedResponse) -> None:
+    if is_events(request) and response.status == 200:
+        response.change(data=response.json["data"][::-1])
 
 
-def _foreign_entries(asked: Asked, given: Given) -> None:
-    if is_events(asked) and given.status == 200:
-        given.change(data=[{**entry, "message_id": "msg_2"} for entry in given.json["data"]])
+def _foreign_entries(request: ProxiedRequest, response: ProxiedResponse) -> None:
+    if is_events(request) and response.status == 200:
+        response.change(data=[{**entry, "message_id": "msg_2"} for entry in response.json["data"]])
 
 
-def _at_once(asked: Asked) -> Given | None:
-    if is_events(asked) and "wait=0&cursor=" in asked.path and "verify" not in asked.path:
+def _at_once(request: ProxiedRequest) -> ProxiedResponse | None:
+    if is_events(request) and "wait=0&cursor=" in request.path and "verify" not in request.path:
         page = {"object": "list", "data": [], "has_more": False, "done": True, "cursor": "c"}
         headers = {"content-type": "application/json"}
-        return Given(200, headers, json.dumps(page).encode())
+        return ProxiedResponse(200, headers, json.dumps(page).encode())
     return None
 
 
-def _two_waits(asked: Asked, given: Given) -> None:
-    if given.status == 409:
+def _two_waits(request: ProxiedRequest, response: ProxiedResponse) -> None:
+    if response.status == 409:
         threading.Event().wait(1)  # is held as if it were alone
         page = {"object": "list", "data": [], "has_more": False, "done": True, "cursor": "c"}
-        given.say(page, 200)
+        response.say(page, 200)
 
 
-def _any_cursor(asked: Asked) -> Given | None:
-    asked.path = asked.path.replace("cursor=verify", "")
+def _any_cursor(request: ProxiedRequest) -> ProxiedResponse | None:
+    request.path = request.path.replace("cursor=verify", "")
     return None
 
 
 # --- uploads, works, jobs, files ------------------------------------------------------------------
-def _form_taken(asked: Asked, given: Given) -> None:
-    if asked.is_to("POST", "/uploads") and given.status == 403:
-        given.status = 204
+def _form_taken(request: ProxiedRequest, response: ProxiedResponse) -> None:
+    if request.is_to("POST", "/uploads") and response.status == 403:
+        response.status = 204
 
 
-def _any_size(asked: Asked, given: Given) -> None:
-    if asked.is_to("POST", "/uploads") and b"EntityTooLarge" in given.body:
-        given.status = 204
+def _any_size(request: ProxiedRequest, response: ProxiedResponse) -> None:
+    if request.is_to("POST", "/uploads") and b"EntityTooLarge" in response.body:
+        response.status = 204
 
 
-def _programs_welcome(asked: Asked, given: Given) -> None:
-    if given.status == 422:
-        given.say({"object": "upload", "status": "ready"}, 200)
+def _programs_welcome(request: ProxiedRequest, response: ProxiedResponse) -> None:
+    if response.status == 422:
+        response.say({"object": "upload", "status": "ready"}, 200)
 
 
-def _attached_twice(asked: Asked, given: Given) -> None:
-    if given.status == 409 and given.json["error"] == "not_pending":
-        given.status = 404
+def _attached_twice(request: ProxiedRequest, response: ProxiedResponse) -> None:
+    if response.status == 409 and response.json["error"] == "not_pending":
+        response.status = 404
 
 
-def _wide_limit(asked: Asked) -> Given | None:
-    asked.path = asked.path.replace("limit=51", "limit=50")
+def _wide_limit(request: ProxiedRequest) -> ProxiedResponse | None:
+    request.path = request.path.replace("limit=51", "limit=50")
     return None
 
 
-def _impatient() -> Bend:
+def _impatient() -> Mutation:
     """The first held read is answered at once, with what was known before."""
-    first: list[Given] = []
+    first: list[ProxiedResponse] = []
 
-    def keep(asked: Asked, given: Given) -> None:
-        if asked.is_to("POST", "/v1/messages") and not first and given.json.get("jobs"):
-            first.append(Given(200, dict(given.headers), given.body))
+    def keep(request: ProxiedRequest, response: ProxiedResponse) -> None:
+        if request.is_to("POST", "/v1/messages") and not first and response.json.get("jobs"):
+            first.append(ProxiedResponse(200, dict(response.headers), response.body))
 
-    def answer(asked: Asked) -> Given | None:
-        held = is_message(asked) and "wait=" in asked.path
+    def answer(request: ProxiedRequest) -> ProxiedResponse | None:
+        held = is_message(request) and "wait=" in request.path
         return first.pop() if held and first else None
 
-    return Bend(answer, keep)
+    return Mutation(answer, keep)
 
 
-def _hidden_files(asked: Asked, given: Given) -> None:
-    if is_message(asked) and given.status == 200:
-        given.change(files=[])
+def _hidden_files(request: ProxiedRequest, response: ProxiedResponse) -> None:
+    if is_message(request) and response.status == 200:
+        response.change(files=[])
 
 
-def _forged_links(asked: Asked, given: Given) -> None:
-    if asked.path.startswith("/files/") and given.status == 403:
-        given.status = 200
+def _forged_links(request: ProxiedRequest, response: ProxiedResponse) -> None:
+    if request.path.startswith("/files/") and response.status == 403:
+        response.status = 200
 
 
-def _stale_revision(asked: Asked, given: Given) -> None:
-    if asked.path.startswith("/files/"):
-        given.headers["etag"] = '"other"'
+def _stale_revision(request: ProxiedRequest, response: ProxiedResponse) -> None:
+    if request.path.startswith("/files/"):
+        response.headers["etag"] = '"other"'
 
 
 # --- webhooks -------------------------------------------------------------------------------------
-def _secret_again(asked: Asked, given: Given) -> None:
-    if asked.method == "PATCH" and given.status == 200:
-        given.change(secret="whsec_" + "x" * 32)
+def _secret_again(request: ProxiedRequest, response: ProxiedResponse) -> None:
+    if request.method == "PATCH" and response.status == 200:
+        response.change(secret="whsec_" + "x" * 32)
 
 
-def _any_port(asked: Asked, given: Given) -> None:
-    if given.status == 400 and b":8080" in asked.body:
-        given.say({"object": "webhook_endpoint", "id": "whe_none"}, 201)
+def _any_port(request: ProxiedRequest, response: ProxiedResponse) -> None:
+    if response.status == 400 and b":8080" in request.body:
+        response.say({"object": "webhook_endpoint", "id": "whe_none"}, 201)
 
 
-def _deleted_forever(asked: Asked, given: Given) -> None:
-    if asked.method == "DELETE" and given.status == 404 and "unknown" not in asked.path:
-        given.say({"object": "webhook_endpoint", "deleted": True}, 200)
+def _deleted_forever(request: ProxiedRequest, response: ProxiedResponse) -> None:
+    if request.method == "DELETE" and response.status == 404 and "unknown" not in request.path:
+        response.say({"object": "webhook_endpoint", "deleted": True}, 200)
 
 
-def _forgets_description(asked: Asked, given: Given) -> None:
-    if asked.method == "PATCH" and b"job.resumed" in asked.body:
-        given.change(description=None)
+def _forgets_description(request: ProxiedRequest, response: ProxiedResponse) -> None:
+    if request.method == "PATCH" and b"job.resumed" in request.body:
+        response.change(description=None)
 
 
-def _foreign_messages(asked: Asked) -> Given | None:
-    if is_message(asked) and "svc_key_test" not in asked.headers["Authorization"]:
-        asked.headers["Authorization"] = "Bearer svc_key_test"
+def _foreign_messages(request: ProxiedRequest) -> ProxiedResponse | None:
+    if is_message(request) and "svc_key_test" not in request.headers["Authorization"]:
+        request.headers["Authorization"] = "Bearer svc_key_test"
     return None
 
 

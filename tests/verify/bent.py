@@ -14,7 +14,7 @@ HOP_BY_HOP = {"connection", "content-length", "host", "keep-alive", "transfer-en
 
 
 @dataclass
-class Asked:
+class ProxiedRequest:
     """A request on its way; a bend may change it before it is passed on."""
 
     method: str
@@ -32,7 +32,7 @@ class Asked:
 
 
 @dataclass
-class Given:
+class ProxiedResponse:
     """The answer on its way back; header names are in lower case."""
 
     status: int
@@ -54,15 +54,15 @@ class Given:
 
 
 @dataclass
-class Bend:
+class Mutation:
     """One rule broken.
 
     ``before`` may change the request, or answer it without asking the server; ``after`` may change
     the answer; it is not called for answers that ``before`` gave.
     """
 
-    before: Callable[[Asked], Given | None] = lambda _: None
-    after: Callable[[Asked, Given], None] = lambda _, __: None
+    before: Callable[[ProxiedRequest], ProxiedResponse | None] = lambda _: None
+    after: Callable[[ProxiedRequest, ProxiedResponse], None] = lambda _, __: None
 
 
 @dataclass
@@ -71,36 +71,36 @@ class Proxy:
     own (in webhooks they cannot)."""
 
     target: str
-    bend: Bend
+    mutation: Mutation
     rewrites: bool = True
     url: str = ""
     answers: int | None = None
     """How many are left until it goes away; None: it stays."""
 
-    def pass_on(self, http: httpx2.Client, asked: Asked) -> Given:
+    def pass_on(self, http: httpx2.Client, request: ProxiedRequest) -> ProxiedResponse:
         if self.answers is not None:
             self.answers -= 1
-        ours = self.bend.before(asked)
+        ours = self.mutation.before(request)
         if ours is not None:
             return ours
-        kept = {name: v for name, v in asked.headers.items() if name.lower() not in HOP_BY_HOP}
+        kept = {name: v for name, v in request.headers.items() if name.lower() not in HOP_BY_HOP}
         kept["accept-encoding"] = "identity"
         answer = http.request(
-            asked.method, self.target + asked.path, content=asked.body, headers=kept
+            request.method, self.target + request.path, content=request.body, headers=kept
         )
         headers = {name.lower(): value for name, value in answer.headers.items()}
         body = answer.content
         if self.rewrites and headers.get("content-type", "").startswith("application/json"):
             body = body.replace(self.target.encode(), self.url.encode())
-        given = Given(answer.status_code, headers, body)
-        self.bend.after(asked, given)
-        return given
+        response = ProxiedResponse(answer.status_code, headers, body)
+        self.mutation.after(request, response)
+        return response
 
 
 @contextmanager
-def bent(target: str, bend: Bend, *, rewrites: bool = True) -> Iterator[Proxy]:
+def bent(target: str, mutation: Mutation, *, rewrites: bool = True) -> Iterator[Proxy]:
     """A proxy to ``target`` that listens until the end of the block."""
-    proxy = Proxy(target.rstrip("/"), bend, rewrites)
+    proxy = Proxy(target.rstrip("/"), mutation, rewrites)
     http = httpx2.Client(timeout=90, trust_env=False)
 
     class Handler(BaseHTTPRequestHandler):
@@ -110,9 +110,9 @@ def bent(target: str, bend: Bend, *, rewrites: bool = True) -> Iterator[Proxy]:
         def do_GET(self) -> None:
             length = int(self.headers.get("Content-Length", "0"))
             headers = dict(self.headers.items())
-            asked = Asked(self.command, self.path, headers, self.rfile.read(length))
+            request = ProxiedRequest(self.command, self.path, headers, self.rfile.read(length))
             try:
-                given = proxy.pass_on(http, asked)
+                response = proxy.pass_on(http, request)
                 if proxy.answers == 0:
                     server.shutdown()
                     server.server_close()
@@ -120,17 +120,17 @@ def bent(target: str, bend: Bend, *, rewrites: bool = True) -> Iterator[Proxy]:
             except (httpx2.HTTPError, ConnectionError):
                 self.close_connection = True
                 return
-            empty = given.status in (204, 304)
-            self.send_response_only(given.status)
-            for name, value in given.headers.items():
+            empty = response.status in (204, 304)
+            self.send_response_only(response.status)
+            for name, value in response.headers.items():
                 if name not in HOP_BY_HOP:
                     self.send_header(name, value)
-            self.send_header("Content-Length", "0" if empty else str(len(given.body)))
+            self.send_header("Content-Length", "0" if empty else str(len(response.body)))
             if self.close_connection:
                 self.send_header("Connection", "close")
             self.end_headers()
             if not empty:
-                self.wfile.write(given.body)
+                self.wfile.write(response.body)
 
         do_POST = do_PATCH = do_DELETE = do_PUT = do_GET  # noqa: N815
 

@@ -1,8 +1,8 @@
 from tests.e2e.fixtures import (
-    new_place,
+    new_database,
     plain_server,
     pytest_runtest_makereport,
     start_server,
 )
 
-__all__ = ["new_place", "plain_server", "pytest_runtest_makereport", "start_server"]
+__all__ = ["new_database", "plain_server", "pytest_runtest_makereport", "start_server"]

@@ -28,12 +28,12 @@ def checks(*groups: str) -> set[str]:
 def test_everything_is_proved_of_the_whole_server(offline: AgentServer) -> None:
     port = free_port()
     hooks = ("--hooks-url", f"http://127.0.0.1:{port}/hooks", "--hooks-port", str(port))
-    told = verify(offline.url, options=(*hooks, "--second-key", second_key(offline)))
-    assert told.unproved().keys() == NO_LIMIT_HIT, told.unproved()
-    assert told.named("proved") == checks() - NO_LIMIT_HIT
-    assert told.code == 0
-    assert told.report["left_behind"] == []
-    assert told.report["messages_sent"] == 11
+    reported = verify(offline.url, options=(*hooks, "--second-key", second_key(offline)))
+    assert reported.unproved().keys() == NO_LIMIT_HIT, reported.unproved()
+    assert reported.named("proved") == checks() - NO_LIMIT_HIT
+    assert reported.code == 0
+    assert reported.report["left_behind"] == []
+    assert reported.report["messages_sent"] == 11
     caller = Caller(offline)
     assert caller.call("GET", "/v1/webhooks").json()["data"] == []
     assert caller.call("GET", "/v1/work").json()["data"] == []
@@ -43,26 +43,26 @@ def test_everything_is_proved_of_the_whole_server(offline: AgentServer) -> None:
 def test_the_key_of_another_account_proves_ownership_too(offline: AgentServer) -> None:
     offline.command("accounts", "create", "--email", "other@example.com")
     other = second_key(offline, "other@example.com")
-    told = verify(offline.url, "ownership", options=("--second-key", other))
-    assert told.named("proved") == checks("ownership")
+    reported = verify(offline.url, "ownership", options=("--second-key", other))
+    assert reported.named("proved") == checks("ownership")
 
 
 def test_the_same_key_twice_proves_nothing(offline: AgentServer) -> None:
-    told = verify(offline.url, "ownership", options=("--second-key", KEY))
-    assert told.named("not_checked") == checks("ownership")
+    reported = verify(offline.url, "ownership", options=("--second-key", KEY))
+    assert reported.named("not_checked") == checks("ownership")
 
 
 def test_an_unknown_agent_is_not_judged(plain_server: AgentServer) -> None:
     """It answers every message and never starts a job."""
-    told = verify(plain_server.url)
-    assert (told.code, told.named("failed")) == (0, set())
+    reported = verify(plain_server.url)
+    assert (reported.code, reported.named("failed")) == (0, set())
     needs_a_job = checks("jobs", "files") | {"work/one", "work/pages", "work/from-char-bounds"}
     needs_a_job -= {"jobs/recover-unknown", "files/unknown"}
     others = checks("deliveries", "ownership") | NO_LIMIT_HIT
-    assert told.named("not_checked") == needs_a_job | others
-    assert "started no job" in told.check("jobs/fields")["why"]
-    assert "--hooks-url" in told.check("deliveries/signed")["why"]
-    assert "--second-key" in told.check("ownership/foreign-cursor")["why"]
+    assert reported.named("not_checked") == needs_a_job | others
+    assert "started no job" in reported.check("jobs/fields")["why"]
+    assert "--hooks-url" in reported.check("deliveries/signed")["why"]
+    assert "--second-key" in reported.check("ownership/foreign-cursor")["why"]
 
 
 def test_a_person_reads_what_was_proved_and_done(plain_server: AgentServer) -> None:

@@ -15,9 +15,9 @@ from agentpost.domain import ids
 from agentpost.domain.limits import WORK_LIST_MAX
 from agentpost.verify.leaving import leave
 from agentpost.verify.newness import Works
-from agentpost.verify.visit import Visit, Wishes
+from agentpost.verify.visit import Options, Probe
 from tests.e2e.server import KEY, AgentServer
-from tests.verify.bent import Asked, Bend, Given, bent
+from tests.verify.bent import Mutation, ProxiedRequest, ProxiedResponse, bent
 
 OWN = {"kind": "execution", "role": "execution"}
 OLD = [f"wrk_{number:03}" for number in range(WORK_LIST_MAX, 0, -1)]
@@ -32,9 +32,9 @@ class Deployment:
     works: list[str]
     listing: int = 200
     deleted: list[str] = field(default_factory=list)
-    broken: Callable[[Asked], Given | None] = lambda _: None
+    broken: Callable[[ProxiedRequest], ProxiedResponse | None] = lambda _: None
 
-    def __call__(self, asked: Asked) -> Given | None:
+    def __call__(self, asked: ProxiedRequest) -> ProxiedResponse | None:
         broken = self.broken(asked)
         if broken is not None:
             return broken
@@ -49,8 +49,8 @@ class Deployment:
         return given({"error": "not_found"}, 404)
 
 
-def given(body: Json, status: int = 200) -> Given:
-    return Given(status, {"content-type": "application/json"}, json.dumps(body).encode())
+def given(body: Json, status: int = 200) -> ProxiedResponse:
+    return ProxiedResponse(status, {"content-type": "application/json"}, json.dumps(body).encode())
 
 
 @pytest.fixture
@@ -59,69 +59,69 @@ def deployment() -> Deployment:
 
 
 @pytest.fixture
-def visit(deployment: Deployment) -> Iterator[Visit]:
-    with bent("http://127.0.0.1:1", Bend(before=deployment)) as proxy:
-        visiting = Visit(Wishes(proxy.url, "svc_key_1", "nonce", 1, lambda _: None))
-        yield visiting
-        visiting.close()
+def probe(deployment: Deployment) -> Iterator[Probe]:
+    with bent("http://127.0.0.1:1", Mutation(before=deployment)) as proxy:
+        probing = Probe(Options(proxy.url, "svc_key_1", "nonce", 1, lambda _: None))
+        yield probing
+        probing.close()
 
 
-def started(visit: Visit, *works: str) -> None:
+def started(probe: Probe, *works: str) -> None:
     """A message whose jobs ran in these works."""
     jobs = [{**OWN, "work_id": each} for each in works]
-    visit.made.messages["msg_2"] = {"final": True, "jobs": jobs}
+    probe.created.messages["msg_2"] = {"final": True, "jobs": jobs}
 
 
 # --- works ----------------------------------------------------------------------------------------
 def test_a_work_made_since_is_deleted_and_those_of_others_are_left_alone(
-    visit: Visit, deployment: Deployment
+    probe: Probe, deployment: Deployment
 ) -> None:
     deployment.works = ["wrk_before"]
-    visit.send("Hello")
+    probe.send("Hello")
     deployment.works = ["wrk_1", "wrk_joined", "wrk_refused", "wrk_before"]
-    started(visit, "wrk_1", "wrk_before")
-    visit.made.messages["msg_2"]["jobs"] += [
+    started(probe, "wrk_1", "wrk_before")
+    probe.created.messages["msg_2"]["jobs"] += [
         {**OWN, "role": "follow_up", "work_id": "wrk_joined"},
         {**OWN, "kind": "refusal", "work_id": "wrk_refused"},
     ]
-    assert (leave(visit), deployment.deleted) == ([], ["wrk_1"])
+    assert (leave(probe), deployment.deleted) == ([], ["wrk_1"])
 
 
 def test_an_old_work_below_the_end_of_the_list_is_left(
-    visit: Visit, deployment: Deployment
+    probe: Probe, deployment: Deployment
 ) -> None:
     deployment.works = OLD
-    visit.send("Hello")
-    started(visit, "wrk_000")
-    assert (leave(visit), deployment.deleted) == (["wrk_000"], [])
+    probe.send("Hello")
+    started(probe, "wrk_000")
+    assert (leave(probe), deployment.deleted) == (["wrk_000"], [])
 
 
 def test_an_old_work_that_comes_up_into_the_list_is_left(
-    visit: Visit, deployment: Deployment
+    probe: Probe, deployment: Deployment
 ) -> None:
     """Others have deleted a work meanwhile, or the list is by the latest use."""
     deployment.works = OLD
-    visit.send("Hello")
+    probe.send("Hello")
     deployment.works = ["wrk_000", *OLD[1:]]
-    started(visit, "wrk_000")
-    assert (leave(visit), deployment.deleted) == (["wrk_000"], [])
+    started(probe, "wrk_000")
+    assert (leave(probe), deployment.deleted) == (["wrk_000"], [])
 
 
 def test_a_new_work_of_an_account_with_many_is_deleted(
-    visit: Visit, deployment: Deployment
+    probe: Probe, deployment: Deployment
 ) -> None:
     deployment.works = OLD
-    visit.send("Hello")
+    probe.send("Hello")
     deployment.works = ["wrk_100", *OLD[:-1]]
-    started(visit, "wrk_100")
-    assert (leave(visit), deployment.deleted) == ([], ["wrk_100"])
+    started(probe, "wrk_100")
+    assert (leave(probe), deployment.deleted) == ([], ["wrk_100"])
 
 
-def test_a_work_the_list_never_shows_is_left(visit: Visit, deployment: Deployment) -> None:
+def test_a_work_the_list_never_shows_is_left(probe: Probe, deployment: Deployment) -> None:
     """Such as the home of a conversation, in which a job may run as well."""
-    visit.send("Hello")
-    started(visit, "wrk_home")
-    assert (leave(visit), deployment.deleted) == (["wrk_home"], [])
+    probe.send("Hello")
+    started(probe, "wrk_home")
+    assert (leave(probe), deployment.deleted) == (["wrk_home"], [])
 
 
 @pytest.mark.parametrize(
@@ -130,26 +130,26 @@ def test_a_work_the_list_never_shows_is_left(visit: Visit, deployment: Deploymen
         lambda asked: given({"error": "internal"}, 500),
         lambda asked: given({"data": "none"}),
         lambda asked: given({"data": [{}]}),
-        lambda asked: Given(200, {"content-encoding": "gzip"}, b"no gzip"),
+        lambda asked: ProxiedResponse(200, {"content-encoding": "gzip"}, b"no gzip"),
     ],
     ids=["500", "no-list", "no-ids", "unreadable"],
 )
 def test_without_the_first_list_no_work_is_deleted(
-    break_: Callable[[Asked], Given], visit: Visit, deployment: Deployment
+    break_: Callable[[ProxiedRequest], ProxiedResponse], probe: Probe, deployment: Deployment
 ) -> None:
     deployment.broken = lambda asked: break_(asked) if asked.is_to("GET", "/v1/work") else None
-    visit.send("Hello")
+    probe.send("Hello")
     deployment.broken = lambda _: None
     deployment.works = ["wrk_1"]
-    started(visit, "wrk_1")
-    assert (leave(visit), deployment.deleted) == (["wrk_1"], [])
+    started(probe, "wrk_1")
+    assert (leave(probe), deployment.deleted) == (["wrk_1"], [])
 
 
-def test_without_a_last_list_no_work_is_deleted(visit: Visit, deployment: Deployment) -> None:
-    visit.send("Hello")
+def test_without_a_last_list_no_work_is_deleted(probe: Probe, deployment: Deployment) -> None:
+    probe.send("Hello")
     deployment.listing = 500
-    started(visit, "wrk_1")
-    assert (leave(visit), deployment.deleted) == (["wrk_1"], [])
+    started(probe, "wrk_1")
+    assert (leave(probe), deployment.deleted) == (["wrk_1"], [])
 
 
 @pytest.mark.parametrize(
@@ -176,42 +176,42 @@ def test_ids_of_this_server_sort_by_time() -> None:
 
 # --- surprises ------------------------------------------------------------------------------------
 def test_a_surprise_stops_nothing_and_what_stays_is_told(
-    visit: Visit, deployment: Deployment
+    probe: Probe, deployment: Deployment
 ) -> None:
     """The look after a DELETE that found nothing meets an API that is switched off."""
 
-    def broken(asked: Asked) -> Given | None:
+    def broken(asked: ProxiedRequest) -> ProxiedResponse | None:
         if asked.path != "/v1/webhooks/whe_1":
             return None
         unavailable = given({"error": "unavailable"}, 503)
         return unavailable if asked.method == "GET" else given({"error": "not_found"}, 404)
 
-    visit.send("Hello")
+    probe.send("Hello")
     deployment.works = ["wrk_1"]
     deployment.broken = broken
-    visit.made.endpoints += ["whe_1", "whe_2"]
-    started(visit, "wrk_1")
-    assert leave(visit) == ["whe_1"]
+    probe.created.endpoints += ["whe_1", "whe_2"]
+    started(probe, "wrk_1")
+    assert leave(probe) == ["whe_1"]
     assert deployment.deleted == ["whe_2", "wrk_1"]
 
 
 def test_an_unreadable_message_leaves_what_was_known_of_it(
-    visit: Visit, deployment: Deployment
+    probe: Probe, deployment: Deployment
 ) -> None:
-    visit.send("Hello")
+    probe.send("Hello")
     deployment.works = ["wrk_1"]
-    started(visit, "wrk_1")
-    visit.made.messages["msg_2"]["final"] = False
-    visit.made.messages["msg_3"] = {"final": True, "jobs": 7}
-    assert (leave(visit), deployment.deleted) == ([], ["wrk_1"])
+    started(probe, "wrk_1")
+    probe.created.messages["msg_2"]["final"] = False
+    probe.created.messages["msg_3"] = {"final": True, "jobs": 7}
+    assert (leave(probe), deployment.deleted) == ([], ["wrk_1"])
 
 
-def test_an_id_does_not_lead_to_another_resource(visit: Visit, deployment: Deployment) -> None:
+def test_an_id_does_not_lead_to_another_resource(probe: Probe, deployment: Deployment) -> None:
     odd = "../webhooks/whe_1?\ud800"
-    visit.send("Hello")
+    probe.send("Hello")
     deployment.works = [odd]
-    started(visit, odd)
-    assert (leave(visit), deployment.deleted) == ([], ["..%2Fwebhooks%2Fwhe_1%3F%3F"])
+    started(probe, odd)
+    assert (leave(probe), deployment.deleted) == ([], ["..%2Fwebhooks%2Fwhe_1%3F%3F"])
 
 
 @pytest.mark.parametrize(
@@ -220,25 +220,25 @@ def test_an_id_does_not_lead_to_another_resource(visit: Visit, deployment: Deplo
     ids=["deep", "long"],
 )
 def test_absurd_answers_are_no_surprise(
-    headers: dict[str, str], body: bytes, visit: Visit, deployment: Deployment
+    headers: dict[str, str], body: bytes, probe: Probe, deployment: Deployment
 ) -> None:
-    visit.made.endpoints.append("whe_1")
-    deployment.broken = lambda _: Given(500, headers, body)
-    assert leave(visit) == ["whe_1"]
+    probe.created.endpoints.append("whe_1")
+    deployment.broken = lambda _: ProxiedResponse(500, headers, body)
+    assert leave(probe) == ["whe_1"]
 
 
-def test_who_is_gone_is_asked_once(visit: Visit, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_who_is_gone_is_asked_once(probe: Probe, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
-    request = visit.caller._wire.request
+    request = probe.caller._wire.request
 
-    def noted(method: str, *arguments: Any, **options: Any) -> httpx2.Response:
+    def remember(method: str, *arguments: Any, **options: Any) -> httpx2.Response:
         asked.append(method)
         return request(method, *arguments, **options)
 
-    visit.caller.url = "http://127.0.0.1:1"
-    monkeypatch.setattr(visit.caller._wire, "request", noted)
-    visit.made.endpoints += ["whe_1", "whe_2"]
-    assert leave(visit) == ["whe_1", "whe_2"]
+    probe.caller.url = "http://127.0.0.1:1"
+    monkeypatch.setattr(probe.caller._wire, "request", remember)
+    probe.created.endpoints += ["whe_1", "whe_2"]
+    assert leave(probe) == ["whe_1", "whe_2"]
     assert asked == ["DELETE"]
 
 
@@ -246,20 +246,20 @@ def test_a_person_is_told_what_is_left(plain_server: AgentServer) -> None:
     """No endpoint can be removed: first there seems to be none, then the API is off."""
     removed: set[str] = set()
 
-    def broken(asked: Asked) -> Given | None:
+    def broken(asked: ProxiedRequest) -> ProxiedResponse | None:
         if asked.method == "DELETE":
             removed.add(asked.path)
             return given({"error": "not_found"}, 404)
         return given({"error": "unavailable"}, 503) if asked.path in removed else None
 
-    with bent(plain_server.url, Bend(before=broken)) as proxy:
+    with bent(plain_server.url, Mutation(before=broken)) as proxy:
         arguments = ["verify", "--url", proxy.url, "--key", KEY, "--only", "webhooks"]
-        told = CliRunner().invoke(app, arguments)
+        reported = CliRunner().invoke(app, arguments)
     for path in removed:  # the server is shared by the tests of this run
         httpx2.delete(plain_server.url + path, headers={"Authorization": f"Bearer {KEY}"})
-    assert told.exit_code in (0, 1), told.output
-    assert "Traceback" not in told.output
+    assert reported.exit_code in (0, 1), reported.output
+    assert "Traceback" not in reported.output
     left = {path.rpartition("/")[2] for path in removed}
-    lines = {line for line in told.stdout.splitlines() if line.startswith("left behind: ")}
+    lines = {line for line in reported.stdout.splitlines() if line.startswith("left behind: ")}
     assert lines
     assert lines <= {f"left behind: {each}" for each in left}

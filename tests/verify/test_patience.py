@@ -12,7 +12,7 @@ from agentpost.verify.caller import Caller
 from agentpost.verify.checks import deliveries
 from agentpost.verify.receiver import Attempt, Receiver
 from agentpost.verify.verdicts import Difference
-from agentpost.verify.visit import Visit, Wishes
+from agentpost.verify.visit import Options, Probe
 from agentpost.verify.wire import Wire
 
 DRIP_SECONDS = 0.02
@@ -95,10 +95,10 @@ class Busy(Receiver):
 
 def test_events_of_others_prolong_no_waiting() -> None:
     hooks = Busy("http://hooks.test")
-    visit = Visit(Wishes("http://server.test", "k", "nonce", 0.2, lambda _: None, hooks=hooks))
+    probe = Probe(Options("http://server.test", "k", "nonce", 0.2, lambda _: None, hooks=hooks))
     try:
-        assert deliveries._await_at_other(visit, "evt_ours") == []
+        assert deliveries._await_at_other(probe, "evt_ours") == []
         hooks.got.append(Attempt(deliveries.OTHER, {"webhook-id": "evt_ours"}, b"{}"))
-        assert len(deliveries._await_at_other(visit, "evt_ours")) == 1
+        assert len(deliveries._await_at_other(probe, "evt_ours")) == 1
     finally:
-        visit.close()
+        probe.close()

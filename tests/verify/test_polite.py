@@ -11,7 +11,7 @@ from agentpost.verify.check import Check, Group
 from agentpost.verify.runner import Outcome, Result, run
 from agentpost.verify.shapes import MESSAGE, problems
 from agentpost.verify.verdicts import Difference, Gone, NotChecked
-from agentpost.verify.visit import Visit, Wishes
+from agentpost.verify.visit import Options, Probe
 from agentpost.verify.wire import Wire
 from tests.servers import free_port
 
@@ -25,11 +25,11 @@ def no_wires_left(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     opened: list[Wire] = []
     begin = Wire.__init__
 
-    def noted(self: Wire, transport: httpx2.AsyncBaseTransport | None = None) -> None:
+    def remember(self: Wire, transport: httpx2.AsyncBaseTransport | None = None) -> None:
         begin(self, transport)
         opened.append(self)
 
-    monkeypatch.setattr(Wire, "__init__", noted)
+    monkeypatch.setattr(Wire, "__init__", remember)
     yield
     for each in opened:
         each.close()
@@ -47,8 +47,8 @@ def in_turn(*answers: httpx2.Response) -> Answers:
 
 
 def budget(remaining: int, reset: int, status: int = 200, **headers: str) -> httpx2.Response:
-    told = {"ratelimit-remaining": str(remaining), "ratelimit-reset": str(reset), **headers}
-    return httpx2.Response(status, headers=told, json={})
+    reported = {"ratelimit-remaining": str(remaining), "ratelimit-reset": str(reset), **headers}
+    return httpx2.Response(status, headers=reported, json={})
 
 
 # --- the budget -----------------------------------------------------------------------------------
@@ -121,30 +121,30 @@ def test_the_key_goes_to_the_api_only_and_signatures_are_not_shown() -> None:
 
     client = caller(note)
     client.call("GET", "/v1/me")
-    told = client.fetch("http://files.test/f?sig=secret")
+    reported = client.fetch("http://files.test/f?sig=secret")
     client.post_form("http://uploads.test/", {"policy": "p"}, b"data")
     assert [request.headers.get("authorization") for request in asked] == [
         "Bearer svc_key_1",
         None,
         None,
     ]
-    assert told.line == "GET http://files.test/f"
+    assert reported.line == "GET http://files.test/f"
 
 
 # --- carrying out ---------------------------------------------------------------------------------
-def visit() -> Visit:
+def probe() -> Probe:
     """Of a place where nobody listens."""
     url = f"http://127.0.0.1:{free_port()}"
-    return Visit(Wishes(url, "svc_key_1", "nonce", 1, lambda _: None))
+    return Probe(Options(url, "svc_key_1", "nonce", 1, lambda _: None))
 
 
-def results(*checks: Callable[[Visit], None]) -> list[Result]:
+def results(*checks: Callable[[Probe], None]) -> list[Result]:
     group = Group("g", "", tuple(Check(str(n), "", "", each) for n, each in enumerate(checks)))
-    return list(run(visit(), [group]))
+    return list(run(probe(), [group]))
 
 
 def test_what_trips_over_an_answer_proves_nothing() -> None:
-    def trips(_: Visit) -> None:
+    def trips(_: Probe) -> None:
         raise KeyError("id")
 
     (result,) = results(trips)
@@ -155,27 +155,27 @@ def test_what_trips_over_an_answer_proves_nothing() -> None:
 def test_once_nobody_answers_the_rest_is_not_checked() -> None:
     ran: list[str] = []
 
-    def asks(v: Visit) -> None:
+    def asks(v: Probe) -> None:
         v.caller.call("GET", "/v1/me")
 
-    told = results(lambda _: ran.append("first"), asks, lambda _: ran.append("third"))
-    assert [each.outcome for each in told] == [Outcome.PROVED, *[Outcome.NOT_CHECKED] * 2]
-    assert "nothing answers" in told[-1].why
+    reported = results(lambda _: ran.append("first"), asks, lambda _: ran.append("third"))
+    assert [each.outcome for each in reported] == [Outcome.PROVED, *[Outcome.NOT_CHECKED] * 2]
+    assert "nothing answers" in reported[-1].why
     assert ran == ["first"]
 
 
 def test_a_broken_sample_fails_once() -> None:
     """The first check to need it tells of the difference, the others that they could not look."""
 
-    def looks(v: Visit) -> None:
+    def looks(v: Probe) -> None:
         def make() -> None:
             raise Difference("this", "that")
 
         v.sample("sample", make)
 
-    told = results(looks, looks)
-    assert [each.outcome for each in told] == [Outcome.FAILED, Outcome.NOT_CHECKED]
-    assert told[1].why == "the sample it needs is missing: expected this, got that"
+    reported = results(looks, looks)
+    assert [each.outcome for each in reported] == [Outcome.FAILED, Outcome.NOT_CHECKED]
+    assert reported[1].why == "the sample it needs is missing: expected this, got that"
 
 
 # --- shapes ---------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""A wired house with its pages on a real port, and a browser of sorts."""
+"""A wired context with its pages on a real port, and a browser of sorts."""
 
 import asyncio
 from collections.abc import Callable, Iterator
@@ -18,7 +18,7 @@ from agentpost.domain import ids
 from agentpost.domain.job import JobKind, JobState
 from agentpost.domain.record import FileRecord, WorkRecord
 from agentpost.services import accounts, sessions
-from agentpost.services.context import House
+from agentpost.services.context import AppContext
 from agentpost.settings import load_settings
 from agentpost.web import pages
 from tests.client.scripted import served
@@ -39,21 +39,21 @@ AMOUNTS = ("credits_used", "credits_needed")
 
 
 class Site:
-    """One account, "ann"; its house is used from this thread while the server runs in another."""
+    """One account, "ann"; its context is used from this thread while the server runs in another."""
 
-    def __init__(self, url: str, house: House, clock: ManualClock) -> None:
+    def __init__(self, url: str, ctx: AppContext, clock: ManualClock) -> None:
         self.url = url
-        self.house = house
+        self.ctx = ctx
         self.clock = clock
-        self.ann = asyncio.run(accounts.create(house, "ann@example.com", "Ann", 12.5)).id
+        self.ann = asyncio.run(accounts.create(ctx, "ann@example.com", "Ann", 12.5)).id
 
     def token(self, account_id: str | None = None) -> str:
-        link = asyncio.run(sessions.make_link(self.house, account_id or self.ann))
+        link = asyncio.run(sessions.make_link(self.ctx, account_id or self.ann))
         return link.url.rpartition("/")[2]
 
     def browser(self, account_id: str | None = None, **headers: str) -> httpx2.Client:
         """Signed in by its cookie; follows no redirect."""
-        secret = asyncio.run(sessions.log_in(self.house, self.token(account_id)))
+        secret = asyncio.run(sessions.log_in(self.ctx, self.token(account_id)))
         assert secret is not None
         return self.stranger(cookies={"agentpost_session": secret}, headers=headers)
 
@@ -61,7 +61,7 @@ class Site:
         return httpx2.Client(base_url=self.url, **given)
 
     def write(self, fn: Callable[[Tx], T]) -> T:
-        return asyncio.run(self.house.db.write(fn))
+        return asyncio.run(self.ctx.db.write(fn))
 
     def work(self, account_id: str | None = None, **fields: Any) -> WorkRecord:
         now = self.clock.now()
@@ -88,7 +88,7 @@ class Site:
         )
 
         def put(tx: Tx) -> None:
-            doomed.doom(tx, [record.blob], 0)
+            doomed.schedule_delete(tx, [record.blob], 0)
             work_rows.put_file(tx, record)
 
         self.write(put)
@@ -142,10 +142,10 @@ def open_site(folder: Path, **settings: Any) -> Iterator[Site]:
     clock = ManualClock()
     wanted = load_settings(data_dir=str(folder), **settings)
     (folder / "agentpost.db").write_bytes(blank_database())
-    parts = asyncio.run(bootstrap.open_house(wanted, clock))
-    app = App(parts.house, parts.signer, ready=lambda: True, pages=pages.routes(parts.house))
+    parts = asyncio.run(bootstrap.open_context(wanted, clock))
+    app = App(parts.ctx, parts.signer, ready=lambda: True, pages=pages.routes(parts.ctx))
     try:
         with served(app) as url:
-            yield Site(url, parts.house, clock)
+            yield Site(url, parts.ctx, clock)
     finally:
-        asyncio.run(bootstrap.close_house(parts))
+        asyncio.run(bootstrap.close_context(parts))

@@ -99,8 +99,8 @@ def test_links_of_the_first_start_and_of_the_command(tmp_path: Path) -> None:
         unknown = login_link(tmp_path, "nobody@localhost")
         assert (unknown.returncode, unknown.stdout) == (1, "")
         assert "Traceback" not in unknown.stderr
-    told = (tmp_path / "log").read_text() + (tmp_path / "rest").read_text()
-    assert [link for link in links if link.rpartition("/")[2] in told] == []
+    reported = (tmp_path / "log").read_text() + (tmp_path / "rest").read_text()
+    assert [link for link in links if link.rpartition("/")[2] in reported] == []
 
     with serving(tmp_path) as (url, printed):
         assert "/login/" not in printed

@@ -85,7 +85,7 @@ def test_the_session_ends_after_its_time(site: Site) -> None:
 
 
 def test_a_session_that_is_not_used_ends(site: Site) -> None:
-    idle = site.house.settings.session_idle_seconds
+    idle = site.ctx.settings.session_idle_seconds
     with site.browser() as browser:
         for _ in range(2):
             site.clock.advance(idle - 1)
@@ -96,7 +96,7 @@ def test_a_session_that_is_not_used_ends(site: Site) -> None:
 
 def test_the_list_of_sessions_shows_those_that_open_something(site: Site) -> None:
     with site.browser(), site.browser():  # never used again
-        site.clock.advance(site.house.settings.session_idle_seconds)
+        site.clock.advance(site.ctx.settings.session_idle_seconds)
     with site.stranger(headers={"User-Agent": "<b>Phone</b> 7"}) as phone, site.browser() as here:
         phone.post(f"/login/{site.token()}")
         page = here.get("/sessions").text
@@ -107,7 +107,7 @@ def test_the_list_of_sessions_shows_those_that_open_something(site: Site) -> Non
 
 def test_log_out_everywhere(site: Site) -> None:
     """Of this account; links that wait to be used end, too."""
-    other = asyncio.run(accounts.create(site.house, "bob@example.com", "Bob")).id
+    other = asyncio.run(accounts.create(site.ctx, "bob@example.com", "Bob")).id
     waiting = f"/login/{site.token()}"
     with site.browser() as one, site.browser() as two, site.browser(other) as bob:
         assert one.post("/sessions", headers={"Sec-Fetch-Site": "cross-site"}).status_code == 403
@@ -230,9 +230,9 @@ def test_a_fault_tells_no_secret(site: Site, capfd: pytest.CaptureFixture[str]) 
     with site.stranger() as browser:
         answers = [browser.get(f"/login/{token}"), browser.post(f"/login/{token}")]
     assert [answer.status_code for answer in answers] == [500, 500]
-    told = "".join(capfd.readouterr())
+    reported = "".join(capfd.readouterr())
     for answer in answers:
-        assert answer.headers["request-id"] in told
+        assert answer.headers["request-id"] in reported
         assert answer.headers["request-id"] in answer.text
-    assert "no such table" in told
-    assert token not in told
+    assert "no such table" in reported
+    assert token not in reported

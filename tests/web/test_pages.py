@@ -37,7 +37,7 @@ def test_the_dashboard_shows_the_account(site: Site) -> None:
 
 
 def test_an_empty_dashboard_says_how_to_begin(site: Site) -> None:
-    poor = asyncio.run(accounts.create(site.house, "bob@example.com", "Bob")).id
+    poor = asyncio.run(accounts.create(site.ctx, "bob@example.com", "Bob")).id
     with site.browser(poor) as browser:
         page = browser.get("/dashboard").text
     assert "Nothing yet" in page
@@ -89,7 +89,7 @@ def test_failed_work_is_no_result(site: Site) -> None:
 
 
 def test_the_dashboard_knows_the_limit_of_its_account(site: Site) -> None:
-    asyncio.run(allowances.override(site.house, site.ann, {"running_jobs": 17}))
+    asyncio.run(allowances.override(site.ctx, site.ann, {"running_jobs": 17}))
     with site.browser() as browser:
         assert "0 of 17" in browser.get("/dashboard").text
 
@@ -103,7 +103,7 @@ def test_the_dashboard_shows_messages_without_work(site: Site) -> None:
     for text, fields in sent.items():
         site.clock.advance(1)
         site.message(text, **fields)
-    site.message("Not hers", account_id=asyncio.run(accounts.create(site.house, "b@x.com", "B")).id)
+    site.message("Not hers", account_id=asyncio.run(accounts.create(site.ctx, "b@x.com", "B")).id)
     site.message("Long gone", expires_at=site.clock.now())
     with site.browser() as browser:
         page = browser.get("/dashboard").text
@@ -143,7 +143,7 @@ def test_a_chat_shows_its_text_as_it_is(site: Site) -> None:
         assert f'href="{href}"' in page.text
         answer = browser.get(href)
     assert answer.status_code == 303
-    fresh = site.house.links.file(file.file_id, file.revision)
+    fresh = site.ctx.links.file(file.file_id, file.revision)
     assert answer.headers["location"] == fresh
 
 
@@ -151,11 +151,11 @@ def test_a_page_left_open_still_gives_files(site: Site) -> None:
     """Links end after an hour; the page makes them when they are followed."""
     work = site.work()
     file = site.file(work, "a.txt", "a.txt")
-    asyncio.run(site.house.storage.put(file.blob, b"hello"))
+    asyncio.run(site.ctx.storage.put(file.blob, b"hello"))
     with site.browser() as browser:
         href = f"/chat/{work.id}/files/a.txt"
         first = browser.get(href).headers["location"]
-        site.clock.advance(site.house.settings.link_seconds + 1)
+        site.clock.advance(site.ctx.settings.link_seconds + 1)
         second = browser.get(href).headers["location"]
         path = {link: link[link.index("/files/") :] for link in (first, second)}
         assert browser.get(path[first]).status_code == 403
@@ -200,7 +200,7 @@ def turned_off(site: Site, account_id: str, url: str) -> str:
 
 def test_mail_that_nobody_can_send_is_shown(site: Site) -> None:
     """design: 4.21: without a mail server a person finds it here, and nobody else's."""
-    eve = asyncio.run(accounts.create(site.house, "eve2@example.com", "Eve")).id
+    eve = asyncio.run(accounts.create(site.ctx, "eve2@example.com", "Eve")).id
     with site.browser() as browser:
         assert "None yet" in browser.get("/mail").text
         mine = turned_off(site, site.ann, "https://hooks.example.com/<script>")
@@ -233,7 +233,7 @@ def test_names_cannot_pose_as_others(site: Site) -> None:
 
 
 def other_account(site: Site) -> WorkRecord:
-    eve = asyncio.run(accounts.create(site.house, "eve@example.com", "Eve")).id
+    eve = asyncio.run(accounts.create(site.ctx, "eve@example.com", "Eve")).id
     work = site.work(eve, title="Private")
     site.file(work, "a.txt", "a.txt")
     return work

@@ -13,12 +13,12 @@ from agentpost.agents.base import (
     Started,
     StepFailed,
     Turn,
-    Unreadable,
     WorkRef,
     step_key,
 )
 from agentpost.agents.deaths import WorkerDied
 from agentpost.agents.retries import Backoff
+from agentpost.extraction import Unreadable
 
 __all__ = [
     "AgentFn",

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 
 from agentpost.agents.retries import DEFAULT_BACKOFF, Backoff, RetryOn
+from agentpost.extraction import Unreadable  # noqa: F401 - recorded errors name it here
 
 Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
 """What may be passed to and returned from recorded calls (a `File` may stand anywhere in it)."""
@@ -25,10 +26,6 @@ Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | Non
 
 class JobFailed(Exception):
     """Raised by a job to end as failed; its text is shown to the user, so write it for them."""
-
-
-class Unreadable(Exception):
-    """A file has no text that can be read (wrong type, encrypted, damaged); says which."""
 
 
 class StepFailed(Exception):

@@ -82,12 +82,12 @@ def _broken(spec: str, error: BaseException) -> UnknownAgent:
     """The place in the author's code and what Python says about it, without the other frames."""
     lines = [f"AGENTPOST_AGENT={spec!r} cannot be imported:\n"]
     if not (isinstance(error, SyntaxError) and error.filename):  # those tell their own place
-        lines += _place(error)
+        lines += _location(error)
     lines += traceback.format_exception_only(error)
     return UnknownAgent("".join(lines).rstrip())
 
 
-def _place(error: BaseException) -> list[str]:
+def _location(error: BaseException) -> list[str]:
     """The innermost line outside of Python and of installed packages; else the innermost one."""
     frames = [
         frame

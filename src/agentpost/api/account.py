@@ -16,8 +16,8 @@ from agentpost.services.messages import Caller
 
 async def get(api: Api, request: Request, caller: Caller) -> Response:
     """Whose key this is, and what is left."""
-    account = await accounts.get(api.house, caller.account_id)
-    allowances = rules_for(api.house, caller).allowances
+    account = await accounts.get(api.ctx, caller.account_id)
+    allowances = rules_for(api.ctx, caller).allowances
     shape: render.Shape = {
         "object": "account",
         "user_id": account.id,
@@ -25,7 +25,7 @@ async def get(api: Api, request: Request, caller: Caller) -> Response:
         "name": account.name,
         "plan": account.plan,
         "credits": to_credits(account.wallet.available),
-        "agent": {"name": api.house.agent_name},
+        "agent": {"name": api.ctx.agent_name},
         "key": {"id": caller.key_id, "name": caller.key_name},
         "limits": {
             "running_jobs": allowances.running_jobs,

@@ -43,7 +43,7 @@ from agentpost.api.published import Published
 from agentpost.clock import new_id
 from agentpost.domain import ids
 from agentpost.domain.errors import Refusal
-from agentpost.services.context import House
+from agentpost.services.context import AppContext
 from agentpost.services.health_state import PROBLEMS
 from agentpost.storage.incoming import TARGET_PATH, Receiver
 from agentpost.storage.signing import LinkSigner
@@ -80,7 +80,7 @@ class App:
 
     def __init__(
         self,
-        house: House,
+        ctx: AppContext,
         signer: LinkSigner,
         *,
         ready: Callable[[], bool],
@@ -88,16 +88,16 @@ class App:
         receiver: Receiver | None = None,
         operations: Sequence[Operation] = OPERATIONS,
     ) -> None:
-        self._house = house
-        self.keys = Keys(house)
-        self._api = Api(house, self.keys)
+        self._ctx = ctx
+        self.keys = Keys(ctx)
+        self._api = Api(ctx, self.keys)
         self._signer = signer
         self._ready = ready
-        self._docs_url = f"{house.settings.public_url}/docs/errors"
+        self._docs_url = f"{ctx.settings.public_url}/docs/errors"
         self._answers: dict[str, dict[str, Answer]] = defaultdict(dict)
         self._add_plain_routes()
         if receiver is not None:
-            self._answers[TARGET_PATH].update(upload_target.answers(house, receiver))
+            self._answers[TARGET_PATH].update(upload_target.answers(ctx, receiver))
         for operation in operations:
             self._answers[operation.path][operation.method] = self._guarded(operation)
         self._routes: list[BaseRoute] = [
@@ -107,7 +107,7 @@ class App:
 
     def _add_plain_routes(self) -> None:
         """Routes that need no key."""
-        url = self._house.settings.public_url
+        url = self._ctx.settings.public_url
         described = Published(lambda: to_json(openapi.document(OPERATIONS, url)), JSON)
         self._answers["/openapi.json"]["GET"] = described
         self._answers["/docs/errors"]["GET"] = Published(errors_page.page, "text/html")
@@ -122,7 +122,7 @@ class App:
 
     def _readiness(self) -> Response:
         """What the last checks of the stores found, by name; why they fail is in the log."""
-        health = self._house.health
+        health = self._ctx.health
         if not self._ready():
             return JSONResponse({"status": "starting"}, 503)
         if failing := health.failing():
@@ -174,8 +174,8 @@ class App:
 
     def no_request(self, problem: str) -> Response:
         """The answer to bytes that are no request; the connection ends with it."""
-        request_id = new_id(ids.REQUEST, self._house.clock.now())
-        log.warning("no_request", request_id=request_id, problem=problem)
+        request_id = new_id(ids.REQUEST, self._ctx.clock.now())
+        log.warning("invalid_http", request_id=request_id, problem=problem)
         response = error_response(Refusal("bad_request", problem), request_id, self._docs_url)
         response.headers["Request-Id"] = request_id
         response.headers["Connection"] = "close"
@@ -184,7 +184,7 @@ class App:
     async def answer(self, answer: Answer, scope: Scope, receive: Receive, send: Send) -> None:
         """Run a handler and send what it answers, whatever happens in it."""
         request = Request(scope, receive, send)
-        at, began = self._house.clock.now(), time.perf_counter()
+        at, began = self._ctx.clock.now(), time.perf_counter()
         request_id = new_id(ids.REQUEST, at)
         structlog.contextvars.bind_contextvars(request_id=request_id)  # for every line it causes
         error: str | None = None
@@ -198,11 +198,11 @@ class App:
             if refusal.code == "unauthorized":  # a key that ended on the way has no budget left
                 forget_budget(scope)
         except ClientDisconnect:
-            inspector.note(self._house, scope, None, request_id, at, began, None)
+            inspector.append(self._ctx, scope, None, request_id, at, began, None)
             return
         except Exception as fault:
-            told = fault_of_ours(fault)
-            error = told.code
+            shown = fault_of_ours(fault)
+            error = shown.code
             log.error(
                 "request_failed",
                 request_id=request_id,
@@ -210,13 +210,13 @@ class App:
                 # One that is known needs no traceback for each request that meets it.
                 **({"reason": str(fault)} if error == "unavailable" else {"exc_info": fault}),
             )
-            response = error_response(told, request_id, self._docs_url)
+            response = error_response(shown, request_id, self._docs_url)
         finally:
             for watcher in scope.get("agentpost.watchers", ()):
                 watcher.cancel()
         response.raw_headers.append((b"request-id", request_id.encode()))
         add_budget(scope, response)
-        inspector.note(self._house, scope, response, request_id, at, began, error)
+        inspector.append(self._ctx, scope, response, request_id, at, began, error)
         if intake.is_left_over(request):
             await intake.send_and_close(request, response, send)
         else:

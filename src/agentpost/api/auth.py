@@ -8,7 +8,7 @@ from agentpost.domain.errors import Refusal, key_not_valid
 from agentpost.domain.times import SECOND
 from agentpost.services import accounts
 from agentpost.services.accounts import KnownKey
-from agentpost.services.context import House
+from agentpost.services.context import AppContext
 from agentpost.services.messages import Caller
 
 CACHE_SECONDS = 1
@@ -19,8 +19,8 @@ KEY_CHARACTERS_MAX = 200
 class Keys:
     """Looks keys up by their SHA-256; an answer is remembered for a second at the most."""
 
-    def __init__(self, house: House) -> None:
-        self._house = house
+    def __init__(self, ctx: AppContext) -> None:
+        self._ctx = ctx
         self._known: dict[str, tuple[int, KnownKey]] = {}
 
     async def caller(self, request: Request) -> Caller:
@@ -28,7 +28,7 @@ class Keys:
         secret = _bearer(request.headers.getlist("authorization"))
         if secret is None:
             raise Refusal("unauthorized", "Send an API key: Authorization: Bearer <key>.")
-        now = self._house.clock.now()
+        now = self._ctx.clock.now()
         until, key = self._known.get(secret, (0, None))
         if key is None or not now < until <= now + CACHE_SECONDS * SECOND:  # clocks are set back
             key = await self._look_up(secret, now)
@@ -41,7 +41,7 @@ class Keys:
         self._known = {}
 
     async def _look_up(self, secret: str, now: int) -> KnownKey:
-        key = await accounts.find_key(self._house, secret)
+        key = await accounts.find_key(self._ctx, secret)
         if key is None:
             raise key_not_valid()
         if len(self._known) >= CACHE_KEYS_MAX:

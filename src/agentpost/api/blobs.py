@@ -32,7 +32,7 @@ async def download(api: Api, signer: LinkSigner, request: Request) -> Response:
     file_id = request.path_params["file_id"]
     query = request.query_params
     rev = query.get("rev", "")
-    now = api.house.clock.now() / SECOND
+    now = api.ctx.clock.now() / SECOND
     state = signer.check(file_id, query.get("exp", ""), rev, query.get("sig", ""), now)
     if state is LinkState.EXPIRED:
         raise Refusal("link_invalid", "This link has expired; get a fresh one.")
@@ -55,9 +55,9 @@ async def download(api: Api, signer: LinkSigner, request: Request) -> Response:
     # Found out before the answer begins: a work may be deleted at any moment, a store be away.
     try:
         if request.method == "HEAD":
-            await api.house.storage.size(file.blob)
+            await api.ctx.storage.size(file.blob)
             return Response(status_code=status, headers=headers, media_type=file.content_type)
-        rest = api.house.storage.open(file.blob, start, end)
+        rest = api.ctx.storage.open(file.blob, start, end)
         first = await anext(rest, b"")
     except BlobMissing:
         await _linked(api, file_id, rev)  # deleted or replaced this moment
@@ -69,7 +69,7 @@ async def download(api: Api, signer: LinkSigner, request: Request) -> Response:
 
 async def _linked(api: Api, file_id: str, rev: str) -> FileRecord:
     """The file as the link means it; raises ``not_found`` and ``file_changed``."""
-    file = await works.linked_file(api.house, file_id)
+    file = await works.linked_file(api.ctx, file_id)
     if compact_revision(file.revision) != rev:
         raise Refusal("file_changed", "The file changed since this link was made; get a fresh one.")
     return file

@@ -14,7 +14,7 @@ from starlette.requests import Request
 from agentpost.api.intake import (
     COUNTED_BYTES,
     LARGE_BYTES,
-    Room,
+    BodySlot,
     TooSlow,
     chunks,
     declared_length,
@@ -52,7 +52,7 @@ async def read_json(
     api: Api,
     request: Request,
     refuse_first: RefuseFirst | None = None,
-    room: Room | None = None,
+    slot: BodySlot | None = None,
 ) -> dict[str, Any]:
     """The body as a JSON object; raises ``invalid_request``, ``too_large`` and ``unauthorized``.
 
@@ -64,8 +64,8 @@ async def read_json(
             comes before ``invalid_request``.
         room: where a large body may be held. Without one a body has up to `LARGE_BYTES`.
     """
-    most = api.house.settings.body_bytes_max
-    if room is None:
+    most = api.ctx.settings.body_bytes_max
+    if slot is None:
         most = min(most, LARGE_BYTES)
     coding = request.headers.get("content-encoding", "identity")
     if coding.strip().lower() != "identity":
@@ -74,7 +74,7 @@ async def read_json(
     if declared is not None and declared > most:
         raise _too_large(most)
     try:
-        data = await _read(request, most, room, api.house.settings.body_idle_seconds)
+        data = await _read(request, most, slot, api.ctx.settings.body_idle_seconds)
     except TooSlow as problem:
         _refuse(None, str(problem))
     await api.keys.caller(request)  # a body may take minutes: the key is still live
@@ -91,7 +91,7 @@ async def read_optional_json(api: Api, request: Request) -> dict[str, Any]:
 
 
 async def _read(
-    request: Request, most: int, room: Room | None, idle_seconds: float
+    request: Request, most: int, slot: BodySlot | None, idle_seconds: float
 ) -> bytearray | TakenApart:
     """The bytes, counted while they arrive: a length that lies is cut off too. A large body is
     taken apart on its way.
@@ -105,14 +105,14 @@ async def _read(
         if size > most:
             raise _too_large(most)
         if large is not None:
-            assert room is not None, "without one no body gets large"
+            assert slot is not None, "without one no body gets large"
             if size > COUNTED_BYTES:
-                await room.count()
+                await slot.count()
             _feed(large, chunk)
             continue
         body += chunk
-        if room is not None and size > LARGE_BYTES:
-            await room.enter()
+        if slot is not None and size > LARGE_BYTES:
+            await slot.acquire()
             large = TakenApart(new_id("text_", 0))
             _feed(large, body)
     request.scope[BODY] = bytes(body) if size <= REQUEST_BODY_KEPT_BYTES_MAX else size
@@ -205,8 +205,8 @@ def _put_back(
             if key in texts:
                 name = _name(texts[key], where, value)
                 del value[key]
-            place = f"{where}.{name}" if where else name
-            value[name] = _put_back(item, place, depth + 1, texts, problems)
+            path = f"{where}.{name}" if where else name
+            value[name] = _put_back(item, path, depth + 1, texts, problems)
     elif isinstance(value, list):
         for n, item in enumerate(value):
             value[n] = _put_back(item, f"{where}.{n}", depth + 1, texts, problems)
@@ -275,12 +275,14 @@ def validated(shape: type[Shape], body: dict[str, Any]) -> Shape:
         return shape.model_validate(body)
     except ValidationError as error:
         found = error.errors(include_url=False, include_context=False, include_input=False)
-        raise InvalidRequest(*(_told(e["loc"], e["msg"]) for e in found[:PROBLEMS_MAX])) from None
+        raise InvalidRequest(
+            *(_problem_of(e["loc"], e["msg"]) for e in found[:PROBLEMS_MAX])
+        ) from None
 
 
-def _told(place: tuple[int | str, ...], message: str) -> Problem:
+def _problem_of(path: tuple[int | str, ...], message: str) -> Problem:
     """pydantic's finding; it marks one about the name of an entry by a last part of its own."""
     sentence = message[:1].lower() + message[1:]
-    if len(place) > 2 and place[-1] == "[key]":
-        place, sentence = place[:-1], f"the name is wrong: {sentence}"
-    return _problem(".".join(str(part) for part in place), sentence)
+    if len(path) > 2 and path[-1] == "[key]":
+        path, sentence = path[:-1], f"the name is wrong: {sentence}"
+    return _problem(".".join(str(part) for part in path), sentence)

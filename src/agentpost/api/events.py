@@ -7,7 +7,7 @@ from starlette.responses import Response
 
 from agentpost.api.messages import WAIT
 from agentpost.api.operation import Api, Operation, Text, watch_hang_up
-from agentpost.api.query import text, whole
+from agentpost.api.query import int_param, text_param
 from agentpost.contract import render
 from agentpost.contract.events import EventListShape
 from agentpost.services import admission, follow
@@ -16,10 +16,10 @@ from agentpost.services.messages import Caller
 
 async def list_events(api: Api, request: Request, caller: Caller) -> Response:
     """The next page of the log; an empty one is held for at least a second."""
-    cursor, wait = text(request, "cursor"), whole(request, WAIT)
-    await admission.wait(api.house, caller)  # every read of a log is a wait (design: 4.11)
+    cursor, wait = text_param(request, "cursor"), int_param(request, WAIT)
+    await admission.wait(api.ctx, caller)  # every read of a log is a wait (design: 4.11)
     page = await follow.events(
-        api.house,
+        api.ctx,
         caller,
         request.path_params["message_id"],
         cursor,
@@ -28,7 +28,7 @@ async def list_events(api: Api, request: Request, caller: Caller) -> Response:
     )
     shape: render.Shape = {
         "object": "list",
-        "data": [render.entry(entry, api.house.links) for entry in page.entries],
+        "data": [render.entry(entry, api.ctx.links) for entry in page.entries],
         "has_more": page.has_more,
         "done": page.done,
         "cursor": page.cursor,

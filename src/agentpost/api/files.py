@@ -14,8 +14,8 @@ from agentpost.services.messages import Caller
 
 async def get(api: Api, request: Request, caller: Caller) -> Response:
     """A file with a fresh download link."""
-    file = await works.get_file(api.house, caller.account_id, request.path_params["file_id"])
-    shape = render.file_object(file, api.house.links)
+    file = await works.get_file(api.ctx, caller.account_id, request.path_params["file_id"])
+    shape = render.file_object(file, api.ctx.links)
     return Response(render.dumps(shape), media_type="application/json")
 
 

@@ -8,7 +8,7 @@ from starlette.types import Scope
 
 from agentpost.api.operation import Api
 from agentpost.domain.errors import RateLimited, Refusal
-from agentpost.ratelimit.base import Taken
+from agentpost.ratelimit.base import RateDecision
 from agentpost.services import admission
 from agentpost.services.messages import Caller
 
@@ -23,13 +23,13 @@ async def admit(api: Api, request: Request, caller: Caller) -> None:
     switched off: a caller learns of that only with a live key, and its budget goes on counting.
     """
     request.scope[_CALLER] = caller
-    taken = await admission.request(api.house, caller)
-    limit = admission.rules_for(api.house, caller).allowances.requests_per_minute
-    request.scope[_BUDGET] = (limit, taken)
-    if not taken.allowed:
+    decision = await admission.request(api.ctx, caller)
+    limit = admission.rules_for(api.ctx, caller).allowances.requests_per_minute
+    request.scope[_BUDGET] = (limit, decision)
+    if not decision.allowed:
         text = f"This key has sent {limit:,} requests within a minute."
-        raise RateLimited(text, taken.wait_seconds())
-    if api.house.unavailable:
+        raise RateLimited(text, decision.wait_seconds())
+    if api.ctx.unavailable:
         raise Refusal("unavailable", "The API is switched off for a while; try again later.")
 
 
@@ -46,12 +46,12 @@ def forget_budget(scope: Scope) -> None:
 
 def add_budget(scope: Scope, response: Response) -> None:
     """``RateLimit-*`` for an answer to a known caller."""
-    budget: tuple[int, Taken] | None = scope.get(_BUDGET)
+    budget: tuple[int, RateDecision] | None = scope.get(_BUDGET)
     if budget is None:
         return
-    limit, taken = budget
+    limit, decision = budget
     response.raw_headers += (
         (b"ratelimit-limit", b"%d" % limit),
-        (b"ratelimit-remaining", b"%d" % taken.remaining),
-        (b"ratelimit-reset", b"%d" % taken.reset_seconds()),
+        (b"ratelimit-remaining", b"%d" % decision.remaining),
+        (b"ratelimit-reset", b"%d" % decision.reset_seconds()),
     )

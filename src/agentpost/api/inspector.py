@@ -10,16 +10,16 @@ from starlette.types import Scope
 from agentpost.api.body import BODY
 from agentpost.api.headers import caller_of
 from agentpost.domain import tracing
-from agentpost.services.context import House
-from agentpost.services.requests import Asked
+from agentpost.services.context import AppContext
+from agentpost.services.requests import RequestLogEntry
 
 API_PREFIX = "/v1/"
 GONE_STATUS = 499
 """The client hung up before it was answered."""
 
 
-def note(
-    house: House,
+def append(
+    ctx: AppContext,
     scope: Scope,
     response: Response | None,
     request_id: str,
@@ -38,10 +38,10 @@ def note(
     if not scope["path"].startswith(API_PREFIX):
         return
     caller = caller_of(scope)
-    asked: bytes | int = scope.get(BODY, 0)
+    request_body: bytes | int = scope.get(BODY, 0)
     answered: bytes = getattr(response, "body", b"")
-    house.requests.note(
-        Asked(
+    ctx.requests.append(
+        RequestLogEntry(
             id=request_id,
             at=at,
             account_id=caller.account_id if caller else None,
@@ -52,8 +52,8 @@ def note(
             status=response.status_code if response is not None else GONE_STATUS,
             error=error,
             ms=round((time.perf_counter() - began) * 1_000),
-            asked=asked,
-            answered=answered,
+            request_body=request_body,
+            response_body=answered,
             traceparent=_traceparent(scope),
         )
     )

@@ -24,11 +24,11 @@ LARGE_BYTES = 64 * 1024
 """A body that turns out longer takes a place among the large ones."""
 COUNTED_BYTES = 2 * 1024 * 1024
 """One that turns out longer is counted when it is refused."""
-PLACES = 6
+LARGE_BODIES_MAX = 6
 """Large bodies in memory at once."""
-PLACES_EACH = 1
+LARGE_BODIES_PER_ACCOUNT_MAX = 1
 """Of these, for one account."""
-PLACE_SECONDS = 20.0
+SLOT_WAIT_SECONDS = 20.0
 """How long a body waits for a place; its client is not read from meanwhile."""
 START_SECONDS = 30.0
 """Time that every body gets, however short it is."""
@@ -85,18 +85,18 @@ def has_body(request: Request) -> bool:
 
 
 # --- places ---------------------------------------------------------------------------------------
-class Room:
-    """Where one body of any legal size may be held; see `LargeBodies.room`."""
+class BodySlot:
+    """Where one body of any legal size may be held; see `BodyBudget.slot`."""
 
     def __init__(
         self,
-        share: asyncio.Semaphore,
-        places: asyncio.Semaphore,
+        account_slot: asyncio.Semaphore,
+        slots: asyncio.Semaphore,
         held: AsyncExitStack,
         count: Count,
     ) -> None:
-        self._share = share
-        self._places = places
+        self._account_slot = account_slot
+        self._slots = slots
         self._held = held
         self._count: Count | None = count
 
@@ -107,41 +107,44 @@ class Room:
         if count is not None:
             await count()
 
-    async def enter(self) -> None:
+    async def acquire(self) -> None:
         """The body is large: take a place. Raises ``rate_limited`` when the account has all it may
         have at once, ``unavailable`` when others have the rest."""
         try:
-            async with asyncio.timeout(PLACE_SECONDS):
-                await self._held.enter_async_context(self._share)
+            async with asyncio.timeout(SLOT_WAIT_SECONDS):
+                await self._held.enter_async_context(self._account_slot)
         except TimeoutError:
             text = "This account is sending a large body already."
             raise RateLimited(text, ACCOUNT_LIMIT_RETRY_SECONDS) from None
         try:
-            async with asyncio.timeout(PLACE_SECONDS):
-                await self._held.enter_async_context(self._places)
+            async with asyncio.timeout(SLOT_WAIT_SECONDS):
+                await self._held.enter_async_context(self._slots)
         except TimeoutError:
             text = "Too many large bodies are on their way; try again later, or use an upload."
-            raise Overloaded(text, round(PLACE_SECONDS)) from None
+            raise Overloaded(text, round(SLOT_WAIT_SECONDS)) from None
 
 
-class LargeBodies:
+class BodyBudget:
     """The places for large bodies: few, and no account can take them all."""
 
     def __init__(self) -> None:
-        self._places = asyncio.Semaphore(PLACES)
-        self._shares: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()
+        self._slots = asyncio.Semaphore(LARGE_BODIES_MAX)
+        self._account_slots: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()
 
     @asynccontextmanager
-    async def room(self, account_id: str, count: Count) -> AsyncIterator[Room]:
-        """Room for one body; a place in it is taken by `Room.enter` and left with the context.
+    async def slot(self, account_id: str, count: Count) -> AsyncIterator[BodySlot]:
+        """Room for one body; a place in it is taken by `BodySlot.acquire` and left with the
+        context.
 
-        ``count`` is what `Room.count` calls; what it raises refuses the body.
+        ``count`` is what `BodySlot.count` calls; what it raises refuses the body.
         """
-        share = self._shares.get(account_id)
-        if share is None:
-            share = self._shares[account_id] = asyncio.Semaphore(PLACES_EACH)
+        account_slot = self._account_slots.get(account_id)
+        if account_slot is None:
+            account_slot = self._account_slots[account_id] = asyncio.Semaphore(
+                LARGE_BODIES_PER_ACCOUNT_MAX
+            )
         async with AsyncExitStack() as held:
-            yield Room(share, self._places, held, count)
+            yield BodySlot(account_slot, self._slots, held, count)
 
 
 # --- what was not read ----------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from agentpost.api.operation import Operation
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class Link:
     """What an answer of ``origin`` and its request give to the parameters of each of ``to``.
 
     ``values``: the runtime expression (OpenAPI, "Link Object") of every such parameter.
@@ -25,21 +25,21 @@ class Way:
     values: dict[str, str]
 
 
-WAYS = (
-    Way(
+LINKS = (
+    Link(
         "createMessage",
         ("getMessage", "listMessageEvents", "recoverMessage"),
         {"message_id": "$response.body#/id"},
     ),
-    Way("createMessage", ("getWork",), {"work_id": "$response.body#/jobs/0/work_id"}),
-    Way(
+    Link("createMessage", ("getWork",), {"work_id": "$response.body#/jobs/0/work_id"}),
+    Link(
         "listWork",
         ("getWork", "stopWork", "deleteWork"),
         {"work_id": "$response.body#/data/0/work_id"},
     ),
-    Way("getWork", ("getFile",), {"file_id": "$response.body#/files/0/file_id"}),
-    Way("createUpload", ("completeUpload",), {"upload_id": "$response.body#/upload_id"}),
-    Way(
+    Link("getWork", ("getFile",), {"file_id": "$response.body#/files/0/file_id"}),
+    Link("createUpload", ("completeUpload",), {"upload_id": "$response.body#/upload_id"}),
+    Link(
         "createWebhookEndpoint",
         (
             "getWebhookEndpoint",
@@ -52,7 +52,7 @@ WAYS = (
         ),
         {"endpoint_id": "$response.body#/id"},
     ),
-    Way(
+    Link(
         "testWebhookEndpoint",
         ("redeliverWebhookEvent",),
         {"endpoint_id": "$request.path.endpoint_id", "event_id": "$response.body#/id"},
@@ -67,7 +67,7 @@ def links(operation: Operation, operations: Sequence[Operation]) -> dict[str, An
 
 
 def _links(origin: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    for way in WAYS:
-        if way.origin == origin:
-            for target in way.to:
-                yield target, {"operationId": target, "parameters": way.values}
+    for link in LINKS:
+        if link.origin == origin:
+            for target in link.to:
+                yield target, {"operationId": target, "parameters": link.values}

@@ -10,18 +10,18 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from agentpost.api.body import read_json, validated
-from agentpost.api.intake import Room
+from agentpost.api.intake import BodySlot
 from agentpost.api.long_texts import LongText
 from agentpost.api.operation import Api, Operation, Query, Success, watch_hang_up
-from agentpost.api.query import whole
-from agentpost.api.seen import seen
+from agentpost.api.query import int_param
+from agentpost.api.seen import if_none_match
 from agentpost.api.told import ETAG, IDEMPOTENCY_KEY, IF_NONE_MATCH, REPLAYED, TRACEPARENT
 from agentpost.contract import render
 from agentpost.contract.message import InlineFileIn, MessageIn, MessageShape
 from agentpost.domain import idempotency, limits, tracing
 from agentpost.domain.errors import InvalidRequest, KeyEnded, Problem, RateLimited, Refusal
 from agentpost.domain.record import Snapshot
-from agentpost.ratelimit.base import Taken
+from agentpost.ratelimit.base import RateDecision
 from agentpost.services import admission, attachments, follow, messages
 from agentpost.services.attachments import Attached, InlineFile
 from agentpost.services.follow import Sent
@@ -38,19 +38,19 @@ WAIT = Query(
 
 async def create(api: Api, request: Request, caller: Caller) -> Response:
     """Accept a message and answer when its turn has ended, or the window is over."""
-    counted: list[Taken] = []
+    counted: list[RateDecision] = []
 
     async def count() -> None:
-        counted.append(await admission.large_body(api.house, caller))
+        counted.append(await admission.large_body(api.ctx, caller))
 
-    async with api.large_bodies.room(caller.account_id, count) as room:
-        new, ready = await _take_in(api, request, caller, room)
+    async with api.body_budget.slot(caller.account_id, count) as slot:
+        new, ready = await _read_and_store(api, request, caller, slot)
     for taken in counted:
-        await admission.not_refused(api.house, caller, taken)
+        await admission.not_refused(api.ctx, caller, taken)
     # The body, what was read from it and its files' bytes are let go by now: the call may be held
     # for long.
     if isinstance(ready, Accepted):
-        sent = await follow.answer_replay(api.house, caller, ready, watch_hang_up(request))
+        sent = await follow.answer_replay(api.ctx, caller, ready, watch_hang_up(request))
     else:
         sent = await _send(api, request, caller, new, ready)
     headers = {} if sent.fresh else {"Idempotent-Replayed": "true"}
@@ -61,22 +61,22 @@ async def create(api: Api, request: Request, caller: Caller) -> Response:
 class _Ready:
     """A message that was let in: the place it is counted under, its inline files stored."""
 
-    place: Taken
+    decision: RateDecision
     attached: Attached
 
 
-async def _take_in(
-    api: Api, request: Request, caller: Caller, room: Room
+async def _read_and_store(
+    api: Api, request: Request, caller: Caller, slot: BodySlot
 ) -> tuple[NewMessage, _Ready | Accepted]:
     """Read the message, let it in and store its files; keeps nothing of the body."""
-    new, files = await _read(api, request, room)
+    new, files = await _read(api, request, slot)
     return new, await _admit(api, caller, new, files)
 
 
-async def _read(api: Api, request: Request, room: Room) -> tuple[NewMessage, list[InlineFile]]:
+async def _read(api: Api, request: Request, slot: BodySlot) -> tuple[NewMessage, list[InlineFile]]:
     """The message of the body and its inline files, still encoded."""
-    body = await read_json(api, request, _refuse_by_name, room)
-    contents = _take_contents(body)
+    body = await read_json(api, request, _refuse_by_name, slot)
+    contents = _detach_contents(body)
     shape = validated(MessageIn, body)
     files = _inline_files(shape.files or [], contents)
     if not files:
@@ -92,22 +92,22 @@ async def _admit(
     A repeated call counts for nothing, so it is answered though the account is at its limit
     (design: 4.10). Without files that is found out by the transaction that takes the message in.
     """
-    replayed = await messages.find_replay(api.house, caller, new) if files else None
+    replayed = await messages.find_replay(api.ctx, caller, new) if files else None
     if replayed is not None:
         return replayed
     try:
-        place = await admission.message(api.house, caller)
+        decision = await admission.message(api.ctx, caller)
     except RateLimited:
-        replayed = await messages.find_replay(api.house, caller, new)
+        replayed = await messages.find_replay(api.ctx, caller, new)
         if replayed is None:
             raise
         return replayed
     try:
-        attached = await attachments.take(api.house, files) if files else Attached()
+        attached = await attachments.store(api.ctx, files) if files else Attached()
     except BaseException:
-        await admission.unsent(api.house, caller, place)
+        await admission.unsent(api.ctx, caller, decision)
         raise
-    return _Ready(place, attached)
+    return _Ready(decision, attached)
 
 
 async def _send(api: Api, request: Request, caller: Caller, new: NewMessage, ready: _Ready) -> Sent:
@@ -117,34 +117,34 @@ async def _send(api: Api, request: Request, caller: Caller, new: NewMessage, rea
     by itself. Nor when the key ended while the call was held: by then the message was there.
     """
     try:
-        sent = await follow.send(api.house, caller, new, ready.attached, watch_hang_up(request))
+        sent = await follow.send(api.ctx, caller, new, ready.attached, watch_hang_up(request))
     except KeyEnded:
         raise
     except Refusal:
-        await _take_back(api, caller, ready)
+        await _undo(api, caller, ready)
         raise
     if not sent.fresh:
-        await _take_back(api, caller, ready)
+        await _undo(api, caller, ready)
     return sent
 
 
-async def _take_back(api: Api, caller: Caller, ready: _Ready) -> None:
-    await admission.unsent(api.house, caller, ready.place)
-    await attachments.discard(api.house, ready.attached)
+async def _undo(api: Api, caller: Caller, ready: _Ready) -> None:
+    await admission.unsent(api.ctx, caller, ready.decision)
+    await attachments.discard(api.ctx, ready.attached)
 
 
 async def get(api: Api, request: Request, caller: Caller) -> Response:
     """A message; with `wait` held until its status, reply or a job's status changes."""
     message_id = request.path_params["message_id"]
-    wait = whole(request, WAIT)
-    has = seen(request)
+    wait = int_param(request, WAIT)
+    has = if_none_match(request)
     if wait > 0:
-        await admission.wait(api.house, caller)
+        await admission.wait(api.ctx, caller)
     if wait == 0:
-        snapshot = await messages.get(api.house, caller, message_id)
+        snapshot = await messages.get(api.ctx, caller, message_id)
     else:
         snapshot = await follow.until_changed(
-            api.house, caller, message_id, wait, has.has if has else None, watch_hang_up(request)
+            api.ctx, caller, message_id, wait, has.has if has else None, watch_hang_up(request)
         )
     if has is not None and has.has(snapshot.message.version):
         return Response(status_code=304, headers={"ETag": _etag(snapshot)})
@@ -155,7 +155,7 @@ def message_response(
     api: Api, snapshot: Snapshot, status: int, headers: dict[str, str]
 ) -> Response:
     """A Message as an answer."""
-    shape = render.message(snapshot, api.house.links)
+    shape = render.message(snapshot, api.ctx.links)
     headers["ETag"] = _etag(snapshot)
     return Response(render.dumps(shape), status, headers, media_type="application/json")
 
@@ -187,7 +187,7 @@ def _refuse_by_name(body: dict[str, Any]) -> None:
             raise Refusal("empty_message", "Give a message, files or upload_ids.")
 
 
-def _take_contents(body: dict[str, Any]) -> dict[int, LongText]:
+def _detach_contents(body: dict[str, Any]) -> dict[int, LongText]:
     """Long contents of files, by the file's place; "" stands for them in the body from then on."""
     files, taken = body.get("files"), {}
     for n, file in enumerate(files if isinstance(files, list) else ()):
@@ -252,9 +252,9 @@ OPERATIONS = (
         description=(
             "Answers when the agent has, after about 30 seconds at the latest. `final` tells"
             " whether that was all: if not, the agent has started jobs, which go on. Follow them"
-            " with getMessage, listMessageEvents or a webhook endpoint. Out of credits, a full"
-            " house, a failed job and a question are no errors: read `status` and `reason`. With"
-            " an `Idempotency-Key` the call can be sent again after any failure."
+            " with getMessage, listMessageEvents or a webhook endpoint. No credits, too many"
+            " running jobs, a failed job and a question are not errors: read `status` and `reason`."
+            " With an `Idempotency-Key` the call can be sent again after any failure."
         ),
         handler=create,
         body=MessageIn,

@@ -11,9 +11,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from agentpost.api.auth import Keys
-from agentpost.api.intake import LargeBodies
+from agentpost.api.intake import BodyBudget
 from agentpost.api.told import Header
-from agentpost.services.context import House
+from agentpost.services.context import AppContext
 from agentpost.services.follow import HungUp
 from agentpost.services.messages import Caller
 from agentpost.wakeups.base import Wait
@@ -23,9 +23,9 @@ from agentpost.wakeups.base import Wait
 class Api:
     """What handlers work with."""
 
-    house: House
+    ctx: AppContext
     keys: Keys
-    large_bodies: LargeBodies = field(default_factory=LargeBodies)
+    body_budget: BodyBudget = field(default_factory=BodyBudget)
 
 
 Handler = Callable[[Api, Request, Caller], Awaitable[Response]]

@@ -15,7 +15,7 @@ from agentpost.services.messages import Caller
 async def post(api: Api, request: Request, caller: Caller) -> Response:
     """Watch expired work again, and give out what it left since."""
     message_id = request.path_params["message_id"]
-    found = await recover.recover(api.house, caller, message_id)
+    found = await recover.recover(api.ctx, caller, message_id)
     shape: render.Shape = {
         "object": "recovery",
         "id": message_id,

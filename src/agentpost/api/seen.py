@@ -14,7 +14,7 @@ _OURS = re.compile(r"v([0-9]{1,15})", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class KnownVersions:
     """``versions``: those the caller names, strongly or weakly. ``any``: it has some, whichever."""
 
     versions: frozenset[int]
@@ -25,14 +25,14 @@ class Seen:
         return self.any or version in self.versions
 
 
-def seen(request: Request) -> Seen | None:
+def if_none_match(request: Request) -> KnownVersions | None:
     """What the caller says it has; None when it says nothing, or nothing that can be read."""
     headers = request.headers.getlist("if-none-match")
     if not headers:
         return None
     header = ",".join(headers).strip()[:TAGS_CHARACTERS_MAX]
     if header == "*":
-        return Seen(frozenset(), any=True)
+        return KnownVersions(frozenset(), any=True)
     tags = _TAG.findall(header)
     ours = (_OURS.fullmatch(tag) for tag in tags)
-    return Seen(frozenset(int(tag[1]) for tag in ours if tag)) if tags else None
+    return KnownVersions(frozenset(int(tag[1]) for tag in ours if tag)) if tags else None

@@ -86,14 +86,14 @@ def of_answer(status: int, more: tuple[Header, ...] = ()) -> dict[str, Any]:
 
     Only a live key has a budget to tell, and a fault of ours may strike before it is looked up.
     """
-    told = [REQUEST_ID, *more]
+    headers = [REQUEST_ID, *more]
     if status not in (401, 500):
-        told += BUDGET
+        headers += BUDGET
     if status == 401:
-        told.append(AUTHENTICATE)
+        headers.append(AUTHENTICATE)
     if status == 429:
-        told.append(RETRY_AFTER)
-    found: dict[str, Any] = {h.name: {"$ref": f"#/components/headers/{h.name}"} for h in told}
+        headers.append(RETRY_AFTER)
+    found: dict[str, Any] = {h.name: {"$ref": f"#/components/headers/{h.name}"} for h in headers}
     if status == 500:
         found |= {h.name: {**components()[h.name], "required": False} for h in BUDGET}
     return found

@@ -19,7 +19,7 @@ from agentpost.api.post_form import FORM_BYTES_MAX, PostedForm, malformed, one_f
 from agentpost.domain.ids import UPLOAD, is_id
 from agentpost.domain.limits import UPLOAD_BYTES_MAX
 from agentpost.services import room
-from agentpost.services.context import House
+from agentpost.services.context import AppContext
 from agentpost.storage.incoming import TARGET_PATH, Receiver, Sink
 from agentpost.storage.post_policy import Allowance, PostRefused, too_large
 
@@ -30,12 +30,12 @@ ANY_ORIGIN = {"Access-Control-Allow-Origin": "*", "Access-Control-Expose-Headers
 Answer = Callable[[Request], Awaitable[Response]]
 
 
-def answers(house: House, receiver: Receiver) -> Mapping[str, Answer]:
+def answers(ctx: AppContext, receiver: Receiver) -> Mapping[str, Answer]:
     """What the route answers, by method."""
 
     async def post(request: Request) -> Response:
         try:
-            return await _post(house, receiver, request)
+            return await _post(ctx, receiver, request)
         except TooSlow as problem:
             return _refused(PostRefused(400, "RequestTimeout", f"Timed out: {problem}."))
         except PostRefused as refusal:
@@ -59,23 +59,23 @@ async def _preflight(request: Request) -> Response:
     return Response(status_code=204, headers=headers)
 
 
-async def _post(house: House, receiver: Receiver, request: Request) -> Response:
+async def _post(ctx: AppContext, receiver: Receiver, request: Request) -> Response:
     """Take one file in; raises `PostRefused`."""
     length = _length(request)
     form = PostedForm(request.headers.get("content-type", ""))
-    arriving = chunks(request, house.settings.body_idle_seconds)
+    arriving = chunks(request, ctx.settings.body_idle_seconds)
     first: list[bytes] = []
     while not form.file_began:
         chunk = await anext(arriving, None)
         if chunk is None:
             raise one_file() if form.ended else malformed("The form ends early.")
         first = form.feed(chunk)
-    allowed = receiver.policies.check(form.fields, house.clock.now())
+    allowed = receiver.policies.check(form.fields, ctx.clock.now())
     if not is_id(UPLOAD, allowed.upload_id):
         raise PostRefused(403, "AccessDenied", "Access Denied")
     if length > allowed.most_bytes + 2 * FORM_BYTES_MAX:  # no need to see it all
         raise too_large(length, allowed.most_bytes)
-    if room.is_short(house):
+    if room.is_short(ctx):
         raise PostRefused(503, "SlowDown", "There is no room for files; try again later.")
     sink = await receiver.begin(allowed.upload_id)
     try:
@@ -83,7 +83,7 @@ async def _post(house: House, receiver: Receiver, request: Request) -> Response:
         arrived = await sink.keep()
     finally:
         sink.discard()
-    location = f"{house.settings.public_upload_url}{TARGET_PATH}/{allowed.upload_id}"
+    location = f"{ctx.settings.public_upload_url}{TARGET_PATH}/{allowed.upload_id}"
     headers = {**ANY_ORIGIN, "ETag": f'"{arrived.version}"', "Location": location}
     return Response(status_code=204, headers=headers)
 

@@ -22,7 +22,7 @@ async def create(api: Api, request: Request, caller: Caller) -> Response:
     """Announce a file; the answer says where and how to post it."""
     shape = validated(UploadIn, await read_json(api, request, _refuse_size))
     new = NewUpload(shape.filename, shape.size, shape.content_type or None)
-    made, form = await uploads.create(api.house, caller.account_id, new)
+    made, form = await uploads.create(api.ctx, caller.account_id, new)
     answer = render.dumps(shapes.created(made, form.url, form.fields))
     return Response(answer, 201, media_type="application/json")
 
@@ -30,7 +30,7 @@ async def create(api: Api, request: Request, caller: Caller) -> Response:
 async def complete(api: Api, request: Request, caller: Caller) -> Response:
     """Check the posted file; then messages can name it."""
     upload_id = request.path_params["upload_id"]
-    ready = await uploads.complete(api.house, caller.account_id, upload_id)
+    ready = await uploads.complete(api.ctx, caller.account_id, upload_id)
     return Response(render.dumps(shapes.completed(ready)), media_type="application/json")
 
 

@@ -7,7 +7,7 @@ from starlette.responses import Response
 
 from agentpost.api.body import read_json, read_optional_json, validated
 from agentpost.api.operation import CREATED, Api, Operation, Query, Text
-from agentpost.api.query import stored_id, text, whole
+from agentpost.api.query import id_param, int_param, text_param
 from agentpost.contract import render
 from agentpost.contract import webhooks as shapes
 from agentpost.domain import limits
@@ -29,7 +29,7 @@ LIMIT = Query(
 
 async def list_all(api: Api, _: Request, caller: Caller) -> Response:
     """The account's endpoints, newest first."""
-    found = await endpoints.list_all(api.house, caller.account_id)
+    found = await endpoints.list_all(api.ctx, caller.account_id)
     return _json({"object": "list", "data": [shapes.endpoint(each) for each in found]})
 
 
@@ -37,14 +37,14 @@ async def create(api: Api, request: Request, caller: Caller) -> Response:
     """Register an endpoint; keep its `secret`, which is shown this once."""
     given = validated(shapes.EndpointIn, await read_json(api, request))
     made = await endpoints.create(
-        api.house, caller.account_id, given.url, given.events, given.description
+        api.ctx, caller.account_id, given.url, given.events, given.description
     )
     return _json(shapes.new_endpoint(made), 201)
 
 
 async def get(api: Api, request: Request, caller: Caller) -> Response:
     """An endpoint with its 20 newest deliveries."""
-    view = await endpoints.get(api.house, caller.account_id, _id(request))
+    view = await endpoints.get(api.ctx, caller.account_id, _id(request))
     return _json(shapes.endpoint_with(view.endpoint, view.recent))
 
 
@@ -52,13 +52,13 @@ async def change(api: Api, request: Request, caller: Caller) -> Response:
     """Change what is given. Turning an endpoint off drops what is pending for it."""
     given = validated(shapes.EndpointChangeIn, await read_json(api, request))
     wanted = EndpointChange(given.url, given.events, given.description, given.enabled)
-    changed = await endpoints.change(api.house, caller.account_id, _id(request), wanted)
+    changed = await endpoints.change(api.ctx, caller.account_id, _id(request), wanted)
     return _json(shapes.endpoint(changed))
 
 
 async def delete(api: Api, request: Request, caller: Caller) -> Response:
     """Remove an endpoint; pending deliveries are cancelled."""
-    await endpoints.delete(api.house, caller.account_id, _id(request))
+    await endpoints.delete(api.ctx, caller.account_id, _id(request))
     return _json({"object": "webhook_endpoint", "id": _id(request), "deleted": True})
 
 
@@ -66,25 +66,25 @@ async def rotate(api: Api, request: Request, caller: Caller) -> Response:
     """A new secret, shown this once; with `grace_seconds` the old one signs beside it a while."""
     given = validated(shapes.RotateIn, await read_optional_json(api, request))
     rotated = await endpoints.rotate(
-        api.house, caller.account_id, _id(request), given.grace_seconds or 0
+        api.ctx, caller.account_id, _id(request), given.grace_seconds or 0
     )
     return _json(shapes.rotated(rotated))
 
 
 async def test(api: Api, request: Request, caller: Caller) -> Response:
     """Send a `webhook.test` event to this endpoint, whatever it subscribes to."""
-    sent = await deliveries.send_test(api.house, caller.account_id, _id(request))
+    sent = await deliveries.send_test(api.ctx, caller.account_id, _id(request))
     return _json(shapes.delivery(sent), 201)
 
 
 async def list_deliveries(api: Api, request: Request, caller: Caller) -> Response:
     """Deliveries, newest first. Go on with `before`, the `id` of the last one."""
-    limit, before = whole(request, LIMIT), stored_id(request, "before")
-    status = text(request, "status")
+    limit, before = int_param(request, LIMIT), id_param(request, "before")
+    status = text_param(request, "status")
     if status is not None and status not in set(DeliveryStatus):
         raise InvalidRequest(Problem("status", f"must be one of {', '.join(DeliveryStatus)}"))
     found, more = await deliveries.page(
-        api.house,
+        api.ctx,
         caller.account_id,
         _id(request),
         limit,
@@ -98,7 +98,7 @@ async def list_deliveries(api: Api, request: Request, caller: Caller) -> Respons
 async def redeliver(api: Api, request: Request, caller: Caller) -> Response:
     """Send one delivery again now, whatever became of it."""
     sent = await deliveries.redeliver(
-        api.house, caller.account_id, _id(request), request.path_params["event_id"]
+        api.ctx, caller.account_id, _id(request), request.path_params["event_id"]
     )
     return _json(shapes.delivery(sent))
 
@@ -107,11 +107,9 @@ async def replay(api: Api, request: Request, caller: Caller) -> Response:
     """Send everything of a time range again that has ended, dropped events included."""
     given = validated(shapes.ReplayIn, await read_json(api, request))
     since = _time("since", given.since)
-    until = _time("until", given.until) if given.until is not None else api.house.clock.now()
+    until = _time("until", given.until) if given.until is not None else api.ctx.clock.now()
     wanted = tuple(DeliveryStatus(status) for status in given.status or deliveries.REPLAYABLE)
-    count = await deliveries.replay(
-        api.house, caller.account_id, _id(request), since, until, wanted
-    )
+    count = await deliveries.replay(api.ctx, caller.account_id, _id(request), since, until, wanted)
     return _json(
         {"object": "webhook_replay", "webhook_endpoint_id": _id(request), "deliveries": count}
     )

@@ -6,7 +6,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from agentpost.api.operation import Api, Operation, Query
-from agentpost.api.query import WHOLE_MAX, whole
+from agentpost.api.query import INT_PARAM_MAX, int_param
 from agentpost.contract import render
 from agentpost.contract.work import WorkDeletedShape, WorkListShape, WorkShape
 from agentpost.domain import limits
@@ -15,34 +15,34 @@ from agentpost.services.messages import Caller
 from agentpost.services.works import WorkView
 
 LIMIT = Query("limit", "How many to list.", 1, limits.WORK_LIST_MAX, limits.WORK_LIST_DEFAULT)
-FROM_CHAR = Query("from_char", "Where the page of text begins.", 0, WHOLE_MAX, 0)
+FROM_CHAR = Query("from_char", "Where the page of text begins.", 0, INT_PARAM_MAX, 0)
 
 
 async def list_work(api: Api, request: Request, caller: Caller) -> Response:
     """The account's works, newest first."""
-    found = await works.list_works(api.house, caller.account_id, whole(request, LIMIT))
-    items = [render.work_item(line.work, api.house.links, running=line.running) for line in found]
+    found = await works.list_works(api.ctx, caller.account_id, int_param(request, LIMIT))
+    items = [render.work_item(line.work, api.ctx.links, running=line.running) for line in found]
     return Response(render.dumps({"object": "list", "data": items}), media_type="application/json")
 
 
 async def get(api: Api, request: Request, caller: Caller) -> Response:
     """A work with a page of its text."""
-    from_char = whole(request, FROM_CHAR)
-    await admission.work_read(api.house, caller)
-    view = await works.get(api.house, caller.account_id, request.path_params["work_id"])
+    from_char = int_param(request, FROM_CHAR)
+    await admission.work_read(api.ctx, caller)
+    view = await works.get(api.ctx, caller.account_id, request.path_params["work_id"])
     return _response(api, view, from_char)
 
 
 async def stop(api: Api, request: Request, caller: Caller) -> Response:
     """Stop what runs in a work."""
-    view = await works.stop(api.house, caller.account_id, request.path_params["work_id"])
+    view = await works.stop(api.ctx, caller.account_id, request.path_params["work_id"])
     return _response(api, view, 0)
 
 
 async def delete(api: Api, request: Request, caller: Caller) -> Response:
     """Delete a work: what runs in it is stopped, and it answers 404 from then on."""
     work_id = request.path_params["work_id"]
-    await works.delete(api.house, caller.account_id, work_id)
+    await works.delete(api.ctx, caller.account_id, work_id)
     return Response(render.dumps(render.work_deleted(work_id)), media_type="application/json")
 
 
@@ -52,7 +52,7 @@ def _response(api: Api, view: WorkView, from_char: int) -> Response:
         running=view.running,
         files=view.files,
         from_char=from_char,
-        links=api.house.links,
+        links=api.ctx.links,
     )
     return Response(render.dumps(shape), media_type="application/json")
 

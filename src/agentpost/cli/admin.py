@@ -14,13 +14,13 @@ from pydantic import SecretStr
 from agentpost import bootstrap
 from agentpost.cli.checking import problems, warnings
 from agentpost.cli.errors import EXIT_USAGE, fail, say
-from agentpost.cli.house import AsJson, guarded, in_house, show, show_rows
+from agentpost.cli.house import AsJson, guarded, show, show_rows, with_context
 from agentpost.cli.words import credits_words
 from agentpost.db.accounts import AccountRecord, KeyRecord
 from agentpost.domain.credits import to_credits
 from agentpost.domain.times import iso
 from agentpost.services import accounts, credits, doctor, storage_identity
-from agentpost.services.context import House
+from agentpost.services.context import AppContext
 from agentpost.settings import load_settings
 
 Account = Annotated[str, typer.Argument(help="Account id or e-mail address.")]
@@ -60,13 +60,13 @@ def accounts_create(
     as_json: AsJson = False,
 ) -> None:
     """Make an account."""
-    account = in_house(lambda house: accounts.create(house, email, name or email, amount))
+    account = with_context(lambda ctx: accounts.create(ctx, email, name or email, amount))
     show(_account(account), as_json, f"{account.id}  {account.email}")
 
 
 def accounts_list(as_json: AsJson = False) -> None:
     """List accounts."""
-    found = [_account(a) for a in in_house(accounts.all_accounts)]
+    found = [_account(a) for a in with_context(accounts.all_accounts)]
     show_rows(found, as_json, ("id", "email", "name", "credits"))
 
 
@@ -78,13 +78,13 @@ def keys_create(
 ) -> None:
     """Make an API key. The key itself is shown this once."""
     lifetime = _lifetime(expires)
-    new = in_house(lambda house: accounts.create_key(house, account, name, lifetime))
+    new = with_context(lambda ctx: accounts.create_key(ctx, account, name, lifetime))
     show({**_key(new.record), "key": new.secret}, as_json, new.secret)
 
 
 def keys_list(as_json: AsJson = False) -> None:
     """List API keys (never the keys themselves)."""
-    found = [_key(k) for k in in_house(accounts.all_keys)]
+    found = [_key(k) for k in with_context(accounts.all_keys)]
     show_rows(found, as_json, KEY_COLUMNS)
 
 
@@ -92,7 +92,7 @@ def keys_revoke(
     key_id: Annotated[str, typer.Argument(help="The key's id, key_….")], as_json: AsJson = False
 ) -> None:
     """Revoke a key; it stops working within a second."""
-    in_house(lambda house: accounts.revoke_key(house, key_id))
+    with_context(lambda ctx: accounts.revoke_key(ctx, key_id))
     show({"id": key_id, "revoked": True}, as_json, f"{key_id} is revoked")
 
 
@@ -103,15 +103,15 @@ def credits_add(
     as_json: AsJson = False,
 ) -> None:
     """Add credits, or take some back; work waiting for them goes on within a second."""
-    after = in_house(lambda house: credits.add(house, account, amount, note))
+    after = with_context(lambda ctx: credits.add(ctx, account, amount, note))
     show(_account(after), as_json, f"{after.email}: {_available(after)}")
 
 
 def credits_show(account: Account, as_json: AsJson = False) -> None:
     """Show an account's credits and their last moves."""
 
-    async def read(house: House) -> tuple[AccountRecord, list[dict[str, Any]]]:
-        found = await accounts.find(house, account)
+    async def read(ctx: AppContext) -> tuple[AccountRecord, list[dict[str, Any]]]:
+        found = await accounts.find(ctx, account)
         moves = [
             {
                 "at": iso(line.at),
@@ -120,11 +120,11 @@ def credits_show(account: Account, as_json: AsJson = False) -> None:
                 "job_id": line.job_id,
                 "note": line.note,
             }
-            for line in await accounts.ledger(house, found.id)
+            for line in await accounts.ledger(ctx, found.id)
         ]
         return found, moves
 
-    found, moves = in_house(read)
+    found, moves = with_context(read)
     if as_json:
         show({**_account(found), "ledger": moves}, as_json, "")
         return
@@ -134,13 +134,13 @@ def credits_show(account: Account, as_json: AsJson = False) -> None:
 
 def fees_due(account: Account, as_json: AsJson = False) -> None:
     """Refuse new work until fees are paid."""
-    in_house(lambda house: accounts.set_hosting_fees(house, account, True))
+    with_context(lambda ctx: accounts.set_hosting_fees(ctx, account, True))
     show({"account": account, "hosting_fees": "due"}, as_json, f"{account}: hosting fees are due")
 
 
 def fees_clear(account: Account, as_json: AsJson = False) -> None:
     """Let new work start again."""
-    in_house(lambda house: accounts.set_hosting_fees(house, account, False))
+    with_context(lambda ctx: accounts.set_hosting_fees(ctx, account, False))
     show({"account": account, "hosting_fees": "clear"}, as_json, f"{account}: nothing is due")
 
 
@@ -177,7 +177,7 @@ def db_upgrade(as_json: AsJson = False) -> None:
 
 def db_adopt_storage(as_json: AsJson = False) -> None:
     """Take the file storage of the settings for the one that belongs to this database."""
-    name = in_house(storage_identity.adopt)
+    name = with_context(storage_identity.adopt)
     text = f"The file storage {name} belongs to this database from now on."
     show({"storage_id": name}, as_json, text)
 
@@ -192,7 +192,9 @@ def doctor_command(
         text = f"there is no database in {settings.data_path}; if there was one, restore a backup"
         findings = [doctor.Finding("database", "missing", text).as_dict()]
     else:
-        findings = [finding.as_dict() for finding in in_house(partial(doctor.examine, full=full))]
+        findings = [
+            finding.as_dict() for finding in with_context(partial(doctor.examine, full=full))
+        ]
     if as_json:
         print(json.dumps({"ok": not findings, "findings": findings}, indent=2))
     elif not findings:

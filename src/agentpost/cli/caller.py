@@ -180,7 +180,7 @@ def files_get(
         if output is not None:
             wanted = output / wanted if output.is_dir() else output
         is_named = output is not None and wanted == output
-        path = client.download(made, wanted if is_named else _free_place(wanted))
+        path = client.download(made, wanted if is_named else _free_path(wanted))
     if as_json:
         _print_json({**made.raw, "path": str(path)})
     else:
@@ -266,15 +266,13 @@ def _save(client: Client, files: Sequence[File], folder: Path) -> Iterator[Path]
     """Download files into a folder, in the subfolders they have in their work."""
     for file in files:
         parts = [_local_name(part) for part in file.file_id.split("/")[1:]]
-        yield client.download(
-            file, _free_place(folder.joinpath(*parts or [_local_name(file.name)]))
-        )
+        yield client.download(file, _free_path(folder.joinpath(*parts or [_local_name(file.name)])))
 
 
-def _free_place(path: Path) -> Path:
+def _free_path(path: Path) -> Path:
     """The path, or the same with the first free number when something is there."""
     names = (path.with_stem(f"{path.stem}-{number}") for number in count(2))
-    return next(place for place in chain([path], names) if not place.exists())
+    return next(candidate for candidate in chain([path], names) if not candidate.exists())
 
 
 def _read_message(message: str) -> str:

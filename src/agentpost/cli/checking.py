@@ -7,10 +7,10 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from agentpost import extras
+from agentpost.egress.addresses import AllowList
 from agentpost.services.mail import SmtpServer
 from agentpost.settings import PREFIX, Settings, unknown_variables
-from agentpost.storage.s3_url import S3Place
-from agentpost.webhooks.addresses import AllowList
+from agentpost.storage.s3_url import S3Location
 
 
 def problems(settings: Settings) -> Iterator[str]:
@@ -60,7 +60,7 @@ def _database(settings: Settings) -> None:
 
 def _storage(settings: Settings) -> None:
     if settings.storage_url:
-        S3Place.parse(settings.storage_url)
+        S3Location.parse(settings.storage_url)
         extras.require("s3", extras.S3_ASKED)
 
 
@@ -75,8 +75,8 @@ def _egress(settings: Settings) -> None:
         try:
             Path(settings.egress_ca_file).read_bytes()
         except OSError as error:
-            told = f"{settings.egress_ca_file}: {error.strerror or error}"
-            raise OSError(f"AGENTPOST_EGRESS_CA_FILE: {told}") from None
+            text = f"{settings.egress_ca_file}: {error.strerror or error}"
+            raise OSError(f"AGENTPOST_EGRESS_CA_FILE: {text}") from None
 
 
 def _agent(settings: Settings) -> None:

@@ -1,4 +1,4 @@
-"""What every operator's command needs: the house opened for one thing, refusals as one line."""
+"""Shared by the operator's commands: open the context, run one action, print refusals."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ from agentpost import bootstrap
 from agentpost.cli.errors import say
 from agentpost.cli.tables import table
 from agentpost.domain.errors import Refusal, StoreUnavailable
-from agentpost.services.context import House
+from agentpost.services.context import AppContext
 from agentpost.settings import load_settings
 
 T = TypeVar("T")
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
-def in_house(use: Callable[[House], Awaitable[T]]) -> T:
-    """Open the house, do one thing, close it; refusals become one line and exit 1."""
+def with_context(use: Callable[[AppContext], Awaitable[T]]) -> T:
+    """Open the context, await ``use``, close it; a refusal becomes one line and exit 1."""
 
     async def run() -> T:
         settings = load_settings()
         if bootstrap.is_new(settings):  # often the wrong folder, where all would look well
             say(f"made a new database in {settings.data_path}")
         await asyncio.to_thread(bootstrap.upgrade_database, settings)
-        parts = await bootstrap.open_house(settings)
+        parts = await bootstrap.open_context(settings)
         try:
-            return await use(parts.house)
+            return await use(parts.ctx)
         finally:
-            await bootstrap.close_house(parts)
+            await bootstrap.close_context(parts)
 
     return guarded(lambda: asyncio.run(run()))
 

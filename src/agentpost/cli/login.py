@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from agentpost.cli.house import AsJson, in_house, show
+from agentpost.cli.house import AsJson, show, with_context
 from agentpost.domain.times import iso
 from agentpost.services import sessions
 
@@ -24,7 +24,7 @@ def login_link(
     as_json: AsJson = False,
 ) -> None:
     """Make a link that signs one browser in to the dashboard, once, within 15 minutes."""
-    link = in_house(lambda house: sessions.make_link(house, account))
+    link = with_context(lambda ctx: sessions.make_link(ctx, account))
     shape = {
         "account_id": link.account.id,
         "email": link.account.email,

@@ -9,11 +9,11 @@ from typing import Annotated, Any
 import typer
 
 from agentpost.cli.admin import Account
-from agentpost.cli.house import AsJson, guarded, in_house, show
+from agentpost.cli.house import AsJson, guarded, show, with_context
 from agentpost.domain.allowances import NAMES
 from agentpost.services import allowances, maintenance, story
 from agentpost.services import backup as backups
-from agentpost.services.context import House
+from agentpost.services.context import AppContext
 from agentpost.settings import load_settings
 
 Number = Annotated[str | None, typer.Option(metavar="N|default", help="A number, or 'default'.")]
@@ -61,16 +61,16 @@ def limits_set(
     if not changes:
         raise typer.BadParameter(f"name at least one limit: {', '.join(map(_option, NAMES))}")
 
-    async def change(house: House) -> dict[str, Any]:
-        await allowances.override(house, account, changes)
-        return await _limits(house, account)
+    async def change(ctx: AppContext) -> dict[str, Any]:
+        await allowances.override(ctx, account, changes)
+        return await _limits(ctx, account)
 
-    _show_limits(in_house(change), as_json)
+    _show_limits(with_context(change), as_json)
 
 
 def limits_show(account: Account, as_json: AsJson = False) -> None:
     """Show what an account may do."""
-    _show_limits(in_house(lambda house: _limits(house, account)), as_json)
+    _show_limits(with_context(lambda ctx: _limits(ctx, account)), as_json)
 
 
 def maintenance_on(as_json: AsJson = False) -> None:
@@ -88,18 +88,18 @@ def explain(
     as_json: AsJson = False,
 ) -> None:
     """Tell the story of a message: every signal, log entry, event and delivery in order."""
-    told = in_house(lambda house: story.tell(house, message_id))
+    timeline = with_context(lambda ctx: story.build(ctx, message_id))
     if as_json:
-        lines = [line.as_dict() for line in told.lines]
-        print(json.dumps({"message": told.standing, "story": lines}, indent=2))
+        lines = [line.as_dict() for line in timeline.lines]
+        print(json.dumps({"message": timeline.summary, "story": lines}, indent=2))
         return
-    for name, value in told.standing.items():
+    for name, value in timeline.summary.items():
         if name != "jobs" and value is not None:
             print(f"{name}: {value}")
-    for job_id, facts in told.standing["jobs"].items():
+    for job_id, facts in timeline.summary["jobs"].items():
         print(f"job {job_id}: " + ", ".join(f"{n} {v}" for n, v in facts.items() if v is not None))
     print()
-    for line in told.lines:
+    for line in timeline.lines:
         print(line.as_text())
 
 
@@ -126,8 +126,8 @@ def _option(name: str) -> str:
     return "--" + name.replace("_", "-")
 
 
-async def _limits(house: House, account: str) -> dict[str, Any]:
-    allowed, overridden = await allowances.show(house, account)
+async def _limits(ctx: AppContext, account: str) -> dict[str, Any]:
+    allowed, overridden = await allowances.show(ctx, account)
     return {"limits": allowed.as_dict(), "overridden": sorted(overridden)}
 
 
@@ -140,6 +140,6 @@ def _show_limits(found: dict[str, Any], as_json: bool) -> None:
 
 
 def _switch(on: bool, as_json: bool) -> None:
-    in_house(lambda house: maintenance.switch(house, on=on))
+    with_context(lambda ctx: maintenance.switch(ctx, on=on))
     state = "off: it answers 503 unavailable" if on else "on"
     show({"maintenance": on}, as_json, f"The API is switched {state}.")

@@ -12,20 +12,20 @@ if TYPE_CHECKING:
     from agentpost.cli.show import Screen
     from agentpost.verify.check import Group
     from agentpost.verify.runner import Result
-    from agentpost.verify.visit import Visit, Wishes
+    from agentpost.verify.visit import Options, Probe
 
 STYLES = {"proved": "green", "failed": "red", "not checked": "yellow"}
 MARKS = {"proved": "✓", "failed": "✗", "not checked": "–"}
 
 
-def announce(screen: Screen, wishes: Wishes, groups: Sequence[Group]) -> None:
+def announce(screen: Screen, options: Options, groups: Sequence[Group]) -> None:
     """What is about to be done, and what it may cost."""
     from agentpost.verify.check import planned
 
-    messages = planned(groups, list(_given(wishes)))
+    messages = planned(groups, list(_given(options)))
     checks = sum(len(group.checks) for group in groups)
     plan = f"{_counted(checks, 'check')}, {_counted(messages, 'message')} to its agent"
-    screen.line(f"{wishes.url}: {plan}.")
+    screen.line(f"{options.url}: {plan}.")
     if messages:
         note = "The agent may use credits, and endpoints of the account get the messages' events."
         screen.line(note, "dim")
@@ -35,10 +35,10 @@ def _counted(number: int, what: str) -> str:
     return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
-def _given(wishes: Wishes) -> Iterator[str]:
-    if wishes.hooks is not None:
+def _given(options: Options) -> Iterator[str]:
+    if options.hooks is not None:
         yield "hooks"
-    if wishes.second_key is not None:
+    if options.second_key is not None:
         yield "second key"
 
 
@@ -61,13 +61,13 @@ def tell(screen: Screen, result: Result, before: Sequence[Result]) -> None:
             screen.line(f"request: {result.request}{suffix}", "dim", indent=6)
 
 
-def close(screen: Screen, visit: Visit, results: Sequence[Result], left: Sequence[str]) -> None:
+def close(screen: Screen, probe: Probe, results: Sequence[Result], left: Sequence[str]) -> None:
     """The summary, and what was done to the account; ``left`` stays behind."""
     counts = count(results)
     summary = ", ".join(f"{counts[outcome]} {outcome}" for outcome in counts)
     screen.line(summary, f"bold {STYLES['failed' if counts['failed'] else 'proved']}")
-    sent = _counted(len(visit.made.messages), "message")
-    screen.line(f"{sent} sent, {_counted(len(visit.seen), 'request')} in all.", "dim")
+    sent = _counted(len(probe.created.messages), "message")
+    screen.line(f"{sent} sent, {_counted(len(probe.exchanges), 'request')} in all.", "dim")
     for each in left:
         screen.line(f"left behind: {each}", "yellow")
 
@@ -81,15 +81,15 @@ def count(results: Sequence[Result]) -> dict[str, int]:
 
 
 def report(
-    url: str, visit: Visit, results: Sequence[Result], left: Sequence[str]
+    url: str, probe: Probe, results: Sequence[Result], left: Sequence[str]
 ) -> dict[str, Any]:
     """Everything, for machines."""
     counts = {name.replace(" ", "_"): number for name, number in count(results).items()}
     return {
         "url": url,
         **counts,
-        "messages_sent": len(visit.made.messages),
-        "requests_sent": len(visit.seen),
+        "messages_sent": len(probe.created.messages),
+        "requests_sent": len(probe.exchanges),
         "left_behind": list(left),
         "checks": [dict(_fields(result)) for result in results],
     }

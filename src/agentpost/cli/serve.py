@@ -21,7 +21,6 @@ import structlog
 import typer
 import uvicorn
 
-from agentpost.agents import output
 from agentpost.agents.registry import UnknownAgent
 from agentpost.api.connection import Connection
 from agentpost.api.connections import Connections
@@ -32,6 +31,7 @@ from agentpost.cli.welcome import welcome
 from agentpost.clock import SystemClock
 from agentpost.db.session import DatabaseBusy
 from agentpost.observability import logging
+from agentpost.processes import output
 from agentpost.server import Server
 from agentpost.settings import Settings, load_settings
 
@@ -63,7 +63,7 @@ class _Uvicorn(uvicorn.Server):
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """See `uvicorn.Server.shutdown`."""
-        self._agentpost.close_door()
+        self._agentpost.begin_shutdown()
         await super().shutdown(sockets)
 
     def listen_to_signals(self) -> None:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from agentpost.verify.check import Group
     from agentpost.verify.receiver import Receiver
     from agentpost.verify.runner import Result
-    from agentpost.verify.visit import Wishes
+    from agentpost.verify.visit import Options
 
 EXIT_FAILED = 1
 EXIT_UNUSABLE = 2
@@ -72,29 +72,29 @@ def verify(
         return
     with ExitStack() as ends:
         hooks = _receiver(ends, hooks_url, hooks_port)
-        wishes = _wishes(url, key, second_key, timeout, hooks)
-        code = _visit(wishes, groups, as_json)
+        options = _options(url, key, second_key, timeout, hooks)
+        code = _probe(options, groups, as_json)
     raise typer.Exit(code)
 
 
-def _visit(wishes: Wishes, groups: Sequence[Group], as_json: bool) -> int:
+def _probe(options: Options, groups: Sequence[Group], as_json: bool) -> int:
     """Carry out the checks and tell; the exit code."""
     from agentpost.verify.leaving import leave
     from agentpost.verify.runner import Outcome, Unusable, knock, run
-    from agentpost.verify.visit import Visit
+    from agentpost.verify.visit import Probe
 
     screen = _screen(as_json)
     results: list[Result] = []
-    with Interruption() as interruption, closing(Visit(wishes)) as visit:
+    with Interruption() as interruption, closing(Probe(options)) as probe:
         try:
-            knock(visit)
+            knock(probe)
         except Unusable as error:
             _refuse(str(error))
         if not as_json:
-            announce(screen, wishes, groups)
+            announce(screen, options, groups)
         try:
             with screen.waiting("Checking…"):
-                for result in run(visit, groups):
+                for result in run(probe, groups):
                     if not as_json:
                         tell(screen, result, results)
                     results.append(result)
@@ -105,14 +105,14 @@ def _visit(wishes: Wishes, groups: Sequence[Group], as_json: bool) -> int:
         finally:
             interruption.hold_off()
             with screen.waiting("Taking away what was made…"):
-                left = leave(visit)
+                left = leave(probe)
         if as_json:
-            typer.echo(json.dumps(report(wishes.url, visit, results, left), ensure_ascii=False))
+            typer.echo(json.dumps(report(options.url, probe, results, left), ensure_ascii=False))
         else:
-            close(screen, visit, results, left)
+            close(screen, probe, results, left)
         if interruption.pressed:
             return EXIT_INTERRUPTED
-        if visit.gone:
+        if probe.gone:
             _refuse(results[-1].why)
     return EXIT_FAILED if count(results)[Outcome.FAILED] else 0
 
@@ -128,14 +128,14 @@ def _chosen(names: Sequence[str]) -> Sequence[Group]:
     return [group for group in GROUPS if not names or group.name in names]
 
 
-def _wishes(
+def _options(
     url: str | None,
     key: str | None,
     second_key: str | None,
     timeout: float,
     hooks: Receiver | None,
-) -> Wishes:
-    from agentpost.verify.visit import Wishes
+) -> Options:
+    from agentpost.verify.visit import Options
     from agentpost_client.config import resolve_config
     from agentpost_client.errors import ConfigError
 
@@ -144,7 +144,7 @@ def _wishes(
         second = resolve_config(config.url, second_key).key if second_key else None
     except ConfigError as error:
         _refuse(str(error))
-    return Wishes(
+    return Options(
         url=config.url,
         key=config.key,
         second_key=second,

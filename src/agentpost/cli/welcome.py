@@ -18,7 +18,7 @@ SAMPLE = "month,revenue\nJan,120\nFeb,135\nMar,128\nApr,151\nMay,170\nJun,182\n"
 def welcome(server: Server, settings: Settings) -> str:
     """A few lines for the terminal. A generated key is shown here and nowhere else."""
     url = settings.public_url
-    lines = [f"agentpost is ready at {url}   (agent: {server.house.agent_name})"]
+    lines = [f"agentpost is ready at {url}   (agent: {server.ctx.agent_name})"]
     first = server.first_key
     log_in = f"{_operator(settings)} login-link"
     if first is None:
@@ -45,10 +45,10 @@ def welcome(server: Server, settings: Settings) -> str:
         lines.append(f"  {key}")
     if server.first_login is not None:
         minutes = LOGIN_LINK_SECONDS // 60
-        told = f"Open the dashboard; this link works once, for {minutes} minutes:"
+        text = f"Open the dashboard; this link works once, for {minutes} minutes:"
         lines += [
             "",
-            told,
+            text,
             f"  {server.first_login.url}",
             f"  (another: {log_in})",
         ]

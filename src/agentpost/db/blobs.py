@@ -23,7 +23,7 @@ _ATTACHMENTS_PAGE = (
     " WHERE (message_id, n) > (?, ?) AND blob IS NOT NULL ORDER BY message_id, n LIMIT ?"
 )
 _UPLOADS_PAGE = "SELECT id, takes, status, blob FROM uploads WHERE id > ? ORDER BY id LIMIT ?"
-_DOOMED_PAGE = "SELECT blob FROM doomed_blobs WHERE ? < blob ORDER BY blob LIMIT ?"
+_PENDING_PAGE = "SELECT blob FROM doomed_blobs WHERE ? < blob ORDER BY blob LIMIT ?"
 _FILE = "SELECT 1 FROM files WHERE blob = ?"
 _ATTACHMENT = "SELECT 1 FROM attachments WHERE message_id = ? AND n = ? AND blob = ?"
 _FILES_PREFIX = "files/"
@@ -68,9 +68,9 @@ def uploads_page(tx: Tx, after: str, limit: int) -> list[tuple[str, int, bool, s
     return [(row[0], row[1], row[2] == UploadStatus.READY.value, row[3]) for row in rows]
 
 
-def doomed_page(tx: Tx, after: str, limit: int) -> list[str]:
+def pending_deletions_page(tx: Tx, after: str, limit: int) -> list[str]:
     """Keys of bytes that are to go, behind that one."""
-    return [row[0] for row in tx.all(_DOOMED_PAGE, (after, limit))]
+    return [row[0] for row in tx.all(_PENDING_PAGE, (after, limit))]
 
 
 def still_names(tx: Tx, named: Named) -> bool:

@@ -12,11 +12,11 @@ from collections.abc import Sequence
 
 from agentpost.db.session import Tx
 
-_DOOM = (
+_SCHEDULE = (
     "INSERT INTO doomed_blobs (blob, due_at, tries) VALUES (?, ?, 0)"
     " ON CONFLICT (blob) DO UPDATE SET due_at = excluded.due_at"
 )
-_REDEEM = "DELETE FROM doomed_blobs WHERE blob = ? AND tries = 0"
+_KEEP = "DELETE FROM doomed_blobs WHERE blob = ? AND tries = 0"
 _ANY_DUE = "SELECT 1 FROM doomed_blobs WHERE due_at <= ? LIMIT 1"
 _DUE = (
     "SELECT blob, tries FROM doomed_blobs WHERE due_at <= ? ORDER BY due_at LIMIT ? /*skip locked*/"
@@ -29,15 +29,15 @@ class BlobLost(Exception):
     """A blob is recorded too late: the sweep has begun to delete it."""
 
 
-def doom(tx: Tx, blobs: Sequence[str], due_at: int) -> None:
+def schedule_delete(tx: Tx, blobs: Sequence[str], due_at: int) -> None:
     """Their bytes are to go at that time."""
     for blob in blobs:
-        tx.execute(_DOOM, (blob, due_at))
+        tx.execute(_SCHEDULE, (blob, due_at))
 
 
-def redeem(tx: Tx, blob: str) -> None:
+def keep(tx: Tx, blob: str) -> None:
     """This commit records the blob: it stays. Raises `BlobLost`."""
-    if tx.execute(_REDEEM, (blob,)) == 0:
+    if tx.execute(_KEEP, (blob,)) == 0:
         raise BlobLost(f"{blob} was stored too long ago to be recorded")
 
 

@@ -22,7 +22,7 @@ class FolderLock:
         self._path = folder / "agentpost.lock"
         self._held: list[int] = []
 
-    def take(self) -> None:
+    def acquire(self) -> None:
         """Raises `DatabaseBusy` when another server has the folder, `OSError` when there is no such
         folder or it may not be written to."""
         try:

@@ -10,8 +10,8 @@ from agentpost.domain.record import (
     FileRecord,
     JobLink,
     JobRecord,
-    MessageLine,
     MessageRecord,
+    MessageSummary,
     Snapshot,
 )
 
@@ -136,10 +136,10 @@ def turn_runs(tx: Tx, message_id: str) -> bool:
     return tx.one(_RUNS, (message_id,)) is not None
 
 
-def newest(tx: Tx, account_id: str, now: int, characters: int, limit: int) -> list[MessageLine]:
+def newest(tx: Tx, account_id: str, now: int, characters: int, limit: int) -> list[MessageSummary]:
     """The account's newest messages, of whichever key, newest first."""
     rows = tx.all(_NEWEST, (characters, characters, account_id, now, limit))
-    return [MessageLine(row[0], row[1], MessageStatus(row[2]), *row[3:]) for row in rows]
+    return [MessageSummary(row[0], row[1], MessageStatus(row[2]), *row[3:]) for row in rows]
 
 
 def links(tx: Tx, message_id: str) -> list[JobLink]:

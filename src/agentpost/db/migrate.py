@@ -81,7 +81,7 @@ def upgrade_sqlite(path: Path) -> None:
         rows = connection.execute(_REVISION).fetchall() if "alembic_version" in tables else []
     other = "name another folder with AGENTPOST_DATA_DIR"
     if _has_to_be_upgraded(str(path), tables, rows, other):
-        _upgrade_apart("sqlite", str(path))
+        _upgrade_in_subprocess("sqlite", str(path))
 
 
 def sqlite_fault(path: Path, error: sqlite3.Error) -> OSError:
@@ -130,7 +130,7 @@ def upgrade_postgres(url: str) -> None:
         raise OSError(f"the database cannot be read: {_first_line(error)}") from None
     other = "name an empty database, or a schema of our own, with AGENTPOST_DATABASE_URL"
     if _has_to_be_upgraded("the database", tables, rows, other):
-        _upgrade_apart("postgres", url)
+        _upgrade_in_subprocess("postgres", url)
 
 
 def _reachable(connection: Any) -> set[str]:
@@ -142,7 +142,7 @@ def _reachable(connection: Any) -> set[str]:
     return {row[0] for row in rows}
 
 
-def _has_to_be_upgraded(place: str, tables: set[str], rows: list[Any], other: str) -> bool:
+def _has_to_be_upgraded(path: str, tables: set[str], rows: list[Any], other: str) -> bool:
     """Whether there is something to do; raises `OSError` when the database is not one of ours, or
     is newer than we are. ``other`` is how to take another one."""
     revision = str(rows[0][0]) if len(rows) == 1 else None
@@ -154,19 +154,19 @@ def _has_to_be_upgraded(place: str, tables: set[str], rows: list[Any], other: st
         named = ", ".join(strangers[:_TABLES_NAMED_MAX]) or "alembic_version"
         more = ", …" if len(strangers) > _TABLES_NAMED_MAX else ""
         raise OSError(
-            f"{place} belongs to another program: it has the tables {named}{more}."
+            f"{path} belongs to another program: it has the tables {named}{more}."
             f" To use agentpost, {other}."
         )
     if revision > newest_revision():
         raise OSError(
-            f"{place} was made by a newer version of agentpost (its schema is {revision}, this"
+            f"{path} was made by a newer version of agentpost (its schema is {revision}, this"
             f" version knows {newest_revision()}). Start that version, or restore a backup from"
             " before the upgrade."
         )
     return revision != newest_revision()
 
 
-def _upgrade_apart(kind: str, target: str) -> None:
+def _upgrade_in_subprocess(kind: str, target: str) -> None:
     """`upgrade` in a child; the target goes by environment, since it may hold a password."""
     child = subprocess.run(  # noqa: S603 - our own module
         [sys.executable, "-m", __name__, kind],

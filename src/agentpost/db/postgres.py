@@ -34,7 +34,8 @@ RECONNECT_SECONDS = 4.0
 outage of the server looks dead to the others."""
 LINE_CONNECT_SECONDS = 2
 LINE_SILENT_MILLISECONDS = 3_000
-"""How long what a `PostgresLine` sent may stay unacknowledged before it counts as broken."""
+"""How long what a `PostgresDedicatedConnection` sent may stay unacknowledged before it counts as
+broken."""
 TRIES = 8
 """How often a transaction that lost a deadlock or its connection is run."""
 
@@ -113,8 +114,8 @@ class PostgresDatabase:
         self._threads: ThreadPoolExecutor | None = None
 
     @property
-    def foreign_commits(self) -> int | None:
-        """See `Database.foreign_commits`."""
+    def external_commits(self) -> int | None:
+        """See `Database.external_commits`."""
         return None
 
     @property
@@ -237,16 +238,16 @@ class PostgresDatabase:
         return result, tx.callbacks
 
 
-class PostgresLine:
-    """See `Line`. What it writes is worth nothing after a crash, so its commits do not wait for
-    the disk."""
+class PostgresDedicatedConnection:
+    """See `DedicatedConnection`. What it writes is worth nothing after a crash, so its commits do
+    not wait for the disk."""
 
     def __init__(self, url: str) -> None:
         self._url = url
         self._connection: Connection[Row] | None = None
 
     def write(self, fn: Callable[[Tx], T]) -> T:
-        """See `Line.write`."""
+        """See `DedicatedConnection.write`."""
         connection = self._connection = self._connection or self._connect()
         try:
             with connection.transaction():
@@ -256,7 +257,7 @@ class PostgresLine:
             raise
 
     def close(self) -> None:
-        """See `Line.close`."""
+        """See `DedicatedConnection.close`."""
         connection, self._connection = self._connection, None
         if connection is not None:
             connection.close()

@@ -82,7 +82,7 @@ _COUNT_CALL = (
     "UPDATE jobs SET calls = calls + 1"
     " WHERE id = ? AND epoch = ? AND state IN ('running', 'overdue')"
 )
-_DISOWN = "UPDATE jobs SET node = NULL WHERE id = ? AND epoch = ? AND node = ?"
+_RELEASE_OWNERSHIP = "UPDATE jobs SET node = NULL WHERE id = ? AND epoch = ? AND node = ?"
 
 
 def insert_message(tx: Tx, message: MessageRecord) -> bool:
@@ -125,9 +125,9 @@ def count_call(tx: Tx, job_id: str, epoch: int) -> None:
         raise Fenced(f"job {job_id} is not ours any more")
 
 
-def disown(tx: Tx, job_id: str, epoch: int, node: str) -> None:
+def release_ownership(tx: Tx, job_id: str, epoch: int, node: str) -> None:
     """The node's job is nobody's; nothing when it has ended or moved on meanwhile."""
-    tx.execute(_DISOWN, (job_id, epoch, node))
+    tx.execute(_RELEASE_OWNERSHIP, (job_id, epoch, node))
 
 
 def append_entry(tx: Tx, entry: EntryRecord) -> None:

@@ -159,7 +159,7 @@ def deleted_works(tx: Tx, limit: int) -> list[str]:
     return [row[0] for row in tx.all(_DELETED_WORKS, (limit,))]
 
 
-def take_attachments(tx: Tx, message_id: str, limit: int) -> list[str | None]:
+def detach_attachments(tx: Tx, message_id: str, limit: int) -> list[str | None]:
     """Delete rows of what came with a message; the key of each one's bytes, if it has any."""
     taken = tx.all(_ATTACHMENTS, (message_id, limit))
     for n, _ in taken:
@@ -167,7 +167,7 @@ def take_attachments(tx: Tx, message_id: str, limit: int) -> list[str | None]:
     return [blob for _, blob in taken]
 
 
-def take_files(tx: Tx, work_id: str, limit: int) -> list[str]:
+def detach_files(tx: Tx, work_id: str, limit: int) -> list[str]:
     """Delete rows of a work's files, replaced ones too; the keys of their bytes."""
     blobs = [row[0] for row in tx.all(_WORK_BLOBS, (work_id, limit))]
     for blob in blobs:

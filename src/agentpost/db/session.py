@@ -49,7 +49,7 @@ class Database(Protocol):
     """A database with its schema in place. Usable from any thread and any event loop."""
 
     @property
-    def foreign_commits(self) -> int | None:
+    def external_commits(self) -> int | None:
         """How often another process was found to have committed, since `open`; within a second of
         it. None: that cannot be seen here, so anything may change at any time."""
         ...
@@ -81,7 +81,7 @@ class Database(Protocol):
         ...
 
 
-class Line(Protocol):
+class DedicatedConnection(Protocol):
     """A connection beside all others, for one thread: nobody else's work holds it up."""
 
     def write(self, fn: Callable[[Tx], T]) -> T:

@@ -129,14 +129,14 @@ class SqliteDatabase:
         path: Path,
         *,
         durability: str = "full",
-        on_foreign_commit: Callable[[], None] | None = None,
-        foreign_check_seconds: float = 0.25,
+        on_external_commit: Callable[[], None] | None = None,
+        external_check_seconds: float = 0.25,
     ) -> None:
         self._path = path
         self._file = DatabaseFile(path)
         self._durability = durability
-        self._on_foreign_commit = on_foreign_commit
-        self._foreign_check_seconds = foreign_check_seconds
+        self._on_external_commit = on_external_commit
+        self._external_check_seconds = external_check_seconds
         self._queue: queue.SimpleQueue[_Write | None] = queue.SimpleQueue()
         self._accepting = threading.Lock()  # nothing is queued behind the None that ends the thread
         self._open = False
@@ -146,18 +146,18 @@ class SqliteDatabase:
         self._connection: sqlite3.Connection | None = None  # the writer thread's
         self._seen_version: int | None = None
         self._failing = ""  # the writer's last fault, until something was committed again
-        self._foreign_commits = 0
+        self._external_commits = 0
         self._own_changes = 0
 
     @property
-    def foreign_commits(self) -> int | None:
-        """See `Database.foreign_commits`."""
-        return self._foreign_commits
+    def external_commits(self) -> int | None:
+        """See `Database.external_commits`."""
+        return self._external_commits
 
     @property
     def changes(self) -> int | None:
         """See `Database.changes`."""
-        return self._own_changes + self._foreign_commits
+        return self._own_changes + self._external_commits
 
     def open(self) -> None:
         """See `Database.open`."""
@@ -223,15 +223,15 @@ class SqliteDatabase:
         stopping = False
         while not stopping:
             try:
-                item = self._queue.get(timeout=self._foreign_check_seconds)
+                item = self._queue.get(timeout=self._external_check_seconds)
             except queue.Empty:
                 pass
             else:
                 stopping = item is None or self._write_group(item)
             now = time.monotonic()
-            if now - checked >= self._foreign_check_seconds:
+            if now - checked >= self._external_check_seconds:
                 checked = now
-                self._look_for_foreign_commits()
+                self._check_external_commits()
         self._drop_connection()
 
     def _connected(self) -> sqlite3.Connection:
@@ -247,7 +247,7 @@ class SqliteDatabase:
         self._file.closed()
         _close(connection)
 
-    def _look_for_foreign_commits(self) -> None:
+    def _check_external_commits(self) -> None:
         try:
             version = _data_version(self._connected())
             self._file.check()
@@ -258,9 +258,9 @@ class SqliteDatabase:
             return
         if version != self._seen_version:
             self._seen_version = version
-            self._foreign_commits += 1
-            if self._on_foreign_commit is not None:
-                _call(self._on_foreign_commit)
+            self._external_commits += 1
+            if self._on_external_commit is not None:
+                _call(self._on_external_commit)
 
     def _write_group(self, first: _Write) -> bool:
         """Commit a group and tell everybody in it how it went; True when the queue says to stop."""

@@ -46,7 +46,7 @@ def lock(tx: Tx, upload_ids: Sequence[str], account_id: str) -> dict[str, Upload
     return {upload.id: upload for upload in map(_record, rows)}
 
 
-def count_take(tx: Tx, upload_id: str) -> int | None:
+def count_copy(tx: Tx, upload_id: str) -> int | None:
     """The number of a new private copy; None when the upload is not pending any more."""
     sql = "UPDATE uploads SET takes = takes + 1 WHERE id = ? AND status = ?"
     if tx.execute(sql, (upload_id, UploadStatus.PENDING.value)) == 0:

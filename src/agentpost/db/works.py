@@ -37,7 +37,7 @@ _REWRITE = (
     "UPDATE files SET replaced = 2 WHERE message_id = ? AND COALESCE(job_id, '') = ?"
     " AND work_id = ? AND path = ? AND replaced < 2"
 )
-_DOOM_UNLISTED = (
+_SCHEDULE_UNLISTED = (
     "INSERT INTO doomed_blobs (blob, due_at, tries)"
     " SELECT f.blob, CAST(? AS BIGINT), 0 FROM files f"
     " WHERE f.replaced = 2 AND (f.message_id = ? OR f.work_id = ?)"
@@ -50,7 +50,7 @@ _DOOM_UNLISTED = (
     " WHERE m.id = f.message_id AND m.turn_state = 'running')"
     " ON CONFLICT (blob) DO UPDATE SET due_at = excluded.due_at"
 )
-_DELETE_DOOMED = (
+_DELETE_PENDING = (
     "DELETE FROM files WHERE replaced = 2 AND (message_id = ? OR work_id = ?)"
     " AND EXISTS (SELECT 1 FROM doomed_blobs d WHERE d.blob = files.blob)"
 )
@@ -108,23 +108,24 @@ def put_file(tx: Tx, file: FileRecord) -> None:
     """A file lands in a work, over an older one of the same path.
 
     Whoever made the older one still lists it, since a final message does not change; a job that
-    writes a path twice lists its last. The one before is kept, unlisted, for `let_go`.
+    writes a path twice lists its last. The one before is kept, unlisted, for
+    `release_unlisted_files`.
     """
-    doomed.redeem(tx, file.blob)
+    doomed.keep(tx, file.blob)
     tx.execute(_REWRITE, (file.message_id, file.job_id or "", file.work_id, file.path))
     tx.execute(_SUPERSEDE, (file.work_id, file.path))
     tx.execute(_PUT_FILE, _FILE_VALUES(file))
 
 
-def let_go(tx: Tx, due_at: int, message_id: str, work_id: str = "") -> None:
+def release_unlisted_files(tx: Tx, due_at: int, message_id: str, work_id: str = "") -> None:
     """Doom what nobody lists any more, of a message and of a work, unless it may be named still.
 
     A recorded call may: of the turn or a job of the message that made it, or of a job of its work,
     as long as that is open and can be run again. Whoever ends one of these calls this afterwards,
     in the same transaction.
     """
-    if tx.execute(_DOOM_UNLISTED, (due_at, message_id, work_id)):
-        tx.execute(_DELETE_DOOMED, (message_id, work_id))
+    if tx.execute(_SCHEDULE_UNLISTED, (due_at, message_id, work_id)):
+        tx.execute(_DELETE_PENDING, (message_id, work_id))
 
 
 def file(tx: Tx, work_id: str, path: str) -> FileRecord | None:

@@ -18,21 +18,21 @@ W = TypeVar("W")
 
 
 class FairQueue(Generic[W]):
-    """``places`` places (at least one) and the waiters for them.
+    """``slots`` places (at least one) and the waiters for them.
 
     The queue of an account is not bounded: every waiter belongs to a turn or job of the account,
     and those are limited where they are accepted.
     """
 
-    def __init__(self, places: int) -> None:
-        assert places > 0
-        self._free = places
+    def __init__(self, slots: int) -> None:
+        assert slots > 0
+        self._free = slots
         self._held: Counter[str] = Counter()
         # In round-robin order: an account moves to the end when it gets a place or gives one back.
         self._waiting: dict[str, deque[W]] = {}
 
     def add(self, account: str, waiter: W) -> None:
-        """Queue a waiter; `take_next` says when it has a place."""
+        """Queue a waiter; `grant_next` says when it has a place."""
         self._waiting.setdefault(account, deque()).append(waiter)
 
     def remove(self, account: str, waiter: W) -> None:
@@ -43,7 +43,7 @@ class FairQueue(Generic[W]):
             if not waiters:
                 del self._waiting[account]
 
-    def take_next(self) -> tuple[str, W] | None:
+    def grant_next(self) -> tuple[str, W] | None:
         """Give the next place to a waiter: its account and itself. None when no place is free or
         none of those who wait may have it."""
         allowed = (account for account in self._waiting if self._may_take(account))
@@ -59,7 +59,7 @@ class FairQueue(Generic[W]):
         return account, waiter
 
     def give_back(self, account: str) -> None:
-        """A place that `take_next` gave to the account is free again."""
+        """A place that `grant_next` gave to the account is free again."""
         assert self._held[account] > 0
         self._free += 1
         self._held[account] -= 1

@@ -164,7 +164,7 @@ class WorkRecord:
 
 
 @dataclass(frozen=True, slots=True)
-class MessageLine:
+class MessageSummary:
     """A message in a list, its texts cut."""
 
     id: str

@@ -23,7 +23,7 @@ class TurnBegun:
 
 
 @dataclass(frozen=True, slots=True)
-class TurnRetaken:
+class TurnReclaimed:
     """The node that ran the turn is gone; it runs again with the same inputs."""
 
 
@@ -75,7 +75,7 @@ class StartRefused:
 
 
 @dataclass(frozen=True, slots=True)
-class JobRetaken:
+class JobReclaimed:
     """The node that ran the job is gone, or lost it; it goes on from its last recorded call."""
 
 
@@ -145,12 +145,14 @@ class Recovered:
     text: str = ""
 
 
-TurnSignal = TurnQueued | TurnBegun | TurnRetaken | BusyTimedOut | Resent | TurnReplied | TurnBroken
+TurnSignal = (
+    TurnQueued | TurnBegun | TurnReclaimed | BusyTimedOut | Resent | TurnReplied | TurnBroken
+)
 JobSignal = (
     Admitted
     | ShortOfCredits
     | StartRefused
-    | JobRetaken
+    | JobReclaimed
     | StepInterrupted
     | Progressed
     | FileWritten

@@ -104,7 +104,7 @@ TURNS: dict[tuple[T | None, type[s.TurnSignal]], Row[T]] = {
     (T.WAITING, s.TurnBegun): Row(T.RUNNING),
     (T.WAITING, s.BusyTimedOut): Row(T.BUSY, _busy),
     (T.BUSY, s.Resent): Row(T.WAITING),
-    (T.RUNNING, s.TurnRetaken): Row(T.RUNNING),
+    (T.RUNNING, s.TurnReclaimed): Row(T.RUNNING),
     (T.RUNNING, s.TurnReplied): Row(T.ENDED, _reply),
     (T.RUNNING, s.TurnBroken): Row(T.FAILED, _turn_failed),
 }
@@ -116,7 +116,7 @@ JOBS: dict[tuple[J | None, type[s.JobSignal]], Row[J]] = {
     (None, s.ShortOfCredits): Row(J.QUEUED, event=EventName.JOB_BLOCKED),
     (None, s.StartRefused): Row(J.REFUSED, event=EventName.JOB_BLOCKED),
     # running
-    (J.RUNNING, s.JobRetaken): Row(J.RUNNING),
+    (J.RUNNING, s.JobReclaimed): Row(J.RUNNING),
     (J.RUNNING, s.StepInterrupted): Row(J.RUNNING),
     (J.RUNNING, s.Progressed): Row(J.RUNNING, _progress),
     (J.RUNNING, s.FileWritten): Row(J.RUNNING, _landed),
@@ -132,7 +132,7 @@ JOBS: dict[tuple[J | None, type[s.JobSignal]], Row[J]] = {
         J.QUEUE_EXPIRED, _state(JobStateWord.EXPIRED, QUEUE_EXPIRED_TEXT), EventName.JOB_EXPIRED
     ),
     # overdue: the message is final, so nothing is told until somebody recovers it
-    (J.OVERDUE, s.JobRetaken): Row(J.OVERDUE),
+    (J.OVERDUE, s.JobReclaimed): Row(J.OVERDUE),
     (J.OVERDUE, s.StepInterrupted): Row(J.OVERDUE),
     (J.OVERDUE, s.Progressed): Row(J.OVERDUE),
     (J.OVERDUE, s.FileWritten): Row(J.OVERDUE),

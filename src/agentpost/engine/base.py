@@ -44,7 +44,7 @@ class Worker(Protocol):
 class Engine(Protocol):
     """Dispatches jobs to workers."""
 
-    def place(self, tx: Transaction, job_id: str, epoch: int) -> str | None:
+    def dispatch(self, tx: Transaction, job_id: str, epoch: int) -> str | None:
         """A job shall run once ``tx`` is committed.
 
         Returns the node that owns it from that commit on, or None when whoever takes it claims it.

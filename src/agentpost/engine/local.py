@@ -18,8 +18,8 @@ class LocalEngine:
         self._node = node
         self._worker: Worker | None = None
 
-    def place(self, tx: Transaction, job_id: str, epoch: int) -> str | None:
-        """See `Engine.place`."""
+    def dispatch(self, tx: Transaction, job_id: str, epoch: int) -> str | None:
+        """See `Engine.dispatch`."""
         if self._worker is None:
             return None
         tx.after(partial(self._worker.run, job_id, epoch))

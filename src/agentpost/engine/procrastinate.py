@@ -84,8 +84,8 @@ class ProcrastinateEngine:
         self._task: asyncio.Task[None] | None = None
         self._running: asyncio.Task[None] | None = None
 
-    def place(self, tx: Transaction, job_id: str, epoch: int) -> None:
-        """See `Engine.place`."""
+    def dispatch(self, tx: Transaction, job_id: str, epoch: int) -> None:
+        """See `Engine.dispatch`."""
         import psycopg
         from procrastinate.exceptions import ConnectorException
 

@@ -24,7 +24,7 @@ class Rule:
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class RateDecision:
     """What asking for a place came to.
 
     Args:
@@ -58,7 +58,7 @@ def whole_seconds(duration: int) -> int:
 class RateLimiter(Protocol):
     """Counts calls. For the event loop that called `start`."""
 
-    async def take(self, subject: str, rules: Sequence[Rule], now: int) -> Taken:
+    async def acquire(self, subject: str, rules: Sequence[Rule], now: int) -> RateDecision:
         """Count a call of ``subject`` (a key or account) in every window, or in none.
 
         ``now`` comes from the caller's clock, in microseconds. A clock that steps back counts as
@@ -67,7 +67,7 @@ class RateLimiter(Protocol):
         """
         ...
 
-    async def give_back(self, subject: str, rules: Sequence[Rule], taken: Taken) -> None:
+    async def give_back(self, subject: str, rules: Sequence[Rule], decision: RateDecision) -> None:
         """Forget a counted call: what it was counted for did not come about."""
         ...
 

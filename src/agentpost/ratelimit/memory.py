@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Sequence
 
 from agentpost.domain.times import SECOND
-from agentpost.ratelimit.base import Rule, Taken
+from agentpost.ratelimit.base import RateDecision, Rule
 
 _Log = deque[int]
 LOOKED_AT_PER_NEW = 2
@@ -32,8 +32,8 @@ class MemoryLimiter:
         """How many windows are kept."""
         return len(self._logs)
 
-    async def take(self, subject: str, rules: Sequence[Rule], now: int) -> Taken:
-        """See `RateLimiter.take`."""
+    async def acquire(self, subject: str, rules: Sequence[Rule], now: int) -> RateDecision:
+        """See `RateLimiter.acquire`."""
         now = self._moving_on(now)
         known = len(self._logs)
         logs = [self._log(subject, rule) for rule in rules]
@@ -55,14 +55,14 @@ class MemoryLimiter:
             self._drop_idle(now)
         first, shown = rules[0], logs[0]
         reset_at = (shown[0] if shown else now) + first.span
-        return Taken(allowed, now, max(first.limit - len(shown), 0), reset_at, free_at)
+        return RateDecision(allowed, now, max(first.limit - len(shown), 0), reset_at, free_at)
 
-    async def give_back(self, subject: str, rules: Sequence[Rule], taken: Taken) -> None:
+    async def give_back(self, subject: str, rules: Sequence[Rule], decision: RateDecision) -> None:
         """See `RateLimiter.give_back`."""
         for rule in rules:
             kept = self._logs.get((subject, rule.name))
-            if kept is not None and taken.at in kept[0]:
-                kept[0].remove(taken.at)
+            if kept is not None and decision.at in kept[0]:
+                kept[0].remove(decision.at)
 
     async def start(self) -> None:
         """See `RateLimiter.start`."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import structlog
 
-from agentpost.ratelimit.base import RateLimiter, Rule, Taken
+from agentpost.ratelimit.base import RateDecision, RateLimiter, Rule
 
 if TYPE_CHECKING:
     from redis.asyncio import Redis
@@ -75,31 +75,31 @@ class RedisLimiter:
         self._alone = alone
         self._away_until = 0.0
 
-    async def take(self, subject: str, rules: Sequence[Rule], now: int) -> Taken:
-        """See `RateLimiter.take`."""
+    async def acquire(self, subject: str, rules: Sequence[Rule], now: int) -> RateDecision:
+        """See `RateLimiter.acquire`."""
         from redis.exceptions import RedisError
 
         if time.monotonic() < self._away_until:
-            return await self._alone.take(subject, rules, now)
+            return await self._alone.acquire(subject, rules, now)
         arguments = [now, *(n for rule in rules for n in (rule.limit, rule.span))]
         try:
             answer = await self._script(keys=_keys(subject, rules), args=arguments)
         except (RedisError, OSError, TimeoutError) as error:
             self._failed(error)
-            return await self._alone.take(subject, rules, now)
-        return _taken(rules, answer)
+            return await self._alone.acquire(subject, rules, now)
+        return _decision(rules, answer)
 
-    async def give_back(self, subject: str, rules: Sequence[Rule], taken: Taken) -> None:
+    async def give_back(self, subject: str, rules: Sequence[Rule], decision: RateDecision) -> None:
         """See `RateLimiter.give_back`."""
         from redis.exceptions import RedisError
 
-        await self._alone.give_back(subject, rules, taken)
+        await self._alone.give_back(subject, rules, decision)
         if time.monotonic() < self._away_until:
             return
         try:
             async with self._redis.pipeline() as pipeline:
                 for key in _keys(subject, rules):
-                    pipeline.lrem(key, -1, str(taken.at))
+                    pipeline.lrem(key, -1, str(decision.at))
                 await pipeline.execute()
         except (RedisError, OSError, TimeoutError) as error:
             self._failed(error)
@@ -123,7 +123,9 @@ class RedisLimiter:
 
     def _failed(self, error: Exception) -> None:
         self._away_until = time.monotonic() + RETRY_SECONDS
-        log.warning("redis_away", error=str(error), consequence="each node counts for itself")
+        log.warning(
+            "redis_unavailable", error=str(error), consequence="each node counts for itself"
+        )
 
 
 def _keys(subject: str, rules: Sequence[Rule]) -> list[str]:
@@ -131,7 +133,7 @@ def _keys(subject: str, rules: Sequence[Rule]) -> list[str]:
     return [f"{PREFIX}:{{{subject}}}:{rule.name}" for rule in rules]
 
 
-def _taken(rules: Sequence[Rule], answer: list[Any]) -> Taken:
+def _decision(rules: Sequence[Rule], answer: list[Any]) -> RateDecision:
     now = int(answer[0])
     free_at = now
     for rule, (_, _, blocking) in zip(rules, answer[1:], strict=True):
@@ -141,4 +143,4 @@ def _taken(rules: Sequence[Rule], answer: list[Any]) -> Taken:
     count, oldest, _ = answer[1]
     counted = count + 1 if allowed else count
     reset_at = (int(oldest) if oldest else now) + rules[0].span
-    return Taken(allowed, now, max(rules[0].limit - counted, 0), reset_at, free_at)
+    return RateDecision(allowed, now, max(rules[0].limit - counted, 0), reset_at, free_at)

@@ -16,7 +16,7 @@ from agentpost.domain.errors import not_found
 from agentpost.domain.mail_addresses import check_mail_address
 from agentpost.domain.times import seconds
 from agentpost.services.allowances import rules_of
-from agentpost.services.context import House
+from agentpost.services.context import AppContext
 from agentpost.services.messages import Caller
 
 PLAN = "self_hosted"
@@ -56,7 +56,7 @@ class KnownKey:
         return self.revoked_at is None and (self.expires_at is None or now < self.expires_at)
 
 
-async def find_key(house: House, secret: str) -> KnownKey | None:
+async def find_key(ctx: AppContext, secret: str) -> KnownKey | None:
     """The key, live or not; None when there is no such key."""
     wanted = digest(secret)
 
@@ -64,114 +64,116 @@ async def find_key(house: House, secret: str) -> KnownKey | None:
         key = rows.key_by_digest(tx, wanted)
         return (key, rows.get(tx, key.account_id)) if key else None
 
-    found = await house.db.read(fn)
+    found = await ctx.db.read(fn)
     if found is None:
         return None
     key, account = found
-    rules = rules_of(house.settings, account.limits_json)
+    rules = rules_of(ctx.settings, account.limits_json)
     caller = Caller(key.id, key.name, key.account_id, rules)
     return KnownKey(caller, key.expires_at, key.revoked_at)
 
 
-async def create(house: House, email: str, name: str, amount: float = 0) -> AccountRecord:
+async def create(ctx: AppContext, email: str, name: str, amount: float = 0) -> AccountRecord:
     """A new account; raises `ValueError` when no mail can reach the address, it is taken, or the
     credits are no number."""
     check_mail_address(email)
     millionths = to_millionths(amount)
 
     def fn(tx: Tx) -> AccountRecord:
-        account = _insert(tx, house, email, name, millionths)
+        account = _insert(tx, ctx, email, name, millionths)
         if account is None:
             raise ValueError(f"there is an account with the address {email} already")
         return account
 
-    return await house.db.write(fn)
+    return await ctx.db.write(fn)
 
 
-async def bootstrap(house: House, secret: str, amount: float) -> NewKey | None:
+async def bootstrap(ctx: AppContext, secret: str, amount: float) -> NewKey | None:
     """The default account with its first key, on the very first start; None when accounts exist."""
     millionths = to_millionths(amount)
 
     def fn(tx: Tx) -> NewKey | None:
         if rows.all_(tx):
             return None
-        account = _insert(tx, house, DEFAULT_EMAIL, "Owner", millionths)
+        account = _insert(tx, ctx, DEFAULT_EMAIL, "Owner", millionths)
         if account is None:
             return None  # another node was faster
-        record = _insert_key(tx, house, account.id, "default", secret, None)
+        record = _insert_key(tx, ctx, account.id, "default", secret, None)
         return NewKey(record, secret)
 
-    return await house.db.write(fn)
+    return await ctx.db.write(fn)
 
 
 async def create_key(
-    house: House, id_or_email: str, name: str, lifetime_seconds: float | None = None
+    ctx: AppContext, id_or_email: str, name: str, lifetime_seconds: float | None = None
 ) -> NewKey:
     """A new key for an account; raises ``not_found``."""
-    secret = generate_secret(house.settings.key_prefix)
+    secret = generate_secret(ctx.settings.key_prefix)
 
     def fn(tx: Tx) -> NewKey:
         account = rows.find(tx, id_or_email)
         if account is None:
             raise not_found("account")
-        record = _insert_key(tx, house, account.id, name, secret, lifetime_seconds)
+        record = _insert_key(tx, ctx, account.id, name, secret, lifetime_seconds)
         return NewKey(record, secret)
 
-    return await house.db.write(fn)
+    return await ctx.db.write(fn)
 
 
-async def revoke_key(house: House, key_id: str) -> None:
+async def revoke_key(ctx: AppContext, key_id: str) -> None:
     """The key stops working within a second, for held calls too; raises ``not_found``."""
-    now = house.clock.now()
-    if not await house.db.write(lambda tx: rows.revoke_key(tx, key_id, now)):
+    now = ctx.clock.now()
+    if not await ctx.db.write(lambda tx: rows.revoke_key(tx, key_id, now)):
         raise not_found("live key")
 
 
-async def end_held_calls(house: House) -> None:
+async def end_held_calls(ctx: AppContext) -> None:
     """End the held calls of keys that any process has revoked, or that have expired."""
-    held = house.held_calls.keys()
+    held = ctx.held_calls.keys()
     if held:
-        now = house.clock.now()
-        for key_id in await house.db.read(lambda tx: rows.ended_keys(tx, held, now)):
-            house.held_calls.end(key_id)
+        now = ctx.clock.now()
+        for key_id in await ctx.db.read(lambda tx: rows.ended_keys(tx, held, now)):
+            ctx.held_calls.end(key_id)
 
 
-async def all_accounts(house: House) -> list[AccountRecord]:
+async def all_accounts(ctx: AppContext) -> list[AccountRecord]:
     """Every account, oldest first."""
-    return await house.db.read(rows.all_)
+    return await ctx.db.read(rows.all_)
 
 
-async def all_keys(house: House) -> list[KeyRecord]:
+async def all_keys(ctx: AppContext) -> list[KeyRecord]:
     """Every key, oldest first."""
-    return await house.db.read(rows.keys)
+    return await ctx.db.read(rows.keys)
 
 
-async def get(house: House, account_id: str) -> AccountRecord:
+async def get(ctx: AppContext, account_id: str) -> AccountRecord:
     """An account by the id our own rows carry."""
-    return await house.db.read(lambda tx: rows.get(tx, account_id))
+    return await ctx.db.read(lambda tx: rows.get(tx, account_id))
 
 
-async def find(house: House, id_or_email: str) -> AccountRecord:
+async def find(ctx: AppContext, id_or_email: str) -> AccountRecord:
     """An account by id or e-mail address; raises ``not_found``."""
-    account = await house.db.read(lambda tx: rows.find(tx, id_or_email))
+    account = await ctx.db.read(lambda tx: rows.find(tx, id_or_email))
     if account is None:
         raise not_found("account")
     return account
 
 
-async def ledger(house: House, account_id: str, limit: int = 20) -> list[LedgerRecord]:
+async def ledger(ctx: AppContext, account_id: str, limit: int = 20) -> list[LedgerRecord]:
     """The newest moves of credits."""
-    return await house.db.read(lambda tx: rows.ledger(tx, account_id, limit))
+    return await ctx.db.read(lambda tx: rows.ledger(tx, account_id, limit))
 
 
-async def set_hosting_fees(house: House, id_or_email: str, due: bool) -> None:
+async def set_hosting_fees(ctx: AppContext, id_or_email: str, due: bool) -> None:
     """While fees are due no new work starts (spec: Reasons); raises ``not_found``."""
-    account = await find(house, id_or_email)
-    await house.db.write(lambda tx: rows.set_hosting_fees(tx, account.id, due))
+    account = await find(ctx, id_or_email)
+    await ctx.db.write(lambda tx: rows.set_hosting_fees(tx, account.id, due))
 
 
-def _insert(tx: Tx, house: House, email: str, name: str, millionths: int) -> AccountRecord | None:
-    now = house.clock.now()
+def _insert(
+    tx: Tx, ctx: AppContext, email: str, name: str, millionths: int
+) -> AccountRecord | None:
+    now = ctx.clock.now()
     account = AccountRecord(
         id=new_id(ids.ACCOUNT, now),
         email=email,
@@ -194,9 +196,9 @@ def _insert(tx: Tx, house: House, email: str, name: str, millionths: int) -> Acc
 
 
 def _insert_key(
-    tx: Tx, house: House, account_id: str, name: str, secret: str, lifetime: float | None
+    tx: Tx, ctx: AppContext, account_id: str, name: str, secret: str, lifetime: float | None
 ) -> KeyRecord:
-    now = house.clock.now()
+    now = ctx.clock.now()
     key = KeyRecord(
         id=new_id(ids.KEY, now),
         account_id=account_id,

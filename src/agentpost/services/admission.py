@@ -11,66 +11,68 @@ from agentpost.domain.limits import (
     ACCOUNT_LIMIT_RETRY_SECONDS,
     LARGE_BODIES_REFUSED_PER_MINUTE,
 )
-from agentpost.ratelimit.base import Rule, Taken
+from agentpost.ratelimit.base import RateDecision, Rule
 from agentpost.services.allowances import DAY, HOUR, MINUTE, NO_OVERRIDES, Rules, rules_of
-from agentpost.services.context import House
+from agentpost.services.context import AppContext
 from agentpost.services.messages import Caller
 
 _LARGE_BODIES = (Rule("large_bodies", LARGE_BODIES_REFUSED_PER_MINUTE, MINUTE),)
 _SPANS = {MINUTE: "a minute", HOUR: "an hour", DAY: "a day"}
 
 
-def rules_for(house: House, caller: Caller) -> Rules:
+def rules_for(ctx: AppContext, caller: Caller) -> Rules:
     """The windows that hold for a caller."""
-    return caller.rules or rules_of(house.settings, NO_OVERRIDES)
+    return caller.rules or rules_of(ctx.settings, NO_OVERRIDES)
 
 
-async def request(house: House, caller: Caller) -> Taken:
+async def request(ctx: AppContext, caller: Caller) -> RateDecision:
     """Count a request of the caller's key; not ``allowed`` when its minute is full."""
-    rules = rules_for(house, caller).requests
-    return await house.limiter.take(caller.key_id, rules, house.clock.now())
+    rules = rules_for(ctx, caller).requests
+    return await ctx.limiter.acquire(caller.key_id, rules, ctx.clock.now())
 
 
-async def wait(house: House, caller: Caller) -> None:
+async def wait(ctx: AppContext, caller: Caller) -> None:
     """Count a long-poll of the account; raises ``rate_limited``."""
-    await _take(house, caller, rules_for(house, caller).waits, "long-polls")
+    await _acquire(ctx, caller, rules_for(ctx, caller).waits, "long-polls")
 
 
-async def work_read(house: House, caller: Caller) -> None:
+async def work_read(ctx: AppContext, caller: Caller) -> None:
     """Count a read of a work by the account; raises ``rate_limited``."""
-    await _take(house, caller, rules_for(house, caller).work_reads, "reads of works")
+    await _acquire(ctx, caller, rules_for(ctx, caller).work_reads, "reads of works")
 
 
-async def message(house: House, caller: Caller) -> Taken:
+async def message(ctx: AppContext, caller: Caller) -> RateDecision:
     """Count a message of the account; raises ``rate_limited``."""
-    return await _take(house, caller, rules_for(house, caller).messages, "messages")
+    return await _acquire(ctx, caller, rules_for(ctx, caller).messages, "messages")
 
 
-async def unsent(house: House, caller: Caller, taken: Taken) -> None:
+async def unsent(ctx: AppContext, caller: Caller, decision: RateDecision) -> None:
     """The message was refused or is there already: it does not count."""
-    rules = rules_for(house, caller).messages
-    await house.limiter.give_back(caller.account_id, rules, taken)
+    rules = rules_for(ctx, caller).messages
+    await ctx.limiter.give_back(caller.account_id, rules, decision)
 
 
-async def large_body(house: House, caller: Caller) -> Taken:
+async def large_body(ctx: AppContext, caller: Caller) -> RateDecision:
     """Count a large body of the account that comes in; raises ``rate_limited`` when too many were
     refused lately."""
-    taken = await house.limiter.take(caller.account_id, _LARGE_BODIES, house.clock.now())
-    if not taken.allowed:
+    decision = await ctx.limiter.acquire(caller.account_id, _LARGE_BODIES, ctx.clock.now())
+    if not decision.allowed:
         text = f"This account had {_LARGE_BODIES[0].limit} large bodies refused within a minute."
         raise RateLimited(text, ACCOUNT_LIMIT_RETRY_SECONDS)
-    return taken
+    return decision
 
 
-async def not_refused(house: House, caller: Caller, taken: Taken) -> None:
+async def not_refused(ctx: AppContext, caller: Caller, decision: RateDecision) -> None:
     """A large body was fine: it does not count."""
-    await house.limiter.give_back(caller.account_id, _LARGE_BODIES, taken)
+    await ctx.limiter.give_back(caller.account_id, _LARGE_BODIES, decision)
 
 
-async def _take(house: House, caller: Caller, rules: tuple[Rule, ...], what: str) -> Taken:
-    taken = await house.limiter.take(caller.account_id, rules, house.clock.now())
-    if not taken.allowed:
+async def _acquire(
+    ctx: AppContext, caller: Caller, rules: tuple[Rule, ...], what: str
+) -> RateDecision:
+    decision = await ctx.limiter.acquire(caller.account_id, rules, ctx.clock.now())
+    if not decision.allowed:
         most = " and ".join(f"{rule.limit:,} in {_SPANS[rule.span]}" for rule in rules)
         text = f"This account has reached its limit of {most} for {what}."
         raise RateLimited(text, ACCOUNT_LIMIT_RETRY_SECONDS)
-    return taken
+    return decision

@@ -13,7 +13,7 @@ from agentpost.domain.allowances import NAMES, Allowances
 from agentpost.domain.errors import not_found
 from agentpost.domain.times import SECOND
 from agentpost.ratelimit.base import Rule
-from agentpost.services.context import House
+from agentpost.services.context import AppContext
 from agentpost.settings import Settings
 
 MINUTE = 60 * SECOND
@@ -58,7 +58,7 @@ def running_jobs_max(settings: Settings, limits_json: str) -> int:
     return allowances_of(settings, limits_json).running_jobs
 
 
-async def show(house: House, id_or_email: str) -> tuple[Allowances, frozenset[str]]:
+async def show(ctx: AppContext, id_or_email: str) -> tuple[Allowances, frozenset[str]]:
     """An account's allowances, and the names of those set for it alone; raises ``not_found``."""
 
     def fn(tx: Tx) -> str:
@@ -67,12 +67,12 @@ async def show(house: House, id_or_email: str) -> tuple[Allowances, frozenset[st
             raise not_found("account")
         return account.limits_json
 
-    limits_json = await house.db.read(fn)
+    limits_json = await ctx.db.read(fn)
     overridden = frozenset(json.loads(limits_json)) & frozenset(NAMES)
-    return allowances_of(house.settings, limits_json), overridden
+    return allowances_of(ctx.settings, limits_json), overridden
 
 
-async def override(house: House, id_or_email: str, changes: Mapping[str, int | None]) -> None:
+async def override(ctx: AppContext, id_or_email: str, changes: Mapping[str, int | None]) -> None:
     """Set an account's own numbers; None takes one back to the settings. Effective in a second.
 
     Raises ``not_found``, and `ValueError` for a number below one or a name that is no allowance.
@@ -92,7 +92,7 @@ async def override(house: House, id_or_email: str, changes: Mapping[str, int | N
         left = {name: value for name, value in sorted(merged.items()) if value is not None}
         rows.set_limits(tx, found.id, json.dumps(left))
 
-    await house.db.write(fn)
+    await ctx.db.write(fn)
 
 
 @lru_cache(maxsize=1024)

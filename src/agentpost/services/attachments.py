@@ -35,10 +35,10 @@ from agentpost.domain.executables import (
 from agentpost.domain.filenames import safe_file_name
 from agentpost.domain.message import TurnState
 from agentpost.domain.record import AttachmentRecord, MessageRecord
+from agentpost.egress.errors import EgressError
 from agentpost.services import blobs, record, room
-from agentpost.services.context import House
+from agentpost.services.context import AppContext
 from agentpost.storage import sniff
-from agentpost.webhooks.failures import EgressError
 
 log = structlog.get_logger(__name__)
 TOTAL_MB = limits.INLINE_TOTAL_BYTES_MAX // limits.MEBIBYTE
@@ -76,19 +76,19 @@ class Attached:
     notes: list[str] = field(default_factory=list)
 
 
-async def take(house: House, files: list[InlineFile]) -> Attached:
+async def store(ctx: AppContext, files: list[InlineFile]) -> Attached:
     """Decode and store inline bytes; keep URLs for later. When one cannot be stored, none is."""
     attached = Attached()
     try:
-        await _take_all(house, attached, files)
+        await _take_all(ctx, attached, files)
     except Exception:
         with contextlib.suppress(Exception):  # else they go within a day
-            await discard(house, attached)
+            await discard(ctx, attached)
         raise
     return attached
 
 
-async def _take_all(house: House, attached: Attached, files: list[InlineFile]) -> None:
+async def _take_all(ctx: AppContext, attached: Attached, files: list[InlineFile]) -> None:
     total = 0
     for n, given in enumerate(files[: limits.INLINE_FILES_MAX]):
         name = safe_file_name(given.name) if given.name else None
@@ -98,7 +98,7 @@ async def _take_all(house: House, attached: Attached, files: list[InlineFile]) -
         elif given.url is not None:
             attached.files.append(_to_fetch(n, name, given))
         else:
-            total += await _take_bytes(house, attached, n, label, given, total)
+            total += await _take_bytes(ctx, attached, n, label, given, total)
     if len(files) > limits.INLINE_FILES_MAX:
         extra = len(files) - limits.INLINE_FILES_MAX
         attached.notes.append(
@@ -107,41 +107,41 @@ async def _take_all(house: House, attached: Attached, files: list[InlineFile]) -
         )
 
 
-async def discard(house: House, attached: Attached) -> None:
+async def discard(ctx: AppContext, attached: Attached) -> None:
     """The message was certainly not accepted: remove what was stored for it."""
-    await blobs.discard(house, [a.blob for a in attached.files if a.blob is not None])
+    await blobs.discard(ctx, [a.blob for a in attached.files if a.blob is not None])
 
 
-async def fetch(house: House, message: MessageRecord) -> None:
+async def fetch(ctx: AppContext, message: MessageRecord) -> None:
     """Fetch the message's URLs, once: what was fetched or noted is not tried again.
 
     Brings ``message.notes_json`` up to date. Part of the turn, so a crash in between repeats only
     what was not recorded.
     """
-    attachments = await house.db.read(lambda tx: rows.attachments(tx, message.id))
+    attachments = await ctx.db.read(lambda tx: rows.attachments(tx, message.id))
     inline = [a for a in attachments if a.n < limits.INLINE_FILES_MAX]  # the others are uploads
     total = sum(a.size for a in inline if a.blob is not None)
     for attachment in inline:
         if attachment.blob is not None or attachment.url is None:
             continue
-        problem = await _fetch_one(house, attachment, total)
+        problem = await _fetch_one(ctx, attachment, total)
         total += attachment.size
-        await _record_fetched(house, message, attachment, problem)
+        await _record_fetched(ctx, message, attachment, problem)
 
 
-async def _fetch_one(house: House, attachment: AttachmentRecord, total: int) -> str | None:
+async def _fetch_one(ctx: AppContext, attachment: AttachmentRecord, total: int) -> str | None:
     """Fetch into ``attachment``; the problem to note, if there is one."""
     assert attachment.url is not None
-    if room.is_short(house):
+    if room.is_short(ctx):
         return f"{attachment.name or 'a file'}: skipped, {room.NO_ROOM}."
     left = limits.INLINE_TOTAL_BYTES_MAX - total
     with tempfile.TemporaryDirectory(prefix="agentpost-fetch-") as folder:
         into = Path(folder) / "body"
         try:
-            fetched = await house.egress.fetch(
+            fetched = await ctx.egress.fetch(
                 attachment.url,
                 max_bytes=limits.INLINE_FILE_BYTES_MAX,
-                seconds=house.settings.fetch_seconds,
+                seconds=ctx.settings.fetch_seconds,
                 into=into,
             )
         except EgressError as error:
@@ -153,12 +153,12 @@ async def _fetch_one(house: House, attachment: AttachmentRecord, total: int) -> 
         if executable:
             return f"{name}: skipped, it is an executable."
         declared = attachment.content_type or fetched.content_type
-        await _store(house, attachment, name, into, head, declared)
+        await _store(ctx, attachment, name, into, head, declared)
     return None
 
 
 async def _record_fetched(
-    house: House, message: MessageRecord, attachment: AttachmentRecord, problem: str | None
+    ctx: AppContext, message: MessageRecord, attachment: AttachmentRecord, problem: str | None
 ) -> None:
     def fn(tx: Tx) -> str:
         current = message_rows.lock(tx, message.id)
@@ -167,19 +167,19 @@ async def _record_fetched(
             raise Fenced(f"the turn of {message.id} is not ours any more")
         if problem is None:
             assert attachment.blob is not None
-            doomed.redeem(tx, attachment.blob)
+            doomed.keep(tx, attachment.blob)
             rows.save_fetched(tx, attachment)
             return current.notes_json
         rows.drop_attachment(tx, attachment.message_id, attachment.n)
         notes = [*json.loads(current.notes_json), problem]
-        record.note(tx, house, current, notes, house.clock.now())
+        record.add_notes(tx, ctx, current, notes, ctx.clock.now())
         return current.notes_json
 
-    message.notes_json = await house.db.write(fn)
+    message.notes_json = await ctx.db.write(fn)
 
 
 async def _take_bytes(
-    house: House, attached: Attached, n: int, label: str, given: InlineFile, total: int
+    ctx: AppContext, attached: Attached, n: int, label: str, given: InlineFile, total: int
 ) -> int:
     """Decode and store one inline file; its size when it was taken."""
     try:
@@ -187,7 +187,7 @@ async def _take_bytes(
     except (binascii.Error, ValueError):
         attached.notes.append(f"{label}: skipped, its base64 content cannot be decoded.")
         return 0
-    if room.is_short(house):
+    if room.is_short(ctx):
         attached.notes.append(f"{label}: skipped, {room.NO_ROOM}.")
         return 0
     if len(data) > limits.INLINE_FILE_BYTES_MAX:
@@ -205,7 +205,7 @@ async def _take_bytes(
         return 0
     attachment = _blank(n, None)
     name = safe_file_name(given.name) if given.name else f"file-{n + 1}"
-    await _store(house, attachment, name, data, data[:HEAD_BYTES], given.content_type)
+    await _store(ctx, attachment, name, data, data[:HEAD_BYTES], given.content_type)
     attached.files.append(attachment)
     return len(data)
 
@@ -253,15 +253,15 @@ def _inspect(path: Path) -> tuple[bytes, bool]:
 
 
 async def _store(
-    house: House,
+    ctx: AppContext,
     attachment: AttachmentRecord,
     name: str,
     data: bytes | Path,
     head: bytes,
     declared: str | None,
 ) -> None:
-    blob = f"attachments/{new_id('', house.clock.now())}"
-    info = await blobs.store(house, blob, data)
+    blob = f"attachments/{new_id('', ctx.clock.now())}"
+    info = await blobs.store(ctx, blob, data)
     attachment.name, attachment.blob, attachment.size = name, blob, info.size
     attachment.content_type, attachment.kind = sniff.describe(name, head, declared)
     attachment.revision = f'"{info.sha256[:32]}"'

@@ -20,7 +20,7 @@ from typing import Final
 
 from agentpost.db import blobs as rows
 from agentpost.db.blobs import Named
-from agentpost.services.context import House
+from agentpost.services.context import AppContext
 from agentpost.storage.base import BlobMissing, Listed
 
 MISSING: Final = "its bytes are not in the file storage"
@@ -38,45 +38,43 @@ AT_ONCE = 16
 Problem = tuple[str, str, str]
 
 
-async def audit(house: House, *, full: bool) -> list[Problem]:
+async def audit(ctx: AppContext, *, full: bool) -> list[Problem]:
     """(what, the key of its bytes or their name, problem), at most `REPORTED_MAX` of each kind."""
-    missing = [
-        (named.what, named.blob, MISSING) for named in await _without_bytes(house, full=full)
-    ]
-    stray = [(listed.name, "unrecorded", UNRECORDED) for listed in await _strays(house, full=full)]
+    missing = [(named.what, named.blob, MISSING) for named in await _without_bytes(ctx, full=full)]
+    stray = [(listed.name, "unrecorded", UNRECORDED) for listed in await _strays(ctx, full=full)]
     return [*missing[:REPORTED_MAX], *stray[:REPORTED_MAX]]
 
 
 # --- rows without bytes ---------------------------------------------------------------------------
-async def _without_bytes(house: House, *, full: bool) -> list[Named]:
+async def _without_bytes(ctx: AppContext, *, full: bool) -> list[Named]:
     lost: list[Named] = []
-    async for page in _all_named(house) if full else _some_named(house):
+    async for page in _all_named(ctx) if full else _some_named(ctx):
         for n in range(0, len(page), AT_ONCE):
             part = page[n : n + AT_ONCE]
-            here = await asyncio.gather(*(_is_here(house, named.blob) for named in part))
+            here = await asyncio.gather(*(_is_here(ctx, named.blob) for named in part))
             lost += [named for named, found in zip(part, here, strict=True) if not found]
         if len(lost) > REPORTED_MAX:
             break
 
     # A row that went meanwhile took its bytes along.
-    return await house.db.read(lambda tx: [n for n in lost if rows.still_names(tx, n)])
+    return await ctx.db.read(lambda tx: [n for n in lost if rows.still_names(tx, n)])
 
 
-async def _is_here(house: House, blob: str) -> bool:
+async def _is_here(ctx: AppContext, blob: str) -> bool:
     try:
-        await house.storage.size(blob)
+        await ctx.storage.size(blob)
     except BlobMissing:
         return False
     return True
 
 
-async def _some_named(house: House) -> AsyncIterator[list[Named]]:
-    newest = await house.db.read(lambda tx: rows.newest(tx, NEWEST))
+async def _some_named(ctx: AppContext) -> AsyncIterator[list[Named]]:
+    newest = await ctx.db.read(lambda tx: rows.newest(tx, NEWEST))
     yield newest
     files = [named for named in newest if named.blob.startswith("files/")]
     for _ in range(RANDOM_PAGES if len(files) == NEWEST else 0):
         after = _random_key(files[0].blob)
-        yield await house.db.read(partial(rows.files_page, after=after, limit=RANDOM_PAGE))
+        yield await ctx.db.read(partial(rows.files_page, after=after, limit=RANDOM_PAGE))
 
 
 def _random_key(newest: str) -> str:
@@ -88,23 +86,23 @@ def _random_key(newest: str) -> str:
     return f"{prefix}/{latest - back:014x}{'0' * 18}"
 
 
-async def _all_named(house: House) -> AsyncIterator[list[Named]]:
+async def _all_named(ctx: AppContext) -> AsyncIterator[list[Named]]:
     after = ""
-    while page := await house.db.read(partial(rows.files_page, after=after, limit=PAGE)):
+    while page := await ctx.db.read(partial(rows.files_page, after=after, limit=PAGE)):
         yield page
         after = page[-1].blob
-    place = ("", 0)
-    while page := await house.db.read(partial(rows.attachments_page, after=place, limit=PAGE)):
+    cursor = ("", 0)
+    while page := await ctx.db.read(partial(rows.attachments_page, after=cursor, limit=PAGE)):
         yield page
-        place = (page[-1].owner, page[-1].n)
+        cursor = (page[-1].owner, page[-1].n)
 
 
 # --- bytes without rows ---------------------------------------------------------------------------
 class _Names:
     """The names of all bytes the record knows, in a temporary file."""
 
-    def __init__(self, house: House, folder: Path, most: int | None) -> None:
-        self._house = house
+    def __init__(self, ctx: AppContext, folder: Path, most: int | None) -> None:
+        self._ctx = ctx
         self._most = most
         self._count = 0
         self._file = sqlite3.connect(folder / "names.db", isolation_level=None)
@@ -118,25 +116,27 @@ class _Names:
     async def gather(self) -> bool:
         """Take in every name; False when there are more than allowed. What is to go comes first and
         last: a name that moves to another table meanwhile is met in one of them."""
-        if not await self.gather_doomed():
+        if not await self.gather_pending():
             return False
-        async for page in _all_named(self._house):
+        async for page in _all_named(self._ctx):
             if not self._add([named.blob for named in page]):
                 return False
         after = ""
-        while uploads := await self._house.db.read(
+        while uploads := await self._ctx.db.read(
             partial(rows.uploads_page, after=after, limit=PAGE)
         ):
             copies = [f"uploads/{u[0]}/{n}" for u in uploads for n in range(1, u[1] + 1)]
             if not self._add(copies):
                 return False
             after = uploads[-1][0]
-        return await self.gather_doomed()
+        return await self.gather_pending()
 
-    async def gather_doomed(self) -> bool:
+    async def gather_pending(self) -> bool:
         """The same for bytes that are to go."""
         after = ""
-        while page := await self._house.db.read(partial(rows.doomed_page, after=after, limit=PAGE)):
+        while page := await self._ctx.db.read(
+            partial(rows.pending_deletions_page, after=after, limit=PAGE)
+        ):
             if not self._add(page):
                 return False
             after = page[-1]
@@ -153,7 +153,7 @@ class _Names:
         ]
 
     def _add(self, keys: Sequence[str]) -> bool:
-        named = [(self._house.storage.listed_name(key),) for key in keys]
+        named = [(self._ctx.storage.listed_name(key),) for key in keys]
         self._file.execute("BEGIN")
         self._file.executemany("INSERT OR IGNORE INTO names VALUES (?)", named)
         self._file.execute("COMMIT")
@@ -161,20 +161,20 @@ class _Names:
         return self._most is None or self._count <= self._most
 
 
-async def _strays(house: House, *, full: bool) -> list[Listed]:
+async def _strays(ctx: AppContext, *, full: bool) -> list[Listed]:
     with (
         tempfile.TemporaryDirectory(prefix="agentpost-doctor-") as folder,
-        closing(_Names(house, Path(folder), None if full else FEW)) as names,
+        closing(_Names(ctx, Path(folder), None if full else FEW)) as names,
     ):
         if not await names.gather():
             return []
         found: list[Listed] = []
         seen = 0
-        async for page in house.storage.pages():
+        async for page in ctx.storage.pages():
             found += names.unknown(page)
             seen += len(page)
             if len(found) > REPORTED_MAX or (seen > FEW and not full):
                 break
         if found:
-            await names.gather_doomed()  # some may have been let go of since
+            await names.gather_pending()  # some may have been let go of since
         return names.unknown(found)

@@ -1,9 +1,10 @@
 """Bytes come before the record that names them, and go after it: no crash leaves an orphan.
 
-`store` and `doom` write down what may become one, in `db.doomed`; `sweep` is the only place that
-deletes bytes of the record. A blob belongs to one record: every key is made anew, none is shared.
-Bytes of an upload are no record's until a message takes it: its row numbers them, its public place
-is cleared by `services.uploads` itself, and a copy that came out wrong by whoever made it.
+`store` and `schedule_delete` write down what may become one, in `db.doomed`; `sweep` is the only
+place that deletes bytes of the record. A blob belongs to one record: every key is made anew, none
+is shared. Bytes of an upload are no record's until a message takes it: its row numbers them, its
+public place is cleared by `services.uploads` itself, and a copy that came out wrong by whoever made
+it.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from agentpost.domain import backoff
 from agentpost.domain.limits import BLOB_UNRECORDED_SECONDS_MAX
 from agentpost.domain.times import seconds
 from agentpost.services import room, storage_identity
-from agentpost.services.context import House
+from agentpost.services.context import AppContext
 from agentpost.storage.base import BlobInfo
 
 log = structlog.get_logger(__name__)
@@ -31,19 +32,19 @@ AGAIN_SECONDS_MAX = 86_400
 _INCOMING = "incoming/"
 
 
-async def store(house: House, blob: str, data: bytes | Path) -> BlobInfo:
-    """Store bytes under a fresh key; a commit within a day has to `redeem` it, else they go."""
-    storage_identity.ensure_shared(house)
-    room.ensure_for_files(house)
-    due_at = house.clock.now() + seconds(BLOB_UNRECORDED_SECONDS_MAX)
-    await house.db.write(lambda tx: rows.doom(tx, [blob], due_at))
-    return await house.storage.put(blob, data)
+async def store(ctx: AppContext, blob: str, data: bytes | Path) -> BlobInfo:
+    """Store bytes under a fresh key; a commit within a day has to `keep` it, else they go."""
+    storage_identity.ensure_shared(ctx)
+    room.ensure_for_files(ctx)
+    due_at = ctx.clock.now() + seconds(BLOB_UNRECORDED_SECONDS_MAX)
+    await ctx.db.write(lambda tx: rows.schedule_delete(tx, [blob], due_at))
+    return await ctx.storage.put(blob, data)
 
 
-async def discard(house: House, blobs: Sequence[str]) -> None:
+async def discard(ctx: AppContext, blobs: Sequence[str]) -> None:
     """Stored for something that did not happen."""
     if blobs:
-        await house.db.write(lambda tx: rows.doom(tx, blobs, house.clock.now()))
+        await ctx.db.write(lambda tx: rows.schedule_delete(tx, blobs, ctx.clock.now()))
 
 
 def incoming(upload_id: str) -> str:
@@ -51,21 +52,21 @@ def incoming(upload_id: str) -> str:
     return f"{_INCOMING}{upload_id}"
 
 
-async def sweep(house: House) -> None:
+async def sweep(ctx: AppContext) -> None:
     """Delete what is due. What cannot be deleted is tried again, later each time, and holds up
     nothing else; `services.doctor` tells about it."""
-    now = house.clock.now()
-    if not await house.db.read(lambda tx: rows.any_due(tx, now)):
+    now = ctx.clock.now()
+    if not await ctx.db.read(lambda tx: rows.any_due(tx, now)):
         return
-    gone = [b for b in await house.db.write(partial(_claim, now)) if await _delete(house, b)]
+    gone = [b for b in await ctx.db.write(partial(_claim, now)) if await _delete(ctx, b)]
     if gone:
-        await house.db.write(partial(_forget, gone))
+        await ctx.db.write(partial(_forget, gone))
 
 
-async def tidy(house: House) -> None:
+async def tidy(ctx: AppContext) -> None:
     """Remove what never became a blob."""
-    await house.storage.tidy()
-    await house.incoming.tidy()
+    await ctx.storage.tidy()
+    await ctx.incoming.tidy()
 
 
 def _claim(now: int, tx: Tx) -> list[str]:
@@ -77,13 +78,13 @@ def _claim(now: int, tx: Tx) -> list[str]:
     return claimed
 
 
-async def _delete(house: House, blob: str) -> bool:
+async def _delete(ctx: AppContext, blob: str) -> bool:
     """Whether it is gone."""
     try:
         if blob.startswith(_INCOMING):
-            await house.incoming.delete(blob.removeprefix(_INCOMING))
+            await ctx.incoming.delete(blob.removeprefix(_INCOMING))
         else:
-            await house.storage.delete(blob)
+            await ctx.storage.delete(blob)
     except Exception as error:
         log.warning("blob_not_deleted", blob=blob, error=f"{type(error).__name__}: {error}"[:500])
         return False

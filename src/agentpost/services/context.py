@@ -9,6 +9,7 @@ from typing import Protocol
 from agentpost.clock import Clock
 from agentpost.contract.render import Links
 from agentpost.db.session import Database
+from agentpost.egress.client import Egress
 from agentpost.engine.base import Engine
 from agentpost.ratelimit.base import RateLimiter
 from agentpost.services.health_state import Health
@@ -21,7 +22,6 @@ from agentpost.storage.base import Storage
 from agentpost.storage.incoming import Incoming
 from agentpost.storage.signing import CursorSigner
 from agentpost.wakeups.base import Wakeups
-from agentpost.webhooks.egress import Egress
 
 
 class TurnRunner(Protocol):
@@ -35,7 +35,7 @@ class TurnRunner(Protocol):
 class DeliverySender(Protocol):
     """What sends webhooks in this process; safe to call on any thread."""
 
-    def kick(self, endpoint_ids: Sequence[str]) -> None:
+    def wake(self, endpoint_ids: Sequence[str]) -> None:
         """Something became due for these endpoints."""
         ...
 
@@ -45,7 +45,7 @@ class DeliverySender(Protocol):
 
 
 @dataclass(slots=True)
-class House:
+class AppContext:
     """The wired parts.
 
     ``lease``: for how long what ``node`` owns stays its own. ``turns`` is None in a process that

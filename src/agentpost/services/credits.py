@@ -19,7 +19,7 @@ from agentpost.domain.credits import LedgerKind, Wallet, to_credits, to_milliont
 from agentpost.domain.errors import not_found
 from agentpost.services import record
 from agentpost.services.allowances import running_jobs_max
-from agentpost.services.context import House
+from agentpost.services.context import AppContext
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ def charge_done(
     return charged
 
 
-async def add(house: House, id_or_email: str, amount: float, note: str = "") -> AccountRecord:
+async def add(ctx: AppContext, id_or_email: str, amount: float, note: str = "") -> AccountRecord:
     """Grant credits and resume queued work, or with an ``amount`` below zero take credits back.
 
     Only what is available can be taken back: what is held for running steps is promised to them.
@@ -87,21 +87,21 @@ async def add(house: House, id_or_email: str, amount: float, note: str = "") -> 
         found = accounts.find(tx, id_or_email)
         if found is None:
             raise not_found("account")
-        now = house.clock.now()
+        now = ctx.clock.now()
         account = accounts.lock(tx, found.id)
         if account.wallet.available + millionths < 0:
             available = f"{to_credits(account.wallet.available):g}"
             raise ValueError(f"only {available} credits are available to be taken back")
         wallet = Wallet(account.balance + millionths, account.held)
         _move(tx, account, wallet, [(LedgerKind.GRANT, millionths)], Purpose(note=note), now)
-        resume_queued(tx, house, account, now)
+        resume_queued(tx, ctx, account, now)
         return account
 
-    return await house.db.write(grant)
+    return await ctx.db.write(grant)
 
 
 def resume_queued(
-    tx: Tx, house: House, account: AccountRecord, now: int, *, slots_freed: int = 0
+    tx: Tx, ctx: AppContext, account: AccountRecord, now: int, *, slots_freed: int = 0
 ) -> None:
     """Let queued work go on, oldest first, as far as slots and credits reach.
 
@@ -112,7 +112,7 @@ def resume_queued(
     available = account.wallet.available
     if available < 1 or account.hosting_fees_due:
         return
-    slots = running_jobs_max(house.settings, account.limits_json)
+    slots = running_jobs_max(ctx.settings, account.limits_json)
     queued = job_rows.resumable(tx, account.id, available, slots)
     if not queued:
         return
@@ -120,7 +120,7 @@ def resume_queued(
     while queued and slots > 0 and available >= 1:
         for job in queued[:slots]:
             if job.credits_needed <= available:  # the first of them always does
-                record.apply_job(tx, house, job.id, s.Resumed(), now)
+                record.apply_job(tx, ctx, job.id, s.Resumed(), now)
                 available -= job.credits_needed
                 slots -= 1
         queued = job_rows.resumable(tx, account.id, available, slots) if slots > 0 else []

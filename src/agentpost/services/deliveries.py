@@ -19,7 +19,7 @@ from agentpost.domain.errors import Refusal, not_found
 from agentpost.domain.events import TEST_EVENT
 from agentpost.domain.times import seconds
 from agentpost.services import lifecycle, mail
-from agentpost.services.context import House
+from agentpost.services.context import AppContext
 from agentpost.services.endpoints import owned
 from agentpost.services.sweeping import sweep
 
@@ -58,20 +58,20 @@ class Attempted:
     ms: int
 
 
-def body(house: House, claimed: Claimed) -> bytes:
+def body(ctx: AppContext, claimed: Claimed) -> bytes:
     """The bytes to send: the event as it was kept, with file links signed now."""
-    return render.event(claimed.name, claimed.at, claimed.data_json, house.links)
+    return render.event(claimed.name, claimed.at, claimed.data_json, ctx.links)
 
 
 # --- claiming and recording -----------------------------------------------------------------------
-async def due_endpoints(house: House) -> list[str]:
+async def due_endpoints(ctx: AppContext) -> list[str]:
     """Endpoints for which something is due that nobody sends."""
-    now = house.clock.now()
-    return await house.db.read(lambda tx: rows.due_endpoints(tx, now))
+    now = ctx.clock.now()
+    return await ctx.db.read(lambda tx: rows.due_endpoints(tx, now))
 
 
-async def turn_over(
-    house: House,
+async def record_and_claim(
+    ctx: AppContext,
     done: Sequence[Attempted],
     unused: Sequence[Claimed],
     wanted: Mapping[str, int],
@@ -83,35 +83,35 @@ async def turn_over(
     """
 
     def fn(tx: Tx) -> list[Claimed]:
-        now = house.clock.now()
+        now = ctx.clock.now()
         for claimed in unused:
             rows.give_back(tx, claimed.event_id, claimed.endpoint_id, claimed.until)
         by_endpoint: dict[str, list[Attempted]] = {}
         for attempted in done:
             by_endpoint.setdefault(attempted.claimed.endpoint_id, []).append(attempted)
         for endpoint_id in sorted(by_endpoint):  # one order of locks for all nodes
-            _record(tx, house, endpoint_id, by_endpoint[endpoint_id], now)
+            _record(tx, ctx, endpoint_id, by_endpoint[endpoint_id], now)
         taken: list[Claimed] = []
         for endpoint_id, limit in wanted.items():
-            taken.extend(_claim(tx, house, endpoint_id, limit, now))
+            taken.extend(_claim(tx, ctx, endpoint_id, limit, now))
         return taken
 
-    return await house.db.write(fn)
+    return await ctx.db.write(fn)
 
 
-async def give_back_all(house: House) -> None:
+async def give_back_all(ctx: AppContext) -> None:
     """Claims of a process that is gone end now; only for a node that is alone."""
-    await house.db.write(rows.give_back_all)
+    await ctx.db.write(rows.give_back_all)
 
 
-def _claim(tx: Tx, house: House, endpoint_id: str, limit: int, now: int) -> list[Claimed]:
+def _claim(tx: Tx, ctx: AppContext, endpoint_id: str, limit: int, now: int) -> list[Claimed]:
     endpoint = endpoint_rows.get(tx, endpoint_id)
     if endpoint is None or endpoint.disabled_at is not None:
         # Written beside the commit that removed the endpoint or switched it off.
         gone = DeliveryStatus.CANCELLED if endpoint is None else DeliveryStatus.DROPPED
         rows.end_pending(tx, endpoint_id, gone)
         return []
-    until = now + seconds(house.settings.webhook_timeout_seconds + LEASE_SPARE_SECONDS)
+    until = now + seconds(ctx.settings.webhook_timeout_seconds + LEASE_SPARE_SECONDS)
     keys = endpoint.secrets(now)
     return [
         Claimed(
@@ -132,7 +132,7 @@ def _claim(tx: Tx, house: House, endpoint_id: str, limit: int, now: int) -> list
 
 
 def _record(
-    tx: Tx, house: House, endpoint_id: str, attempts: Sequence[Attempted], now: int
+    tx: Tx, ctx: AppContext, endpoint_id: str, attempts: Sequence[Attempted], now: int
 ) -> None:
     """Write what became of one endpoint's attempts, and what that means for the endpoint."""
     endpoint = endpoint_rows.lock(tx, endpoint_id)
@@ -144,9 +144,9 @@ def _record(
             state,
             succeeded=attempt.error is None,
             now=attempt.at,
-            disable_seconds=house.settings.webhook_disable_seconds,
+            disable_seconds=ctx.settings.webhook_disable_seconds,
         )
-        _record_one(tx, house, attempt, endpoint.account_id)
+        _record_one(tx, ctx, attempt, endpoint.account_id)
     if state == endpoint.state:
         return
     endpoint_rows.save_state(tx, endpoint_id, state)
@@ -154,7 +154,7 @@ def _record(
         _turned_off(tx, endpoint, state, now)
 
 
-def _record_one(tx: Tx, house: House, attempt: Attempted, account_id: str) -> None:
+def _record_one(tx: Tx, ctx: AppContext, attempt: Attempted, account_id: str) -> None:
     claimed = attempt.claimed
     claim_of = (claimed.event_id, claimed.endpoint_id, claimed.until)
     if attempt.error is None:
@@ -167,10 +167,10 @@ def _record_one(tx: Tx, house: House, attempt: Attempted, account_id: str) -> No
             at=attempt.at,
         )
         return
-    pause = rules.retry_after(claimed.attempts + 1, house.settings.webhook_retry_seconds)
+    pause = rules.retry_after(claimed.attempts + 1, ctx.settings.webhook_retry_seconds)
     following = attempt.at + seconds(pause)
     # The message is gone by then, and with it the event (design: 4.8).
-    gone_at = claimed.created_at + seconds(house.settings.message_retention_seconds)
+    gone_at = claimed.created_at + seconds(ctx.settings.message_retention_seconds)
     next_at = following if following < gone_at else None
     recorded = rows.failed(
         tx,
@@ -197,29 +197,29 @@ def _record_one(tx: Tx, house: House, attempt: Attempted, account_id: str) -> No
 
 
 # --- turning off ----------------------------------------------------------------------------------
-async def turn_off_failing(house: House) -> None:
+async def turn_off_failing(ctx: AppContext) -> None:
     """Endpoints whose time is up between two attempts (spec: Webhook events 8)."""
-    before = house.clock.now() - seconds(house.settings.webhook_disable_seconds)
+    before = ctx.clock.now() - seconds(ctx.settings.webhook_disable_seconds)
 
     async def turn_off(endpoint_id: str) -> None:
-        await house.db.write(partial(_turn_off, house, endpoint_id))
+        await ctx.db.write(partial(_turn_off, ctx, endpoint_id))
 
     await sweep(
-        house,
+        ctx,
         "turn_off_failing",
         lambda tx, limit: endpoint_rows.failing_since_before(tx, before, limit),
         turn_off,
     )
 
 
-def _turn_off(house: House, endpoint_id: str, tx: Tx) -> None:
+def _turn_off(ctx: AppContext, endpoint_id: str, tx: Tx) -> None:
     """Off, when retries are waiting and every due one was made: after a downtime of ours the
     receiver gets its next chance first."""
-    now = house.clock.now()
+    now = ctx.clock.now()
     endpoint = endpoint_rows.lock(tx, endpoint_id)
     if endpoint is None:
         return
-    state = rules.gave_up(endpoint.state, now, house.settings.webhook_disable_seconds)
+    state = rules.gave_up(endpoint.state, now, ctx.settings.webhook_disable_seconds)
     waiting, due = rows.retries(tx, endpoint_id, now)
     if state != endpoint.state and waiting and not due:
         endpoint_rows.save_state(tx, endpoint_id, state)
@@ -235,7 +235,7 @@ def _turned_off(tx: Tx, endpoint: EndpointRecord, state: rules.EndpointState, no
 
 # --- looking and sending again --------------------------------------------------------------------
 async def page(
-    house: House,
+    ctx: AppContext,
     account_id: str,
     endpoint_id: str,
     limit: int,
@@ -248,11 +248,11 @@ async def page(
         owned(endpoint_rows.get(tx, endpoint_id), account_id)
         return rows.list_(tx, endpoint_id, limit + 1, before, status)
 
-    found = await house.db.read(fn)
+    found = await ctx.db.read(fn)
     return found[:limit], len(found) > limit
 
 
-async def send_test(house: House, account_id: str, endpoint_id: str) -> DeliveryRecord:
+async def send_test(ctx: AppContext, account_id: str, endpoint_id: str) -> DeliveryRecord:
     """Send an event of no message, whatever the endpoint subscribes to.
 
     Raises `Refusal`: ``not_found``; ``bad_request`` when the endpoint is off.
@@ -260,7 +260,7 @@ async def send_test(house: House, account_id: str, endpoint_id: str) -> Delivery
 
     def fn(tx: Tx) -> DeliveryRecord:
         endpoint = _ready(tx, account_id, endpoint_id)
-        now = house.clock.now()
+        now = ctx.clock.now()
         event_id = new_id(ids.EVENT, now)
         data = {"object": "webhook_test", "webhook_endpoint_id": endpoint.id}
         outbox.add_event(
@@ -274,13 +274,13 @@ async def send_test(house: House, account_id: str, endpoint_id: str) -> Delivery
             at=now,
         )
         outbox.add_delivery(tx, event_id, endpoint_id, DeliveryStatus.PENDING, now)
-        return _kicked(tx, house, endpoint_id, event_id)
+        return _woken(tx, ctx, endpoint_id, event_id)
 
-    return await house.db.write(fn)
+    return await ctx.db.write(fn)
 
 
 async def redeliver(
-    house: House, account_id: str, endpoint_id: str, event_id: str
+    ctx: AppContext, account_id: str, endpoint_id: str, event_id: str
 ) -> DeliveryRecord:
     """Send one delivery again, at once; one that is pending does not wait for its next attempt.
 
@@ -289,14 +289,14 @@ async def redeliver(
 
     def fn(tx: Tx) -> DeliveryRecord:
         _ready(tx, account_id, endpoint_id)
-        rows.send_again(tx, endpoint_id, event_id, house.clock.now())
-        return _kicked(tx, house, endpoint_id, event_id)
+        rows.send_again(tx, endpoint_id, event_id, ctx.clock.now())
+        return _woken(tx, ctx, endpoint_id, event_id)
 
-    return await house.db.write(fn)
+    return await ctx.db.write(fn)
 
 
 async def replay(
-    house: House,
+    ctx: AppContext,
     account_id: str,
     endpoint_id: str,
     since: int,
@@ -321,25 +321,25 @@ async def replay(
             after=after,
             limit=CHUNK,
         )
-        now = house.clock.now()
+        now = ctx.clock.now()
         for event_id in found:
             rows.send_again(tx, endpoint_id, event_id, now)
-        tell_sender(tx, house, [endpoint_id])
+        tell_sender(tx, ctx, [endpoint_id])
         return found
 
     while True:
-        found = await house.db.write(fn)
+        found = await ctx.db.write(fn)
         count += len(found)
         if len(found) < CHUNK:
             return count
         after = found[-1]
 
 
-def tell_sender(tx: Tx, house: House, endpoint_ids: Sequence[str]) -> None:
+def tell_sender(tx: Tx, ctx: AppContext, endpoint_ids: Sequence[str]) -> None:
     """Something is due for these: the first attempt leaves right after the commit."""
-    sender = house.sender
+    sender = ctx.sender
     if sender is not None:
-        tx.after(lambda: sender.kick(endpoint_ids))
+        tx.after(lambda: sender.wake(endpoint_ids))
 
 
 def _ready(tx: Tx, account_id: str, endpoint_id: str) -> EndpointRecord:
@@ -349,9 +349,9 @@ def _ready(tx: Tx, account_id: str, endpoint_id: str) -> EndpointRecord:
     return endpoint
 
 
-def _kicked(tx: Tx, house: House, endpoint_id: str, event_id: str) -> DeliveryRecord:
+def _woken(tx: Tx, ctx: AppContext, endpoint_id: str, event_id: str) -> DeliveryRecord:
     delivery = rows.get(tx, endpoint_id, event_id)
     if delivery is None:
         raise not_found("delivery")
-    tell_sender(tx, house, [endpoint_id])
+    tell_sender(tx, ctx, [endpoint_id])
     return delivery

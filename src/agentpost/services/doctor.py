@@ -12,8 +12,8 @@ from dataclasses import asdict, dataclass
 from agentpost.db import doctor as rows
 from agentpost.db.session import Tx
 from agentpost.domain.times import seconds
-from agentpost.services import blob_audit, health, health_state, lost, storage_identity
-from agentpost.services.context import House
+from agentpost.services import blob_audit, health, health_state, missing_runs, storage_identity
+from agentpost.services.context import AppContext
 
 _MISSING = "its node lives, but nothing there runs it"
 
@@ -31,26 +31,26 @@ class Finding:
         return asdict(self)
 
 
-async def examine(house: House, *, full: bool = False) -> list[Finding]:
+async def examine(ctx: AppContext, *, full: bool = False) -> list[Finding]:
     """Every store that fails, everything that is overdue, and every turn and job that its node does
     not run; there should be none. Mail counts only when there is a server to send it (design:
     4.21). With a database that fails nothing else is looked at. ``full``: compare all files
     with the record, however long it takes (`services.blob_audit`)."""
-    failing = await _failing_stores(house)
+    failing = await _failing_stores(ctx)
     if any(finding.id == health_state.DATABASE for finding in failing):
         return failing
-    if not failing and await storage_identity.is_other(house):
-        failing.append(Finding(health_state.BLOBS, "other", storage_identity.explain(house)))
+    if not failing and await storage_identity.is_other(ctx):
+        failing.append(Finding(health_state.BLOBS, "other", storage_identity.explain(ctx)))
     if not failing:
-        failing += [Finding(*row) for row in await blob_audit.audit(house, full=full)]
-    return failing + await _neglected(house)
+        failing += [Finding(*row) for row in await blob_audit.audit(ctx, full=full)]
+    return failing + await _neglected(ctx)
 
 
-async def _failing_stores(house: House) -> list[Finding]:
+async def _failing_stores(ctx: AppContext) -> list[Finding]:
     """Database and file storage, used once each."""
     checks = {
-        health_state.DATABASE: health.check_database(house),
-        health_state.BLOBS: house.storage.check(house.node),
+        health_state.DATABASE: health.check_database(ctx),
+        health_state.BLOBS: ctx.storage.check(ctx.node),
     }
     found = []
     for name, check in checks.items():
@@ -63,8 +63,8 @@ async def _failing_stores(house: House) -> list[Finding]:
     return found
 
 
-async def _neglected(house: House) -> list[Finding]:
-    settings = house.settings
+async def _neglected(ctx: AppContext) -> list[Finding]:
+    settings = ctx.settings
     limits = {
         "turn_limit": seconds(settings.turn_limit_seconds + settings.sweep_seconds),
         "failing_limit": seconds(settings.webhook_disable_seconds),
@@ -72,9 +72,9 @@ async def _neglected(house: House) -> list[Finding]:
     mail_is_sent = bool(settings.smtp_url.get_secret_value())
 
     def fn(tx: Tx) -> list[Finding]:
-        found = rows.neglected(tx, house.clock.now(), **limits, mail_is_sent=mail_is_sent)
+        found = rows.neglected(tx, ctx.clock.now(), **limits, mail_is_sent=mail_is_sent)
         neglected = [Finding(*row) for row in found]
-        missing = [Finding(*row, _MISSING) for row in lost.still_missing(tx)]
+        missing = [Finding(*row, _MISSING) for row in missing_runs.still_missing(tx)]
         return [*neglected, *missing]
 
-    return await house.db.read(fn)
+    return await ctx.db.read(fn)

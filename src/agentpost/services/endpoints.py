@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from agentpost.clock import new_id
+from agentpost.contract.signing import new_secret
 from agentpost.db import accounts, deliveries
 from agentpost.db import endpoints as rows
 from agentpost.db.session import Tx
@@ -23,8 +24,7 @@ from agentpost.domain.limits import (
 from agentpost.domain.times import seconds
 from agentpost.domain.urls import BadUrl
 from agentpost.services import lifecycle
-from agentpost.services.context import House
-from agentpost.webhooks.signing import new_secret
+from agentpost.services.context import AppContext
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,11 +45,11 @@ class EndpointView:
     recent: list[DeliveryRecord] = field(default_factory=list)
 
 
-def check(house: House, change: EndpointChange) -> None:
+def check(ctx: AppContext, change: EndpointChange) -> None:
     """Raise ``bad_url``, ``bad_events`` or ``bad_request`` for what no endpoint may be."""
     if change.url is not None:
         try:
-            house.egress.check_url(change.url)
+            ctx.egress.check_url(change.url)
         except BadUrl as error:
             text = (
                 f"The webhook address cannot be used: {error}. On a server of your own,"
@@ -69,13 +69,17 @@ def check(house: House, change: EndpointChange) -> None:
 
 
 async def create(
-    house: House, account_id: str, url: str, events: Sequence[str] | None, description: str | None
+    ctx: AppContext,
+    account_id: str,
+    url: str,
+    events: Sequence[str] | None,
+    description: str | None,
 ) -> EndpointRecord:
     """A new endpoint; its secret is to be shown now and never again.
 
     Raises `Refusal`: see `check`; ``too_many_endpoints``.
     """
-    check(house, EndpointChange(url, events, description))
+    check(ctx, EndpointChange(url, events, description))
     secret = new_secret()
 
     def fn(tx: Tx) -> EndpointRecord:
@@ -83,7 +87,7 @@ async def create(
         if len(rows.list_(tx, account_id)) >= WEBHOOK_ENDPOINTS_MAX:
             most = WEBHOOK_ENDPOINTS_MAX
             raise Refusal("too_many_endpoints", f"An account has at most {most} endpoints.")
-        now = house.clock.now()
+        now = ctx.clock.now()
         endpoint = EndpointRecord(
             id=new_id(ids.ENDPOINT, now),
             account_id=account_id,
@@ -101,30 +105,30 @@ async def create(
         rows.insert(tx, endpoint)
         return endpoint
 
-    return await house.db.write(fn)
+    return await ctx.db.write(fn)
 
 
-async def list_all(house: House, account_id: str) -> list[EndpointRecord]:
+async def list_all(ctx: AppContext, account_id: str) -> list[EndpointRecord]:
     """The account's endpoints, newest first."""
-    return await house.db.read(lambda tx: rows.list_(tx, account_id))
+    return await ctx.db.read(lambda tx: rows.list_(tx, account_id))
 
 
-async def get(house: House, account_id: str, endpoint_id: str) -> EndpointView:
+async def get(ctx: AppContext, account_id: str, endpoint_id: str) -> EndpointView:
     """An endpoint and its newest deliveries; raises ``not_found``."""
 
     def fn(tx: Tx) -> EndpointView:
         endpoint = owned(rows.get(tx, endpoint_id), account_id)
         return EndpointView(endpoint, deliveries.list_(tx, endpoint_id, WEBHOOK_RECENT_DELIVERIES))
 
-    return await house.db.read(fn)
+    return await ctx.db.read(fn)
 
 
 async def change(
-    house: House, account_id: str, endpoint_id: str, wanted: EndpointChange
+    ctx: AppContext, account_id: str, endpoint_id: str, wanted: EndpointChange
 ) -> EndpointRecord:
     """Change what is given. Switched off, it drops what is pending; switched on, its failures are
     forgotten. Raises `Refusal`: see `check`; ``not_found``."""
-    check(house, wanted)
+    check(ctx, wanted)
 
     def alter(tx: Tx, endpoint: EndpointRecord) -> None:
         if wanted.url is not None:
@@ -134,7 +138,7 @@ async def change(
         if wanted.description is not None:
             endpoint.description = wanted.description
         if wanted.enabled is not None:
-            now = house.clock.now()
+            now = ctx.clock.now()
             before = endpoint.state
             state = rules.enabled(before) if wanted.enabled else rules.disabled(before, now)
             endpoint.disabled_at = state.disabled_at
@@ -144,11 +148,11 @@ async def change(
                 dropped = deliveries.end_pending(tx, endpoint_id, DeliveryStatus.DROPPED)
                 lifecycle.endpoint_disabled(tx, endpoint, endpoint.disabled_reason, dropped)
 
-    return await _alter(house, account_id, endpoint_id, alter)
+    return await _alter(ctx, account_id, endpoint_id, alter)
 
 
 async def rotate(
-    house: House, account_id: str, endpoint_id: str, grace_seconds: float = 0
+    ctx: AppContext, account_id: str, endpoint_id: str, grace_seconds: float = 0
 ) -> EndpointRecord:
     """A new secret, to be shown now; the old one signs beside it for that long (design: 4.8).
 
@@ -158,23 +162,23 @@ async def rotate(
 
     def alter(tx: Tx, endpoint: EndpointRecord) -> None:
         endpoint.old_secret = endpoint.secret if grace_seconds else None
-        until = house.clock.now() + seconds(grace_seconds)
+        until = ctx.clock.now() + seconds(grace_seconds)
         endpoint.old_secret_until = until if grace_seconds else None
         endpoint.secret = secret
 
-    return await _alter(house, account_id, endpoint_id, alter)
+    return await _alter(ctx, account_id, endpoint_id, alter)
 
 
-async def delete(house: House, account_id: str, endpoint_id: str) -> None:
+async def delete(ctx: AppContext, account_id: str, endpoint_id: str) -> None:
     """Remove it and cancel what is pending; raises ``not_found``, on a repetition too."""
 
     def fn(tx: Tx) -> None:
         owned(rows.lock(tx, endpoint_id), account_id)
         deliveries.end_pending(tx, endpoint_id, DeliveryStatus.CANCELLED)
         rows.delete(tx, endpoint_id)
-        _tell_sender(tx, house, endpoint_id)
+        _tell_sender(tx, ctx, endpoint_id)
 
-    await house.db.write(fn)
+    await ctx.db.write(fn)
 
 
 def owned(endpoint: EndpointRecord | None, account_id: str) -> EndpointRecord:
@@ -185,7 +189,7 @@ def owned(endpoint: EndpointRecord | None, account_id: str) -> EndpointRecord:
 
 
 async def _alter(
-    house: House,
+    ctx: AppContext,
     account_id: str,
     endpoint_id: str,
     alter: Callable[[Tx, EndpointRecord], None],
@@ -194,15 +198,15 @@ async def _alter(
         endpoint = owned(rows.lock(tx, endpoint_id), account_id)
         alter(tx, endpoint)
         rows.update(tx, endpoint)
-        _tell_sender(tx, house, endpoint_id)
+        _tell_sender(tx, ctx, endpoint_id)
         return endpoint
 
-    return await house.db.write(fn)
+    return await ctx.db.write(fn)
 
 
-def _tell_sender(tx: Tx, house: House, endpoint_id: str) -> None:
+def _tell_sender(tx: Tx, ctx: AppContext, endpoint_id: str) -> None:
     """What was read of the endpoint is out of date."""
-    sender = house.sender
+    sender = ctx.sender
     if sender is not None:
         tx.after(lambda: sender.changed(endpoint_id))
 

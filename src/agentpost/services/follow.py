@@ -22,7 +22,7 @@ from agentpost.domain.record import EntryRecord, MessageRecord, Snapshot
 from agentpost.domain.times import SECOND, seconds
 from agentpost.services import messages, turns
 from agentpost.services.attachments import Attached
-from agentpost.services.context import House
+from agentpost.services.context import AppContext
 from agentpost.services.messages import Accepted, Caller, NewMessage
 from agentpost.wakeups.base import Wait
 
@@ -39,40 +39,42 @@ class Sent:
 
 
 async def send(
-    house: House, caller: Caller, new: NewMessage, attached: Attached, hung_up: HungUp
+    ctx: AppContext, caller: Caller, new: NewMessage, attached: Attached, hung_up: HungUp
 ) -> Sent:
     """Accept a message and hold the call until its turn has ended, or its window is over.
 
     A replay answers at once with the message as it is, unless it re-armed a busy message: then it
     is held like the first call. Raises as `messages.accept`, and `KeyEnded` once it is accepted.
     """
-    message_id = new_id(ids.MESSAGE, house.clock.now())
-    with _held(house, caller, message_id, hung_up) as wait:
-        accepted = await messages.accept(house, caller, new, attached, message_id)
+    message_id = new_id(ids.MESSAGE, ctx.clock.now())
+    with _held(ctx, caller, message_id, hung_up) as wait:
+        accepted = await messages.accept(ctx, caller, new, attached, message_id)
         if accepted.fresh:
-            snapshot = await _until_turn_ends(house, accepted.message, wait)
+            snapshot = await _until_turn_ends(ctx, accepted.message, wait)
             return Sent(snapshot, fresh=True)
-    return await answer_replay(house, caller, accepted, hung_up)
+    return await answer_replay(ctx, caller, accepted, hung_up)
 
 
-async def answer_replay(house: House, caller: Caller, accepted: Accepted, hung_up: HungUp) -> Sent:
+async def answer_replay(
+    ctx: AppContext, caller: Caller, accepted: Accepted, hung_up: HungUp
+) -> Sent:
     """The answer to a call whose message was there already: see `send`."""
     if not accepted.rearmed:
-        return Sent(await messages.settled(house, accepted.message.id), fresh=False)
-    with _held(house, caller, accepted.message.id, hung_up) as wait:
-        snapshot = await messages.settled(house, accepted.message.id)
+        return Sent(await messages.settled(ctx, accepted.message.id), fresh=False)
+    with _held(ctx, caller, accepted.message.id, hung_up) as wait:
+        snapshot = await messages.settled(ctx, accepted.message.id)
         if snapshot.message.turn_state in OPEN_TURNS:
-            snapshot = await _until_turn_ends(house, snapshot.message, wait)
+            snapshot = await _until_turn_ends(ctx, snapshot.message, wait)
     return Sent(snapshot, fresh=False)
 
 
-async def _until_turn_ends(house: House, message: MessageRecord, wait: Wait) -> Snapshot:
+async def _until_turn_ends(ctx: AppContext, message: MessageRecord, wait: Wait) -> Snapshot:
     """Wait for the turn's end, and for the end of its patience while it is not its turn yet.
 
     Both are dates in the record, for whoever reads it later. This call waits for as long as it is
     until then, whatever becomes of the clock meanwhile.
     """
-    clock, settings = house.clock, house.settings
+    clock, settings = ctx.clock, ctx.settings
     now, began = clock.now(), clock.passed()
     window_ends = began + min(message.sync_by - now, seconds(settings.turn_reply_seconds))
     busy_by = message.busy_by
@@ -82,18 +84,18 @@ async def _until_turn_ends(house: House, message: MessageRecord, wait: Wait) -> 
         until = min(window_ends, patience_ends) if waiting else window_ends
         hinted = await wait.wait((until - clock.passed()) / SECOND)
         if wait.over or (not hinted and window_ends <= clock.passed()):
-            return await messages.answered_without(house, message.id)
+            return await messages.answered_without(ctx, message.id)
         if not hinted and waiting and patience_ends <= clock.passed():
-            await turns.give_up(house, message.id, busy_by)
-        look = messages.current if hinted else messages.settled
-        snapshot = await look(house, message.id)
+            await turns.expire_wait(ctx, message.id, busy_by)
+        read = messages.current if hinted else messages.settled
+        snapshot = await read(ctx, message.id)
         message = snapshot.message
         if message.turn_state not in OPEN_TURNS:
             return snapshot
 
 
 async def until_changed(
-    house: House,
+    ctx: AppContext,
     caller: Caller,
     message_id: str,
     wait_seconds: int,
@@ -106,30 +108,30 @@ async def until_changed(
     whatever that changed, it is answered at once. From then on progress alone answers nobody.
     Raises ``not_found`` and `KeyEnded`.
     """
-    until = house.clock.passed() + seconds(wait_seconds)
-    with _held(house, caller, message_id, hung_up) as wait:
-        first = await messages.get(house, caller, message_id)
+    until = ctx.clock.passed() + seconds(wait_seconds)
+    with _held(ctx, caller, message_id, hung_up) as wait:
+        first = await messages.get(ctx, caller, message_id)
         snapshot = first
         if has_seen is not None and not has_seen(first.message.version):
             return first
         while not snapshot.message.final:
             if snapshot.message.state_version != first.message.state_version:
                 break
-            left = (until - house.clock.passed()) / SECOND
+            left = (until - ctx.clock.passed()) / SECOND
             if left <= 0 or wait.over:
                 break
             await wait.wait(left)
-            snapshot = await messages.get(house, caller, message_id)
+            snapshot = await messages.get(ctx, caller, message_id)
     return snapshot
 
 
 @contextmanager
-def _held(house: House, caller: Caller, message_id: str, hung_up: HungUp) -> Iterator[Wait]:
+def _held(ctx: AppContext, caller: Caller, message_id: str, hung_up: HungUp) -> Iterator[Wait]:
     """Listen for a message in a call that ends with its client and with its key.
 
     Raises `KeyEnded` at the end when the key was revoked or expired meanwhile.
     """
-    with house.wakeups.listen(message_id) as wait, house.held_calls.hold(caller.key_id, wait):
+    with ctx.wakeups.listen(message_id) as wait, ctx.held_calls.hold(caller.key_id, wait):
         hung_up(wait)
         yield wait
 
@@ -147,7 +149,7 @@ class Page:
 
 
 async def events(
-    house: House,
+    ctx: AppContext,
     caller: Caller,
     message_id: str,
     cursor: str | None,
@@ -158,28 +160,28 @@ async def events(
 
     Raises `Refusal`: ``not_found``, ``bad_cursor``, ``poll_in_progress``, `KeyEnded`.
     """
-    snapshot = await messages.get(house, caller, message_id)
-    oldest = house.clock.now() - seconds(house.settings.entry_retention_seconds)
-    seq, expired = _position(house, caller, message_id, cursor, oldest)
+    snapshot = await messages.get(ctx, caller, message_id)
+    oldest = ctx.clock.now() - seconds(ctx.settings.entry_retention_seconds)
+    seq, expired = _position(ctx, caller, message_id, cursor, oldest)
     if expired:  # what is still kept of the log is given now, with a fresh cursor
         wait_seconds = 0
-    async with house.wakeups.hold(message_id) as ours:
+    async with ctx.wakeups.hold(message_id) as ours:
         if not ours:
-            raise PollInProgress(cursor or _cursor(house, caller, message_id, 0))
+            raise PollInProgress(cursor or _cursor(ctx, caller, message_id, 0))
         wait_seconds = max(wait_seconds, EVENTS_WAIT_SECONDS_MIN)
-        began = house.clock.passed()
-        with _held(house, caller, message_id, hung_up) as wait:
+        began = ctx.clock.passed()
+        with _held(ctx, caller, message_id, hung_up) as wait:
             while True:
-                entries, snapshot = await house.db.read(
-                    lambda tx: _entries(tx, house, caller, message_id, seq)
+                entries, snapshot = await ctx.db.read(
+                    lambda tx: _entries(tx, ctx, caller, message_id, seq)
                 )
                 # Once it is final nothing more can come: only the least wait is kept.
                 wanted = EVENTS_WAIT_SECONDS_MIN if snapshot.message.final else wait_seconds
-                left = wanted - (house.clock.passed() - began) / SECOND
+                left = wanted - (ctx.clock.passed() - began) / SECOND
                 if entries or left <= 0 or wait.over:
                     break
                 await wait.wait(left)
-    return _page(house, caller, message_id, entries, seq, snapshot, expired=expired)
+    return _page(ctx, caller, message_id, entries, seq, snapshot, expired=expired)
 
 
 class Recheck:
@@ -188,37 +190,37 @@ class Recheck:
     Where other processes' commits are seen, it looks after one of those only: ours bring a hint.
     """
 
-    def __init__(self, house: House) -> None:
-        self._house = house
+    def __init__(self, ctx: AppContext) -> None:
+        self._ctx = ctx
         self._seen: dict[str, tuple[int, int]] = {}
-        self._foreign_commits = house.db.foreign_commits
+        self._external_commits = ctx.db.external_commits
 
     async def run(self) -> None:
         """Wake the waiters of messages that changed since the last look, or may have."""
-        house = self._house
-        commits = house.db.foreign_commits
-        if commits is not None and commits == self._foreign_commits:
+        ctx = self._ctx
+        commits = ctx.db.external_commits
+        if commits is not None and commits == self._external_commits:
             return
-        waited_for = [i for i in house.wakeups.waited_for() if i.startswith(ids.MESSAGE)]
+        waited_for = [i for i in ctx.wakeups.waited_for() if i.startswith(ids.MESSAGE)]
         if not waited_for:
-            self._seen, self._foreign_commits = {}, commits
+            self._seen, self._external_commits = {}, commits
             return
-        versions = await house.db.read(lambda tx: message_rows.versions(tx, waited_for))
+        versions = await ctx.db.read(lambda tx: message_rows.versions(tx, waited_for))
         for message_id, version in versions.items():
             # Looks that are far apart have not seen most of what is waited for now.
             unseen = None if commits is not None else version
             if self._seen.get(message_id, unseen) != version:
-                house.wakeups.hint(message_id)
-        self._seen, self._foreign_commits = versions, commits  # not before: the look may fail
+                ctx.wakeups.hint(message_id)
+        self._seen, self._external_commits = versions, commits  # not before: the look may fail
 
 
 def _position(
-    house: House, caller: Caller, message_id: str, cursor: str | None, oldest: int
+    ctx: AppContext, caller: Caller, message_id: str, cursor: str | None, oldest: int
 ) -> tuple[int, bool]:
     """(last entry seen, whether the cursor is too old)."""
     if cursor is None:
         return 0, False
-    read = house.cursors.read(cursor)
+    read = ctx.cursors.read(cursor)
     if read is None or read[:2] != (message_id, caller.key_id):
         raise Refusal("bad_cursor", "This cursor is not one we gave for this message and key.")
     _, _, seq, given_at = read
@@ -226,10 +228,10 @@ def _position(
 
 
 def _entries(
-    tx: Tx, house: House, caller: Caller, message_id: str, seq: int
+    tx: Tx, ctx: AppContext, caller: Caller, message_id: str, seq: int
 ) -> tuple[list[EntryRecord], Snapshot]:
     """Entries and message of one moment, one entry more than a page."""
-    message = message_rows.get_of_key(tx, message_id, caller.key_id, house.clock.now())
+    message = message_rows.get_of_key(tx, message_id, caller.key_id, ctx.clock.now())
     if message is None:
         raise not_found("message")
     found = entry_rows.after(tx, message_id, seq, EVENTS_PAGE_ENTRIES + 1)
@@ -237,7 +239,7 @@ def _entries(
 
 
 def _page(
-    house: House,
+    ctx: AppContext,
     caller: Caller,
     message_id: str,
     entries: list[EntryRecord],
@@ -250,8 +252,8 @@ def _page(
     has_more = len(entries) > len(shown)
     last = shown[-1].seq if shown else seq
     done = bool(snapshot.message.final) and not has_more
-    return Page(shown, has_more, done, _cursor(house, caller, message_id, last), expired)
+    return Page(shown, has_more, done, _cursor(ctx, caller, message_id, last), expired)
 
 
-def _cursor(house: House, caller: Caller, message_id: str, seq: int) -> str:
-    return house.cursors.make(message_id, caller.key_id, seq, house.clock.now() // SECOND)
+def _cursor(ctx: AppContext, caller: Caller, message_id: str, seq: int) -> str:
+    return ctx.cursors.make(message_id, caller.key_id, seq, ctx.clock.now() // SECOND)

@@ -11,10 +11,10 @@ from agentpost.domain.events import Entry, EntryType, EventName, message_event
 from agentpost.domain.job import VIEWS
 from agentpost.domain.record import FileRecord, JobLink, JobRecord, MessageRecord
 from agentpost.domain.times import seconds
-from agentpost.services.context import House
+from agentpost.services.context import AppContext
 
 
-def derive(house: House, message: MessageRecord, links: list[JobLink]) -> EventName | None:
+def derive(ctx: AppContext, message: MessageRecord, links: list[JobLink]) -> EventName | None:
     """Bring status, finality and retention up to date; the event that is worth."""
     before = (message.status, bool(message.final))
     facts = [
@@ -27,7 +27,7 @@ def derive(house: House, message: MessageRecord, links: list[JobLink]) -> EventN
     message.status, message.reason = derived.status, derived.reason
     message.question, message.final = derived.question, int(derived.final)
     deadlines = [at or 0 for link in links for at in (link.job.queue_by, link.job.watch_by)]
-    keep = seconds(house.settings.message_retention_seconds)
+    keep = seconds(ctx.settings.message_retention_seconds)
     message.expires_at = max([message.created_at, *deadlines]) + keep
     return message_event(before, (message.status, bool(message.final)))
 

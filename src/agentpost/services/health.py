@@ -14,7 +14,7 @@ from agentpost.db import meta
 from agentpost.db.session import Tx
 from agentpost.domain.errors import StoreUnavailable
 from agentpost.services import room, storage_identity
-from agentpost.services.context import House
+from agentpost.services.context import AppContext
 from agentpost.services.health_state import Health
 
 ANSWER_SECONDS = 5.0
@@ -26,35 +26,35 @@ Check = Callable[[], Awaitable[None]]
 """Uses a part once, and raises what keeps it from working."""
 
 
-async def check_database(house: House) -> None:
+async def check_database(ctx: AppContext) -> None:
     """Commit something and read; raises what keeps it from that. Nothing stays in the database."""
-    name = f"check:{house.node}"
+    name = f"check:{ctx.node}"
 
     def write(tx: Tx) -> None:
         meta.put(tx, name, "")
         meta.delete(tx, name)
 
-    await house.db.write(write)
-    await house.db.read(lambda tx: meta.get(tx, name))
+    await ctx.db.write(write)
+    await ctx.db.read(lambda tx: meta.get(tx, name))
 
 
-async def check_blobs(house: House) -> None:
+async def check_blobs(ctx: AppContext) -> None:
     """Store bytes and read them; raises what keeps it from that, and `StoreUnavailable` when the
     storage is not the one that was there at the start. One that could not be compared with the
     database then is compared now."""
-    await house.storage.check(house.node)
-    await room.look(house)
-    if house.storage_id is None:
-        await storage_identity.settle(house)
-    elif (found := await house.storage.identity() or "") != house.storage_id:
-        if await storage_identity.is_other(house):
+    await ctx.storage.check(ctx.node)
+    await room.refresh(ctx)
+    if ctx.storage_id is None:
+        await storage_identity.settle(ctx)
+    elif (found := await ctx.storage.identity() or "") != ctx.storage_id:
+        if await storage_identity.is_other(ctx):
             raise StoreUnavailable("the file storage was deleted, replaced or unmounted")
-        house.storage_id = found  # `agentpost db adopt-storage` was run beside this server
-    await storage_identity.check_pending(house)
+        ctx.storage_id = found  # `agentpost db adopt-storage` was run beside this server
+    await storage_identity.check_pending(ctx)
 
 
 class PartCheck:
-    """Checks one part again and again, one check at a time, and keeps `House.health` up to date.
+    """Check one part repeatedly, one check at a time, to keep `AppContext.health` up to date.
 
     A check that hangs is not repeated but waited for: each one may hold a thread.
     """

@@ -24,7 +24,7 @@ from agentpost.domain.limits import POISON_RECOVERIES_MAX
 from agentpost.domain.record import FileRecord, JobRecord
 from agentpost.domain.times import iso
 from agentpost.services import credits, history, lifecycle, record
-from agentpost.services.context import House
+from agentpost.services.context import AppContext
 from agentpost.services.credits import Purpose
 from agentpost.services.tickets import JobTicket
 
@@ -43,12 +43,12 @@ class OutOfCredits(Exception):
 
 
 # --- taking ---------------------------------------------------------------------------------------
-async def open_(house: House, job_id: str, epoch: int) -> JobTicket | None:
+async def open_(ctx: AppContext, job_id: str, epoch: int) -> JobTicket | None:
     """Read what a job that was placed here needs; None when it is no longer ours."""
-    return await house.db.read(lambda tx: _ticket(tx, house, job_id, epoch))
+    return await ctx.db.read(lambda tx: _ticket(tx, ctx, job_id, epoch))
 
 
-async def take(house: House, job_id: str, owner: str | None = None) -> JobTicket | None:
+async def claim(ctx: AppContext, job_id: str, owner: str | None = None) -> JobTicket | None:
     """Claim a job that nobody runs (``owner`` is None), or that a node owns which is dead or, being
     our own, runs nothing of it; None when another was faster.
 
@@ -56,7 +56,7 @@ async def take(house: House, job_id: str, owner: str | None = None) -> JobTicket
     """
 
     def fn(tx: Tx) -> JobTicket | None:
-        now = house.clock.now()
+        now = ctx.clock.now()
         unlocked = job_rows.get(tx, job_id)
         if unlocked is None or unlocked.state not in EXECUTING:
             return None
@@ -64,13 +64,13 @@ async def take(house: House, job_id: str, owner: str | None = None) -> JobTicket
         job = job_rows.lock(tx, job_id)
         if job is None or job.state not in EXECUTING or job.node != owner:
             return None
-        if _is_stuck(job) and owner not in (None, house.node):
-            _end(tx, house, account, job_id, s.Failed(POISON_FAILURE), None, None, now)
+        if _is_stuck(job) and owner not in (None, ctx.node):
+            _end(tx, ctx, account, job_id, s.Failed(POISON_FAILURE), None, None, now)
             return None
-        job = record.apply_job(tx, house, job_id, s.JobRetaken(), now)
-        return _ticket(tx, house, job_id, job.epoch)
+        job = record.apply_job(tx, ctx, job_id, s.JobReclaimed(), now)
+        return _ticket(tx, ctx, job_id, job.epoch)
 
-    return await house.db.write(fn)
+    return await ctx.db.write(fn)
 
 
 def _is_stuck(job: JobRecord) -> bool:
@@ -78,8 +78,8 @@ def _is_stuck(job: JobRecord) -> bool:
     return job.recoveries >= POISON_RECOVERIES_MAX and job.calls == job.calls_taken
 
 
-def _ticket(tx: Tx, house: House, job_id: str, epoch: int) -> JobTicket | None:
-    confirmed = house.lease.now()  # before anything is read: a stop in between must show
+def _ticket(tx: Tx, ctx: AppContext, job_id: str, epoch: int) -> JobTicket | None:
+    confirmed = ctx.lease.now()  # before anything is read: a stop in between must show
     job = job_rows.get(tx, job_id)
     if job is None or job.epoch != epoch or job.state not in EXECUTING:
         return None
@@ -95,7 +95,7 @@ def _ticket(tx: Tx, house: House, job_id: str, epoch: int) -> JobTicket | None:
 
 # --- recorded calls -------------------------------------------------------------------------------
 async def record_call(
-    house: House, owned: Owned, call: Call, cost: int = 0, charges: Sequence[Charge] = ()
+    ctx: AppContext, owned: Owned, call: Call, cost: int = 0, charges: Sequence[Charge] = ()
 ) -> None:
     """Record an answer; a held cost becomes a charge, or is given back on an error. ``charges`` are
     those that the call's body made.
@@ -105,107 +105,107 @@ async def record_call(
     """
 
     def fn(tx: Tx) -> bool:
-        now = house.clock.now()
+        now = ctx.clock.now()
         account = accounts.lock(tx, owned.account_id) if cost or charges else None
         record.count_call(tx, owned.job_id, owned.epoch)
         if account is not None and cost:
-            _settle_hold(tx, house, owned, account, call, cost, now)
+            _settle_hold(tx, ctx, owned, account, call, cost, now)
         journal.put(tx, owned.job_id, call, now)
-        return account is None or _charge_body(tx, house, owned, account, call.n, charges, now)
+        return account is None or _charge_body(tx, ctx, owned, account, call.n, charges, now)
 
-    if not await house.db.write(fn):
+    if not await ctx.db.write(fn):
         raise OutOfCredits(owned.job_id)
 
 
-async def charge_owed(house: House, owned: Owned, call_n: int) -> None:
+async def charge_owed(ctx: AppContext, owned: Owned, call_n: int) -> None:
     """Charge what the body of a recorded call still owes. Raises `Fenced`, `OutOfCredits`."""
 
     def fn(tx: Tx) -> bool:
-        now = house.clock.now()
+        now = ctx.clock.now()
         account = accounts.lock(tx, owned.account_id)
         record.count_call(tx, owned.job_id, owned.epoch)
         charges = journal.owed(tx, owned.job_id, call_n)
         journal.forget(tx, owned.job_id, -call_n)
-        return _charge_body(tx, house, owned, account, call_n, charges, now)
+        return _charge_body(tx, ctx, owned, account, call_n, charges, now)
 
-    if not await house.db.write(fn):
+    if not await ctx.db.write(fn):
         raise OutOfCredits(owned.job_id)
 
 
-async def interrupted(house: House, owned: Owned, reason: str) -> bool:
+async def interrupted(ctx: AppContext, owned: Owned, reason: str) -> bool:
     """The worker process was killed that ran a function of the job. False: too often in a row
     without a newly recorded call, so that the job has failed (design: 2, poison). Raises `Fenced`.
     """
 
     def fn(tx: Tx) -> bool:
-        now = house.clock.now()
+        now = ctx.clock.now()
         account = accounts.lock(tx, owned.account_id)
         job = job_rows.lock(tx, owned.job_id)
         if job is not None and job.epoch == owned.epoch and _is_stuck(job):
             failed = s.Failed(WORKER_KILLED_FAILURE, reason)
-            _end(tx, house, account, owned.job_id, failed, owned.epoch, None, now)
+            _end(tx, ctx, account, owned.job_id, failed, owned.epoch, None, now)
             return False
         signal = s.StepInterrupted(reason)
-        record.apply_job(tx, house, owned.job_id, signal, now, epoch=owned.epoch)
+        record.apply_job(tx, ctx, owned.job_id, signal, now, epoch=owned.epoch)
         return True
 
-    return await house.db.write(fn)
+    return await ctx.db.write(fn)
 
 
-async def hold(house: House, owned: Owned, call: Call, cost: int) -> None:
+async def hold(ctx: AppContext, owned: Owned, call: Call, cost: int) -> None:
     """Hold a step's cost before it runs. Raises `OutOfCredits` (the job is parked) and `Fenced`."""
 
     def fn(tx: Tx) -> bool:
-        now = house.clock.now()
+        now = ctx.clock.now()
         account = accounts.lock(tx, owned.account_id)
         purpose = Purpose(owned.job_id, call.n)
         if not credits.hold(tx, account, cost, purpose, now):
-            _park(tx, house, owned, account, cost, now)
+            _park(tx, ctx, owned, account, cost, now)
             return False
         record.count_call(tx, owned.job_id, owned.epoch)
         journal.put(tx, owned.job_id, call, now)
         return True
 
-    if not await house.db.write(fn):
+    if not await ctx.db.write(fn):
         raise OutOfCredits(owned.job_id)
 
 
-async def charge(house: House, owned: Owned, call: Call, amount: int, note: str) -> None:
+async def charge(ctx: AppContext, owned: Owned, call: Call, amount: int, note: str) -> None:
     """Charge for work already done. Raises `OutOfCredits` (parked) and `Fenced`."""
 
     def fn(tx: Tx) -> bool:
-        now = house.clock.now()
+        now = ctx.clock.now()
         account = accounts.lock(tx, owned.account_id)
         purpose = Purpose(owned.job_id, call.n, note)
         charged = credits.charge_done(tx, account, amount, purpose, now)
         if charged is None:
-            _park(tx, house, owned, account, 1, now)
+            _park(tx, ctx, owned, account, 1, now)
             return False
-        record.spend(tx, house, owned.job_id, owned.epoch, charged, now)
+        record.spend(tx, ctx, owned.job_id, owned.epoch, charged, now)
         record.count_call(tx, owned.job_id, owned.epoch)
         journal.put(tx, owned.job_id, call, now)
         return True
 
-    if not await house.db.write(fn):
+    if not await ctx.db.write(fn):
         raise OutOfCredits(owned.job_id)
 
 
-async def progress(house: House, owned: Owned, call: Call | None, step: str) -> None:
+async def progress(ctx: AppContext, owned: Owned, call: Call | None, step: str) -> None:
     """Tell what the job does now; ``call`` is None when the body of a step does, so that nothing is
     recorded as a call. Raises `Fenced`."""
 
     def fn(tx: Tx) -> None:
-        now = house.clock.now()
-        told = s.Progressed(step, in_step=call is None)
-        record.apply_job(tx, house, owned.job_id, told, now, epoch=owned.epoch)
+        now = ctx.clock.now()
+        signal = s.Progressed(step, in_step=call is None)
+        record.apply_job(tx, ctx, owned.job_id, signal, now, epoch=owned.epoch)
         if call is not None:
             journal.put(tx, owned.job_id, call, now)
 
-    await house.db.write(fn)
+    await ctx.db.write(fn)
 
 
 async def write_file(
-    house: House,
+    ctx: AppContext,
     owned: Owned,
     call: Call,
     file: FileRecord,
@@ -215,26 +215,26 @@ async def write_file(
     """A file lands in the work, its cost is charged, the log says so. Raises as `record_call`."""
 
     def fn(tx: Tx) -> bool:
-        now = house.clock.now()
+        now = ctx.clock.now()
         file.created_at = now
         account = accounts.lock(tx, owned.account_id) if cost or charges else None
         written = s.FileWritten(file.name)
-        record.apply_job(tx, house, owned.job_id, written, now, epoch=owned.epoch)
+        record.apply_job(tx, ctx, owned.job_id, written, now, epoch=owned.epoch)
         work_rows.put_file(tx, file)
         if account is not None and cost:
-            _settle_hold(tx, house, owned, account, call, cost, now)
+            _settle_hold(tx, ctx, owned, account, call, cost, now)
         value = values.dump(history.agent_file(file))
         journal.put(tx, owned.job_id, replace(call, value=value), now)
         lifecycle.file_written(tx, file, call.n)
-        return account is None or _charge_body(tx, house, owned, account, call.n, charges, now)
+        return account is None or _charge_body(tx, ctx, owned, account, call.n, charges, now)
 
-    if not await house.db.write(fn):
+    if not await ctx.db.write(fn):
         raise OutOfCredits(owned.job_id)
     return file
 
 
 async def read_inbox(
-    house: House, owned: Owned, call: Call, after: int, *, keep_empty: bool
+    ctx: AppContext, owned: Owned, call: Call, after: int, *, keep_empty: bool
 ) -> str | None:
     """Record the follow-ups since number ``after``; None when there are none (and not kept).
 
@@ -242,7 +242,7 @@ async def read_inbox(
     """
 
     def fn(tx: Tx) -> str | None:
-        now = house.clock.now()
+        now = ctx.clock.now()
         posted = journal.inbox(tx, owned.job_id, after, 100)
         if not posted and not keep_empty:
             return None
@@ -253,44 +253,44 @@ async def read_inbox(
         journal.put(tx, owned.job_id, replace(call, value=value), now)
         return value
 
-    return await house.db.write(fn)
+    return await ctx.db.write(fn)
 
 
-async def list_files(house: House, ticket: JobTicket) -> list[File]:
+async def list_files(ctx: AppContext, ticket: JobTicket) -> list[File]:
     """The message's attachments and the work's files, as they are now."""
     work_id = ticket.job.work_id
-    made = await house.db.read(lambda tx: work_rows.files(tx, work_id))
+    made = await ctx.db.read(lambda tx: work_rows.files(tx, work_id))
     return [*ticket.message.files, *(history.agent_file(f) for f in made)]
 
 
 # --- ending ---------------------------------------------------------------------------------------
 async def finish(
-    house: House, owned: Owned, text: str, question: str | None, state_json: str
+    ctx: AppContext, owned: Owned, text: str, question: str | None, state_json: str
 ) -> None:
     """The job's function returned. Raises `Fenced`."""
-    await _ended(house, owned, s.Finished(text, question), state_json)
+    await _ended(ctx, owned, s.Finished(text, question), state_json)
 
 
-async def fail(house: House, owned: Owned, text: str, cause: str | None = None) -> None:
+async def fail(ctx: AppContext, owned: Owned, text: str, cause: str | None = None) -> None:
     """The job's function raised; ``text`` is shown to the user, ``cause`` to the operator. Raises
     `Fenced`."""
-    await _ended(house, owned, s.Failed(text, cause), None)
+    await _ended(ctx, owned, s.Failed(text, cause), None)
 
 
 async def _ended(
-    house: House, owned: Owned, signal: s.Finished | s.Failed, state_json: str | None
+    ctx: AppContext, owned: Owned, signal: s.Finished | s.Failed, state_json: str | None
 ) -> None:
     def fn(tx: Tx) -> None:
         account = accounts.lock(tx, owned.account_id)
-        now = house.clock.now()
-        _end(tx, house, account, owned.job_id, signal, owned.epoch, state_json, now)
+        now = ctx.clock.now()
+        _end(tx, ctx, account, owned.job_id, signal, owned.epoch, state_json, now)
 
-    await house.db.write(fn)
+    await ctx.db.write(fn)
 
 
 def _end(
     tx: Tx,
-    house: House,
+    ctx: AppContext,
     account: AccountRecord,
     job_id: str,
     signal: s.Finished | s.Failed | s.Stopped,
@@ -306,12 +306,12 @@ def _end(
     job = job_rows.lock(tx, job_id)
     credits.release_all(tx, account, job_id, now)
     if job is not None and job.state in EXECUTING:
-        credits.resume_queued(tx, house, account, now, slots_freed=1)
-    record.apply_job(tx, house, job_id, signal, now, epoch=epoch, state_json=state_json)
+        credits.resume_queued(tx, ctx, account, now, slots_freed=1)
+    record.apply_job(tx, ctx, job_id, signal, now, epoch=epoch, state_json=state_json)
 
 
 def _park(
-    tx: Tx, house: House, owned: Owned, account: AccountRecord, needed: int, now: int
+    tx: Tx, ctx: AppContext, owned: Owned, account: AccountRecord, needed: int, now: int
 ) -> None:
     """Too few credits: the job leaves its slot until there are enough.
 
@@ -322,13 +322,13 @@ def _park(
     journal.forget_held(tx, owned.job_id)
     short = s.ShortOfCredits(needed + given_back)
     job_rows.lock(tx, owned.job_id)
-    credits.resume_queued(tx, house, account, now, slots_freed=1)
-    record.apply_job(tx, house, owned.job_id, short, now, epoch=owned.epoch)
+    credits.resume_queued(tx, ctx, account, now, slots_freed=1)
+    record.apply_job(tx, ctx, owned.job_id, short, now, epoch=owned.epoch)
 
 
 def _charge_body(
     tx: Tx,
-    house: House,
+    ctx: AppContext,
     owned: Owned,
     account: AccountRecord,
     call_n: int,
@@ -349,15 +349,15 @@ def _charge_body(
             break
         total += charged
     if total:
-        record.spend(tx, house, owned.job_id, owned.epoch, total, now)
+        record.spend(tx, ctx, owned.job_id, owned.epoch, total, now)
     if left:
         journal.put_owed(tx, owned.job_id, call_n, left, now)
-        _park(tx, house, owned, account, 1, now)
+        _park(tx, ctx, owned, account, 1, now)
     return not left
 
 
 def _settle_hold(
-    tx: Tx, house: House, owned: Owned, account: AccountRecord, call: Call, cost: int, now: int
+    tx: Tx, ctx: AppContext, owned: Owned, account: AccountRecord, call: Call, cost: int, now: int
 ) -> None:
     """The held step ended: its cost is charged, or given back when it raised.
 
@@ -368,16 +368,16 @@ def _settle_hold(
         credits.release(tx, account, cost, purpose, now)
         return
     credits.charge_held(tx, account, cost, purpose, now)
-    record.spend(tx, house, owned.job_id, owned.epoch, cost, now)
+    record.spend(tx, ctx, owned.job_id, owned.epoch, cost, now)
 
 
 # --- stopping -------------------------------------------------------------------------------------
-def stop_one(tx: Tx, house: House, account: AccountRecord, job_id: str, now: int) -> bool:
+def stop_one(tx: Tx, ctx: AppContext, account: AccountRecord, job_id: str, now: int) -> bool:
     """Stop a job of the account, running or queued; False when it has ended."""
     job = job_rows.lock(tx, job_id)
     if job is None or job.account_id != account.id:
         return False
     if job.state not in (JobState.RUNNING, JobState.QUEUED, JobState.OVERDUE):
         return False
-    _end(tx, house, account, job_id, s.Stopped(), None, None, now)
+    _end(tx, ctx, account, job_id, s.Stopped(), None, None, now)
     return True

@@ -22,7 +22,7 @@ from agentpost.db.session import Tx
 from agentpost.domain import ids
 from agentpost.domain.endpoints import EndpointRecord
 from agentpost.domain.times import SECOND, iso, seconds
-from agentpost.services.context import House
+from agentpost.services.context import AppContext
 
 log = structlog.get_logger(__name__)
 
@@ -84,24 +84,24 @@ def endpoint_turned_off(tx: Tx, endpoint: EndpointRecord, now: int) -> None:
     _write(tx, endpoint.account_id, "A webhook endpoint was turned off", text, now)
 
 
-async def outbox(house: House, account_id: str, limit: int = OUTBOX_MAX) -> Outbox:
+async def outbox(ctx: AppContext, account_id: str, limit: int = OUTBOX_MAX) -> Outbox:
     """The account's newest mails, sent or not; its id comes from our own rows."""
 
     def fn(tx: Tx) -> Outbox:
         return Outbox(accounts.get(tx, account_id).name, rows.list_(tx, account_id, limit))
 
-    return await house.db.read(fn)
+    return await ctx.db.read(fn)
 
 
-async def send_due(house: House, server: SmtpServer) -> None:
+async def send_due(ctx: AppContext, server: SmtpServer) -> None:
     """Send what waits; what could not be sent, whatever the reason, is tried again later."""
-    now = house.clock.now()
+    now = ctx.clock.now()
     until = now + seconds(CLAIM_SECONDS)
-    for mail in await house.db.write(lambda tx: rows.claim(tx, now, until, BATCH)):
-        await _send(house, server, mail)
+    for mail in await ctx.db.write(lambda tx: rows.claim(tx, now, until, BATCH)):
+        await _send(ctx, server, mail)
 
 
-async def _send(house: House, server: SmtpServer, mail: MailRecord) -> None:
+async def _send(ctx: AppContext, server: SmtpServer, mail: MailRecord) -> None:
     import aiosmtplib
 
     try:
@@ -117,10 +117,10 @@ async def _send(house: House, server: SmtpServer, mail: MailRecord) -> None:
     except Exception as error:  # whatever it is: the mails behind this one do not wait for it
         reason = f"{type(error).__name__}: {error}"[:500]
         log.warning("mail_not_sent", mail_id=mail.id, error=reason)
-        again = house.clock.now() + seconds(RETRY_SECONDS)
-        await house.db.write(lambda tx: rows.failed(tx, mail.id, reason, again))
+        again = ctx.clock.now() + seconds(RETRY_SECONDS)
+        await ctx.db.write(lambda tx: rows.failed(tx, mail.id, reason, again))
         return
-    await house.db.write(lambda tx: rows.sent(tx, mail.id, house.clock.now()))
+    await ctx.db.write(lambda tx: rows.sent(tx, mail.id, ctx.clock.now()))
 
 
 def _message(server: SmtpServer, mail: MailRecord) -> EmailMessage:

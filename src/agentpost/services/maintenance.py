@@ -7,16 +7,16 @@ turns, jobs, deliveries and deadlines go on, and so do the health routes, file l
 from __future__ import annotations
 
 from agentpost.db import meta
-from agentpost.services.context import House
+from agentpost.services.context import AppContext
 
 _SWITCH = "maintenance"
 
 
-async def switch(house: House, *, on: bool) -> None:
+async def switch(ctx: AppContext, *, on: bool) -> None:
     """Switch the API off (``on``: maintenance) or on again; servers notice within a second."""
-    await house.db.write(lambda tx: meta.put(tx, _SWITCH, "on" if on else "off"))
+    await ctx.db.write(lambda tx: meta.put(tx, _SWITCH, "on" if on else "off"))
 
 
-async def look(house: House) -> None:
-    """Bring ``house.unavailable`` up to date."""
-    house.unavailable = await house.db.read(lambda tx: meta.get(tx, _SWITCH)) == "on"
+async def refresh(ctx: AppContext) -> None:
+    """Bring ``ctx.unavailable`` up to date."""
+    ctx.unavailable = await ctx.db.read(lambda tx: meta.get(tx, _SWITCH)) == "on"

@@ -20,7 +20,7 @@ from agentpost.domain.times import seconds
 from agentpost.services import lifecycle, record, turns, uploads
 from agentpost.services.allowances import Rules
 from agentpost.services.attachments import Attached
-from agentpost.services.context import House
+from agentpost.services.context import AppContext
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ class Accepted:
     rearmed: bool = False
 
 
-async def find_replay(house: House, caller: Caller, new: NewMessage) -> Accepted | None:
+async def find_replay(ctx: AppContext, caller: Caller, new: NewMessage) -> Accepted | None:
     """The message that holds the key, before anything is decoded or stored; may refuse.
 
     Decides as `accept` does: a busy message gets its other chance here, and ``rearmed`` says so to
@@ -69,11 +69,11 @@ async def find_replay(house: House, caller: Caller, new: NewMessage) -> Accepted
     """
     if new.idempotency_key is None:
         return None
-    return await house.db.write(lambda tx: _replay(tx, house, caller, new, house.clock.now()))
+    return await ctx.db.write(lambda tx: _replay(tx, ctx, caller, new, ctx.clock.now()))
 
 
 async def accept(
-    house: House, caller: Caller, new: NewMessage, attached: Attached, message_id: str
+    ctx: AppContext, caller: Caller, new: NewMessage, attached: Attached, message_id: str
 ) -> Accepted:
     """Take the message in; its turn begins with the commit when the conversation is free.
 
@@ -86,35 +86,35 @@ async def accept(
     request = lifecycle.request_id()  # here: the transaction may run on another thread
 
     def fn(tx: Tx) -> Accepted:
-        now = house.clock.now()
+        now = ctx.clock.now()
         fresh = _new_conversation(caller, new.conversation, now)
         conversation = conversations.open_(tx, fresh)
-        replayed = _replay(tx, house, caller, new, now)
+        replayed = _replay(tx, ctx, caller, new, now)
         if replayed is not None:
             return replayed
         _check_endpoint(tx, caller, new.webhook_endpoint_id)
-        message = _new_message(house, caller, new, conversation.id, attached, message_id, now)
+        message = _new_message(ctx, caller, new, conversation.id, attached, message_id, now)
         for attachment in attached.files:
             attachment.message_id = message.id
             if attachment.blob is not None:
-                doomed.redeem(tx, attachment.blob)
+                doomed.keep(tx, attachment.blob)
             history_rows.insert_attachment(tx, attachment)
         for upload in uploads.attach(tx, caller.account_id, new.upload_ids, message.id, now):
             history_rows.insert_attachment(tx, upload)
         signal: s.TurnBegun | s.TurnQueued
         if turns.is_free(tx, conversation):
-            turns.begin(tx, house, conversation, message, now)
+            turns.begin(tx, ctx, conversation, message, now)
             signal = s.TurnBegun()
         else:
             signal = s.TurnQueued()
-        if not record.create_message(tx, house, message, signal):
+        if not record.create_message(tx, ctx, message, signal):
             raise _KeyTaken
         lifecycle.message_accepted(tx, message, request)
         return Accepted(message, fresh=True)
 
     while True:
         try:
-            return await house.db.write(fn)
+            return await ctx.db.write(fn)
         except _KeyTaken:
             continue  # another call with the key committed in between: the next try finds it
 
@@ -123,21 +123,21 @@ class _KeyTaken(Exception):
     """Lost the race for an idempotency key; rolls the transaction back."""
 
 
-async def get(house: House, caller: Caller, message_id: str) -> Snapshot:
+async def get(ctx: AppContext, caller: Caller, message_id: str) -> Snapshot:
     """A message of the key, with all that a client sees; raises ``not_found``."""
 
     def fn(tx: Tx) -> Snapshot:
-        message = message_rows.get_of_key(tx, message_id, caller.key_id, house.clock.now())
+        message = message_rows.get_of_key(tx, message_id, caller.key_id, ctx.clock.now())
         if message is None:
             raise not_found("message")
         return message_rows.snapshot(tx, message)
 
     if not ids.is_id(ids.MESSAGE, message_id):
         raise not_found("message")
-    return await house.db.read(fn)
+    return await ctx.db.read(fn)
 
 
-async def current(house: House, message_id: str) -> Snapshot:
+async def current(ctx: AppContext, message_id: str) -> Snapshot:
     """The message as last committed, for our own machinery."""
 
     def fn(tx: Tx) -> Snapshot:
@@ -145,10 +145,10 @@ async def current(house: House, message_id: str) -> Snapshot:
         assert message is not None, "a message that was just accepted is there"
         return message_rows.snapshot(tx, message)
 
-    return await house.db.read(fn)
+    return await ctx.db.read(fn)
 
 
-async def settled(house: House, message_id: str) -> Snapshot:
+async def settled(ctx: AppContext, message_id: str) -> Snapshot:
     """The message after every commit that came before this call (design: 4.3).
 
     Read under the message's lock, so a turn that says it was delivered in time is seen.
@@ -159,10 +159,10 @@ async def settled(house: House, message_id: str) -> Snapshot:
         assert message is not None, "a message that was just accepted is there"
         return message_rows.snapshot(tx, message)
 
-    return await house.db.write(fn)
+    return await ctx.db.write(fn)
 
 
-async def answered_without(house: House, message_id: str) -> Snapshot:
+async def answered_without(ctx: AppContext, message_id: str) -> Snapshot:
     """`settled`, for a POST that is answered now: whatever its turn says from here on was not in
     that answer (design: 4.3)."""
 
@@ -170,20 +170,20 @@ async def answered_without(house: House, message_id: str) -> Snapshot:
         message = message_rows.lock(tx, message_id)
         assert message is not None, "a message that was just accepted is there"
         if message.turn_state in OPEN_TURNS:
-            record.close_window(tx, message, house.clock.now())
+            record.close_window(tx, message, ctx.clock.now())
         return message_rows.snapshot(tx, message)
 
-    return await house.db.write(fn)
+    return await ctx.db.write(fn)
 
 
-def _replay(tx: Tx, house: House, caller: Caller, new: NewMessage, now: int) -> Accepted | None:
+def _replay(tx: Tx, ctx: AppContext, caller: Caller, new: NewMessage, now: int) -> Accepted | None:
     """The message that holds the key (spec: createMessage 2; design: 4.2, 4.10)."""
     if new.idempotency_key is None:
         return None
     holder = message_rows.by_idempotency_key(tx, caller.key_id, new.idempotency_key)
     if holder is None:
         return None
-    kept_until = holder.created_at + seconds(house.settings.idempotency_seconds)
+    kept_until = holder.created_at + seconds(ctx.settings.idempotency_seconds)
     if min(kept_until, holder.expires_at) <= now:
         record.free_idempotency_key(tx, holder.id)
         return None
@@ -194,19 +194,19 @@ def _replay(tx: Tx, house: House, caller: Caller, new: NewMessage, now: int) -> 
         )
     busy = holder.turn_state is TurnState.BUSY
     if busy:
-        _rearm(tx, house, holder, now)
+        _rearm(tx, ctx, holder, now)
     return Accepted(holder, fresh=False, rearmed=busy)
 
 
-def _rearm(tx: Tx, house: House, message: MessageRecord, now: int) -> None:
+def _rearm(tx: Tx, ctx: AppContext, message: MessageRecord, now: int) -> None:
     """A busy message sent again: the same message gets another chance (design: 4.2)."""
     conversation = conversations.lock(tx, message.conversation_id)
-    message.busy_by = now + seconds(house.settings.busy_wait_seconds)
-    message.sync_by = now + seconds(house.settings.turn_reply_seconds)
-    record.apply_turn(tx, house, message, s.Resent(), now)
+    message.busy_by = now + seconds(ctx.settings.busy_wait_seconds)
+    message.sync_by = now + seconds(ctx.settings.turn_reply_seconds)
+    record.apply_turn(tx, ctx, message, s.Resent(), now)
     if turns.is_free(tx, conversation):
-        turns.begin(tx, house, conversation, message, now)
-        record.apply_turn(tx, house, message, s.TurnBegun(), now)
+        turns.begin(tx, ctx, conversation, message, now)
+        record.apply_turn(tx, ctx, message, s.TurnBegun(), now)
 
 
 def _check_endpoint(tx: Tx, caller: Caller, endpoint_id: str | None) -> None:
@@ -230,7 +230,7 @@ def _new_conversation(caller: Caller, name: str, now: int) -> ConversationRecord
 
 
 def _new_message(
-    house: House,
+    ctx: AppContext,
     caller: Caller,
     new: NewMessage,
     conversation_id: str,
@@ -238,7 +238,7 @@ def _new_message(
     message_id: str,
     now: int,
 ) -> MessageRecord:
-    settings = house.settings
+    settings = ctx.settings
     return MessageRecord(
         id=message_id,
         account_id=caller.account_id,

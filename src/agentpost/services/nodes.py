@@ -3,54 +3,54 @@
 from __future__ import annotations
 
 from agentpost.clock import Clock
-from agentpost.db import lost
+from agentpost.db import missing_runs
 from agentpost.db import nodes as rows
-from agentpost.db.session import Line, Tx
+from agentpost.db.session import DedicatedConnection, Tx
 from agentpost.services import record
-from agentpost.services.context import House
+from agentpost.services.context import AppContext
 
 
 class Beats:
     """Beats of one node on a line of its own; for one thread. ``node`` is whose."""
 
-    def __init__(self, line: Line, node: str, clock: Clock) -> None:
+    def __init__(self, connection: DedicatedConnection, node: str, clock: Clock) -> None:
         self.node = node
-        self._line = line
+        self._connection = connection
         self._clock = clock
 
     def beat(self) -> dict[str, int]:
         """Beat once; every node's beat as it is now. Blocks; raises what the database raises."""
-        return self._line.write(lambda tx: rows.beat(tx, self.node, self._clock.now()))
+        return self._connection.write(lambda tx: rows.beat(tx, self.node, self._clock.now()))
 
     def close(self) -> None:
         """Disconnect."""
-        self._line.close()
+        self._connection.close()
 
 
-async def beat(house: House) -> dict[str, int]:
-    """`Beats.beat` on the house's own database: where no other node watches, once is enough."""
-    return await house.db.write(lambda tx: rows.beat(tx, house.node, house.clock.now()))
+async def beat(ctx: AppContext) -> dict[str, int]:
+    """`Beats.beat` on the node's main database: where no other node watches, once is enough."""
+    return await ctx.db.write(lambda tx: rows.beat(tx, ctx.node, ctx.clock.now()))
 
 
-async def leave(house: House) -> None:
+async def leave(ctx: AppContext) -> None:
     """This node is going, in order: its jobs are nobody's by the same commit. What it leaves
     without one, as when it is killed, counts as a death."""
 
     def fn(tx: Tx) -> None:
-        record.disown(tx, house.node)
-        _forget(tx, house.node, None)
+        record.release_ownership(tx, ctx.node)
+        _forget(tx, ctx.node, None)
 
-    await house.db.write(fn)
+    await ctx.db.write(fn)
 
 
-async def forget(house: House, node: str, beat: int | None = None) -> bool:
+async def forget(ctx: AppContext, node: str, beat: int | None = None) -> bool:
     """That node is gone; with a beat, only if that is still its last: False when it is alive, or
     another was faster."""
-    return await house.db.write(lambda tx: _forget(tx, node, beat))
+    return await ctx.db.write(lambda tx: _forget(tx, node, beat))
 
 
 def _forget(tx: Tx, node: str, beat: int | None) -> bool:
     gone = rows.forget(tx, node, beat)
     if gone:
-        lost.put(tx, node, None)
+        missing_runs.put(tx, node, None)
     return gone

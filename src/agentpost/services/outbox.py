@@ -17,7 +17,7 @@ from agentpost.domain import ids
 from agentpost.domain.endpoints import DeliveryStatus, wants
 from agentpost.domain.events import EventName
 from agentpost.domain.record import JobRecord, MessageRecord, Snapshot
-from agentpost.services.context import House
+from agentpost.services.context import AppContext
 
 
 class _LinksToCome:
@@ -33,7 +33,7 @@ class _LinksToCome:
 
 def message_changed(
     tx: Tx,
-    house: House,
+    ctx: AppContext,
     name: EventName,
     message: MessageRecord,
     snapshot: Callable[[], Snapshot],
@@ -43,28 +43,28 @@ def message_changed(
 
     ``snapshot`` is asked for only when somebody receives the event.
     """
-    _add(tx, house, name, message, None, partial(_message_body, house, snapshot), now)
+    _add(tx, ctx, name, message, None, partial(_message_body, ctx, snapshot), now)
 
 
 def job_changed(
-    tx: Tx, house: House, name: EventName, message: MessageRecord, job: JobRecord, now: int
+    tx: Tx, ctx: AppContext, name: EventName, message: MessageRecord, job: JobRecord, now: int
 ) -> None:
     """A ``job.*`` event, once, for the message that started the job."""
-    _add(tx, house, name, message, job.id, partial(_job_body, tx, house, message, job), now)
+    _add(tx, ctx, name, message, job.id, partial(_job_body, tx, ctx, message, job), now)
 
 
-def _message_body(house: House, snapshot: Callable[[], Snapshot]) -> bytes:
-    return render.dumps(render.message(snapshot(), _LinksToCome(house.links)))
+def _message_body(ctx: AppContext, snapshot: Callable[[], Snapshot]) -> bytes:
+    return render.dumps(render.message(snapshot(), _LinksToCome(ctx.links)))
 
 
-def _job_body(tx: Tx, house: House, message: MessageRecord, job: JobRecord) -> bytes:
+def _job_body(tx: Tx, ctx: AppContext, message: MessageRecord, job: JobRecord) -> bytes:
     files = job_rows.files(tx, job.id)
-    return render.dumps(render.job_event(job, message, files, _LinksToCome(house.links)))
+    return render.dumps(render.job_event(job, message, files, _LinksToCome(ctx.links)))
 
 
 def _add(
     tx: Tx,
-    house: House,
+    ctx: AppContext,
     name: EventName,
     message: MessageRecord,
     job_id: str | None,
@@ -95,5 +95,5 @@ def _add(
     )
     for endpoint_id, status in due:
         outbox.add_delivery(tx, event_id, endpoint_id, status, now)
-    if house.sender is not None:
-        tx.after(partial(house.sender.kick, [endpoint_id for endpoint_id, _ in due]))
+    if ctx.sender is not None:
+        tx.after(partial(ctx.sender.wake, [endpoint_id for endpoint_id, _ in due]))

@@ -18,9 +18,9 @@ from agentpost.domain.credits import to_credits
 from agentpost.domain.errors import not_found
 from agentpost.domain.job import JobState
 from agentpost.domain.limits import WORK_LIST_DEFAULT
-from agentpost.domain.record import FileRecord, JobRecord, MessageLine, WorkRecord
+from agentpost.domain.record import FileRecord, JobRecord, MessageSummary, WorkRecord
 from agentpost.services.allowances import running_jobs_max
-from agentpost.services.context import House
+from agentpost.services.context import AppContext
 
 # More than any account may run: a count that stops short would be wrong.
 _JOBS_READ_MAX: Final = 10_000
@@ -54,7 +54,7 @@ MESSAGE_CHARACTERS: Final = 300
 
 
 @dataclass(frozen=True, slots=True)
-class WorkLine:
+class WorkSummary:
     """A work in a list."""
 
     work: WorkRecord
@@ -70,8 +70,8 @@ class Overview:
     credits: float
     running: int
     running_max: int
-    works: list[WorkLine]
-    messages: list[MessageLine]
+    works: list[WorkSummary]
+    messages: list[MessageSummary]
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,7 @@ class Chat:
     files: list[FileRecord]
 
 
-async def overview(house: House, account_id: str) -> Overview:
+async def overview(ctx: AppContext, account_id: str) -> Overview:
     """The account; its id comes from our own rows."""
 
     def fn(tx: Tx) -> Overview:
@@ -95,7 +95,7 @@ async def overview(house: House, account_id: str) -> Overview:
         jobs = [*executing, *job_rows.queued(tx, account_id)]
         works = rows.list_(tx, account_id, WORK_LIST_DEFAULT)
         lines = [
-            WorkLine(work, _state(tx, work, [job for job in jobs if job.work_id == work.id]))
+            WorkSummary(work, _state(tx, work, [job for job in jobs if job.work_id == work.id]))
             for work in works
         ]
         return Overview(
@@ -103,17 +103,17 @@ async def overview(house: House, account_id: str) -> Overview:
             email=account.email,
             credits=to_credits(account.wallet.available),
             running=len(executing),
-            running_max=running_jobs_max(house.settings, account.limits_json),
+            running_max=running_jobs_max(ctx.settings, account.limits_json),
             works=lines,
             messages=message_rows.newest(
-                tx, account_id, house.clock.now(), MESSAGE_CHARACTERS, WORK_LIST_DEFAULT
+                tx, account_id, ctx.clock.now(), MESSAGE_CHARACTERS, WORK_LIST_DEFAULT
             ),
         )
 
-    return await house.db.read(fn)
+    return await ctx.db.read(fn)
 
 
-async def chat(house: House, account_id: str, work_id: str) -> Chat:
+async def chat(ctx: AppContext, account_id: str, work_id: str) -> Chat:
     """A work of the account; raises ``not_found``."""
 
     def fn(tx: Tx) -> Chat:
@@ -125,7 +125,7 @@ async def chat(house: House, account_id: str, work_id: str) -> Chat:
         name = accounts.get(tx, account_id).name
         return Chat(name, work, _state(tx, work, jobs), steps, rows.files(tx, work_id))
 
-    return await house.db.read(fn)
+    return await ctx.db.read(fn)
 
 
 def _state(tx: Tx, work: WorkRecord, jobs: list[JobRecord]) -> WorkState:

@@ -11,13 +11,13 @@ from agentpost.db.session import Tx
 from agentpost.domain.errors import Fenced
 from agentpost.domain.job import EXECUTING
 from agentpost.domain.message import TurnState
-from agentpost.services.context import House
+from agentpost.services.context import AppContext
 from agentpost.services.jobs import Owned
 from agentpost.services.tickets import TurnTicket
 
 
-async def confirm_job(house: House, owned: Owned) -> float:
-    """Beat and read who owns the job; the time, by the house's lease, at which it was ours.
+async def confirm_job(ctx: AppContext, owned: Owned) -> float:
+    """Beat and read who owns the job; the time, by the node's lease, at which it was ours.
 
     Raises `Fenced`.
     """
@@ -27,13 +27,13 @@ async def confirm_job(house: House, owned: Owned) -> float:
         return (
             job is not None
             and job.state in EXECUTING
-            and (job.node, job.epoch) == (house.node, owned.epoch)
+            and (job.node, job.epoch) == (ctx.node, owned.epoch)
         )
 
-    return await _confirm(house, is_ours, f"job {owned.job_id}")
+    return await _confirm(ctx, is_ours, f"job {owned.job_id}")
 
 
-async def confirm_turn(house: House, ticket: TurnTicket) -> float:
+async def confirm_turn(ctx: AppContext, ticket: TurnTicket) -> float:
     """The same for a turn."""
 
     def is_ours(tx: Tx) -> bool:
@@ -41,21 +41,21 @@ async def confirm_turn(house: House, ticket: TurnTicket) -> float:
         return (
             message is not None
             and message.turn_state is TurnState.RUNNING
-            and (message.turn_node, message.turn_epoch) == (house.node, ticket.epoch)
+            and (message.turn_node, message.turn_epoch) == (ctx.node, ticket.epoch)
         )
 
-    return await _confirm(house, is_ours, f"the turn of {ticket.message.id}")
+    return await _confirm(ctx, is_ours, f"the turn of {ticket.message.id}")
 
 
-async def _confirm(house: House, is_ours: Callable[[Tx], bool], what: str) -> float:
-    sent = house.lease.now()
+async def _confirm(ctx: AppContext, is_ours: Callable[[Tx], bool], what: str) -> float:
+    sent = ctx.lease.now()
 
     def fn(tx: Tx) -> bool:
-        nodes.beat(tx, house.node, house.clock.now())
+        nodes.beat(tx, ctx.node, ctx.clock.now())
         return is_ours(tx)
 
-    ours = await house.db.write(fn)
-    house.lease.renew(sent)
+    ours = await ctx.db.write(fn)
+    ctx.lease.renew(sent)
     if not ours:
         raise Fenced(f"{what} is not ours any more")
     return sent

@@ -39,12 +39,12 @@ from agentpost.domain.record import (
 )
 from agentpost.domain.times import seconds
 from agentpost.services import following, lifecycle, outbox
-from agentpost.services.context import House
+from agentpost.services.context import AppContext
 
 
 # --- messages and turns ---------------------------------------------------------------------------
 def create_message(
-    tx: Tx, house: House, message: MessageRecord, signal: s.TurnQueued | s.TurnBegun
+    tx: Tx, ctx: AppContext, message: MessageRecord, signal: s.TurnQueued | s.TurnBegun
 ) -> bool:
     """A message is accepted, its turn begun or waiting. False: its idempotency key is taken."""
     change = transitions.turn(None, signal)
@@ -70,7 +70,7 @@ def close_window(tx: Tx, message: MessageRecord, now: int) -> None:
 
 
 def apply_turn(
-    tx: Tx, house: House, message: MessageRecord, signal: s.TurnSignal, now: int
+    tx: Tx, ctx: AppContext, message: MessageRecord, signal: s.TurnSignal, now: int
 ) -> None:
     """Fold a signal into a locked message's turn. ``message`` is brought up to date.
 
@@ -90,26 +90,34 @@ def apply_turn(
             message.turn_node = None
         case s.Resent():
             message.updated_at = message.created_at
-        case s.TurnBegun() | s.TurnRetaken() | s.TurnQueued():
+        case s.TurnBegun() | s.TurnReclaimed() | s.TurnQueued():
             pass
     files: list[FileRecord] = []
     if change.entry is not None and change.entry.with_files and message.reply_files:
         files = [f for f in message_rows.files(tx, message.id) if f.job_id is None]
-    told = not isinstance(signal, s.TurnBegun | s.TurnRetaken)
-    _settle(tx, house, message, following.line(change.entry, files, None), None, now, told=told)
+    visible_change = not isinstance(signal, s.TurnBegun | s.TurnReclaimed)
+    _settle(
+        tx,
+        ctx,
+        message,
+        following.line(change.entry, files, None),
+        None,
+        now,
+        visible_change=visible_change,
+    )
     if change.after not in OPEN_TURNS and (message.reply_files or message.jobs):
-        _let_go(tx, now, message.id)
+        _release_unlisted_files(tx, now, message.id)
     _keep(tx, message.id, signal, now)
     lifecycle.turn_ended(tx, message, signal, now)
 
 
-def note(tx: Tx, house: House, message: MessageRecord, notes: list[str], now: int) -> None:
+def add_notes(tx: Tx, ctx: AppContext, message: MessageRecord, notes: list[str], now: int) -> None:
     """Problems with attachments are known now (spec: createMessage 4)."""
     message.notes_json = json.dumps(notes)
-    _settle(tx, house, message, None, None, now, told=False)
+    _settle(tx, ctx, message, None, None, now, visible_change=False)
 
 
-def add_reply_file(tx: Tx, house: House, message: MessageRecord, file: FileRecord) -> None:
+def add_reply_file(tx: Tx, ctx: AppContext, message: MessageRecord, file: FileRecord) -> None:
     """A turn wrote a file: it belongs to the reply."""
     work_rows.put_file(tx, file)
     message.reply_files += 1
@@ -117,13 +125,15 @@ def add_reply_file(tx: Tx, house: House, message: MessageRecord, file: FileRecor
         EntryType.PROGRESS,
         {"step": f"Wrote {file.name}", "status": "done", "file_names": [file.name]},
     )
-    _settle(tx, house, message, landed, None, file.created_at, told=False, work_id=file.work_id)
+    _settle(
+        tx, ctx, message, landed, None, file.created_at, visible_change=False, work_id=file.work_id
+    )
 
 
 # --- jobs -----------------------------------------------------------------------------------------
 def create_job(
     tx: Tx,
-    house: House,
+    ctx: AppContext,
     job: JobRecord,
     signal: s.Admitted | s.ShortOfCredits | s.StartRefused,
     message: MessageRecord,
@@ -135,35 +145,35 @@ def create_job(
     match signal:
         case s.Admitted():
             job.started_at = now
-            job.watch_by = now + seconds(house.settings.watch_seconds)
+            job.watch_by = now + seconds(ctx.settings.watch_seconds)
             job.epoch = 1
-            job.node = house.engine.place(tx, job.id, job.epoch)
+            job.node = ctx.engine.dispatch(tx, job.id, job.epoch)
         case s.ShortOfCredits():
             job.credits_needed = signal.needed
-            job.queue_by = now + seconds(house.settings.queue_wait_seconds)
+            job.queue_by = now + seconds(ctx.settings.queue_wait_seconds)
         case s.StartRefused():
             job.reason = signal.reason
             job.settled_at = now
     rows.insert_job(tx, job)
     rows.link_job(tx, message.id, job.id, JobRole.EXECUTION, now)
     message.jobs += 1
-    _settle(tx, house, message, None, None, now, told=True)
+    _settle(tx, ctx, message, None, None, now, visible_change=True)
     if change.event is not None:
-        outbox.job_changed(tx, house, change.event, message, job, now)
+        outbox.job_changed(tx, ctx, change.event, message, job, now)
     _keep(tx, job.id, signal, now)
     lifecycle.job_created(tx, job)
 
 
-def join(tx: Tx, house: House, message: MessageRecord, job: JobRecord, now: int) -> None:
+def join(tx: Tx, ctx: AppContext, message: MessageRecord, job: JobRecord, now: int) -> None:
     """A message joins a job that another one started: from now on it follows it."""
     if rows.link_job(tx, message.id, job.id, JobRole.FOLLOW_UP, now):
         message.jobs += 1
-        _settle(tx, house, message, None, None, now, told=True)
+        _settle(tx, ctx, message, None, None, now, visible_change=True)
 
 
 def apply_job(
     tx: Tx,
-    house: House,
+    ctx: AppContext,
     job_id: str,
     signal: s.JobSignal,
     now: int,
@@ -189,13 +199,13 @@ def apply_job(
     state_before, epoch_before = job.state, job.epoch
     started_before = job.started_at is not None
     job.state = change.after
-    _change_job(tx, house, job, signal, now)
+    _change_job(tx, ctx, job, signal, now)
     rows.update_job(tx, job, state_before, epoch_before)
     if isinstance(signal, s.Finished | s.Failed):
         _save_work(tx, job, state_json, now)
-    _tell(tx, house, job, change, now)
+    _update_messages(tx, ctx, job, change, now)
     if change.before in OPEN_JOBS and change.after not in OPEN_JOBS:
-        _let_go(tx, now, job.message_id, job.work_id)
+        _release_unlisted_files(tx, now, job.message_id, job.work_id)
     _keep(tx, job.id, signal, now)
     lifecycle.job_changed(tx, job, state_before, signal, now, again=started_before)
     return job
@@ -210,14 +220,14 @@ def count_call(tx: Tx, job_id: str, epoch: int) -> None:
     rows.count_call(tx, job_id, epoch)
 
 
-def disown(tx: Tx, node: str) -> None:
+def release_ownership(tx: Tx, node: str) -> None:
     """The node leaves in order, so none of its jobs can have ended it: they are nobody's from now
     on, and who takes them next does not count them as taken from the dead (design: 2, poison)."""
     for job_id, epoch in sorted(job_rows.executing_on(tx, node).items()):
-        rows.disown(tx, job_id, epoch, node)
+        rows.release_ownership(tx, job_id, epoch, node)
 
 
-def spend(tx: Tx, house: House, job_id: str, epoch: int, amount: int, now: int) -> None:
+def spend(tx: Tx, ctx: AppContext, job_id: str, epoch: int, amount: int, now: int) -> None:
     """Add charged credits (millionths) to the job and tell its messages; raises `Fenced`.
 
     After the watch the message is final: until somebody recovers it, only the ledger knows.
@@ -231,14 +241,14 @@ def spend(tx: Tx, house: House, job_id: str, epoch: int, amount: int, now: int) 
     rows.update_job(tx, job, job.state, epoch)
     message = message_rows.lock(tx, job.message_id)
     if message is not None:
-        _settle(tx, house, message, None, None, now, told=False)
+        _settle(tx, ctx, message, None, None, now, visible_change=False)
 
 
 def _owns(job: JobRecord, epoch: int) -> bool:
     return job.epoch == epoch and job.state in EXECUTING
 
 
-def _change_job(tx: Tx, house: House, job: JobRecord, signal: s.JobSignal, now: int) -> None:
+def _change_job(tx: Tx, ctx: AppContext, job: JobRecord, signal: s.JobSignal, now: int) -> None:
     """What a signal sets on the job besides its state."""
     match signal:
         case s.Progressed():
@@ -254,11 +264,11 @@ def _change_job(tx: Tx, house: House, job: JobRecord, signal: s.JobSignal, now: 
             job.settled_at, job.node = now, None
         case s.Stopped():
             job.settled_at, job.node = now, None
-            house.engine.abort(tx, job.id)
+            ctx.engine.abort(tx, job.id)
         case s.ShortOfCredits():
             job.credits_needed, job.node = signal.needed, None
             if job.state is JobState.QUEUED:
-                job.queue_by = now + seconds(house.settings.queue_wait_seconds)
+                job.queue_by = now + seconds(ctx.settings.queue_wait_seconds)
             else:
                 job.settled_at = now
         case s.QueueTimedOut():
@@ -267,24 +277,24 @@ def _change_job(tx: Tx, house: House, job: JobRecord, signal: s.JobSignal, now: 
             job.watch_by = now  # what comes later belongs to a recover
         case s.Resumed():
             job.queue_by, job.started_at = None, job.started_at or now
-            job.watch_by = job.watch_by or now + seconds(house.settings.watch_seconds)
+            job.watch_by = job.watch_by or now + seconds(ctx.settings.watch_seconds)
             job.calls_taken, job.recoveries = job.calls, 0
             job.epoch += 1
-            job.node = house.engine.place(tx, job.id, job.epoch)
-        case s.JobRetaken():
-            lost_here = job.node == house.node  # by a fault of ours: that says nothing of the job
+            job.node = ctx.engine.dispatch(tx, job.id, job.epoch)
+        case s.JobReclaimed():
+            lost_here = job.node == ctx.node  # by a fault of ours: that says nothing of the job
             if job.node is not None and not lost_here:  # it was taken from a dead node
                 job.recoveries = _recoveries(job)
             if not lost_here:
                 job.calls_taken = job.calls
-            job.epoch, job.node = job.epoch + 1, house.node
+            job.epoch, job.node = job.epoch + 1, ctx.node
         case s.StepInterrupted():
             job.recoveries, job.calls_taken = _recoveries(job), job.calls
         case s.Recovered():
             job.recovers += 1
             job.credits_used = accounts.charged_for(tx, job.id)
             if job.state is JobState.RUNNING:
-                job.watch_by = now + seconds(house.settings.watch_seconds)
+                job.watch_by = now + seconds(ctx.settings.watch_seconds)
         case s.Admitted() | s.StartRefused():
             raise AssertionError("these make a job; see create_job")
 
@@ -309,13 +319,13 @@ def _save_work(tx: Tx, job: JobRecord, state_json: str | None, now: int) -> None
     )
 
 
-def _tell(
-    tx: Tx, house: House, job: JobRecord, change: transitions.Change[JobState], now: int
+def _update_messages(
+    tx: Tx, ctx: AppContext, job: JobRecord, change: transitions.Change[JobState], now: int
 ) -> None:
     """Let every message of the job know: its log, its status, its events."""
     before = change.before
-    told = before is None or VIEWS[before] != VIEWS[change.after]
-    if change.entry is None and not told:
+    visible_change = before is None or VIEWS[before] != VIEWS[change.after]
+    if change.entry is None and not visible_change:
         return
     entry = change.entry
     if entry is not None:
@@ -325,26 +335,26 @@ def _tell(
         message = message_rows.lock(tx, message_id)
         if message is None:
             continue  # purged: a job may outlive a message that joined it
-        _settle(tx, house, message, entry, job, now, told=told)
+        _settle(tx, ctx, message, entry, job, now, visible_change=visible_change)
         if change.event is not None and message.id == job.message_id:
-            outbox.job_changed(tx, house, change.event, message, job, now)
+            outbox.job_changed(tx, ctx, change.event, message, job, now)
 
 
 # --- what all of them share -----------------------------------------------------------------------
 def _settle(
     tx: Tx,
-    house: House,
+    ctx: AppContext,
     message: MessageRecord,
     entry: Entry | None,
     job: JobRecord | None,
     now: int,
     *,
-    told: bool,
+    visible_change: bool,
     work_id: str | None = None,
 ) -> None:
     """Append the entry, derive the status anew from fresh jobs, write, send, wake.
 
-    ``told``: a held read is to answer (status, reply or a job's status may have changed).
+    ``visible_change``: a held read is to answer (status, reply or a job's status may have changed).
     """
     version_before = message.version
     if entry is not None:
@@ -362,16 +372,14 @@ def _settle(
             ),
         )
     links: list[JobLink] = message_rows.links(tx, message.id) if message.jobs else []
-    event = following.derive(house, message, links)
+    event = following.derive(ctx, message, links)
     message.version += 1
-    if told or event is not None:
+    if visible_change or event is not None:
         message.state_version += 1
     rows.update_message(tx, message, version_before)
-    house.wakeups.publish(tx, message.id)
+    ctx.wakeups.publish(tx, message.id)
     if event is not None:
-        outbox.message_changed(
-            tx, house, event, message, lambda: _snapshot(tx, message, links), now
-        )
+        outbox.message_changed(tx, ctx, event, message, lambda: _snapshot(tx, message, links), now)
 
 
 def _snapshot(tx: Tx, message: MessageRecord, links: list[JobLink]) -> Snapshot:
@@ -379,8 +387,10 @@ def _snapshot(tx: Tx, message: MessageRecord, links: list[JobLink]) -> Snapshot:
     return Snapshot(message, links, message_rows.files(tx, message.id) if has_files else [])
 
 
-def _let_go(tx: Tx, now: int, message_id: str, work_id: str = "") -> None:
-    work_rows.let_go(tx, now + seconds(FILE_UNLISTED_KEEP_SECONDS), message_id, work_id)
+def _release_unlisted_files(tx: Tx, now: int, message_id: str, work_id: str = "") -> None:
+    work_rows.release_unlisted_files(
+        tx, now + seconds(FILE_UNLISTED_KEEP_SECONDS), message_id, work_id
+    )
 
 
 def _keep(tx: Tx, owner: str, signal: s.TurnSignal | s.JobSignal, now: int) -> None:

@@ -15,35 +15,35 @@ from agentpost.domain.errors import not_found
 from agentpost.domain.record import JobRecord
 from agentpost.domain.recovery import RecoveryState, can_recover, state_of, worst
 from agentpost.services import record
-from agentpost.services.context import House
+from agentpost.services.context import AppContext
 from agentpost.services.messages import Caller
 
 
-async def recover(house: House, caller: Caller, message_id: str) -> dict[str, RecoveryState]:
+async def recover(ctx: AppContext, caller: Caller, message_id: str) -> dict[str, RecoveryState]:
     """Each work of the message with its state, in the message's order; raises ``not_found``.
 
     Safe to repeat: what is watched already stays as it is.
     """
 
     def fn(tx: Tx) -> dict[str, RecoveryState]:
-        now = house.clock.now()
+        now = ctx.clock.now()
         message = message_rows.get_of_key(tx, message_id, caller.key_id, now)
         if message is None:
             raise not_found("message")
         by_work: dict[str, list[RecoveryState]] = {}
         for link in sorted(message_rows.links(tx, message.id), key=lambda link: link.job.id):
-            state = _recover(tx, house, link.job, now)
+            state = _recover(tx, ctx, link.job, now)
             by_work.setdefault(link.job.work_id, []).append(state)
         return {work_id: worst(states) for work_id, states in by_work.items()}
 
     if not ids.is_id(ids.MESSAGE, message_id):
         raise not_found("message")
-    return await house.db.write(fn)
+    return await ctx.db.write(fn)
 
 
-def _recover(tx: Tx, house: House, unlocked: JobRecord, now: int) -> RecoveryState:
+def _recover(tx: Tx, ctx: AppContext, unlocked: JobRecord, now: int) -> RecoveryState:
     job = job_rows.lock(tx, unlocked.id) or unlocked
     if not can_recover(job.state, job.recovers):
         return state_of(job.state, recovered=False)
-    job = record.apply_job(tx, house, job.id, s.Recovered(), now)
+    job = record.apply_job(tx, ctx, job.id, s.Recovered(), now)
     return state_of(job.state, recovered=True)

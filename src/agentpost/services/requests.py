@@ -43,8 +43,8 @@ SAY_SECONDS = 60.0
 
 
 @dataclass(slots=True)
-class Asked:
-    """A request as the door saw it; bodies as they were, or how long one was that is not kept."""
+class RequestLogEntry:
+    """One request to the API; a body as it was sent, or its length in bytes when it is not kept."""
 
     id: str
     at: int
@@ -56,8 +56,8 @@ class Asked:
     status: int
     error: str | None
     ms: int
-    asked: bytes | int
-    answered: bytes
+    request_body: bytes | int
+    response_body: bytes
     traceparent: str | None
 
 
@@ -79,7 +79,7 @@ class _Day:
 
 
 class RequestLog:
-    """The queue and its writing. `note` is for the event loop that also calls `flush`.
+    """The queue and its writing. `append` is for the event loop that also calls `flush`.
 
     Args:
         key_prefix: how API keys begin: they are left out of what is kept.
@@ -92,7 +92,7 @@ class RequestLog:
     def __init__(self, db: Database, key_prefix: str, bytes_per_day: int = sys.maxsize) -> None:
         self._db = db
         self._redaction = Redaction(key_prefix)
-        self._queue: deque[Asked] = deque()
+        self._queue: deque[RequestLogEntry] = deque()
         self._strangers = 0
         self._lost = 0
         self._bytes_per_day = bytes_per_day
@@ -104,28 +104,28 @@ class RequestLog:
         self._unsaid: set[str] = set()
         self._said_at: float | None = None
 
-    def note(self, asked: Asked) -> None:
+    def append(self, entry: RequestLogEntry) -> None:
         """Remember a request, unless the queue is full."""
         full = len(self._queue) >= QUEUE_MAX
-        if asked.account_id is None:
+        if entry.account_id is None:
             self._strangers += 1
             full = full or self._strangers > STRANGERS_PER_FLUSH
         if full:
             self._lost += 1
         else:
-            self._queue.append(asked)
+            self._queue.append(entry)
 
     async def flush(self) -> None:
         """Write what has gathered, a batch at a time; losses are logged, never raised."""
         used: dict[str, int] = {}
         for _ in range(-(-len(self._queue) // BATCH)):
             batch = [self._queue.popleft() for _ in range(min(BATCH, len(self._queue)))]
-            for asked in batch:
-                if asked.key_id is not None:
-                    used[asked.key_id] = max(asked.at, used.get(asked.key_id, 0))
+            for entry in batch:
+                if entry.key_id is not None:
+                    used[entry.key_id] = max(entry.at, used.get(entry.key_id, 0))
             try:
                 await self._look_up_days(batch)
-                records = [record for asked in batch if (record := self._within(asked))]
+                records = [record for entry in batch if (record := self._within(entry))]
                 if records:
                     await self._db.write(partial(_insert, records))
                     self._count(records)
@@ -142,9 +142,9 @@ class RequestLog:
         self._say_what_was_dropped()
 
     # --- the budget -------------------------------------------------------------------------------
-    async def _look_up_days(self, batch: list[Asked]) -> None:
+    async def _look_up_days(self, batch: list[RequestLogEntry]) -> None:
         """What is counted already of the accounts and days of a batch, where we do not know."""
-        days = {asked.account_id or NOBODY: asked.at // DAY for asked in batch}
+        days = {entry.account_id or NOBODY: entry.at // DAY for entry in batch}
         unknown = {a: d for a, d in days.items() if a not in self._days or self._days[a].day < d}
         if not unknown:
             return
@@ -161,18 +161,18 @@ class RequestLog:
             unsaid = before.unsaid if before else 0
             self._days[account_id] = _Day(unknown[account_id], bytes_, unsaid=unsaid)
 
-    def _within(self, asked: Asked) -> RequestRecord | None:
+    def _within(self, entry: RequestLogEntry) -> RequestRecord | None:
         """What is to be kept of a request, None when its account's budget is used up."""
-        day = self._days[asked.account_id or NOBODY]
+        day = self._days[entry.account_id or NOBODY]
         left = self._bytes_per_day - day.used
-        record = self._record(asked)
+        record = self._record(entry)
         if left - record.size < self._bytes_per_day // LINES_ONLY_SHARE:
             record.request_body = record.response_body = None
         if record.size > left:
             day.dropped += 1
             day.unsaid += 1
-            self._uncounted.add(asked.account_id or NOBODY)
-            self._unsaid.add(asked.account_id or NOBODY)
+            self._uncounted.add(entry.account_id or NOBODY)
+            self._unsaid.add(entry.account_id or NOBODY)
             return None
         day.used += record.size
         return record
@@ -217,7 +217,7 @@ class RequestLog:
             day.unsaid = 0
         self._unsaid.clear()
 
-    def _record(self, a: Asked) -> RequestRecord:
+    def _record(self, a: RequestLogEntry) -> RequestRecord:
         known, body = a.account_id is not None, self._redaction.body
         return RequestRecord(
             id=a.id,
@@ -229,12 +229,14 @@ class RequestLog:
             status=a.status,
             error=a.error,
             ms=a.ms,
-            request_bytes=a.asked if isinstance(a.asked, int) else len(a.asked),
-            response_bytes=len(a.answered),
-            request_body=body(a.asked, a.raw_path)
-            if known and isinstance(a.asked, bytes)
+            request_bytes=a.request_body
+            if isinstance(a.request_body, int)
+            else len(a.request_body),
+            response_bytes=len(a.response_body),
+            request_body=body(a.request_body, a.raw_path)
+            if known and isinstance(a.request_body, bytes)
             else None,
-            response_body=body(a.answered, a.raw_path) if known else None,
+            response_body=body(a.response_body, a.raw_path) if known else None,
             traceparent=a.traceparent,
         )
 

@@ -24,7 +24,7 @@ from agentpost.domain.message import OPEN_TURNS
 from agentpost.domain.record import MessageRecord
 from agentpost.domain.times import DAY, seconds
 from agentpost.services import jobs, record
-from agentpost.services.context import House
+from agentpost.services.context import AppContext
 from agentpost.services.sweeping import sweep
 
 log = structlog.get_logger(__name__)
@@ -44,63 +44,61 @@ def _after(prefix: str, at: int) -> str:
 
 
 # --- messages -------------------------------------------------------------------------------------
-DuePlace = tuple[int, str]
+DueCursor = tuple[int, str]
 
 
-def old_messages(house: House) -> str:
+def old_messages(ctx: AppContext) -> str:
     """An id behind those of all messages old enough to be past their retention."""
-    retention = seconds(house.settings.message_retention_seconds)
-    return _after(ids.MESSAGE, house.clock.now() - retention)
+    retention = seconds(ctx.settings.message_retention_seconds)
+    return _after(ids.MESSAGE, ctx.clock.now() - retention)
 
 
-async def messages(house: House, after: str = "") -> str | None:
+async def messages(ctx: AppContext, after: str = "") -> str | None:
     """Purge messages past their retention.
 
     Looks at a page of old messages behind the id ``after``; returns where to go on, or None at the
     end.
     """
-    now, before = house.clock.now(), old_messages(house)
-    page = await house.db.read(lambda tx: rows.page(tx, after, before, PAGE))
+    now, before = ctx.clock.now(), old_messages(ctx)
+    page = await ctx.db.read(lambda tx: rows.page(tx, after, before, PAGE))
     purged = 0
     for message in page:
         if message.expires_at <= now:
-            await _purge_or_log(house, message.id)
+            await _purge_or_log(ctx, message.id)
             purged += 1
             if purged == MESSAGES_PER_SWEEP:
                 return message.id
     return page[-1].id if len(page) == PAGE else None
 
 
-async def messages_with_jobs(house: House, after: DuePlace = (0, "")) -> DuePlace | None:
+async def messages_with_jobs(ctx: AppContext, after: DueCursor = (0, "")) -> DueCursor | None:
     """Purge messages past their retention that have jobs; as `messages`, by the time they are due.
 
     Their retention begins with the last job's deadline, so their ids do not say when it ends.
     """
-    now = house.clock.now()
-    page = await house.db.read(
-        lambda tx: rows.expired_with_jobs(tx, now, after, MESSAGES_PER_SWEEP)
-    )
+    now = ctx.clock.now()
+    page = await ctx.db.read(lambda tx: rows.expired_with_jobs(tx, now, after, MESSAGES_PER_SWEEP))
     for _, message_id in page:
-        await _purge_or_log(house, message_id)
+        await _purge_or_log(ctx, message_id)
     return page[-1] if len(page) == MESSAGES_PER_SWEEP else None
 
 
-def keyed_messages(house: House) -> str:
+def keyed_messages(ctx: AppContext) -> str:
     """An id behind those of all messages whose hold on an idempotency key is over."""
-    return _after(ids.MESSAGE, house.clock.now() - seconds(house.settings.idempotency_seconds))
+    return _after(ids.MESSAGE, ctx.clock.now() - seconds(ctx.settings.idempotency_seconds))
 
 
-async def keys(house: House, after: str = "") -> str | None:
+async def keys(ctx: AppContext, after: str = "") -> str | None:
     """Free idempotency keys held long enough, of a page behind ``after``; as `messages`.
 
     A key is freed in the order of the messages' ids: what was looked at once is done.
     """
-    now, hold = house.clock.now(), seconds(house.settings.idempotency_seconds)
-    before = keyed_messages(house)
-    page = await house.db.read(lambda tx: rows.page(tx, after, before, PAGE))
+    now, hold = ctx.clock.now(), seconds(ctx.settings.idempotency_seconds)
+    before = keyed_messages(ctx)
+    page = await ctx.db.read(lambda tx: rows.page(tx, after, before, PAGE))
     lapsed = [m.id for m in page if m.keyed and m.created_at + hold <= now < m.expires_at]
     if lapsed:
-        await house.db.write(partial(_free_keys, lapsed))
+        await ctx.db.write(partial(_free_keys, lapsed))
     return page[-1].id if len(page) == PAGE else None
 
 
@@ -109,30 +107,30 @@ def _free_keys(message_ids: list[str], tx: Tx) -> None:
         record.free_idempotency_key(tx, message_id)
 
 
-async def _purge_or_log(house: House, message_id: str) -> None:
+async def _purge_or_log(ctx: AppContext, message_id: str) -> None:
     """One that fails is met again with the next round; the ones behind it do not wait for it."""
     try:
-        await purge_message(house, message_id)
+        await purge_message(ctx, message_id)
     except Exception:
         log.exception("message_not_purged", message_id=message_id)
 
 
-async def purge_message(house: House, message_id: str) -> None:
+async def purge_message(ctx: AppContext, message_id: str) -> None:
     """Delete a message past its retention with all that is only its own.
 
     Files stay with their work, except those that were replaced there; jobs that another message
     lists stay too. A message whose job still runs for another one stays (unseen) as long as that,
     and one whose turn is open until that has ended: a turn has deadlines of its own.
     """
-    if not await house.db.write(partial(_end_jobs, house, message_id)):
+    if not await ctx.db.write(partial(_end_jobs, ctx, message_id)):
         return
-    while not await house.db.write(partial(_delete_some, house, message_id)):
+    while not await ctx.db.write(partial(_delete_some, ctx, message_id)):
         pass
 
 
-def _end_jobs(house: House, message_id: str, tx: Tx) -> bool:
+def _end_jobs(ctx: AppContext, message_id: str, tx: Tx) -> bool:
     """Stop work nobody can ask for any more; False when the message has to stay."""
-    now = house.clock.now()
+    now = ctx.clock.now()
     message = message_rows.get(tx, message_id)
     if message is None or not _may_go(message, now):
         return False
@@ -144,7 +142,7 @@ def _end_jobs(house: House, message_id: str, tx: Tx) -> bool:
         if shared and job.message_id == message_id:
             return False
         if not shared:
-            jobs.stop_one(tx, house, account, job_id, now)
+            jobs.stop_one(tx, ctx, account, job_id, now)
     return True
 
 
@@ -152,7 +150,7 @@ def _may_go(message: MessageRecord, now: int) -> bool:
     return message.expires_at <= now and message.turn_state not in OPEN_TURNS
 
 
-def _delete_some(house: House, message_id: str, tx: Tx) -> bool:
+def _delete_some(ctx: AppContext, message_id: str, tx: Tx) -> bool:
     """Delete up to `ROWS_PER_TRANSACTION` rows of a message; True when nothing is left.
 
     Its jobs are locked first: of two nodes that purge messages with a job in common, the second
@@ -160,7 +158,7 @@ def _delete_some(house: House, message_id: str, tx: Tx) -> bool:
     """
     rows.lock_jobs(tx, message_id)
     message = message_rows.lock(tx, message_id)
-    if message is None or not _may_go(message, house.clock.now()):
+    if message is None or not _may_go(message, ctx.clock.now()):
         return True
     left = ROWS_PER_TRANSACTION
     for job_id, shared in rows.jobs_of(tx, message_id):
@@ -172,10 +170,10 @@ def _delete_some(house: House, message_id: str, tx: Tx) -> bool:
         rows.unlink(tx, message_id, job_id)
     left -= rows.delete_message_parts(tx, message_id, left)
     if left > 0:
-        left -= _doom(tx, house, rows.take_attachments(tx, message_id, left))
+        left -= _schedule_deletes(tx, ctx, rows.detach_attachments(tx, message_id, left))
     if left > 0:
         left -= rows.unlist_files(tx, message_id, left)
-        work_rows.let_go(tx, house.clock.now(), message_id)
+        work_rows.release_unlisted_files(tx, ctx.clock.now(), message_id)
     if left <= 0:
         return False
     rows.delete_message(tx, message_id)
@@ -183,23 +181,23 @@ def _delete_some(house: House, message_id: str, tx: Tx) -> bool:
 
 
 # --- log entries ----------------------------------------------------------------------------------
-LogPlace = tuple[str, int]
+LogCursor = tuple[str, int]
 
 
-def old_entries(house: House) -> str:
+def old_entries(ctx: AppContext) -> str:
     """An id behind those of all messages that may have log entries kept long enough."""
-    kept = seconds(house.settings.entry_retention_seconds)  # an entry is younger than its message
-    return _after(ids.MESSAGE, house.clock.now() - kept)
+    kept = seconds(ctx.settings.entry_retention_seconds)  # an entry is younger than its message
+    return _after(ids.MESSAGE, ctx.clock.now() - kept)
 
 
-async def entries(house: House, after: LogPlace = ("", 0)) -> LogPlace | None:
+async def entries(ctx: AppContext, after: LogCursor = ("", 0)) -> LogCursor | None:
     """Delete log entries kept long enough, of a page behind ``after``; as `messages`."""
-    oldest = house.clock.now() - seconds(house.settings.entry_retention_seconds)
-    before = old_entries(house)
-    page = await house.db.read(lambda tx: rows.entries_page(tx, after, before, PAGE))
+    oldest = ctx.clock.now() - seconds(ctx.settings.entry_retention_seconds)
+    before = old_entries(ctx)
+    page = await ctx.db.read(lambda tx: rows.entries_page(tx, after, before, PAGE))
     due = {message_id: seq for message_id, seq, at in page if at <= oldest}
     if due:
-        await house.db.write(partial(_delete_entries, due))
+        await ctx.db.write(partial(_delete_entries, due))
     return (page[-1][0], page[-1][1]) if len(page) == PAGE else None
 
 
@@ -209,43 +207,43 @@ def _delete_entries(due: dict[str, int], tx: Tx) -> None:
 
 
 # --- the rest -------------------------------------------------------------------------------------
-async def deleted_works(house: House) -> None:
+async def deleted_works(ctx: AppContext) -> None:
     """Delete files and rows of works that clients have deleted."""
 
     async def delete(work_id: str) -> None:
-        await house.db.write(partial(_delete_from_work, house, work_id))
+        await ctx.db.write(partial(_delete_from_work, ctx, work_id))
 
-    await sweep(house, "deleted_works", rows.deleted_works, delete, chunk=WORKS_PER_SWEEP)
+    await sweep(ctx, "deleted_works", rows.deleted_works, delete, chunk=WORKS_PER_SWEEP)
 
 
-def _delete_from_work(house: House, work_id: str, tx: Tx) -> None:
-    if _doom(tx, house, rows.take_files(tx, work_id, FILES_PER_STEP)) < FILES_PER_STEP:
+def _delete_from_work(ctx: AppContext, work_id: str, tx: Tx) -> None:
+    if _schedule_deletes(tx, ctx, rows.detach_files(tx, work_id, FILES_PER_STEP)) < FILES_PER_STEP:
         rows.delete_work(tx, work_id)
 
 
-def _doom(tx: Tx, house: House, taken: Sequence[str | None]) -> int:
+def _schedule_deletes(tx: Tx, ctx: AppContext, taken: Sequence[str | None]) -> int:
     """The bytes of rows that go in this commit go after it; how many rows."""
-    doomed.doom(tx, [blob for blob in taken if blob is not None], house.clock.now())
+    doomed.schedule_delete(tx, [blob for blob in taken if blob is not None], ctx.clock.now())
     return len(taken)
 
 
-async def rest(house: House) -> None:
+async def rest(ctx: AppContext) -> None:
     """Delete old lines of the request log, mails, events of no message, and sessions."""
-    settings, now = house.settings, house.clock.now()
+    settings, now = ctx.settings, ctx.clock.now()
     logged = _after(ids.REQUEST, now - seconds(settings.request_log_seconds))
     mailed = _after(ids.MAIL, now - seconds(limits.MAIL_KEPT_SECONDS))
     sent = _after(ids.EVENT, now - seconds(settings.message_retention_seconds))
-    await _in_chunks(house, lambda tx, limit: rows.delete_requests(tx, logged, limit))
+    await _in_chunks(ctx, lambda tx, limit: rows.delete_requests(tx, logged, limit))
     first_day = (now - seconds(settings.request_log_seconds)) // DAY
-    await _in_chunks(house, lambda tx, limit: rows.delete_request_days(tx, first_day, limit))
-    await _in_chunks(house, lambda tx, limit: rows.delete_mails(tx, mailed, limit))
-    await _in_chunks(house, lambda tx, limit: rows.delete_loose_events(tx, sent, limit))
-    await _in_chunks(house, lambda tx, limit: rows.delete_sessions(tx, now, limit))
+    await _in_chunks(ctx, lambda tx, limit: rows.delete_request_days(tx, first_day, limit))
+    await _in_chunks(ctx, lambda tx, limit: rows.delete_mails(tx, mailed, limit))
+    await _in_chunks(ctx, lambda tx, limit: rows.delete_loose_events(tx, sent, limit))
+    await _in_chunks(ctx, lambda tx, limit: rows.delete_sessions(tx, now, limit))
 
 
-async def _in_chunks(house: House, delete: Callable[[Tx, int], int]) -> None:
+async def _in_chunks(ctx: AppContext, delete: Callable[[Tx, int], int]) -> None:
     """At most `ROWS_PER_SWEEP` of them, in short transactions."""
     for _ in range(ROWS_PER_SWEEP // ROWS_PER_TRANSACTION):
-        gone = await house.db.write(lambda tx: delete(tx, ROWS_PER_TRANSACTION))
+        gone = await ctx.db.write(lambda tx: delete(tx, ROWS_PER_TRANSACTION))
         if gone < ROWS_PER_TRANSACTION:
             return

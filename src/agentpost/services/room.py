@@ -11,41 +11,41 @@ from agentpost.db import uploads as rows
 from agentpost.db.session import Tx
 from agentpost.domain import limits
 from agentpost.domain.errors import Overloaded, Refusal, StoreUnavailable
-from agentpost.services.context import House
+from agentpost.services.context import AppContext
 
 RETRY_SECONDS = 60
 NO_ROOM = "the server has no room for files at the moment"
 
 
-def is_short(house: House) -> bool:
+def is_short(ctx: AppContext) -> bool:
     """Whether less space is free than `free_space_min_bytes`."""
-    free = house.health.free_bytes
-    return free is not None and free < house.settings.free_space_min_bytes
+    free = ctx.health.free_bytes
+    return free is not None and free < ctx.settings.free_space_min_bytes
 
 
-def ensure_for_uploads(house: House) -> None:
+def ensure_for_uploads(ctx: AppContext) -> None:
     """Raises ``unavailable`` below the floor."""
-    if is_short(house):
+    if is_short(ctx):
         raise Overloaded(f"No upload can be taken: {NO_ROOM}; try again later.", RETRY_SECONDS)
 
 
-def ensure_for_files(house: House) -> None:
+def ensure_for_files(ctx: AppContext) -> None:
     """Raises `StoreUnavailable` below the floor: a run stops, and goes on when there is room."""
-    if is_short(house):
+    if is_short(ctx):
         raise StoreUnavailable(f"{NO_ROOM} (free_space_min_bytes)")
 
 
-async def look(house: House) -> None:
-    """Bring ``house.health.free_bytes`` up to date."""
-    house.health.free_bytes = await house.storage.free_bytes()
+async def refresh(ctx: AppContext) -> None:
+    """Bring ``ctx.health.free_bytes`` up to date."""
+    ctx.health.free_bytes = await ctx.storage.free_bytes()
 
 
-def ensure_may_announce(tx: Tx, house: House, account_id: str, size: int) -> None:
+def ensure_may_announce(tx: Tx, ctx: AppContext, account_id: str, size: int) -> None:
     """Raises ``too_large`` when the account's unfinished uploads would be too many, or announce too
     many bytes together. Exact under concurrency: the account's row is locked."""
     accounts.lock(tx, account_id)
     count, total = rows.pending(tx, account_id)
-    most = house.settings.upload_pending_bytes_max
+    most = ctx.settings.upload_pending_bytes_max
     if total + size > most:
         raise Refusal(
             "too_large",

@@ -18,7 +18,7 @@ from agentpost.db.sessions import SessionRecord
 from agentpost.domain.errors import not_found
 from agentpost.domain.times import SECOND, seconds
 from agentpost.services.accounts import digest
-from agentpost.services.context import House
+from agentpost.services.context import AppContext
 
 LOGIN_LINK_SECONDS: Final = 15 * 60
 SESSION_SECONDS: Final = 30 * 24 * 3_600
@@ -39,7 +39,7 @@ class LoginLink:
 
 
 @dataclass(frozen=True, slots=True)
-class SessionLine:
+class SessionSummary:
     """A session for people; ``is_asking``: it is the one that asks. Times in microseconds."""
 
     browser: str
@@ -48,13 +48,13 @@ class SessionLine:
     is_asking: bool
 
 
-async def remember_address(house: House) -> None:
+async def remember_address(ctx: AppContext) -> None:
     """Keep where this server's pages are: a command beside it does not know the port it took."""
-    app_url = house.settings.public_app_url
-    await house.db.write(lambda tx: rows.put_address(tx, app_url))
+    app_url = ctx.settings.public_app_url
+    await ctx.db.write(lambda tx: rows.put_address(tx, app_url))
 
 
-async def make_link(house: House, id_or_email: str | None = None) -> LoginLink:
+async def make_link(ctx: AppContext, id_or_email: str | None = None) -> LoginLink:
     """A link that signs one browser in, once, within `LOGIN_LINK_SECONDS`.
 
     Args:
@@ -67,30 +67,30 @@ async def make_link(house: House, id_or_email: str | None = None) -> LoginLink:
     token = secrets.token_urlsafe(SECRET_BYTES)
 
     def fn(tx: Tx) -> LoginLink:
-        now = house.clock.now()
+        now = ctx.clock.now()
         account = _only(tx) if id_or_email is None else accounts.find(tx, id_or_email)
         if account is None:
             raise not_found("account")
         expires_at = now + LOGIN_LINK_SECONDS * SECOND
         rows.insert_token(tx, digest(token), account.id, expires_at)
-        return LoginLink(account, f"{_app_url(tx, house)}/login/{token}", expires_at)
+        return LoginLink(account, f"{_app_url(tx, ctx)}/login/{token}", expires_at)
 
-    return await house.db.write(fn)
+    return await ctx.db.write(fn)
 
 
-async def can_log_in(house: House, token: str) -> bool:
+async def can_log_in(ctx: AppContext, token: str) -> bool:
     """Whether the link would sign in now. Looking does not spend it."""
-    wanted, now = digest(token), house.clock.now()
-    return await house.db.read(lambda tx: rows.token_account(tx, wanted, now)) is not None
+    wanted, now = digest(token), ctx.clock.now()
+    return await ctx.db.read(lambda tx: rows.token_account(tx, wanted, now)) is not None
 
 
-async def log_in(house: House, token: str, browser: str = "") -> str | None:
+async def log_in(ctx: AppContext, token: str, browser: str = "") -> str | None:
     """Spend a link: the secret of a new session, good for `SESSION_SECONDS`; None when the link is
     unknown, over or spent. ``browser``: what it calls itself, for the list of sessions."""
     spent, secret = digest(token), secrets.token_urlsafe(SECRET_BYTES)
 
     def fn(tx: Tx) -> str | None:
-        now = house.clock.now()
+        now = ctx.clock.now()
         account_id = rows.token_account(tx, spent, now)
         if account_id is None or not rows.spend_token(tx, spent, now):
             return None
@@ -105,48 +105,50 @@ async def log_in(house: House, token: str, browser: str = "") -> str | None:
         rows.insert_session(tx, session)
         return secret
 
-    return await house.db.write(fn)
+    return await ctx.db.write(fn)
 
 
-async def account_of(house: House, secret: str) -> str | None:
+async def account_of(ctx: AppContext, secret: str) -> str | None:
     """The account id a session is for; None when it is unknown, over, ended or was not used for
     ``session_idle_seconds``."""
-    wanted, now = digest(secret), house.clock.now()
-    used_after = _used_after(house, now)
-    session = await house.db.read(lambda tx: rows.live_session(tx, wanted, now, used_after))
+    wanted, now = digest(secret), ctx.clock.now()
+    used_after = _used_after(ctx, now)
+    session = await ctx.db.read(lambda tx: rows.live_session(tx, wanted, now, used_after))
     if session is None:
         return None
     if now - session.last_used_at >= TOUCH_SECONDS * SECOND:
-        await house.db.write(lambda tx: rows.touch_session(tx, wanted, now))
+        await ctx.db.write(lambda tx: rows.touch_session(tx, wanted, now))
     return session.account_id
 
 
-async def of_account(house: House, account_id: str, secret: str) -> list[SessionLine]:
+async def of_account(ctx: AppContext, account_id: str, secret: str) -> list[SessionSummary]:
     """The account's sessions, the newest first; ``secret``: that of the session which asks."""
-    asking, now = digest(secret), house.clock.now()
-    used_after = _used_after(house, now)
-    found = await house.db.read(
+    asking, now = digest(secret), ctx.clock.now()
+    used_after = _used_after(ctx, now)
+    found = await ctx.db.read(
         lambda tx: rows.live_sessions(tx, account_id, now, used_after, SESSIONS_SHOWN)
     )
     return [
-        SessionLine(each.browser or "", each.created_at, each.last_used_at, each.digest == asking)
+        SessionSummary(
+            each.browser or "", each.created_at, each.last_used_at, each.digest == asking
+        )
         for each in found
     ]
 
 
-async def log_out(house: House, secret: str) -> None:
+async def log_out(ctx: AppContext, secret: str) -> None:
     """End a session; ending an unknown one changes nothing."""
     ended = digest(secret)
-    await house.db.write(lambda tx: rows.delete_session(tx, ended))
+    await ctx.db.write(lambda tx: rows.delete_session(tx, ended))
 
 
-async def log_out_everywhere(house: House, account_id: str) -> None:
+async def log_out_everywhere(ctx: AppContext, account_id: str) -> None:
     """End every session of the account; login links that were not used yet end with them."""
-    await house.db.write(lambda tx: rows.delete_all(tx, account_id))
+    await ctx.db.write(lambda tx: rows.delete_all(tx, account_id))
 
 
-def _used_after(house: House, now: int) -> int:
-    return now - seconds(house.settings.session_idle_seconds)
+def _used_after(ctx: AppContext, now: int) -> int:
+    return now - seconds(ctx.settings.session_idle_seconds)
 
 
 def _only(tx: Tx) -> AccountRecord:
@@ -158,9 +160,9 @@ def _only(tx: Tx) -> AccountRecord:
     return found[0]
 
 
-def _app_url(tx: Tx, house: House) -> str:
+def _app_url(tx: Tx, ctx: AppContext) -> str:
     """What was set, else where the server last started."""
-    settings = house.settings
+    settings = ctx.settings
     if settings.app_url or settings.base_url:
         return settings.public_app_url
     return rows.address(tx) or settings.public_app_url

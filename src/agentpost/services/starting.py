@@ -22,7 +22,7 @@ from agentpost.domain.message import TurnState
 from agentpost.domain.record import ConversationRecord, JobRecord, MessageRecord, WorkRecord
 from agentpost.services import record
 from agentpost.services.allowances import running_jobs_max
-from agentpost.services.context import House
+from agentpost.services.context import AppContext
 from agentpost.services.tickets import TurnTicket
 
 
@@ -36,18 +36,18 @@ class Start:
     work_id: str | None
 
 
-async def start_job(house: House, ticket: TurnTicket, call: Call, start: Start) -> Started:
+async def start_job(ctx: AppContext, ticket: TurnTicket, call: Call, start: Start) -> Started:
     """Start, queue or refuse a job; never raises for credits or the cap (agent rule 5).
 
     Raises `Fenced`, and `LookupError` when ``start.work_id`` is no work of the account.
     """
 
     def fn(tx: Tx) -> Started:
-        now = house.clock.now()
+        now = ctx.clock.now()
         conversation = conversations.lock(tx, ticket.message.conversation_id)
         account = accounts.lock(tx, ticket.message.account_id)
         message = fence(tx, ticket)
-        slots = running_jobs_max(house.settings, account.limits_json)
+        slots = running_jobs_max(ctx.settings, account.limits_json)
         reason = admission(
             hosting_fees_due=bool(account.hosting_fees_due),
             executing=job_rows.count_executing(tx, account.id),
@@ -58,12 +58,12 @@ async def start_job(house: House, ticket: TurnTicket, call: Call, start: Start) 
         job = _new_job(ticket, start, work_id, reason, now)
         if reason is Reason.TOO_MANY_RUNNING:
             job.running_json = _running(job_rows.executing(tx, account.id, slots))
-        record.create_job(tx, house, job, _signal(reason), message)
+        record.create_job(tx, ctx, job, _signal(reason), message)
         started = _started(job)
         journal.put(tx, message.id, answered(call, asdict(started)), now)
         return started
 
-    return await house.db.write(fn)
+    return await ctx.db.write(fn)
 
 
 def fence(tx: Tx, ticket: TurnTicket) -> MessageRecord:

@@ -17,7 +17,7 @@ from agentpost.db import meta
 from agentpost.db.session import Tx
 from agentpost.domain.errors import StoreUnavailable
 from agentpost.domain.times import seconds
-from agentpost.services.context import House
+from agentpost.services.context import AppContext
 from agentpost.storage.base import BlobMissing
 
 log = structlog.get_logger(__name__)
@@ -36,72 +36,72 @@ class OtherStorage(ValueError):
     """The storage is another one than the database's; the text says what to do."""
 
 
-async def settle(house: House) -> None:
+async def settle(ctx: AppContext) -> None:
     """Compare the storage with the database at the start, and name both the first time.
 
     With one process on SQLite another storage is a warning, since the database is in the same
     folder. With PostgreSQL it raises `OtherStorage`: there, several nodes share one storage. A node
     that only answers the API may come with an empty folder as long as there are no files at all;
-    it takes none then (`House.storage_pending`).
+    it takes none then (`AppContext.storage_pending`).
     """
     try:
         async with asyncio.timeout(ANSWER_SECONDS):
-            found = await house.storage.identity()
+            found = await ctx.storage.identity()
     except Exception as error:
         log.warning("storage_not_compared", reason=f"{type(error).__name__}: {error}"[:500])
         return
-    kept, is_first = await _kept(house, found)
-    if found is None and await _may_be_named(house, is_first):
-        await house.storage.set_identity(kept)
+    kept, is_first = await _kept(ctx, found)
+    if found is None and await _may_be_named(ctx, is_first):
+        await ctx.storage.set_identity(kept)
         found = kept
-    if found is None and _is_shared(house):
-        found = await _named_meanwhile(house)
-    house.storage_id = found or ""
+    if found is None and _is_shared(ctx):
+        found = await _named_meanwhile(ctx)
+    ctx.storage_id = found or ""
     if found == kept:
         return
-    if not _is_shared(house):
-        log.warning("other_storage", problem=explain(house))
-    elif found is None and house.settings.role == "api" and await _sample(house) == (0, 0):
-        house.storage_pending = True
-        log.warning("storage_not_shared", problem=explain(house))
+    if not _is_shared(ctx):
+        log.warning("storage_mismatch", problem=explain(ctx))
+    elif found is None and ctx.settings.role == "api" and await _sample(ctx) == (0, 0):
+        ctx.storage_pending = True
+        log.warning("storage_not_shared", problem=explain(ctx))
     else:
-        raise OtherStorage(explain(house))
+        raise OtherStorage(explain(ctx))
 
 
-async def is_other(house: House) -> bool:
+async def is_other(ctx: AppContext) -> bool:
     """Whether the storage is another one than the database's, for the doctor and for checks."""
-    kept = await house.db.read(lambda tx: meta.get(tx, NAME))
-    return kept is not None and await house.storage.identity() != kept
+    kept = await ctx.db.read(lambda tx: meta.get(tx, NAME))
+    return kept is not None and await ctx.storage.identity() != kept
 
 
-async def adopt(house: House) -> str:
+async def adopt(ctx: AppContext) -> str:
     """Take the storage of the settings for the right one, whatever it was before; its name."""
-    found = await house.storage.identity() or new_id(_PREFIX, house.clock.now())
-    await house.storage.set_identity(found)
-    await house.db.write(lambda tx: meta.put(tx, NAME, found))
+    found = await ctx.storage.identity() or new_id(_PREFIX, ctx.clock.now())
+    await ctx.storage.set_identity(found)
+    await ctx.db.write(lambda tx: meta.put(tx, NAME, found))
     return found
 
 
-async def check_pending(house: House) -> None:
+async def check_pending(ctx: AppContext) -> None:
     """Raises `StoreUnavailable` once there are files, which this node does not have."""
-    if house.storage_pending and await _sample(house) != (0, 0):
-        raise StoreUnavailable(explain(house))
+    if ctx.storage_pending and await _sample(ctx) != (0, 0):
+        raise StoreUnavailable(explain(ctx))
 
 
-def ensure_shared(house: House) -> None:
+def ensure_shared(ctx: AppContext) -> None:
     """Raises `StoreUnavailable` on a node whose storage the others do not see."""
-    if house.storage_pending:
-        raise StoreUnavailable(explain(house))
+    if ctx.storage_pending:
+        raise StoreUnavailable(explain(ctx))
 
 
-def explain(house: House) -> str:
+def explain(ctx: AppContext) -> str:
     """What is wrong, and what to do."""
-    settings = house.settings
+    settings = ctx.settings
     where = settings.storage_url or str(settings.data_path / "blobs")
     advice = (
         "All nodes on one database share one storage: give them the same AGENTPOST_DATA_DIR, or the"
         " same AGENTPOST_STORAGE_URL."
-        if _is_shared(house)
+        if _is_shared(ctx)
         else "Put back the folder of files that belongs to this database."
     )
     return (
@@ -111,47 +111,47 @@ def explain(house: House) -> str:
     )
 
 
-def _is_shared(house: House) -> bool:
-    return bool(house.settings.database_url.get_secret_value())
+def _is_shared(ctx: AppContext) -> bool:
+    return bool(ctx.settings.database_url.get_secret_value())
 
 
-async def _kept(house: House, found: str | None) -> tuple[str, bool]:
+async def _kept(ctx: AppContext, found: str | None) -> tuple[str, bool]:
     """The name that the database keeps, and whether it is new to it."""
-    fresh = found or new_id(_PREFIX, house.clock.now())
+    fresh = found or new_id(_PREFIX, ctx.clock.now())
 
     def fn(tx: Tx) -> tuple[str, bool]:
         before = meta.get(tx, NAME)
         kept = before or meta.get_or_put(tx, NAME, fresh)
         return kept, before is None and kept == fresh
 
-    return await house.db.write(fn)
+    return await ctx.db.write(fn)
 
 
-async def _named_meanwhile(house: House) -> str | None:
+async def _named_meanwhile(ctx: AppContext) -> str | None:
     """The name that the storage gets within `NAMING_SECONDS`, if it gets one: of two nodes that
     start together, one writes it to the database and then to the storage."""
-    until = house.clock.passed() + seconds(NAMING_SECONDS)
+    until = ctx.clock.passed() + seconds(NAMING_SECONDS)
     while True:
-        found = await house.storage.identity()
-        if found is not None or house.clock.passed() >= until:
+        found = await ctx.storage.identity()
+        if found is not None or ctx.clock.passed() >= until:
             return found
         await asyncio.sleep(NAMING_LOOK_SECONDS)
 
 
-async def _may_be_named(house: House, is_first: bool) -> bool:
+async def _may_be_named(ctx: AppContext, is_first: bool) -> bool:
     """Whether a storage without a name is the database's: it has files that the database names, or
     there are none and nobody else can have another one."""
-    recorded, present = await _sample(house)
-    return present > 0 or (recorded == 0 and (is_first or not _is_shared(house)))
+    recorded, present = await _sample(ctx)
+    return present > 0 or (recorded == 0 and (is_first or not _is_shared(ctx)))
 
 
-async def _sample(house: House) -> tuple[int, int]:
+async def _sample(ctx: AppContext) -> tuple[int, int]:
     """How many of the newest bytes were looked for, and how many of them are here."""
-    blobs = await house.db.read(lambda tx: rows.newest(tx, SAMPLE))
+    blobs = await ctx.db.read(lambda tx: rows.newest(tx, SAMPLE))
     present = 0
     for named in blobs:
         try:
-            await house.storage.size(named.blob)
+            await ctx.storage.size(named.blob)
         except BlobMissing:
             continue
         present += 1

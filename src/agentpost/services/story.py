@@ -11,13 +11,13 @@ from agentpost.db import story as rows
 from agentpost.db.session import Tx
 from agentpost.domain.errors import not_found
 from agentpost.domain.times import iso
-from agentpost.services.context import House
+from agentpost.services.context import AppContext
 
 TEXT_CHARACTERS = 120
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class TimelineEvent:
     """Something that happened: ``source`` is signal, entry, event or delivery."""
 
     at: int
@@ -45,38 +45,38 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
-class Story:
+class Timeline:
     """How a message stands, and all that happened, in order."""
 
-    standing: dict[str, Any]
-    lines: list[Line]
+    summary: dict[str, Any]
+    lines: list[TimelineEvent]
 
 
-async def tell(house: House, message_id: str) -> Story:
+async def build(ctx: AppContext, message_id: str) -> Timeline:
     """The story of a message and of every job it lists; raises ``not_found``.
 
     An operator may ask about any key's message, also one past its retention that is still there.
     """
 
-    def fn(tx: Tx) -> Story:
+    def fn(tx: Tx) -> Timeline:
         message = message_rows.get(tx, message_id)
         if message is None:
             raise not_found("message")
         links = message_rows.links(tx, message_id)
-        lines: list[Line] = []
+        lines: list[TimelineEvent] = []
         for owner in (message_id, *(link.job.id for link in links)):
             for at, name, body in rows.signals(tx, owner):
-                lines.append(Line(at, "signal", owner, name, json.loads(body)))
+                lines.append(TimelineEvent(at, "signal", owner, name, json.loads(body)))
         for seq, at, kind, job_id, body in rows.entries(tx, message_id):
             facts = {"seq": seq, **json.loads(body)}
-            lines.append(Line(at, "entry", job_id or message_id, kind, facts))
+            lines.append(TimelineEvent(at, "entry", job_id or message_id, kind, facts))
         for event_id, at, name, job_id in rows.events(tx, message_id):
-            lines.append(Line(at, "event", job_id or message_id, name, {"id": event_id}))
+            lines.append(TimelineEvent(at, "event", job_id or message_id, name, {"id": event_id}))
             for delivery in rows.deliveries(tx, event_id):
                 endpoint_id, status, attempts, code, last_error, last_at = delivery
                 facts = {"event": event_id, "attempts": attempts, "code": code, "error": last_error}
-                lines.append(Line(last_at, "delivery", endpoint_id, status, facts))
-        standing = {
+                lines.append(TimelineEvent(last_at, "delivery", endpoint_id, status, facts))
+        summary = {
             "id": message.id,
             "account_id": message.account_id,
             "key_id": message.key_id,
@@ -103,9 +103,9 @@ async def tell(house: House, message_id: str) -> Story:
                 for link in links
             },
         }
-        return Story(standing, sorted(lines, key=lambda line: line.at))
+        return Timeline(summary, sorted(lines, key=lambda line: line.at))
 
-    return await house.db.read(fn)
+    return await ctx.db.read(fn)
 
 
 def _short(value: Any) -> str:

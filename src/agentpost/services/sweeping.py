@@ -14,7 +14,7 @@ import structlog
 from agentpost.db.session import Tx
 from agentpost.domain import backoff
 from agentpost.domain.times import seconds
-from agentpost.services.context import House
+from agentpost.services.context import AppContext
 
 log = structlog.get_logger(__name__)
 T = TypeVar("T")
@@ -27,7 +27,7 @@ FAILURES_MAX = 10
 
 
 async def sweep(
-    house: House,
+    ctx: AppContext,
     name: str,
     find: Callable[[Tx, int], list[T]],
     do: Callable[[T], Awaitable[object]],
@@ -43,22 +43,22 @@ async def sweep(
         key: tells the found ones apart.
         chunk: how many to do at most.
     """
-    put_off = house.put_off.setdefault(name, {})
+    put_off = ctx.put_off.setdefault(name, {})
     limit = chunk + len(put_off)
-    found = {key(one): one for one in await house.db.read(lambda tx: find(tx, limit))}
+    found = {key(one): one for one in await ctx.db.read(lambda tx: find(tx, limit))}
     for gone in put_off.keys() - found.keys():
         del put_off[gone]
     failures = 0
     for named, one in found.items():
         tries, until = put_off.get(named, (0, 0))
-        if until > house.clock.passed():
+        if until > ctx.clock.passed():
             continue
         try:
             await do(one)
         except Exception:
             log.exception("sweep_failed", sweep=name, id=named, tries=tries + 1)
             again = seconds(backoff.pause(tries, AGAIN_SECONDS, AGAIN_SECONDS_MAX))
-            put_off[named] = (tries + 1, house.clock.passed() + again)
+            put_off[named] = (tries + 1, ctx.clock.passed() + again)
             failures += 1
             if failures == FAILURES_MAX:
                 return

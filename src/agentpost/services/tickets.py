@@ -12,7 +12,7 @@ from agentpost.domain.record import JobRecord, MessageRecord
 @dataclass(slots=True)
 class TurnTicket:
     """A turn, with its frozen inputs and recorded calls; ``confirmed``: when it was ours, by the
-    house's lease."""
+    node's lease."""
 
     message: MessageRecord
     conversation: str
@@ -27,7 +27,7 @@ class TurnTicket:
 
 @dataclass(slots=True)
 class JobTicket:
-    """A job that is ours at ``epoch``; ``confirmed``: when it was, by the house's lease."""
+    """A job that is ours at ``epoch``; ``confirmed``: when it was, by the node's lease."""
 
     job: JobRecord
     epoch: int

@@ -22,7 +22,7 @@ from agentpost.domain.message import TurnFailure, TurnState
 from agentpost.domain.record import ConversationRecord, FileRecord, MessageRecord
 from agentpost.domain.times import seconds
 from agentpost.services import history, jobs, lifecycle, record
-from agentpost.services.context import House
+from agentpost.services.context import AppContext
 from agentpost.services.starting import answered, fence, home_of
 from agentpost.services.tickets import TurnTicket
 
@@ -38,7 +38,7 @@ def is_free(tx: Tx, conversation: ConversationRecord) -> bool:
 
 
 def begin(
-    tx: Tx, house: House, conversation: ConversationRecord, message: MessageRecord, now: int
+    tx: Tx, ctx: AppContext, conversation: ConversationRecord, message: MessageRecord, now: int
 ) -> None:
     """The conversation is free: freeze the turn's inputs and hand it to our runner.
 
@@ -58,54 +58,54 @@ def begin(
         f'"works":{works}}}'
     )
     conversations.set_turn(tx, conversation.id, message.id, conversation.turns)
-    _take(tx, house, conversation, message, {})
+    _begin(tx, ctx, conversation, message, {})
 
 
-def _take(
+def _begin(
     tx: Tx,
-    house: House,
+    ctx: AppContext,
     conversation: ConversationRecord,
     message: MessageRecord,
     calls: dict[int, Call],
 ) -> None:
     """The turn is ours from the commit on."""
-    assert house.turns is not None, "this process runs no turns"
+    assert ctx.turns is not None, "this process runs no turns"
     message.turn_epoch += 1
-    message.turn_node = house.node
-    ticket = TurnTicket(message, conversation.name, calls, house.lease.now())
-    tx.after(partial(house.turns.run, ticket))
+    message.turn_node = ctx.node
+    ticket = TurnTicket(message, conversation.name, calls, ctx.lease.now())
+    tx.after(partial(ctx.turns.run, ticket))
 
 
-def next_turn(tx: Tx, house: House, conversation: ConversationRecord, now: int) -> None:
+def next_turn(tx: Tx, ctx: AppContext, conversation: ConversationRecord, now: int) -> None:
     """A turn is over: begin the next one of the conversation, in order of acceptance."""
     waiting = message_rows.next_waiting(tx, conversation.id)
     while waiting is not None and waiting.busy_by <= now:
-        record.apply_turn(tx, house, waiting, s.BusyTimedOut(), now)
+        record.apply_turn(tx, ctx, waiting, s.BusyTimedOut(), now)
         waiting = message_rows.next_waiting(tx, conversation.id)
     if waiting is None:
         conversations.set_turn(tx, conversation.id, None, conversation.turns)
         return
-    begin(tx, house, conversation, waiting, now)
-    record.apply_turn(tx, house, waiting, s.TurnBegun(), now)
+    begin(tx, ctx, conversation, waiting, now)
+    record.apply_turn(tx, ctx, waiting, s.TurnBegun(), now)
 
 
-async def give_up(house: House, message_id: str, waited_until: int = 0) -> None:
+async def expire_wait(ctx: AppContext, message_id: str, waited_until: int = 0) -> None:
     """A waiting turn's patience is over: the message ends ``agent_busy``; nothing ran.
 
     ``waited_until``: a ``busy_by`` that has come although the clock, set back, does not say so.
     """
 
     def fn(tx: Tx) -> None:
-        now = house.clock.now()
+        now = ctx.clock.now()
         by = max(now, waited_until)
         message = message_rows.lock(tx, message_id)
         if message and message.turn_state is TurnState.WAITING and message.busy_by <= by:
-            record.apply_turn(tx, house, message, s.BusyTimedOut(), now)
+            record.apply_turn(tx, ctx, message, s.BusyTimedOut(), now)
 
-    await house.db.write(fn)
+    await ctx.db.write(fn)
 
 
-async def retake(house: House, message_id: str, owner: str | None) -> None:
+async def reclaim(ctx: AppContext, message_id: str, owner: str | None) -> None:
     """Its node is gone, or is our own and runs nothing of it: run the turn again with the same
     inputs and recorded answers.
 
@@ -114,40 +114,40 @@ async def retake(house: House, message_id: str, owner: str | None) -> None:
     """
 
     def fn(tx: Tx) -> None:
-        now = house.clock.now()
+        now = ctx.clock.now()
         conversation, message = _locked(tx, message_id)
         if message.turn_state is TurnState.WAITING and is_free(tx, conversation):
-            next_turn(tx, house, conversation, now)
+            next_turn(tx, ctx, conversation, now)
         if message.turn_state is not TurnState.RUNNING or message.turn_node != owner:
             return
-        if _abandon_late(tx, house, conversation, message, now):
+        if _abandon_late(tx, ctx, conversation, message, now):
             return
-        _take(tx, house, conversation, message, journal.all_(tx, message.id))
-        record.apply_turn(tx, house, message, s.TurnRetaken(), now)
+        _begin(tx, ctx, conversation, message, journal.all_(tx, message.id))
+        record.apply_turn(tx, ctx, message, s.TurnReclaimed(), now)
 
-    await house.db.write(fn)
+    await ctx.db.write(fn)
 
 
-async def abandon(house: House, message_id: str) -> None:
+async def abandon(ctx: AppContext, message_id: str) -> None:
     """A turn over its limit ends, also when the agent holds up the loop that would notice."""
 
     def fn(tx: Tx) -> None:
-        now = house.clock.now()
+        now = ctx.clock.now()
         conversation, message = _locked(tx, message_id)
         if message.turn_state is TurnState.RUNNING:
-            _abandon_late(tx, house, conversation, message, now)
+            _abandon_late(tx, ctx, conversation, message, now)
 
-    await house.db.write(fn)
+    await ctx.db.write(fn)
 
 
 def _abandon_late(
-    tx: Tx, house: House, conversation: ConversationRecord, message: MessageRecord, now: int
+    tx: Tx, ctx: AppContext, conversation: ConversationRecord, message: MessageRecord, now: int
 ) -> bool:
-    limit = seconds(house.settings.turn_limit_seconds)
+    limit = seconds(ctx.settings.turn_limit_seconds)
     if message.turn_began_at is None or message.turn_began_at + limit > now:
         return False
-    record.apply_turn(tx, house, message, s.TurnBroken(TurnFailure.ABANDONED), now)
-    next_turn(tx, house, conversation, now)
+    record.apply_turn(tx, ctx, message, s.TurnBroken(TurnFailure.ABANDONED), now)
+    next_turn(tx, ctx, conversation, now)
     return True
 
 
@@ -161,60 +161,60 @@ class TurnResult:
     state_json: str | None
 
 
-async def end(house: House, ticket: TurnTicket, result: TurnResult) -> None:
+async def end(ctx: AppContext, ticket: TurnTicket, result: TurnResult) -> None:
     """The agent returned. Raises `Fenced`."""
 
     def fn(tx: Tx) -> None:
-        now = house.clock.now()
+        now = ctx.clock.now()
         conversation, message = _owned(tx, ticket)
-        if _abandon_late(tx, house, conversation, message, now):
+        if _abandon_late(tx, ctx, conversation, message, now):
             return  # it held up the loop that would have ended it
         # The POST call waits for a turn that has run once only, until its deadline or our closing;
         # it reads through the same lock, so what is said here is what happens (design: 4.3).
-        open_door = not house.wakeups.closing
+        open_door = not ctx.wakeups.closing
         in_time = ticket.epoch == 1 and now < message.sync_by and open_door
         replied = s.TurnReplied(result.reply, result.question, delivered_sync=in_time)
-        record.apply_turn(tx, house, message, replied, now)
+        record.apply_turn(tx, ctx, message, replied, now)
         if result.state_json is not None:
             conversations.set_state(tx, conversation.id, result.state_json)
-        next_turn(tx, house, conversation, now)
+        next_turn(tx, ctx, conversation, now)
 
-    await house.db.write(fn)
+    await ctx.db.write(fn)
 
 
 async def fail(
-    house: House, ticket: TurnTicket, detail: TurnFailure, cause: str | None = None
+    ctx: AppContext, ticket: TurnTicket, detail: TurnFailure, cause: str | None = None
 ) -> None:
     """The turn broke, ``cause`` says why to the operator; jobs it started go on. Raises
     `Fenced`."""
 
     def fn(tx: Tx) -> None:
-        now = house.clock.now()
+        now = ctx.clock.now()
         conversation, message = _owned(tx, ticket)
-        record.apply_turn(tx, house, message, s.TurnBroken(detail, cause), now)
-        next_turn(tx, house, conversation, now)
+        record.apply_turn(tx, ctx, message, s.TurnBroken(detail, cause), now)
+        next_turn(tx, ctx, conversation, now)
 
-    await house.db.write(fn)
+    await ctx.db.write(fn)
 
 
 # --- recorded calls -------------------------------------------------------------------------------
-async def record_call(house: House, ticket: TurnTicket, call: Call) -> None:
+async def record_call(ctx: AppContext, ticket: TurnTicket, call: Call) -> None:
     """Record an answer with no effect of ours (a step). Raises `Fenced`."""
 
     def fn(tx: Tx) -> None:
         _owned(tx, ticket)
-        journal.put(tx, ticket.message.id, call, house.clock.now())
+        journal.put(tx, ticket.message.id, call, ctx.clock.now())
 
-    await house.db.write(fn)
+    await ctx.db.write(fn)
 
 
 async def join_job(
-    house: House, ticket: TurnTicket, call: Call, job_id: str, text: str | None
+    ctx: AppContext, ticket: TurnTicket, call: Call, job_id: str, text: str | None
 ) -> bool:
     """Hand the message to a job of the account; False when it has ended. Raises `Fenced`."""
 
     def fn(tx: Tx) -> bool:
-        now = house.clock.now()
+        now = ctx.clock.now()
         conversations.lock(tx, ticket.message.conversation_id)
         job = job_rows.lock(tx, job_id)
         message = fence(tx, ticket)
@@ -224,48 +224,50 @@ async def join_job(
             and job.state in (JobState.RUNNING, JobState.QUEUED)
         )
         if joined and job is not None:
-            record.join(tx, house, message, job, now)
+            record.join(tx, ctx, message, job, now)
             journal.post(tx, job.id, message.id, message.text if text is None else text, now)
-            house.wakeups.publish(tx, job.id)
+            ctx.wakeups.publish(tx, job.id)
         journal.put(tx, message.id, answered(call, joined), now)
         return joined
 
-    return await house.db.write(fn)
+    return await ctx.db.write(fn)
 
 
-async def stop_job(house: House, ticket: TurnTicket, call: Call, job_id: str) -> bool:
+async def stop_job(ctx: AppContext, ticket: TurnTicket, call: Call, job_id: str) -> bool:
     """Stop a job of the account; False when it has ended. Raises `Fenced`."""
 
     def fn(tx: Tx) -> bool:
-        now = house.clock.now()
+        now = ctx.clock.now()
         conversations.lock(tx, ticket.message.conversation_id)
         account = accounts.lock(tx, ticket.message.account_id)
-        stopped = jobs.stop_one(tx, house, account, job_id, now)
+        stopped = jobs.stop_one(tx, ctx, account, job_id, now)
         fence(tx, ticket)
         journal.put(tx, ticket.message.id, answered(call, stopped), now)
         return stopped
 
-    return await house.db.write(fn)
+    return await ctx.db.write(fn)
 
 
-async def write_file(house: House, ticket: TurnTicket, call: Call, file: FileRecord) -> FileRecord:
+async def write_file(
+    ctx: AppContext, ticket: TurnTicket, call: Call, file: FileRecord
+) -> FileRecord:
     """A file for the reply, in the conversation's home work. Raises `Fenced`.
 
     ``file.work_id`` and the times are filled in here.
     """
 
     def fn(tx: Tx) -> FileRecord:
-        now = house.clock.now()
+        now = ctx.clock.now()
         conversation, message = _owned(tx, ticket)
         file.work_id = home_of(tx, conversation, now)
         file.created_at = now
-        record.add_reply_file(tx, house, message, file)
+        record.add_reply_file(tx, ctx, message, file)
         value = values.dump(history.agent_file(file))
         journal.put(tx, message.id, replace(call, value=value), now)
         lifecycle.file_written(tx, file, call.n)
         return file
 
-    return await house.db.write(fn)
+    return await ctx.db.write(fn)
 
 
 # --- parts ----------------------------------------------------------------------------------------

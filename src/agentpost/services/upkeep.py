@@ -18,52 +18,52 @@ from agentpost.domain import signals as s
 from agentpost.domain.job import JobState
 from agentpost.domain.times import seconds
 from agentpost.services import credits, record, turns
-from agentpost.services.context import House
+from agentpost.services.context import AppContext
 from agentpost.services.sweeping import sweep
 
 CHUNK = 100
 
 
-async def give_up_waiting_turns(house: House) -> None:
+async def expire_waiting_turns(ctx: AppContext) -> None:
     """Messages that waited too long for their turn end ``agent_busy`` (spec: agent_busy)."""
-    now = house.clock.now()
+    now = ctx.clock.now()
     find = partial(_of, message_rows.busy_due, now)
-    await sweep(house, "give_up_waiting_turns", find, partial(turns.give_up, house))
+    await sweep(ctx, "expire_waiting_turns", find, partial(turns.expire_wait, ctx))
 
 
-async def abandon_turns(house: House) -> None:
+async def abandon_turns(ctx: AppContext) -> None:
     """Turns over their limit; a running agent is told first, so this comes a sweep later.
 
     Left to processes that run turns: the next of the conversation begins in the same commit.
     """
-    if house.turns is None:
+    if ctx.turns is None:
         return
-    grace = house.settings.turn_limit_seconds + house.settings.sweep_seconds
-    before = house.clock.now() - seconds(grace)
+    grace = ctx.settings.turn_limit_seconds + ctx.settings.sweep_seconds
+    before = ctx.clock.now() - seconds(grace)
     find = partial(_of, message_rows.begun_before, before)
-    await sweep(house, "abandon_turns", find, partial(turns.abandon, house))
+    await sweep(ctx, "abandon_turns", find, partial(turns.abandon, ctx))
 
 
-async def expire_jobs(house: House) -> None:
+async def expire_jobs(ctx: AppContext) -> None:
     """Queued work that waited too long, running work that did not report back."""
-    now = house.clock.now()
-    queued = partial(_expired, house, JobState.QUEUED)
-    await sweep(house, "expire_queued", partial(_of, job_rows.queue_due, now), queued)
-    running = partial(_expired, house, JobState.RUNNING)
-    await sweep(house, "expire_running", partial(_of, job_rows.watch_due, now), running)
+    now = ctx.clock.now()
+    queued = partial(_expired, ctx, JobState.QUEUED)
+    await sweep(ctx, "expire_queued", partial(_of, job_rows.queue_due, now), queued)
+    running = partial(_expired, ctx, JobState.RUNNING)
+    await sweep(ctx, "expire_running", partial(_of, job_rows.watch_due, now), running)
 
 
 def _of(rows: Callable[[Tx, int, int], list[str]], at: int, tx: Tx, limit: int) -> list[str]:
     return rows(tx, at, limit)
 
 
-async def _expired(house: House, state: JobState, job_id: str) -> None:
-    await house.db.write(partial(_expire, house, job_id, state))
+async def _expired(ctx: AppContext, state: JobState, job_id: str) -> None:
+    await ctx.db.write(partial(_expire, ctx, job_id, state))
 
 
-def _expire(house: House, job_id: str, state: JobState, tx: Tx) -> None:
+def _expire(ctx: AppContext, job_id: str, state: JobState, tx: Tx) -> None:
     """Expire a job if it is still due: the sweep read it before this transaction."""
-    now = house.clock.now()
+    now = ctx.clock.now()
     unlocked = job_rows.get(tx, job_id)
     if unlocked is None:
         return
@@ -75,20 +75,20 @@ def _expire(house: House, job_id: str, state: JobState, tx: Tx) -> None:
     if due is None or due > now:
         return
     signal = s.QueueTimedOut() if state is JobState.QUEUED else s.WatchTimedOut()
-    record.apply_job(tx, house, job_id, signal, now)
+    record.apply_job(tx, ctx, job_id, signal, now)
 
 
-async def resume_queued(house: House) -> None:
+async def resume_queued(ctx: AppContext) -> None:
     """A safety net: queued work that could go on does (a lowered cap, fees that were cleared)."""
 
     async def resume(account_id: str) -> None:
         def fn(tx: Tx) -> None:
             account = accounts.lock(tx, account_id)
-            credits.resume_queued(tx, house, account, house.clock.now())
+            credits.resume_queued(tx, ctx, account, ctx.clock.now())
 
-        await house.db.write(fn)
+        await ctx.db.write(fn)
 
-    await sweep(house, "resume_queued", lambda tx, _: job_rows.accounts_with_queued(tx), resume)
+    await sweep(ctx, "resume_queued", lambda tx, _: job_rows.accounts_with_queued(tx), resume)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +99,7 @@ class LeftBehind:
     jobs: list[tuple[str, str | None]]
 
 
-async def left_behind(house: House, dead: set[str]) -> LeftBehind:
+async def left_behind(ctx: AppContext, dead: set[str]) -> LeftBehind:
     """Open turns and jobs whose node is dead, or is not in the table of nodes any more.
 
     Both are read in one snapshot: a node that has just come is in the table before it owns work.
@@ -107,7 +107,7 @@ async def left_behind(house: House, dead: set[str]) -> LeftBehind:
     """
 
     def fn(tx: Tx) -> LeftBehind:
-        alive = (nodes.all_(tx) - dead) | {house.node}
+        alive = (nodes.all_(tx) - dead) | {ctx.node}
         open_turns = [
             (message_id, node)
             for message_id, node in message_rows.running_turns(tx)
@@ -117,9 +117,9 @@ async def left_behind(house: House, dead: set[str]) -> LeftBehind:
         jobs = [(j, node) for j, node in job_rows.executing_anywhere(tx) if node not in alive]
         return LeftBehind([*open_turns, *orphans], jobs)
 
-    return await house.db.read(fn)
+    return await ctx.db.read(fn)
 
 
-async def unowned_jobs(house: House) -> list[str]:
+async def unowned_jobs(ctx: AppContext) -> list[str]:
     """Jobs that should run and that nobody has taken, e.g. resumed by a command."""
-    return await house.db.read(lambda tx: job_rows.unowned(tx, CHUNK))
+    return await ctx.db.read(lambda tx: job_rows.unowned(tx, CHUNK))

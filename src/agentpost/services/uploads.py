@@ -33,7 +33,7 @@ from agentpost.domain.record import AttachmentRecord
 from agentpost.domain.times import seconds
 from agentpost.domain.uploads import UploadRecord, UploadSignal, UploadStatus, upload
 from agentpost.services import blobs, room, storage_identity, sweeping
-from agentpost.services.context import House
+from agentpost.services.context import AppContext
 from agentpost.storage import sniff
 from agentpost.storage.incoming import Arrived, PostForm, PostTicket, Replaced
 
@@ -53,7 +53,7 @@ class NewUpload:
     content_type: str | None
 
 
-async def create(house: House, account_id: str, new: NewUpload) -> tuple[UploadRecord, PostForm]:
+async def create(ctx: AppContext, account_id: str, new: NewUpload) -> tuple[UploadRecord, PostForm]:
     """A place for one file, and the form to post it with.
 
     Raises `Refusal`: ``too_large`` for this file or for all unfinished uploads of the account
@@ -61,9 +61,9 @@ async def create(house: House, account_id: str, new: NewUpload) -> tuple[UploadR
     """
     if new.size > limits.UPLOAD_BYTES_MAX:
         raise Refusal("too_large", f"An upload takes up to {FILE_MB} MB.")
-    storage_identity.ensure_shared(house)
-    room.ensure_for_uploads(house)
-    settings, now = house.settings, house.clock.now()
+    storage_identity.ensure_shared(ctx)
+    room.ensure_for_uploads(ctx)
+    settings, now = ctx.settings, ctx.clock.now()
     name = safe_file_name(new.filename)
     made = UploadRecord(
         id=new_id(ids.UPLOAD, now),
@@ -85,43 +85,43 @@ async def create(house: House, account_id: str, new: NewUpload) -> tuple[UploadR
         expires_at=made.post_by,
         seconds=settings.upload_post_seconds,
     )
-    form = await house.incoming.form(ticket)
+    form = await ctx.incoming.form(ticket)
 
     def insert(tx: Tx) -> None:
-        room.ensure_may_announce(tx, house, account_id, made.size)
+        room.ensure_may_announce(tx, ctx, account_id, made.size)
         rows.insert(tx, made)
 
-    await house.db.write(insert)
+    await ctx.db.write(insert)
     return made, form
 
 
-async def complete(house: House, account_id: str, upload_id: str) -> UploadRecord:
+async def complete(ctx: AppContext, account_id: str, upload_id: str) -> UploadRecord:
     """Check what was posted and make the upload ready; again: the same answer.
 
     Raises `Refusal`: ``not_found``, ``not_pending``, ``not_uploaded``, ``changed``, ``too_large``,
     ``executable_refused``.
     """
-    found = await _open(house, account_id, upload_id)
+    found = await _open(ctx, account_id, upload_id)
     if found.status is UploadStatus.READY:
         return found
     try:
-        return await _check(house, found)
+        return await _check(ctx, found)
     except Refusal as refusal:
         if refusal.code not in _PASSING:
             raise
         # Another call may have finished in the meantime: then its outcome is the answer.
-        again = await _open(house, account_id, upload_id)
+        again = await _open(ctx, account_id, upload_id)
         if again.status is UploadStatus.READY:
             return again
         raise
 
 
-async def _open(house: House, account_id: str, upload_id: str) -> UploadRecord:
+async def _open(ctx: AppContext, account_id: str, upload_id: str) -> UploadRecord:
     """The account's upload while complete can do something about it."""
     found = None
     if ids.is_id(ids.UPLOAD, upload_id):
-        found = await house.db.read(lambda tx: rows.get(tx, upload_id, account_id))
-    if found is None or (found.message_id is None and found.keep_by <= house.clock.now()):
+        found = await ctx.db.read(lambda tx: rows.get(tx, upload_id, account_id))
+    if found is None or (found.message_id is None and found.keep_by <= ctx.clock.now()):
         raise not_found("upload")
     if found.status is UploadStatus.REJECTED:
         raise Refusal("not_pending", "This upload was refused; create a new one.")
@@ -130,39 +130,39 @@ async def _open(house: House, account_id: str, upload_id: str) -> UploadRecord:
     return found
 
 
-async def _check(house: House, pending: UploadRecord) -> UploadRecord:
-    arrived = await house.incoming.find(pending.id)
+async def _check(ctx: AppContext, pending: UploadRecord) -> UploadRecord:
+    arrived = await ctx.incoming.find(pending.id)
     if arrived is None:
-        raise _not_uploaded(pending, house.clock.now())
+        raise _not_uploaded(pending, ctx.clock.now())
     if arrived.size > pending.size:  # only a store that ignores the form's range lets this happen
-        await _reject(house, pending)
+        await _reject(ctx, pending)
         raise Refusal("too_large", f"The file has {arrived.size} bytes, {pending.size} were said.")
-    take = await house.db.write(lambda tx: rows.count_take(tx, pending.id))
-    if take is None:
+    copy = await ctx.db.write(lambda tx: rows.count_copy(tx, pending.id))
+    if copy is None:
         raise _changed()
-    ready = replace(pending, takes=take, blob=_blob(pending.id, take), size=arrived.size)
+    ready = replace(pending, takes=copy, blob=_blob(pending.id, copy), size=arrived.size)
     try:
-        await house.incoming.take(pending.id, arrived, ready.blob)
+        await ctx.incoming.snapshot(pending.id, arrived, ready.blob)
     except Replaced:
         raise _changed() from None
     # From here on a private copy exists. A refusal dooms it; what any other fault leaves, even a
     # commit whose answer got lost, is for the sweep to judge.
     try:
-        await _make_ready(house, ready, arrived)
+        await _make_ready(ctx, ready, arrived)
     except Refusal:
-        await blobs.discard(house, [ready.blob])
+        await blobs.discard(ctx, [ready.blob])
         raise
-    await house.incoming.delete(pending.id)
+    await ctx.incoming.delete(pending.id)
     return ready
 
 
-async def _make_ready(house: House, ready: UploadRecord, arrived: Arrived) -> None:
+async def _make_ready(ctx: AppContext, ready: UploadRecord, arrived: Arrived) -> None:
     """Look at the private copy and write what is known of it; changes ``ready``."""
-    head, executable = await _inspect(house, ready.blob)
+    head, executable = await _inspect(ctx, ready.blob)
     if executable:
-        await _reject(house, ready)
+        await _reject(ctx, ready)
         raise Refusal("executable_refused", "The file is an executable; it was deleted.")
-    if await house.incoming.find(ready.id) != arrived:
+    if await ctx.incoming.find(ready.id) != arrived:
         raise _changed()
     before = UploadStatus.PENDING
     after = upload(before, UploadSignal.CHECKED)
@@ -178,29 +178,29 @@ async def _make_ready(house: House, ready: UploadRecord, arrived: Arrived) -> No
         rows.save_contents(tx, ready)
         return True
 
-    if not await house.db.write(fn):
+    if not await ctx.db.write(fn):
         raise _changed()
 
 
-async def _inspect(house: House, blob: str) -> tuple[bytes, bool]:
+async def _inspect(ctx: AppContext, blob: str) -> tuple[bytes, bool]:
     """The first bytes, and whether it is an executable (design: 4.13)."""
-    head = await _bytes(house, blob, 0, HEAD_BYTES)
+    head = await _bytes(ctx, blob, 0, HEAD_BYTES)
     at = second_header_at(head)
-    beyond = await _bytes(house, blob, at, SECOND_HEADER_BYTES) if at is not None else b""
+    beyond = await _bytes(ctx, blob, at, SECOND_HEADER_BYTES) if at is not None else b""
     return head, is_executable(head, beyond)
 
 
-async def _bytes(house: House, blob: str, start: int, count: int) -> bytes:
-    return b"".join([chunk async for chunk in house.storage.open(blob, start, start + count)])
+async def _bytes(ctx: AppContext, blob: str, start: int, count: int) -> bytes:
+    return b"".join([chunk async for chunk in ctx.storage.open(blob, start, start + count)])
 
 
-async def _reject(house: House, pending: UploadRecord) -> None:
+async def _reject(ctx: AppContext, pending: UploadRecord) -> None:
     """Refused for good, and deleted (spec: Errors, ``executable_refused``)."""
     before = UploadStatus.PENDING
     after = upload(before, UploadSignal.REFUSED)
     assert after is not None
-    await house.db.write(lambda tx: rows.move(tx, pending.id, before, after))
-    await house.incoming.delete(pending.id)
+    await ctx.db.write(lambda tx: rows.move(tx, pending.id, before, after))
+    await ctx.incoming.delete(pending.id)
 
 
 def attach(
@@ -250,15 +250,15 @@ def _attachment(ready: UploadRecord, message_id: str, n: int) -> AttachmentRecor
     )
 
 
-async def sweep(house: House) -> None:
+async def sweep(ctx: AppContext) -> None:
     """Delete uploads no message took in time, and leftovers of all others (spec: Limits, 24 h)."""
-    before = house.clock.now() - seconds(_SWEEP_GRACE_SECONDS)
+    before = ctx.clock.now() - seconds(_SWEEP_GRACE_SECONDS)
 
     async def let_go(old: UploadRecord) -> None:
-        await house.db.write(partial(_sweep_one, house, old))
+        await ctx.db.write(partial(_sweep_one, ctx, old))
 
     await sweeping.sweep(
-        house,
+        ctx,
         "sweep_uploads",
         lambda tx, limit: rows.due(tx, before, limit),
         let_go,
@@ -266,7 +266,7 @@ async def sweep(house: House) -> None:
     )
 
 
-def _sweep_one(house: House, old: UploadRecord, tx: Tx) -> None:
+def _sweep_one(ctx: AppContext, old: UploadRecord, tx: Tx) -> None:
     """Doom every byte that is not attached, with the commit that lets go of the row."""
     attached = old.status is UploadStatus.ATTACHED
     if attached and message_rows.get(tx, old.message_id or "") is not None:
@@ -275,13 +275,13 @@ def _sweep_one(house: House, old: UploadRecord, tx: Tx) -> None:
         assert attached or upload(old.status, UploadSignal.TIMED_OUT) is None
         if not rows.delete(tx, old.id, old.status):
             return  # attached or refused since it was read
-    copies = [_blob(old.id, take) for take in range(1, old.takes + 1)]
+    copies = [_blob(old.id, copy) for copy in range(1, old.takes + 1)]
     left = [copy for copy in copies if not (attached and copy == old.blob)]
-    doomed.doom(tx, [blobs.incoming(old.id), *left], house.clock.now())
+    doomed.schedule_delete(tx, [blobs.incoming(old.id), *left], ctx.clock.now())
 
 
-def _blob(upload_id: str, take: int) -> str:
-    return f"uploads/{upload_id}/{take}"
+def _blob(upload_id: str, copy: int) -> str:
+    return f"uploads/{upload_id}/{copy}"
 
 
 def _not_uploaded(pending: UploadRecord, now: int) -> Refusal:

@@ -12,7 +12,7 @@ from agentpost.domain.errors import not_found
 from agentpost.domain.limits import WORK_FILES_MAX
 from agentpost.domain.record import FileRecord, WorkRecord
 from agentpost.services import jobs
-from agentpost.services.context import House
+from agentpost.services.context import AppContext
 
 JOBS_READ_MAX = 10_000
 """More than any account may run at once."""
@@ -28,44 +28,44 @@ class WorkView:
 
 
 @dataclass(frozen=True, slots=True)
-class WorkLine:
+class WorkSummary:
     """A work in the list."""
 
     work: WorkRecord
     running: bool
 
 
-async def list_works(house: House, account_id: str, limit: int) -> list[WorkLine]:
+async def list_works(ctx: AppContext, account_id: str, limit: int) -> list[WorkSummary]:
     """The account's works, newest first."""
 
-    def fn(tx: Tx) -> list[WorkLine]:
+    def fn(tx: Tx) -> list[WorkSummary]:
         running = {job.work_id for job in job_rows.executing(tx, account_id, JOBS_READ_MAX)}
         works = rows.list_(tx, account_id, limit)
-        return [WorkLine(work, work.id in running) for work in works]
+        return [WorkSummary(work, work.id in running) for work in works]
 
-    return await house.db.read(fn)
+    return await ctx.db.read(fn)
 
 
-async def get(house: House, account_id: str, work_id: str) -> WorkView:
+async def get(ctx: AppContext, account_id: str, work_id: str) -> WorkView:
     """A work of the account; raises ``not_found``."""
-    return await house.db.read(lambda tx: _view(tx, account_id, work_id))
+    return await ctx.db.read(lambda tx: _view(tx, account_id, work_id))
 
 
-async def stop(house: House, account_id: str, work_id: str) -> WorkView:
+async def stop(ctx: AppContext, account_id: str, work_id: str) -> WorkView:
     """Stop everything that runs or waits in the work; repeating it changes nothing."""
 
     def fn(tx: Tx) -> WorkView:
-        now = house.clock.now()
+        now = ctx.clock.now()
         account = accounts.lock(tx, account_id)
         _view(tx, account_id, work_id)
         for job in job_rows.open_in_work(tx, work_id):
-            jobs.stop_one(tx, house, account, job.id, now)
+            jobs.stop_one(tx, ctx, account, job.id, now)
         return _view(tx, account_id, work_id)
 
-    return await house.db.write(fn)
+    return await ctx.db.write(fn)
 
 
-async def delete(house: House, account_id: str, work_id: str) -> None:
+async def delete(ctx: AppContext, account_id: str, work_id: str) -> None:
     """Stop what runs or waits in the work; from then on it and its files answer ``not_found``.
 
     The bytes go later (see `services.retention`). A home work's conversation gets a new one when
@@ -73,24 +73,24 @@ async def delete(house: House, account_id: str, work_id: str) -> None:
     """
 
     def fn(tx: Tx) -> None:
-        now = house.clock.now()
+        now = ctx.clock.now()
         unlocked = rows.get(tx, work_id, account_id)
         if unlocked is None:
             raise not_found("work")
         conversation = conversations.lock(tx, unlocked.conversation_id)
         account = accounts.lock(tx, account_id)
         for job in job_rows.open_in_work(tx, work_id):
-            jobs.stop_one(tx, house, account, job.id, now)
+            jobs.stop_one(tx, ctx, account, job.id, now)
         if rows.lock(tx, work_id, account_id) is None:
             raise not_found("work")
         rows.delete(tx, work_id, now)
         if conversation.home_work_id == work_id:
             conversations.set_home(tx, conversation.id, None)
 
-    await house.db.write(fn)
+    await ctx.db.write(fn)
 
 
-async def get_file(house: House, account_id: str, file_id: str) -> FileRecord:
+async def get_file(ctx: AppContext, account_id: str, file_id: str) -> FileRecord:
     """A file of the account by its public id; raises ``not_found``."""
     work_id, _, path = file_id.partition("/")
 
@@ -99,16 +99,16 @@ async def get_file(house: House, account_id: str, file_id: str) -> FileRecord:
             return None
         return rows.file(tx, work_id, path)
 
-    found = await house.db.read(fn)
+    found = await ctx.db.read(fn)
     if found is None:
         raise not_found("file")
     return found
 
 
-async def linked_file(house: House, file_id: str) -> FileRecord:
+async def linked_file(ctx: AppContext, file_id: str) -> FileRecord:
     """A file by its public id, for whoever holds a signed link; raises ``not_found``."""
     work_id, _, path = file_id.partition("/")
-    found = await house.db.read(lambda tx: rows.live_file(tx, work_id, path))
+    found = await ctx.db.read(lambda tx: rows.live_file(tx, work_id, path))
     if found is None:
         raise not_found("file")
     return found

@@ -4,8 +4,8 @@ Contract, the same for every adapter (`tests/conformance/test_incoming.py`):
 
 * What lies in an upload's place came through its form: whole, and of a size the form allows. A post
   that breaks off leaves nothing there; a repeated one replaces what was there, in one step.
-* ``take`` keeps exactly the version that was found, whatever is posted in the meantime, under a key
-  of the blob store that no client can reach. It leaves the place as it is.
+* ``snapshot`` keeps exactly the version that was found, whatever is posted in the meantime, under a
+  key of the blob store that no client can reach. It leaves the place as it is.
 * All methods may be awaited on any event loop and never block one.
 """
 
@@ -64,7 +64,7 @@ class Incoming(Protocol):
         """What lies in the upload's place."""
         ...
 
-    async def take(self, upload_id: str, arrived: Arrived, key: str) -> None:
+    async def snapshot(self, upload_id: str, arrived: Arrived, key: str) -> None:
         """Keep what was found as a blob under a fresh key; raises `Replaced`."""
         ...
 

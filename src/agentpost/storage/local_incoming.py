@@ -62,15 +62,15 @@ class LocalIncoming:
     async def find(self, upload_id: str) -> Arrived | None:
         """See `Incoming.find`."""
         try:
-            return _arrived(await asyncio.to_thread(self._place(upload_id).stat))
+            return _arrived(await asyncio.to_thread(self._upload_path(upload_id).stat))
         except FileNotFoundError:
             return None
 
-    async def take(self, upload_id: str, arrived: Arrived, key: str) -> None:
-        """See `Incoming.take`. The bytes get a second name: what is posted later is another file
-        under the first one."""
+    async def snapshot(self, upload_id: str, arrived: Arrived, key: str) -> None:
+        """See `Incoming.snapshot`. The bytes get a second name: what is posted later is another
+        file under the first one."""
         try:
-            kept = await self._storage.adopt(key, self._place(upload_id))
+            kept = await self._storage.adopt(key, self._upload_path(upload_id))
         except FileNotFoundError:
             raise Replaced from None
         if _arrived(kept) != arrived:
@@ -79,7 +79,7 @@ class LocalIncoming:
 
     async def delete(self, upload_id: str) -> None:
         """See `Incoming.delete`."""
-        await asyncio.to_thread(self._place(upload_id).unlink, missing_ok=True)
+        await asyncio.to_thread(self._upload_path(upload_id).unlink, missing_ok=True)
 
     async def tidy(self) -> None:
         """See `Incoming.tidy`."""
@@ -87,11 +87,11 @@ class LocalIncoming:
 
     async def begin(self, upload_id: str) -> LocalSink:
         """See `Receiver.begin`."""
-        place = self._place(upload_id)
+        target = self._upload_path(upload_id)
         descriptor, path = await asyncio.to_thread(_locked_file, self._arriving)
-        return LocalSink(descriptor, path, place)
+        return LocalSink(descriptor, path, target)
 
-    def _place(self, upload_id: str) -> Path:
+    def _upload_path(self, upload_id: str) -> Path:
         if not ids.is_id(ids.UPLOAD, upload_id):
             raise ValueError(f"not an upload id: {upload_id[:80]!r}")
         return self._folder / upload_id
@@ -100,10 +100,10 @@ class LocalIncoming:
 class LocalSink:
     """See `Sink`. Bytes go to a nameless place first and are renamed when they are on the disk."""
 
-    def __init__(self, descriptor: int, path: Path, place: Path) -> None:
+    def __init__(self, descriptor: int, path: Path, target: Path) -> None:
         self._file = os.fdopen(descriptor, "wb", buffering=0)
         self._path = path
-        self._place = place
+        self._target = target
         # A cancelled writer's thread writes on: its descriptor must not be closed under it, since
         # by then the number may stand for another file.
         self._busy = threading.Lock()
@@ -132,8 +132,8 @@ class LocalSink:
         with self._busy:
             os.fsync(self._file.fileno())
             arrived = _arrived(os.fstat(self._file.fileno()))
-            self._path.replace(self._place)
-        folder = os.open(self._place.parent, os.O_RDONLY)
+            self._path.replace(self._target)
+        folder = os.open(self._target.parent, os.O_RDONLY)
         try:
             os.fsync(folder)
         finally:

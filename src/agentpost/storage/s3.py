@@ -24,7 +24,7 @@ from agentpost.storage.base import (
 )
 from agentpost.storage.cache import CACHE_BYTES_DEFAULT, FileCache
 from agentpost.storage.s3_patience import answered
-from agentpost.storage.s3_url import S3Place
+from agentpost.storage.s3_url import S3Location
 
 if TYPE_CHECKING:
     from obstore import ObjectMeta
@@ -214,18 +214,20 @@ def _parts(size: int) -> dict[str, Any]:
 def _open_store(url: str) -> S3Store:
     from obstore.store import S3Store
 
-    place = S3Place.parse(url)
+    location = S3Location.parse(url)
     config: S3Config = {}
-    if place.region:
-        config["region"] = place.region
-    if place.endpoint:
-        config["endpoint"] = place.endpoint
-    if place.virtual_hosted_style is not None:
-        config["virtual_hosted_style_request"] = place.virtual_hosted_style
+    if location.region:
+        config["region"] = location.region
+    if location.endpoint:
+        config["endpoint"] = location.endpoint
+    if location.virtual_hosted_style is not None:
+        config["virtual_hosted_style_request"] = location.virtual_hosted_style
     client: ClientConfig = {
         "connect_timeout": timedelta(seconds=5),
         # For a whole transfer; the library's 30 s would cut large blobs on a slow line.
         "timeout": timedelta(hours=1),
-        "allow_http": place.endpoint.startswith("http://"),
+        "allow_http": location.endpoint.startswith("http://"),
     }
-    return S3Store(place.bucket, prefix=place.prefix or None, config=config, client_options=client)
+    return S3Store(
+        location.bucket, prefix=location.prefix or None, config=config, client_options=client
+    )

@@ -10,10 +10,10 @@ from datetime import timedelta
 from email.utils import parsedate_to_datetime
 from typing import Any
 
-from agentpost.apart import Apart
 from agentpost.storage.incoming import Arrived, PostForm, PostTicket, Replaced
 from agentpost.storage.s3_patience import answered
-from agentpost.storage.s3_url import S3Place
+from agentpost.storage.s3_url import S3Location
+from agentpost.threads.daemon import DaemonThreadExecutor
 
 _THREADS = 16
 _ABANDONED = timedelta(days=1)
@@ -30,18 +30,18 @@ class S3Incoming:
     def __init__(self, url: str, post_url: str = "") -> None:
         """``url`` as for the blob store; ``post_url``: the bucket's address as clients reach it,
         "" for the one that belongs to ``url``."""
-        self._place = S3Place.parse(url)
+        self._location = S3Location.parse(url)
         self._post_url = post_url
-        self._client = _connect(self._place)
+        self._client = _connect(self._location)
         # Own threads: a store that says nothing must hold up neither whatever else blocks, nor the
         # end of the process.
-        self._threads = Apart("s3-incoming", _THREADS)
+        self._threads = DaemonThreadExecutor("s3-incoming", _THREADS)
 
     async def form(self, ticket: PostTicket) -> PostForm:
         """See `Incoming.form`. Signed here, without asking the store."""
         made: dict[str, Any] = await self._call(
             self._client.generate_presigned_post,
-            self._place.bucket,
+            self._location.bucket,
             self._key(ticket.upload_id),
             Fields={"Content-Type": ticket.content_type},
             Conditions=[
@@ -59,7 +59,7 @@ class S3Incoming:
 
         try:
             found = await self._call(
-                self._client.head_object, Bucket=self._place.bucket, Key=self._key(upload_id)
+                self._client.head_object, Bucket=self._location.bucket, Key=self._key(upload_id)
             )
         except ClientError as error:
             if _code(error) in _MISSING:
@@ -67,17 +67,17 @@ class S3Incoming:
             raise
         return Arrived(found["ContentLength"], found["ETag"])
 
-    async def take(self, upload_id: str, arrived: Arrived, key: str) -> None:
-        """See `Incoming.take`. The store compares the tag itself and copies on its side."""
+    async def snapshot(self, upload_id: str, arrived: Arrived, key: str) -> None:
+        """See `Incoming.snapshot`. The store compares the tag itself and copies on its side."""
         from botocore.exceptions import ClientError
 
         try:
             await self._call(
                 self._client.copy_object,
                 size=arrived.size,
-                Bucket=self._place.bucket,
-                Key=self._place.key(key),
-                CopySource={"Bucket": self._place.bucket, "Key": self._key(upload_id)},
+                Bucket=self._location.bucket,
+                Key=self._location.key(key),
+                CopySource={"Bucket": self._location.bucket, "Key": self._key(upload_id)},
                 CopySourceIfMatch=arrived.version,
             )
         except ClientError as error:
@@ -88,7 +88,7 @@ class S3Incoming:
     async def delete(self, upload_id: str) -> None:
         """See `Incoming.delete`."""
         await self._call(
-            self._client.delete_object, Bucket=self._place.bucket, Key=self._key(upload_id)
+            self._client.delete_object, Bucket=self._location.bucket, Key=self._key(upload_id)
         )
 
     async def tidy(self) -> None:
@@ -102,9 +102,9 @@ class S3Incoming:
             return await self._threads.run(fn, *args, **given)
 
     def _abort_abandoned(self) -> None:
-        bucket = self._place.bucket
+        bucket = self._location.bucket
         pages = self._client.get_paginator("list_multipart_uploads")
-        for page in pages.paginate(Bucket=bucket, Prefix=self._place.key("")):
+        for page in pages.paginate(Bucket=bucket, Prefix=self._location.key("")):
             now = parsedate_to_datetime(page["ResponseMetadata"]["HTTPHeaders"]["date"])
             for begun in page.get("Uploads", ()):
                 if now - begun["Initiated"] > _ABANDONED:  # both by the store's clock
@@ -113,25 +113,25 @@ class S3Incoming:
                     )
 
     def _key(self, upload_id: str) -> str:
-        return self._place.key(f"incoming/{upload_id}")
+        return self._location.key(f"incoming/{upload_id}")
 
 
-def _connect(place: S3Place) -> Any:
+def _connect(location: S3Location) -> Any:
     import boto3
     from botocore.config import Config
 
-    style = "virtual" if place.virtual_hosted_style else "path"
+    style = "virtual" if location.virtual_hosted_style else "path"
     config = Config(
         signature_version="s3v4",
-        s3={"addressing_style": style if place.endpoint else "auto"},
+        s3={"addressing_style": style if location.endpoint else "auto"},
         connect_timeout=5,
         read_timeout=60,  # a copy within the store may take a while
         retries={"total_max_attempts": 2},
     )
     return boto3.client(
         "s3",
-        endpoint_url=place.endpoint or None,
-        region_name=place.region or None,
+        endpoint_url=location.endpoint or None,
+        region_name=location.region or None,
         config=config,
     )
 

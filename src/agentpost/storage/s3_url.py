@@ -9,7 +9,7 @@ _OPTIONS = frozenset({"endpoint", "region", "virtual_hosted_style"})
 
 
 @dataclass(frozen=True, slots=True)
-class S3Place:
+class S3Location:
     """Where blobs are: ``prefix`` without outer slashes; "" stands for what is not given."""
 
     bucket: str
@@ -19,7 +19,7 @@ class S3Place:
     virtual_hosted_style: bool | None
 
     @classmethod
-    def parse(cls, url: str) -> S3Place:
+    def parse(cls, url: str) -> S3Location:
         """Read ``s3://bucket/prefix?endpoint=http://host:9000&region=eu-west-1``; raises
         `ValueError` for another kind of URL or unknown options."""
         parts = urlsplit(url)

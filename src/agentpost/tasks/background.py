@@ -8,6 +8,9 @@ from dataclasses import dataclass
 
 import structlog
 
+from agentpost.cluster.membership import WATCH_SECONDS, Nodes
+from agentpost.cluster.reconciler import RECONCILE_SECONDS, RunReconciler
+from agentpost.runtime.job_worker import JobWorker
 from agentpost.services import (
     accounts,
     blobs,
@@ -21,12 +24,9 @@ from agentpost.services import (
     upkeep,
     uploads,
 )
-from agentpost.services.context import House
+from agentpost.services.context import AppContext
 from agentpost.services.mail import SmtpServer
-from agentpost.tasks.lookout import LOOK_SECONDS, Lookout
-from agentpost.tasks.nodes import WATCH_SECONDS, Nodes
 from agentpost.tasks.purge import Purge
-from agentpost.tasks.worker import JobWorker
 
 log = structlog.get_logger(__name__)
 RECHECK_SECONDS = 1.0
@@ -59,40 +59,40 @@ class Background:
 
     def __init__(
         self,
-        house: House,
+        ctx: AppContext,
         worker: JobWorker | None,
         nodes: Nodes,
-        lookout: Lookout,
+        reconciler: RunReconciler,
         smtp: SmtpServer | None = None,
         checks: Mapping[str, health.Check] | None = None,
     ) -> None:
-        sweep = house.settings.sweep_seconds
-        self._house = house
+        sweep = ctx.settings.sweep_seconds
+        self._ctx = ctx
         self._worker = worker
         self._loops: list[asyncio.Task[None]] = []
-        self._kick = asyncio.Event()
+        self._wake = asyncio.Event()
         self._failing: dict[str, str] = {}  # task -> the fault it has had since it last went well
         self._loop: asyncio.AbstractEventLoop | None = None
         self._tasks = [
-            Task("recheck_waits", follow.Recheck(house).run, RECHECK_SECONDS),
-            Task("end_held_calls", lambda: accounts.end_held_calls(house), KEY_CHECK_SECONDS),
-            Task("give_up_waiting_turns", lambda: upkeep.give_up_waiting_turns(house), sweep),
-            Task("abandon_turns", lambda: upkeep.abandon_turns(house), sweep),
-            Task("expire_jobs", lambda: upkeep.expire_jobs(house), sweep),
-            Task("resume_queued", lambda: upkeep.resume_queued(house), sweep),
-            Task("sweep_blobs", lambda: blobs.sweep(house), sweep),
-            Task("tidy_storage", lambda: blobs.tidy(house), TIDY_SECONDS),
-            Task("sweep_uploads", lambda: uploads.sweep(house), UPLOAD_SWEEP_SECONDS),
-            Task("turn_off_failing", lambda: deliveries.turn_off_failing(house), sweep),
+            Task("recheck_waits", follow.Recheck(ctx).run, RECHECK_SECONDS),
+            Task("end_held_calls", lambda: accounts.end_held_calls(ctx), KEY_CHECK_SECONDS),
+            Task("expire_waiting_turns", lambda: upkeep.expire_waiting_turns(ctx), sweep),
+            Task("abandon_turns", lambda: upkeep.abandon_turns(ctx), sweep),
+            Task("expire_jobs", lambda: upkeep.expire_jobs(ctx), sweep),
+            Task("resume_queued", lambda: upkeep.resume_queued(ctx), sweep),
+            Task("sweep_blobs", lambda: blobs.sweep(ctx), sweep),
+            Task("tidy_storage", lambda: blobs.tidy(ctx), TIDY_SECONDS),
+            Task("sweep_uploads", lambda: uploads.sweep(ctx), UPLOAD_SWEEP_SECONDS),
+            Task("turn_off_failing", lambda: deliveries.turn_off_failing(ctx), sweep),
             Task("watch_nodes", nodes.watch, WATCH_SECONDS),
-            Task("compare_runs", lookout.look, LOOK_SECONDS),
-            Task("look_at_maintenance", lambda: maintenance.look(house), MAINTENANCE_SECONDS),
-            Task("write_request_log", house.requests.flush, requests.FLUSH_SECONDS),
-            Task("purge", Purge(house).run, sweep),
+            Task("compare_runs", reconciler.reconcile, RECONCILE_SECONDS),
+            Task("look_at_maintenance", lambda: maintenance.refresh(ctx), MAINTENANCE_SECONDS),
+            Task("write_request_log", ctx.requests.flush, requests.FLUSH_SECONDS),
+            Task("purge", Purge(ctx).run, sweep),
         ]
         if smtp is not None:
-            self._tasks.append(Task("send_mail", lambda: mail.send_due(house, smtp), sweep))
-        self._tasks += _checks_of(house, checks or {})
+            self._tasks.append(Task("send_mail", lambda: mail.send_due(ctx, smtp), sweep))
+        self._tasks += _checks_of(ctx, checks or {})
 
     def start(self) -> None:
         """Begin; each task has its own loop, so a slow one holds up no other."""
@@ -101,10 +101,10 @@ class Background:
         if self._worker is not None:
             self._loops.append(asyncio.create_task(self._pick_up()))
 
-    def kick(self) -> None:
+    def wake(self) -> None:
         """Another process has committed: look for its work now. Safe on any thread."""
         if self._loop is not None:
-            self._loop.call_soon_threadsafe(self._kick.set)
+            self._loop.call_soon_threadsafe(self._wake.set)
 
     async def stop(self) -> None:
         """End all loops."""
@@ -130,15 +130,15 @@ class Background:
             await self._once("pick_up_jobs", self._run_unowned)
             try:
                 # Not wait_for: before Python 3.12 it may swallow the cancellation that ends us.
-                async with asyncio.timeout(self._house.settings.sweep_seconds):
-                    await self._kick.wait()
+                async with asyncio.timeout(self._ctx.settings.sweep_seconds):
+                    await self._wake.wait()
             except TimeoutError:
                 continue
-            self._kick.clear()
+            self._wake.clear()
 
     async def _run_unowned(self) -> None:
         assert self._worker is not None
-        for job_id in await upkeep.unowned_jobs(self._house):
+        for job_id in await upkeep.unowned_jobs(self._ctx):
             self._worker.run(job_id, None)
 
     async def _once(self, name: str, run: Callable[[], Awaitable[None]]) -> None:
@@ -150,18 +150,18 @@ class Background:
             self._failing.pop(name, None)
 
 
-def _checks_of(house: House, checks: Mapping[str, health.Check]) -> list[Task]:
+def _checks_of(ctx: AppContext, checks: Mapping[str, health.Check]) -> list[Task]:
     """The checks of every part whose failing `/readyz` tells."""
     all_checks: dict[str, health.Check] = {
-        health_state.DATABASE: lambda: health.check_database(house),
-        health_state.BLOBS: lambda: health.check_blobs(house),
+        health_state.DATABASE: lambda: health.check_database(ctx),
+        health_state.BLOBS: lambda: health.check_blobs(ctx),
         **checks,
     }
-    remote = bool(house.settings.storage_url)
+    remote = bool(ctx.settings.storage_url)
     return [
         Task(
             f"check_{name}",
-            health.PartCheck(house.health, name, check).run,
+            health.PartCheck(ctx.health, name, check).run,
             CHECK_REMOTE_SECONDS if remote and name == health_state.BLOBS else CHECK_SECONDS,
         )
         for name, check in all_checks.items()

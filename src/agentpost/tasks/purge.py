@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from agentpost.domain.times import SECOND
 from agentpost.services import retention
-from agentpost.services.context import House
-from agentpost.services.retention import DuePlace, LogPlace
+from agentpost.services.context import AppContext
+from agentpost.services.retention import DueCursor, LogCursor
 
 REST_SECONDS = 60
 """Between two rounds: what is due is unseen already, so its rows may wait."""
@@ -20,42 +20,42 @@ ANEW_SECONDS = 3_600
 class Purge:
     """Where the rounds stand. A place is None when its part of the round is done."""
 
-    def __init__(self, house: House) -> None:
-        self._house = house
+    def __init__(self, ctx: AppContext) -> None:
+        self._ctx = ctx
         self._message: str | None = ""
-        self._with_jobs: DuePlace | None = (0, "")
+        self._with_jobs: DueCursor | None = (0, "")
         self._key: str | None = ""
-        self._entry: LogPlace | None = ("", 0)
+        self._entry: LogCursor | None = ("", 0)
         self._next = ("", "", ("", 0))
-        self._rest_until = house.clock.passed()
-        self._anew_at = house.clock.passed() + ANEW_SECONDS * SECOND
+        self._rest_until = ctx.clock.passed()
+        self._anew_at = ctx.clock.passed() + ANEW_SECONDS * SECOND
 
     async def run(self) -> None:
         """The next piece; nothing while it rests."""
-        house = self._house
-        if house.clock.passed() < self._rest_until:
+        ctx = self._ctx
+        if ctx.clock.passed() < self._rest_until:
             return
         message, key, entry = self._next
         if self._message is not None:
-            message = retention.old_messages(house)
-            self._message = await retention.messages(house, self._message)
+            message = retention.old_messages(ctx)
+            self._message = await retention.messages(ctx, self._message)
         if self._with_jobs is not None:
-            self._with_jobs = await retention.messages_with_jobs(house, self._with_jobs)
+            self._with_jobs = await retention.messages_with_jobs(ctx, self._with_jobs)
         if self._key is not None:
-            key = retention.keyed_messages(house)
-            self._key = await retention.keys(house, self._key)
+            key = retention.keyed_messages(ctx)
+            self._key = await retention.keys(ctx, self._key)
         if self._entry is not None:
-            entry = (retention.old_entries(house), 0)
-            self._entry = await retention.entries(house, self._entry)
+            entry = (retention.old_entries(ctx), 0)
+            self._entry = await retention.entries(ctx, self._entry)
         self._next = (message, key, entry)
-        await retention.deleted_works(house)
-        await retention.rest(house)
-        places = (self._message, self._with_jobs, self._key, self._entry)
-        if all(place is None for place in places):
+        await retention.deleted_works(ctx)
+        await retention.rest(ctx)
+        cursors = (self._message, self._with_jobs, self._key, self._entry)
+        if all(cursor is None for cursor in cursors):
             self._begin_next()
 
     def _begin_next(self) -> None:
-        now = self._house.clock.passed()
+        now = self._ctx.clock.passed()
         self._with_jobs, self._rest_until = (0, ""), now + REST_SECONDS * SECOND
         self._message, self._key, self._entry = self._next
         if now >= self._anew_at:

@@ -13,7 +13,7 @@ from typing import Any, Final
 import httpx2
 
 from agentpost import __version__
-from agentpost.verify.exchange import Exchange, whole
+from agentpost.verify.exchange import Exchange, int_header
 from agentpost.verify.verdicts import Difference, Gone, NotChecked
 from agentpost.verify.wire import Overdue, Wire
 
@@ -33,13 +33,16 @@ Pause = Callable[[float], None]
 
 
 class Caller:
-    """One key of one deployment. ``pause`` sleeps; ``seen`` collects every answer of the API."""
+    """One key of one deployment. ``pause`` sleeps; ``exchanges`` collects every answer of the
+    API."""
 
-    def __init__(self, wire: Wire, url: str, key: str, seen: list[Exchange], pause: Pause) -> None:
+    def __init__(
+        self, wire: Wire, url: str, key: str, exchanges: list[Exchange], pause: Pause
+    ) -> None:
         self.url = url
         self._wire = wire
         self._key = key
-        self._seen = seen
+        self._exchanges = exchanges
         self._pause = pause
         self._remaining: int | None = None
         self._reset = 0
@@ -121,10 +124,10 @@ class Caller:
         exchange = self._send(
             method, self.url + path, content, headers, seconds, hold=hold, known=known
         )
-        self._seen.append(exchange)
+        self._exchanges.append(exchange)
         if known:
-            self._remaining = whole(exchange.headers.get("ratelimit-remaining"))
-            self._reset = whole(exchange.headers.get("ratelimit-reset")) or 0
+            self._remaining = int_header(exchange.headers.get("ratelimit-remaining"))
+            self._reset = int_header(exchange.headers.get("ratelimit-reset")) or 0
         return exchange
 
     def _send(

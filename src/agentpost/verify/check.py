@@ -9,7 +9,7 @@ from typing import Literal
 from agentpost.verify.exchange import Exchange
 from agentpost.verify.shapes import Kind, problems
 from agentpost.verify.verdicts import require
-from agentpost.verify.visit import Visit
+from agentpost.verify.visit import Probe
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class Check:
     name: str
     proves: str
     source: str
-    run: Callable[[Visit], None]
+    run: Callable[[Probe], None]
 
 
 @dataclass(frozen=True, slots=True)

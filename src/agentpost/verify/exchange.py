@@ -41,7 +41,7 @@ class Exchange:
     @property
     def retry_after(self) -> int | None:
         """Seconds; None when the header is missing or no plain number."""
-        return whole(self.headers.get("retry-after"))
+        return int_header(self.headers.get("retry-after"))
 
     def json(self) -> Any:
         """The body as JSON, or None when it is none."""
@@ -55,7 +55,7 @@ class Exchange:
             return None
 
 
-def whole(text: str | None) -> int | None:
+def int_header(text: str | None) -> int | None:
     """A header's number in plain digits; one that is absurdly long is none."""
     plain = text is not None and text.isascii() and text.isdigit()
     return int(text) if text and plain and len(text) <= DIGITS_MAX else None

@@ -13,25 +13,25 @@ from urllib.parse import quote
 from agentpost.verify.exchange import Exchange
 from agentpost.verify.newness import PATH, works_of
 from agentpost.verify.verdicts import Gone, Json, NotProved
-from agentpost.verify.visit import Visit
+from agentpost.verify.visit import Probe
 
 
-def leave(visit: Visit) -> list[str]:
+def leave(probe: Probe) -> list[str]:
     """Remove what can be removed; the ids of what is left behind. Never raises `NotProved`: what
     cannot be asked for stays, and the rest is taken away all the same."""
-    return list(_Leaving(visit).left_behind())
+    return list(_Leaving(probe).left_behind())
 
 
 class _Leaving:
     """Once nobody answers, nothing more is asked: each attempt to connect takes its time."""
 
-    def __init__(self, visit: Visit) -> None:
-        self._visit = visit
-        self._made = visit.made
+    def __init__(self, probe: Probe) -> None:
+        self._probe = probe
+        self._created = probe.created
         self._gone = False
 
     def left_behind(self) -> Iterator[str]:
-        for endpoint_id in [*self._made.endpoints, *self._endpoints_unnoted()]:
+        for endpoint_id in [*self._created.endpoints, *self._endpoints_unnoted()]:
             if not self._removed(f"/v1/webhooks/{_in_path(endpoint_id)}"):
                 yield endpoint_id
         works = list(dict.fromkeys(self._works()))
@@ -42,7 +42,7 @@ class _Leaving:
 
     def _endpoints_unnoted(self) -> list[str]:
         """Endpoints of this visit whose creation was not answered, as after Ctrl-C."""
-        exchange = self._answer("GET", "/v1/webhooks") if self._made.unanswered else None
+        exchange = self._answer("GET", "/v1/webhooks") if self._created.unanswered else None
         body = exchange.json() if exchange is not None else None
         data = body.get("data") if isinstance(body, dict) else None
         return [
@@ -50,8 +50,8 @@ class _Leaving:
             for each in (data if isinstance(data, list) else [])
             if isinstance(each, dict)
             and isinstance(each.get("id"), str)
-            and each["id"] not in self._made.endpoints
-            and self._visit.nonce in str(each.get("description"))
+            and each["id"] not in self._created.endpoints
+            and self._probe.nonce in str(each.get("description"))
         ]
 
     def _answer(self, method: str, path: str) -> Exchange | None:
@@ -59,7 +59,7 @@ class _Leaving:
         if self._gone:
             return None
         try:
-            return self._visit.caller.call(method, path)
+            return self._probe.caller.call(method, path)
         except NotProved as error:
             self._gone = isinstance(error, Gone)
             return None
@@ -75,7 +75,7 @@ class _Leaving:
 
     def _certainly_new(self, works: list[str]) -> set[str]:
         """Those of the works that nobody had before the first message."""
-        before = self._made.works_before
+        before = self._created.works_before
         exchange = self._answer("GET", PATH) if works and before is not None else None
         now = works_of(exchange) if exchange is not None else None
         if before is None or now is None:
@@ -85,13 +85,13 @@ class _Leaving:
     def _works(self) -> Iterator[str]:
         """The works that the messages' jobs run in, as far as is known now. Never one that was
         seen before, or that a message joined: that would be somebody else's."""
-        before = self._made.works_before
-        for message_id, message in list(self._made.messages.items()):
+        before = self._created.works_before
+        for message_id, message in list(self._created.messages.items()):
             if message.get("final") is not True:
                 latest = self._answer("GET", f"/v1/messages/{_in_path(message_id)}")
                 if latest is not None:
-                    self._visit.noted(latest)
-            jobs = self._made.messages[message_id].get("jobs")
+                    self._probe.remember(latest)
+            jobs = self._created.messages[message_id].get("jobs")
             for job in jobs if isinstance(jobs, list) else []:
                 work_id = job.get("work_id") if isinstance(job, dict) and _ran(job) else None
                 if isinstance(work_id, str) and (before is None or work_id not in before.ids):

@@ -18,10 +18,10 @@ PATH = f"/v1/work?limit={WORK_LIST_MAX}"
 
 @dataclass(frozen=True, slots=True)
 class Works:
-    """The ids of one answer to `PATH`, in its order; ``whole``: the account had no others."""
+    """The ids of one answer to `PATH`, in its order; ``complete``: the account had no others."""
 
     ids: tuple[str, ...]
-    whole: bool
+    complete: bool
 
     def certainly_new(self, work_id: str, now: Works) -> bool:
         """Whether a work came into being between this list and the list of ``now``.
@@ -31,12 +31,12 @@ class Works:
         """
         if work_id in self.ids or work_id not in now.ids:
             return False
-        if self.whole:
+        if self.complete:
             return True
         sorts_by_time = list(self.ids) == sorted(self.ids, reverse=True)
         known = [now.ids.index(each) for each in self.ids if each in now.ids]
-        stands_before = bool(known) and now.ids.index(work_id) < min(known)
-        return sorts_by_time and work_id > max(self.ids) and stands_before
+        comes_first = bool(known) and now.ids.index(work_id) < min(known)
+        return sorts_by_time and work_id > max(self.ids) and comes_first
 
 
 def works_of(exchange: Exchange) -> Works | None:

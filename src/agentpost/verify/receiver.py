@@ -15,7 +15,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Final
 
 BODY_BYTES_MAX: Final = 16 * 2**20
-LOOK_SECONDS: Final = 0.02
+POLL_SECONDS: Final = 0.02
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class Receiver:
         """What came in at that path, once there is so much of it or the time is over."""
         deadline = time.monotonic() + seconds
         while len(self.at(path)) < count and time.monotonic() < deadline:
-            time.sleep(LOOK_SECONDS)
+            time.sleep(POLL_SECONDS)
         return self.at(path)
 
 
@@ -80,7 +80,7 @@ def receiving(port: int, url: str) -> Iterator[Receiver]:
 
     server = ThreadingHTTPServer(("", port), Handler)
     server.daemon_threads = True
-    thread = threading.Thread(target=server.serve_forever, args=(LOOK_SECONDS,), daemon=True)
+    thread = threading.Thread(target=server.serve_forever, args=(POLL_SECONDS,), daemon=True)
     thread.start()
     try:
         yield receiver

@@ -9,7 +9,7 @@ from enum import StrEnum
 
 from agentpost.verify.check import Check, Group
 from agentpost.verify.verdicts import Difference, Gone, NotChecked, summary
-from agentpost.verify.visit import Visit
+from agentpost.verify.visit import Probe
 
 
 class Outcome(StrEnum):
@@ -39,9 +39,9 @@ class Unusable(Exception):
     """The deployment cannot be visited at all; the text says why."""
 
 
-def knock(visit: Visit) -> None:
+def knock(probe: Probe) -> None:
     """Look whether somebody is there who knows the keys; raises `Unusable`."""
-    callers = [("key", visit.caller)] + ([("second key", visit.second)] if visit.has_second else [])
+    callers = [("key", probe.caller)] + ([("second key", probe.second)] if probe.has_second else [])
     for name, caller in callers:
         try:
             exchange = caller.call("GET", "/v1/me")
@@ -55,30 +55,30 @@ def knock(visit: Visit) -> None:
             raise Unusable(f"{caller.url}/v1/me is not this API: it answers {summary(exchange)}")
 
 
-def run(visit: Visit, groups: Sequence[Group]) -> Iterator[Result]:
+def run(probe: Probe, groups: Sequence[Group]) -> Iterator[Result]:
     """Carry out the checks in their order, each result as it comes.
 
-    Once nothing answers any more (``visit.gone``), the rest is not checked.
+    Once nothing answers any more (``probe.gone``), the rest is not checked.
     """
     gone = ""
     for group in groups:
         for check in group.checks:
-            if visit.gone:
+            if probe.gone:
                 yield Result(group, check, Outcome.NOT_CHECKED, 0, why=gone)
                 continue
-            result = _carry_out(visit, group, check)
+            result = _carry_out(probe, group, check)
             gone = result.why
             yield result
 
 
-def _carry_out(visit: Visit, group: Group, check: Check) -> Result:
+def _carry_out(probe: Probe, group: Group, check: Check) -> Result:
     began = time.monotonic()
 
     def ended(outcome: Outcome, why: str = "") -> Result:
         return Result(group, check, outcome, time.monotonic() - began, why=why)
 
     try:
-        check.run(visit)
+        check.run(probe)
     except Difference as error:
         exchange = error.exchange
         return Result(
@@ -92,7 +92,7 @@ def _carry_out(visit: Visit, group: Group, check: Check) -> Result:
             request_id=exchange.request_id if exchange is not None else None,
         )
     except NotChecked as error:
-        visit.gone = isinstance(error, Gone)
+        probe.gone = isinstance(error, Gone)
         return ended(Outcome.NOT_CHECKED, str(error))
     except (AttributeError, LookupError, TypeError, ValueError) as error:
         # An answer so unlike the API's that the check tripped over it: its shape is judged by

@@ -90,11 +90,11 @@ def problems(kind: Kind, value: Any, where: str = "") -> Iterator[str]:
         for number, item in enumerate(value):
             yield from problems(kind.inner, item, f"{where}.{number}" if where else str(number))
     for name, field in (kind.fields or {}).items():
-        place = f"{where}.{name}" if where else name
+        path = f"{where}.{name}" if where else name
         if name in value:
-            yield from problems(field, value[name], place)
+            yield from problems(field, value[name], path)
         elif not field.nullable:
-            yield f"{place} is missing"
+            yield f"{path} is missing"
 
 
 FILE: Final = having(

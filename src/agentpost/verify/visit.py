@@ -34,7 +34,7 @@ PROGRAM: Final = b"\x7fELF\x02\x01\x01" + bytes(57)
 
 
 @dataclass(frozen=True, slots=True)
-class Wishes:
+class Options:
     """What the caller of the command chose.
 
     ``nonce``: part of every name made, so that two visits never meet. ``patience``: seconds to wait
@@ -51,7 +51,7 @@ class Wishes:
 
 
 @dataclass
-class Made:
+class Created:
     """What this visit has put into the account: message ids with their latest state, endpoints.
 
     ``works_before``: the newest works of the account before the first message, None when they
@@ -65,24 +65,24 @@ class Made:
     unanswered: bool = False
 
 
-class Visit:
+class Probe:
     """One run of the checks. Close it at the end, after `leaving.leave`."""
 
-    def __init__(self, wishes: Wishes) -> None:
-        self.seen: list[Exchange] = []
+    def __init__(self, options: Options) -> None:
+        self.exchanges: list[Exchange] = []
         self.gone = False
-        self.made = Made()
-        self.nonce = wishes.nonce
-        self.patience = wishes.patience
-        self.hooks = wishes.hooks
+        self.created = Created()
+        self.nonce = options.nonce
+        self.patience = options.patience
+        self.hooks = options.hooks
         self._wire = Wire()
-        self._pause = wishes.pause
+        self._pause = options.pause
         self._samples: dict[str, Any] = {}
         self._conversations = 0
-        self.caller = Caller(self._wire, wishes.url, wishes.key, self.seen, wishes.pause)
+        self.caller = Caller(self._wire, options.url, options.key, self.exchanges, options.pause)
         self._second = (
-            Caller(self._wire, wishes.url, wishes.second_key, self.seen, wishes.pause)
-            if wishes.second_key
+            Caller(self._wire, options.url, options.second_key, self.exchanges, options.pause)
+            if options.second_key
             else None
         )
 
@@ -110,7 +110,7 @@ class Visit:
         self._look_at_works()
         headers = {"Idempotency-Key": key} if key is not None else {}
         exchange = (caller or self.caller).call("POST", "/v1/messages", body=body, headers=headers)
-        return self.noted(exchange)
+        return self.remember(exchange)
 
     def send(
         self, text: str, key: str | None = None, caller: Caller | None = None, **fields: Any
@@ -123,16 +123,16 @@ class Visit:
 
     def _look_at_works(self) -> None:
         """Before the first message: what was there then is not ours to delete."""
-        if self.made.looked:
+        if self.created.looked:
             return
         with suppress(Difference):  # judged by the checks of works; nothing will be deleted
-            self.made.works_before = works_of(self.caller.call("GET", PATH))
-        self.made.looked = True
+            self.created.works_before = works_of(self.caller.call("GET", PATH))
+        self.created.looked = True
 
     def read(self, message_id: str, wait: int = 0) -> Exchange:
         """`GET /v1/messages/{id}`, held up to ``wait`` seconds."""
         path = f"/v1/messages/{message_id}" + (f"?wait={wait}" if wait else "")
-        return self.noted(self.caller.call("GET", path, hold=wait))
+        return self.remember(self.caller.call("GET", path, hold=wait))
 
     def final(self, message_id: str) -> Json:
         """The message once it is final; raises `NotChecked` when that takes too long."""
@@ -144,18 +144,18 @@ class Visit:
                 return body
             left -= max(exchange.took, 0.5)
             if left <= 0:
-                told = f"{body.get('status')} after {self.patience:g} s (--timeout)"
-                raise NotChecked(f"the message it needs was still {told}")
+                reported = f"{body.get('status')} after {self.patience:g} s (--timeout)"
+                raise NotChecked(f"the message it needs was still {reported}")
             if exchange.took < 0.2:  # a server that does not hold: do not ask in a loop
                 self._pause(0.5)
 
-    def noted(self, exchange: Exchange) -> Exchange:
+    def remember(self, exchange: Exchange) -> Exchange:
         """Remember the message that this answer carries, if it does."""
         body = exchange.json()
         if exchange.status in (200, 201) and isinstance(body, dict):
             message_id = body.get("id")
             if isinstance(message_id, str) and body.get("object") == "message":
-                self.made.messages[message_id] = body
+                self.created.messages[message_id] = body
         return exchange
 
     # --- samples ----------------------------------------------------------------------------------
@@ -251,23 +251,23 @@ class Visit:
             "description": f"agentpost verify {self.nonce}; may be deleted",
             **fields,
         }
-        self.made.unanswered = True
-        exchange = self.noted_endpoint(self.caller.call("POST", "/v1/webhooks", body=body))
-        self.made.unanswered = False
+        self.created.unanswered = True
+        exchange = self.remember_endpoint(self.caller.call("POST", "/v1/webhooks", body=body))
+        self.created.unanswered = False
         return exchange
 
-    def noted_endpoint(self, exchange: Exchange) -> Exchange:
+    def remember_endpoint(self, exchange: Exchange) -> Exchange:
         """Remember an endpoint that this answer says was created."""
         body = exchange.json()
         if exchange.status == 201 and isinstance(body, dict) and isinstance(body.get("id"), str):
-            self.made.endpoints.append(body["id"])
+            self.created.endpoints.append(body["id"])
         return exchange
 
     def remove_endpoint(self, endpoint_id: str) -> Exchange:
         """Delete an endpoint; once it is gone, it is no longer ours to remove."""
         exchange = self.caller.call("DELETE", f"/v1/webhooks/{endpoint_id}")
-        if exchange.status == 200 and endpoint_id in self.made.endpoints:
-            self.made.endpoints.remove(endpoint_id)
+        if exchange.status == 200 and endpoint_id in self.created.endpoints:
+            self.created.endpoints.remove(endpoint_id)
         return exchange
 
     def endpoint_first(self) -> Exchange:

@@ -80,7 +80,7 @@ class Wakeups(Protocol):
         """
         ...
 
-    def close_door(self) -> None:
+    def begin_shutdown(self) -> None:
         """Let every held wait answer now, and new ones at once: the server is shutting down."""
         ...
 

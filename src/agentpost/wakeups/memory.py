@@ -121,8 +121,8 @@ class MemoryWakeups:
         finally:
             self._held.discard(subject)
 
-    def close_door(self) -> None:
-        """See `Wakeups.close_door`."""
+    def begin_shutdown(self) -> None:
+        """See `Wakeups.begin_shutdown`."""
         self._closing = True
         with self._lock:
             for waits in self._waits.values():

@@ -87,15 +87,15 @@ class PostgresWakeups:
                 yield False
                 return
             # Shielded: whoever is cancelled while the row is on its way must still delete it.
-            taking = asyncio.ensure_future(self._holds.take(subject))
+            taking = asyncio.ensure_future(self._holds.acquire(subject))
             try:
                 yield await asyncio.shield(taking)
             finally:
                 await asyncio.shield(asyncio.ensure_future(self._holds.give_back(subject, taking)))
 
-    def close_door(self) -> None:
-        """See `Wakeups.close_door`."""
-        self._local.close_door()
+    def begin_shutdown(self) -> None:
+        """See `Wakeups.begin_shutdown`."""
+        self._local.begin_shutdown()
 
     async def start(self) -> None:
         """See `Wakeups.start`."""
@@ -129,14 +129,14 @@ class _Holds:
         self._owner = 0
         self._connecting = asyncio.Lock()
 
-    async def take(self, subject: str) -> bool:
+    async def acquire(self, subject: str) -> bool:
         from psycopg import Error
 
         try:
             connection = await self._connected()
             cursor = await connection.execute(_TAKE, (subject, self._owner))
         except Error as error:
-            log.warning("hold_not_shared", error=str(error).strip())
+            log.warning("reader_lock_not_shared", error=str(error).strip())
             return True
         return cursor.rowcount == 1
 
@@ -148,7 +148,7 @@ class _Holds:
         try:
             await self._connection.execute(_GIVE_BACK, (subject, self._owner))
         except Error as error:  # the session is gone, and what it held with it
-            log.info("hold_lost", error=str(error).strip())
+            log.info("reader_lock_lost", error=str(error).strip())
 
     async def close(self) -> None:
         if self._connection is not None:

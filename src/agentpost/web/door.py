@@ -16,7 +16,7 @@ from starlette.types import Receive, Scope, Send
 from agentpost.clock import new_id
 from agentpost.domain import ids
 from agentpost.domain.errors import Refusal
-from agentpost.services.context import House
+from agentpost.services.context import AppContext
 from agentpost.web import templates
 from agentpost.web.markup import Html
 
@@ -42,9 +42,9 @@ Handler = Callable[[Request], Awaitable[Response]]
 class Sheets:
     """Makes answers: pages and redirects within the app."""
 
-    def __init__(self, house: House) -> None:
-        self._house = house
-        self.base = urlsplit(house.settings.public_app_url).path.rstrip("/")
+    def __init__(self, ctx: AppContext) -> None:
+        self._ctx = ctx
+        self.base = urlsplit(ctx.settings.public_app_url).path.rstrip("/")
 
     def page(
         self, title: str, main: Html, status: int = 200, *, who: str | None = None
@@ -64,7 +64,7 @@ class Sheets:
 
     async def answer(self, handler: Handler, scope: Scope, receive: Receive, send: Send) -> None:
         """Run a handler and send what it answers, whatever happens in it."""
-        request_id = new_id(ids.REQUEST, self._house.clock.now())
+        request_id = new_id(ids.REQUEST, self._ctx.clock.now())
         try:
             response = await handler(Request(scope, receive, send))
         except Refusal:
@@ -74,8 +74,8 @@ class Sheets:
         except Exception as error:
             # The path may hold a login token and variables may hold a session, so neither is
             # logged: the traceback goes as plain text, which shows no variables.
-            told = "".join(traceback.format_exception(error))
-            log.error("page_failed", request_id=request_id, method=scope["method"], exception=told)
+            trace = "".join(traceback.format_exception(error))
+            log.error("page_failed", request_id=request_id, method=scope["method"], exception=trace)
             text = f"Something went wrong on our side. The log has more under {request_id}."
             response = self.page("Error", templates.notice(self.base, "Error", text), 500)
         response.headers.update({**HEADERS, "Request-Id": request_id})

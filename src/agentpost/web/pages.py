@@ -11,7 +11,7 @@ from starlette.routing import BaseRoute
 from agentpost.domain import ids
 from agentpost.domain.errors import not_found
 from agentpost.services import accounts, mail, overview, sessions, works
-from agentpost.services.context import House
+from agentpost.services.context import AppContext
 from agentpost.web import templates
 from agentpost.web.door import Handler, LostBrowsers, Page, Sheets
 from agentpost.web.sessions import Cookie, from_own_page
@@ -22,23 +22,23 @@ SignedIn = Callable[[Request, str], Awaitable[Response]]
 class Pages:
     """Handlers; ``account_id`` is the account the browser is signed in to."""
 
-    def __init__(self, house: House) -> None:
-        self._house = house
-        self._cookie = Cookie(house.settings)
-        self._sheets = Sheets(house)
+    def __init__(self, ctx: AppContext) -> None:
+        self._ctx = ctx
+        self._cookie = Cookie(ctx.settings)
+        self._sheets = Sheets(ctx)
 
     # --- signing in and out -----------------------------------------------------------------------
     async def show_login(self, request: Request) -> Response:
         """A button. Looking spends nothing: chat programs and scanners look at every link."""
         token = request.path_params["token"]
-        if not await sessions.can_log_in(self._house, token):
+        if not await sessions.can_log_in(self._ctx, token):
             return self._dead_link()
         return self._sheets.page("Sign in", templates.login(self._sheets.base, token))
 
     async def log_in(self, request: Request) -> Response:
         """The button: the link is spent, this browser has a session."""
         browser = request.headers.get("user-agent", "")
-        secret = await sessions.log_in(self._house, request.path_params["token"], browser)
+        secret = await sessions.log_in(self._ctx, request.path_params["token"], browser)
         if secret is None:
             return self._dead_link()
         response = self._sheets.to("/dashboard")
@@ -49,7 +49,7 @@ class Pages:
         """The session ends on the server too."""
         secret = self._cookie.read(request)
         if secret is not None:
-            await sessions.log_out(self._house, secret)
+            await sessions.log_out(self._ctx, secret)
         response = self._sheets.to("/dashboard")
         self._cookie.clear(response)
         return response
@@ -61,35 +61,35 @@ class Pages:
 
     async def dashboard(self, _: Request, account_id: str) -> Response:
         """The account at a glance."""
-        view = await overview.overview(self._house, account_id)
-        main = templates.dashboard(self._sheets.base, self._house.settings.public_url, view)
+        view = await overview.overview(self._ctx, account_id)
+        main = templates.dashboard(self._sheets.base, self._ctx.settings.public_url, view)
         return self._sheets.page("Dashboard", main, who=view.name)
 
     async def chat(self, request: Request, account_id: str) -> Response:
         """One work; raises ``not_found``."""
-        view = await overview.chat(self._house, account_id, _work_id(request))
+        view = await overview.chat(self._ctx, account_id, _work_id(request))
         main = templates.chat(self._sheets.base, view)
         return self._sheets.page(view.work.title or "Untitled", main, who=view.account)
 
     async def show_sessions(self, request: Request, account_id: str) -> Response:
         """The browsers that are signed in."""
-        account = await accounts.get(self._house, account_id)
+        account = await accounts.get(self._ctx, account_id)
         secret = self._cookie.read(request) or ""
-        lines = await sessions.of_account(self._house, account_id, secret)
+        lines = await sessions.of_account(self._ctx, account_id, secret)
         main = templates.sessions(self._sheets.base, lines)
         return self._sheets.page("Sessions", main, who=account.name)
 
     async def end_sessions(self, _: Request, account_id: str) -> Response:
         """Log out everywhere, here too."""
-        await sessions.log_out_everywhere(self._house, account_id)
+        await sessions.log_out_everywhere(self._ctx, account_id)
         response = self._sheets.to("/dashboard")
         self._cookie.clear(response)
         return response
 
     async def outbox(self, _: Request, account_id: str) -> Response:
         """The mails to the account's owner, for servers that cannot send them."""
-        view = await mail.outbox(self._house, account_id)
-        sending = bool(self._house.settings.smtp_url.get_secret_value())
+        view = await mail.outbox(self._ctx, account_id)
+        sending = bool(self._ctx.settings.smtp_url.get_secret_value())
         main = templates.outbox(self._sheets.base, view, sending=sending)
         return self._sheets.page("Mail to you", main, who=view.account)
 
@@ -100,8 +100,8 @@ class Pages:
         if "\x00" in path:  # PostgreSQL takes no such text, not even to look for it
             raise not_found("file")
         file_id = f"{_work_id(request)}/{path}"
-        file = await works.get_file(self._house, account_id, file_id)
-        return RedirectResponse(self._house.links.file(file.file_id, file.revision), 303)
+        file = await works.get_file(self._ctx, account_id, file_id)
+        return RedirectResponse(self._ctx.links.file(file.file_id, file.revision), 303)
 
     # --- around the handlers ----------------------------------------------------------------------
     def signed_in(self, handler: SignedIn) -> Handler:
@@ -109,7 +109,7 @@ class Pages:
 
         async def answer(request: Request) -> Response:
             secret = self._cookie.read(request)
-            account_id = await sessions.account_of(self._house, secret) if secret else None
+            account_id = await sessions.account_of(self._ctx, secret) if secret else None
             if account_id is None:
                 text = "This page is for people who are signed in."
                 main = templates.how_to_sign_in("Sign in first", text)
@@ -122,7 +122,7 @@ class Pages:
         """Only from our own pages: no other site signs anybody in or out."""
 
         async def answer(request: Request) -> Response:
-            if not from_own_page(request, self._house.settings):
+            if not from_own_page(request, self._ctx.settings):
                 text = "This form came from another site, so nothing was done."
                 main = templates.notice(self._sheets.base, "Refused", text)
                 return self._sheets.page("Refused", main, 403)
@@ -166,6 +166,6 @@ def _work_id(request: Request) -> str:
     return work_id
 
 
-def routes(house: House) -> Sequence[BaseRoute]:
+def routes(ctx: AppContext) -> Sequence[BaseRoute]:
     """The routes of the web pages, to be tried after all others."""
-    return Pages(house).routes()
+    return Pages(ctx).routes()

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import quote
 
-from agentpost.domain.record import FileRecord, MessageLine
+from agentpost.domain.record import FileRecord, MessageSummary
 from agentpost.services.mail import Outbox
-from agentpost.services.overview import Chat, Overview, WorkLine, WorkState
-from agentpost.services.sessions import LOGIN_LINK_SECONDS, SessionLine
+from agentpost.services.overview import Chat, Overview, WorkState, WorkSummary
+from agentpost.services.sessions import LOGIN_LINK_SECONDS, SessionSummary
 from agentpost.web.markup import Html, join, markup, moment, name, size_words
 
 _STYLE: Final = Path(__file__).with_name("style.css").read_text("utf-8")
@@ -176,7 +176,7 @@ def chat(base: str, view: Chat) -> Html:
     )
 
 
-def sessions(base: str, lines: list[SessionLine]) -> Html:
+def sessions(base: str, lines: list[SessionSummary]) -> Html:
     """The browsers that are signed in, and the button that ends them all."""
     rows = join(
         markup(
@@ -252,7 +252,7 @@ def notice(base: str, title: str, text: str) -> Html:
     )
 
 
-def _messages(lines: list[MessageLine]) -> Html:
+def _messages(lines: list[MessageSummary]) -> Html:
     """Messages of whichever key, with or without work."""
     if not lines:
         return Html("<p>None yet.</p>")
@@ -270,13 +270,13 @@ def _messages(lines: list[MessageLine]) -> Html:
     return markup('<ul class="rows card">{rows}</ul>', rows=rows)
 
 
-def _words(line: MessageLine) -> str:
+def _words(line: MessageSummary) -> str:
     """A message's status and its reason, for people."""
     words = [line.status.value, *([line.reason] if line.reason else [])]
     return ": ".join(words).replace("_", " ")
 
 
-def _work(base: str, line: WorkLine) -> Html:
+def _work(base: str, line: WorkSummary) -> Html:
     return markup(
         _WORK,
         base=base,

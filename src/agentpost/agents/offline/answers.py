@@ -13,13 +13,14 @@ import sqlite3
 from dataclasses import dataclass
 from typing import Any
 
-from agentpost.agents.base import File, Unreadable
+from agentpost.agents.base import File
 from agentpost.agents.offline import limits, query
 from agentpost.agents.offline.passages import Sentence, sentences
 from agentpost.agents.offline.tables import is_table, read_table
 from agentpost.agents.offline.texts import listed, plural, shortened, words
-from agentpost.agents.reading import read_text
-from agentpost.agents.reading_limits import MAX_PAGES
+from agentpost.extraction import Unreadable
+from agentpost.extraction.limits import MAX_PAGES
+from agentpost.extraction.reading import read_text
 
 STOP_WORDS = words(
     "a about above after again all also am an and any are as at be because been before being "

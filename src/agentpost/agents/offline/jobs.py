@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from agentpost.agents.base import File, Job, JobFailed, Said, Unreadable
+from agentpost.agents.base import File, Job, JobFailed, Said
 from agentpost.agents.offline import (
     chart_draw,
     chart_spec,
@@ -25,6 +25,7 @@ from agentpost.agents.offline import (
 from agentpost.agents.offline.fonts import missing_in_charts, scripts
 from agentpost.agents.offline.tables import read_table
 from agentpost.agents.offline.texts import listed, plural, shortened, slug
+from agentpost.extraction import Unreadable
 
 
 def read_chart(file: File, options: dict[str, Any]) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from collections import Counter
 from datetime import date
 from typing import Any
 
-from agentpost.agents.base import File, JobFailed, Unreadable
+from agentpost.agents.base import File, JobFailed
 from agentpost.agents.offline import chart_draw, chart_spec, docx_writer, limits, pdf_writer
 from agentpost.agents.offline.answers import extent
 from agentpost.agents.offline.columns import aggregate, default_aggregate, measures
@@ -19,7 +19,8 @@ from agentpost.agents.offline.fonts import missing_in_pdfs, scripts
 from agentpost.agents.offline.summary import facts
 from agentpost.agents.offline.tables import Column, Table, is_table, read_table
 from agentpost.agents.offline.texts import amount, day, humanise, listed, plural, shortened
-from agentpost.agents.reading import read_text
+from agentpost.extraction import Unreadable
+from agentpost.extraction.reading import read_text
 
 _MARKDOWN = (".md", ".markdown", ".docx", ".html", ".htm", ".pptx")
 

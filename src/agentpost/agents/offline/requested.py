@@ -9,12 +9,13 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from agentpost.agents.base import File, Unreadable
+from agentpost.agents.base import File
 from agentpost.agents.offline import query, wording
 from agentpost.agents.offline.answers import STOP_WORDS
 from agentpost.agents.offline.columns import mentioned, stem, tokens
 from agentpost.agents.offline.tables import Column, Table, read_table
 from agentpost.agents.offline.texts import listed, shortened, words
+from agentpost.extraction import Unreadable
 
 _HOW = words(
     "chart graph plot diagram visual visualise visualize visualisation visualization draw drawing "

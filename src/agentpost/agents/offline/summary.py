@@ -9,14 +9,15 @@ from collections.abc import Sequence
 from datetime import date
 from typing import Any
 
-from agentpost.agents.base import File, Unreadable
+from agentpost.agents.base import File
 from agentpost.agents.offline import limits
 from agentpost.agents.offline.answers import STOP_WORDS, extent
 from agentpost.agents.offline.columns import aggregate, default_aggregate, measures, stem
 from agentpost.agents.offline.passages import Sentence, sentences
 from agentpost.agents.offline.tables import Table, is_table, read_table
 from agentpost.agents.offline.texts import amount, day, listed, plural, shortened
-from agentpost.agents.reading import read_text
+from agentpost.extraction import Unreadable
+from agentpost.extraction.reading import read_text
 
 _DAMPING, _ROUNDS = 0.85, 30
 

@@ -16,13 +16,13 @@ from datetime import date
 from pathlib import Path
 from typing import TypeAlias
 
-from agentpost.agents.base import Unreadable
-from agentpost.agents.office import Archive
 from agentpost.agents.offline import limits
 from agentpost.agents.offline.cells import Cell, ColumnKind, is_blank, looks_typed, type_column
 from agentpost.agents.offline.texts import humanise, plural, shortened
-from agentpost.agents.reading import decode, only_unreadable
-from agentpost.agents.workbook import Workbook, is_workbook
+from agentpost.extraction import Unreadable
+from agentpost.extraction.office import Archive
+from agentpost.extraction.reading import decode, only_unreadable
+from agentpost.extraction.workbook import Workbook, is_workbook
 
 Raw: TypeAlias = "list[Cell]"
 _TOTALS = frozenset(("total", "totals", "grand total", "sum", "gesamt", "summe"))

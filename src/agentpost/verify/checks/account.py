@@ -4,48 +4,48 @@ from __future__ import annotations
 
 from agentpost.verify import shapes
 from agentpost.verify.check import Check, Group, shaped
-from agentpost.verify.exchange import Exchange, whole
+from agentpost.verify.exchange import Exchange, int_header
 from agentpost.verify.verdicts import NotChecked, answered, require
-from agentpost.verify.visit import Visit
+from agentpost.verify.visit import Probe
 
 BUDGET_TRIES = 10
 WINDOW_SECONDS = 60
 
 
-def fields(visit: Visit) -> None:
-    exchange = visit.caller.call("GET", "/v1/me")
+def fields(probe: Probe) -> None:
+    exchange = probe.caller.call("GET", "/v1/me")
     shaped(exchange, shapes.ACCOUNT, answered(exchange, 200))
 
 
-def limit_is_told(visit: Visit) -> None:
-    exchange = visit.caller.call("GET", "/v1/me")
+def limit_is_told(probe: Probe) -> None:
+    exchange = probe.caller.call("GET", "/v1/me")
     limits = answered(exchange, 200).get("limits") or {}
-    told = _number(exchange, "ratelimit-limit")
-    same = told == limits.get("requests_per_minute")
-    require(exchange, same, f"RateLimit-Limit {limits.get('requests_per_minute')}", told)
+    reported = _number(exchange, "ratelimit-limit")
+    same = reported == limits.get("requests_per_minute")
+    require(exchange, same, f"RateLimit-Limit {limits.get('requests_per_minute')}", reported)
 
 
-def budget_falls(visit: Visit) -> None:
+def budget_falls(probe: Probe) -> None:
     """A window that lets go of old calls may give back one meanwhile, hence several tries."""
-    before = after = visit.caller.call("GET", "/v1/me")
+    before = after = probe.caller.call("GET", "/v1/me")
     for _ in range(BUDGET_TRIES):
-        after = visit.caller.call("GET", "/v1/me")
+        after = probe.caller.call("GET", "/v1/me")
         if _number(after, "ratelimit-remaining") < _number(before, "ratelimit-remaining"):
             return
         before = after
-    told = after.headers["ratelimit-remaining"]
-    require(after, False, "RateLimit-Remaining to fall with each request", f"{told} again")
+    reported = after.headers["ratelimit-remaining"]
+    require(after, False, "RateLimit-Remaining to fall with each request", f"{reported} again")
 
 
-def reset_in_window(visit: Visit) -> None:
-    exchange = visit.caller.call("GET", "/v1/me")
+def reset_in_window(probe: Probe) -> None:
+    exchange = probe.caller.call("GET", "/v1/me")
     reset = _number(exchange, "ratelimit-reset")
     require(exchange, 0 <= reset <= WINDOW_SECONDS, "RateLimit-Reset within a minute", reset)
 
 
 def _number(exchange: Exchange, name: str) -> int:
     """A header that another check asks for; `NotChecked` when it is no number."""
-    value = whole(exchange.headers.get(name))
+    value = int_header(exchange.headers.get(name))
     if value is None:
         raise NotChecked(f"the answer has no number in {name}")
     return value

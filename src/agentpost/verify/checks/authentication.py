@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from agentpost.verify.check import Check, Group
 from agentpost.verify.verdicts import answered, refused
-from agentpost.verify.visit import Visit
+from agentpost.verify.visit import Probe
 
 GUARDED = (
     ("GET", "/v1/me"),
@@ -22,34 +22,34 @@ GUARDED = (
 )
 
 
-def missing_key(visit: Visit) -> None:
-    refused(visit.caller.stranger("GET", "/v1/me", None), 401, "unauthorized")
+def missing_key(probe: Probe) -> None:
+    refused(probe.caller.stranger("GET", "/v1/me", None), 401, "unauthorized")
 
 
-def unknown_key(visit: Visit) -> None:
-    unknown = f"Bearer svc_key_verify-{visit.nonce}"
-    refused(visit.caller.stranger("GET", "/v1/me", unknown), 401, "unauthorized")
+def unknown_key(probe: Probe) -> None:
+    unknown = f"Bearer svc_key_verify-{probe.nonce}"
+    refused(probe.caller.stranger("GET", "/v1/me", unknown), 401, "unauthorized")
 
 
-def other_scheme(visit: Visit) -> None:
-    exchange = visit.caller.stranger("GET", "/v1/me", visit.caller.authorization("Basic"))
+def other_scheme(probe: Probe) -> None:
+    exchange = probe.caller.stranger("GET", "/v1/me", probe.caller.authorization("Basic"))
     refused(exchange, 401, "unauthorized")
 
 
-def scheme_case(visit: Visit) -> None:
+def scheme_case(probe: Probe) -> None:
     for scheme in ("bearer", "BEARER"):
-        authorization = visit.caller.authorization(scheme)
-        answered(visit.caller.stranger("GET", "/v1/me", authorization, known=True), 200)
+        authorization = probe.caller.authorization(scheme)
+        answered(probe.caller.stranger("GET", "/v1/me", authorization, known=True), 200)
 
 
-def key_first(visit: Visit) -> None:
-    exchange = visit.caller.stranger("POST", "/v1/messages", None, raw=b"{no json")
+def key_first(probe: Probe) -> None:
+    exchange = probe.caller.stranger("POST", "/v1/messages", None, raw=b"{no json")
     refused(exchange, 401, "unauthorized")
 
 
-def every_route(visit: Visit) -> None:
+def every_route(probe: Probe) -> None:
     for method, path in GUARDED:
-        refused(visit.caller.stranger(method, path, None), 401, "unauthorized")
+        refused(probe.caller.stranger(method, path, None), 401, "unauthorized")
 
 
 GROUP = Group(

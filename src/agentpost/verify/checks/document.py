@@ -5,7 +5,7 @@ from __future__ import annotations
 from agentpost.verify.check import ADDITION, Check, Group
 from agentpost.verify.exchange import Exchange
 from agentpost.verify.verdicts import Json, NotChecked, answered, require
-from agentpost.verify.visit import Visit
+from agentpost.verify.visit import Probe
 
 OPERATIONS = (
     ("post", "/v1/messages"),
@@ -27,35 +27,35 @@ OPERATIONS = (
 )
 
 
-def served(visit: Visit) -> Exchange:
+def served(probe: Probe) -> Exchange:
     """The document."""
 
     def make() -> Exchange:
-        exchange = visit.caller.fetch(f"{visit.caller.url}/openapi.json")
+        exchange = probe.caller.fetch(f"{probe.caller.url}/openapi.json")
         if exchange.status == 404:
             raise NotChecked("this deployment serves no /openapi.json")
         return exchange
 
-    return visit.sample("OpenAPI document", make)
+    return probe.sample("OpenAPI document", make)
 
 
-def version(visit: Visit) -> None:
-    told = _document(visit).get("info", {}).get("version")
-    require(served(visit), told == "1.0.0", "version 1.0.0", told)
+def version(probe: Probe) -> None:
+    reported = _document(probe).get("info", {}).get("version")
+    require(served(probe), reported == "1.0.0", "version 1.0.0", reported)
 
 
-def operations(visit: Visit) -> None:
+def operations(probe: Probe) -> None:
     described = {
         (method, _route(path))
-        for path, methods in _document(visit).get("paths", {}).items()
+        for path, methods in _document(probe).get("paths", {}).items()
         for method in methods
     }
     missing = [f"{method} {path}" for method, path in OPERATIONS if (method, path) not in described]
-    require(served(visit), not missing, "every operation to be described", missing)
+    require(served(probe), not missing, "every operation to be described", missing)
 
 
-def _document(visit: Visit) -> Json:
-    return answered(served(visit), 200)
+def _document(probe: Probe) -> Json:
+    return answered(served(probe), 200)
 
 
 def _route(path: str) -> str:

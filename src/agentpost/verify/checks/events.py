@@ -20,7 +20,7 @@ from agentpost.verify.verdicts import (
     require,
     summary,
 )
-from agentpost.verify.visit import Visit, usable
+from agentpost.verify.visit import Probe, usable
 
 LEAST_SECONDS = 0.99
 """Of an empty answer: a second, less what clocks may differ."""
@@ -29,19 +29,19 @@ MEETINGS_MAX = 5
 PAGES_MAX = 50
 
 
-def page_at(visit: Visit, message_id: str, cursor: str | None = None, wait: int = 0) -> Exchange:
+def page_at(probe: Probe, message_id: str, cursor: str | None = None, wait: int = 0) -> Exchange:
     """A page of the log, whatever comes."""
     query = f"&cursor={quote(cursor, safe='')}" if cursor is not None else ""
     path = f"/v1/messages/{message_id}/events?wait={wait}{query}"
-    return visit.caller.call("GET", path, hold=max(wait, 1))
+    return probe.caller.call("GET", path, hold=max(wait, 1))
 
 
-def log_of(visit: Visit, message_id: str) -> tuple[list[Json], Exchange]:
+def log_of(probe: Probe, message_id: str) -> tuple[list[Json], Exchange]:
     """All entries of a final message, and its last page."""
     entries: list[Json] = []
     cursor = None
     for _ in range(PAGES_MAX):
-        exchange = page_at(visit, message_id, cursor)
+        exchange = page_at(probe, message_id, cursor)
         page = usable(exchange, 200)
         entries += page.get("data") or []
         cursor = page.get("cursor")
@@ -50,23 +50,23 @@ def log_of(visit: Visit, message_id: str) -> tuple[list[Json], Exchange]:
     raise NotChecked(f"the log goes on after {PAGES_MAX} pages")
 
 
-def greeting_log(visit: Visit) -> tuple[list[Json], Exchange]:
+def greeting_log(probe: Probe) -> tuple[list[Json], Exchange]:
     """The log of the message most checks look at."""
-    return visit.sample("event log", lambda: log_of(visit, visit.greeting()["id"]))
+    return probe.sample("event log", lambda: log_of(probe, probe.greeting()["id"]))
 
 
-def end_cursor(visit: Visit) -> str:
+def end_cursor(probe: Probe) -> str:
     """The cursor behind the last entry of that log."""
-    return str(usable(greeting_log(visit)[1], 200).get("cursor"))
+    return str(usable(greeting_log(probe)[1], 200).get("cursor"))
 
 
-def fields(visit: Visit) -> None:
-    exchange = page_at(visit, visit.greeting()["id"])
+def fields(probe: Probe) -> None:
+    exchange = page_at(probe, probe.greeting()["id"])
     shaped(exchange, shapes.EVENT_LIST, answered(exchange, 200))
 
 
-def in_order(visit: Visit) -> None:
-    judge_order(*greeting_log(visit))
+def in_order(probe: Probe) -> None:
+    judge_order(*greeting_log(probe))
 
 
 def judge_order(entries: list[Json], exchange: Exchange) -> None:
@@ -78,8 +78,8 @@ def judge_order(entries: list[Json], exchange: Exchange) -> None:
     require(exchange, times == sorted(times), "entries from old to new", times)
 
 
-def own_entries(visit: Visit) -> None:
-    judge_owner(*greeting_log(visit), visit.greeting()["id"])
+def own_entries(probe: Probe) -> None:
+    judge_owner(*greeting_log(probe), probe.greeting()["id"])
 
 
 def judge_owner(entries: list[Json], exchange: Exchange, message_id: str) -> None:
@@ -88,63 +88,63 @@ def judge_owner(entries: list[Json], exchange: Exchange, message_id: str) -> Non
     require(exchange, not others, "entries of this message only", others)
 
 
-def reply_is_there(visit: Visit) -> None:
-    reply = visit.greeting().get("reply")
+def reply_is_there(probe: Probe) -> None:
+    reply = probe.greeting().get("reply")
     if not reply:
         raise NotChecked("the agent gave no reply")
-    entries, exchange = greeting_log(visit)
+    entries, exchange = greeting_log(probe)
     said = [entry.get("text") for entry in entries if entry.get("type") == "agent_reply"]
-    told = len(said) == 1 and said[0] == reply
-    told = told or (len(said) > 1 and all(str(text) in reply for text in said))
-    require(exchange, told, f"agent_reply with the message's reply {reply!r}", said)
+    reported = len(said) == 1 and said[0] == reply
+    reported = reported or (len(said) > 1 and all(str(text) in reply for text in said))
+    require(exchange, reported, f"agent_reply with the message's reply {reply!r}", said)
 
 
-def done(visit: Visit) -> None:
-    page = usable(greeting_log(visit)[1], 200)
-    told = (page.get("done"), page.get("has_more"))
-    require(greeting_log(visit)[1], told == (True, False), "done, and nothing more", told)
+def done(probe: Probe) -> None:
+    page = usable(greeting_log(probe)[1], 200)
+    reported = (page.get("done"), page.get("has_more"))
+    require(greeting_log(probe)[1], reported == (True, False), "done, and nothing more", reported)
 
 
-def _end_page(visit: Visit) -> Exchange:
+def _end_page(probe: Probe) -> Exchange:
     """What comes behind the last entry."""
 
     def make() -> Exchange:
-        return page_at(visit, visit.greeting()["id"], end_cursor(visit))
+        return page_at(probe, probe.greeting()["id"], end_cursor(probe))
 
-    return visit.sample("page behind the log", make)
+    return probe.sample("page behind the log", make)
 
 
-def goes_on(visit: Visit) -> None:
-    exchange = _end_page(visit)
+def goes_on(probe: Probe) -> None:
+    exchange = _end_page(probe)
     page = answered(exchange, 200)
     require(exchange, page.get("data") == [], "nothing behind the last entry", page.get("data"))
 
 
-def least_second(visit: Visit) -> None:
-    exchange = _end_page(visit)
+def least_second(probe: Probe) -> None:
+    exchange = _end_page(probe)
     if usable(exchange, 200).get("data"):
         raise NotChecked("the page has entries")
     took = exchange.took
     require(exchange, took >= LEAST_SECONDS, "a wait of a second", f"an answer after {took:.2f} s")
 
 
-def wait_bounds(visit: Visit) -> None:
-    message_id = usable(visit.greeting_sent(), 201)["id"]
+def wait_bounds(probe: Probe) -> None:
+    message_id = usable(probe.greeting_sent(), 201)["id"]
     for wait in (str(WAIT_SECONDS_MAX + 1), "-1"):
         path = f"/v1/messages/{message_id}/events?wait={wait}"
-        names_field(visit.caller.call("GET", path, hold=WAIT_SECONDS_MAX), "wait")
+        names_field(probe.caller.call("GET", path, hold=WAIT_SECONDS_MAX), "wait")
 
 
-def bad_cursor(visit: Visit) -> None:
-    refused(page_at(visit, visit.greeting()["id"], "verify"), 400, "bad_cursor")
+def bad_cursor(probe: Probe) -> None:
+    refused(page_at(probe, probe.greeting()["id"], "verify"), 400, "bad_cursor")
 
 
-def one_at_a_time(visit: Visit) -> None:
+def one_at_a_time(probe: Probe) -> None:
     """Both wait behind the last entry; a second at least, so that they meet."""
-    message_id, cursor = visit.greeting()["id"], end_cursor(visit)
+    message_id, cursor = probe.greeting()["id"], end_cursor(probe)
 
     def wait(_: int) -> Exchange:
-        return page_at(visit, message_id, cursor, OVERLAP_SECONDS)
+        return page_at(probe, message_id, cursor, OVERLAP_SECONDS)
 
     for _ in range(MEETINGS_MAX):
         with ThreadPoolExecutor(2) as pool:
@@ -155,9 +155,9 @@ def one_at_a_time(visit: Visit) -> None:
         raise NotChecked("the two calls did not meet")
     if first.status != 200:
         differs(first, "one of two waits to be answered", summary(first))
-    told = refused(second, 409, "poll_in_progress").get("cursor")
-    require(second, isinstance(told, str), "a cursor to go on from", told)
-    answered(page_at(visit, message_id, told), 200)
+    reported = refused(second, 409, "poll_in_progress").get("cursor")
+    require(second, isinstance(reported, str), "a cursor to go on from", reported)
+    answered(page_at(probe, message_id, reported), 200)
 
 
 def _certainly_met(first: Exchange, second: Exchange) -> bool:
@@ -172,8 +172,8 @@ def _certainly_met(first: Exchange, second: Exchange) -> bool:
     return least >= LEAST_SECONDS and span < 2 * LEAST_SECONDS
 
 
-def unknown(visit: Visit) -> None:
-    refused(page_at(visit, f"msg_{visit.nonce}"), 404, "not_found")
+def unknown(probe: Probe) -> None:
+    refused(page_at(probe, f"msg_{probe.nonce}"), 404, "not_found")
 
 
 GROUP = Group(

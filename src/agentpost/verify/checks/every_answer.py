@@ -10,17 +10,17 @@ from typing import Any
 
 from agentpost.verify import shapes
 from agentpost.verify.check import Check, Group
-from agentpost.verify.exchange import Exchange, whole
+from agentpost.verify.exchange import Exchange, int_header
 from agentpost.verify.shapes import TIME, problems
 from agentpost.verify.verdicts import NotChecked, differs, require, summary
-from agentpost.verify.visit import Visit
+from agentpost.verify.visit import Probe
 
 BUDGET = ("ratelimit-limit", "ratelimit-remaining", "ratelimit-reset")
 
 
-def request_ids(visit: Visit) -> None:
+def request_ids(probe: Probe) -> None:
     ids = []
-    for exchange in _answers(visit):
+    for exchange in _answers(probe):
         given = exchange.request_id or ""
         right = given.startswith("req_") and len(given) > len("req_")
         require(exchange, right, "a Request-Id: req_…", given or "none")
@@ -29,67 +29,76 @@ def request_ids(visit: Visit) -> None:
     require(None, not twice, "another Request-Id for each request", twice[:1])
 
 
-def error_shape(visit: Visit) -> None:
-    for exchange in _errors(visit):
+def error_shape(probe: Probe) -> None:
+    for exchange in _errors(probe):
         found = list(problems(shapes.ERROR, exchange.json()))
         if found:
             differs(exchange, "an error with every field", f"{summary(exchange)}: {found[0]}")
 
 
-def same_id_in_body(visit: Visit) -> None:
-    for exchange in _errors(visit):
+def same_id_in_body(probe: Probe) -> None:
+    for exchange in _errors(probe):
         body = exchange.json()
-        told = body.get("request_id") if isinstance(body, dict) else None
-        if told is None or exchange.request_id is None:
+        reported = body.get("request_id") if isinstance(body, dict) else None
+        if reported is None or exchange.request_id is None:
             continue  # judged by the two checks before
-        require(exchange, told == exchange.request_id, f"request_id {exchange.request_id}", told)
+        require(
+            exchange, reported == exchange.request_id, f"request_id {exchange.request_id}", reported
+        )
 
 
-def budget(visit: Visit) -> None:
-    for exchange in _answers(visit):
+def budget(probe: Probe) -> None:
+    for exchange in _answers(probe):
         for name in BUDGET if exchange.known and exchange.status != 401 else ():
-            told = exchange.headers.get(name)
-            require(exchange, whole(told) is not None, f"a number in {name}", told or "none")
+            reported = exchange.headers.get(name)
+            require(
+                exchange,
+                int_header(reported) is not None,
+                f"a number in {name}",
+                reported or "none",
+            )
 
 
-def times(visit: Visit) -> None:
-    for exchange in _answers(visit):
+def times(probe: Probe) -> None:
+    for exchange in _answers(probe):
         for name, value in _times(exchange.json()):
             right = isinstance(value, str) and TIME.fullmatch(value) is not None
             require(exchange, right, f"{name} in UTC, with microseconds and Z", value)
 
 
-def json_type(visit: Visit) -> None:
-    for exchange in _answers(visit):
+def json_type(probe: Probe) -> None:
+    for exchange in _answers(probe):
         kind = exchange.headers.get("content-type", "none")
         right = not exchange.body or kind.startswith("application/json")
         require(exchange, right, "Content-Type application/json", kind)
 
 
-def retry_after(visit: Visit) -> None:
-    limited = [exchange for exchange in _answers(visit) if exchange.status == 429]
+def retry_after(probe: Probe) -> None:
+    limited = [exchange for exchange in _answers(probe) if exchange.status == 429]
     if not limited:
         raise NotChecked("no rate limit was hit; none is hit on purpose")
     for exchange in limited:
-        told = exchange.headers.get("retry-after")
-        require(exchange, whole(told) is not None, "Retry-After in seconds", told or "none")
+        reported = exchange.headers.get("retry-after")
+        require(
+            exchange, int_header(reported) is not None, "Retry-After in seconds", reported or "none"
+        )
 
 
-def no_fault(visit: Visit) -> None:
-    for exchange in _answers(visit):
+def no_fault(probe: Probe) -> None:
+    for exchange in _answers(probe):
         switched_off = exchange.status == 503
         fine = exchange.status < 500 or switched_off
         require(exchange, fine, "no fault of the server", summary(exchange))
 
 
-def _answers(visit: Visit) -> list[Exchange]:
-    return visit.seen
+def _answers(probe: Probe) -> list[Exchange]:
+    return probe.exchanges
 
 
-def _errors(visit: Visit) -> list[Exchange]:
+def _errors(probe: Probe) -> list[Exchange]:
     """At least one: an unknown message is asked for."""
-    visit.caller.call("GET", f"/v1/messages/msg_{visit.nonce}-0")
-    return [exchange for exchange in visit.seen if exchange.status >= 400]
+    probe.caller.call("GET", f"/v1/messages/msg_{probe.nonce}-0")
+    return [exchange for exchange in probe.exchanges if exchange.status >= 400]
 
 
 def _times(value: Any) -> Iterator[tuple[str, Any]]:

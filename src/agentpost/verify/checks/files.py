@@ -16,51 +16,51 @@ from agentpost.verify.verdicts import (
     require,
     summary,
 )
-from agentpost.verify.visit import Visit, usable
+from agentpost.verify.visit import Probe, usable
 
 RANGE_BYTES = 10
 
 
-def read_file(visit: Visit) -> Exchange:
+def read_file(probe: Probe) -> Exchange:
     """`GET /v1/files/{id}` of a file the agent made."""
-    file_id = quote(str(visit.made_file()["file_id"]), safe="/")
-    return visit.caller.call("GET", f"/v1/files/{file_id}")
+    file_id = quote(str(probe.made_file()["file_id"]), safe="/")
+    return probe.caller.call("GET", f"/v1/files/{file_id}")
 
 
-def link(visit: Visit) -> str:
+def link(probe: Probe) -> str:
     """A fresh link to it."""
-    return str(usable(read_file(visit), 200).get("url"))
+    return str(usable(read_file(probe), 200).get("url"))
 
 
-def download(visit: Visit) -> Exchange:
+def download(probe: Probe) -> Exchange:
     """Its bytes."""
-    return visit.sample("download", lambda: visit.caller.fetch(link(visit)))
+    return probe.sample("download", lambda: probe.caller.fetch(link(probe)))
 
 
-def fields(visit: Visit) -> None:
-    exchange = read_file(visit)
+def fields(probe: Probe) -> None:
+    exchange = read_file(probe)
     file = answered(exchange, 200)
     shaped(exchange, shapes.FILE, file)
     require(exchange, file.get("object") == "file", "object file", file.get("object"))
-    made = visit.made_file()
+    made = probe.made_file()
     for name in ("file_id", "name", "size", "revision", "work_id"):
         require(exchange, file[name] == made.get(name), f"{name} {made.get(name)}", file[name])
 
 
-def unknown(visit: Visit) -> None:
-    refused(visit.caller.call("GET", f"/v1/files/wrk_{visit.nonce}/a.txt"), 404, "not_found")
+def unknown(probe: Probe) -> None:
+    refused(probe.caller.call("GET", f"/v1/files/wrk_{probe.nonce}/a.txt"), 404, "not_found")
 
 
-def without_key(visit: Visit) -> None:
-    exchange = download(visit)
+def without_key(probe: Probe) -> None:
+    exchange = download(probe)
     require(exchange, exchange.status == 200, "the file without a key", summary(exchange))
-    size: object = visit.made_file().get("size")
+    size: object = probe.made_file().get("size")
     got = len(exchange.body)
     require(exchange, got == size, f"{size} bytes", got)
 
 
-def forged(visit: Visit) -> None:
-    whole = link(visit)
+def forged(probe: Probe) -> None:
+    whole = link(probe)
     parts = urlsplit(whole)
     query = parse_qsl(parts.query, keep_blank_values=True)
     if not query:
@@ -68,21 +68,21 @@ def forged(visit: Visit) -> None:
     for number, (name, value) in enumerate(query):
         changed = list(query)
         changed[number] = (name, f"{'1' if value[:1] != '1' else '2'}{value[1:]}")
-        _not_given(visit, parts._replace(query=urlencode(changed)).geturl(), f"another {name}")
-    _not_given(visit, parts._replace(query="").geturl(), "no signature")
-    _not_given(visit, parts._replace(path=f"{parts.path}x").geturl(), "another path")
+        _not_given(probe, parts._replace(query=urlencode(changed)).geturl(), f"another {name}")
+    _not_given(probe, parts._replace(query="").geturl(), "no signature")
+    _not_given(probe, parts._replace(path=f"{parts.path}x").geturl(), "another path")
 
 
-def _not_given(visit: Visit, url: str, what: str) -> None:
-    exchange = visit.caller.fetch(url)
+def _not_given(probe: Probe, url: str, what: str) -> None:
+    exchange = probe.caller.fetch(url)
     if not 400 <= exchange.status < 500:
         differs(exchange, f"a link with {what} to be refused (4xx)", summary(exchange))
 
 
-def part(visit: Visit) -> None:
-    whole = usable_bytes(visit)
+def part(probe: Probe) -> None:
+    whole = usable_bytes(probe)
     headers = {"Range": f"bytes=0-{RANGE_BYTES - 1}"}
-    exchange = visit.caller.fetch(link(visit), headers)
+    exchange = probe.caller.fetch(link(probe), headers)
     if exchange.status == 200:
         raise NotChecked("this deployment gives files as a whole only")
     require(exchange, exchange.status == 206, "status 206", summary(exchange))
@@ -90,19 +90,19 @@ def part(visit: Visit) -> None:
     require(exchange, same, f"the first {RANGE_BYTES} bytes", f"{len(exchange.body)} others")
 
 
-def entity_tag(visit: Visit) -> None:
-    usable_bytes(visit)
-    exchange = download(visit)
+def entity_tag(probe: Probe) -> None:
+    usable_bytes(probe)
+    exchange = download(probe)
     tag = exchange.headers.get("etag")
     if tag is None:
         raise NotChecked("downloads have no ETag here")
-    revision: Json | str = visit.made_file().get("revision", "")
+    revision: Json | str = probe.made_file().get("revision", "")
     require(exchange, tag == revision, f"ETag {revision}, the file's revision", tag)
 
 
-def usable_bytes(visit: Visit) -> bytes:
+def usable_bytes(probe: Probe) -> bytes:
     """The whole file; `NotChecked` when it could not be downloaded."""
-    exchange = download(visit)
+    exchange = download(probe)
     if exchange.status != 200:
         raise NotChecked(f"the download answered {summary(exchange)}")
     return exchange.body

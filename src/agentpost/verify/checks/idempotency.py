@@ -9,22 +9,22 @@ from agentpost.verify.check import Check, Group
 from agentpost.verify.checks.messages import LONG_KEY, longest_sent, longest_text
 from agentpost.verify.exchange import Exchange
 from agentpost.verify.verdicts import answered, differs, refused, require, summary
-from agentpost.verify.visit import GREETING, Visit, usable
+from agentpost.verify.visit import GREETING, Probe, usable
 
 AT_ONCE = 3
 
 
-def replay(visit: Visit) -> None:
-    _is_the_greeting(visit, {"message": GREETING})
+def replay(probe: Probe) -> None:
+    _is_the_greeting(probe, {"message": GREETING})
 
 
-def trimmed(visit: Visit) -> None:
-    _is_the_greeting(visit, {"message": f"  {GREETING}\n"})
+def trimmed(probe: Probe) -> None:
+    _is_the_greeting(probe, {"message": f"  {GREETING}\n"})
 
 
-def _is_the_greeting(visit: Visit, body: dict[str, str]) -> None:
-    first = usable(visit.greeting_sent(), 201)["id"]
-    exchange = visit.post(body, visit.key_named("greeting"))
+def _is_the_greeting(probe: Probe, body: dict[str, str]) -> None:
+    first = usable(probe.greeting_sent(), 201)["id"]
+    exchange = probe.post(body, probe.key_named("greeting"))
     _is(exchange, first)
 
 
@@ -33,37 +33,37 @@ def _is(exchange: Exchange, message_id: str) -> None:
     require(exchange, found == message_id, f"the message {message_id} again", found)
 
 
-def conflict(visit: Visit) -> None:
-    usable(visit.greeting_sent(), 201)
-    exchange = visit.post({"message": f"{GREETING}, again"}, visit.key_named("greeting"))
+def conflict(probe: Probe) -> None:
+    usable(probe.greeting_sent(), 201)
+    exchange = probe.post({"message": f"{GREETING}, again"}, probe.key_named("greeting"))
     refused(exchange, 409, "idempotency_conflict")
 
 
-def without_key(visit: Visit) -> None:
-    first = usable(visit.greeting_sent(), 201)["id"]
-    exchange = visit.send(GREETING)
+def without_key(probe: Probe) -> None:
+    first = usable(probe.greeting_sent(), 201)["id"]
+    exchange = probe.send(GREETING)
     found = answered(exchange, 201).get("id")
     require(exchange, found != first, "a message of its own", f"{found} again")
 
 
-def at_once(visit: Visit) -> None:
+def at_once(probe: Probe) -> None:
     """The first may still run when the others come."""
-    key = visit.key_named("at-once")
+    key = probe.key_named("at-once")
     body = {"message": GREETING, "conversation": key[:100]}
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        exchanges = list(pool.map(lambda _: visit.post(body, key), range(AT_ONCE)))
+        exchanges = list(pool.map(lambda _: probe.post(body, key), range(AT_ONCE)))
     statuses = sorted(exchange.status for exchange in exchanges)
     if statuses != [200, 200, 201]:
-        told = ", ".join(summary(exchange) for exchange in exchanges)
-        differs(exchanges[0], "one 201 and otherwise 200", told)
+        reported = ", ".join(summary(exchange) for exchange in exchanges)
+        differs(exchanges[0], "one 201 and otherwise 200", reported)
     ids = {str(answered(exchange, 200, 201).get("id")) for exchange in exchanges}
     require(exchanges[0], len(ids) == 1, "one message", sorted(ids))
 
 
-def key_is_cut(visit: Visit) -> None:
-    first = usable(longest_sent(visit), 201)["id"]
-    cut = visit.key_named(LONG_KEY)[:IDEMPOTENCY_KEY_CHARACTERS_MAX]
-    _is(visit.post({"message": longest_text()}, cut), first)
+def key_is_cut(probe: Probe) -> None:
+    first = usable(longest_sent(probe), 201)["id"]
+    cut = probe.key_named(LONG_KEY)[:IDEMPOTENCY_KEY_CHARACTERS_MAX]
+    _is(probe.post({"message": longest_text()}, cut), first)
 
 
 GROUP = Group(

@@ -21,46 +21,46 @@ from agentpost.verify.verdicts import (
     require,
     shown,
 )
-from agentpost.verify.visit import HOLD_SECONDS, Visit, usable
+from agentpost.verify.visit import HOLD_SECONDS, Probe, usable
 
 EARLY_SECONDS = 0.9
 """An answer that comes this much before its wait is over must have a reason."""
 Seen = list[tuple[Exchange, Json]]
 
 
-def held_reads(visit: Visit) -> Seen:
+def held_reads(probe: Probe) -> Seen:
     """Every answer of reading the job's message until it is final; the first is the POST's."""
 
     def make() -> Seen:
-        message = visit.job_message()
+        message = probe.job_message()
         seen: Seen = []
-        left = visit.patience
+        left = probe.patience
         while message.get("final") is not True:
             if left <= 0:
-                raise NotChecked(f"the job was not done after {visit.patience:g} s (--timeout)")
-            exchange = visit.read(message["id"], HOLD_SECONDS)
+                raise NotChecked(f"the job was not done after {probe.patience:g} s (--timeout)")
+            exchange = probe.read(message["id"], HOLD_SECONDS)
             message = usable(exchange, 200)
             seen.append((exchange, message))
             left -= max(exchange.took, 0.5)
         return seen
 
-    return visit.sample("followed job", make)
+    return probe.sample("followed job", make)
 
 
-def fields(visit: Visit) -> None:
-    exchange = visit.read(visit.job_message()["id"])
+def fields(probe: Probe) -> None:
+    exchange = probe.read(probe.job_message()["id"])
     shaped(exchange, shapes.MESSAGE, answered(exchange, 200))
 
 
-def held_until_changed(visit: Visit) -> None:
-    before = visit.job_message()
-    if not held_reads(visit):
+def held_until_changed(probe: Probe) -> None:
+    before = probe.job_message()
+    if not held_reads(probe):
         raise NotChecked("the job was done before it could be waited for")
-    for exchange, after in held_reads(visit):
+    for exchange, after in held_reads(probe):
         early = exchange.took < HOLD_SECONDS - EARLY_SECONDS
         if early and _waited_for(before) == _waited_for(after):
-            told = f"the same as before after {exchange.took:.1f} s"
-            differs(exchange, f"a change, or {HOLD_SECONDS} s of waiting", told)
+            reported = f"the same as before after {exchange.took:.1f} s"
+            differs(exchange, f"a change, or {HOLD_SECONDS} s of waiting", reported)
         before = after
 
 
@@ -70,21 +70,21 @@ def _waited_for(message: Json) -> Any:
     return message.get("status"), message.get("reply"), message.get("final"), jobs
 
 
-def final_means_all(visit: Visit) -> None:
-    held_reads(visit)
-    message = visit.job_done()
+def final_means_all(probe: Probe) -> None:
+    held_reads(probe)
+    message = probe.job_done()
     open_jobs = [job.get("job_id") for job in message["jobs"] if job.get("final") is not True]
-    exchange = visit.read(message["id"])
+    exchange = probe.read(message["id"])
     require(exchange, not open_jobs, "every job of a final message to be final", open_jobs)
 
 
-def status_follows(visit: Visit) -> None:
-    message = visit.job_done()
+def status_follows(probe: Probe) -> None:
+    message = probe.job_done()
     statuses = {job.get("status") for job in message["jobs"]}
     if message.get("question") or message.get("reason") in ("turn_failed", "agent_busy"):
         raise NotChecked(f"the message ended as {message.get('status')} for another reason")
     expected = _status(statuses)
-    exchange = visit.read(message["id"])
+    exchange = probe.read(message["id"])
     got = message.get("status")
     require(exchange, got == expected, f"status {expected} from jobs {sorted(statuses)}", got)
 
@@ -97,52 +97,54 @@ def _status(jobs: set[Any]) -> str:
     return "partial" if "completed" in jobs else "failed"
 
 
-def results_in_log(visit: Visit) -> None:
-    message = visit.job_done()
+def results_in_log(probe: Probe) -> None:
+    message = probe.job_done()
     done = {job["job_id"] for job in message["jobs"] if job.get("status") == "completed"}
     if not done:
         raise NotChecked("no job was completed")
-    entries, exchange = log_of(visit, message["id"])
-    told = {
+    entries, exchange = log_of(probe, message["id"])
+    reported = {
         entry.get("job_id")
         for entry in entries
         if entry.get("type") == "result" and entry.get("outcome") == "completed"
     }
-    require(exchange, told == done, f"a completed result for {sorted(done)}", shown(list(told)))
+    require(
+        exchange, reported == done, f"a completed result for {sorted(done)}", shown(list(reported))
+    )
 
 
-def log_in_order(visit: Visit) -> None:
-    message_id = visit.job_done()["id"]
-    entries, exchange = log_of(visit, message_id)
+def log_in_order(probe: Probe) -> None:
+    message_id = probe.job_done()["id"]
+    entries, exchange = log_of(probe, message_id)
     judge_order(entries, exchange)
     judge_owner(entries, exchange, message_id)
 
 
-def files_agree(visit: Visit) -> None:
-    message = visit.job_done()
+def files_agree(probe: Probe) -> None:
+    message = probe.job_done()
     of_message = {file.get("file_id") for file in message["files"]}
     of_jobs = {file.get("file_id") for job in message["jobs"] for file in job.get("files") or []}
-    exchange = visit.read(message["id"])
+    exchange = probe.read(message["id"])
     missing = sorted(map(str, of_jobs - of_message))
     require(exchange, not missing, "the message to list every file of its jobs", missing)
 
 
-def recover_settled(visit: Visit) -> None:
-    message = visit.job_done()
+def recover_settled(probe: Probe) -> None:
+    message = probe.job_done()
     if any(job.get("status") == "expired" for job in message["jobs"]):
         raise NotChecked("the job expired")
-    exchange = visit.caller.call("POST", f"/v1/messages/{message['id']}/recover")
+    exchange = probe.caller.call("POST", f"/v1/messages/{message['id']}/recover")
     recovery = answered(exchange, 200)
     shaped(exchange, shapes.RECOVERY, recovery)
     states = {work["state"] for work in recovery["work"]}
     require(exchange, states <= {"settled"}, "nothing but settled work", sorted(states))
-    after = answered(visit.read(message["id"]), 200)
+    after = answered(probe.read(message["id"]), 200)
     same = (after["status"], after["final"]) == (message["status"], message["final"])
     require(exchange, same, "the message as it was", (after["status"], after["final"]))
 
 
-def recover_unknown(visit: Visit) -> None:
-    exchange = visit.caller.call("POST", f"/v1/messages/msg_{visit.nonce}/recover")
+def recover_unknown(probe: Probe) -> None:
+    exchange = probe.caller.call("POST", f"/v1/messages/msg_{probe.nonce}/recover")
     refused(exchange, 404, "not_found")
 
 

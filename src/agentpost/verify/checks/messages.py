@@ -22,7 +22,7 @@ from agentpost.verify.verdicts import (
     require,
     shown,
 )
-from agentpost.verify.visit import GREETING, PROGRAM, Visit, inline, usable
+from agentpost.verify.visit import GREETING, PROGRAM, Probe, inline, usable
 
 LONG_KEY = "long-" + "x" * 130
 """With our prefix longer than the 128 characters that count."""
@@ -30,30 +30,30 @@ PROGRAM_NAME = "verify-program"
 UNREACHABLE_NAME = "verify-unreachable.csv"
 
 
-def created(visit: Visit) -> None:
-    exchange = visit.greeting_sent()
+def created(probe: Probe) -> None:
+    exchange = probe.greeting_sent()
     shaped(exchange, shapes.MESSAGE, answered(exchange, 201))
 
 
-def empty(visit: Visit) -> None:
+def empty(probe: Probe) -> None:
     nothing: tuple[Any, ...] = ({}, {"message": None}, {"message": ""}, {"files": []})
     for body in nothing:
-        refused(visit.post(body), 400, "empty_message")
+        refused(probe.post(body), 400, "empty_message")
 
 
-def unknown_fields(visit: Visit) -> None:
+def unknown_fields(probe: Probe) -> None:
     """A body of nothing but unknown fields is empty, not invalid: no message is needed."""
-    refused(visit.post({"verify_unknown": {"a": [1]}}), 400, "empty_message")
+    refused(probe.post({"verify_unknown": {"a": [1]}}), 400, "empty_message")
 
 
-def longest(visit: Visit) -> None:
-    answered(longest_sent(visit), 201)
+def longest(probe: Probe) -> None:
+    answered(longest_sent(probe), 201)
 
 
-def longest_sent(visit: Visit) -> Exchange:
+def longest_sent(probe: Probe) -> Exchange:
     """The answer to the longest text allowed, sent with a key longer than counts."""
-    key = visit.key_named(LONG_KEY)
-    return visit.sample("answer to a long message", lambda: visit.send(longest_text(), key, None))
+    key = probe.key_named(LONG_KEY)
+    return probe.sample("answer to a long message", lambda: probe.send(longest_text(), key, None))
 
 
 def longest_text() -> str:
@@ -61,11 +61,11 @@ def longest_text() -> str:
     return f"{GREETING}. ".ljust(MESSAGE_CHARACTERS_MAX, ".")
 
 
-def too_long(visit: Visit) -> None:
-    refused(visit.post({"message": "." * (MESSAGE_CHARACTERS_MAX + 1)}), 400, "too_long")
+def too_long(probe: Probe) -> None:
+    refused(probe.post({"message": "." * (MESSAGE_CHARACTERS_MAX + 1)}), 400, "too_long")
 
 
-def strict_types(visit: Visit) -> None:
+def strict_types(probe: Probe) -> None:
     wrong: tuple[tuple[str, Any], ...] = (
         ("message", {"message": 5}),
         ("files", {"message": GREETING, "files": "a.csv"}),
@@ -73,69 +73,69 @@ def strict_types(visit: Visit) -> None:
         ("upload_ids.0", {"message": GREETING, "upload_ids": [1]}),
     )
     for field, body in wrong:
-        names_field(visit.post(body), field)
+        names_field(probe.post(body), field)
 
 
-def file_without_content(visit: Visit) -> None:
-    names_field(visit.post({"message": GREETING, "files": [{"name": "a.csv"}]}), "files.0")
+def file_without_content(probe: Probe) -> None:
+    names_field(probe.post({"message": GREETING, "files": [{"name": "a.csv"}]}), "files.0")
 
 
-def at_most_ten_problems(visit: Visit) -> None:
+def at_most_ten_problems(probe: Probe) -> None:
     files = [{"name": number, "base64": "", "url": 1} for number in range(12)]
-    exchange = visit.post({"message": GREETING, "files": files})
+    exchange = probe.post({"message": GREETING, "files": files})
     problems = refused(exchange, 400, "invalid_request").get("problems")
     count = len(fields_of(problems))
     words = f"2 to {PROBLEMS_MAX} problems"
     require(exchange, 2 <= count <= PROBLEMS_MAX, words, f"{count} problems")
 
 
-def too_many_uploads(visit: Visit) -> None:
+def too_many_uploads(probe: Probe) -> None:
     uploads = [f"up_verify{number}" for number in range(UPLOADS_PER_MESSAGE_MAX + 1)]
-    refused(visit.post({"message": GREETING, "upload_ids": uploads}), 400, "too_many")
+    refused(probe.post({"message": GREETING, "upload_ids": uploads}), 400, "too_many")
 
 
-def unknown_upload(visit: Visit) -> None:
+def unknown_upload(probe: Probe) -> None:
     body = {"message": GREETING, "upload_ids": ["up_unknown"]}
-    refused(visit.post(body), 409, "upload_not_ready")
+    refused(probe.post(body), 409, "upload_not_ready")
 
 
-def unknown_endpoint(visit: Visit) -> None:
+def unknown_endpoint(probe: Probe) -> None:
     body = {"message": GREETING, "webhook_endpoint_id": "whe_unknown"}
-    refused(visit.post(body), 404, "not_found")
+    refused(probe.post(body), 404, "not_found")
 
 
-def odd_files(visit: Visit) -> None:
-    answered(_odd_files_sent(visit), 201)
+def odd_files(probe: Probe) -> None:
+    answered(_odd_files_sent(probe), 201)
 
 
-def program_noted(visit: Visit) -> None:
-    _noted(visit, PROGRAM_NAME)
+def program_noted(probe: Probe) -> None:
+    _noted(probe, PROGRAM_NAME)
 
 
-def unreachable_noted(visit: Visit) -> None:
-    _noted(visit, UNREACHABLE_NAME)
+def unreachable_noted(probe: Probe) -> None:
+    _noted(probe, UNREACHABLE_NAME)
 
 
-def _odd_files_sent(visit: Visit) -> Exchange:
+def _odd_files_sent(probe: Probe) -> Exchange:
     """More files than are taken, and among those taken some that cannot be."""
-    fetched = f"https://agentpost-verify-{visit.nonce}.invalid/a.csv"
+    fetched = f"https://agentpost-verify-{probe.nonce}.invalid/a.csv"
     files = [
         inline(PROGRAM_NAME, PROGRAM),
         {"name": UNREACHABLE_NAME, "url": fetched},
         *(inline(f"verify-{n}.txt", b"nothing\n") for n in range(INLINE_FILES_MAX - 1)),
     ]
-    return visit.sample(
-        "answer to a message with odd files", lambda: visit.send(GREETING, files=files)
+    return probe.sample(
+        "answer to a message with odd files", lambda: probe.send(GREETING, files=files)
     )
 
 
-def _noted(visit: Visit, name: str) -> None:
+def _noted(probe: Probe, name: str) -> None:
     def make() -> Json:
-        return visit.final(usable(_odd_files_sent(visit), 201)["id"])
+        return probe.final(usable(_odd_files_sent(probe), 201)["id"])
 
-    notes = visit.sample("message with odd files", make).get("notes")
+    notes = probe.sample("message with odd files", make).get("notes")
     found = any(name in str(note) for note in notes or [])
-    require(_odd_files_sent(visit), found, f"a note that names {name}", shown(notes))
+    require(_odd_files_sent(probe), found, f"a note that names {name}", shown(notes))
 
 
 GROUP = Group(

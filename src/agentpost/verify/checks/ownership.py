@@ -8,51 +8,51 @@ from agentpost.verify.check import Check, Group
 from agentpost.verify.checks.events import end_cursor
 from agentpost.verify.exchange import Exchange
 from agentpost.verify.verdicts import Json, NotChecked, answered, refused, require
-from agentpost.verify.visit import GREETING, Visit, usable
+from agentpost.verify.visit import GREETING, Probe, usable
 
 
-def foreign_message(visit: Visit) -> None:
-    path = f"/v1/messages/{_ours(visit)['id']}"
+def foreign_message(probe: Probe) -> None:
+    path = f"/v1/messages/{_ours(probe)['id']}"
     for method, route in (("GET", path), ("GET", f"{path}/events"), ("POST", f"{path}/recover")):
-        refused(visit.second.call(method, route), 404, "not_found")
+        refused(probe.second.call(method, route), 404, "not_found")
 
 
-def key_of_its_own(visit: Visit) -> None:
-    exchange = _theirs_sent(visit)
+def key_of_its_own(probe: Probe) -> None:
+    exchange = _theirs_sent(probe)
     found = answered(exchange, 201).get("id")
-    require(exchange, found != _ours(visit)["id"], "a message of its own", found)
+    require(exchange, found != _ours(probe)["id"], "a message of its own", found)
 
 
-def foreign_cursor(visit: Visit) -> None:
-    visit.second  # noqa: B018 - says what is needed before anything is sent
-    cursor = quote(end_cursor(visit), safe="")
-    message_id = usable(_theirs_sent(visit), 201)["id"]
-    exchange = visit.second.call("GET", f"/v1/messages/{message_id}/events?cursor={cursor}", hold=1)
+def foreign_cursor(probe: Probe) -> None:
+    probe.second  # noqa: B018 - says what is needed before anything is sent
+    cursor = quote(end_cursor(probe), safe="")
+    message_id = usable(_theirs_sent(probe), 201)["id"]
+    exchange = probe.second.call("GET", f"/v1/messages/{message_id}/events?cursor={cursor}", hold=1)
     refused(exchange, 400, "bad_cursor")
 
 
-def endpoints_of_account(visit: Visit) -> None:
-    visit.second  # noqa: B018
-    _belongs_to_account(visit, f"/v1/webhooks/{visit.endpoint()['id']}")
+def endpoints_of_account(probe: Probe) -> None:
+    probe.second  # noqa: B018
+    _belongs_to_account(probe, f"/v1/webhooks/{probe.endpoint()['id']}")
 
 
-def work_of_account(visit: Visit) -> None:
-    visit.second  # noqa: B018
-    _belongs_to_account(visit, f"/v1/work/{visit.job_done()['jobs'][0]['work_id']}")
+def work_of_account(probe: Probe) -> None:
+    probe.second  # noqa: B018
+    _belongs_to_account(probe, f"/v1/work/{probe.job_done()['jobs'][0]['work_id']}")
 
 
-def _belongs_to_account(visit: Visit, path: str) -> None:
+def _belongs_to_account(probe: Probe, path: str) -> None:
     """Another key of the account sees it, any other key does not."""
-    exchange = visit.second.call("GET", path)
-    if _same_account(visit):
+    exchange = probe.second.call("GET", path)
+    if _same_account(probe):
         answered(exchange, 200)
     else:
         refused(exchange, 404, "not_found")
 
 
-def _same_account(visit: Visit) -> bool:
-    ours = usable(visit.caller.call("GET", "/v1/me"), 200)
-    theirs = usable(visit.second.call("GET", "/v1/me"), 200)
+def _same_account(probe: Probe) -> bool:
+    ours = usable(probe.caller.call("GET", "/v1/me"), 200)
+    theirs = usable(probe.second.call("GET", "/v1/me"), 200)
     if _key(ours) == _key(theirs):
         raise NotChecked("--second-key is the same key as --key")
     return bool(ours.get("user_id") == theirs.get("user_id"))
@@ -63,16 +63,16 @@ def _key(account: Json) -> object:
     return key.get("id") if isinstance(key, dict) else None
 
 
-def _ours(visit: Visit) -> Json:
-    _same_account(visit)
-    return usable(visit.greeting_sent(), 201)
+def _ours(probe: Probe) -> Json:
+    _same_account(probe)
+    return usable(probe.greeting_sent(), 201)
 
 
-def _theirs_sent(visit: Visit) -> Exchange:
+def _theirs_sent(probe: Probe) -> Exchange:
     """The second key sends what the first one did, under the same Idempotency-Key."""
-    _ours(visit)
-    key = visit.key_named("greeting")
-    return visit.sample("answer to the second key", lambda: visit.send(GREETING, key, visit.second))
+    _ours(probe)
+    key = probe.key_named("greeting")
+    return probe.sample("answer to the second key", lambda: probe.send(GREETING, key, probe.second))
 
 
 GROUP = Group(

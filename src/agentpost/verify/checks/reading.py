@@ -15,55 +15,55 @@ from agentpost.verify.verdicts import (
     shown,
     summary,
 )
-from agentpost.verify.visit import Visit, usable
+from agentpost.verify.visit import Probe, usable
 
 AT_ONCE_SECONDS = 10.0
 """Much less than the wait asked for, and enough for a slow network."""
 
 
-def fields(visit: Visit) -> None:
-    sent = usable(visit.greeting_sent(), 201)
-    exchange = visit.read(sent["id"])
+def fields(probe: Probe) -> None:
+    sent = usable(probe.greeting_sent(), 201)
+    exchange = probe.read(sent["id"])
     body = answered(exchange, 200)
     shaped(exchange, shapes.MESSAGE, body)
     require(exchange, body["id"] == sent["id"], f"the message {sent['id']}", body["id"])
 
 
-def unknown(visit: Visit) -> None:
-    refused(visit.caller.call("GET", f"/v1/messages/msg_{visit.nonce}"), 404, "not_found")
+def unknown(probe: Probe) -> None:
+    refused(probe.caller.call("GET", f"/v1/messages/msg_{probe.nonce}"), 404, "not_found")
 
 
-def wait_bounds(visit: Visit) -> None:
-    message_id = usable(visit.greeting_sent(), 201)["id"]
+def wait_bounds(probe: Probe) -> None:
+    message_id = usable(probe.greeting_sent(), 201)["id"]
     for wait in (str(WAIT_SECONDS_MAX + 1), "-1", "1.5", "soon"):
         path = f"/v1/messages/{message_id}?wait={wait}"
-        names_field(visit.caller.call("GET", path, hold=WAIT_SECONDS_MAX), "wait")
+        names_field(probe.caller.call("GET", path, hold=WAIT_SECONDS_MAX), "wait")
 
 
-def final_at_once(visit: Visit) -> None:
-    exchange = visit.read(visit.greeting()["id"], WAIT_SECONDS_MAX)
+def final_at_once(probe: Probe) -> None:
+    exchange = probe.read(probe.greeting()["id"], WAIT_SECONDS_MAX)
     answered(exchange, 200)
     took = exchange.took
     require(exchange, took < AT_ONCE_SECONDS, "an answer at once", f"one after {took:.1f} s")
 
 
-def final_stays(visit: Visit) -> None:
-    final = visit.greeting()
-    exchange = visit.read(final["id"])
+def final_stays(probe: Probe) -> None:
+    final = probe.greeting()
+    exchange = probe.read(final["id"])
     same = without_links(answered(exchange, 200)) == without_links(final)
     require(exchange, same, "a final message not to change", shown(exchange.json()))
 
 
-def etag(visit: Visit) -> None:
-    message_id = visit.greeting()["id"]
-    first = visit.read(message_id)
+def etag(probe: Probe) -> None:
+    message_id = probe.greeting()["id"]
+    first = probe.read(message_id)
     tag = first.headers.get("etag")
     if tag is None:
         raise NotChecked("this deployment sends no ETag, which agentpost adds to the API")
     path = f"/v1/messages/{message_id}"
-    seen = visit.caller.call("GET", path, headers={"If-None-Match": tag})
+    seen = probe.caller.call("GET", path, headers={"If-None-Match": tag})
     require(seen, seen.status == 304 and not seen.body, "an empty 304", summary(seen))
-    answered(visit.caller.call("GET", path, headers={"If-None-Match": '"other"'}), 200)
+    answered(probe.caller.call("GET", path, headers={"If-None-Match": '"other"'}), 200)
 
 
 GROUP = Group(

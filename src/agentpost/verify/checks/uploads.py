@@ -21,7 +21,7 @@ from agentpost.verify.verdicts import (
     require,
     summary,
 )
-from agentpost.verify.visit import CSV, GREETING, PROGRAM, Visit, usable
+from agentpost.verify.visit import CSV, GREETING, PROGRAM, Probe, usable
 
 FILENAME = "verify.csv"
 SIZE = len(CSV)
@@ -31,47 +31,47 @@ POST_MINUTES_SLACK = 2
 
 
 # --- steps ----------------------------------------------------------------------------------------
-def announce(visit: Visit, filename: str = FILENAME, size: Any = SIZE) -> Exchange:
+def announce(probe: Probe, filename: str = FILENAME, size: Any = SIZE) -> Exchange:
     """`POST /v1/uploads`; what nobody attaches is deleted after a day."""
     body = {"filename": filename, "size": size}
-    return visit.caller.call("POST", "/v1/uploads", body=body)
+    return probe.caller.call("POST", "/v1/uploads", body=body)
 
 
-def announced(visit: Visit, filename: str = FILENAME, size: int = SIZE) -> Json:
+def announced(probe: Probe, filename: str = FILENAME, size: int = SIZE) -> Json:
     """A fresh upload, nothing posted yet."""
-    return usable(announce(visit, filename, size), 201)
+    return usable(announce(probe, filename, size), 201)
 
 
 def post(
-    visit: Visit, made: Json, data: bytes, fields: Mapping[str, str] | None = None
+    probe: Probe, made: Json, data: bytes, fields: Mapping[str, str] | None = None
 ) -> Exchange:
     """Post the form, with other fields if given."""
-    return visit.caller.post_form(made["url"], made["fields"] if fields is None else fields, data)
+    return probe.caller.post_form(made["url"], made["fields"] if fields is None else fields, data)
 
 
-def complete(visit: Visit, made: Json) -> Exchange:
+def complete(probe: Probe, made: Json) -> Exchange:
     """`POST /v1/uploads/{id}/complete`."""
-    return visit.caller.call("POST", f"/v1/uploads/{made['upload_id']}/complete")
+    return probe.caller.call("POST", f"/v1/uploads/{made['upload_id']}/complete")
 
 
-def ready_upload(visit: Visit) -> Exchange:
+def ready_upload(probe: Probe) -> Exchange:
     """The answer that completed the upload several checks look at."""
 
     def make() -> Exchange:
-        post(visit, posted(visit), CSV)
-        return complete(visit, posted(visit))
+        post(probe, posted(probe), CSV)
+        return complete(probe, posted(probe))
 
-    return visit.sample("completed upload", make)
+    return probe.sample("completed upload", make)
 
 
-def posted(visit: Visit) -> Json:
+def posted(probe: Probe) -> Json:
     """The announcement of that upload."""
-    return visit.sample("upload", lambda: announced(visit))
+    return probe.sample("upload", lambda: announced(probe))
 
 
 # --- announcing -----------------------------------------------------------------------------------
-def created(visit: Visit) -> None:
-    exchange = announce(visit)
+def created(probe: Probe) -> None:
+    exchange = announce(probe)
     made = answered(exchange, 201)
     shaped(exchange, shapes.UPLOAD_CREATED, made)
     size = made["max_bytes"]
@@ -80,9 +80,9 @@ def created(visit: Visit) -> None:
     require(exchange, "content-type" in names, "a form field Content-Type", sorted(names))
 
 
-def fifteen_minutes(visit: Visit) -> None:
+def fifteen_minutes(probe: Probe) -> None:
     """By the server's own Date header: our clock may be wrong."""
-    exchange = announce(visit)
+    exchange = announce(probe)
     until = datetime.fromisoformat(str(usable(exchange, 201).get("expires_at")))
     if "date" not in exchange.headers:
         raise NotChecked("the answer has no Date")
@@ -92,52 +92,52 @@ def fifteen_minutes(visit: Visit) -> None:
     require(exchange, right, f"{POST_MINUTES} minutes to post the file", f"{minutes:.1f}")
 
 
-def bad_size(visit: Visit) -> None:
+def bad_size(probe: Probe) -> None:
     for size in (None, 0, -1, 1.5, "5", True):
-        refused(announce(visit, size=size), 400, "bad_size")
+        refused(announce(probe, size=size), 400, "bad_size")
 
 
-def too_large(visit: Visit) -> None:
-    refused(announce(visit, size=UPLOAD_BYTES_MAX + 1), 413, "too_large")
+def too_large(probe: Probe) -> None:
+    refused(announce(probe, size=UPLOAD_BYTES_MAX + 1), 413, "too_large")
 
 
-def filename_needed(visit: Visit) -> None:
-    exchange = visit.caller.call("POST", "/v1/uploads", body={"size": 1})
+def filename_needed(probe: Probe) -> None:
+    exchange = probe.caller.call("POST", "/v1/uploads", body={"size": 1})
     names_field(exchange, "filename")
 
 
 # --- posting --------------------------------------------------------------------------------------
-def accepted(visit: Visit) -> None:
-    exchange = post(visit, announced(visit), CSV)
+def accepted(probe: Probe) -> None:
+    exchange = post(probe, announced(probe), CSV)
     require(exchange, 200 <= exchange.status < 300, "the file to be taken (2xx)", summary(exchange))
 
 
-def tampered(visit: Visit) -> None:
-    made = announced(visit)
+def tampered(probe: Probe) -> None:
+    made = announced(probe)
     for name, value in made["fields"].items():
-        _turned_away(visit, made, {**made["fields"], name: _altered(value)}, CSV, f"another {name}")
+        _turned_away(probe, made, {**made["fields"], name: _altered(value)}, CSV, f"another {name}")
 
 
-def every_field(visit: Visit) -> None:
-    made = announced(visit)
+def every_field(probe: Probe) -> None:
+    made = announced(probe)
     for left_out in made["fields"]:
         fields = {name: value for name, value in made["fields"].items() if name != left_out}
-        _turned_away(visit, made, fields, CSV, f"no {left_out}")
+        _turned_away(probe, made, fields, CSV, f"no {left_out}")
 
 
-def over_size(visit: Visit) -> None:
-    made = announced(visit)
-    _turned_away(visit, made, made["fields"], CSV + b"x", "a byte more than declared")
+def over_size(probe: Probe) -> None:
+    made = announced(probe)
+    _turned_away(probe, made, made["fields"], CSV + b"x", "a byte more than declared")
 
 
-def nothing_arrived(visit: Visit) -> None:
-    refused(complete(visit, announced(visit)), 409, "not_uploaded")
+def nothing_arrived(probe: Probe) -> None:
+    refused(complete(probe, announced(probe)), 409, "not_uploaded")
 
 
 def _turned_away(
-    visit: Visit, made: Json, fields: Mapping[str, str], data: bytes, what: str
+    probe: Probe, made: Json, fields: Mapping[str, str], data: bytes, what: str
 ) -> None:
-    exchange = post(visit, made, data, fields)
+    exchange = post(probe, made, data, fields)
     if not 400 <= exchange.status < 500:
         differs(exchange, f"a form with {what} to be refused (4xx)", summary(exchange))
 
@@ -150,56 +150,56 @@ def _altered(value: str) -> str:
 
 
 # --- completing and attaching ---------------------------------------------------------------------
-def completed(visit: Visit) -> None:
-    exchange = ready_upload(visit)
+def completed(probe: Probe) -> None:
+    exchange = ready_upload(probe)
     upload = answered(exchange, 200)
     shaped(exchange, shapes.UPLOAD, upload)
-    told = (upload["filename"], upload["size"])
-    require(exchange, told == (FILENAME, SIZE), f"{FILENAME} of {SIZE} bytes", told)
+    reported = (upload["filename"], upload["size"])
+    require(exchange, reported == (FILENAME, SIZE), f"{FILENAME} of {SIZE} bytes", reported)
 
 
-def completed_twice(visit: Visit) -> None:
-    first = usable(ready_upload(visit), 200)
-    exchange = complete(visit, posted(visit))
+def completed_twice(probe: Probe) -> None:
+    first = usable(ready_upload(probe), 200)
+    exchange = complete(probe, posted(probe))
     require(exchange, answered(exchange, 200) == first, "the same answer", exchange.json())
 
 
-def program(visit: Visit) -> None:
-    made = announced(visit, "verify.bin", len(PROGRAM))
-    post(visit, made, PROGRAM)
-    refused(complete(visit, made), 422, "executable_refused")
+def program(probe: Probe) -> None:
+    made = announced(probe, "verify.bin", len(PROGRAM))
+    post(probe, made, PROGRAM)
+    refused(complete(probe, made), 422, "executable_refused")
 
 
-def unknown(visit: Visit) -> None:
-    exchange = visit.caller.call("POST", f"/v1/uploads/up_{visit.nonce}/complete")
+def unknown(probe: Probe) -> None:
+    exchange = probe.caller.call("POST", f"/v1/uploads/up_{probe.nonce}/complete")
     refused(exchange, 404, "not_found")
 
 
-def not_ready(visit: Visit) -> None:
-    made = announced(visit)
+def not_ready(probe: Probe) -> None:
+    made = announced(probe)
     body = {"message": GREETING, "upload_ids": [made["upload_id"]]}
-    refused(visit.post(body), 409, "upload_not_ready")
+    refused(probe.post(body), 409, "upload_not_ready")
 
 
-def attached(visit: Visit) -> None:
-    answered(_attached(visit), 201)
+def attached(probe: Probe) -> None:
+    answered(_attached(probe), 201)
 
 
-def attached_once(visit: Visit) -> None:
-    usable(_attached(visit), 201)
-    body = {"message": GREETING, "upload_ids": [posted(visit)["upload_id"]]}
-    refused(visit.post(body), 409, "upload_not_ready")
-    refused(complete(visit, posted(visit)), 409, "not_pending")
+def attached_once(probe: Probe) -> None:
+    usable(_attached(probe), 201)
+    body = {"message": GREETING, "upload_ids": [posted(probe)["upload_id"]]}
+    refused(probe.post(body), 409, "upload_not_ready")
+    refused(complete(probe, posted(probe)), 409, "not_pending")
 
 
-def _attached(visit: Visit) -> Exchange:
+def _attached(probe: Probe) -> Exchange:
     """Checks that need the upload as it was come before this."""
 
     def make() -> Exchange:
-        upload_id = usable(ready_upload(visit), 200)["upload_id"]
-        return visit.send(GREETING, upload_ids=[upload_id])
+        upload_id = usable(ready_upload(probe), 200)["upload_id"]
+        return probe.send(GREETING, upload_ids=[upload_id])
 
-    return visit.sample("message with an upload", make)
+    return probe.sample("message with an upload", make)
 
 
 GROUP = Group(

@@ -24,7 +24,7 @@ from agentpost.verify.verdicts import (
     require,
     summary,
 )
-from agentpost.verify.visit import Visit, usable
+from agentpost.verify.visit import Probe, usable
 
 LIST = "/v1/webhooks"
 FEW = 2
@@ -47,8 +47,8 @@ def path_of(endpoint: Json) -> str:
     return f"{LIST}/{endpoint['id']}"
 
 
-def created(visit: Visit) -> None:
-    exchange = visit.endpoint_first()
+def created(probe: Probe) -> None:
+    exchange = probe.endpoint_first()
     shaped(exchange, shapes.ENDPOINT, _answered_if_possible(exchange))
     _is_secret(exchange)
 
@@ -73,21 +73,21 @@ def _is_secret(exchange: Exchange) -> None:
     require(exchange, right, "a secret: whsec_ and base64", f"{secret[:6]}…")
 
 
-def secret_once(visit: Visit) -> None:
-    endpoint = visit.endpoint()
+def secret_once(probe: Probe) -> None:
+    endpoint = probe.endpoint()
     for exchange in (
-        visit.caller.call("GET", LIST),
-        visit.caller.call("GET", path_of(endpoint)),
-        visit.caller.call("PATCH", path_of(endpoint), body={"description": "agentpost verify"}),
+        probe.caller.call("GET", LIST),
+        probe.caller.call("GET", path_of(endpoint)),
+        probe.caller.call("PATCH", path_of(endpoint), body={"description": "agentpost verify"}),
     ):
         answered(exchange, 200)
         shown = endpoint["secret"].encode() in exchange.body or b'"secret"' in exchange.body
         require(exchange, not shown, "no secret after the first answer", "it again")
 
 
-def listed(visit: Visit) -> None:
-    endpoint = visit.endpoint()
-    exchange = visit.caller.call("GET", LIST)
+def listed(probe: Probe) -> None:
+    endpoint = probe.endpoint()
+    exchange = probe.caller.call("GET", LIST)
     page = answered(exchange, 200)
     shaped(exchange, shapes.having(object=shapes.word("list"), data=shapes.each(shapes.ENDPOINT)),
            page)  # fmt: skip
@@ -95,19 +95,19 @@ def listed(visit: Visit) -> None:
     require(exchange, endpoint["id"] in ids, f"{endpoint['id']} in the list", ids)
 
 
-def read(visit: Visit) -> None:
-    exchange = visit.caller.call("GET", path_of(visit.endpoint()))
+def read(probe: Probe) -> None:
+    exchange = probe.caller.call("GET", path_of(probe.endpoint()))
     endpoint = answered(exchange, 200)
     shaped(exchange, shapes.ENDPOINT, endpoint)
     recent = shapes.having(recent_deliveries=shapes.each(shapes.DELIVERY))
     shaped(exchange, recent, endpoint)
 
 
-def changed(visit: Visit) -> None:
-    endpoint = visit.endpoint()
-    before = answered(visit.caller.call("GET", path_of(endpoint)), 200)
+def changed(probe: Probe) -> None:
+    endpoint = probe.endpoint()
+    before = answered(probe.caller.call("GET", path_of(endpoint)), 200)
     body = {"events": ["job.expired", "job.resumed"]}
-    exchange = visit.caller.call("PATCH", path_of(endpoint), body=body)
+    exchange = probe.caller.call("PATCH", path_of(endpoint), body=body)
     after = answered(exchange, 200)
     got = sorted(after.get("events") or [])
     require(exchange, got == body["events"], f"events {body['events']}", got)
@@ -116,43 +116,43 @@ def changed(visit: Visit) -> None:
         require(exchange, same, f"{name} as before", after.get(name))
 
 
-def off_and_on(visit: Visit) -> None:
-    path = path_of(visit.endpoint())
-    off = visit.caller.call("PATCH", path, body={"enabled": False})
+def off_and_on(probe: Probe) -> None:
+    path = path_of(probe.endpoint())
+    off = probe.caller.call("PATCH", path, body={"enabled": False})
     time = answered(off, 200).get("disabled_at")
     require(off, isinstance(time, str), "disabled_at to be set", time)
-    on = visit.caller.call("PATCH", path, body={"enabled": True})
+    on = probe.caller.call("PATCH", path, body={"enabled": True})
     time = answered(on, 200).get("disabled_at")
     require(on, time is None, "disabled_at to be null again", time)
 
 
-def bad_scheme(visit: Visit) -> None:
-    _bad_urls(visit, "http://example.com/hook", "ftp://example.com/hook", "example.com/hook", "")
+def bad_scheme(probe: Probe) -> None:
+    _bad_urls(probe, "http://example.com/hook", "ftp://example.com/hook", "example.com/hook", "")
 
 
-def bad_port(visit: Visit) -> None:
-    _bad_urls(visit, "https://example.com:80/hook", "https://example.com:8080/hook")
+def bad_port(probe: Probe) -> None:
+    _bad_urls(probe, "https://example.com:80/hook", "https://example.com:8080/hook")
 
 
-def bad_credentials(visit: Visit) -> None:
-    _bad_urls(visit, "https://user:word@example.com/hook", "https://user@example.com/hook")
+def bad_credentials(probe: Probe) -> None:
+    _bad_urls(probe, "https://user:word@example.com/hook", "https://user@example.com/hook")
 
 
-def bad_length(visit: Visit) -> None:
+def bad_length(probe: Probe) -> None:
     start = "https://example.com/"
-    _bad_urls(visit, start + "x" * (WEBHOOK_URL_CHARACTERS_MAX + 1 - len(start)))
+    _bad_urls(probe, start + "x" * (WEBHOOK_URL_CHARACTERS_MAX + 1 - len(start)))
 
 
-def bad_address(visit: Visit) -> None:
+def bad_address(probe: Probe) -> None:
     """The address webhooks are proved with is allowed on purpose, and other names of it may be."""
-    own = urlsplit(visit.hooks.url).hostname if visit.hooks is not None else None
+    own = urlsplit(probe.hooks.url).hostname if probe.hooks is not None else None
     allowed = LOOPBACK if own in LOOPBACK else {own}
-    _bad_urls(visit, *(url for url in PRIVATE if urlsplit(url).hostname not in allowed))
+    _bad_urls(probe, *(url for url in PRIVATE if urlsplit(url).hostname not in allowed))
 
 
-def _bad_urls(visit: Visit, *urls: str) -> None:
+def _bad_urls(probe: Probe, *urls: str) -> None:
     for url in urls:
-        exchange = visit.endpoint_created("bad", url=url)
+        exchange = probe.endpoint_created("bad", url=url)
         if exchange.status == 201:
             differs(exchange, f"bad_url for {url}", "201")
         _refused_unless_full(exchange, "bad_url")
@@ -165,33 +165,33 @@ def _refused_unless_full(exchange: Exchange, *codes: str) -> None:
     refused(exchange, 400, *codes)
 
 
-def bad_events(visit: Visit) -> None:
-    _refused_unless_full(visit.endpoint_created("bad", events=["message.verify"]), "bad_events")
-    exchange = visit.caller.call(
-        "PATCH", path_of(visit.endpoint()), body={"events": ["message.verify"]}
+def bad_events(probe: Probe) -> None:
+    _refused_unless_full(probe.endpoint_created("bad", events=["message.verify"]), "bad_events")
+    exchange = probe.caller.call(
+        "PATCH", path_of(probe.endpoint()), body={"events": ["message.verify"]}
     )
     refused(exchange, 400, "bad_events")
 
 
-def long_description(visit: Visit) -> None:
+def long_description(probe: Probe) -> None:
     text = "x" * (WEBHOOK_DESCRIPTION_CHARACTERS_MAX + 1)
-    exchange = visit.endpoint_created("bad", description=text)
+    exchange = probe.endpoint_created("bad", description=text)
     _refused_unless_full(exchange, "bad_request", "invalid_request")
 
 
-def strict_types(visit: Visit) -> None:
+def strict_types(probe: Probe) -> None:
     wrong: tuple[tuple[str, Any], ...] = (
         ("url", {}),
         ("url", {"url": 5}),
         ("events", {"url": "https://example.com/", "events": "*"}),
     )
     for field, body in wrong:
-        names_field(visit.noted_endpoint(visit.caller.call("POST", LIST, body=body)), field)
+        names_field(probe.remember_endpoint(probe.caller.call("POST", LIST, body=body)), field)
 
 
-def rotated(visit: Visit) -> None:
-    endpoint = visit.endpoint()
-    exchange = visit.caller.call("POST", f"{path_of(endpoint)}/rotate-secret")
+def rotated(probe: Probe) -> None:
+    endpoint = probe.endpoint()
+    exchange = probe.caller.call("POST", f"{path_of(endpoint)}/rotate-secret")
     body = answered(exchange, 200)
     same = (body.get("object"), body.get("id")) == ("webhook_endpoint", endpoint["id"])
     require(exchange, same, f"the endpoint {endpoint['id']}", body.get("id"))
@@ -199,26 +199,26 @@ def rotated(visit: Visit) -> None:
     require(exchange, body["secret"] != endpoint["secret"], "a new secret", "the old one")
 
 
-def deleted(visit: Visit) -> None:
-    made = _answered_if_possible(visit.endpoint_created("deleted"))
-    exchange = visit.remove_endpoint(made["id"])
+def deleted(probe: Probe) -> None:
+    made = _answered_if_possible(probe.endpoint_created("deleted"))
+    exchange = probe.remove_endpoint(made["id"])
     body = answered(exchange, 200)
-    told = (body.get("object"), body.get("id"), body.get("deleted"))
-    require(exchange, told == ("webhook_endpoint", made["id"], True), "deleted: true", told)
-    refused(visit.caller.call("DELETE", path_of(made)), 404, "not_found")
-    refused(visit.caller.call("GET", path_of(made)), 404, "not_found")
+    reported = (body.get("object"), body.get("id"), body.get("deleted"))
+    require(exchange, reported == ("webhook_endpoint", made["id"], True), "deleted: true", reported)
+    refused(probe.caller.call("DELETE", path_of(made)), 404, "not_found")
+    refused(probe.caller.call("GET", path_of(made)), 404, "not_found")
 
 
-def at_most_ten(visit: Visit) -> None:
+def at_most_ten(probe: Probe) -> None:
     """Whatever is made here is removed again at once."""
-    page = answered(visit.caller.call("GET", LIST), 200).get("data") or []
-    others = [each for each in page if each.get("id") not in visit.made.endpoints]
+    page = answered(probe.caller.call("GET", LIST), 200).get("data") or []
+    others = [each for each in page if each.get("id") not in probe.created.endpoints]
     if len(others) > FEW:
         raise NotChecked(f"the account has {len(others)} endpoints of its own, over {FEW}")
     made: list[Json] = []
     try:
         while True:
-            exchange = visit.endpoint_created("full")
+            exchange = probe.endpoint_created("full")
             if exchange.status != 201:
                 break
             made.append(usable(exchange, 201))
@@ -231,16 +231,16 @@ def at_most_ten(visit: Visit) -> None:
         require(exchange, count == WEBHOOK_ENDPOINTS_MAX, words, f"room for {count}")
     finally:
         for endpoint in made:
-            visit.remove_endpoint(endpoint["id"])
+            probe.remove_endpoint(endpoint["id"])
 
 
-def unknown(visit: Visit) -> None:
-    path = f"{LIST}/whe_{visit.nonce}"
+def unknown(probe: Probe) -> None:
+    path = f"{LIST}/whe_{probe.nonce}"
     for exchange in (
-        visit.caller.call("GET", path),
-        visit.caller.call("PATCH", path, body={"enabled": False}),
-        visit.caller.call("DELETE", path),
-        visit.caller.call("POST", f"{path}/rotate-secret"),
+        probe.caller.call("GET", path),
+        probe.caller.call("PATCH", path, body={"enabled": False}),
+        probe.caller.call("DELETE", path),
+        probe.caller.call("POST", f"{path}/rotate-secret"),
     ):
         if exchange.status != 404:
             differs(exchange, "404 not_found", summary(exchange))

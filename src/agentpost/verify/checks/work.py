@@ -16,77 +16,77 @@ from agentpost.verify.verdicts import (
     refused,
     require,
 )
-from agentpost.verify.visit import Visit, usable
+from agentpost.verify.visit import Probe, usable
 
 
-def listing(visit: Visit, query: str = "") -> Exchange:
+def listing(probe: Probe, query: str = "") -> Exchange:
     """`GET /v1/work`."""
-    return visit.caller.call("GET", f"/v1/work{query}")
+    return probe.caller.call("GET", f"/v1/work{query}")
 
 
-def fields(visit: Visit) -> None:
-    exchange = listing(visit)
+def fields(probe: Probe) -> None:
+    exchange = listing(probe)
     page = answered(exchange, 200)
     shaped(exchange, shapes.WORK_LIST, page)
     count = len(page["data"])
     require(exchange, count <= WORK_LIST_DEFAULT, f"up to {WORK_LIST_DEFAULT} works", count)
 
 
-def limit_counts(visit: Visit) -> None:
+def limit_counts(probe: Probe) -> None:
     for limit in (1, WORK_LIST_MAX):
-        exchange = listing(visit, f"?limit={limit}")
+        exchange = listing(probe, f"?limit={limit}")
         count = len(answered(exchange, 200).get("data") or [])
         require(exchange, count <= limit, f"up to {limit} works", count)
 
 
-def limit_bounds(visit: Visit) -> None:
+def limit_bounds(probe: Probe) -> None:
     for limit in ("0", str(WORK_LIST_MAX + 1), "-1", "many"):
-        names_field(listing(visit, f"?limit={limit}"), "limit")
+        names_field(listing(probe, f"?limit={limit}"), "limit")
 
 
-def one(visit: Visit) -> None:
-    exchange = visit.caller.call("GET", f"/v1/work/{_some_work(visit)['work_id']}")
+def one(probe: Probe) -> None:
+    exchange = probe.caller.call("GET", f"/v1/work/{_some_work(probe)['work_id']}")
     work = answered(exchange, 200)
     shaped(exchange, shapes.WORK, work)
     count = len(work["files"])
     require(exchange, count <= WORK_FILES_MAX, f"up to {WORK_FILES_MAX} files", count)
 
 
-def pages(visit: Visit) -> None:
-    path = f"/v1/work/{_some_work(visit)['work_id']}"
-    first = visit.caller.call("GET", path)
+def pages(probe: Probe) -> None:
+    path = f"/v1/work/{_some_work(probe)['work_id']}"
+    first = probe.caller.call("GET", path)
     text = str(usable(first, 200).get("text"))
     if len(text) < 2:
         raise NotChecked("the work has no text")
     half = len(text) // 2
-    exchange = visit.caller.call("GET", f"{path}?from_char={half}")
+    exchange = probe.caller.call("GET", f"{path}?from_char={half}")
     rest = str(answered(exchange, 200).get("text"))
     require(exchange, rest.startswith(text[half:]), f"the text from character {half}", rest)
 
 
-def from_char_bounds(visit: Visit) -> None:
-    work_id = _some_work(visit)["work_id"]
+def from_char_bounds(probe: Probe) -> None:
+    work_id = _some_work(probe)["work_id"]
     for start in ("-1", "one"):
-        exchange = visit.caller.call("GET", f"/v1/work/{work_id}?from_char={start}")
+        exchange = probe.caller.call("GET", f"/v1/work/{work_id}?from_char={start}")
         names_field(exchange, "from_char")
 
 
-def unknown(visit: Visit) -> None:
-    refused(visit.caller.call("GET", f"/v1/work/wrk_{visit.nonce}"), 404, "not_found")
+def unknown(probe: Probe) -> None:
+    refused(probe.caller.call("GET", f"/v1/work/wrk_{probe.nonce}"), 404, "not_found")
 
 
-def _some_work(visit: Visit) -> Json:
+def _some_work(probe: Probe) -> Json:
     """The work this visit started, if the agent did, else the newest of the account."""
 
     def make() -> Json:
         with suppress(NotChecked):  # without it, the account may have some all the same
-            visit.job_done()
-        works: list[Json] = usable(listing(visit), 200).get("data") or []
+            probe.job_done()
+        works: list[Json] = usable(listing(probe), 200).get("data") or []
         if not works:
             raise NotChecked("the account has no work, and the agent started none")
         return works[0]
 
-    return visit.sample("work", make)
+    return probe.sample("work", make)
 
 
 GROUP = Group(

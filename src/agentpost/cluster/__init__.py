@@ -1,0 +1,1 @@
+"""Nodes: which ones are alive, and whether each runs what it owns."""

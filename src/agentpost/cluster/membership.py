@@ -1,0 +1,84 @@
+"""Nodes: coming, going, and taking up what a dead one left behind (design: 2, ownership)."""
+
+from __future__ import annotations
+
+import asyncio
+
+import structlog
+
+from agentpost.cluster.heartbeat import Heartbeat
+from agentpost.runtime.job_worker import JobWorker
+from agentpost.services import nodes, turns, upkeep
+from agentpost.services.context import AppContext
+
+log = structlog.get_logger(__name__)
+WATCH_SECONDS = 1.0
+
+
+class Nodes:
+    """This node among the others.
+
+    Args:
+        heart: None when no other node can exist (the data folder is locked): whatever is open and
+            not ours was left behind by a process that is gone.
+    """
+
+    def __init__(self, ctx: AppContext, worker: JobWorker | None, heart: Heartbeat | None) -> None:
+        self._ctx = ctx
+        self._worker = worker
+        self._heart = heart
+        self._gone: set[str] = set()
+
+    async def enter(self) -> None:
+        """Make ourselves known, before we own anything."""
+        if self._heart is not None:
+            await asyncio.to_thread(self._heart.start)
+        else:
+            self._gone = set(await nodes.beat(self._ctx)) - {self._ctx.node}
+        log.info("node_joined", node=self._ctx.node, role=self._ctx.settings.role)
+
+    async def recover_open(self) -> None:
+        """Alone: take up everything that is open, once the first request may come."""
+        if self._heart is not None:
+            return
+        for node in self._gone:
+            await nodes.forget(self._ctx, node)
+        await self._recover_open(self._gone)
+
+    async def leave(self) -> None:
+        """When nothing runs here any more: others may take up at once what we leave."""
+        if self._heart is not None:
+            await asyncio.to_thread(self._heart.stop)
+        await nodes.leave(self._ctx)
+        log.info("node_left", node=self._ctx.node)
+
+    async def watch(self) -> None:
+        """Take up what the dead left behind."""
+        if self._heart is None:
+            return
+        dead: set[str] = set()
+        for node, beat in self._heart.dead().items():
+            if await nodes.forget(self._ctx, node, beat):
+                log.warning("node_dead", node=node)
+                dead.add(node)
+        await self._recover_open(dead)
+
+    async def _recover_open(self, dead: set[str]) -> None:
+        left = await upkeep.left_behind(self._ctx, dead)
+        if self._ctx.turns is not None:
+            for message_id, node in left.turns:
+                await self._recover_turn(message_id, node)
+        if self._worker is not None:
+            for job_id, node in left.jobs:
+                if node is not None:
+                    log.info("job_takeover", job_id=job_id, dead_node=node)
+                    self._worker.reclaim(job_id, node)
+                else:
+                    self._worker.run(job_id, None)
+
+    async def _recover_turn(self, message_id: str, node: str | None) -> None:
+        log.info("turn_takeover", message_id=message_id, dead_node=node)
+        try:
+            await turns.reclaim(self._ctx, message_id, node)
+        except Exception:  # one that cannot be taken up must not keep the others from it
+            log.exception("turn_takeover_failed", message_id=message_id)

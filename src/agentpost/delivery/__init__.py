@@ -1,0 +1,1 @@
+"""Sending webhooks: which delivery goes out when, and the attempt itself."""

@@ -1,0 +1,328 @@
+"""Sending webhooks: a loop of its own that claims what is due, sends it and records what became of
+it (design: 4.8; spec: Webhook events 6 and 7).
+
+No endpoint waits for another. Each has a lane: a few deliveries claimed for it, of which at most
+`WEBHOOK_ATTEMPTS_IN_FLIGHT_MAX` are on their way. A lane that is full claims nothing, so the
+backlog of a receiver that hangs stays in the database. How much a lane claims ahead grows with the
+pace of its receiver: a quick one is kept busy while the next commit is on its way, a slow one is
+given only what can leave at once. How quick and slow ones share the way out: `tasks.queues`.
+
+One commit at a time records everything that ended meanwhile and claims for every lane with room:
+under load that is what makes durable attempt records cheap.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import itertools
+import time
+from collections import deque
+from collections.abc import Mapping, Sequence
+
+import structlog
+
+from agentpost.delivery.concurrency import (
+    SLOW_SECONDS,
+    ConcurrencyLimits,
+    EndpointQueue,
+    fair_shares,
+)
+from agentpost.delivery.sender import Outcome, Sender
+from agentpost.domain.limits import WEBHOOK_ATTEMPTS_IN_FLIGHT_MAX as ENDPOINT_ATTEMPTS_MAX
+from agentpost.egress.client import Egress
+from agentpost.services import deliveries
+from agentpost.services.context import AppContext
+from agentpost.services.deliveries import Attempted, Claimed
+from agentpost.threads.loop import AgentLoop
+
+log = structlog.get_logger(__name__)
+
+ROUND_MAX = 400
+"""Deliveries claimed, and attempts recorded, in one commit."""
+CLAIM_SECONDS = 1.0
+"""A claim that did not leave by then goes back: the endpoint may have changed meanwhile."""
+PAUSE_SECONDS = 1.0
+"""After a commit that failed."""
+STOP_SECONDS = 2.0
+
+
+class Deliveries:
+    """Sends the webhooks of this process on a thread of its own (see `DeliverySender`).
+
+    Args:
+        egress: a way out for this loop alone; closed by `stop`.
+        alone: no other node can exist, so claims found at the start belong to nobody.
+    """
+
+    def __init__(self, ctx: AppContext, egress: Egress, *, alone: bool) -> None:
+        self._ctx = ctx
+        self._egress = egress
+        self._alone = alone
+        self._sender = Sender(egress, ctx.clock, ctx.settings.webhook_timeout_seconds)
+        self._loop = AgentLoop(name="webhook-loop")
+        self._woken_endpoints: deque[str] = deque()
+        self._wake = asyncio.Event()
+        self._woken = False
+        self._stopping = False
+        self._queues: dict[str, EndpointQueue] = {}
+        self._limits = ConcurrencyLimits()
+        self._blocked: deque[EndpointQueue] = deque()  # lanes that found no place on the way out
+        self._changed: set[str] = set()  # endpoints, since the round began
+        self._done: deque[Attempted] = deque()
+        self._unused: deque[Claimed] = deque()
+        self._attempts: set[asyncio.Task[None]] = set()
+        self._sweeping: asyncio.Task[None] | None = None
+        self._running: asyncio.Task[None] | None = None
+
+    # --- from any thread --------------------------------------------------------------------------
+    def wake(self, endpoint_ids: Sequence[str]) -> None:
+        """See `DeliverySender.wake`."""
+        self._woken_endpoints.extend(endpoint_ids)
+        if not self._woken:  # one wake-up for many commits
+            self._woken = True
+            with contextlib.suppress(RuntimeError):  # stopped: the next start finds it
+                self._loop.call_soon(self._wake.set)
+
+    def changed(self, endpoint_id: str) -> None:
+        """See `DeliverySender.changed`."""
+        with contextlib.suppress(RuntimeError):
+            self._loop.call_soon(self._reread, endpoint_id)
+
+    def poll(self) -> None:
+        """Another process has committed: look for what is due now."""
+        with contextlib.suppress(RuntimeError):
+            self._loop.submit(self._find_due)
+
+    async def start(self) -> None:
+        """Begin, with what was left behind."""
+        if self._alone:
+            await deliveries.give_back_all(self._ctx)
+        self._loop.start()
+        await self._loop.run(self._begin())
+
+    async def stop(self) -> None:
+        """Give attempts on their way a moment, record what ended, give back the rest."""
+        try:
+            async with asyncio.timeout(3 * STOP_SECONDS):
+                await self._loop.run(self._end())
+        except TimeoutError:
+            log.warning("webhook_loop_did_not_end")
+        await asyncio.to_thread(self._loop.stop, STOP_SECONDS)
+
+    # --- on the loop ------------------------------------------------------------------------------
+    async def _begin(self) -> None:
+        self._sweeping = asyncio.create_task(self._sweep())
+        self._running = asyncio.create_task(self._run_loop())
+
+    async def _end(self) -> None:
+        self._stopping = True
+        self._wake.set()
+        assert self._sweeping is not None
+        assert self._running is not None
+        self._sweeping.cancel()
+        await asyncio.gather(self._sweeping, self._running, return_exceptions=True)
+        for endpoint_id in list(self._queues):
+            self._empty_queue(endpoint_id)
+        if self._attempts:
+            await asyncio.wait(self._attempts, timeout=STOP_SECONDS)
+        for attempt in self._attempts:
+            attempt.cancel()
+        await asyncio.gather(*self._attempts, return_exceptions=True)
+        if self._done or self._unused:
+            await deliveries.record_and_claim(self._ctx, list(self._done), list(self._unused), {})
+        await self._egress.aclose()
+
+    async def _sweep(self) -> None:
+        """Retries fall due, claims of dead nodes run out, a wake-up may have been lost."""
+        while True:
+            try:
+                await self._find_due()
+            except Exception:
+                log.exception("webhook_sweep_failed")
+            await asyncio.sleep(self._ctx.settings.sweep_seconds)
+
+    async def _find_due(self) -> None:
+        found = await deliveries.due_endpoints(self._ctx)
+        if found:
+            self._woken_endpoints.extend(found)
+            self._wake.set()
+
+    async def _run_loop(self) -> None:
+        while True:
+            await self._wake.wait()
+            if self._stopping:
+                return
+            self._wake.clear()
+            self._woken = False
+            while self._woken_endpoints:
+                self._queue_of(self._woken_endpoints.popleft()).due = True
+            try:
+                await self._round()
+            except Exception:
+                log.exception("webhook_round_failed")
+                await asyncio.sleep(PAUSE_SECONDS)
+                self._wake.set()
+
+    async def _round(self) -> None:
+        """One commit: record, give back, claim; then send what was claimed."""
+        self._changed.clear()
+        wanted = self._wanted()
+        done = list(itertools.islice(self._done, ROUND_MAX))
+        unused = list(itertools.islice(self._unused, ROUND_MAX))
+        if not (wanted or done or unused):
+            return
+        try:
+            claimed = await deliveries.record_and_claim(self._ctx, done, unused, wanted)
+        except BaseException:
+            for endpoint_id in wanted:
+                self._queue_of(endpoint_id).due = True
+            raise
+        for ended in done:
+            self._done.popleft()
+            self._queues[ended.claimed.endpoint_id].held -= 1
+        for given_back in unused:
+            self._unused.popleft()
+            self._queues[given_back.endpoint_id].held -= 1
+        self._enqueue(claimed, wanted)
+        for endpoint_id in {*wanted, *(ended.claimed.endpoint_id for ended in done)}:
+            queue = self._queues[endpoint_id]
+            self._start(queue)
+            if not queue.due and not queue.held:
+                self._limits.closed(self._queues.pop(endpoint_id))
+        if self._done or self._unused or self._capacities(1):
+            self._wake.set()
+
+    def _wanted(self) -> dict[str, int]:
+        """What to claim, by endpoint; those served go to the end of the line."""
+        wanted = fair_shares(self._capacities(ROUND_MAX), ROUND_MAX)
+        for endpoint_id in wanted:
+            queue = self._queues.pop(endpoint_id)
+            queue.due = False  # set again by whoever commits something from here on
+            self._queues[endpoint_id] = queue
+        return wanted
+
+    def _capacities(self, most: int) -> dict[str, int]:
+        """For whom something could be claimed now, and how much: up to ``most`` endpoints, those
+        first that have waited longest."""
+        capacities: dict[str, int] = {}
+        slow_free = self._limits.slow_free
+        for endpoint_id, queue in self._queues.items():
+            capacity = self._limits.capacity(queue)
+            if queue.slow:
+                capacity = min(capacity, slow_free)
+                slow_free -= max(capacity, 0)
+            if capacity > 0:
+                capacities[endpoint_id] = capacity
+                if len(capacities) == most:
+                    break
+        return capacities
+
+    def _enqueue(self, claimed: Sequence[Claimed], wanted: Mapping[str, int]) -> None:
+        """Put claims on their lanes; who got all that was asked for may have more."""
+        now = time.monotonic()
+        got = dict.fromkeys(wanted, 0)
+        for each in claimed:
+            queue = self._queues[each.endpoint_id]
+            queue.held += 1
+            queue.waiting.append((now, each))
+            got[each.endpoint_id] += 1
+        for endpoint_id, count in got.items():
+            if count == wanted[endpoint_id]:
+                self._queues[endpoint_id].due = True
+            if endpoint_id in self._changed:  # by a commit beside ours: what we read is old
+                self._empty_queue(endpoint_id)
+
+    def _queue_of(self, endpoint_id: str) -> EndpointQueue:
+        queue = self._queues.get(endpoint_id)
+        if queue is None:
+            queue = self._queues[endpoint_id] = EndpointQueue()
+        return queue
+
+    def _reread(self, endpoint_id: str) -> None:
+        self._changed.add(endpoint_id)
+        self._empty_queue(endpoint_id)
+
+    def _empty_queue(self, endpoint_id: str) -> None:
+        """Give back what has not left: it is to be read anew."""
+        queue = self._queues.get(endpoint_id)
+        if queue is not None and queue.waiting:
+            self._unused.extend(claimed for _, claimed in queue.waiting)
+            queue.waiting.clear()
+            queue.due = True
+            self._wake.set()
+
+    # --- on the way out ---------------------------------------------------------------------------
+    def _start(self, queue: EndpointQueue) -> None:
+        """Send what waits, as far as there is room for this endpoint and for all of them."""
+        while queue.waiting and queue.in_flight < queue.attempts_max and not self._stopping:
+            since, claimed = queue.waiting[0]
+            free = self._limits.free_for(queue)
+            if time.monotonic() - since > CLAIM_SECONDS or (queue.slow and not free):
+                queue.prefetch = min(queue.prefetch, ENDPOINT_ATTEMPTS_MAX)
+                self._empty_queue(claimed.endpoint_id)
+                return
+            if not free:
+                if not queue.queued:
+                    queue.queued = True
+                    self._blocked.append(queue)
+                return
+            queue.waiting.popleft()
+            self._limits.begin(queue)
+            task = asyncio.create_task(self._attempt(queue, claimed))
+            self._attempts.add(task)
+            task.add_done_callback(self._attempts.discard)
+
+    def _start_queued(self) -> None:
+        """Those that found no place, as long as there is one; the longest waiting first."""
+        while self._blocked:
+            first = self._blocked[0]
+            if first.waiting and not first.slow and not self._limits.free_for(first):
+                return
+            self._blocked.popleft()
+            first.queued = False
+            self._start(first)
+
+    async def _attempt(self, queue: EndpointQueue, claimed: Claimed) -> None:
+        loop = asyncio.get_running_loop()
+        late = loop.call_later(SLOW_SECONDS, self._is_late, queue, claimed)
+        try:
+            outcome = await self._outcome(claimed)
+        except BaseException:
+            self._unused.append(claimed)
+            raise
+        finally:
+            late.cancel()
+            self._limits.finish(queue)
+            self._limits.ended(queue, claimed.event_id)
+        queue.learn(succeeded=outcome.error is None, ms=outcome.ms)
+        self._done.append(
+            Attempted(
+                claimed,
+                self._ctx.clock.now(),
+                outcome.status_code,
+                outcome.error,
+                outcome.response,
+                outcome.ms,
+            )
+        )
+        self._wake.set()
+        self._start_queued()  # they have waited longer
+        self._start(queue)
+
+    def _is_late(self, queue: EndpointQueue, claimed: Claimed) -> None:
+        """Its endpoint counts as slow now: what waits for it goes back, quick places are free."""
+        self._limits.is_late(queue, claimed.event_id)
+        self._empty_queue(claimed.endpoint_id)
+        self._start_queued()
+        self._wake.set()
+
+    async def _outcome(self, claimed: Claimed) -> Outcome:
+        try:
+            body = deliveries.body(self._ctx, claimed)
+            return await self._sender.attempt(
+                claimed.url, claimed.keys, claimed.event_id, body, claimed.traceparent
+            )
+        except Exception:  # a fault of ours counts as an attempt, or it would be tried forever
+            log.exception("webhook_attempt_failed", event_id=claimed.event_id)
+            return Outcome(None, "it could not be sent", "", 0)

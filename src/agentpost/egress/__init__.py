@@ -1,0 +1,1 @@
+"""The one guarded way to addresses that somebody else chose."""

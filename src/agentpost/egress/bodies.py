@@ -1,0 +1,107 @@
+"""Reading answer bodies of servers we do not trust: bounded in bytes, whatever was packed how."""
+
+from __future__ import annotations
+
+import asyncio
+import zlib
+from collections.abc import AsyncIterator
+from io import BufferedWriter
+from pathlib import Path
+
+import aiohttp
+
+from agentpost.egress.errors import FetchFailed, FetchTooLarge, explain
+
+SNIPPET_BYTES = 1_024
+# The status decides over a delivery; its body is a courtesy that is not waited for long.
+SNIPPET_SECONDS = 1.0
+_PIECE_BYTES = 256 * 1_024
+_PACKED = frozenset({"gzip", "x-gzip", "deflate"})
+
+
+async def read_snippet(response: aiohttp.ClientResponse) -> str:
+    """The first `SNIPPET_BYTES` of an answer as printable text; what came within
+    `SNIPPET_SECONDS`, or until it broke off. A packed body is not unpacked: empty."""
+    if _encoding(response) != "identity":
+        return ""
+    read = bytearray()
+    try:
+        async with asyncio.timeout(SNIPPET_SECONDS):
+            while len(read) < SNIPPET_BYTES:
+                piece = await response.content.read(SNIPPET_BYTES - len(read))
+                if not piece:
+                    break
+                read += piece
+    except (TimeoutError, aiohttp.ClientError):
+        pass
+    text = read.decode(errors="replace")
+    return "".join(
+        c if c.isprintable() or c in "\n\t" else "\N{REPLACEMENT CHARACTER}" for c in text
+    )
+
+
+async def save_body(response: aiohttp.ClientResponse, into: Path, bytes_max: int) -> int:
+    """Write the unpacked body to a new file and return its size in bytes.
+
+    Raises `FetchTooLarge` as soon as it is known, `FetchFailed` when the body breaks off or is
+    packed in an unknown way, `OSError` when the file cannot be written (`FileExistsError` when it
+    exists). After an error there is no file.
+    """
+    if (response.content_length or 0) > bytes_max:
+        raise FetchTooLarge(_too_large(bytes_max))
+    out = _create(into)
+    size = 0
+    try:
+        with out:
+            async for piece in _unpacked(response):
+                size += len(piece)
+                if size > bytes_max:
+                    raise FetchTooLarge(_too_large(bytes_max))
+                await asyncio.to_thread(out.write, piece)
+    except BaseException:
+        into.unlink(missing_ok=True)  # no await: the task may be cancelled
+        raise
+    return size
+
+
+def _create(path: Path) -> BufferedWriter:
+    """Not in a thread: a cancelled task could not take back what its thread creates later."""
+    return path.open("xb")
+
+
+def _too_large(bytes_max: int) -> str:
+    return f"it is larger than {bytes_max:,} bytes"
+
+
+def _encoding(response: aiohttp.ClientResponse) -> str:
+    return response.headers.get("Content-Encoding", "identity").strip().lower() or "identity"
+
+
+async def _raw(response: aiohttp.ClientResponse) -> AsyncIterator[bytes]:
+    try:
+        async for piece in response.content.iter_any():
+            yield piece
+    except (aiohttp.ClientError, OSError) as error:
+        raise explain(error) from error
+
+
+async def _unpacked(response: aiohttp.ClientResponse) -> AsyncIterator[bytes]:
+    """The body in bounded pieces. We ask for a plain body, but some stores serve what they hold."""
+    encoding = _encoding(response)
+    if encoding == "identity":
+        async for piece in _raw(response):
+            yield piece
+        return
+    if encoding not in _PACKED:
+        raise FetchFailed("it came packed in an unknown way")
+    unpacker = zlib.decompressobj(zlib.MAX_WBITS | 32)
+    try:
+        async for packed in _raw(response):
+            while piece := unpacker.decompress(packed, _PIECE_BYTES):
+                yield piece
+                packed = unpacker.unconsumed_tail
+            if unpacker.eof:
+                return  # what follows would pile up unread
+    except zlib.error as error:
+        raise FetchFailed("it could not be unpacked") from error
+    raise FetchFailed("its answer broke off")

@@ -1,0 +1,57 @@
+"""What can go wrong on the way out, in words that may be shown to whoever gave the URL.
+
+The texts name no address and nothing of the inner network. A name that does not exist and one that
+leads inside read the same, or the texts would tell which names exist inside.
+"""
+
+from __future__ import annotations
+
+import aiohttp
+
+from agentpost.egress.resolver import AddressRefused
+
+_NOT_PUBLIC = "its host was not found or is not public"
+
+
+class EgressError(Exception):
+    """Base of the errors below; ``str()`` is a short reason that continues "could not …: "."""
+
+
+class EgressRefused(EgressError):
+    """Not allowed to go there; trying again will not help."""
+
+
+class FetchFailed(EgressError):
+    """Tried, and it did not work."""
+
+
+class FetchTooLarge(FetchFailed):
+    """More bytes than asked for."""
+
+
+def explain(error: BaseException) -> EgressError:
+    """The error to raise for what the HTTP client, the resolver or TLS raised."""
+    if isinstance(error, EgressError):
+        return error
+    if isinstance(error, aiohttp.ClientConnectorDNSError):
+        refused = isinstance(error.os_error, AddressRefused)
+        return EgressRefused(_NOT_PUBLIC) if refused else FetchFailed(_NOT_PUBLIC)
+    return FetchFailed(_text(error))
+
+
+def _text(error: BaseException) -> str:
+    if isinstance(error, TimeoutError):
+        return "it did not answer in time"
+    if isinstance(error, aiohttp.ClientConnectorCertificateError):
+        return "its TLS certificate is not valid"
+    if isinstance(error, aiohttp.ClientSSLError):
+        return "no TLS connection could be made"
+    if isinstance(error, aiohttp.ClientConnectorError):
+        return "no connection could be made"
+    if isinstance(error, aiohttp.ServerDisconnectedError | OSError):
+        return "it closed the connection without an answer"
+    if isinstance(error, aiohttp.ClientPayloadError):
+        return "its answer broke off"
+    if isinstance(error, aiohttp.ClientResponseError):
+        return "its answer is not valid HTTP"
+    return "the request failed"

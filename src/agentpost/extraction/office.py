@@ -1,0 +1,314 @@
+"""Office documents: bounded streams of their XML, and the text of Word and PowerPoint files.
+
+No part is ever held whole, neither as bytes nor as a tree: a small archive can unpack to gigabytes
+of elements. A part is fed to the parser in pieces, and the handlers keep nothing but text.
+"""
+
+from __future__ import annotations
+
+import io
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
+from xml.parsers import expat
+
+from agentpost.extraction import Unreadable, limits
+
+_CHUNK_BYTES: Final = 64 * 1024
+_METHODS: Final = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+_ENCRYPTED: Final = 0x1 | 0x40
+_PATCHED: Final = 0x20
+_TRANSITIONAL: Final = "http://schemas.openxmlformats.org/"
+_STRICT: Final = "http://purl.oclc.org/ooxml/"
+
+Attributes = Mapping[str, str]
+
+
+def names(namespace: str, local: str) -> dict[str, str]:
+    """Short names by full ones: for the elements ``local`` (separated by blanks) of one of the
+    namespaces of Office, in both spellings that the standard has for it."""
+    strict = namespace.replace("/2006/main", "/main")
+    return {
+        f"{place} {name}": name
+        for place in (_TRANSITIONAL + namespace, _STRICT + strict)
+        for name in local.split()
+    }
+
+
+class _BoundedFile(io.BufferedReader):
+    """A file that gives no more than a table of contents at once: `zipfile` reads the table whole,
+    as long as the archive says it is."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(io.FileIO(path))
+        self._size = path.stat().st_size
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        asked = self._size - self.tell() if size is None or size < 0 else size
+        if asked > limits.MAX_DIRECTORY_BYTES:
+            raise zipfile.BadZipFile("the table of contents is too long")
+        return super().read(size)
+
+
+class Archive:
+    """A zip based document, opened with all its limits; use it as a context manager.
+
+    Args:
+        path: the file, whatever it is called.
+        name: what its sender called it, for messages.
+
+    Raises `Unreadable` when it is no archive, or unpacks to more than the limits allow.
+    """
+
+    def __init__(self, path: Path, name: str) -> None:
+        self.name = name
+        self._elements = 0
+        self._file = _BoundedFile(path)
+        try:
+            self._zip = zipfile.ZipFile(self._file)
+            members = self._zip.infolist()
+            unpacked = sum(member.file_size for member in members)
+            if unpacked > limits.MAX_UNPACKED_BYTES or len(members) > limits.MAX_MEMBERS:
+                most = limits.MAX_UNPACKED_BYTES // 2**20
+                raise Unreadable(
+                    f"{name} unpacks to more than {most} MB or {limits.MAX_MEMBERS:,} parts"
+                )
+        except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as error:
+            self._file.close()
+            raise Unreadable(f"{name} is damaged") from error
+        except BaseException:
+            self._file.close()
+            raise
+        self.members = frozenset(self._zip.namelist())
+
+    def __enter__(self) -> Archive:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._zip.close()
+        self._file.close()
+
+    def parse(
+        self,
+        member: str,
+        start: Callable[[str, Attributes], None],
+        end: Callable[[str], None],
+        text: Callable[[str], None] | None = None,
+        *,
+        most: int = limits.MAX_DOCUMENT_ELEMENTS,
+    ) -> Iterator[None]:
+        """Parse one XML part in pieces: the handlers are called, then control comes back.
+
+        An element is called as the parser does: its namespace, a blank, its name. ``most`` is how
+        many elements this part and all parts before it may have. Raises `Unreadable` when the part
+        is missing, damaged, encrypted or beyond the limits.
+        """
+        try:
+            with self._zip.open(self._info(member)) as stream:
+                yield from self._feed(stream, start, end, text, most)
+        except (zipfile.BadZipFile, zlib.error, expat.ExpatError, EOFError, OSError) as error:
+            raise Unreadable(f"{self.name} is damaged") from error
+
+    def _info(self, member: str) -> zipfile.ZipInfo:
+        if member not in self.members:
+            raise Unreadable(f"{self.name} is damaged")
+        info = self._zip.getinfo(member)
+        if info.flag_bits & _ENCRYPTED:
+            raise Unreadable(f"{self.name} is protected by a password")
+        if info.file_size > limits.MAX_PART_BYTES:
+            most = limits.MAX_PART_BYTES // 2**20
+            raise Unreadable(f"{self.name} has a part of more than {most} MB")
+        if info.compress_type not in _METHODS or info.flag_bits & _PATCHED:
+            # The standard allows no other methods; they unpack further and take more memory.
+            raise Unreadable(f"{self.name} is packed in a way that Office files are not")
+        return info
+
+    def _feed(
+        self,
+        stream: Any,
+        start: Callable[[str, Attributes], None],
+        end: Callable[[str], None],
+        text: Callable[[str], None] | None,
+        most: int,
+    ) -> Iterator[None]:
+        depth = 0
+
+        def opened(tag: str, attributes: Attributes) -> None:
+            nonlocal depth
+            depth += 1
+            self._elements += 1
+            if depth > limits.MAX_DEPTH:
+                raise Unreadable(f"{self.name} is nested too deeply")
+            if self._elements > most:
+                raise Unreadable(f"{self.name} has more than {most:,} elements")
+            start(tag, attributes)
+
+        def closed(tag: str) -> None:
+            nonlocal depth
+            depth -= 1
+            end(tag)
+
+        def refused(*_: object) -> None:
+            # Office never writes a DTD, so one can only be an entity bomb.
+            raise Unreadable(f"{self.name} is damaged")
+
+        parser = expat.ParserCreate(namespace_separator=" ")
+        parser.buffer_text = True
+        parser.StartDoctypeDeclHandler = refused
+        parser.StartElementHandler = opened
+        parser.EndElementHandler = closed
+        if text is not None:
+            parser.CharacterDataHandler = text
+        fed = 0
+        while chunk := stream.read(_CHUNK_BYTES):
+            parser.Parse(chunk, False)
+            fed += len(chunk)
+            if fed - parser.CurrentByteIndex > limits.MAX_TOKEN_BYTES:
+                raise Unreadable(f"{self.name} is damaged")
+            yield
+        parser.Parse(b"", True)
+        yield
+
+
+# Word
+
+_WORD = names("wordprocessingml/2006/main", "p t br cr tab tbl tr tc pStyle numPr pPrChange")
+
+
+class _Word:
+    """Collects the lines of a Word document: Markdown headings, list items and table rows."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self._pieces: list[str] = []
+        self._cells: list[str] = []
+        self._prefix = ""
+        self._listed = self._styled = self._typing = False
+        self._paragraphs = self._tables = self._changes = 0
+        self._characters = 0
+
+    def start(self, tag: str, attributes: Attributes) -> None:
+        name = _WORD.get(tag)
+        if name is None or self._changes:
+            self._changes += name == "pPrChange"
+            return
+        if name == "t":
+            self._typing = True
+        elif name in ("br", "cr"):
+            self._pieces.append("\n")
+        elif name == "tab":
+            self._pieces.append(" ")
+        elif name == "p":
+            self._paragraphs += 1
+            if self._paragraphs == 1 and not self._tables:
+                self._pieces, self._prefix = [], ""
+                self._listed = self._styled = False
+        elif name in ("tbl", "tr", "tc"):
+            self._open(name)
+        elif name == "pStyle" and not self._styled:
+            self._styled = True
+            value = next((v for key, v in attributes.items() if key.endswith(" val")), "")
+            self._prefix = _prefix(value)
+        elif name == "numPr":
+            self._listed = True
+        elif name == "pPrChange":  # how it was before a tracked change
+            self._changes = 1
+
+    def _open(self, name: str) -> None:
+        if name == "tbl":
+            self._tables += 1
+        elif name == "tr" and self._tables == 1:
+            self._cells = []
+        elif name == "tc" and self._tables == 1:
+            self._pieces = []
+
+    def end(self, tag: str) -> None:
+        name = _WORD.get(tag)
+        if self._changes:
+            self._changes -= name == "pPrChange"
+        elif name == "t":
+            self._typing = False
+        elif name == "p":
+            self._paragraphs -= 1
+            if self._tables:
+                self._pieces.append(" ")
+            elif not self._paragraphs:
+                text = "".join(self._pieces).strip()
+                prefix = self._prefix or ("- " if self._listed else "")
+                if text:
+                    self.lines += (prefix + text, "")
+        elif name == "tc" and self._tables == 1:
+            self._cells.append("".join(self._pieces).strip().replace("\n", " "))
+        elif name == "tr" and self._tables == 1:
+            self.lines.append(f"| {' | '.join(self._cells)} |")
+        elif name == "tbl":
+            self._tables -= 1
+            if not self._tables:
+                self._pieces = []
+                self.lines.append("")
+
+    def text(self, data: str) -> None:
+        if self._typing and self._characters < limits.MAX_CHARACTERS:
+            self._characters += len(data)
+            self._pieces.append(data)
+
+
+def _prefix(style: str) -> str:
+    if style == "Title":
+        return "# "
+    if style.startswith("Heading") and style[-1] in "123456789":
+        return "#" * min(int(style[-1]), 6) + " "
+    return "- " if style.startswith("List") else ""
+
+
+def word_lines(archive: Archive) -> Iterator[str]:
+    """The text of a Word document, line by line; raises `Unreadable`."""
+    document = _Word()
+    for _ in archive.parse("word/document.xml", document.start, document.end, document.text):
+        yield from document.lines
+        document.lines.clear()
+
+
+# PowerPoint
+
+_SLIDE = names("drawingml/2006/main", "p t")
+
+
+class _Slide:
+    """Collects the paragraphs of a slide."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self._pieces: list[str] = []
+        self._typing = False
+        self._characters = 0
+
+    def start(self, tag: str, attributes: Attributes) -> None:
+        self._typing = _SLIDE.get(tag) == "t"
+
+    def end(self, tag: str) -> None:
+        self._typing = False
+        if _SLIDE.get(tag) == "p":
+            text = "".join(self._pieces).strip()
+            self._pieces.clear()
+            if text:
+                self.lines += (text, "")
+
+    def text(self, data: str) -> None:
+        if self._typing and self._characters < limits.MAX_CHARACTERS:
+            self._characters += len(data)
+            self._pieces.append(data)
+
+
+def slide_lines(archive: Archive) -> Iterator[str]:
+    """The text of a presentation, slide by slide in their order; raises `Unreadable`."""
+    slides = [m for m in archive.members if m.startswith("ppt/slides/slide")]
+    slides.sort(key=lambda m: (int("".join(c for c in m[-12:] if c in "0123456789") or 0), m))
+    for number, member in enumerate(slides[: limits.MAX_PAGES], 1):
+        yield f"# Slide {number}"
+        slide = _Slide()
+        for _ in archive.parse(member, slide.start, slide.end, slide.text):
+            yield from slide.lines
+            slide.lines.clear()

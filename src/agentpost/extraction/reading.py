@@ -1,0 +1,192 @@
+"""The text of a file, for agents: one plain function that runs in a worker process.
+
+The text keeps what a citation needs: headings of Word, HTML and PowerPoint files come out as
+Markdown headings (``# …``), pages of a PDF are separated by a form feed, sheets of a workbook
+start with ``# name`` and their cells are separated by tabs. The file comes from a stranger, so
+everything is bounded (`agentpost.extraction.limits`), and whatever goes wrong with one is
+`Unreadable`. A file's name is what its sender said, its path says nothing: blobs have no suffix.
+"""
+
+from __future__ import annotations
+
+import codecs
+import contextlib
+import logging
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Protocol, TypeAlias
+
+from agentpost import extras
+from agentpost.extraction import Unreadable, limits
+from agentpost.extraction.html import visible_text
+from agentpost.extraction.office import Archive, slide_lines, word_lines
+from agentpost.extraction.pdf import read_pages
+from agentpost.extraction.workbook import is_workbook, text_lines
+
+_SUFFIXES = (
+    ".txt .text .md .markdown .rst .csv .tsv .tab .json .jsonl .ndjson .xml .yaml .yml .toml .ini "
+    ".cfg .conf .log .py .js .ts .java .c .h .cpp .go .rs .rb .php .sh .sql .css .tex .srt .vtt "
+    ".ics .eml"
+)
+_TEXT_SUFFIXES = frozenset(_SUFFIXES.replace(".", "").split())
+_BYTES_PER_CHARACTER = 4
+_Reader: TypeAlias = Callable[[Path, str, int], str]
+
+logger = logging.getLogger(__name__)
+
+
+def read_text(
+    path: Path, name: str, content_type: str, *, max_characters: int = limits.MAX_CHARACTERS
+) -> str:
+    """Return the text of the file at ``path``, cut after ``max_characters``.
+
+    ``name`` and ``content_type`` are what the sender called it; the content decides when they are
+    wrong in a way that can be seen. Raises `Unreadable`, with a sentence for the user, when the
+    file has no text: another format, encrypted, damaged, or beyond `reading_limits`.
+    """
+    with only_unreadable(name):
+        size = path.stat().st_size
+        if size > limits.MAX_BYTES:
+            raise Unreadable(f"{name} is larger than {limits.MAX_BYTES // 2**20} MB")
+        text = _reader(path, name, content_type)(path, name, max_characters)
+        return text.replace("\r\n", "\n").replace("\r", "\n").replace("\0", "")[:max_characters]
+
+
+class LocalFile(Protocol):
+    """A `File` of the agent protocol, inside a worker process."""
+
+    @property
+    def local(self) -> Path:
+        """Where its bytes are."""
+
+    @property
+    def name(self) -> str:
+        """What its sender called it."""
+
+    @property
+    def content_type(self) -> str:
+        """What its sender said it is."""
+
+
+def text_of(file: LocalFile) -> str:
+    """`read_text` of a file inside a worker process: what `File.text` runs."""
+    return read_text(file.local, file.name, file.content_type)
+
+
+@contextlib.contextmanager
+def only_unreadable(name: str) -> Iterator[None]:
+    """Inside, where a stranger's file is read, every exception becomes `Unreadable`.
+
+    A hostile file finds what no reader thought of, and must not end a turn with it. What was not
+    foreseen may be a mistake of ours, so it is logged with its traceback.
+    """
+    try:
+        yield
+    except Unreadable:
+        raise
+    except MemoryError as error:
+        raise Unreadable(f"{name} takes too much memory to read") from error
+    except RecursionError as error:
+        raise Unreadable(f"{name} is nested too deeply") from error
+    except Exception as error:
+        logger.warning("a reader failed in a way it should not", exc_info=True)
+        raise Unreadable(f"{name} could not be read") from error
+
+
+def _reader(path: Path, name: str, content_type: str) -> _Reader:
+    suffix = name.lower().rpartition(".")[2] if "." in name else ""
+    kind = content_type.partition(";")[0].strip().lower()
+    with path.open("rb") as file:
+        head = file.read(8)
+    if head.startswith(b"%PDF-") or suffix == "pdf":
+        _check_installed(name, "a PDF file")
+        return read_pages
+    if head.startswith(b"PK\x03\x04"):
+        return _office
+    if head.startswith(b"\xd0\xcf\x11\xe0"):
+        raise Unreadable(f"{name} is an old or encrypted Office file; save it as .docx or .xlsx")
+    if suffix in ("html", "htm", "xhtml") or kind in ("text/html", "application/xhtml+xml"):
+        _check_installed(name, "an HTML file")
+        return _html
+    if suffix in _TEXT_SUFFIXES or kind.startswith("text/") or kind.endswith(("json", "xml")):
+        return _plain
+    if suffix in ("docx", "xlsx", "pptx"):
+        raise Unreadable(f"{name} is not a valid .{suffix} file")
+    return _plain
+
+
+def _check_installed(name: str, kind: str) -> None:
+    """Raise `Unreadable` when the extra that reads PDF, HTML and Excel files is not installed."""
+    if extras.missing("extraction"):
+        raise Unreadable(
+            f"{name} is {kind}, which this server cannot read: it is installed without"
+            " agentpost[extraction]"
+        )
+
+
+def decode(data: bytes, name: str, *, cut: bool = False) -> str:
+    """Decode text: a byte order mark decides, then UTF-8, then Windows-1252.
+
+    ``cut`` says that the data may end within a character. Raises `Unreadable` for bytes that are
+    no text at all.
+    """
+    for mark, encoding in (
+        (codecs.BOM_UTF8, "utf-8-sig"),
+        (codecs.BOM_UTF16_LE, "utf-16"),
+        (codecs.BOM_UTF16_BE, "utf-16"),
+    ):
+        if data.startswith(mark):
+            return data.decode(encoding, "replace")
+    sample = data[:4096]
+    zeros = sample[::2].count(0), sample[1::2].count(0)
+    if min(zeros) * 20 <= max(zeros) and max(zeros) * 4 > len(sample) >= 8:
+        # UTF-16 without a mark: every other byte of western text is zero.
+        return data.decode("utf-16-be" if zeros[0] > zeros[1] else "utf-16-le", "replace")
+    controls = sum(byte < 9 or 13 < byte < 27 for byte in sample)
+    if controls * 50 > len(sample):
+        raise Unreadable(f"{name} is not a text file")
+    try:
+        return codecs.getincrementaldecoder("utf-8")().decode(data, final=not cut)
+    except UnicodeDecodeError:
+        return data.decode("cp1252", "replace")
+
+
+def _plain(path: Path, name: str, max_characters: int) -> str:
+    most = max_characters * _BYTES_PER_CHARACTER
+    with path.open("rb") as file:
+        data = file.read(most + 1)
+    return decode(data, name, cut=len(data) > most)
+
+
+def _html(path: Path, name: str, max_characters: int) -> str:
+    if path.stat().st_size > limits.MAX_HTML_BYTES:
+        most = limits.MAX_HTML_BYTES // 2**20
+        raise Unreadable(f"{name} is larger than {most} MB, the most for an HTML file")
+    text = visible_text(decode(path.read_bytes(), name))
+    if not text:
+        raise Unreadable(f"{name} has no text in it")
+    return text
+
+
+def _office(path: Path, name: str, max_characters: int) -> str:
+    with Archive(path, name) as archive:
+        if "word/document.xml" in archive.members:
+            return _joined(word_lines(archive), max_characters)
+        if "ppt/presentation.xml" in archive.members:
+            return _joined(slide_lines(archive), max_characters)
+        if is_workbook(archive):
+            _check_installed(name, "an Excel file")
+            return _joined(text_lines(archive), max_characters)
+    raise Unreadable(f"{name} is an archive; attach the files inside it one by one")
+
+
+def _joined(lines: Iterable[str], max_characters: int) -> str:
+    """The lines until there are characters enough; the rest is not read."""
+    kept: list[str] = []
+    length = 0
+    for line in lines:
+        kept.append(line)
+        length += len(line) + 1
+        if length > max_characters:
+            break
+    return "\n".join(kept)

@@ -1,0 +1,309 @@
+"""The cells of an Excel workbook (.xlsx, .xlsm), streamed sheet by sheet.
+
+Cells come as Excel would show their kind: numbers, text, truth values, dates. The pieces of
+knowledge that are easily wrong, number formats and Excel's calendar, are openpyxl's. Its reader is
+not used: it refuses a file without a suffix, and holds a row, the styles and the shared strings as
+trees, so that a small hostile file takes gigabytes. Neither is calamine's: it lays a sheet out as a
+full rectangle, so that two cells far apart end the process.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import PurePosixPath
+from typing import Any, Final, TypeAlias
+
+from agentpost.extraction import Unreadable, limits
+from agentpost.extraction.office import Archive, Attributes, names
+
+Cell: TypeAlias = Any
+WORKBOOK: Final = "xl/workbook.xml"
+
+_MAIN = names(
+    "spreadsheetml/2006/main",
+    "workbookPr sheet si t rPh numFmt cellXfs xf row c v is",
+)
+_COLUMNS_MAX: Final = 16_384
+_FORMAT_CHARACTERS_MAX: Final = 255
+
+
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """A worksheet: its title and the member of the archive that holds it."""
+
+    title: str
+    member: str
+
+
+class Workbook:
+    """An open workbook; use it inside the `Archive` it is made of. Raises `Unreadable`."""
+
+    def __init__(self, archive: Archive) -> None:
+        self._archive = archive
+        self._epoch_1904 = False
+        targets = self._targets()
+        self.sheets = self._sheets(targets)
+        self._dated = self._date_styles(targets)
+        self._strings = self._shared_strings(targets)
+
+    def rows(self, sheet: Sheet, *, columns: int, characters: int) -> Iterator[list[Cell]]:
+        """The rows of a sheet that have cells, in file order; a cell without a value is None.
+
+        At most ``columns`` cells per row, texts are cut after ``characters``. The rows that are
+        not asked for are not read.
+        """
+        reader = _Rows(self._strings, self._dated, self._epoch_1904, columns, characters)
+        for _ in self._archive.parse(
+            sheet.member, reader.start, reader.end, reader.text, most=limits.MAX_WORKBOOK_ELEMENTS
+        ):
+            yield from reader.rows
+            reader.rows.clear()
+
+    def _targets(self) -> dict[str, tuple[str, str]]:
+        """Kind and member of what the workbook refers to, by the id of the reference."""
+        found: dict[str, tuple[str, str]] = {}
+
+        def start(tag: str, attributes: Attributes) -> None:
+            if tag.endswith(" Relationship") and len(found) < limits.MAX_MEMBERS:
+                target = PurePosixPath("/xl", attributes.get("Target", ""))
+                kind = attributes.get("Type", "").rpartition("/")[2]
+                found[attributes.get("Id", "")] = kind, str(target).lstrip("/")
+
+        self._run("xl/_rels/workbook.xml.rels", start)
+        return found
+
+    def _sheets(self, targets: dict[str, tuple[str, str]]) -> list[Sheet]:
+        found: list[Sheet] = []
+
+        def start(tag: str, attributes: Attributes) -> None:
+            name = _MAIN.get(tag)
+            if name == "workbookPr":
+                self._epoch_1904 = attributes.get("date1904", "") in ("1", "true", "on")
+            elif name == "sheet" and len(found) < limits.MAX_SHEETS:
+                key = next((v for k, v in attributes.items() if k.endswith(" id")), "")
+                kind, member = targets.get(key, ("", ""))
+                if kind == "worksheet" and member in self._archive.members:
+                    found.append(Sheet(attributes.get("name", "")[:100], member))
+
+        self._run(WORKBOOK, start)
+        if not found:
+            raise Unreadable(f"{self._archive.name} has no worksheets")
+        return found
+
+    def _date_styles(self, targets: dict[str, tuple[str, str]]) -> list[bool]:
+        """Whether a cell of each style shows a date."""
+        from openpyxl.styles.numbers import BUILTIN_FORMATS, is_date_format
+
+        dated = {number: is_date_format(code) for number, code in BUILTIN_FORMATS.items()}
+        found: list[bool] = []
+        inside = False
+
+        def start(tag: str, attributes: Attributes) -> None:
+            nonlocal inside
+            name = _MAIN.get(tag)
+            number = _whole(attributes.get("numFmtId", ""))
+            if name == "numFmt" and number is not None and len(dated) < limits.MAX_STYLES:
+                code = attributes.get("formatCode", "")[:_FORMAT_CHARACTERS_MAX]
+                dated[number] = is_date_format(code)
+            elif name == "cellXfs":
+                inside = True
+            elif name == "xf" and inside and len(found) < limits.MAX_STYLES:
+                found.append(dated.get(number or 0, False))
+
+        def end(tag: str) -> None:
+            nonlocal inside
+            inside = inside and _MAIN.get(tag) != "cellXfs"
+
+        for kind, member in targets.values():
+            if kind == "styles" and member in self._archive.members:
+                self._run(member, start, end)
+                break
+        return found
+
+    def _shared_strings(self, targets: dict[str, tuple[str, str]]) -> list[str]:
+        for kind, member in targets.values():
+            if kind == "sharedStrings" and member in self._archive.members:
+                strings = _Strings(self._archive.name)
+                for _ in self._archive.parse(
+                    member, strings.start, strings.end, strings.text,
+                    most=limits.MAX_WORKBOOK_ELEMENTS,
+                ):  # fmt: skip
+                    pass
+                return strings.found
+        return []
+
+    def _run(
+        self,
+        member: str,
+        start: Callable[[str, Attributes], None],
+        end: Callable[[str], None] = lambda _: None,
+    ) -> None:
+        for _ in self._archive.parse(member, start, end, most=limits.MAX_STYLE_ELEMENTS):
+            pass
+
+
+class _Strings:
+    """Collects the shared strings of a workbook."""
+
+    def __init__(self, name: str) -> None:
+        self.found: list[str] = []
+        self._name = name
+        self._pieces: list[str] = []
+        self._typing = self._reading_aid = False
+        self._characters = 0
+
+    def start(self, tag: str, attributes: Attributes) -> None:
+        name = _MAIN.get(tag)
+        if name == "rPh":  # how to pronounce it
+            self._reading_aid = True
+        self._typing = name == "t" and not self._reading_aid
+
+    def end(self, tag: str) -> None:
+        self._typing = False
+        name = _MAIN.get(tag)
+        if name == "rPh":
+            self._reading_aid = False
+        elif name == "si":
+            self.found.append("".join(self._pieces))
+            self._pieces.clear()
+            if len(self.found) > limits.MAX_SHARED_STRINGS:
+                most = f"{limits.MAX_SHARED_STRINGS:,}"
+                raise Unreadable(f"{self._name} has more than {most} distinct texts")
+
+    def text(self, data: str) -> None:
+        if self._typing:
+            self._characters += len(data)
+            if self._characters > limits.MAX_SHARED_CHARACTERS:
+                most = limits.MAX_SHARED_CHARACTERS // 2**20
+                raise Unreadable(f"{self._name} has more than {most} MB of text")
+            self._pieces.append(data)
+
+
+class _Rows:
+    """Collects the rows of a sheet."""
+
+    def __init__(
+        self, strings: list[str], dated: list[bool], epoch_1904: bool, columns: int,
+        characters: int,
+    ) -> None:  # fmt: skip
+        self.rows: list[list[Cell]] = []
+        self._strings, self._dated, self._epoch_1904 = strings, dated, epoch_1904
+        self._columns, self._characters = columns, characters
+        self._row: list[Cell] = []
+        self._pieces: list[str] = []
+        self._length = 0
+        self._column = -1
+        self._kind = self._style = ""
+        self._typing = self._reading_aid = False
+        self._letters: dict[str, int] = {}
+
+    def start(self, tag: str, attributes: Attributes) -> None:
+        name = _MAIN.get(tag)
+        if name == "c":
+            self._kind = attributes.get("t", "n")
+            self._style = attributes.get("s", "")
+            self._pieces.clear()
+            self._length = 0
+            reference = attributes.get("r")
+            self._column = self._column + 1 if reference is None else self._index(reference)
+        elif name == "rPh":
+            self._reading_aid = True
+        elif name == "row":
+            self._row, self._column = [], -1
+        self._typing = name == "v" or (name == "t" and not self._reading_aid)
+
+    def end(self, tag: str) -> None:
+        self._typing = False
+        name = _MAIN.get(tag)
+        if name == "c":
+            if 0 <= self._column < self._columns:
+                row = self._row
+                row.extend([None] * (self._column + 1 - len(row)))
+                row[self._column] = self._value("".join(self._pieces))
+        elif name == "row":
+            if self._row:
+                self.rows.append(self._row)
+            self._row = []
+        elif name == "rPh":
+            self._reading_aid = False
+
+    def text(self, data: str) -> None:
+        if self._typing and self._length < self._characters:
+            self._pieces.append(data[: self._characters - self._length])
+            self._length += len(data)
+
+    def _index(self, reference: str) -> int:
+        """The number of a cell's column, counted from 0; -1 for a place that cannot be."""
+        letters = reference[:8].rstrip("0123456789")
+        found = self._letters.get(letters)
+        if found is None:
+            found = 0
+            for letter in letters.upper():
+                found = found * 26 + ord(letter) - 64 if "A" <= letter <= "Z" else _COLUMNS_MAX + 1
+            found = found - 1 if 0 < found <= _COLUMNS_MAX else -1
+            if len(self._letters) < _COLUMNS_MAX:
+                self._letters[letters] = found
+        return found
+
+    def _value(self, text: str) -> Cell:
+        if not text:
+            return None
+        if self._kind == "s":
+            index = _whole(text)
+            known = index is not None and index < len(self._strings)
+            return self._strings[index or 0][: self._characters] if known else None
+        if self._kind == "b":
+            return text.strip() == "1"
+        if self._kind == "d":
+            try:
+                return datetime.fromisoformat(text)
+            except ValueError:
+                return text
+        if self._kind != "n":
+            return text
+        try:
+            number = float(text)
+        except ValueError:
+            return text
+        if not math.isfinite(number):
+            return None
+        style = _whole(self._style) or 0
+        if style < len(self._dated) and self._dated[style]:
+            return self._moment(number)
+        return int(number) if number.is_integer() and abs(number) < 2**53 else number
+
+    def _moment(self, number: float) -> Cell:
+        from openpyxl.utils.datetime import MAC_EPOCH, WINDOWS_EPOCH, from_excel
+
+        try:
+            return from_excel(number, MAC_EPOCH if self._epoch_1904 else WINDOWS_EPOCH)
+        except (OverflowError, ValueError):
+            return number
+
+
+def _whole(text: str) -> int | None:
+    """A number of at most nine digits, else None."""
+    return int(text) if len(text) < 10 and text.isascii() and text.isdigit() else None
+
+
+def text_lines(archive: Archive) -> Iterator[str]:
+    """The text of a workbook: a Markdown heading per sheet, then its rows with tabs between."""
+    workbook = Workbook(archive)
+    for sheet in workbook.sheets:
+        yield f"# {sheet.title}"
+        rows = workbook.rows(
+            sheet, columns=limits.MAX_SHEET_COLUMNS, characters=limits.MAX_CHARACTERS
+        )
+        for number, row in enumerate(rows):
+            if number >= limits.MAX_SHEET_ROWS:
+                break
+            if any(value is not None for value in row):
+                yield "\t".join("" if value is None else str(value) for value in row)
+
+
+def is_workbook(archive: Archive) -> bool:
+    """Whether the archive is an Excel workbook."""
+    return WORKBOOK in archive.members

@@ -1,0 +1,1 @@
+"""Worker processes: plain functions of agents, each in a process that can be killed alone."""

@@ -1,0 +1,225 @@
+"""The worker process: runs one plain function at a time for `agentpost.processes.pool`.
+
+Started as ``python -m agentpost.processes.main PARENT_PID`` with a socket as its standard input.
+A frame is a length (4 bytes, big-endian) and that many bytes of JSON. The first request is
+``{"path": sys.path, "memory_bytes": int | None, "folder": temporary folder, "log_level": int}``,
+every later one
+``{"fn": ref, "args": values text, "kwargs": values text, "key": step key, "into": path | None,
+"cpu": seconds | None}``, which is answered by ``{"begun": true}`` before the function is looked
+for. Each gets one reply: ``{"value": values text}``, ``{"error": described error, "kinds": names of
+its classes, "trace": text}`` or, as the last thing the worker says, ``{"died": reason}``. No
+pickle: what comes back is data.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import faulthandler
+import fcntl
+import io
+import json
+import math
+import os
+import resource
+import shutil
+import signal
+import socket
+import struct
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, BinaryIO, Final
+
+from agentpost.agents import values
+from agentpost.agents.base import StepFailed, current_step_key
+from agentpost.processes import log_records
+
+HEADER: Final = struct.Struct(">I")
+"""The length in front of each frame."""
+
+TRACE_CHARS_MAX: Final = 20_000
+"""Longest traceback sent along with an error, in characters; its end is what is kept."""
+
+_PARENT_CHECK_SECONDS: Final = 0.5
+_PR_SET_PDEATHSIG: Final = 1
+_NICENESS: Final = 5
+"""Where there are fewer processors than busy workers, the server answers first."""
+
+
+def frame(message: dict[str, Any]) -> bytes:
+    """The bytes of one frame."""
+    body = json.dumps(message).encode()
+    return HEADER.pack(len(body)) + body
+
+
+def main(parent: int) -> None:
+    """Serve requests until the channel closes or the parent is gone."""
+    _die_with(parent)
+    channel = _take_channel()
+    # A service manager signals the whole group; whether a step ends is the server's decision. A
+    # handler instead of SIG_IGN, because programs started by a step would inherit the latter.
+    signal.signal(signal.SIGTERM, lambda *_: None)
+    faulthandler.enable()
+    _go_first_when_memory_is_short()
+    os.nice(_NICENESS)
+    _die_of_cpu_time()
+    requests = channel.makefile("rb")
+    with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+        hello = _receive(requests)
+        if hello is None:
+            return
+        sys.path[:] = hello["path"]
+        _limit_memory(hello["memory_bytes"])
+        log_records.install(hello["log_level"])
+        channel.sendall(frame({"value": "null"}))
+        while (request := _receive(requests)) is not None:
+            channel.sendall(frame({"begun": True}))
+            with _cpu_limit(request["cpu"]):
+                reply = _answer(request, hello)
+            with contextlib.suppress(AttributeError, OSError, ValueError):
+                sys.stdout.flush()  # whatever the function has made of it
+                sys.stderr.flush()
+            channel.sendall(frame(reply))
+            if "died" in reply:
+                return
+
+
+def _answer(request: dict[str, Any], hello: dict[str, Any]) -> dict[str, Any]:
+    token = current_step_key.set(request["key"])
+    try:
+        kwargs = values.load(request["kwargs"], None)
+        made = values.resolve(request["fn"])(*values.load(request["args"], None), **kwargs)
+        if request["into"] is None:
+            return {"value": values.dump(made)}
+        _put(made, Path(request["into"]), Path(hello["folder"]))
+        return {"value": "null"}
+    except MemoryError as error:
+        # Its heap is full or in pieces: a fresh process is the only sound way on.
+        most = hello["memory_bytes"]
+        limit = ""
+        if most is not None:
+            limit = f" (the limit is {most >> 20} MiB); the setting worker_memory_bytes raises it"
+        return {"died": f"it ran out of memory{limit}: {error}".removesuffix(": ")}
+    except BaseException as error:
+        trace = "".join(traceback.format_exception(error))[-TRACE_CHARS_MAX:]
+        if isinstance(error, SystemExit):
+            error = StepFailed(f"the function called sys.exit({error.code!r})")
+        kinds = values.class_names(error)
+        return {"error": values.describe_error(error), "kinds": kinds, "trace": trace}
+    finally:
+        current_step_key.reset(token)
+
+
+def _put(made: object, into: Path, own_folder: Path) -> None:
+    if isinstance(made, bytes | bytearray | memoryview):
+        into.write_bytes(made)
+    elif isinstance(made, str):
+        into.write_text(made, encoding="utf-8", newline="")
+    elif isinstance(made, Path):
+        path = made.resolve(strict=True)
+        if path.is_relative_to(own_folder.resolve()):
+            shutil.move(path, into)  # a temporary file of this worker: nobody else needs it
+        else:
+            shutil.copyfile(path, into)
+    else:
+        kind = type(made).__qualname__
+        raise TypeError(f"the function must return bytes, str or Path for a file, not {kind}")
+
+
+def _receive(requests: BinaryIO) -> dict[str, Any] | None:
+    header = requests.read(HEADER.size)
+    if len(header) < HEADER.size:
+        return None
+    (length,) = HEADER.unpack(header)
+    body = requests.read(length)
+    return json.loads(body) if len(body) == length else None
+
+
+def _take_channel() -> socket.socket:
+    """Move the channel away from the standard streams, which are the functions'."""
+    # Above the standard streams even if one was closed; not inherited by started programs.
+    channel = socket.socket(fileno=fcntl.fcntl(0, fcntl.F_DUPFD_CLOEXEC, 3))
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(line_buffering=True)
+    return channel
+
+
+def _die_with(parent: int) -> None:
+    """End this process when the parent is gone, however it went and whatever runs here.
+
+    On Linux the kernel does it at once, even while C code holds the interpreter. It acts on the
+    end of the *thread* that started the worker, which is the agent loop's. The thread covers
+    other systems.
+    """
+    if sys.platform == "linux":
+        import ctypes
+
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(_PARENT_CHECK_SECONDS)
+        if os.getpgrp() == os.getpid():
+            os.killpg(0, signal.SIGKILL)  # with the programs a function has started
+        os._exit(1)
+
+    if os.getppid() != parent:  # it died before the kernel was told
+        os._exit(1)
+    threading.Thread(target=watch, name="parent-watch", daemon=True).start()
+
+
+def _limit_memory(limit: int | None) -> None:
+    """Limit what a process may write to that is its own, whether it uses it or not.
+
+    Not its address space: libraries reserve far more of that than they use, the more so the more
+    processors there are (thread stacks, allocator arenas, mapped files).
+    """
+    if limit is not None and sys.platform == "linux":  # elsewhere the limit is not enforced
+        _, hard = resource.getrlimit(resource.RLIMIT_DATA)
+        most = limit if hard == resource.RLIM_INFINITY else min(limit, hard)
+        resource.setrlimit(resource.RLIMIT_DATA, (most, most))
+
+
+def _go_first_when_memory_is_short() -> None:
+    """Let the system end a worker, not the server or the database beside it (Linux)."""
+    with contextlib.suppress(OSError):
+        Path("/proc/self/oom_score_adj").write_text("1000")
+
+
+def _die_of_cpu_time() -> None:
+    """At the end of its CPU time: where it was goes to the log, then the kernel ends the process.
+
+    A handler in Python would not run while C code works; what it raised could be caught.
+    """
+    signal.signal(signal.SIGXCPU, signal.SIG_DFL)
+    faulthandler.register(signal.SIGXCPU, chain=True)
+    _, hard = resource.getrlimit(resource.RLIMIT_CORE)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, hard))  # the default action would write a core
+
+
+@contextlib.contextmanager
+def _cpu_limit(seconds: float | None) -> Iterator[None]:
+    """Inside: this process may use that much more CPU time, in whole seconds, rounded up."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_CPU)
+    if seconds is None:
+        yield
+        return
+    usage = resource.getrusage(resource.RUSAGE_SELF)
+    most = math.ceil(usage.ru_utime + usage.ru_stime + seconds)
+    if hard != resource.RLIM_INFINITY:
+        most = min(most, hard)
+    resource.setrlimit(resource.RLIMIT_CPU, (most, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_CPU, (soft, hard))
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]))

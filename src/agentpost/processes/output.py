@@ -1,0 +1,227 @@
+"""What an author's code prints and logs, as lines of the server's log, bounded for each call.
+
+`captured` names the call that runs in it: the ids stand in every line that is logged inside, by the
+server and by the author's code. What that code prints (``agent_output``) or logs with the standard
+library (``agent_log``) has them too. `install` redirects the standard streams of the server's
+process; worker processes write to pipes that `agentpost.processes.pipes` reads.
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import Context, ContextVar
+from functools import partial
+from typing import Any, Final, TextIO, cast
+
+import structlog
+
+from agentpost.processes.log_records import (
+    EXCEPTION_BYTES_MAX,
+    LINE_BYTES_MAX,
+    MARK,
+    described,
+    parsed,
+)
+
+CALL_BYTES_MAX: Final = 64 * 1024
+"""What one call may print and log; what is more is counted and dropped."""
+CALL_LINES_MAX: Final = 1_000
+WINDOW_SECONDS: Final = 60.0
+"""A call that lasts longer may print as much again: a job may run for days."""
+_PARTIAL_BYTES_MAX: Final = 2 * EXCEPTION_BYTES_MAX
+"""What is kept of a line whose end has not come: as much as a record of `worker_log` has."""
+
+log = structlog.get_logger(__name__)
+_current: ContextVar[Output | None] = ContextVar("agent_output", default=None)
+
+
+class Output:
+    """What one call prints and logs. Safe on any thread.
+
+    Args:
+        ids: fields of every line: which call of which message and job it is.
+    """
+
+    def __init__(self, ids: Mapping[str, object]) -> None:
+        # An author may have bound names of their own: these two are the logger's arguments.
+        self._ids = {name: ids[name] for name in ids if name not in ("self", "event")}
+        self._lock = threading.Lock()
+        self._partial: dict[str, bytes] = {}
+        self._window_ends = 0.0
+        self._bytes = self._lines = 0
+        self._dropped_bytes = self._dropped_lines = 0
+
+    def feed(self, stream: str, data: bytes) -> None:
+        """Take what was written to ``stdout`` or ``stderr``; whole lines are logged."""
+        with self._lock:
+            self._renew()
+            if self._full():
+                self._drop(len(data), data.count(b"\n"))
+                return
+            *lines, partial_line = (self._partial.pop(stream, b"") + data).split(b"\n")
+            for line in lines:
+                self._line(stream, line, newline=1)
+            if len(partial_line) > _PARTIAL_BYTES_MAX:
+                self._drop(len(partial_line) - _PARTIAL_BYTES_MAX, 0)
+            if partial_line:
+                self._partial[stream] = partial_line[:_PARTIAL_BYTES_MAX]
+
+    def record(self, record: Mapping[str, Any]) -> None:
+        """Take a record of the standard library's logging, as `worker_log.described` makes it."""
+        with self._lock:
+            self._renew()
+            self._record(record)
+
+    def end(self) -> None:
+        """The call is over: log what has no line end, and how much was dropped."""
+        with self._lock:
+            partials, self._partial = self._partial, {}
+            for stream, line in partials.items():
+                self._line(stream, line, newline=0)
+            self._report()
+
+    def _line(self, stream: str, raw: bytes, *, newline: int) -> None:
+        before, marked, after = raw.partition(MARK)
+        record = parsed(after) if marked else None
+        if record is not None:
+            self._record(record)
+            raw = before
+        raw = raw.rstrip(b"\r")
+        shown = raw[:LINE_BYTES_MAX]
+        if not raw or not self._taken(len(shown) + newline, len(raw) + newline):
+            return
+        self._drop(len(raw) - len(shown), 0)
+        text = shown.decode("utf-8", "replace")
+        self._log("info", "agent_output", stream=stream, line=text)
+
+    def _record(self, record: Mapping[str, Any]) -> None:
+        size = len(record["message"]) + len(record["exception"] or "")
+        if self._taken(size, size):
+            self._log(
+                record["level"],
+                "agent_log",
+                logger=record["logger"],
+                message=record["message"],
+                **({"exception": record["exception"]} if record["exception"] else {}),
+            )
+
+    def _taken(self, size: int, whole: int) -> bool:
+        """Whether there is room for a line of that many bytes; one without is counted."""
+        if self._full():
+            self._drop(whole, 1)
+            return False
+        self._bytes += size
+        self._lines += 1
+        return True
+
+    def _full(self) -> bool:
+        return self._bytes >= CALL_BYTES_MAX or self._lines >= CALL_LINES_MAX
+
+    def _drop(self, size: int, lines: int) -> None:
+        self._dropped_bytes += size
+        self._dropped_lines += lines
+
+    def _renew(self) -> None:
+        now = time.monotonic()
+        if now >= self._window_ends:
+            self._report()
+            self._window_ends = now + WINDOW_SECONDS
+            self._bytes = self._lines = 0
+
+    def _report(self) -> None:
+        if self._dropped_bytes:
+            dropped = {"bytes": self._dropped_bytes, "lines": self._dropped_lines}
+            self._dropped_bytes = self._dropped_lines = 0
+            self._log("warning", "agent_output_dropped", **dropped)
+
+    def _log(self, level: str, event: str, **fields: object) -> None:
+        # In a context of its own: the call's ids and no others, on whichever thread this is.
+        Context().run(partial(getattr(log, level), event, **{**self._ids, **fields}))
+
+
+@contextmanager
+def captured(**ids: object) -> Iterator[None]:
+    """Inside, lines of the log have these ids besides those of a block around this one, and what is
+    printed or logged becomes such lines, bounded for this block."""
+    with structlog.contextvars.bound_contextvars(**ids):
+        output = Output(structlog.contextvars.get_contextvars())
+        token = _current.set(output)
+        try:
+            yield
+        finally:
+            _current.reset(token)
+            output.end()
+
+
+def install() -> None:
+    """Redirect what author's code in this process writes to `sys.stdout` and `sys.stderr`, and its
+    records of the standard library's logging. Code outside `captured` is left as it is."""
+    sys.stdout = cast("TextIO", _Redirected(sys.stdout, "stdout"))
+    sys.stderr = cast("TextIO", _Redirected(sys.stderr, "stderr"))
+    root = logging.getLogger()
+    for handler in root.handlers:
+        handler.addFilter(lambda _: _current.get() is None)
+    root.addHandler(_Handler())
+
+
+class _Redirected:
+    """A standard stream; what it does not say itself, the real one does."""
+
+    def __init__(self, real: TextIO, name: str) -> None:
+        self._real = real
+        self._name = name
+
+    def write(self, text: str) -> int:
+        """See `TextIO.write`."""
+        output = _current.get()
+        if output is None:
+            return self._real.write(text)
+        output.feed(self._name, text.encode("utf-8", "replace"))
+        return len(text)
+
+    def writelines(self, lines: Iterator[str]) -> None:
+        """See `TextIO.writelines`."""
+        for line in lines:
+            self.write(line)
+
+    @property
+    def buffer(self) -> object:
+        """See `TextIO.buffer`."""
+        output = _current.get()
+        return self._real.buffer if output is None else _Bytes(output, self._name)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._real, name)
+
+
+class _Bytes:
+    """The binary side of a redirected stream."""
+
+    def __init__(self, output: Output, name: str) -> None:
+        self._output = output
+        self._name = name
+
+    def write(self, data: bytes) -> int:
+        """See `BinaryIO.write`."""
+        self._output.feed(self._name, bytes(data))
+        return len(data)
+
+    def flush(self) -> None:
+        """Nothing is kept here."""
+
+
+class _Handler(logging.Handler):
+    def emit(self, record: logging.LogRecord) -> None:
+        """See `logging.Handler.emit`."""
+        output = _current.get()
+        if output is None:
+            return
+        try:
+            output.record(described(record))
+        except Exception:
+            self.handleError(record)

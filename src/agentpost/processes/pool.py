@@ -1,0 +1,310 @@
+"""The worker pool: plain functions of agents, each call in a process that can be killed alone.
+
+Stopping a job must end the function it runs within a second, without hurting the calls beside it
+(design: agent protocol, rule 4). Why our own: `concurrent.futures.ProcessPoolExecutor` breaks as a
+whole when one worker is killed; `anyio.to_process` kills just one, but it sets no limits, never
+recycles, leaves a busy worker behind when its parent is killed, throws away what functions print,
+passes the whole environment on and unpickles whatever a worker answers.
+
+The pool is shared fairly by account (`agentpost.domain.fair_queue`), and each call has limits: time
+on the clock, counted from when a worker has the call; CPU time; memory. Without them one account's
+hostile file would hold the workers of all others.
+
+A worker gets a listed part of the server's environment and none of its memory, no more: it runs as
+the same user. That contains accidents; it is not a sandbox for code nobody trusts.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import math
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import structlog
+
+from agentpost.agents import values
+from agentpost.agents.deaths import NotBegun, NoWorker, WorkerDied, WorkerKilled
+from agentpost.processes import capacity
+from agentpost.processes.environment import worker_environment
+from agentpost.processes.main import frame
+from agentpost.processes.slots import FairSemaphore
+from agentpost.processes.worker import CallLimits, WorkerProcess
+
+STEP_SECONDS: Final = 3_600.0
+STEP_CPU_SECONDS: Final = 300.0
+
+_BOOT_SECONDS_MAX: Final = 60.0
+_BEGINNINGS_MAX: Final = 3
+_FOLDER_PREFIX: Final = "worker-"
+
+Ready = Callable[[], Awaitable[None]]
+"""Awaited when a worker has the call, right before the function begins; may raise to prevent it."""
+
+log = structlog.get_logger(__name__)
+
+
+class WorkerPool:
+    """At most ``workers`` processes, started when needed and shared fairly by account (0 for a
+    number that suits the host).
+
+    A process is replaced after ``max_tasks`` calls and ended when idle for ``idle_seconds``.
+    ``scratch`` is a folder of this pool alone: each worker's temporary files live, and end, below
+    it. ``sys.path`` and the working directory are those of the server when the worker is started.
+
+    Limits: ``memory_bytes`` of a process (Linux; 0 for what suits the host, None for no limit);
+    ``seconds`` on the clock for a call that names no ``timeout``; ``cpu_seconds`` of CPU time for
+    each call (None for no limit).
+    ``env`` names environment variables that workers get besides those they always get.
+
+    Belongs to one event loop, whose thread must outlive the workers.
+    """
+
+    def __init__(
+        self,
+        workers: int,
+        *,
+        scratch: Path,
+        max_tasks: int = 50,
+        memory_bytes: int | None = 0,
+        seconds: float = STEP_SECONDS,
+        cpu_seconds: float | None = STEP_CPU_SECONDS,
+        env: Iterable[str] = (),
+        idle_seconds: float = 300.0,
+    ) -> None:
+        assert max_tasks > 0
+        workers = workers or capacity.default_workers()
+        self._slots = FairSemaphore(workers)
+        self._scratch = scratch
+        self._max_tasks = max_tasks
+        self._memory_bytes = capacity.default_memory_bytes() if memory_bytes == 0 else memory_bytes
+        self._seconds = seconds
+        self._cpu_seconds = cpu_seconds
+        self._env = tuple(env)
+        self._threads = max(1, capacity.processors() // workers)
+        self._idle_seconds = idle_seconds
+        self._idle: dict[WorkerProcess, asyncio.TimerHandle] = {}  # the last one in was used last
+        self._workers: set[WorkerProcess] = set()
+        self._closed = asyncio.Event()
+
+    async def start(self) -> None:
+        """Remove what a killed server left in ``scratch`` and warm one worker."""
+        await asyncio.to_thread(_clear, self._scratch)
+        self._rest(await self._spawn())
+
+    async def call(
+        self,
+        fn_ref: str,
+        args: list[Any],
+        kwargs: Mapping[str, Any] | None = None,
+        *,
+        account: str,
+        key: str,
+        timeout: float | None = None,
+        cpu_seconds: float | None = None,
+        ready: Ready | None = None,
+    ) -> Any:
+        """What the function ``module:qualname`` returns for its arguments (JSON or `File`).
+
+        ``account`` is whose share of the pool the call takes; ``key`` is what
+        `agentpost.agents.step_key` says there. ``timeout`` is in seconds and begins when a worker
+        has the call; ``cpu_seconds`` lowers the pool's limit. Cancelling takes a waiting call out
+        of the queue and kills the worker of a running one.
+
+        Raises the function's own exception rebuilt, its traceback as a note; `MissingFunction`;
+        `TypeError` or `ValueError` for a value that cannot be recorded; what ``ready`` raises;
+        `TimeoutError` and `LimitExceeded`; `WorkerDied` when the function ended its own process,
+        `WorkerKilled` when somebody else did; `NoWorker` when it was not called.
+        """
+        limits = self._limits(fn_ref, timeout, cpu_seconds)
+        request = _request(fn_ref, args, kwargs, key, None, limits)
+        reply = await self._perform(request, fn_ref, account, limits, ready)
+        return values.load(reply["value"], None)
+
+    async def build(
+        self,
+        fn_ref: str,
+        args: list[Any],
+        kwargs: Mapping[str, Any] | None = None,
+        *,
+        account: str,
+        key: str,
+        into: Path,
+        timeout: float | None = None,
+        ready: Ready | None = None,
+    ) -> None:
+        """Like `call`, for a function that makes a file: bytes, str (UTF-8) or a `Path`.
+
+        The worker writes it to ``into``. A path below the worker's temporary folder is moved,
+        another copied. When this raises, or is cancelled, ``into`` may hold a part.
+        """
+        limits = self._limits(fn_ref, timeout)
+        request = _request(fn_ref, args, kwargs, key, into, limits)
+        await self._perform(request, fn_ref, account, limits, ready)
+
+    async def aclose(self) -> None:
+        """Kill all workers and wait for their end; running calls raise `WorkerKilled`."""
+        self._closed.set()
+        for worker in list(self._workers):
+            worker.kill()
+        for timer in self._idle.values():
+            timer.cancel()
+        self._idle.clear()
+        while self._workers:
+            await asyncio.gather(*(worker.ended() for worker in self._workers))
+
+    def _limits(
+        self, fn_ref: str, timeout: float | None, cpu_seconds: float | None = None
+    ) -> CallLimits:
+        if cpu_seconds is None or (self._cpu_seconds or math.inf) < cpu_seconds:
+            cpu_seconds = self._cpu_seconds
+        if timeout is not None:
+            return CallLimits(f"{fn_ref} took longer than {timeout:g} s", timeout, cpu_seconds)
+        why = "the setting step_seconds; a timeout= of its own may be longer"
+        late = f"{fn_ref} took longer than {self._seconds:g} s ({why})"
+        return CallLimits(late, self._seconds, cpu_seconds)
+
+    async def _perform(
+        self,
+        request: bytes,
+        fn_ref: str,
+        account: str,
+        limits: CallLimits,
+        ready: Ready | None,
+    ) -> dict[str, Any]:
+        async with self._slots.slot(account):
+            try:
+                reply = await self._begin(request, limits, ready)
+            except NoWorker:
+                raise
+            except WorkerDied as died:
+                log.warning("worker_died", function=fn_ref, reason=str(died))
+                # At our own end we are the ones who kill.
+                kind = WorkerKilled if self._closed.is_set() else type(died)
+                raise kind(f"{fn_ref} did not finish: {died}") from None
+        if "error" in reply:
+            error = values.rebuild_error(reply["error"])
+            values.remember_class_names(error, reply["kinds"])
+            error.add_note(f"In a worker process:\n{reply['trace']}")
+            raise error
+        return reply
+
+    async def _begin(
+        self, request: bytes, limits: CallLimits, ready: Ready | None
+    ) -> dict[str, Any]:
+        """Ask a worker, and another one when it has died before it began.
+
+        Raises `NoWorker` when that goes on, or `WorkerDied` when nobody killed them: then it is the
+        request that no worker can take.
+        """
+        death = WorkerDied("")
+        for _ in range(_BEGINNINGS_MAX):
+            worker = self._take_idle() or await self._spawn()
+            if ready is not None:
+                try:
+                    await ready()
+                except BaseException:
+                    self._rest(worker)
+                    raise
+            worker.output.begin(structlog.contextvars.get_contextvars())
+            try:
+                reply = await worker.ask(request, limits)
+            except NotBegun as lost:
+                log.info("worker_replaced", reason=str(lost))
+                death = lost.death
+                continue
+            except WorkerDied:
+                raise
+            except BaseException:
+                worker.kill()
+                raise
+            finally:
+                worker.output.end()
+            worker.calls += 1
+            if worker.calls < self._max_tasks and not self._closed.is_set():
+                self._rest(worker)
+            else:
+                worker.leave()
+            return reply
+        kind = NoWorker if isinstance(death, WorkerKilled) else WorkerDied
+        raise kind(f"{_BEGINNINGS_MAX} processes in a row ended before they began: {death}")
+
+    def _take_idle(self) -> WorkerProcess | None:
+        while self._idle:
+            worker, timer = self._idle.popitem()
+            timer.cancel()
+            if worker.alive:
+                return worker
+        return None
+
+    def _rest(self, worker: WorkerProcess) -> None:
+        loop = asyncio.get_running_loop()
+        self._idle[worker] = loop.call_later(self._idle_seconds, self._retire, worker)
+
+    def _retire(self, worker: WorkerProcess) -> None:
+        del self._idle[worker]
+        worker.leave()
+
+    async def _spawn(self) -> WorkerProcess:
+        if self._closed.is_set():
+            raise NoWorker("the worker pool is closed")
+        try:
+            self._scratch.mkdir(parents=True, exist_ok=True)
+            folder = Path(tempfile.mkdtemp(prefix=_FOLDER_PREFIX, dir=self._scratch))
+            environ = worker_environment(os.environ, self._env, threads=self._threads)
+            worker = await WorkerProcess.spawn(folder, {**environ, "TMPDIR": str(folder)})
+        except OSError as error:
+            raise NoWorker(f"a worker process could not be started: {error}") from error
+        self._workers.add(worker)
+        worker.when_ended(self._workers.discard)
+        if self._closed.is_set():
+            worker.kill()
+        hello = {
+            "path": sys.path,
+            "memory_bytes": self._memory_bytes,
+            "folder": str(folder),
+            # What the log leaves out is not sent: it would use up what a call may log.
+            "log_level": logging.getLogger().level,
+        }
+        try:
+            await worker.ask(
+                frame(hello), CallLimits("it did not begin in time", _BOOT_SECONDS_MAX)
+            )
+        except (TimeoutError, WorkerDied) as error:
+            worker.kill()
+            raise NoWorker(f"a worker process could not be started: {error!r}") from error
+        except BaseException:
+            worker.kill()
+            raise
+        return worker
+
+
+def _request(
+    fn_ref: str,
+    args: list[Any],
+    kwargs: Mapping[str, Any] | None,
+    key: str,
+    into: Path | None,
+    limits: CallLimits,
+) -> bytes:
+    return frame(
+        {
+            "fn": fn_ref,
+            "args": values.dump_local(args),
+            "kwargs": values.dump_local(dict(kwargs or {})),
+            "key": key,
+            "into": None if into is None else str(into),
+            "cpu": limits.cpu_seconds,
+        }
+    )
+
+
+def _clear(scratch: Path) -> None:
+    for left in scratch.glob(f"{_FOLDER_PREFIX}*"):
+        shutil.rmtree(left, ignore_errors=True)

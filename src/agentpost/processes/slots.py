@@ -1,0 +1,47 @@
+"""Waiting for a place in the worker pool (who gets one: `agentpost.domain.fair_queue`)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from agentpost.domain.fair_queue import FairQueue
+
+
+class FairSemaphore:
+    """A fixed number of places, shared fairly by account. Belongs to one event loop."""
+
+    def __init__(self, slots: int) -> None:
+        self._queue: FairQueue[asyncio.Future[None]] = FairQueue(slots)
+
+    @asynccontextmanager
+    async def slot(self, account: str) -> AsyncIterator[None]:
+        """Wait for a place and hold it inside. A waiter that is cancelled leaves the queue."""
+        waiter = asyncio.get_running_loop().create_future()
+        self._queue.add(account, waiter)
+        self._admit()
+        try:
+            await waiter
+        except BaseException:
+            if waiter.cancelled():
+                self._queue.remove(account, waiter)
+            else:  # it was given the place and cancelled before it could use it
+                self._give_back(account)
+            raise
+        try:
+            yield
+        finally:
+            self._give_back(account)
+
+    def _give_back(self, account: str) -> None:
+        self._queue.give_back(account)
+        self._admit()
+
+    def _admit(self) -> None:
+        while (given := self._queue.grant_next()) is not None:
+            account, waiter = given
+            if waiter.cancelled():  # its task has not run since, so it was still in the queue
+                self._queue.give_back(account)
+            else:
+                waiter.set_result(None)

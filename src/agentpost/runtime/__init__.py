@@ -1,0 +1,1 @@
+"""Running turns and jobs: their calls are recorded and replayed."""

@@ -1,0 +1,261 @@
+"""Numbering a run's calls and answering the recorded ones (design: 2; rule in `domain.journal`)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+from typing import Any, NoReturn, Protocol, TypeVar
+
+import structlog
+
+from agentpost.agents import File, values
+from agentpost.agents.deaths import WorkerKilled
+from agentpost.domain.errors import Fenced
+from agentpost.domain.journal import Call, CallState, Diverged, recorded
+from agentpost.runtime.runs import Run
+from agentpost.runtime.scope import Scope, StepBody
+from agentpost.runtime.steps import INFRASTRUCTURE_ERRORS, Blobs, unless_killed
+from agentpost.services.jobs import OutOfCredits
+
+log = structlog.get_logger(__name__)
+T = TypeVar("T")
+AGAIN_SECONDS_FIRST = 0.2
+AGAIN_SECONDS_MAX = 5.0
+"""How long what a killed worker ran is left alone: what killed it may still be going on."""
+
+
+class StopCause(Enum):
+    """Why a run must not go on."""
+
+    DIVERGED = "diverged"
+    PARKED = "parked"
+    FENCED = "fenced"
+    CANCELLED = "cancelled"
+    """Ended from outside (see `Run.over`): by a client, a shutdown, or because it is not ours."""
+    POISONED = "poisoned"
+    """Its worker processes were killed too often in a row."""
+    FAULT = "fault"
+    """Ours: the database, the storage or the worker pool did not serve it. Nothing is written as an
+    end; `tasks.reconciler` finds that nobody runs it and runs it again from its journal."""
+
+
+class RunStopped(BaseException):
+    """Ends the user's function; not an `Exception`, so ``except Exception`` lets it pass."""
+
+    def __init__(self, cause: StopCause) -> None:
+        super().__init__(cause.value)
+        self.cause = cause
+
+
+def is_cancelled(error: BaseException) -> bool:
+    """Whether we are ending the run. A `CancelledError` of the user's own making, or an exit, is
+    a failure like any other."""
+    task = asyncio.current_task()
+    asked = task is not None and task.cancelling() > 0
+    return isinstance(error, asyncio.CancelledError | GeneratorExit) and asked
+
+
+class Owner(Protocol):
+    """The run's turn or job in the record."""
+
+    def is_certain(self, confirmed: float) -> bool:
+        """Whether what was ours at that time, by the node's lease, cannot have been taken since."""
+        ...
+
+    async def confirm(self) -> float:
+        """Ask the record; the time at which it was ours. Raises `Fenced`."""
+        ...
+
+    async def interrupted(self, reason: str, times: int) -> bool:
+        """Its worker was killed, that often by now; False when that was too often. Raises
+        `Fenced`."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """A numbered call: ``done`` is its record; ``held``: its cost is held from an earlier run;
+    ``owes``: charges of its body found no credits when it was recorded."""
+
+    n: int
+    fingerprint: str
+    done: Call | None
+    held: bool
+    summary: str = ""
+    owes: bool = False
+
+    def call(self, state: CallState, value: str = "null") -> Call:
+        """The record to write for it."""
+        return Call(self.n, self.fingerprint, state, value, self.summary)
+
+
+class Journal:
+    """The calls of one run. Once that is over, every further call stops it again: what an author
+    does to clean up is in no other run, so a re-run would miss it in its record.
+
+    It is also how the run's files reach their bytes (`FileSource`).
+
+    Args:
+        confirmed: when the turn or job was known to be ours, by the node's lease.
+    """
+
+    def __init__(
+        self,
+        calls: dict[int, Call],
+        blobs: Blobs,
+        run: Run,
+        owner: Owner,
+        confirmed: float = 0.0,
+    ) -> None:
+        self._calls = calls
+        self._blobs = blobs
+        self._run = run
+        self._owner = owner
+        self._confirmed = confirmed
+        self._scope = Scope()
+        self._kills: dict[str, int] = {}
+        self._made = 0
+        self.stopped: StopCause | None = None
+        self.cause: str | None = None
+        """Why it was stopped, for the operator, where that is more than the cause's name."""
+
+    @property
+    def over(self) -> bool:
+        """Whether the run was stopped or cancelled, whatever its function made of that."""
+        return self._run.over
+
+    def enter(self) -> None:
+        """The current task runs the run's function from here on."""
+        self._scope.enter()
+
+    def body(self, *, here: bool) -> AbstractContextManager[StepBody]:
+        """The current task runs the body of a call inside (see `Scope.body`)."""
+        return self._scope.body(here=here)
+
+    def calling(self, name: str) -> StepBody | None:
+        """The body of a step that makes a call of that name, None for the run's own function;
+        raises `RunStopped` when the run is over."""
+        self.go_on()
+        return self._scope.calling(name)
+
+    def refuse_in_body(self, name: str) -> None:
+        """Raises `NotAllowedInStep` unless the run's own function makes this call."""
+        self._scope.refuse_in_body(name)
+
+    def next(self, name: str, *parts: object) -> Slot:
+        """Number a call as it is made; raises `RunStopped` when the run is over or went another
+        way, and `NotAllowedInStep` when the body of a step makes it."""
+        self.go_on()
+        self.refuse_in_body(name)
+        fingerprint, summary = values.identify(name, *parts)
+        self._made += 1
+        call = self._calls.get(self._made)
+        try:
+            done = recorded(call, fingerprint, summary)
+        except Diverged as diverged:
+            how = diverged.how
+            self.cause = how.cause
+            # For the author: which of the calls is not repeatable. No values: they are the user's.
+            log.error(
+                "run_diverged",
+                owner=self._run.owner,
+                call=self._made,
+                recorded=how.recorded,
+                made_now=how.made,
+                differs=how.differs,
+            )
+            self.stop(StopCause.DIVERGED)
+        held = call is not None and done is None
+        return Slot(self._made, fingerprint, done, held, summary, owes=-self._made in self._calls)
+
+    def go_on(self) -> None:
+        """Asked before anything that has an effect: raises `RunStopped` when the run is over. It
+        may have ended since the call was made."""
+        if self.over:
+            raise RunStopped(self.stopped or StopCause.CANCELLED)
+
+    async def ready(self) -> None:
+        """Asked right before anything runs that has an effect outside: raises `RunStopped` when the
+        run is over, or when somebody else may have taken it over and has.
+
+        A process that stood still would otherwise go on where it was, with steps that another node
+        has long recorded. Without such a gap nothing is asked.
+        """
+        self.go_on()
+        if not self._owner.is_certain(self._confirmed):
+            self._confirmed = await self.guard(self._owner.confirm())
+            self.go_on()
+
+    async def interrupted(self, error: WorkerKilled, key: str) -> None:
+        """See `tasks.steps.Run.interrupted`.
+
+        Several that were killed at once count as one: only the call that was killed most often is
+        counted on.
+        """
+        self.go_on()
+        before = max(self._kills.values(), default=0)
+        times = self._kills[key] = self._kills.get(key, 0) + 1
+        log.warning("step_interrupted", owner=self._run.owner, key=key, times=times)
+        if times > before and not await self.guard(self._owner.interrupted(str(error), times)):
+            self.cause = str(error)
+            self.stop(StopCause.POISONED)
+        await asyncio.sleep(min(AGAIN_SECONDS_FIRST * 2 ** (times - 1), AGAIN_SECONDS_MAX))
+        self.go_on()
+
+    async def guard(
+        self, effect: Coroutine[Any, Any, T], theirs: tuple[type[Exception], ...] = ()
+    ) -> T:
+        """What our side answers to a call; the run ends here when it is over, parked, not ours any
+        more, or when our side fails. ``theirs`` are errors that are the author's own and are
+        raised."""
+        if self.over:
+            effect.close()
+        self.go_on()
+        try:
+            return await effect
+        except theirs:
+            raise
+        except Fenced:
+            self.stop(StopCause.FENCED)
+        except OutOfCredits:
+            self.stop(StopCause.PARKED)
+        except Exception as error:
+            self.fault(error)
+
+    def fault(self, error: Exception) -> NoReturn:
+        """Something of ours failed: nothing of it may look like the author's failure."""
+        log.warning("run_interrupted", owner=self._run.owner, error=repr(error))
+        self.stop(StopCause.FAULT)
+
+    def stop(self, cause: StopCause) -> NoReturn:
+        """Nothing this run does counts any more. The first cause counts: the others follow."""
+        if self.stopped is None:
+            log.info("run_stopped", owner=self._run.owner, cause=cause.value)
+            self.stopped = cause
+        self._run.over = True
+        raise RunStopped(self.stopped)
+
+    def answer(self, call: Call) -> Any:
+        """The recorded answer: returned, or raised when the body had raised."""
+        value = values.load(call.value, self)
+        if call.state is CallState.ERROR:
+            raise values.rebuild_error(value)
+        return value
+
+    async def path(self, file: File) -> Path:
+        """See `FileSource.path`."""
+        try:
+            return await self._blobs.path(file)
+        except INFRASTRUCTURE_ERRORS as error:
+            self.fault(error)
+
+    async def text(self, file: File) -> str:
+        """See `FileSource.text`."""
+        try:
+            return await unless_killed(lambda: self._blobs.text(file), self, file.id)
+        except INFRASTRUCTURE_ERRORS as error:
+            self.fault(error)

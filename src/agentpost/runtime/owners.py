@@ -1,0 +1,52 @@
+"""A run's turn or job as the record knows it (see `tasks.journal.Owner`)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from agentpost.domain.limits import POISON_RECOVERIES_MAX
+from agentpost.services import jobs
+from agentpost.services.context import AppContext
+from agentpost.services.jobs import Owned
+from agentpost.services.ownership import confirm_job, confirm_turn
+from agentpost.services.tickets import TurnTicket
+
+
+@dataclass(frozen=True, slots=True)
+class JobOwner:
+    """Of a job."""
+
+    ctx: AppContext
+    owned: Owned
+
+    def is_certain(self, confirmed: float) -> bool:
+        """See `Owner.is_certain`."""
+        return self.ctx.lease.holds(confirmed)
+
+    async def confirm(self) -> float:
+        """See `Owner.confirm`."""
+        return await confirm_job(self.ctx, self.owned)
+
+    async def interrupted(self, reason: str, times: int) -> bool:
+        """See `Owner.interrupted`. Counted in the record, so over restarts as well."""
+        return await jobs.interrupted(self.ctx, self.owned, reason)
+
+
+@dataclass(frozen=True, slots=True)
+class TurnOwner:
+    """Of a turn, which is short: what is counted is this run's."""
+
+    ctx: AppContext
+    ticket: TurnTicket
+
+    def is_certain(self, confirmed: float) -> bool:
+        """See `Owner.is_certain`."""
+        return self.ctx.lease.holds(confirmed)
+
+    async def confirm(self) -> float:
+        """See `Owner.confirm`."""
+        return await confirm_turn(self.ctx, self.ticket)
+
+    async def interrupted(self, reason: str, times: int) -> bool:
+        """See `Owner.interrupted`."""
+        return times <= POISON_RECOVERIES_MAX

@@ -1,0 +1,339 @@
+"""Running a job: its function on the agent loop, its calls recorded one by one."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import structlog
+
+from agentpost.agents import Backoff, File, JobFailed, Said, values
+from agentpost.agents.retries import DEFAULT_BACKOFF, RetryOn
+from agentpost.clock import new_id
+from agentpost.domain import ids, job, limits
+from agentpost.domain.credits import Charge, to_millionths
+from agentpost.domain.errors import Fenced
+from agentpost.domain.journal import Call, CallState
+from agentpost.domain.limits import SAID_CHARACTERS_MAX
+from agentpost.domain.paths import check_path
+from agentpost.processes.output import captured
+from agentpost.runtime import outputs
+from agentpost.runtime.endings import retry_until_recorded
+from agentpost.runtime.journal import Journal, Slot, StopCause, is_cancelled
+from agentpost.runtime.owners import JobOwner
+from agentpost.runtime.retrying import Retry
+from agentpost.runtime.run_turn import content_mark
+from agentpost.runtime.runs import Run
+from agentpost.runtime.said import storable
+from agentpost.runtime.scope import StepBody
+from agentpost.runtime.steps import INFRASTRUCTURE_ERRORS, Invocation, Steps, check_body, name_of
+from agentpost.services import jobs
+from agentpost.services.context import AppContext
+from agentpost.services.history import agent_file
+from agentpost.services.jobs import Owned
+from agentpost.services.tickets import JobTicket
+
+log = structlog.get_logger(__name__)
+
+
+async def run_job(ctx: AppContext, steps: Steps, ticket: JobTicket, run: Run) -> None:
+    """Run a job's function once and record how it ended (design: 4.5).
+
+    Cancelled (a stop, a shutdown) it leaves without a word: what is to be recorded already was.
+    """
+    steps = steps.for_account(ticket.job.account_id)
+    owned = Owned(ticket.job.id, ticket.job.account_id, ticket.epoch)
+    owner = JobOwner(ctx, owned)
+    journal = Journal(ticket.calls, steps.blobs, run, owner, ticket.confirmed)
+    journal.enter()
+    made = JobRun(ctx, steps, ticket, journal)
+    structlog.contextvars.clear_contextvars()
+    with captured(message_id=ticket.job.message_id, job_id=ticket.job.id):
+        try:
+            await _run(ctx, ticket, made, journal)
+        except Fenced:
+            log.info("job_fenced", epoch=ticket.epoch)
+
+
+async def _run(ctx: AppContext, ticket: JobTicket, run: JobRun, journal: Journal) -> None:
+    """Run the function and write down how it ended; a parked or lost run writes nothing."""
+    ended = await _outcome(ctx, ticket, run, journal)
+    if isinstance(ended, JobFailed):
+        text = storable(str(ended)[:SAID_CHARACTERS_MAX]) or job.GENERIC_FAILURE
+        await retry_until_recorded(lambda: jobs.fail(ctx, run.owned, text, journal.cause), run.id)
+    elif ended is not None:
+        await retry_until_recorded(lambda: jobs.finish(ctx, run.owned, *ended), run.id)
+
+
+async def _outcome(
+    ctx: AppContext, ticket: JobTicket, run: JobRun, journal: Journal
+) -> tuple[str, str | None, str] | JobFailed | None:
+    """(result, question, memory), a failure, or None when nothing is to be written."""
+    try:
+        fn = values.resolve(ticket.job.fn)
+        args = values.load(ticket.job.args_json, journal)
+    except values.MissingFunction as error:
+        log.error("job_code_missing", fn=ticket.job.fn, error=str(error))
+        return JobFailed(job.MISSING_CODE_FAILURE)
+    failed: BaseException | None = None
+    try:
+        ended = run.ending(await fn(run, **args))
+    except BaseException as error:
+        if is_cancelled(error):
+            raise
+        failed = error
+    # Whatever became of that in the author's hands (swallowed, grouped, replaced), it was stopped.
+    if journal.stopped is StopCause.DIVERGED:
+        return JobFailed(job.CODE_CHANGED_FAILURE)
+    if journal.over:
+        return None
+    return ended if failed is None else _failure(ctx, run, failed)
+
+
+def _failure(ctx: AppContext, run: JobRun, error: BaseException) -> JobFailed:
+    if isinstance(error, JobFailed):
+        return error
+    log_id = new_id(ids.REQUEST, ctx.clock.now())
+    log.error("job_failed", log_id=log_id, exc_info=error)
+    return JobFailed(f"{job.GENERIC_FAILURE} (log id {log_id})")
+
+
+async def _charge_with_step(body: StepBody, price: int, note: str) -> None:
+    if price:
+        body.charge(price, note)
+
+
+class JobRun:
+    """One run of a job (see `agentpost.agents.Job`)."""
+
+    def __init__(self, ctx: AppContext, steps: Steps, ticket: JobTicket, journal: Journal) -> None:
+        self._ctx = ctx
+        self._steps = steps
+        self._ticket = ticket
+        self._journal = journal
+        self._question: str | None = None
+        self._inbox_read = 0
+        record = ticket.job
+        self.owned = Owned(record.id, record.account_id, ticket.epoch)
+        self.id = record.id
+        self.work_id = record.work_id
+        self.title = record.title
+        self.message: Said = replace(
+            ticket.message, files=tuple(self._readable(f) for f in ticket.message.files)
+        )
+        self.state: dict[str, Any] = values.load(ticket.state_json, journal)
+
+    def ask(self, question: str) -> None:
+        """See `Job.ask`."""
+        self._journal.refuse_in_body("ask")
+        self._question = storable(question)
+
+    def ending(self, text: object) -> tuple[str, str | None, str]:
+        """(result, question, JSON of the memory) when the function returned; checks them."""
+        result = storable(text) if text is not None else ""
+        return result, self._question or None, values.dump(self.state)
+
+    # --- recorded calls ---------------------------------------------------------------------------
+    def step(
+        self,
+        fn: Callable[..., Any],
+        /,
+        *args: Any,
+        cost: float = 0,
+        retries: int = 0,
+        timeout: float | None = None,
+        retry_on: RetryOn | None = None,
+        backoff: Backoff = DEFAULT_BACKOFF,
+        **kwargs: Any,
+    ) -> Awaitable[Any]:
+        """See `Job.step`."""
+        check_body(fn)
+        price = to_millionths(cost)
+        retry = Retry.of(retries, retry_on, backoff)
+        named = [kwargs] if kwargs else []
+        slot = self._journal.next("step", name_of(fn), list(args), price, *named)
+        return self._step(
+            slot, Invocation(fn, args, self._key(slot), kwargs), price, retry, timeout
+        )
+
+    async def _step(
+        self, slot: Slot, body: Invocation, price: int, retry: Retry, timeout: float | None
+    ) -> Any:
+        if slot.done is not None:
+            return await self._recorded(slot, slot.done)
+        self._journal.go_on()
+        await self._hold(slot, price)
+        with self._journal.body(here=body.here) as made:
+            try:
+                value = await self._steps.retried(body, self._journal, retry, timeout)
+            except INFRASTRUCTURE_ERRORS as error:
+                self._journal.fault(error)
+            except Exception as error:
+                made.over = True
+                await self._record_error(slot, error, price, made.charges)
+                raise
+        call = slot.call(CallState.DONE, value)
+        recording = jobs.record_call(self._ctx, self.owned, call, price, made.charges)
+        await self._journal.guard(recording)
+        return self._journal.answer(call)
+
+    def write(
+        self,
+        path: str,
+        data: bytes | str | Path | Callable[..., bytes | str | Path],
+        /,
+        *args: Any,
+        cost: float = 0,
+        label: str | None = None,
+        timeout: float | None = None,
+        **kwargs: Any,
+    ) -> Awaitable[File]:
+        """See `Job.write`."""
+        check_path(path)
+        label = storable(label) if label is not None else None
+        price = to_millionths(cost)
+        mark = content_mark(data)
+        if callable(data):
+            check_body(data)
+            mark = name_of(data)
+        named = [kwargs] if kwargs else []
+        slot = self._journal.next("write", path, mark, list(args), price, label, *named)
+        contents = Invocation(data, args, self._key(slot), kwargs) if callable(data) else data
+        return self._write(slot, path, contents, price, label, timeout)
+
+    async def _write(
+        self,
+        slot: Slot,
+        path: str,
+        data: bytes | str | Path | Invocation,
+        price: int,
+        label: str | None,
+        timeout: float | None,
+    ) -> File:
+        if slot.done is not None:
+            written: File = await self._recorded(slot, slot.done)
+            return written
+        self._journal.go_on()
+        await self._hold(slot, price)
+        record = self._ticket.job
+        here = isinstance(data, Invocation) and data.here
+        with self._journal.body(here=here) as made:
+            try:
+                building = self._steps.contents(data, self._journal, timeout)
+                async with building as contents:
+                    stored = await outputs.store(
+                        self._ctx,
+                        self._journal,
+                        contents,
+                        path=path,
+                        label=label,
+                        account_id=record.account_id,
+                        message_id=record.message_id,
+                        work_id=record.work_id,
+                        job_id=record.id,
+                    )
+            except INFRASTRUCTURE_ERRORS as error:
+                self._journal.fault(error)
+            except Exception as error:
+                made.over = True
+                await self._record_error(slot, error, price, made.charges)
+                raise
+        call = slot.call(CallState.DONE)
+        writing = jobs.write_file(self._ctx, self.owned, call, stored, price, made.charges)
+        return self._readable(agent_file(await self._journal.guard(writing)))
+
+    def files(self) -> Awaitable[list[File]]:
+        """See `Job.files`."""
+        return self._files(self._journal.next("files"))
+
+    async def _files(self, slot: Slot) -> list[File]:
+        if slot.done is None:
+            found = await self._journal.guard(jobs.list_files(self._ctx, self._ticket))
+            call = slot.call(CallState.DONE, values.dump(found))
+            await self._journal.guard(jobs.record_call(self._ctx, self.owned, call))
+            return [self._readable(f) for f in found]
+        listed: list[File] = self._journal.answer(slot.done)
+        return listed
+
+    def progress(self, step: str) -> Awaitable[None]:
+        """See `Job.progress`."""
+        step = storable(step)
+        if self._journal.calling("progress") is not None:
+            return self._progress_in_step(step)
+        return self._progress(self._journal.next("progress", step), step)
+
+    async def _progress_in_step(self, step: str) -> None:
+        await self._journal.guard(jobs.progress(self._ctx, self.owned, None, step))
+
+    async def _progress(self, slot: Slot, step: str) -> None:
+        if slot.done is None:
+            call = slot.call(CallState.DONE)
+            await self._journal.guard(jobs.progress(self._ctx, self.owned, call, step))
+
+    def inbox(self, wait: float = 0) -> Awaitable[list[Said]]:
+        """See `Job.inbox`."""
+        return self._inbox(self._journal.next("inbox"), min(wait, limits.INBOX_WAIT_SECONDS_MAX))
+
+    async def _inbox(self, slot: Slot, wait: float) -> list[Said]:
+        value = slot.done.value if slot.done is not None else await self._await_inbox(slot, wait)
+        read = values.load(value, None)
+        self._inbox_read = read["last"]
+        return [Said("user", text, (), at, message_id) for message_id, text, at in read["said"]]
+
+    async def _await_inbox(self, slot: Slot, wait: float) -> str:
+        call = slot.call(CallState.DONE)
+        until = asyncio.get_running_loop().time() + wait
+        with self._ctx.wakeups.listen(self.id) as waiting:
+            while True:
+                left = until - asyncio.get_running_loop().time()
+                last_look = left <= 0 or waiting.over
+                value: str | None = await self._journal.guard(
+                    jobs.read_inbox(
+                        self._ctx, self.owned, call, self._inbox_read, keep_empty=last_look
+                    )
+                )
+                if value is not None:
+                    return value
+                await waiting.wait(left)
+
+    def charge(self, amount: float, note: str = "") -> Awaitable[None]:
+        """See `Job.charge`."""
+        price, note = to_millionths(amount), storable(note)
+        body = self._journal.calling("charge")
+        if body is not None:
+            return _charge_with_step(body, price, note)
+        return self._charge(self._journal.next("charge", price, note), price, note)
+
+    async def _charge(self, slot: Slot, price: int, note: str) -> None:
+        if slot.done is None and price:
+            call = slot.call(CallState.DONE)
+            await self._journal.guard(jobs.charge(self._ctx, self.owned, call, price, note))
+
+    # --- parts ------------------------------------------------------------------------------------
+    async def _hold(self, slot: Slot, price: int) -> None:
+        if price and not slot.held:
+            held = slot.call(CallState.HELD)
+            await self._journal.guard(jobs.hold(self._ctx, self.owned, held, price))
+
+    async def _recorded(self, slot: Slot, done: Call) -> Any:
+        """The recorded answer, once what its body charged is paid."""
+        if slot.owes:
+            await self._journal.guard(jobs.charge_owed(self._ctx, self.owned, slot.n))
+        return self._journal.answer(done)
+
+    async def _record_error(
+        self, slot: Slot, error: Exception, price: int, charges: Sequence[Charge]
+    ) -> None:
+        described = values.dump(values.describe_error(error))
+        failed = slot.call(CallState.ERROR, described)
+        recording = jobs.record_call(self._ctx, self.owned, failed, price, charges)
+        await self._journal.guard(recording)
+
+    def _key(self, slot: Slot) -> str:
+        return f"{self.id}:{slot.n}"
+
+    def _readable(self, file: File) -> File:
+        return replace(file, source=self._journal)

@@ -1,0 +1,360 @@
+"""Running a turn: the agent's function on the agent loop, its calls recorded one by one."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import inspect
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import structlog
+
+from agentpost.agents import AgentFn, File, JobFn, Running, Said, Started, WorkRef, values
+from agentpost.domain.errors import Fenced
+from agentpost.domain.journal import CallState
+from agentpost.domain.message import TurnFailure
+from agentpost.domain.paths import check_path
+from agentpost.domain.times import SECOND, iso
+from agentpost.processes.output import captured
+from agentpost.runtime import outputs
+from agentpost.runtime.endings import retry_until_recorded
+from agentpost.runtime.journal import Journal, RunStopped, Slot, StopCause, is_cancelled
+from agentpost.runtime.owners import TurnOwner
+from agentpost.runtime.runs import Run, Runs
+from agentpost.runtime.said import storable
+from agentpost.runtime.steps import INFRASTRUCTURE_ERRORS, Invocation, Steps, check_body, name_of
+from agentpost.services import attachments, history, starting, turns
+from agentpost.services.context import AppContext
+from agentpost.services.starting import Start
+from agentpost.services.tickets import TurnTicket
+from agentpost.services.turns import TurnResult
+from agentpost.threads.loop import AgentLoop
+
+log = structlog.get_logger(__name__)
+
+
+class TurnRunner:
+    """Runs the turns of this process on the agent loop (see `services.context.TurnRunner`)."""
+
+    def __init__(self, ctx: AppContext, loop: AgentLoop, agent: AgentFn, steps: Steps) -> None:
+        self._ctx = ctx
+        self._agent = agent
+        self._steps = steps
+        self.runs = Runs(loop)
+
+    def run(self, ticket: TurnTicket) -> None:
+        """See `services.context.TurnRunner.run`."""
+        self.runs.cancel(ticket.message.id, before=ticket.epoch)  # fenced by our claim
+        self.runs.submit(
+            ticket.message.id,
+            ticket.epoch,
+            lambda run: run_turn(self._ctx, self._agent, self._steps, ticket, run),
+        )
+
+    async def stop(self, seconds: float) -> None:
+        """End what runs; it goes on from its recorded calls when somebody takes it up."""
+        await self.runs.stop(seconds)
+
+
+async def run_turn(
+    ctx: AppContext, agent: AgentFn, steps: Steps, ticket: TurnTicket, run: Run
+) -> None:
+    """Run the agent once for a message and record how its turn ended (design: 4.4).
+
+    A run that is lost, or that something of ours kept from going on, writes nothing.
+    """
+    message_id = ticket.message.id
+    steps = steps.for_account(ticket.message.account_id)
+    owner = TurnOwner(ctx, ticket)
+    journal = Journal(ticket.calls, steps.blobs, run, owner, ticket.confirmed)
+    journal.enter()
+    structlog.contextvars.clear_contextvars()
+    with captured(message_id=message_id):
+        try:
+            ended = await _attended(ctx, agent, steps, ticket, journal)
+            if isinstance(ended, TurnFailure):
+                await retry_until_recorded(
+                    lambda: turns.fail(ctx, ticket, ended, journal.cause), message_id
+                )
+            elif ended is not None:
+                await retry_until_recorded(lambda: turns.end(ctx, ticket, ended), message_id)
+        except Fenced:
+            log.info("turn_fenced", epoch=ticket.epoch)
+
+
+async def _attended(
+    ctx: AppContext, agent: AgentFn, steps: Steps, ticket: TurnTicket, journal: Journal
+) -> TurnResult | TurnFailure | None:
+    """Fetch what came by address, then let the agent have its turn."""
+    attached: tuple[File, ...] = ()
+    if ticket.message.attachments:
+        try:
+            # What is wrong with the files is a note; what fails here is ours.
+            await journal.guard(attachments.fetch(ctx, ticket.message))
+            reading = ctx.db.read(lambda tx: history.attachments(tx, ticket.message.id))
+            attached = tuple(await journal.guard(reading))
+        except RunStopped:
+            return None
+    turn = TurnRun(ctx, steps, ticket, attached, journal)
+    return await _outcome(ctx, agent, turn, ticket, journal)
+
+
+async def _outcome(
+    ctx: AppContext, agent: AgentFn, turn: TurnRun, ticket: TurnTicket, journal: Journal
+) -> TurnResult | TurnFailure | None:
+    """What the agent's function did, as a value; None when nothing is to be written."""
+    began = ticket.message.turn_began_at or ctx.clock.now()
+    left = ctx.settings.turn_limit_seconds - (ctx.clock.now() - began) / SECOND
+    # No longer than the limit, also when the clock was set back since the turn began.
+    limit = asyncio.timeout(min(max(left, 0.0), ctx.settings.turn_limit_seconds))
+    failed: BaseException | None = None
+    result: TurnResult | TurnFailure = TurnFailure.ERROR
+    try:
+        async with limit:
+            await agent(turn)
+        result = turn.result()
+    except BaseException as error:
+        if is_cancelled(error):
+            raise
+        failed = error
+    # Whatever became of that in the author's hands (swallowed, grouped, replaced), it was stopped.
+    if journal.stopped in (StopCause.DIVERGED, StopCause.POISONED):
+        return TurnFailure.INTERRUPTED
+    if journal.over:
+        return None
+    if isinstance(failed, TimeoutError) and limit.expired():
+        return TurnFailure.ABANDONED
+    if failed is not None:
+        log.error("turn_failed", exc_info=failed)
+    elif result is TurnFailure.EMPTY:
+        log.error("turn_failed", error="it ended without an answer")
+    return result
+
+
+@dataclass(frozen=True, slots=True)
+class _Inputs:
+    credits: float
+    running: tuple[Running, ...]
+    works: tuple[WorkRef, ...]
+    state: dict[str, Any]
+
+
+class TurnRun:
+    """One run of a turn (see `agentpost.agents.Turn`)."""
+
+    def __init__(
+        self,
+        ctx: AppContext,
+        steps: Steps,
+        ticket: TurnTicket,
+        attached: tuple[File, ...],
+        journal: Journal,
+    ) -> None:
+        self._ctx = ctx
+        self._steps = steps
+        self._ticket = ticket
+        self._journal = journal
+        self._replies: list[str] = []
+        self._question: str | None = None
+        self._state_before = ""
+        self._acted = False  # started, joined, stopped or wrote something
+        message = ticket.message
+        readable = tuple(self._readable(f) for f in attached)
+        self.message = Said("user", message.text, readable, iso(message.created_at), message.id)
+        self.conversation = ticket.conversation
+        self.account = message.account_id
+
+    # --- inputs -----------------------------------------------------------------------------------
+    @cached_property
+    def metadata(self) -> dict[str, str]:
+        """See `Turn.metadata`."""
+        text = self._ticket.message.metadata_json
+        read: dict[str, str] = values.load(text, None) if text else {}
+        return read
+
+    @cached_property
+    def notes(self) -> Sequence[str]:
+        """See `Turn.notes`."""
+        return tuple(values.load(self._ticket.message.notes_json, None))
+
+    @cached_property
+    def history(self) -> Sequence[Said]:
+        """See `Turn.history`. Read when first asked for: most agents never do."""
+        try:
+            said = self._ctx.db.read_now(lambda tx: history.said_before(tx, self._ticket.message))
+        except Exception as error:
+            self._journal.fault(error)
+        return tuple(
+            replace(item, files=tuple(self._readable(f) for f in item.files)) for item in said
+        )
+
+    @property
+    def running(self) -> Sequence[Running]:
+        """See `Turn.running`."""
+        return self._inputs.running
+
+    @property
+    def works(self) -> Sequence[WorkRef]:
+        """See `Turn.works`."""
+        return self._inputs.works
+
+    @property
+    def credits(self) -> float:
+        """See `Turn.credits`."""
+        return self._inputs.credits
+
+    @property
+    def state(self) -> dict[str, Any]:
+        """See `Turn.state`."""
+        return self._inputs.state
+
+    @cached_property
+    def _inputs(self) -> _Inputs:
+        text = self._ticket.message.turn_inputs_json
+        assert text is not None, "inputs are frozen in the commit that begins the turn"
+        frozen = values.load(text, self._journal)
+        self._state_before = values.dump(frozen["state"])
+        return _Inputs(
+            credits=frozen["credits"],
+            running=tuple(Running(**item) for item in frozen["running"]),
+            works=tuple(history.work_ref(item) for item in frozen["works"]),
+            state=frozen["state"],
+        )
+
+    # --- saying -----------------------------------------------------------------------------------
+    def reply(self, text: str) -> None:
+        """See `Turn.reply`."""
+        self._journal.refuse_in_body("reply")
+        self._replies.append(storable(text))
+
+    def ask(self, question: str) -> None:
+        """See `Turn.ask`."""
+        self._journal.refuse_in_body("ask")
+        self._question = storable(question)
+
+    def result(self) -> TurnResult | TurnFailure:
+        """What the agent said when its function returned."""
+        reply = "\n\n".join(part for part in self._replies if part) or None
+        if reply is None and not self._question and not self._acted:
+            return TurnFailure.EMPTY
+        return TurnResult(reply, self._question or None, self._changed_state())
+
+    def _changed_state(self) -> str | None:
+        if "_inputs" not in self.__dict__:
+            return None  # never looked at
+        after = values.dump(self._inputs.state)
+        return after if after != self._state_before else None
+
+    # --- recorded calls ---------------------------------------------------------------------------
+    def start(
+        self, job: JobFn, /, title: str, *, work: str | None = None, **args: Any
+    ) -> Awaitable[Started]:
+        """See `Turn.start`."""
+        ref = values.function_ref(job)
+        if not inspect.iscoroutinefunction(job):
+            raise TypeError(f"a job is a coroutine function, {ref} is not")
+        title = storable(title)
+        work = storable(work) if work is not None else None
+        start = Start(ref, values.dump(args), title, work)
+        self._acted = True
+        return self._start(self._journal.next("start", ref, title, work, args), start)
+
+    async def _start(self, slot: Slot, start: Start) -> Started:
+        if slot.done is not None:
+            return Started(**self._journal.answer(slot.done))
+        call = slot.call(CallState.DONE)
+        starting_it = starting.start_job(self._ctx, self._ticket, call, start)
+        return await self._journal.guard(starting_it, theirs=(LookupError,))
+
+    def join(self, job_id: str, text: str | None = None) -> Awaitable[bool]:
+        """See `Turn.join`."""
+        self._acted = True
+        job_id = storable(job_id)
+        text = storable(text) if text is not None else None
+        return self._join(self._journal.next("join", job_id, text), job_id, text)
+
+    async def _join(self, slot: Slot, job_id: str, text: str | None) -> bool:
+        if slot.done is not None:
+            return bool(self._journal.answer(slot.done))
+        call = slot.call(CallState.DONE)
+        return await self._journal.guard(
+            turns.join_job(self._ctx, self._ticket, call, job_id, text)
+        )
+
+    def stop(self, job_id: str) -> Awaitable[bool]:
+        """See `Turn.stop`."""
+        self._acted = True
+        job_id = storable(job_id)
+        return self._stop(self._journal.next("stop", job_id), job_id)
+
+    async def _stop(self, slot: Slot, job_id: str) -> bool:
+        if slot.done is not None:
+            return bool(self._journal.answer(slot.done))
+        call = slot.call(CallState.DONE)
+        return await self._journal.guard(turns.stop_job(self._ctx, self._ticket, call, job_id))
+
+    def step(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Awaitable[Any]:
+        """See `Turn.step`."""
+        check_body(fn)
+        named = [kwargs] if kwargs else []
+        slot = self._journal.next("step", name_of(fn), list(args), *named)
+        key = f"{self._ticket.message.id}:{slot.n}"
+        return self._step(slot, Invocation(fn, args, key, kwargs))
+
+    async def _step(self, slot: Slot, body: Invocation) -> Any:
+        if slot.done is not None:
+            return self._journal.answer(slot.done)
+        self._journal.go_on()
+        with self._journal.body(here=body.here):
+            try:
+                call = slot.call(CallState.DONE, await self._steps.value(body, self._journal))
+            except INFRASTRUCTURE_ERRORS as error:
+                self._journal.fault(error)
+            except Exception as error:
+                failed = slot.call(CallState.ERROR, values.dump(values.describe_error(error)))
+                await self._journal.guard(turns.record_call(self._ctx, self._ticket, failed))
+                raise
+        await self._journal.guard(turns.record_call(self._ctx, self._ticket, call))
+        return self._journal.answer(call)
+
+    def write(self, path: str, data: bytes | str | Path) -> Awaitable[File]:
+        """See `Turn.write`."""
+        check_path(path)
+        self._acted = True
+        return self._write(self._journal.next("write", path, content_mark(data)), path, data)
+
+    async def _write(self, slot: Slot, path: str, data: bytes | str | Path) -> File:
+        if slot.done is not None:
+            written: File = self._journal.answer(slot.done)
+            return written
+        message = self._ticket.message
+        stored = await outputs.store(
+            self._ctx,
+            self._journal,
+            data.encode() if isinstance(data, str) else data,
+            path=path,
+            label=None,
+            account_id=message.account_id,
+            message_id=message.id,
+            work_id="",
+            job_id=None,
+        )
+        call = slot.call(CallState.DONE)
+        file = await self._journal.guard(turns.write_file(self._ctx, self._ticket, call, stored))
+        return self._readable(history.agent_file(file))
+
+    def _readable(self, file: File) -> File:
+        return replace(file, source=self._journal)
+
+
+def content_mark(data: object) -> str:
+    """How contents count in a call's fingerprint: bytes by their hash, the rest by its kind."""
+    if isinstance(data, str):
+        data = data.encode()
+    if isinstance(data, bytes):
+        return hashlib.sha256(data).hexdigest()
+    return "path"

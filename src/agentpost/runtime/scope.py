@@ -1,0 +1,102 @@
+"""Whose code makes a call: a run's own function, or the body of one of its steps.
+
+The calls of a run are numbered, so that a re-run finds their answers. The body of a step may run
+twice, or not at all when its step is answered from the record: whatever it calls must have no
+number. A context variable tells the two apart; tasks and `asyncio.to_thread` inherit it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import Final
+
+from agentpost.agents import NotAllowedInStep
+from agentpost.agents.base import current_step_key
+from agentpost.domain.credits import Charge
+
+_INSTEAD: Final = {
+    "step": "call the function itself: it belongs to the step that runs",
+    "write": "return the contents from the step and write them afterwards",
+    "reply": "return the text from the step and reply afterwards",
+    "ask": "return the question from the step and ask afterwards",
+}
+_ELSEWHERE: Final = "make the call before the step, or after it, and hand over what it returns"
+
+
+@dataclass(slots=True, eq=False)
+class StepBody:
+    """The body of one call while it runs, with all of its tries, and what it charges."""
+
+    charges: list[Charge] = field(default_factory=list)
+    over: bool = False
+
+    def charge(self, amount: int, note: str) -> None:
+        """To be charged together with the step's record; raises `NotAllowedInStep` when that is
+        too late."""
+        if self.over:
+            raise NotAllowedInStep("charge was called by a step that has ended; await it in there")
+        self.charges.append(Charge(amount, note))
+
+
+@dataclass(frozen=True, slots=True)
+class _Frame:
+    run: object
+    body: StepBody | None
+
+
+_current: ContextVar[_Frame | None] = ContextVar("agentpost_place", default=None)
+
+
+class Scope:
+    """Where the calls of one run come from."""
+
+    def __init__(self) -> None:
+        self._open = 0
+
+    def enter(self) -> None:
+        """The current task runs the run's own function from here on."""
+        _current.set(_Frame(self, None))
+        current_step_key.set(None)
+
+    @contextmanager
+    def body(self, *, here: bool) -> Iterator[StepBody]:
+        """The current task runs a call's body inside; ``here``: it is the author's code, and not in
+        a process of its own."""
+        body = StepBody()
+        token = _current.set(_Frame(self, body))
+        self._open += here
+        try:
+            yield body
+        finally:
+            self._open -= here
+            body.over = True
+            _current.reset(token)
+
+    def calling(self, name: str) -> StepBody | None:
+        """The body that makes this call, None for the run's own function.
+
+        Raises `NotAllowedInStep` when nobody can say, or when it is a step of another run.
+        """
+        frame = _current.get()
+        if frame is not None and frame.run is self:
+            return frame.body
+        if frame is not None and frame.body is not None:
+            raise NotAllowedInStep(f"{name} was called by a step of another job or turn")
+        if self._open:
+            raise NotAllowedInStep(
+                f"{name} was called from a thread or callback while a step runs, and it cannot be "
+                "told whether it belongs to the step: start threads with asyncio.to_thread, or run "
+                "the callback in contextvars.copy_context()"
+            )
+        return None
+
+    def refuse_in_body(self, name: str) -> None:
+        """Raises `NotAllowedInStep` unless the run's own function makes this call."""
+        if self.calling(name) is not None:
+            instead = _INSTEAD.get(name, _ELSEWHERE)
+            raise NotAllowedInStep(
+                f"{name} cannot be called inside a step, since a step may run twice; {instead}"
+            )

@@ -1,0 +1,306 @@
+"""Running the bodies of steps and writes: coroutines here, plain functions in a worker process."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import tempfile
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import Any, Final, Protocol, TypeVar
+
+import structlog
+
+from agentpost.agents import File, Unreadable, values
+from agentpost.agents.base import current_step_key
+from agentpost.agents.deaths import NoWorker, WorkerDied, WorkerKilled
+from agentpost.processes.output import captured
+from agentpost.processes.pool import WorkerPool
+from agentpost.runtime.retrying import Retry
+from agentpost.services.context import AppContext
+from agentpost.storage.base import BlobMissing, Storage
+
+log = structlog.get_logger(__name__)
+T = TypeVar("T")
+Body = Callable[..., Any]
+FILE_READ_SECONDS = 20.0
+TEXT_OF = "agentpost.extraction.reading:text_of"
+REASON_CHARACTERS_MAX = 500
+
+
+class InfrastructureError(Exception):
+    """The body of a call could not be given what it needs: our fault, not the body's."""
+
+
+INFRASTRUCTURE_ERRORS: Final = (InfrastructureError, NoWorker)
+"""What keeps a body from running at all."""
+
+
+class Run(Protocol):
+    """The run whose bodies these are (see `tasks.journal.Journal`)."""
+
+    def go_on(self) -> None:
+        """Raises when the run is over."""
+        ...
+
+    async def ready(self) -> None:
+        """Awaited right before a body begins; raises when the run is over, or not ours."""
+        ...
+
+    async def interrupted(self, error: WorkerKilled, key: str) -> None:
+        """The worker that ran this body was killed. Returns when it is to run again, raises when
+        that has happened too often."""
+        ...
+
+
+async def unless_killed(call: Callable[[], Awaitable[T]], run: Run, key: str) -> T:
+    """What the call returns, made again each time its worker was killed from outside."""
+    while True:
+        try:
+            return await call()
+        except WorkerKilled as killed:
+            await run.interrupted(killed, key)
+
+
+class Blobs:
+    """How a `File` inside a turn or job reaches its bytes (see `FileSource`)."""
+
+    def __init__(
+        self,
+        storage: Storage,
+        pool: WorkerPool,
+        *,
+        account: str | None = None,
+        read_seconds: float = FILE_READ_SECONDS,
+    ) -> None:
+        self._storage = storage
+        self._pool = pool
+        self._account = account
+        self._read_seconds = read_seconds
+
+    def for_account(self, account: str) -> Blobs:
+        """The same, reading files on that account's share of the worker pool."""
+        return Blobs(self._storage, self._pool, account=account, read_seconds=self._read_seconds)
+
+    async def path(self, file: File) -> Path:
+        """See `FileSource.path`; raises `BlobMissing`, and `InfrastructureError` when the storage
+        fails."""
+        try:
+            return await self._storage.local(file.blob)
+        except BlobMissing:
+            raise
+        except Exception as error:
+            raise InfrastructureError(f"{file.id} cannot be read now: {error!r}") from error
+
+    async def text(self, file: File) -> str:
+        """See `FileSource.text`: files are hostile, so they are read in a worker process, within
+        limits of their own."""
+        assert self._account is not None, "reading takes an account's share of the pool"
+        local = replace(file, local_path=await self.path(file))
+        seconds = self._read_seconds
+        try:
+            text: str = await self._pool.call(
+                *(TEXT_OF, [local]),
+                account=self._account,
+                key=file.id,
+                timeout=seconds,
+                cpu_seconds=seconds,
+            )
+        except (NoWorker, WorkerKilled):
+            raise
+        except TimeoutError as error:
+            why = f"reading it takes longer than {seconds:g} seconds"
+            raise Unreadable(f"{file.name} could not be read: {why}") from error
+        except WorkerDied as error:
+            why = "it takes too much memory or time, or is damaged"
+            raise Unreadable(f"{file.name} could not be read: {why}") from error
+        return text
+
+    async def localized(self, value: Any) -> Any:
+        """The value with every file in it given a local path, for a worker process."""
+        if isinstance(value, File):
+            return replace(value, local_path=await self.path(value))
+        if isinstance(value, list | tuple):
+            return [await self.localized(item) for item in value]
+        if isinstance(value, dict):
+            return {key: await self.localized(item) for key, item in value.items()}
+        return value
+
+
+def name_of(fn: Body) -> str:
+    """How a body is named in its call's fingerprint."""
+    return f"{fn.__module__}:{getattr(fn, '__qualname__', type(fn).__qualname__)}"
+
+
+def check_body(fn: Body) -> None:
+    """Raises `TypeError` for a plain function that a worker process could not import."""
+    if not inspect.iscoroutinefunction(fn):
+        values.function_ref(fn)
+
+
+@dataclass(frozen=True, slots=True)
+class Invocation:
+    """A body with what it is called with, and the key that tells its step apart."""
+
+    fn: Body
+    args: tuple[Any, ...]
+    key: str
+    kwargs: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def here(self) -> bool:
+        """Whether it runs in this process, on the agent loop."""
+        return inspect.iscoroutinefunction(self.fn)
+
+
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """Runs bodies for turns and jobs: those of one account, once `for_account` has named it.
+
+    All of them raise what the body raises, `TimeoutError`, one of `INFRASTRUCTURE_ERRORS`, and what
+    the run raises. A ``timeout`` is in seconds, for a run of the body that nobody interrupted,
+    without the wait for a worker.
+    """
+
+    pool: WorkerPool
+    blobs: Blobs
+    account: str | None = None
+
+    def for_account(self, account: str) -> Steps:
+        """The same, on that account's share of the worker pool."""
+        return Steps(self.pool, self.blobs.for_account(account), account)
+
+    async def value(self, call: Invocation, run: Run, timeout: float | None = None) -> str:
+        """Run a step's body; its value as recorded JSON."""
+        if call.here:
+            await run.ready()
+            with _keyed(call.key):
+                async with asyncio.timeout(timeout):
+                    return values.dump(await call.fn(*call.args, **call.kwargs))
+
+        async def attempt() -> str:
+            args, kwargs = await self.blobs.localized([list(call.args), call.kwargs])
+            made = await self.pool.call(
+                *(values.function_ref(call.fn), args, kwargs),
+                account=self._account,
+                key=call.key,
+                timeout=timeout,
+                ready=run.ready,
+            )
+            return values.dump(made)
+
+        with captured(call=_number(call.key)):
+            return await unless_killed(attempt, run, call.key)
+
+    async def retried(
+        self, call: Invocation, run: Run, retry: Retry, timeout: float | None = None
+    ) -> str:
+        """`value` with more tries after a failed one."""
+        tried = 0
+        while True:
+            try:
+                return await self.value(call, run, timeout)
+            except INFRASTRUCTURE_ERRORS:
+                raise
+            except Exception as error:
+                if not retry.wanted(error, tried):
+                    raise
+                failed = error
+            run.go_on()
+            pause = retry.backoff.seconds(tried)
+            _log_retry(call, tried + 1, retry.most, pause, failed)
+            await asyncio.sleep(pause)
+            tried += 1
+
+    @asynccontextmanager
+    async def contents(
+        self,
+        data: bytes | str | Path | Invocation,
+        run: Run,
+        timeout: float | None = None,
+    ) -> AsyncIterator[bytes | Path]:
+        """The contents of a file to write; valid inside the context."""
+        if isinstance(data, bytes | Path):
+            yield data
+        elif isinstance(data, str):
+            yield data.encode()
+        elif data.here:
+            await run.ready()
+            with _keyed(data.key):
+                async with asyncio.timeout(timeout):
+                    built = await data.fn(*data.args, **data.kwargs)
+            yield built.encode() if isinstance(built, str) else built
+        else:
+            ref, key = values.function_ref(data.fn), data.key
+            args, kwargs = await self.blobs.localized([list(data.args), data.kwargs])
+            with _folder() as folder:
+                into = Path(folder) / "contents"
+                building = partial(
+                    self.pool.build,
+                    *(ref, args, kwargs),
+                    account=self._account,
+                    key=key,
+                    into=into,
+                    timeout=timeout,
+                    ready=run.ready,
+                )
+                with captured(call=_number(key)):
+                    await unless_killed(building, run, key)
+                yield into
+
+    @property
+    def _account(self) -> str:
+        assert self.account is not None, "a call takes an account's share of the worker pool"
+        return self.account
+
+
+def _log_retry(call: Invocation, tried: int, retries: int, pause: float, error: Exception) -> None:
+    log.info(
+        "step_retried",
+        call=_number(call.key),
+        function=name_of(call.fn),
+        attempt=tried,
+        retries=retries,
+        reason=f"{type(error).__name__}: {error}"[:REASON_CHARACTERS_MAX],
+        pause_ms=round(pause * 1000),
+    )
+
+
+def make_steps(ctx: AppContext, scratch: Path) -> Steps:
+    """The worker pool, its limits from the settings, and what calls it. ``scratch`` is a folder of
+    the pool alone."""
+    settings = ctx.settings
+    pool = WorkerPool(
+        settings.pool_workers,
+        scratch=scratch,
+        memory_bytes=settings.worker_memory_bytes,
+        seconds=settings.step_seconds,
+        cpu_seconds=settings.step_cpu_seconds,
+        env=settings.worker_env,
+    )
+    return Steps(pool, Blobs(ctx.storage, pool, read_seconds=settings.file_read_seconds))
+
+
+def _folder() -> tempfile.TemporaryDirectory[str]:
+    try:
+        return tempfile.TemporaryDirectory(prefix="agentpost-build-")
+    except OSError as error:
+        raise InfrastructureError(f"there is no temporary folder: {error}") from error
+
+
+def _number(key: str) -> int:
+    return int(key.rpartition(":")[2])
+
+
+@contextmanager
+def _keyed(key: str) -> Iterator[None]:
+    """Inside: `step_key()` is that key, and lines of the log have the number of the call."""
+    token = current_step_key.set(key)
+    try:
+        with captured(call=_number(key)):
+            yield
+    finally:
+        current_step_key.reset(token)

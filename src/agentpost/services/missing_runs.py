@@ -1,0 +1,41 @@
+"""Turns and jobs that a living node owns in the record while nothing there runs them."""
+
+from __future__ import annotations
+
+import json
+
+from agentpost.db import jobs as job_rows
+from agentpost.db import messages as message_rows
+from agentpost.db import missing_runs as rows
+from agentpost.db.session import Tx
+from agentpost.services.context import AppContext
+
+
+async def owned_here(ctx: AppContext) -> dict[str, dict[str, int]]:
+    """The ``turns`` and ``jobs`` that this node should be running: their epochs by id."""
+
+    def fn(tx: Tx) -> dict[str, dict[str, int]]:
+        return {
+            "turns": message_rows.turns_of(tx, ctx.node),
+            "jobs": job_rows.executing_on(tx, ctx.node),
+        }
+
+    return await ctx.db.read(fn)
+
+
+async def report_missing(ctx: AppContext, missing: list[str]) -> None:
+    """Write down for the doctor what this node is missing now; nothing when it is empty."""
+    text = json.dumps(missing) if missing else None
+    await ctx.db.write(lambda tx: rows.put(tx, ctx.node, text))
+
+
+def still_missing(tx: Tx) -> list[tuple[str, str]]:
+    """(id, state) of what nodes have told to be missing, and still own."""
+    owned = dict([*message_rows.running_turns(tx), *job_rows.executing_anywhere(tx)])
+    reported = {node: rows.get(tx, node) for node in sorted({n for n in owned.values() if n})}
+    return [
+        (missing, "running")
+        for node, text in reported.items()
+        for missing in json.loads(text or "[]")
+        if owned.get(missing) == node
+    ]

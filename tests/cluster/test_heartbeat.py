@@ -1,0 +1,111 @@
+"""A node is dead when it is silent for three seconds of another's own watching (design: 2)."""
+
+import asyncio
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+
+import psycopg
+import pytest
+
+from agentpost.clock import SystemClock
+from agentpost.cluster import heartbeat
+from agentpost.cluster.heartbeat import Heartbeat
+from agentpost.db import migrate
+from agentpost.db.postgres import PostgresDatabase, PostgresDedicatedConnection
+from agentpost.db.session import Tx
+from agentpost.services.lease import Lease
+from agentpost.services.nodes import Beats
+from tests.e2e.server import until
+from tests.servers import Postgres
+
+HeartMaker = Callable[[str], Heartbeat]
+
+
+@pytest.fixture
+def url(postgres: Postgres, fresh_postgres: Callable[[str], str]) -> str:
+    return fresh_postgres(postgres.template("with_schema", migrate.upgrade_postgres))
+
+
+@pytest.fixture
+def hearts(url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[HeartMaker]:
+    """`hearts(node)` starts a node's heart, which beats twenty times as fast as usual."""
+    monkeypatch.setattr(heartbeat, "BEAT_SECONDS", 0.05)
+    monkeypatch.setattr(heartbeat, "DEAD_SECONDS", 0.15)
+    with ExitStack() as ends:
+
+        def start(node: str) -> Heartbeat:
+            heart = Heartbeat(Beats(PostgresDedicatedConnection(url), node, SystemClock()), Lease())
+            heart.start()
+            ends.callback(heart.stop)
+            return heart
+
+        yield start
+
+
+def beats(url: str) -> dict[str, int]:
+    with psycopg.connect(url) as connection:
+        return dict(connection.execute("SELECT id, beat FROM nodes").fetchall())
+
+
+def until_beats(url: str, node: str, more: int) -> None:
+    goal = beats(url)[node] + more
+    until(lambda: beats(url)[node] >= goal)
+
+
+async def test_a_busy_pool_does_not_silence_a_node(url: str, hearts: HeartMaker) -> None:
+    hearts("node_a")
+    watching = hearts("node_b")
+    db = PostgresDatabase(url, connections=2)
+    db.open()
+    release = threading.Event()
+
+    def hold(tx: Tx) -> None:
+        tx.one("SELECT 1")
+        release.wait(10)
+
+    holding = [asyncio.create_task(db.write(hold)) for _ in range(4)]
+    await asyncio.to_thread(until_beats, url, "node_a", 20)
+    assert watching.dead() == {}
+    release.set()
+    await asyncio.gather(*holding)
+    await asyncio.to_thread(db.close)
+
+
+def test_who_stops_beating_is_dead(url: str, hearts: HeartMaker) -> None:
+    silent, watching = hearts("node_a"), hearts("node_b")
+    until_beats(url, "node_a", 3)
+    silent.stop()
+    last = beats(url)["node_a"]
+    assert until(watching.dead) == {"node_a": last}
+
+
+def test_a_session_that_breaks_begins_to_watch_anew(url: str, hearts: HeartMaker) -> None:
+    hearts("node_a")
+    watching = hearts("node_b")
+    until_beats(url, "node_b", 3)
+    deaths: list[dict[str, int]] = []
+    for _ in range(5):
+        with psycopg.connect(url) as connection:
+            connection.execute(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+                " WHERE datname = current_database() AND application_name = 'agentpost beat'"
+            )
+        until_beats(url, "node_b", 2)
+        deaths.append(watching.dead())
+    assert deaths == [{}] * 5
+    until_beats(url, "node_a", 3)
+
+
+def test_while_nobody_can_look_nobody_is_dead(url: str, hearts: HeartMaker) -> None:
+    """The database refuses everybody for longer than it takes to be dead."""
+    first, second = hearts("node_a"), hearts("node_b")
+    until_beats(url, "node_b", 3)
+    with psycopg.connect(url) as connection:
+        connection.execute("LOCK TABLE nodes IN ACCESS EXCLUSIVE MODE")
+        threading.Event().wait(0.5)  # ten beats long
+        assert (first.dead(), second.dead()) == ({}, {})
+    for _ in range(3):
+        until_beats(url, "node_a", 1)
+        until_beats(url, "node_b", 1)
+        assert (first.dead(), second.dead()) == ({}, {})

@@ -1,0 +1,189 @@
+"""A house whose turns and jobs really run, on either database, with faults at our word.
+
+The background is the test's: it looks around when it wants to.
+"""
+
+import asyncio
+import threading
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar, TypeVar
+
+from agentpost.agents import Job, Turn
+from agentpost.clock import new_id
+from agentpost.cluster.reconciler import RunReconciler
+from agentpost.contract import render
+from agentpost.db import messages as message_rows
+from agentpost.db.session import Database, Row, Tx
+from agentpost.domain import ids
+from agentpost.domain.idempotency import fingerprint
+from agentpost.engine.local import LocalEngine
+from agentpost.processes.pool import WorkerPool
+from agentpost.runtime.job_worker import JobWorker
+from agentpost.runtime.run_turn import TurnRunner
+from agentpost.runtime.steps import Blobs, Steps
+from agentpost.services import accounts, messages
+from agentpost.services.attachments import Attached
+from agentpost.services.context import AppContext
+from agentpost.services.messages import Caller, NewMessage
+from agentpost.threads.loop import AgentLoop
+
+T = TypeVar("T")
+PATIENCE = 30.0
+STOP_SECONDS = 2.0
+
+
+class Fault(Exception):
+    """What the database raises at our word: as little anybody's own as a driver's error."""
+
+
+class FaultyDatabase:
+    """A `Database` that fails when told: before a write, or after it was committed."""
+
+    def __init__(self, real: Database) -> None:
+        self._real = real
+        self.failing = ""  # "before" or "after"
+        self.fails = 0
+
+    @property
+    def external_commits(self) -> int | None:
+        return self._real.external_commits
+
+    @property
+    def changes(self) -> int | None:
+        return self._real.changes
+
+    def open(self) -> None:
+        self._real.open()
+
+    def close(self) -> None:
+        self._real.close()
+
+    async def write(self, fn: Callable[[Tx], T]) -> T:
+        if self.failing == "before":
+            self._fail()
+        result = await self._real.write(fn)
+        if self.failing == "after":
+            self._fail()
+        return result
+
+    async def read(self, fn: Callable[[Tx], T]) -> T:
+        return await self._real.read(fn)
+
+    def read_now(self, fn: Callable[[Tx], T]) -> T:
+        return self._real.read_now(fn)
+
+    def _fail(self) -> None:
+        self.fails += 1
+        raise Fault("the disk is full")
+
+
+class Script:
+    """What the agent below does, and what came of it; new for each test."""
+
+    turn: ClassVar[Callable[[Turn], Awaitable[None]]]
+    job: ClassVar[Callable[[Job], Awaitable[str]]]
+    seen: ClassVar[list[str]] = []
+    gate: ClassVar[threading.Event] = threading.Event()
+
+
+async def agent(turn: Turn) -> None:
+    """The agent of the house."""
+    await Script.turn(turn)
+
+
+async def work(job: Job) -> str:
+    """Its only job."""
+    return await Script.job(job)
+
+
+async def start_work(turn: Turn) -> None:
+    """The usual turn."""
+    await turn.start(work, title="Work")
+
+
+async def step(name: str) -> str:
+    """A step that leaves a trace."""
+    Script.seen.append(name)
+    return name
+
+
+@dataclass
+class Running:
+    """The running house, and hands for the test."""
+
+    ctx: AppContext
+    db: FaultyDatabase
+    loop: AgentLoop
+    worker: JobWorker
+    reconciler: RunReconciler
+    pool: WorkerPool
+    caller: Caller
+    _sent: int = field(default=0)
+
+    async def send(self) -> str:
+        """A message; its id."""
+        self._sent += 1
+        new = NewMessage("go", fingerprint(str(self._sent), [], []), f"c{self._sent}")
+        message_id = new_id(ids.MESSAGE, self.ctx.clock.now())
+        await messages.accept(self.ctx, self.caller, new, Attached(), message_id)
+        return message_id
+
+    def shown(self, message_id: str) -> dict[str, Any]:
+        """The message as a client sees it."""
+
+        def fn(tx: Tx) -> dict[str, Any]:
+            row = message_rows.get(tx, message_id)
+            assert row is not None
+            return dict(render.message(message_rows.snapshot(tx, row), self.ctx.links))
+
+        return self.ctx.db.read_now(fn)
+
+    def row(self, sql: str) -> Row:
+        """The one row of a query."""
+        (found,) = self.ctx.db.read_now(lambda tx: tx.all(sql))
+        return found
+
+    async def until(self, condition: Callable[[], object]) -> None:
+        """Wait until it holds."""
+        async with asyncio.timeout(PATIENCE):
+            while not condition():  # noqa: ASYNC110 - it happens on other threads
+                await asyncio.sleep(0.005)
+
+    async def idle(self) -> None:
+        """Wait until nothing runs."""
+        assert isinstance(self.ctx.turns, TurnRunner)
+        runs = (self.ctx.turns.runs, self.worker.runs)
+        await self.until(lambda: not any(each.open() for each in runs))
+
+    async def final(self, message_id: str) -> dict[str, Any]:
+        """The message once it is final, without anybody looking around."""
+        await self.until(lambda: self.shown(message_id)["final"])
+        return self.shown(message_id)
+
+
+@asynccontextmanager
+async def running(ctx: AppContext, folder: Path) -> AsyncIterator[Running]:
+    """Let turns and jobs of that house run."""
+    Script.turn, Script.seen, Script.gate = start_work, [], threading.Event()
+    db = ctx.db = FaultyDatabase(ctx.db)
+    account = await accounts.create(ctx, "owner@example.com", "Owner", 100)
+    key = (await accounts.create_key(ctx, account.id, "first")).record
+    loop = AgentLoop()
+    loop.start()
+    pool = WorkerPool(1, scratch=folder / "scratch")
+    steps = Steps(pool, Blobs(ctx.storage, pool))
+    worker = JobWorker(ctx, loop, steps)
+    ctx.turns = turns = TurnRunner(ctx, loop, agent, steps)
+    ctx.engine = LocalEngine(ctx.node)
+    await ctx.engine.start(worker)
+    caller = Caller(key.id, key.name, account.id)
+    yield Running(ctx, db, loop, worker, RunReconciler(ctx, turns, worker), pool, caller)
+    Script.gate.set()
+    db.failing = ""
+    await turns.stop(STOP_SECONDS)
+    await worker.stop(STOP_SECONDS)
+    await loop.run(pool.aclose())
+    await asyncio.to_thread(loop.stop, STOP_SECONDS)

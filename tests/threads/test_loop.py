@@ -1,0 +1,233 @@
+"""The agent loop: what runs there hurts nobody else, and a hang is seen."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextvars import ContextVar
+from typing import Any
+
+import pytest
+from structlog.testing import capture_logs
+
+from agentpost.threads.loop import AgentLoop
+
+PATIENCE = 10.0
+
+
+@pytest.fixture
+def loop() -> Iterator[AgentLoop]:
+    made = AgentLoop(stall_seconds=0.1)
+    made.start()
+    yield made
+    assert made.stop(PATIENCE)
+
+
+class Hang:
+    """Blocks the thread it runs in until released."""
+
+    def __init__(self) -> None:
+        self.entered = threading.Event()
+        self.release = threading.Event()
+
+    async def hang_here(self) -> None:
+        self.entered.set()
+        self.release.wait(PATIENCE)  # the one thing agent code must not do
+
+
+def wait_for(condition: Callable[[], Any]) -> None:
+    end = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < end, "the awaited state did not come"
+        time.sleep(0.01)
+
+
+def named(logs: list[Any], event: str) -> list[Any]:
+    return [line for line in logs if line["event"] == event]
+
+
+async def never() -> None:
+    await asyncio.Event().wait()
+
+
+async def test_run_hands_back_the_value_from_the_other_thread(loop: AgentLoop) -> None:
+    async def where() -> int:
+        await asyncio.sleep(0)
+        return threading.get_ident()
+
+    assert await loop.run(where()) != threading.get_ident()
+
+
+async def test_run_hands_back_the_exception(loop: AgentLoop) -> None:
+    async def fail() -> None:
+        raise KeyError("mine")
+
+    with pytest.raises(KeyError, match="mine"):
+        await loop.run(fail())
+
+
+async def test_cancelling_the_caller_cancels_the_work(loop: AgentLoop) -> None:
+    begun, cancelled = threading.Event(), threading.Event()
+
+    async def work() -> None:
+        begun.set()
+        try:
+            await never()
+        except asyncio.CancelledError:
+            cancelled.set()
+            raise
+
+    waiting = asyncio.create_task(loop.run(work()))
+    assert await asyncio.to_thread(begun.wait, PATIENCE)
+    waiting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await waiting
+    assert await asyncio.to_thread(cancelled.wait, PATIENCE)
+
+
+async def test_a_blocked_loop_does_not_block_its_callers(loop: AgentLoop) -> None:
+    hang = Hang()
+    first = loop.submit(hang.hang_here)
+    assert await asyncio.to_thread(hang.entered.wait, PATIENCE)
+    second = loop.submit(asyncio.Event().wait)
+    called: list[int] = []
+    loop.call_soon(called.append, 1)
+    second.cancel()
+    waiting = asyncio.create_task(loop.run(asyncio.sleep(0, "late")))
+    await asyncio.sleep(0)
+    assert not first.ended.done()
+    assert not second.ended.done()
+    assert not called
+    hang.release.set()
+    assert await waiting == "late"
+    await asyncio.wrap_future(second.ended)
+    assert called == [1]
+
+
+def test_submitted_work_runs_in_the_callers_context(loop: AgentLoop) -> None:
+    request: ContextVar[str] = ContextVar("request")
+    request.set("req_1")
+    seen: list[str] = []
+
+    async def look() -> None:
+        seen.append(request.get())
+
+    loop.submit(look).ended.result(PATIENCE)
+    assert seen == ["req_1"]
+
+
+def test_exceptions_are_logged(loop: AgentLoop) -> None:
+    async def fail() -> None:
+        raise ValueError("in a task")
+
+    def fail_plainly() -> None:
+        raise ValueError("in a callback")
+
+    with capture_logs() as logs:
+        loop.submit(fail).ended.result(PATIENCE)
+        loop.call_soon(fail_plainly)
+        wait_for(lambda: named(logs, "agent_loop_callback_failed"))
+    assert named(logs, "agent_loop_task_failed")[0]["exc_info"] is True
+    assert "in a callback" in str(named(logs, "agent_loop_callback_failed")[0]["exc_info"])
+
+
+def test_agent_code_cannot_end_the_loop(loop: AgentLoop) -> None:
+    async def leave() -> None:
+        sys.exit(3)
+
+    with capture_logs() as logs:
+        loop.submit(leave).ended.result(PATIENCE)
+        loop.submit(lambda: asyncio.sleep(0)).ended.result(PATIENCE)
+        wait_for(lambda: named(logs, "agent_loop_exit_refused"))
+
+
+def test_the_watchdog_logs_each_stall_once_with_its_place(loop: AgentLoop) -> None:
+    def stall(logs: list[Any], times: int) -> None:
+        hang = Hang()
+        loop.submit(hang.hang_here)
+        wait_for(lambda: len(named(logs, "agent_loop_stalled")) == times)
+        # Long enough for several more looks of the watchdog at the same stall.
+        hang.release.wait(0.3)
+        hang.release.set()
+        wait_for(lambda: len(named(logs, "agent_loop_recovered")) == times)
+
+    with capture_logs() as logs:
+        stall(logs, 1)
+        stall(logs, 2)
+    stalls = named(logs, "agent_loop_stalled")
+    assert len(stalls) == 2
+    assert "hang_here" in stalls[0]["stack"]
+    assert stalls[0]["seconds"] >= 0.1
+    assert named(logs, "agent_loop_recovered")[0]["seconds"] >= 0.3
+
+
+def test_stop_cancels_what_runs_and_waits_for_it() -> None:
+    loop = AgentLoop()
+    loop.start()
+    begun, tidied = threading.Event(), threading.Event()
+
+    async def work() -> None:
+        try:
+            begun.set()
+            await never()
+        finally:
+            await asyncio.sleep(0.05)
+            tidied.set()
+
+    submitted = loop.submit(work)
+    assert begun.wait(PATIENCE)
+    assert loop.stop(PATIENCE)
+    assert tidied.is_set()
+    assert submitted.ended.done()
+    submitted.cancel()
+    assert loop.stop(0)
+
+
+async def test_stop_ends_those_who_wait_for_a_value() -> None:
+    loop = AgentLoop()
+    loop.start()
+    begun = threading.Event()
+
+    async def work() -> None:
+        begun.set()
+        await never()
+
+    waiting = asyncio.create_task(loop.run(work()))
+    assert await asyncio.to_thread(begun.wait, PATIENCE)
+    assert await asyncio.to_thread(loop.stop, PATIENCE)
+    with pytest.raises(RuntimeError, match="cancelled on the agent loop"):
+        await waiting
+
+
+async def test_a_stopped_loop_takes_nothing() -> None:
+    loop = AgentLoop()
+    with pytest.raises(RuntimeError, match="not running"):
+        loop.submit(never)
+    loop.start()
+    loop.stop(PATIENCE)
+    with pytest.raises(RuntimeError, match="not running"):
+        loop.submit(never)
+    with pytest.raises(RuntimeError, match="not running"):
+        loop.call_soon(print)
+    with pytest.raises(RuntimeError, match="not running"):
+        await loop.run(never())
+
+
+def test_stop_gives_up_on_a_blocked_loop_and_says_where_it_hangs() -> None:
+    loop = AgentLoop()
+    loop.start()
+    hang = Hang()
+    loop.submit(hang.hang_here)
+    assert hang.entered.wait(PATIENCE)
+    late = loop.submit(never)
+    with capture_logs() as logs:
+        assert not loop.stop(0.05)
+    assert "hang_here" in named(logs, "agent_loop_did_not_stop")[0]["stack"]
+    refused = loop.submit(never)  # the loop has not even seen yet that it shall stop
+    hang.release.set()
+    assert loop.stop(PATIENCE)
+    assert late.ended.done()
+    assert refused.ended.done()
