@@ -1,5 +1,7 @@
 """The account (spec: getAccount)."""
 
+from collections.abc import Callable
+
 import pytest
 
 from tests.e2e.caller import Caller
@@ -12,6 +14,14 @@ def server(start_server: ServerMaker) -> AgentServer:
     return start_server(bootstrap_credits=12.5, running_jobs_max=3, requests_per_minute=500)
 
 
+@pytest.mark.rule(
+    "Account.object",
+    "Account.email",
+    "Account.plan",
+    "Account.agent",
+    "Account.limits",
+    "getAccount.answers",
+)
 def test_whose_key_it_is_and_what_is_left(caller: Caller) -> None:
     account = caller.call("GET", "/v1/me").json()
 
@@ -25,6 +35,7 @@ def test_whose_key_it_is_and_what_is_left(caller: Caller) -> None:
     assert account["limits"] == {"running_jobs": 3, "requests_per_minute": 500}
 
 
+@pytest.mark.rule("Message.credits_used", "Account.credits")
 def test_credits_on_hold_are_not_left(caller: Caller, server: AgentServer) -> None:
     message = caller.send([["start", "Hold", [["step_gate", "held", "held", 2], ["charge", 0.25]]]])
     server.await_gate("held")
@@ -36,6 +47,7 @@ def test_credits_on_hold_are_not_left(caller: Caller, server: AgentServer) -> No
     assert caller.credits() == 10.25
 
 
+@pytest.mark.rule("Account.user_id", "Account.key")
 def test_each_key_is_named(caller: Caller, server: AgentServer) -> None:
     made = server.command("keys", "create", "--account", "owner@localhost", "--name", "Zoë")
     second = Caller(server, made["key"])
@@ -43,3 +55,14 @@ def test_each_key_is_named(caller: Caller, server: AgentServer) -> None:
     assert account["key"] == {"id": made["id"], "name": "Zoë"}
     assert account["user_id"] == caller.call("GET", "/v1/me").json()["user_id"]
     second.close()
+
+
+@pytest.mark.rule("Account.name")
+def test_an_account_has_its_owners_name(
+    server: AgentServer, callers: Callable[..., Caller]
+) -> None:
+    email = "zoe@example.com"
+    server.command("accounts", "create", "--email", email, "--name", "Zoë Miller")
+    key = server.command("keys", "create", "--account", email, "--name", "k")["key"]
+    account = callers(server, key).call("GET", "/v1/me").json()
+    assert (account["name"], account["email"]) == ("Zoë Miller", email)

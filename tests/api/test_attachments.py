@@ -1,4 +1,6 @@
-"""Files that come with a message, inline or by URL (spec: createMessage 4; design: 4.12, 4.13)."""
+"""Files that come with a message, inline or by URL (spec: createMessage 4; design: Attachments;
+Executables).
+"""
 
 import base64
 import json
@@ -101,6 +103,7 @@ def seen(message: Json) -> list[Json]:
 
 
 # --- inline bytes ---------------------------------------------------------------------------------
+@pytest.mark.rule("InlineFile.name")
 def test_inline_files_reach_the_agent(caller: Caller) -> None:
     files = [
         inline(b"a,b\n", name="t.csv"),
@@ -120,6 +123,7 @@ def test_inline_files_reach_the_agent(caller: Caller) -> None:
     )
 
 
+@pytest.mark.rule("createMessage.one-of-three")
 def test_a_message_may_be_files_alone(caller: Caller) -> None:
     message = caller.send(files=[inline(b"x", name="a.txt")])
     assert message["reply"] == "You said:"
@@ -133,6 +137,13 @@ def test_files_reach_a_job(caller: Caller) -> None:
     assert "files: a.txt" in [entry.get("step") for entry in caller.log(message["id"])]
 
 
+@pytest.mark.rule(
+    "Message.notes",
+    "InlineFile.one-of-both",
+    "createMessage.files",
+    "createMessage 4",
+    "Limits inline-files",
+)
 @pytest.mark.parametrize(
     ("file", "problem"),
     [
@@ -155,6 +166,7 @@ def test_a_file_that_cannot_be_taken_is_a_note(caller: Caller, file: Json, probl
     assert [f["name"] for f in seen(message)] == ["good.txt"]
 
 
+@pytest.mark.rule("InlineFile.base64")
 @pytest.mark.parametrize(
     ("text", "size"),
     [
@@ -177,12 +189,13 @@ def test_a_file_that_cannot_be_taken_is_a_note(caller: Caller, file: Json, probl
     ids=ascii,
 )
 def test_base64_is_the_standard_one(caller: Caller, text: str, size: int | None) -> None:
-    """With its padding, in lines or not; anything else is a note (design: 4.12)."""
+    """With its padding, in lines or not; anything else is a note (design: Attachments)."""
     message = caller.send([["see"]], files=[{"base64": text, "name": "a"}])
     assert [f["size"] for f in seen(message)] == ([] if size is None else [size])
     assert len(message["notes"]) == (size is None)
 
 
+@pytest.mark.rule("InlineFile.name")
 @pytest.mark.parametrize(
     "name",
     [
@@ -212,6 +225,7 @@ def test_scripts_are_data(caller: Caller) -> None:
     assert len(seen(message)) == 1
 
 
+@pytest.mark.rule("createMessage.files", "Limits inline-files")
 def test_only_the_first_five_are_taken(caller: Caller) -> None:
     files = [inline(b"x", name=f"{n}.txt") for n in range(7)]
     message = caller.send([["see"]], files=files)
@@ -220,6 +234,7 @@ def test_only_the_first_five_are_taken(caller: Caller) -> None:
     assert "2 more files" in note
 
 
+@pytest.mark.rule("createMessage.files", "Limits inline-files")
 def test_five_files_of_ten_megabytes_pass_with_notes(caller: Caller) -> None:
     files = [inline(bytes([n]) * 10 * MB, name=f"{n}.bin") for n in range(5)]
     message = caller.send([["see"]], files=files)
@@ -253,6 +268,7 @@ def test_repeats_and_refusals_store_nothing(caller: Caller, server: AgentServer)
 
 
 # --- URLs -----------------------------------------------------------------------------------------
+@pytest.mark.rule("InlineFile.url")
 def test_a_url_is_fetched_once(caller: Caller, origin: str) -> None:
     files = [{"url": f"{origin}/data.csv"}, {"url": f"{origin}/moved", "name": "named.csv"}]
     message = caller.send([["see"]], files=files)
@@ -261,6 +277,7 @@ def test_a_url_is_fetched_once(caller: Caller, origin: str) -> None:
     assert Origin.asked["/data.csv"] == 2
 
 
+@pytest.mark.rule("Message.notes", "createMessage 4")
 @pytest.mark.parametrize(
     "path", ["/missing", "/huge", "/program", "/silent", "/inside"], ids=lambda path: path[1:]
 )
@@ -271,6 +288,7 @@ def test_a_url_that_gives_nothing_usable_is_a_note(caller: Caller, origin: str, 
     assert seen(message) == []
 
 
+@pytest.mark.rule("InlineFile.url")
 @pytest.mark.parametrize(
     "url",
     [

@@ -1,4 +1,4 @@
-"""Who may call (spec: Authentication; design: 4.15)."""
+"""Who may call (spec: Authentication; design: Keys and ids)."""
 
 import json
 import re
@@ -37,9 +37,9 @@ def server(plain_server: AgentServer) -> AgentServer:
     return plain_server
 
 
+@pytest.mark.rule("Authentication 1", "Authentication 3")
 @pytest.mark.parametrize(("method", "path"), ROUTES)
 def test_every_route_wants_a_key(server: AgentServer, method: str, path: str) -> None:
-    """spec: Authentication 1, 3."""
     nobody = Caller(server, key=None)
     answer = nobody.call(method, path)
     assert (answer.status_code, answer.json()["error"]) == (401, "unauthorized")
@@ -47,9 +47,9 @@ def test_every_route_wants_a_key(server: AgentServer, method: str, path: str) ->
     nobody.close()
 
 
+@pytest.mark.rule("Authentication 3", "Errors unauthorized")
 @pytest.mark.parametrize("headers", BAD.values(), ids=BAD.keys())
 def test_a_bad_header_is_no_key(server: AgentServer, headers: list[str]) -> None:
-    """spec: Authentication 3."""
     answer = raw(server, head("GET", "/v1/me", *headers, key=None))
     assert (answer.status, answer.body["error"]) == (401, "unauthorized")
     assert answer.body["request_id"] == answer.headers["request-id"]
@@ -71,8 +71,8 @@ def test_a_refusal_does_not_wait_for_the_body(server: AgentServer, key: str | No
     assert raw(server, chunked).status == 401
 
 
+@pytest.mark.rule("Authentication 3")
 def test_a_revoked_key_stops_working_within_a_second(server: AgentServer) -> None:
-    """spec: Authentication 3."""
     made = server.command("keys", "create", "--account", "owner@localhost", "--name", "r")
     caller = Caller(server, made["key"])
     assert caller.call("GET", "/v1/me").status_code == 200
@@ -83,8 +83,8 @@ def test_a_revoked_key_stops_working_within_a_second(server: AgentServer) -> Non
     caller.close()
 
 
+@pytest.mark.rule("Authentication 2", "Authentication 3")
 def test_a_key_expires(server: AgentServer) -> None:
-    """spec: Authentication 2, 3."""
     made = server.command(
         "keys", "create", "--account", "owner@localhost", "--name", "e", "--expires", "3s"
     )
@@ -103,8 +103,9 @@ def test_what_needs_no_key(server: AgentServer, path: str) -> None:
     nobody.close()
 
 
+@pytest.mark.rule("Authentication 1", "Authentication 2")
 def test_a_key_is_shown_once_with_its_prefix(server: AgentServer) -> None:
-    """spec: Authentication 1, 2: nickname, optional expiry, the whole key at its creation only."""
+    """Nickname, optional expiry, the whole key at its creation only."""
     named = ("--name", "shown", "--expires", "30d")
     made = server.command("keys", "create", "--account", "owner@localhost", *named)
     assert re.fullmatch("svc_key_[A-Za-z0-9_-]{32,}", made["key"])
@@ -116,8 +117,9 @@ def test_a_key_is_shown_once_with_its_prefix(server: AgentServer) -> None:
     assert made["key"] not in map(str, stored)
 
 
+@pytest.mark.rule("Versioning 1", "Versioning 3")
 def test_another_version_is_another_path(server: AgentServer) -> None:
-    """spec: Versioning 1, 3: what breaks clients gets a path of its own; none has so far."""
+    """What breaks clients gets a path of its own; none has so far."""
     caller = Caller(server)
     assert caller.call("GET", "/v1/me").status_code == 200
     for path in ("/v2/me", "/me", "/v1.1/me"):

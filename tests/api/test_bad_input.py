@@ -1,4 +1,4 @@
-"""Wrong bodies and queries: refused by name, quickly, with nothing changed (design: 4.12)."""
+"""Wrong bodies and queries: refused by name, quickly, with nothing changed (design: Input)."""
 
 import gzip
 import json
@@ -59,6 +59,7 @@ def refusal(server: AgentServer, body: object, *headers: str) -> tuple[int, str,
 
 
 # --- what is wrong with a field -------------------------------------------------------------------
+@pytest.mark.rule("InlineFile.one-of-both", "Errors problems", "Errors invalid_request")
 @pytest.mark.parametrize(
     ("body", "fields"),
     [
@@ -93,6 +94,7 @@ def test_a_wrong_field_is_named(server: AgentServer, body: object, fields: list[
     assert refusal(server, body) == (400, "invalid_request", fields)
 
 
+@pytest.mark.rule("Errors problems")
 def test_all_problems_are_listed_up_to_ten(server: AgentServer) -> None:
     body = {"message": 5, "files": [{"url": 1}, "x"], "metadata": 7, "conversation": []}
     status, code, fields = refusal(server, body)
@@ -102,6 +104,9 @@ def test_all_problems_are_listed_up_to_ten(server: AgentServer) -> None:
     assert refusal(server, many)[2] == [f"files.{n}.url" for n in range(10)]
 
 
+@pytest.mark.rule(
+    "createMessage.message", "createMessage.one-of-three", "Errors empty_message", "Errors too_long"
+)
 @pytest.mark.parametrize(
     ("body", "code"),
     [
@@ -123,6 +128,7 @@ def test_a_code_of_its_own_wins(server: AgentServer, body: object, code: str) ->
     assert refusal(server, body)[:2] == (400, code)
 
 
+@pytest.mark.rule("Errors upload_not_ready")
 def test_uploads_that_are_not_ready(server: AgentServer) -> None:
     body = {"message": "x", "upload_ids": ["up_0"] * 11}
     assert refusal(server, body)[:2] == (409, "upload_not_ready"), "twice the same counts once"
@@ -183,6 +189,7 @@ def test_a_coded_body_is_refused_whatever_it_holds(server: AgentServer, coding: 
 
 
 # --- what is no JSON object -----------------------------------------------------------------------
+@pytest.mark.rule("Errors invalid_request")
 @pytest.mark.parametrize(
     "data",
     [
@@ -223,6 +230,7 @@ def test_the_field_given_twice_is_named(server: AgentServer) -> None:
     assert refusal(server, b'{"message": "x", "message": "y"}')[2] == ["message"]
 
 
+@pytest.mark.rule("Endpoints 3")
 def test_form_data_is_not_json(server: AgentServer) -> None:
     form = "Content-Type: application/x-www-form-urlencoded"
     assert refusal(server, b"message=x", form)[:2] == (400, "invalid_request")
@@ -257,6 +265,7 @@ def test_large_bodies_that_never_come_hold_up_nobody(caller: Caller, server: Age
 
 
 # --- queries --------------------------------------------------------------------------------------
+@pytest.mark.rule("getMessage.wait", "listMessageEvents.wait", "Limits wait")
 @pytest.mark.parametrize(
     "wait",
     ["46", "-1", "+5", "1_0", "5.0", "%205", "5%20", "0x5", "1e1", "٣", "NaN", "true", "%00"],

@@ -1,4 +1,4 @@
-"""Large, slow and broken bodies on a real connection (design: 4.12)."""
+"""Large, slow and broken bodies on a real connection (design: Bodies)."""
 
 import base64
 import json

@@ -1,4 +1,4 @@
-"""One turn at a time in a conversation (spec: agent_busy; design: 4.2)."""
+"""One turn at a time in a conversation (spec: Reasons agent_busy; design: One turn at a time)."""
 
 import threading
 from collections import Counter
@@ -34,6 +34,7 @@ def occupy(
     return running
 
 
+@pytest.mark.rule("Reasons agent_busy", "Errors outcomes")
 def test_a_message_that_waits_too_long_ends_busy(
     caller: Caller, server: AgentServer, pool: ThreadPoolExecutor
 ) -> None:
@@ -53,6 +54,7 @@ def test_a_message_that_waits_too_long_ends_busy(
     assert running.result().json()["reply"] == "finally"
 
 
+@pytest.mark.rule("Transitions 12")
 def test_the_same_call_again_runs_it_under_the_same_id(
     caller: Caller, server: AgentServer, pool: ThreadPoolExecutor
 ) -> None:

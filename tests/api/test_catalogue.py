@@ -15,13 +15,13 @@ from agentpost.api.app import OPERATIONS
 from agentpost.api.openapi import EVERYWHERE
 from agentpost.api.operation import Operation
 from agentpost.contract.errors import CATALOGUE
-from tests.api import provoking_states
-from tests.api.provoking import BODY_BYTES_MAX, ERROR_TRIGGERS, ErrorServer, ErrorTrigger
+from tests.api import error_trigger_states
+from tests.api.error_triggers import BODY_BYTES_MAX, ERROR_TRIGGERS, ErrorServer, ErrorTrigger
 from tests.e2e.caller import Caller, Json
 from tests.e2e.fixtures import ServerMaker
 from tests.e2e.server import AgentServer, until
 
-assert provoking_states, "its ways are in WAYS by being imported"
+assert error_trigger_states, "its ways are in WAYS by being imported"
 NOBODY = "0"
 """An id that nothing has."""
 BODIES = {
@@ -60,6 +60,35 @@ def check(caller: Caller, answer: httpx2.Response, code: str) -> None:
 
 
 # --- each code ------------------------------------------------------------------------------------
+@pytest.mark.rule(
+    "Endpoints 2",
+    "Errors shape",
+    "Errors cursor",
+    "Errors invalid_request",
+    "Errors bad_request",
+    "Errors empty_message",
+    "Errors too_long",
+    "Errors too_many",
+    "Errors bad_cursor",
+    "Errors bad_url",
+    "Errors bad_events",
+    "Errors bad_size",
+    "Errors unauthorized",
+    "Errors not_found",
+    "Errors idempotency_conflict",
+    "Errors poll_in_progress",
+    "Errors too_many_endpoints",
+    "Errors not_pending",
+    "Errors not_uploaded",
+    "Errors changed",
+    "Errors upload_not_ready",
+    "Errors too_large",
+    "Errors executable_refused",
+    "Errors rate_limited",
+    "Errors internal",
+    "Errors unavailable",
+    "Additions error-codes",
+)
 @pytest.mark.parametrize(
     "trigger", ERROR_TRIGGERS, ids=[f"{w.code}-{w.send.__name__}" for w in ERROR_TRIGGERS]
 )
@@ -116,6 +145,19 @@ ALIKE: dict[str, Callable[[Operation], bool]] = {
 """Which operations announce a code that all of their kind can answer with."""
 
 
+@pytest.mark.rule(
+    "createMessage.errors",
+    "getMessage.answers",
+    "listMessageEvents.errors",
+    "recoverMessage.answers",
+    "createUpload.answers",
+    "completeUpload.answers",
+    "listWork.errors",
+    "getWork.answers",
+    "getFile.errors",
+    "getAccount.answers",
+    "Webhooks create.errors",
+)
 def test_what_is_announced_is_what_can_come() -> None:
     announced = {(o.id, code) for o in OPERATIONS for code in (*o.errors, *EVERYWHERE)}
     triggered = {(o.id, code) for code, kind in ALIKE.items() for o in OPERATIONS if kind(o)}
@@ -132,12 +174,14 @@ def of_kind(code: str) -> Sequence[Operation]:
     return [operation for operation in OPERATIONS if ALIKE[code](operation)]
 
 
+@pytest.mark.rule("Endpoints 1", "Errors unauthorized")
 def test_the_key_is_asked_for_everywhere(target: ErrorServer) -> None:
     stranger = target.callers(target.server, None)
     for operation in of_kind("unauthorized"):
         check(target.caller, request(stranger, operation), "unauthorized")
 
 
+@pytest.mark.rule("Errors rate_limited")
 def test_the_budget_counts_everywhere(target: ErrorServer) -> None:
     spent = target.limited("spent", requests_per_minute=1)
     spent.call("GET", "/v1/me")
@@ -145,6 +189,7 @@ def test_the_budget_counts_everywhere(target: ErrorServer) -> None:
         check(target.caller, request(spent, operation), "rate_limited")
 
 
+@pytest.mark.rule("Errors unavailable")
 def test_the_switch_reaches_everywhere(target: ErrorServer) -> None:
     target.server.command("maintenance", "on")
     try:
@@ -156,6 +201,7 @@ def test_the_switch_reaches_everywhere(target: ErrorServer) -> None:
         until(lambda: target.ask("GET", "/v1/me").status_code == 200)
 
 
+@pytest.mark.rule("Errors internal")
 def test_a_fault_is_told_alike_everywhere(target: ErrorServer) -> None:
     with table_gone(target.server, "keys"):
         until(lambda: target.ask("GET", "/v1/me").status_code == 500, what="forgetting the key")
@@ -173,11 +219,13 @@ def table_gone(server: AgentServer, table: str) -> Iterator[None]:
         server.execute(f"ALTER TABLE {table}_aside RENAME TO {table}")
 
 
+@pytest.mark.rule("Errors not_found")
 def test_unknown_ids_are_not_found_everywhere(target: ErrorServer) -> None:
     for operation in of_kind("not_found"):
         check(target.caller, request(target.caller, operation), "not_found")
 
 
+@pytest.mark.rule("Errors problems")
 def test_what_cannot_be_read_is_refused_everywhere(target: ErrorServer) -> None:
     for operation in of_kind("invalid_request"):
         for query in operation.queries:

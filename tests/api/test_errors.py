@@ -1,4 +1,4 @@
-"""Failures have one shape (spec: Errors; design: 4.15)."""
+"""Failures have one shape (spec: Errors; design: Keys and ids)."""
 
 import re
 
@@ -38,6 +38,7 @@ def test_an_unknown_route_is_a_404(server: AgentServer, method: str, path: str) 
     assert answer.body["request_id"] == answer.headers["request-id"]
 
 
+@pytest.mark.rule("Additions error-codes")
 @pytest.mark.parametrize(
     ("method", "path", "allowed"),
     [
@@ -86,6 +87,7 @@ def test_an_unknown_id_is_a_404(caller: Caller, path: str) -> None:
     caller.refused(404, "not_found", "GET", path)
 
 
+@pytest.mark.rule("Errors shape")
 def test_each_code_is_explained_where_docs_points(caller: Caller) -> None:
     for path in ("/v1/nothing", "/v1/me?x=1"):
         caller.http.get(path)
@@ -97,8 +99,8 @@ def test_each_code_is_explained_where_docs_points(caller: Caller) -> None:
         assert f'id="{code}"' in html
 
 
+@pytest.mark.rule("What the service does 6")
 def test_a_request_id_names_one_request(caller: Caller) -> None:
-    """spec: What the service does 6."""
     ids = {caller.call("GET", "/v1/me").headers["Request-Id"] for _ in range(20)}
     assert len(ids) == 20
 

@@ -1,4 +1,6 @@
-"""The event log over HTTP (spec: listMessageEvents, Message event log; design: 4.7, 4.11)."""
+"""The event log over HTTP (spec: listMessageEvents, Message event log; design: Entries and events;
+The event log).
+"""
 
 import socket
 import threading
@@ -24,6 +26,9 @@ def refused(caller: Caller, code: str, path: str) -> Json:
 
 
 # --- what is in it --------------------------------------------------------------------------------
+@pytest.mark.rule(
+    "EventList.object", "EventList.done", "listMessageEvents.done", "Message event log agent_reply"
+)
 def test_a_reply_is_one_entry_and_the_message_is_done(caller: Caller) -> None:
     message = caller.send("hello")
     page = caller.events(message["id"])
@@ -39,6 +44,7 @@ def test_a_reply_is_one_entry_and_the_message_is_done(caller: Caller) -> None:
     assert entry["message_id"] == message["id"]
 
 
+@pytest.mark.rule("Message event log agent_reply", "Message event log progress")
 def test_files_of_a_reply_are_told_when_they_land_and_with_the_reply(caller: Caller) -> None:
     message = caller.send([["write", "a/b.txt", "text"], ["reply", "Here."]])
     landed, reply = caller.log(message["id"])
@@ -49,6 +55,7 @@ def test_files_of_a_reply_are_told_when_they_land_and_with_the_reply(caller: Cal
     assert message["files"][0]["file_id"].endswith("/a/b.txt")
 
 
+@pytest.mark.rule("Errors outcomes")
 def test_a_failed_job_and_a_stopped_one(caller: Caller, server: AgentServer) -> None:
     failed = caller.send([["start", "Fail", [["fail", "No such street."]]]])
     done = caller.final(failed["id"])
@@ -71,6 +78,7 @@ def test_a_failed_job_and_a_stopped_one(caller: Caller, server: AgentServer) -> 
     assert (entry["type"], entry["state"]) == ("state", "stopped")
 
 
+@pytest.mark.rule("Job.role", "Message event log own")
 def test_a_message_that_joins_copies_the_log_from_then_on(
     caller: Caller, server: AgentServer
 ) -> None:
@@ -97,6 +105,14 @@ def test_a_message_that_joins_copies_the_log_from_then_on(
     assert {e.get("job_id") for e in copied if e["type"] != "agent_reply"} == {joined["job_id"]}
 
 
+@pytest.mark.rule(
+    "EventList.data",
+    "EventList.has_more",
+    "EventList.cursor",
+    "listMessageEvents.cursor",
+    "listMessageEvents.order",
+    "listMessageEvents.has_more",
+)
 def test_a_log_of_more_than_a_page(caller: Caller) -> None:
     message = caller.send([["start", "Many", [["many_progress", 230], ["return", ""]]]])
     caller.final(message["id"])
@@ -111,6 +127,7 @@ def test_a_log_of_more_than_a_page(caller: Caller) -> None:
 
 
 # --- waiting --------------------------------------------------------------------------------------
+@pytest.mark.rule("listMessageEvents.wait")
 def test_an_empty_answer_takes_a_second_also_when_the_message_is_done(caller: Caller) -> None:
     message = caller.send("x")
     page = caller.events(message["id"])
@@ -121,6 +138,7 @@ def test_an_empty_answer_takes_a_second_also_when_the_message_is_done(caller: Ca
         assert (empty["data"], empty["done"], empty["has_more"]) == ([], True, False)
 
 
+@pytest.mark.rule("EventList.done", "listMessageEvents.done")
 def test_a_held_call_answers_with_the_next_entry(caller: Caller, server: AgentServer) -> None:
     job = [["gate", "next"], ["progress", "now"], ["gate", "last"], ["return", ""]]
     message = caller.send([["start", "Next", job]])
@@ -147,6 +165,12 @@ def hold(caller: Caller, message_id: str, cursor: str) -> Json:
             return page
 
 
+@pytest.mark.rule(
+    "listMessageEvents.cursor",
+    "listMessageEvents.one-wait",
+    "Errors cursor",
+    "Errors poll_in_progress",
+)
 def test_one_call_at_a_time_waits(caller: Caller, server: AgentServer) -> None:
     message = caller.send([["start", "One", [["gate", "one"]]]])
     path = f"/v1/messages/{message['id']}/events"
@@ -189,6 +213,7 @@ def test_a_client_that_hangs_up_frees_its_wait(caller: Caller, server: AgentServ
     server.open_gate("hang")
 
 
+@pytest.mark.rule("listMessageEvents.one-wait")
 def test_two_messages_are_waited_for_at_once(caller: Caller, server: AgentServer) -> None:
     ids = [caller.send([["start", "Two", [["gate", "two"]]]], conversation=c)["id"] for c in "ab"]
     cursors = [caller.events(i)["cursor"] for i in ids]
@@ -206,6 +231,7 @@ def test_two_messages_are_waited_for_at_once(caller: Caller, server: AgentServer
 
 
 # --- cursors --------------------------------------------------------------------------------------
+@pytest.mark.rule("Errors bad_cursor")
 def test_a_cursor_that_is_not_ours_is_refused(caller: Caller) -> None:
     message, other = caller.send("a"), caller.send("b")
     path = f"/v1/messages/{message['id']}/events"
@@ -219,6 +245,7 @@ def test_a_cursor_that_is_not_ours_is_refused(caller: Caller) -> None:
     assert caller.events(message["id"], "")["data"], "an empty one is none"
 
 
+@pytest.mark.rule("Errors bad_cursor")
 def test_a_cursor_belongs_to_its_key(caller: Caller, server: AgentServer) -> None:
     made = server.command("keys", "create", "--account", "owner@localhost", "--name", "second")
     other = Caller(server, made["key"])
@@ -228,6 +255,7 @@ def test_a_cursor_belongs_to_its_key(caller: Caller, server: AgentServer) -> Non
     other.close()
 
 
+@pytest.mark.rule("EventList.cursor_expired", "listMessageEvents.expired")
 def test_an_old_cursor_is_replaced(start_server: ServerMaker) -> None:
     server = start_server(entry_retention_seconds=1)
     caller = Caller(server)

@@ -1,4 +1,4 @@
-"""Files and their signed links (spec: File, getFile; design: 4.17)."""
+"""Files and their signed links (spec: File, getFile; design: Links)."""
 
 import time
 from urllib.parse import quote
@@ -35,6 +35,16 @@ def refused(url: str, status: int, code: str) -> None:
     assert answer.json()["request_id"] == answer.headers["Request-Id"]
 
 
+@pytest.mark.rule(
+    "What the service does 4",
+    "File.name",
+    "File.content_type",
+    "File.size",
+    "File.url",
+    "File.revision",
+    "getFile.path",
+    "getFile.no-key",
+)
 def test_a_file_is_downloaded_by_its_link(caller: Caller) -> None:
     text = "0123456789" * 10
     file = write(caller, "digits.txt", text)
@@ -52,6 +62,15 @@ def test_a_file_is_downloaded_by_its_link(caller: Caller) -> None:
     assert "sandbox" in answer.headers["Content-Security-Policy"]
     assert answer.headers["Accept-Ranges"] == "bytes"
     assert 'filename="digits.txt"' in answer.headers["Content-Disposition"]
+
+
+@pytest.mark.rule("File.label")
+def test_a_file_has_the_label_its_agent_gave(caller: Caller) -> None:
+    job = [["write", "a.txt", "x", 0, "Draft"], ["write", "b.txt", "x"]]
+    done = caller.final(caller.send([["start", "Labels", job]])["id"])
+    assert [file["label"] for file in done["files"]] == ["Draft", None]
+    shown = caller.call("GET", f"/v1/files/{done['files'][0]['file_id']}").json()
+    assert shown["label"] == "Draft"
 
 
 def test_ranges_and_conditions(caller: Caller) -> None:
@@ -182,6 +201,7 @@ def test_a_file_whose_bytes_are_gone_is_not_found(
         assert method == "HEAD" or answer.json()["error"] == "not_found"
 
 
+@pytest.mark.rule("File.revision", "getFile.fresh")
 def test_a_changed_file_answers_412_until_a_fresh_link_is_asked_for(caller: Caller) -> None:
     old = write(caller, "same.txt", "one", conversation="changes")
     new = write(caller, "same.txt", "other", conversation="changes")
@@ -196,7 +216,7 @@ def test_a_changed_file_answers_412_until_a_fresh_link_is_asked_for(caller: Call
 def test_a_final_message_keeps_its_files_when_a_later_one_writes_the_same_path(
     caller: Caller,
 ) -> None:
-    """spec: Message, final: nothing about it changes any more."""
+    """Nothing about it changes any more."""
     first = caller.send([["write", "same.txt", "1"], ["reply", "ok"]], conversation="same")
     second = caller.send([["write", "same.txt", "22"], ["reply", "ok"]], conversation="same")
     kept = caller.get(first["id"])
@@ -235,6 +255,7 @@ def test_a_link_that_was_tampered_with_is_refused(caller: Caller) -> None:
     assert fetch(other["url"]).text == "y"
 
 
+@pytest.mark.rule("File.url", "getFile.fresh")
 def test_a_link_expires(start_server: ServerMaker) -> None:
     server = start_server(link_seconds=1)
     caller = Caller(server)

@@ -67,6 +67,7 @@ def write(caller: Caller, path: str, text: str, **fields: object) -> Json:
     return file
 
 
+@pytest.mark.rule("getFile.path")
 @pytest.mark.parametrize("path", NAMES, ids=ascii)
 def test_a_name_comes_back_as_it_was_given(caller: Caller, path: str) -> None:
     file = write(caller, path, "hello")

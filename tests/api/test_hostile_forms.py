@@ -1,7 +1,7 @@
 """Every field of an upload's form, damaged in every way: refused in S3's words, nothing stored.
 
 The table is made from the rules and not from the code: whatever differs from the signed form, but
-for names in another case and `x-ignore-…`, is no permission (design: 4.16).
+for names in another case and `x-ignore-…`, is no permission (design: Uploads).
 """
 
 import base64

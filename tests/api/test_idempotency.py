@@ -1,4 +1,4 @@
-"""The Idempotency-Key (spec: createMessage 1-2; design: 4.10)."""
+"""The Idempotency-Key (spec: createMessage 1-2; design: Idempotency)."""
 
 import base64
 import json
@@ -24,6 +24,7 @@ def is_replay(answer: httpx2.Response) -> bool:
     return answer.status_code == 200 and answer.headers.get("Idempotent-Replayed") == "true"
 
 
+@pytest.mark.rule("createMessage.answers", "Errors success", "Additions Idempotent-Replayed")
 def test_the_same_key_and_body_answer_with_the_message_as_it_is(caller: Caller) -> None:
     first = caller.post("once", key="same")
     again = caller.post("  once ", key="same")
@@ -42,6 +43,7 @@ def test_what_is_no_part_of_the_body_may_differ(caller: Caller) -> None:
     assert again.json()["metadata"] == first.json()["metadata"] == {"a": "b"}
 
 
+@pytest.mark.rule("Errors idempotency_conflict")
 @pytest.mark.parametrize(
     "other",
     [
@@ -69,11 +71,13 @@ def test_files_are_part_of_the_body(caller: Caller) -> None:
     assert caller.post([["read"]], key="files", files=files).status_code == 409
 
 
+@pytest.mark.rule("createMessage 1", "Retry safety 3")
 def test_without_a_key_or_with_an_empty_one_every_call_is_new(caller: Caller) -> None:
     ids = [caller.post("new", key=key).json()["id"] for key in (None, None, "", "")]
     assert len(set(ids)) == 4
 
 
+@pytest.mark.rule("createMessage.Idempotency-Key", "Limits idempotency-key")
 def test_only_the_first_128_characters_of_a_key_count(caller: Caller) -> None:
     first = caller.post("long", key="k" * 128)
     assert is_replay(caller.post("long", key="k" * 128 + "tail"))
@@ -120,6 +124,7 @@ def test_a_refused_call_leaves_the_key_free(caller: Caller) -> None:
     assert caller.post("x", key="free").status_code == 201
 
 
+@pytest.mark.rule("createMessage 2")
 def test_a_replay_is_answered_while_the_first_call_still_runs(
     caller: Caller, server: AgentServer
 ) -> None:
@@ -151,6 +156,7 @@ def test_a_client_that_hangs_up_loses_nothing(caller: Caller, server: AgentServe
     assert caller.final(again.json()["id"])["reply"] == "done"
 
 
+@pytest.mark.rule("Retry safety 3")
 def test_fifty_equal_calls_at_once_make_one_message(caller: Caller, server: AgentServer) -> None:
     start = threading.Barrier(50)
 

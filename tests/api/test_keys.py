@@ -1,4 +1,4 @@
-"""How long an API key that was looked up is remembered (design: 2, Database contract)."""
+"""How long an API key that was looked up is remembered (design: Keys and ids)."""
 
 from types import SimpleNamespace
 from typing import Any, cast

@@ -1,4 +1,4 @@
-"""Rate limits as a caller meets them (spec: Limits; design: 4.10, 4.11)."""
+"""Rate limits as a caller meets them (spec: Limits; design: Rate limits)."""
 
 import base64
 import time
@@ -27,6 +27,7 @@ def limited(server: AgentServer, callers: CallerMaker) -> Callable[..., Caller]:
 
 
 # --- the budget of a key --------------------------------------------------------------------------
+@pytest.mark.rule("Endpoints 1", "Limits RateLimit-headers")
 def test_every_answer_to_a_live_key_tells_its_budget(limited: Callable[..., Caller]) -> None:
     caller = limited("budget", requests_per_minute=50)
     message = caller.send("hello")
@@ -48,6 +49,7 @@ def test_every_answer_to_a_live_key_tells_its_budget(limited: Callable[..., Call
         assert 1 <= int(answer.headers[HEADERS[2]]) <= 60, path
 
 
+@pytest.mark.rule("Limits requests", "Limits Retry-After")
 def test_a_full_minute_is_refused_with_the_exact_time(limited: Callable[..., Caller]) -> None:
     caller = limited("full", requests_per_minute=3)
     began = time.monotonic()
@@ -71,10 +73,10 @@ def test_without_a_live_key_there_is_no_budget(server: AgentServer, callers: Cal
         assert callers(server, key).call("GET", "/v1/nowhere").status_code == 404
 
 
+@pytest.mark.rule("Authentication 5")
 def test_keys_of_one_account_have_budgets_of_their_own(
     server: AgentServer, limited: Callable[..., Caller], callers: CallerMaker
 ) -> None:
-    """spec: Authentication 5; Limits."""
     first = limited("own", requests_per_minute=1)
     second = server.command("keys", "create", "--account", "own@example.com", "--name", "b")["key"]
     assert first.call("GET", "/v1/me").status_code == 200
@@ -82,6 +84,7 @@ def test_keys_of_one_account_have_budgets_of_their_own(
     assert callers(server, second).call("GET", "/v1/me").status_code == 200
 
 
+@pytest.mark.rule("Limits requests")
 def test_exactly_the_budget_is_let_in_at_once(limited: Callable[..., Caller]) -> None:
     caller = limited("burst", requests_per_minute=40)
     with ThreadPoolExecutor(20) as pool:
@@ -90,6 +93,7 @@ def test_exactly_the_budget_is_let_in_at_once(limited: Callable[..., Caller]) ->
 
 
 # --- messages -------------------------------------------------------------------------------------
+@pytest.mark.rule("Limits messages", "Limits Retry-After")
 def test_messages_are_limited_and_repeats_are_not_counted(limited: Callable[..., Caller]) -> None:
     caller = limited("messages", messages_per_hour=3)
     first = caller.post("one", key="one").json()
@@ -144,6 +148,7 @@ def sent(caller: Caller, text: str, key: str) -> int:
 
 
 # --- waits and reads of works ---------------------------------------------------------------------
+@pytest.mark.rule("Limits waits", "Limits Retry-After")
 def test_every_long_poll_is_a_wait(limited: Callable[..., Caller]) -> None:
     caller = limited("waits", waits_per_hour=3)
     message = caller.send("hello")
@@ -159,6 +164,7 @@ def test_every_long_poll_is_a_wait(limited: Callable[..., Caller]) -> None:
         assert caller.call("GET", path).status_code == 200
 
 
+@pytest.mark.rule("Limits work-reads", "Limits Retry-After")
 def test_reads_of_a_work_are_limited_and_lists_are_not(limited: Callable[..., Caller]) -> None:
     caller = limited("works", work_reads_per_hour=2)
     message = caller.send([["start", "w", [["return", "done"]]]])
@@ -171,6 +177,7 @@ def test_reads_of_a_work_are_limited_and_lists_are_not(limited: Callable[..., Ca
     assert caller.call("POST", f"/v1/work/{work_id}/stop").status_code == 200
 
 
+@pytest.mark.rule("Account.limits")
 def test_the_running_jobs_of_one_account_can_be_fewer(limited: Callable[..., Caller]) -> None:
     caller = limited("cap", running_jobs=1)
     caller.send([["start", "first", [["gate", "cap"]]]])

@@ -1,4 +1,6 @@
-"""Large bodies taken apart: whatever the pieces, together they are what was sent (design: 4.12)."""
+"""Large bodies taken apart: whatever the pieces, together they are what was sent (design:
+Bodies).
+"""
 
 import hashlib
 import json

@@ -16,8 +16,8 @@ def server(start_server: ServerMaker) -> AgentServer:
 
 
 # --- the answer to POST ---------------------------------------------------------------------------
+@pytest.mark.rule("What the service does 2", "Message.created_at")
 def test_a_direct_answer_is_final_at_once(caller: Caller) -> None:
-    """spec: What the service does 2."""
     message = caller.send("  hello  ")
 
     assert message["status"] == "completed"
@@ -29,10 +29,12 @@ def test_a_direct_answer_is_final_at_once(caller: Caller) -> None:
     assert caller.get(message["id"]) == message
 
 
+@pytest.mark.rule("Message.reply")
 def test_several_replies_are_joined_by_a_blank_line(caller: Caller) -> None:
     assert caller.send([["reply", "one"], ["reply", "two"]])["reply"] == "one\n\ntwo"
 
 
+@pytest.mark.rule("Message.question", "Errors outcomes")
 def test_a_question_is_asked_and_the_reply_shown(caller: Caller) -> None:
     message = caller.send([["reply", "Well."], ["ask", "Which one?"]])
 
@@ -41,8 +43,10 @@ def test_a_question_is_asked_and_the_reply_shown(caller: Caller) -> None:
     assert message["reply"] == "Well.\n\nWhich one?"
 
 
+@pytest.mark.rule(
+    "What the service does 1", "What the service does 2", "Message.updated_at", "Job.link"
+)
 def test_work_goes_on_after_the_answer(caller: Caller, server: AgentServer) -> None:
-    """spec: What the service does 1, 2."""
     job = [["progress", "Counting"], ["gate", "counted"], ["return", "It is 42."]]
     message = caller.send([["start", "Count", job]])
 
@@ -64,6 +68,7 @@ def test_work_goes_on_after_the_answer(caller: Caller, server: AgentServer) -> N
     assert caller.work(running["work_id"])["text"] == "It is 42."
 
 
+@pytest.mark.rule("Message.question")
 def test_a_job_may_ask(caller: Caller) -> None:
     message = caller.send([["start", "Ask", [["ask", "a?"], ["ask", "b?"], ["return", ""]]]])
 
@@ -80,10 +85,10 @@ def test_the_answer_waits_for_a_turn_that_ends_in_time(caller: Caller, server: A
     assert caller.log(message["id"])[-1]["delivered_sync"] is True
 
 
+@pytest.mark.rule("What the service does 2", "Message.updated_at")
 def test_a_longer_turn_is_answered_for_when_the_window_closes(
     caller: Caller, server: AgentServer
 ) -> None:
-    """spec: What the service does 2."""
     began = time.monotonic()
     message = caller.send([["gate", "late"], ["reply", "done"]])
 
@@ -95,6 +100,7 @@ def test_a_longer_turn_is_answered_for_when_the_window_closes(
     assert caller.log(message["id"])[-1]["delivered_sync"] is False
 
 
+@pytest.mark.rule("Additions metadata")
 def test_metadata_comes_back_unchanged(caller: Caller) -> None:
     metadata = {"customer": "Zoë ✓", "empty": ""}
     message = caller.send([["see"]], metadata=metadata)
@@ -104,6 +110,7 @@ def test_metadata_comes_back_unchanged(caller: Caller) -> None:
     assert "metadata" not in caller.send("none")
 
 
+@pytest.mark.rule("Additions conversation")
 def test_conversations_do_not_see_each_other(caller: Caller) -> None:
     caller.send("my name is Ada", conversation="ada")
     caller.send('[["remember", "k", "v"], ["reply", "ok"]]', conversation="ada")
@@ -121,14 +128,15 @@ def test_unknown_fields_and_null_are_ignored(caller: Caller) -> None:
     assert message["reply"] == "You said: x"
 
 
+@pytest.mark.rule("createMessage.message", "Limits message-text")
 def test_the_longest_message_is_taken(caller: Caller) -> None:
     text = "ü" * 20_000
     assert caller.send(f"  {text}\n")["reply"] == f"You said: {text}"
 
 
 # --- reading --------------------------------------------------------------------------------------
+@pytest.mark.rule("createMessage 6", "Authentication 4")
 def test_only_the_sending_key_reads_a_message(caller: Caller, server: AgentServer) -> None:
-    """spec: createMessage 6; Authentication 4."""
     message = caller.send("secret")
     made = server.command("keys", "create", "--account", "owner@localhost", "--name", "second")
     other = Caller(server, made["key"])
@@ -168,6 +176,7 @@ class Held(threading.Thread):
         return not self.is_alive()
 
 
+@pytest.mark.rule("getMessage.held")
 def test_a_held_read_answers_when_the_job_ends_and_not_on_progress(
     caller: Caller, server: AgentServer
 ) -> None:
@@ -186,6 +195,7 @@ def test_a_held_read_answers_when_the_job_ends_and_not_on_progress(
     assert waiting.answer.json()["status"] == "completed"
 
 
+@pytest.mark.rule("Message.reply", "getMessage.held")
 def test_a_held_read_answers_when_the_reply_is_there(caller: Caller, server: AgentServer) -> None:
     message = caller.send([["start", "Keep", [["gate", "kept"]]], ["gate", "reply"], ["ask", "?"]])
     assert message["reply"] is None
@@ -202,6 +212,7 @@ def test_a_held_read_answers_when_the_reply_is_there(caller: Caller, server: Age
     assert caller.final(message["id"])["status"] == "needs_input"
 
 
+@pytest.mark.rule("getMessage.held")
 def test_a_held_read_of_a_final_message_answers_at_once(caller: Caller) -> None:
     message = caller.send("x")
     began = time.monotonic()
@@ -209,6 +220,7 @@ def test_a_held_read_of_a_final_message_answers_at_once(caller: Caller) -> None:
     assert time.monotonic() - began < 1
 
 
+@pytest.mark.rule("getMessage.held")
 def test_a_held_read_ends_unchanged_after_its_wait(caller: Caller, server: AgentServer) -> None:
     message = caller.send([["start", "Wait", [["gate", "waited"]]]])
     began = time.monotonic()
@@ -218,6 +230,7 @@ def test_a_held_read_ends_unchanged_after_its_wait(caller: Caller, server: Agent
 
 
 # --- the version as an entity tag -----------------------------------------------------------------
+@pytest.mark.rule("Additions version")
 def test_the_etag_says_whether_there_is_news(caller: Caller) -> None:
     answer = caller.post("x")
     message, tag = answer.json(), answer.headers["ETag"]
@@ -276,6 +289,7 @@ def test_a_client_that_has_another_version_is_answered_at_once(
     server.open_gate(gate)
 
 
+@pytest.mark.rule("Additions version")
 def test_what_happened_between_two_polls_is_answered_at_once(
     caller: Caller, server: AgentServer
 ) -> None:

@@ -1,4 +1,4 @@
-"""The served description (spec: Versioning; design: 6, 7)."""
+"""The served description (spec: Versioning; design: Growing within v1)."""
 
 import pytest
 from openapi_spec_validator import OpenAPIV31SpecValidator, validate
@@ -28,14 +28,15 @@ def server(plain_server: AgentServer) -> AgentServer:
     return plain_server
 
 
+@pytest.mark.rule("Versioning 1")
 def test_it_is_valid(caller: Caller) -> None:
-    """spec: Versioning 1."""
     document = caller.contract.document
     assert document["openapi"].startswith("3.1.")
     assert document["info"]["version"] == "1.0.0"
     validate(document, cls=OpenAPIV31SpecValidator)
 
 
+@pytest.mark.rule("getMessage.answers", "Errors success")
 @pytest.mark.parametrize("name", OPERATIONS)
 def test_an_operation_of_the_specification(caller: Caller, name: str) -> None:
     method, path, statuses = OPERATIONS[name]
@@ -53,6 +54,7 @@ def test_every_webhook_event_is_described(caller: Caller) -> None:
         assert {p["name"] for p in methods["post"]["parameters"]} == signed
 
 
+@pytest.mark.rule("Errors executable_refused")
 def test_only_the_upload_of_a_program_is_a_422(caller: Caller) -> None:
     found = [
         operation["operationId"]
@@ -70,6 +72,7 @@ def test_operation_ids_are_unique_and_need_a_key(caller: Caller) -> None:
     assert document["security"] == [{"key": []}]
 
 
+@pytest.mark.rule("getMessage.wait")
 def test_the_parameters_say_their_limits(caller: Caller) -> None:
     paths = caller.contract.document["paths"]
     [wait] = [

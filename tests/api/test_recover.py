@@ -1,4 +1,6 @@
-"""Recover and deleted works over HTTP (spec: recoverMessage; design: 4.9, 4.19)."""
+"""Recover and deleted works over HTTP (spec: recoverMessage; design: Expiry and recover;
+Additions).
+"""
 
 from collections.abc import Callable
 from urllib.parse import urlsplit
@@ -24,6 +26,7 @@ def recover(caller: Caller, message_id: str) -> list[str]:
     return [work["state"] for work in body["work"]]
 
 
+@pytest.mark.rule("Recovery.id", "Recovery.object", "Transitions 10")
 def test_expired_work_goes_on_and_its_result_arrives(caller: Caller, server: AgentServer) -> None:
     script = [["gate", "late"], ["write", "late.txt", "late"], ["return", "late, but there"]]
     message = caller.send([["start", "w", script]])
@@ -46,12 +49,14 @@ def test_expired_work_goes_on_and_its_result_arrives(caller: Caller, server: Age
     assert log[-1]["text"] == "late, but there"
 
 
+@pytest.mark.rule("recoverMessage.rearms")
 def test_a_plain_answer_has_nothing_to_recover(caller: Caller) -> None:
     message = caller.send("hello")
     assert recover(caller, message["id"]) == []
     assert caller.get(message["id"])["version"] == message["version"]
 
 
+@pytest.mark.rule("recoverMessage.answers")
 def test_a_foreign_message_cannot_be_recovered(
     caller: Caller, server: AgentServer, callers: Callable[..., Caller]
 ) -> None:
@@ -61,6 +66,7 @@ def test_a_foreign_message_cannot_be_recovered(
         other.refused(404, "not_found", "POST", f"/v1/messages/{message_id}/recover")
 
 
+@pytest.mark.rule("Errors not_found", "Additions deleteWork")
 def test_a_deleted_work_is_nowhere_any_more(caller: Caller) -> None:
     message = caller.send([["start", "w", [["write", "a.txt", "text"], ["return", "done"]]]])
     final = caller.until_message(message["id"], status="completed")
@@ -81,6 +87,7 @@ def test_a_deleted_work_is_nowhere_any_more(caller: Caller) -> None:
     assert caller.get(message["id"])["status"] == "completed"
 
 
+@pytest.mark.rule("Additions deleteWork")
 def test_what_runs_in_a_deleted_work_is_stopped_first(caller: Caller) -> None:
     message = caller.send([["start", "w", [["gate", "never"]]]])
     caller.call("DELETE", f"/v1/work/{message['jobs'][0]['work_id']}")
@@ -98,6 +105,7 @@ def test_replies_get_a_new_home_when_theirs_was_deleted(caller: Caller) -> None:
     assert caller.call("GET", f"/v1/files/{second['file_id']}").status_code == 200
 
 
+@pytest.mark.rule("Additions traceparent")
 @pytest.mark.parametrize(
     ("sent", "kept"),
     [

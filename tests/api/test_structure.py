@@ -1,4 +1,4 @@
-"""Bodies with more values than anything of the API has (design: 4.12)."""
+"""Bodies with more values than anything of the API has (design: Input)."""
 
 import json
 import time

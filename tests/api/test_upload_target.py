@@ -1,4 +1,4 @@
-"""The place where clients post uploads: S3's rules, field by field (design: 4.16)."""
+"""The place where clients post uploads: S3's rules, field by field (design: Uploads)."""
 
 import socket
 from collections.abc import Iterator
@@ -29,6 +29,7 @@ def server(plain_server: AgentServer) -> AgentServer:
     return plain_server
 
 
+@pytest.mark.rule("createUpload.size")
 def test_the_size_is_capped_at_what_was_declared(caller: Caller) -> None:
     made = announce(caller)
     assert problem(post(made, CSV + b"x")) == (400, "EntityTooLarge")
@@ -38,6 +39,7 @@ def test_the_size_is_capped_at_what_was_declared(caller: Caller) -> None:
     assert complete(caller, made).json()["size"] == 4
 
 
+@pytest.mark.rule("createUpload.content_type")
 @pytest.mark.parametrize(
     ("changes", "expected"),
     [
@@ -66,6 +68,7 @@ def test_one_form_is_for_one_upload(caller: Caller) -> None:
     assert problem(post(mine, key=other["fields"]["key"])) == (403, "AccessDenied")
 
 
+@pytest.mark.rule("createUpload.procedure", "Limits upload-link")
 def test_a_form_expires(start_server: ServerMaker, callers: Any) -> None:
     caller = callers(start_server(upload_post_seconds=0.001))
     made = announce(caller)

@@ -1,4 +1,6 @@
-"""Uploads over HTTP: create, complete, attach (spec: Uploads; design: 4.16)."""
+"""Uploads over HTTP: create, complete, attach (spec: Upload; createUpload; completeUpload; design:
+Uploads).
+"""
 
 import json
 import re
@@ -18,6 +20,15 @@ def server(plain_server: AgentServer) -> AgentServer:
 
 
 # --- create ---------------------------------------------------------------------------------------
+@pytest.mark.rule(
+    "Upload.object",
+    "Upload.upload_id",
+    "Upload.fields",
+    "Upload.expires_at",
+    "Upload.max_bytes",
+    "createUpload.answers",
+    "Limits upload-link",
+)
 def test_a_created_upload(caller: Caller) -> None:
     made = announce(caller, "sales.csv", 1234)
     assert re.fullmatch("up_[0-9a-f]{32}", made["upload_id"])
@@ -29,9 +40,10 @@ def test_a_created_upload(caller: Caller) -> None:
     assert timedelta(minutes=14) < left <= timedelta(minutes=15)
 
 
+@pytest.mark.rule("createUpload.size", "Errors bad_size")
 @pytest.mark.parametrize("size", [None, True, False, "5", 5.0, 0, -1, [], {}], ids=repr)
 def test_a_size_that_is_none(caller: Caller, size: Any) -> None:
-    """spec: `bad_size`; it comes before what else is wrong (design: 4.12)."""
+    """It comes before what else is wrong (design: Input)."""
     if size == 10**400:
         caller.refused(
             413, "too_large", "POST", "/v1/uploads", json={"filename": "a", "size": size}
@@ -40,10 +52,21 @@ def test_a_size_that_is_none(caller: Caller, size: Any) -> None:
     caller.refused(400, "bad_size", "POST", "/v1/uploads", json={"filename": 5, "size": size})
 
 
+@pytest.mark.rule("Retry safety 5")
+def test_each_call_makes_another_upload(caller: Caller) -> None:
+    first, second = announce(caller, "sales.csv", 5), announce(caller, "sales.csv", 5)
+    assert first["upload_id"] != second["upload_id"]
+    assert first["fields"]["key"] != second["fields"]["key"]
+
+
+@pytest.mark.rule("createUpload.size", "Errors bad_size")
 def test_without_a_size(caller: Caller) -> None:
     caller.refused(400, "bad_size", "POST", "/v1/uploads", json={"filename": "a"})
 
 
+@pytest.mark.rule(
+    "What the service does 4", "createUpload.size", "Errors too_large", "Limits upload-size"
+)
 def test_500_megabytes_are_the_most(caller: Caller) -> None:
     assert announce(caller, size=500 * MIB)["max_bytes"] == 500 * MIB
     for size in (500 * MIB + 1, 10**400):
@@ -51,6 +74,7 @@ def test_500_megabytes_are_the_most(caller: Caller) -> None:
         caller.refused(413, "too_large", "POST", "/v1/uploads", json=body)
 
 
+@pytest.mark.rule("createUpload.filename")
 @pytest.mark.parametrize(
     ("fields", "named"),
     [
@@ -73,6 +97,7 @@ def test_fields_that_are_wrong(caller: Caller, fields: Json, named: str) -> None
     assert [p["field"] for p in body["problems"]] == [named]
 
 
+@pytest.mark.rule("createUpload.content_type")
 @pytest.mark.parametrize(
     ("filename", "given", "expected"),
     [
@@ -101,8 +126,16 @@ def test_a_key_is_needed(caller: Caller, callers: Any) -> None:
 
 
 # --- complete and attach --------------------------------------------------------------------------
+@pytest.mark.rule(
+    "What the service does 4",
+    "Upload.object",
+    "Upload.ready",
+    "Upload states 2",
+    "createUpload.procedure",
+    "completeUpload.answers",
+    "Retry safety 2",
+)
 def test_the_whole_way(caller: Caller) -> None:
-    """spec: What the service does 4; createUpload, completeUpload; Retry safety."""
     made = announce(caller, "../../sales.csv")
     answer = post(made)
     assert (answer.status_code, answer.content) == (204, b"")
@@ -126,12 +159,14 @@ def test_the_whole_way(caller: Caller) -> None:
     assert message["notes"] == []
 
 
+@pytest.mark.rule("Errors not_uploaded")
 def test_what_is_not_there_cannot_be_completed(caller: Caller) -> None:
     path = f"/v1/uploads/{announce(caller)['upload_id']}/complete"
     caller.refused(409, "not_uploaded", "POST", path)
     caller.refused(404, "not_found", "POST", "/v1/uploads/up_unknown/complete")
 
 
+@pytest.mark.rule("Authentication 4", "Errors upload_not_ready")
 def test_another_account_sees_nothing(caller: Caller, server: AgentServer, callers: Any) -> None:
     owner = server.command("accounts", "create", "--email", "uploader@example.com")
     key = server.command("keys", "create", "--account", "uploader@example.com", "--name", "k")
@@ -143,6 +178,7 @@ def test_another_account_sees_nothing(caller: Caller, server: AgentServer, calle
     eve.refused(409, "upload_not_ready", "POST", "/v1/messages", json=body)
 
 
+@pytest.mark.rule("Upload states 3", "Errors not_pending")
 def test_an_executable_is_refused_for_good(caller: Caller) -> None:
     made = announce(caller, "cat.png", 64)
     post(made, b"\x7fELF" + bytes(60))
@@ -153,6 +189,7 @@ def test_an_executable_is_refused_for_good(caller: Caller) -> None:
     caller.refused(409, "upload_not_ready", "POST", "/v1/messages", json=body)
 
 
+@pytest.mark.rule("Upload states 3", "createMessage.one-of-three", "Errors not_pending")
 def test_an_upload_alone_is_a_message(caller: Caller) -> None:
     upload_id = ready(caller, b"only this")
     assert caller.send(upload_ids=[upload_id, upload_id])["final"] is True
@@ -169,6 +206,7 @@ def test_inline_files_come_first_then_uploads_as_named(caller: Caller) -> None:
     assert message["reply"] == "zero\none\ntwo"
 
 
+@pytest.mark.rule("createMessage.upload_ids", "Errors too_many", "Limits uploads-per-message")
 def test_ten_uploads_are_the_most(caller: Caller) -> None:
     body = {"message": "x", "upload_ids": [f"up_{n}" for n in range(11)]}
     caller.refused(400, "too_many", "POST", "/v1/messages", json=body)

@@ -1,4 +1,4 @@
-"""Webhook endpoints over HTTP (spec: Webhooks, Webhook endpoint, Limits)."""
+"""Webhook endpoints over HTTP (spec: Webhooks; WebhookEndpoint; Limits)."""
 
 import re
 from collections.abc import Iterator
@@ -80,6 +80,18 @@ class Hooks:
 
 
 # --- create, read, list ---------------------------------------------------------------------------
+@pytest.mark.rule(
+    "WebhookEndpoint.object",
+    "WebhookEndpoint.id",
+    "WebhookEndpoint.url",
+    "WebhookEndpoint.events",
+    "WebhookEndpoint.description",
+    "WebhookEndpoint.created_at",
+    "WebhookEndpoint.secret",
+    "WebhookEndpoint.recent_deliveries",
+    "Webhooks create",
+    "Errors success",
+)
 def test_a_new_endpoint_shows_its_secret_once(hooks: Hooks) -> None:
     made = hooks.create(events=["message.completed", "job.failed"], description="Mine")
     assert set(made) == FIELDS | {"secret"}
@@ -97,6 +109,7 @@ def test_a_new_endpoint_shows_its_secret_once(hooks: Hooks) -> None:
     assert hooks.change(made["id"]) == shown
 
 
+@pytest.mark.rule("WebhookEndpoint.events", "Webhooks create.events")
 @pytest.mark.parametrize("events", [{}, {"events": None}, {"events": ["*"]}])
 def test_all_events_unless_some_are_named(hooks: Hooks, events: dict[str, Any]) -> None:
     made = hooks.create(**events)
@@ -109,13 +122,14 @@ def test_an_event_named_twice_counts_once(hooks: Hooks) -> None:
     assert made["events"] == ["job.failed", "job.expired"]
 
 
+@pytest.mark.rule("Retry safety 4")
 def test_every_secret_is_another(hooks: Hooks) -> None:
-    """spec: Retry safety: each POST makes another endpoint."""
+    """Each POST makes another endpoint."""
     assert hooks.create()["secret"] != hooks.create()["secret"]
 
 
+@pytest.mark.rule("Authentication 4")
 def test_endpoints_belong_to_the_account(hooks: Hooks, server: AgentServer, caller: Caller) -> None:
-    """spec: Authentication 4."""
     made = hooks.create()
     key = server.command("keys", "create", "--account", ACCOUNT, "--name", "second")["key"]
     sibling = Caller(server, key)
@@ -145,6 +159,7 @@ def test_endpoints_belong_to_the_account(hooks: Hooks, server: AgentServer, call
 
 
 # --- what is refused ------------------------------------------------------------------------------
+@pytest.mark.rule("Webhooks create.url", "Errors bad_url", "Limits endpoints")
 @pytest.mark.parametrize(
     "url",
     [
@@ -172,6 +187,7 @@ def test_addresses_that_are_not_public_are_refused(hooks: Hooks, url: str) -> No
     assert hooks.read(made["id"])["url"] == URL
 
 
+@pytest.mark.rule("WebhookEndpoint.url", "Webhooks create.url", "Limits endpoints")
 @pytest.mark.parametrize(
     "url",
     [
@@ -185,6 +201,7 @@ def test_public_addresses_are_taken_as_given(hooks: Hooks, url: str) -> None:
     assert hooks.create(url=url)["url"] == url
 
 
+@pytest.mark.rule("Webhooks create.events", "Errors bad_events")
 @pytest.mark.parametrize(
     "events", [[], ["message.processing"], ["*", "nothing"], ["MESSAGE.COMPLETED"], [""]]
 )
@@ -196,6 +213,7 @@ def test_unknown_events_are_refused(hooks: Hooks, events: list[str]) -> None:
     assert hooks.read(made["id"])["events"] == ["job.failed"]
 
 
+@pytest.mark.rule("Webhooks create.description", "Errors bad_request", "Limits endpoints")
 def test_a_long_description_is_refused(hooks: Hooks) -> None:
     made = hooks.create(description="é" * 120)
     assert made["description"] == "é" * 120
@@ -204,6 +222,7 @@ def test_a_long_description_is_refused(hooks: Hooks) -> None:
     hooks.caller.refused(400, "bad_request", "PATCH", path, json={"description": "x" * 121})
 
 
+@pytest.mark.rule("Webhooks create.errors")
 @pytest.mark.parametrize(
     ("body", "field"),
     [
@@ -220,6 +239,7 @@ def test_wrong_types_are_named(hooks: Hooks, body: dict[str, Any], field: str) -
     assert [problem["field"] for problem in refusal["problems"]] == [field]
 
 
+@pytest.mark.rule("Webhooks change")
 def test_enabled_must_be_a_boolean(hooks: Hooks) -> None:
     path = f"/v1/webhooks/{hooks.create()['id']}"
     wrong: tuple[object, ...] = ("true", 1, [])
@@ -227,8 +247,15 @@ def test_enabled_must_be_a_boolean(hooks: Hooks) -> None:
         hooks.caller.refused(400, "invalid_request", "PATCH", path, json={"enabled": value})
 
 
+@pytest.mark.rule(
+    "WebhookEndpoint.list",
+    "Webhooks list",
+    "Webhook events 9",
+    "Errors too_many_endpoints",
+    "Limits endpoints",
+)
 def test_ten_endpoints_and_no_more(hooks: Hooks, caller: Caller) -> None:
-    """spec: Webhook events 9; Limits. Even when all ask at once."""
+    """Even when all ask at once."""
 
     def ask(_: int) -> int:
         return caller.call("POST", "/v1/webhooks", json={"url": URL}).status_code
@@ -243,8 +270,9 @@ def test_ten_endpoints_and_no_more(hooks: Hooks, caller: Caller) -> None:
 
 
 # --- change ---------------------------------------------------------------------------------------
+@pytest.mark.rule("Webhooks change", "Retry safety 1")
 def test_only_what_is_given_changes(hooks: Hooks) -> None:
-    """spec: Webhooks; Retry safety: a PATCH may be repeated."""
+    """A PATCH may be repeated."""
     made = hooks.create(events=["job.failed"], description="Mine")
     del made["secret"]
     for change in (
@@ -258,6 +286,13 @@ def test_only_what_is_given_changes(hooks: Hooks) -> None:
     assert hooks.change(made["id"], **unchanged) == made
 
 
+@pytest.mark.rule(
+    "WebhookEndpoint.disabled_at",
+    "WebhookEndpoint.disabled_reason",
+    "Webhook endpoint states 2",
+    "Webhook endpoint states 3",
+    "Retry safety 1",
+)
 def test_off_and_on_again(hooks: Hooks) -> None:
     made = hooks.create()
     off = hooks.change(made["id"], enabled=False)
@@ -270,8 +305,11 @@ def test_off_and_on_again(hooks: Hooks) -> None:
     assert hooks.change(made["id"], enabled=True) == on
 
 
+@pytest.mark.rule(
+    "WebhookEndpoint.deleted", "Webhook endpoint states 4", "Webhooks delete", "Retry safety 1"
+)
 def test_delete_ends_it(hooks: Hooks) -> None:
-    """spec: Webhook endpoint states, removed; Retry safety: repeated it is a 404."""
+    """Repeated it is a 404."""
     made = hooks.create()
     answer = hooks.call("DELETE", made["id"])
     assert answer.json() == {"object": "webhook_endpoint", "id": made["id"], "deleted": True}
@@ -287,6 +325,7 @@ def test_delete_ends_it(hooks: Hooks) -> None:
     )
 
 
+@pytest.mark.rule("WebhookEndpoint.rotated", "Webhooks rotate", "Retry safety 4")
 def test_rotate_shows_a_new_secret(hooks: Hooks) -> None:
     made = hooks.create()
     path = f"{made['id']}/rotate-secret"
@@ -303,6 +342,7 @@ def test_rotate_shows_a_new_secret(hooks: Hooks) -> None:
 
 
 # --- deliveries -----------------------------------------------------------------------------------
+@pytest.mark.rule("Additions deliveries")
 def test_pages_and_replays_are_checked(hooks: Hooks) -> None:
     path = f"/v1/webhooks/{hooks.create()['id']}"
     refused = hooks.caller.refused

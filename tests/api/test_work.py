@@ -1,4 +1,4 @@
-"""Works over HTTP (spec: listWork, getWork; design: 4.19 stop)."""
+"""Works over HTTP (spec: listWork, getWork; design: Additions)."""
 
 import pytest
 
@@ -11,6 +11,7 @@ def server(plain_server: AgentServer) -> AgentServer:
     return plain_server
 
 
+@pytest.mark.rule("Work.list", "listWork.limit", "listWork.order")
 def test_the_list_is_newest_first_and_bounded(caller: Caller) -> None:
     titles = [f"Work {n}" for n in range(6)]
     for title in titles:
@@ -28,12 +29,14 @@ def test_the_list_is_newest_first_and_bounded(caller: Caller) -> None:
     assert caller.call("GET", "/v1/work?limit=50").status_code == 200
 
 
+@pytest.mark.rule("listWork.limit", "Limits limit")
 @pytest.mark.parametrize("limit", ["0", "51", "-1", "+5", "1.0", "abc", "", "1_0", "٣", "9" * 30])
 def test_a_bad_limit_is_refused(caller: Caller, limit: str) -> None:
     body = caller.refused(400, "invalid_request", "GET", "/v1/work", params={"limit": limit})
     assert [problem["field"] for problem in body["problems"]] == ["limit"]
 
 
+@pytest.mark.rule("Work.text", "Work.next_from_char", "getWork.from_char")
 def test_the_text_is_paged_by_character(caller: Caller) -> None:
     text = "🌍" * 20_000 + "the end"
     script = [["return", "🌍", 20_000, "the end"]]
@@ -50,6 +53,7 @@ def test_the_text_is_paged_by_character(caller: Caller) -> None:
     caller.refused(400, "invalid_request", "GET", f"/v1/work/{work_id}?from_char=1_0")
 
 
+@pytest.mark.rule("Work.files", "Limits work-files")
 def test_the_newest_eight_files_are_shown(caller: Caller) -> None:
     job = [["write", f"{n}.txt", str(n)] for n in range(10)]
     message = caller.final(caller.send([["start", "Files", job]])["id"])
@@ -59,6 +63,7 @@ def test_the_newest_eight_files_are_shown(caller: Caller) -> None:
     assert len(message["files"]) == len(message["jobs"][0]["files"]) == 10
 
 
+@pytest.mark.rule("Job.work_id")
 def test_a_later_job_goes_on_in_the_same_work(caller: Caller) -> None:
     job = [["remember", "k", "v"], ["write", "a.txt", "1"], ["return", "First."]]
     first = caller.final(caller.send([["start", "Same", job]], conversation="same")["id"])
@@ -78,6 +83,7 @@ def test_a_later_job_goes_on_in_the_same_work(caller: Caller) -> None:
     assert "files: a.txt" in steps
 
 
+@pytest.mark.rule("Work.status", "Additions stopWork")
 def test_a_running_work_is_stopped_and_stays_stopped(caller: Caller, server: AgentServer) -> None:
     message = caller.send([["start", "Stop", [["gate", "stop"]]]])
     work_id = message["jobs"][0]["work_id"]
@@ -104,8 +110,8 @@ def test_an_agent_stops_work_by_a_message(caller: Caller, server: AgentServer) -
     assert late["reply"] == "stopped: False"
 
 
+@pytest.mark.rule("Work.title", "Authentication 4")
 def test_works_belong_to_the_account(caller: Caller, server: AgentServer) -> None:
-    """spec: Authentication 4; listWork, getWork."""
     message = caller.final(
         caller.send([["start", "Own", [["write", "a.txt", "x"], ["return", ""]]]])["id"]
     )

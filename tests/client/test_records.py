@@ -31,6 +31,7 @@ FULL: dict[str, Any] = {
 }
 
 
+@pytest.mark.rule("Versioning 2")
 def test_unknown_fields_and_words_and_nulls_are_taken() -> None:
     read = Message.read(FULL)
     assert (read.status, read.reason, read.reply, read.running) == (

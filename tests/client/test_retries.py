@@ -1,4 +1,4 @@
-"""What is tried again, how often, and after how long (spec: Errors, retry advice)."""
+"""What is tried again, how often, and after how long (spec: Errors advice)."""
 
 from dataclasses import replace
 
@@ -11,6 +11,7 @@ from tests.client.scripted import Talk, answer, message, refusal
 ME = {"user_id": "usr_1", "object": "account"}
 
 
+@pytest.mark.rule("Errors advice")
 @pytest.mark.parametrize(
     "trouble",
     [
@@ -33,6 +34,7 @@ async def test_what_can_pass_is_tried_again(
     assert talk.pauses == [0.5]
 
 
+@pytest.mark.rule("Errors advice")
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 405, 409, 413, 422, 501, 502, 504])
 async def test_every_other_refusal_is_final(talk: Talk, status: int) -> None:
     talk.script = [refusal(status, "some_code")]
@@ -54,6 +56,7 @@ async def test_giving_up_raises_the_last_trouble(talk: Talk) -> None:
     assert talk.pauses == [0.5, 1, 2, 4]
 
 
+@pytest.mark.rule("Errors advice")
 async def test_retry_after_is_obeyed_and_jitter_comes_on_top(talk: Talk) -> None:
     refused = refusal(429, "rate_limited")
     refused.headers["Retry-After"] = "7"

@@ -1,4 +1,6 @@
-"""A node is dead when it is silent for three seconds of another's own watching (design: 2)."""
+"""A node is dead when it is silent for three seconds of another's own watching (design:
+Ownership).
+"""
 
 import asyncio
 import threading

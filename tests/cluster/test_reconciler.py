@@ -1,4 +1,4 @@
-"""What a node owns is run there, and nothing else is (design: 2, ownership and fencing)."""
+"""What a node owns is run there, and nothing else is (design: Comparing rows and runs)."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -12,7 +12,7 @@ from agentpost.db.session import Tx
 from agentpost.services import doctor, missing_runs, works
 from agentpost.services.context import AppContext
 from tests.runtime.running import Fault, Running, Script, running, step
-from tests.services.both import clock, ctx, schema_url
+from tests.services.databases import clock, ctx, schema_url
 
 __all__ = ["clock", "ctx", "schema_url"]
 JOB = "SELECT state, epoch, recoveries FROM jobs"

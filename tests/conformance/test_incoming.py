@@ -69,6 +69,7 @@ def ticket(upload_id: str) -> PostTicket:
     return PostTicket(upload_id, "text/csv", 1_000, 2_000_000_000 * SECOND, 900)
 
 
+@pytest.mark.rule("Upload.url", "Upload.fields")
 async def test_the_form_has_what_clients_send(store: Store) -> None:
     form = await store.incoming.form(ticket(store.upload_id))
     assert form.url.startswith("http://")

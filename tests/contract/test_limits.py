@@ -55,11 +55,40 @@ SHIPPED = {
 }
 
 
+@pytest.mark.rule(
+    "Limits message-text",
+    "Limits inline-files",
+    "Limits uploads-per-message",
+    "Limits upload-size",
+    "Limits wait",
+    "Limits limit",
+    "Limits work-files",
+    "Limits idempotency-key",
+    "Limits endpoints",
+    "Limits recent-deliveries",
+    "Limits Retry-After",
+)
 @pytest.mark.parametrize("name", FIXED)
 def test_a_promise_to_clients(name: str) -> None:
     assert getattr(limits, name) == FIXED[name]
 
 
+@pytest.mark.rule(
+    "Limits upload-link",
+    "Limits unattached-upload",
+    "Limits requests",
+    "Limits messages",
+    "Limits waits",
+    "Limits work-reads",
+    "Limits running-jobs",
+    "Limits idempotency-key",
+    "Limits queue-wait",
+    "Limits watch",
+    "Limits retention",
+    "Limits event-log",
+    "Limits receiver-timeout",
+    "Limits inspector",
+)
 @pytest.mark.parametrize("name", SHIPPED)
 def test_a_number_an_operator_may_change(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(f"AGENTPOST_{name.upper()}", raising=False)

@@ -1,4 +1,4 @@
-"""The public shapes, field by field (spec: Resources and their fields)."""
+"""The public shapes, field by field (spec: Message; Job; File)."""
 
 import json
 from dataclasses import fields, replace
@@ -141,26 +141,36 @@ MESSAGE_SHAPE = {
 }
 
 
+@pytest.mark.rule(
+    "Message.id",
+    "Message.object",
+    "Message.jobs",
+    "Message.created_at",
+    "Job.work_id",
+    "Job.title",
+    "Job.settled_at",
+)
 def test_a_message_to_the_letter() -> None:
-    """spec: Message, Job, File."""
     assert message(listed(), files=(FILE,)) == MESSAGE_SHAPE
 
 
+@pytest.mark.rule("Job.object", "Job.message_id")
 def test_a_job_event_to_the_letter() -> None:
-    """spec: Job: in `job.*` events with `object` and `message_id`."""
+    """In `job.*` events with `object` and `message_id`."""
     shape = render.job_event(JOB, MESSAGE, [FILE], LINKS)
     assert shape == {"object": "job", "message_id": "msg_1", **JOB_SHAPE}
 
 
+@pytest.mark.rule("File.object", "File.file_id", "File.name", "File.size", "File.work_id")
 def test_a_file_by_itself() -> None:
-    """spec: File, `object: file` only when read by itself."""
     shape = render.file_object(FILE, LINKS)
     FileObject.model_validate(shape)
     assert shape == {"object": "file", **FILE_SHAPE}
 
 
+@pytest.mark.rule("Message.files", "Job.files")
 def test_every_file_once_and_each_at_its_job() -> None:
-    """spec: Message, files: from the reply and from all jobs; Job, files: those it made."""
+    """All at the message; those that a job made, at the job, too."""
     other = replace(FILE, path="b", job_id="exe_2")
     reply = replace(FILE, path="c", job_id=None)
     shape = message(listed(), listed(id="exe_2"), files=(FILE, other, reply))
@@ -172,9 +182,10 @@ def test_every_file_once_and_each_at_its_job() -> None:
     ]
 
 
+@pytest.mark.rule("Job.status", "Job.reason", "Job.queued", "Job.resume_by")
 @pytest.mark.parametrize("state", list(JobState))
 def test_a_job_in_every_state(state: JobState) -> None:
-    """spec: Job: status, reason, final; queued and resume_by only while it waits for credits."""
+    """`queued` and `resume_by` are there only while it waits for credits."""
     refused = state is JobState.REFUSED
     record = replace(
         JOB, state=state, queue_by=AT + DAY, reason=Reason.HOSTING_FEES if refused else None
@@ -194,7 +205,7 @@ def test_a_job_in_every_state(state: JobState) -> None:
     "state", [JobState.OVERDUE, JobState.LATE_COMPLETED, JobState.LATE_FAILED, JobState.LOST]
 )
 def test_what_comes_after_the_watch_is_not_shown(state: JobState) -> None:
-    """spec: Message, final; design: 4.9: it appears on recover."""
+    """It appears on recover (design: Expiry and recover)."""
     ended = AT + 8 * DAY if state is not JobState.OVERDUE else None
     late = replace(FILE, path="late", created_at=AT + 7 * DAY + 1)
     reply = replace(FILE, path="reply", job_id=None, created_at=AT + 8 * DAY)
@@ -205,29 +216,31 @@ def test_what_comes_after_the_watch_is_not_shown(state: JobState) -> None:
     assert shape["jobs"][0]["settled_at"] == "2027-01-22T08:00:00.000000Z"
 
 
+@pytest.mark.rule("Message.credits_used")
 def test_credits_count_on_the_message_that_started_the_work() -> None:
-    """spec: Message, credits_used; design: 4.20."""
+    """design: Credits."""
     joined = listed(id="exe_2", role=JobRole.FOLLOW_UP)
     assert message(listed(), listed(id="exe_3"), joined)["credits_used"] == 2.5
 
 
 # --- fields that are there only when they say something -------------------------------------------
+@pytest.mark.rule("Message.resume", "Message.resume_by")
 def test_resume_names_the_earliest_deadline() -> None:
-    """spec: Message, resume and resume_by."""
     jobs = [listed(JobState.QUEUED, id=f"exe_{n}", queue_by=AT + n * DAY) for n in (3, 1, 2)]
     shape = message(*jobs)
     assert shape["resume"] == "add_credits"
     assert shape["resume_by"] == "2027-01-16T08:00:00.000000Z"
 
 
+@pytest.mark.rule("Message.resume")
 def test_work_that_waits_no_more_is_not_resumed() -> None:
-    """spec: Message, resume: queued work only."""
+    """Queued work only."""
     shape = message(listed(JobState.QUEUE_EXPIRED, queue_by=AT), listed(JobState.REFUSED))
     assert not {"resume", "resume_by"} & set(shape)
 
 
+@pytest.mark.rule("Message.running")
 def test_running_lists_what_held_the_slots() -> None:
-    """spec: Message, running."""
     running = [{"job_id": "exe_9", "message_id": "msg_9", "work_id": "wrk_9"}]
     refusal = listed(
         JobState.REFUSED, reason=Reason.TOO_MANY_RUNNING, running_json=json.dumps(running)
@@ -236,24 +249,25 @@ def test_running_lists_what_held_the_slots() -> None:
     assert "running" not in message(listed(JobState.REFUSED, reason=Reason.HOSTING_FEES))
 
 
+@pytest.mark.rule("Message.retry_after_seconds")
 @pytest.mark.parametrize("reason", [None, *Reason])
 def test_when_to_send_a_busy_message_again(reason: Reason | None) -> None:
-    """spec: Message, retry_after_seconds."""
     shape = message(reason=reason)
     assert shape.get("retry_after_seconds") == (15 if reason == "agent_busy" else None)
     assert shape["reason"] == reason
 
 
+@pytest.mark.rule("Additions metadata")
 def test_metadata_is_given_back() -> None:
-    """design: 4.19: on message and events, when it was sent."""
+    """On message and events, when it was sent (design: Additions)."""
     assert message(metadata_json='{"a": "b"}')["metadata"] == {"a": "b"}
     assert message(metadata_json="{}")["metadata"] == {}
     assert "metadata" not in message()
 
 
 # --- entries and works ----------------------------------------------------------------------------
+@pytest.mark.rule("Message event log entry")
 def test_an_entry_knows_what_is_known() -> None:
-    """spec: Message event log: seq, type, at and, when known, work_id, message_id, job_id."""
     body = {"step": "Count", "status": "started", "file_names": []}
     record = EntryRecord("msg_1", 3, "progress", AT, "wrk_1", "exe_1", json.dumps(body))
     assert render.entry(record, LINKS) == {
@@ -269,8 +283,8 @@ def test_an_entry_knows_what_is_known() -> None:
     assert not {"work_id", "job_id"} & set(plain)
 
 
+@pytest.mark.rule("Message event log result")
 def test_the_files_of_an_entry_get_fresh_links() -> None:
-    """spec: Message event log, result; links are never stored."""
     facts = render.file_facts(FILE)
     assert "url" not in facts
     body = json.dumps({"files": [facts]})
@@ -278,6 +292,9 @@ def test_the_files_of_an_entry_get_fresh_links() -> None:
     assert render.entry(record, LINKS)["files"] == [FILE_SHAPE]
 
 
+@pytest.mark.rule(
+    "Work.object", "Work.status", "Work.text", "Work.next_from_char", "Work.link", "Work.files"
+)
 @pytest.mark.parametrize(
     ("length", "from_char", "shown", "following"),
     [
@@ -291,7 +308,6 @@ def test_the_files_of_an_entry_get_fresh_links() -> None:
 def test_a_work_is_paged_by_characters(
     length: int, from_char: int, shown: int, following: int | None
 ) -> None:
-    """spec: Work, text and next_from_char; design: 4.20."""
     work: WorkRecord = blank(WorkRecord, id="wrk_1", title="Chart", text="€" * length)
     shape = render.work(work, running=True, files=[FILE], from_char=from_char, links=LINKS)
     assert (len(shape["text"]), shape["next_from_char"]) == (shown, following)
@@ -301,8 +317,8 @@ def test_a_work_is_paged_by_characters(
     assert render.work(work, running=False, files=[], from_char=0, links=LINKS)["status"] == "idle"
 
 
+@pytest.mark.rule("Work.work_id", "Work.title", "Work.list", "Additions work-items")
 def test_a_line_of_the_work_list() -> None:
-    """spec: Work list item."""
     work: WorkRecord = blank(WorkRecord, id="wrk_1", title="Chart", text="x" * 500, updated_at=0)
     assert render.work_item(work, LINKS, running=True) == {
         "object": "work",

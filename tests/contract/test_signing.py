@@ -1,4 +1,4 @@
-"""Signatures by the Standard Webhooks reference library (spec: Webhook events 4 and 5)."""
+"""Signatures by the Standard Webhooks reference library (spec: Webhook events 4, 5)."""
 
 import base64
 import hashlib
@@ -14,6 +14,7 @@ BODY = '{"type":"message.completed","data":{"reply":"Grüße, 世界"}}'.encode(
 EVENT = "evt_0123"
 
 
+@pytest.mark.rule("Webhook events 5")
 def test_the_official_vector() -> None:
     headers = signed_headers(
         ["whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"],
@@ -29,8 +30,9 @@ def test_the_official_vector() -> None:
     }
 
 
+@pytest.mark.rule("Authentication 7", "Webhook events 5")
 def test_a_receiver_can_verify_without_a_library() -> None:
-    """spec: Webhook events 5; Authentication 7: by these words alone."""
+    """By the words of the rule alone."""
     secret = new_secret()
     headers = signed_headers([secret], EVENT, 1_800_000_000, BODY)
     key = base64.b64decode(secret.removeprefix("whsec_"))
@@ -38,6 +40,7 @@ def test_a_receiver_can_verify_without_a_library() -> None:
     assert headers["webhook-signature"] == f"v1,{base64.b64encode(digest).decode()}"
 
 
+@pytest.mark.rule("Webhook events 4")
 def test_either_of_two_secrets_verifies() -> None:
     old, new = new_secret(), new_secret()
     headers = signed_headers([new, old], EVENT, int(time.time()), BODY)
@@ -60,6 +63,7 @@ def test_a_changed_delivery_does_not_verify(changed: str) -> None:
         Webhook(secret).verify(body, headers)
 
 
+@pytest.mark.rule("Authentication 1")
 def test_secrets_hold_32_random_bytes() -> None:
     secrets = {new_secret() for _ in range(100)}
     assert len(secrets) == 100

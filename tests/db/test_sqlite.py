@@ -1,4 +1,5 @@
-"""SQLite on a disk that fails: every writer hears of it, and the thread goes on (design: 2).
+"""SQLite on a disk that fails: every writer hears of it, and the thread goes on (design: Group
+commit).
 
 The disk is filled for real: this process may not make its files longer, so SQLite's own writes
 come back with an error, wherever in a transaction it happens to be.

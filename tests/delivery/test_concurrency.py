@@ -1,4 +1,6 @@
-"""How the way out is shared (design: 4.8). With real receivers: test_deliver_webhooks.py."""
+"""How the way out is shared (design: Sharing the way out). With real receivers:
+test_deliver_webhooks.py.
+"""
 
 import pytest
 

@@ -1,4 +1,6 @@
-"""The loop that sends webhooks, with real receivers, on both databases (design: 4.8)."""
+"""The loop that sends webhooks, with real receivers, on both databases (design: Sharing the way
+out).
+"""
 
 import asyncio
 import collections
@@ -19,7 +21,7 @@ from agentpost.egress.client import Egress
 from agentpost.services import deliveries, endpoints
 from agentpost.services.context import AppContext
 from tests.egress.hostile import Request, Server, replies, serving
-from tests.services.both import account, clock, ctx, schema_url
+from tests.services.databases import account, clock, ctx, schema_url
 
 __all__ = ["account", "clock", "ctx", "schema_url"]
 

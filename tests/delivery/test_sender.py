@@ -20,6 +20,7 @@ async def attempt(egress: MakeEgress, server: Server, seconds: float = 5) -> Out
     return await sender.attempt(server.url(), KEYS, "evt_1", BODY)
 
 
+@pytest.mark.rule("Webhook events 5")
 async def test_the_signed_bytes_are_the_sent_bytes(egress: MakeEgress, serve: Serve) -> None:
     server = await serve(replies(b"thanks"))
     outcome = await attempt(egress, server)
@@ -32,6 +33,7 @@ async def test_the_signed_bytes_are_the_sent_bytes(egress: MakeEgress, serve: Se
     assert request.headers["webhook-signature"] == signed["webhook-signature"].lower()
 
 
+@pytest.mark.rule("Webhook events 4")
 async def test_each_attempt_is_signed_at_its_own_time(egress: MakeEgress, serve: Serve) -> None:
     server, clock = await serve(replies()), ManualClock()
     sender = Sender(egress(server.entry), clock, 5)
@@ -53,12 +55,14 @@ async def test_the_trace_is_passed_on_as_it_came(egress: MakeEgress, serve: Serv
     assert [request.headers.get("traceparent") for request in server.requests] == [trace, None]
 
 
+@pytest.mark.rule("Webhook events 6")
 @pytest.mark.parametrize("status", [200, 201, 202, 204, 299])
 async def test_any_2xx_is_success(egress: MakeEgress, serve: Serve, status: int) -> None:
     outcome = await attempt(egress, await serve(replies(status=f"{status} Fine")))
     assert (outcome.status_code, outcome.error) == (status, None)
 
 
+@pytest.mark.rule("Webhook events 6")
 @pytest.mark.parametrize("status", [301, 302, 307, 308, 400, 404, 410, 429, 500, 503, 599])
 async def test_everything_else_fails(egress: MakeEgress, serve: Serve, status: int) -> None:
     server = await serve(replies(b"why", f"{status} No", {"Location": "/other"}))
@@ -69,6 +73,7 @@ async def test_everything_else_fails(egress: MakeEgress, serve: Serve, status: i
     assert len(server.requests) == 1
 
 
+@pytest.mark.rule("Webhook events 6")
 async def test_silence_and_drips_end_with_the_clock(egress: MakeEgress, serve: Serve) -> None:
     for answer in (drips(b"", b""), drips(OK + b"X: ", b"x")):
         started = time.monotonic()

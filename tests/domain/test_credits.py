@@ -1,4 +1,4 @@
-"""Credits as pure arithmetic (design: 4.6)."""
+"""Credits as pure arithmetic (design: Credits)."""
 
 import math
 
@@ -32,7 +32,7 @@ def test_amounts_are_millionths_rounded_half_up(amount: float, millionths: int) 
     "amount", [-1, -0.000_001, math.nan, math.inf, -math.inf, 1e13, True, "5", None]
 )
 def test_what_is_no_amount_is_refused(amount: float) -> None:
-    """design: 4.6: negative, NaN and infinite costs raise `ValueError`."""
+    """Negative, NaN and infinite costs raise `ValueError` (design: Credits)."""
     with pytest.raises(ValueError, match="credits must be"):
         to_millionths(amount)
 
@@ -59,7 +59,7 @@ def test_millionths_survive_the_way_to_the_client_and_back(millionths: int) -> N
     ],
 )
 def test_admission(fees: bool, executing: int, available: int, reason: Reason | None) -> None:
-    """spec: transitions (rows "new"), Reasons; design: 4.6: the order of refusals."""
+    """The order of refusals (design: Credits)."""
     decided = admission(hosting_fees_due=fees, executing=executing, slots=5, available=available)
     assert decided is reason
 
@@ -95,7 +95,7 @@ def test_a_held_step_ends_in_a_charge_or_in_nothing() -> None:
 def test_charging_for_work_done(
     wallet: Wallet, amount: int, outcome: tuple[Wallet, int] | None
 ) -> None:
-    """design: 4.6: a charge may take the balance to zero; with nothing left the job parks."""
+    """A charge may take the balance to zero; with nothing left the job parks (design: Credits)."""
     assert credits.charge_done(wallet, amount) == outcome
 
 

@@ -1,6 +1,6 @@
 """Webhook endpoints: their states, the retry schedule, who receives what.
 
-spec: Webhook endpoint states, Webhook events 3, 7 and 8; design: 4.8, 4.18.
+spec: Webhook endpoint states, Webhook events 3, 7, 8; design: Webhook events.
 """
 
 import pytest
@@ -24,6 +24,7 @@ OFF_BY_HAND = EndpointState(NOW - DAY, DisabledReason.MANUAL)
 OFF_FAILING = EndpointState(NOW - DAY, DisabledReason.FAILING, NOW - 4 * DAY)
 
 
+@pytest.mark.rule("Webhook events 7")
 @pytest.mark.parametrize(
     ("attempts", "seconds"),
     [
@@ -39,7 +40,6 @@ OFF_FAILING = EndpointState(NOW - DAY, DisabledReason.FAILING, NOW - 4 * DAY)
     ],
 )
 def test_retry_schedule(attempts: int, seconds: int) -> None:
-    """spec: Webhook events 7."""
     assert retry_after(attempts) == seconds
 
 
@@ -47,6 +47,7 @@ def test_another_schedule_may_be_given() -> None:
     assert [retry_after(n, [0.1, 0.2]) for n in (1, 2, 3)] == [0.1, 0.2, 0.2]
 
 
+@pytest.mark.rule("WebhookEndpoint.failing_since", "Webhook endpoint states 1")
 @pytest.mark.parametrize(
     ("state", "after"),
     [
@@ -65,10 +66,10 @@ def test_another_schedule_may_be_given() -> None:
     ],
 )
 def test_a_failed_attempt(state: EndpointState, after: EndpointState) -> None:
-    """spec: Webhook endpoint states, enabled -> disabled after 3 days of continuous failure."""
     assert attempted(state, succeeded=False, now=NOW) == after
 
 
+@pytest.mark.rule("Webhook endpoint states 1")
 @pytest.mark.parametrize(
     ("state", "after"),
     [
@@ -79,19 +80,20 @@ def test_a_failed_attempt(state: EndpointState, after: EndpointState) -> None:
     ],
 )
 def test_a_successful_attempt(state: EndpointState, after: EndpointState) -> None:
-    """spec: Webhook endpoint states: "continuous": one success forgets the failures."""
+    """Continuous: one success forgets the failures."""
     assert attempted(state, succeeded=True, now=NOW) == after
 
 
+@pytest.mark.rule("Webhook endpoint states 2")
 @pytest.mark.parametrize(
     ("state", "after"),
     [(OFF_BY_HAND, HEALTHY), (OFF_FAILING, HEALTHY), (HEALTHY, HEALTHY), (FAILING, FAILING)],
 )
 def test_switching_on(state: EndpointState, after: EndpointState) -> None:
-    """spec: Webhook endpoint states, disabled -> enabled clears the failure state."""
     assert enabled(state) == after
 
 
+@pytest.mark.rule("Webhook endpoint states 3")
 @pytest.mark.parametrize(
     ("state", "after"),
     [
@@ -102,10 +104,10 @@ def test_switching_on(state: EndpointState, after: EndpointState) -> None:
     ],
 )
 def test_switching_off(state: EndpointState, after: EndpointState) -> None:
-    """spec: Webhook endpoint states, enabled -> disabled by PATCH."""
     assert disabled(state, NOW) == after
 
 
+@pytest.mark.rule("Webhook events 3")
 @pytest.mark.parametrize(
     ("events", "name", "chosen", "received"),
     [
@@ -116,11 +118,11 @@ def test_switching_off(state: EndpointState, after: EndpointState) -> None:
     ],
 )
 def test_who_receives_an_event(events: list[str], name: str, chosen: bool, received: bool) -> None:
-    """spec: Webhook events 3: subscribers, and the one a message names whatever its list says."""
+    """Subscribers, and the one a message names whatever its list says."""
     assert wants(events, name, chosen=chosen) is received
 
 
+@pytest.mark.rule("WebhookEndpoint.disabled_reason", "Delivery.status")
 def test_the_words_a_client_reads() -> None:
-    """design: 4.18."""
     assert set(DeliveryStatus) == {"pending", "delivered", "failed", "dropped", "cancelled"}
     assert set(DisabledReason) == {"failing", "manual"}

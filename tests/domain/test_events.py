@@ -1,4 +1,6 @@
-"""Which move of a message is worth a webhook event; the words of log and events (spec: Events)."""
+"""Which move of a message is worth a webhook event; the words of log and events (spec: Message
+event log; Webhook events).
+"""
 
 from itertools import product
 
@@ -31,7 +33,6 @@ MOMENTS = list(product(MessageStatus, (False, True)))
 
 
 def test_the_names_of_the_contract() -> None:
-    """spec: Webhook events (table) and Message event log (tables of types, outcomes, states)."""
     assert set(EventName) == EVENTS
     assert set(EntryType) == {
         "agent_reply",
@@ -46,24 +47,34 @@ def test_the_names_of_the_contract() -> None:
     assert all(STATE_TEXTS[word] for word in JobStateWord)
 
 
+@pytest.mark.rule(
+    "Webhook events message.completed",
+    "Webhook events message.partial",
+    "Webhook events message.failed",
+    "Webhook events message.needs_input",
+    "Webhook events message.blocked",
+    "Webhook events message.expired",
+    "Webhook events 1",
+)
 @pytest.mark.parametrize(("status", "final"), MOMENTS)
 def test_reaching_a_status_is_an_event(status: MessageStatus, final: bool) -> None:
-    """spec: Webhook events 1: once for each arrival at a status other than processing."""
+    """Once for each arrival at a status other than processing."""
     event = message_event((MessageStatus.PROCESSING, False), (status, final))
     expected = None if status == "processing" else f"message.{status}"
     assert event == expected
 
 
+@pytest.mark.rule("Webhook events 1")
 @pytest.mark.parametrize(("before", "after"), list(product(MOMENTS, MOMENTS)))
 def test_every_move(before: tuple[MessageStatus, bool], after: tuple[MessageStatus, bool]) -> None:
-    """spec: Webhook events 1; design: 4.8: a new status, or the same one become final."""
+    """A new status, or the same one become final (design: Webhook events)."""
     arrives = after[0] != before[0]
     becomes_final = after[1] and not before[1]
     worth = after[0] != "processing" and (arrives or becomes_final)
     assert message_event(before, after) == (f"message.{after[0]}" if worth else None)
 
 
+@pytest.mark.rule("Webhook events 1")
 def test_staying_is_no_event() -> None:
-    """spec: Webhook events 1: "once"."""
     assert message_event((MessageStatus.BLOCKED, False), (MessageStatus.BLOCKED, False)) is None
     assert message_event((MessageStatus.EXPIRED, True), (MessageStatus.EXPIRED, True)) is None

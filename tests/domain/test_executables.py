@@ -1,4 +1,4 @@
-"""Programs are told by content, on headers written by hand (design: 4.13)."""
+"""Programs are told by content, on headers written by hand (design: Executables)."""
 
 import struct
 

@@ -1,4 +1,4 @@
-"""When two POSTs are the same (spec: createMessage 2; design: 4.10)."""
+"""When two POSTs are the same (spec: createMessage 2; design: Idempotency)."""
 
 from typing import Any
 
@@ -11,6 +11,7 @@ from agentpost.domain.idempotency import Verdict, compare, fingerprint, key_of
 FILE = {"name": "a.csv", "url": None, "base64": "YQ==", "content_type": "text/csv"}
 
 
+@pytest.mark.rule("createMessage.Idempotency-Key")
 @pytest.mark.parametrize(
     ("header", "key"),
     [
@@ -26,18 +27,19 @@ FILE = {"name": "a.csv", "url": None, "base64": "YQ==", "content_type": "text/cs
     ],
 )
 def test_keys_are_cut_and_empty_ones_are_none(header: str | None, key: str | None) -> None:
-    """spec: createMessage, header Idempotency-Key; design: 4.12."""
+    """design: Input."""
     assert key_of(header) == key
 
 
+@pytest.mark.rule("createMessage 2")
 def test_the_same_body_is_a_replay() -> None:
-    """spec: createMessage 2."""
     first = fingerprint("hello", [FILE], ["up_1"])
     assert compare(first, fingerprint("hello", [dict(reversed(FILE.items()))], ["up_1"])) is (
         Verdict.REPLAY
     )
 
 
+@pytest.mark.rule("createMessage 2")
 @pytest.mark.parametrize(
     ("message", "files", "upload_ids"),
     [
@@ -56,13 +58,13 @@ def test_the_same_body_is_a_replay() -> None:
 def test_any_other_body_is_a_conflict(
     message: str, files: list[dict[str, Any]], upload_ids: list[str]
 ) -> None:
-    """spec: createMessage 2: message, files and upload_ids are what makes a body the same."""
+    """Message, files and upload_ids are what makes a body the same."""
     first = fingerprint("hello", [FILE], ["up_1"])
     assert compare(first, fingerprint(message, files, upload_ids)) is Verdict.CONFLICT
 
 
 def test_an_upload_named_twice_counts_once() -> None:
-    """design: 4.12."""
+    """design: Input."""
     assert fingerprint("", [], ["up_1", "up_2", "up_1"]) == fingerprint("", [], ["up_1", "up_2"])
 
 

@@ -10,8 +10,8 @@ NOW = 1_800_000_000_000_000
 ENTROPY = bytes(range(9))
 
 
+@pytest.mark.rule("Message.id", "Job.job_id", "Upload.upload_id", "WebhookEndpoint.id")
 def test_prefixes_of_the_contract() -> None:
-    """spec: Resources and their fields: `msg_`, `exe_`, `ref_`, `up_`, `whe_`, `evt_`, `req_`."""
     public = [ids.MESSAGE, ids.JOB, ids.REFUSAL, ids.UPLOAD, ids.ENDPOINT, ids.EVENT, ids.REQUEST]
     assert public == ["msg_", "exe_", "ref_", "up_", "whe_", "evt_", "req_"]
 

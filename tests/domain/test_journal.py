@@ -1,4 +1,4 @@
-"""One recorded answer per numbered call (design: 2, Turns and jobs; 4.4; 4.5)."""
+"""One recorded answer per numbered call (design: The journal)."""
 
 import pytest
 

@@ -5,6 +5,7 @@ import pytest
 from agentpost.domain.paths import check_path
 
 
+@pytest.mark.rule("File.file_id")
 @pytest.mark.parametrize(
     "path",
     [
@@ -20,7 +21,6 @@ from agentpost.domain.paths import check_path
     ],
 )
 def test_plain_relative_paths_are_taken_as_they_are(path: str) -> None:
-    """spec: File, file_id: `<work_id>/<path>`; contains slashes."""
     assert check_path(path) == path
 
 

@@ -47,85 +47,96 @@ def seen(derived: Derived) -> tuple[int, str, str | None, bool]:
     return derived.rule, derived.status, derived.reason, derived.final
 
 
+@pytest.mark.rule("Job.status", "Job.reason", "Job.final")
 @pytest.mark.parametrize("state", list(JobState))
 def test_what_a_client_sees_of_each_inner_state(state: JobState) -> None:
-    """spec: Job (status, reason, final, queued) and Reasons."""
     view = VIEWS[state]
     assert (view.status, view.reason, view.final) == PUBLIC[state]
     assert view.queued == (state is JobState.QUEUED)
 
 
+@pytest.mark.rule("Message status 1")
 @pytest.mark.parametrize("turn", [TurnState.WAITING, TurnState.RUNNING])
 @pytest.mark.parametrize("states", [(), (COMPLETED,), (FAILED, QUEUED), (REFUSED,)])
 def test_rule_1(turn: TurnState, states: tuple[JobState, ...]) -> None:
-    """spec: Message status 1: planning or starting is processing, whatever the jobs are."""
+    """Planning or starting is processing, whatever the jobs are."""
     derived = derive(turn, None, [facts(state) for state in states])
     assert seen(derived) == (1, "processing", None, False)
 
 
+@pytest.mark.rule("Message status 2")
 @pytest.mark.parametrize(
     ("turn", "reason"), [(TurnState.FAILED, "turn_failed"), (TurnState.BUSY, "agent_busy")]
 )
 def test_rule_2(turn: TurnState, reason: str) -> None:
-    """spec: Message status 2: a failed or busy turn is failed, even if some jobs finished."""
+    """A failed or busy turn is failed, even if some jobs finished."""
     assert seen(derive(turn, None, [])) == (2, "failed", reason, True)
     assert seen(derive(turn, None, [facts(COMPLETED)])) == (2, "failed", reason, True)
 
 
+@pytest.mark.rule("Message.final", "Finality 3")
 @pytest.mark.parametrize("state", [RUNNING, QUEUED])
 def test_rule_2_is_not_final_while_a_job_is_open(state: JobState) -> None:
-    """spec: Message, final; design: 2: a failed turn with a job still open can change."""
+    """A failed turn with a job still open can change (design: Status)."""
     derived = derive(TurnState.FAILED, None, [facts(COMPLETED), facts(state)])
     assert seen(derived) == (2, "failed", "turn_failed", False)
 
 
+@pytest.mark.rule("Message status 3")
 def test_rule_3() -> None:
-    """spec: Message status 3: any running job is processing, before any question."""
+    """Any running job is processing, before any question."""
     assert seen(ended(COMPLETED, RUNNING, FAILED)) == (3, "processing", None, False)
     asked = ended(RUNNING, question="Which one?")
     assert (asked.rule, asked.question) == (3, None)
 
 
+@pytest.mark.rule("Message status 4")
 def test_rule_4() -> None:
-    """spec: Message status 4: a question with nothing running waits for the user."""
+    """A question with nothing running waits for the user."""
     for states in [(), (COMPLETED,), (FAILED,), (REFUSED,)]:
         derived = ended(*states, question="Which one?")
         assert seen(derived) == (4, "needs_input", None, True)
         assert derived.question == "Which one?"
 
 
+@pytest.mark.rule("Message status 5")
 def test_rule_5() -> None:
-    """spec: Message status 5: no jobs, just a reply."""
+    """No jobs, just a reply."""
     assert seen(ended()) == (5, "completed", None, True)
 
 
+@pytest.mark.rule("Message status 6")
 def test_rule_6() -> None:
-    """spec: Message status 6: every job completed."""
+    """Every job completed."""
     assert seen(ended(COMPLETED, COMPLETED)) == (6, "completed", None, True)
 
 
+@pytest.mark.rule("Message status 7", "Finality 3")
 def test_rule_7() -> None:
-    """spec: Message status 7: every job blocked; not final while one of them waits for credits."""
+    """Every job blocked; not final while one of them waits for credits."""
     assert seen(ended(REFUSED)) == (7, "blocked", "too_many_running", True)
     assert seen(ended(QUEUED)) == (7, "blocked", "out_of_credits", False)
     assert seen(ended(REFUSED, QUEUED)) == (7, "blocked", "too_many_running", False)
 
 
+@pytest.mark.rule("Message status 8")
 def test_rule_8() -> None:
-    """spec: Message status 8: every job expired."""
+    """Every job expired."""
     assert seen(ended(QUEUE_EXPIRED, OVERDUE)) == (8, "expired", "queue_expired", True)
     assert seen(ended(OVERDUE)) == (8, "expired", "watch_expired", True)
 
 
+@pytest.mark.rule("Message status 9")
 def test_rule_9() -> None:
-    """spec: Message status 9: at least one completed and at least one not."""
+    """At least one completed and at least one not."""
     assert seen(ended(COMPLETED, FAILED)) == (9, "partial", "execution_failed", True)
     assert seen(ended(COMPLETED, QUEUED)) == (9, "partial", "out_of_credits", False)
     assert seen(ended(OVERDUE, COMPLETED, STOPPED)) == (9, "partial", "watch_expired", True)
 
 
+@pytest.mark.rule("Message status 10")
 def test_rule_10() -> None:
-    """spec: Message status 10: otherwise failed, for the reason of the job that failed."""
+    """Otherwise failed, for the reason of the job that failed."""
     assert seen(ended(FAILED)) == (10, "failed", "execution_failed", True)
     assert seen(ended(STOPPED)) == (10, "failed", "stopped", True)
     assert seen(ended(REFUSED, FAILED)) == (10, "failed", "execution_failed", True)
@@ -134,7 +145,7 @@ def test_rule_10() -> None:
 
 
 def test_the_last_question_is_the_one_asked() -> None:
-    """design: 4.5: a job's question comes after the turn's, and the last one wins."""
+    """A job's question comes after the turn's, and the last one wins (design: How a job ends)."""
     jobs = [facts(COMPLETED, "A?"), facts(COMPLETED, "B?"), facts(COMPLETED)]
     assert derive(TurnState.ENDED, "T?", jobs).question == "B?"
     assert derive(TurnState.ENDED, "T?", [facts(COMPLETED)]).question == "T?"
@@ -142,7 +153,9 @@ def test_the_last_question_is_the_one_asked() -> None:
 
 
 def test_a_question_kept_for_a_recover_is_not_asked_yet() -> None:
-    """design: 4.9: what expired work still brings appears on recover, not before."""
+    """What expired work still brings appears on recover, not before (design: Expiry and
+    recover).
+    """
     derived = derive(TurnState.ENDED, None, [facts(JobState.LATE_COMPLETED, "Which one?")])
     assert seen(derived) == (8, "expired", "watch_expired", True)
     assert derived.question is None
@@ -168,7 +181,7 @@ def oracle(turn: TurnState, asked: bool, statuses: Sequence[str]) -> tuple[int, 
 
 
 def reason_of(turn: TurnState, status: str, jobs: Sequence[JobFacts]) -> str | None:
-    """spec: Message, reason: that of the first job that explains the status."""
+    """That of the first job that explains the status."""
     if turn is TurnState.FAILED:
         return "turn_failed"
     if turn is TurnState.BUSY:
@@ -180,10 +193,19 @@ def reason_of(turn: TurnState, status: str, jobs: Sequence[JobFacts]) -> str | N
     return explaining[0].reason
 
 
+@pytest.mark.rule(
+    "Message.status",
+    "Message.reason",
+    "Message.final",
+    "Message status first-match",
+    "Finality 1",
+    "Finality 2",
+    "Finality 3",
+)
 @pytest.mark.parametrize("turn", list(TurnState))
 @pytest.mark.parametrize("asked", [None, "Which one?"])
 def test_all_cases_of_up_to_three_jobs(turn: TurnState, asked: str | None) -> None:
-    """spec: Message status 1-10 and Finality, for every order of up to three inner states."""
+    """For every order of up to three inner states."""
     for count in range(4):
         for states in product(JobState, repeat=count):
             jobs = [facts(state) for state in states]
@@ -198,7 +220,7 @@ def test_all_cases_of_up_to_three_jobs(turn: TurnState, asked: str | None) -> No
 
 
 def check_finality(derived: Derived, states: Sequence[JobState]) -> None:
-    """spec: Finality: what each status says of it."""
+    """What each status says of it."""
     if derived.status == "processing":
         assert not derived.final, states
     if derived.status in {"completed", "expired"}:

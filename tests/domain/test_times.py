@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from agentpost.domain.times import iso, seconds
 
 
+@pytest.mark.rule("What the service does 6")
 @pytest.mark.parametrize(
     ("at", "text"),
     [

@@ -1,6 +1,6 @@
 """The tables of turns and jobs, row by row, written down here from the contract.
 
-spec: Job and message transitions; design: 4.7 (entries and events), 4.9 (expiry, recover). The
+spec: Transitions; design: Entries and events; Expiry and recover. The
 expectations are text of their own, so that a wrong row of the implementation cannot hide in them.
 """
 
@@ -120,18 +120,32 @@ def job(row: Row) -> transitions.Change[JobState]:
     return transitions.job(state, JOB_SIGNALS[row.signal])
 
 
+@pytest.mark.rule("Transitions 12", "Transitions 13")
 @pytest.mark.parametrize("row", rows(TURNS), ids=str)
 def test_each_row_of_turns(row: Row) -> None:
-    """spec: Job and message transitions (rows "message"); design: 4.2, 4.7."""
+    """design: One turn at a time; Entries and events."""
     change = turn(row)
     assert (change.before or "-", change.after) == (row.state, row.to)
     assert word(change.entry) == row.entry
     assert (change.event or "-") == row.event
 
 
+@pytest.mark.rule(
+    "Transitions 1",
+    "Transitions 2",
+    "Transitions 3",
+    "Transitions 4",
+    "Transitions 5",
+    "Transitions 6",
+    "Transitions 7",
+    "Transitions 8",
+    "Transitions 9",
+    "Transitions 10",
+    "Transitions 11",
+)
 @pytest.mark.parametrize("row", rows(JOBS), ids=str)
 def test_each_row_of_jobs(row: Row) -> None:
-    """spec: Job and message transitions (rows "job"); design: 4.7, 4.9."""
+    """design: Entries and events; Expiry and recover."""
     change = job(row)
     assert (change.before or "-", change.after) == (row.state, row.to)
     assert word(change.entry) == row.entry
@@ -166,8 +180,9 @@ def test_the_tables_speak_of_every_signal_and_state() -> None:
     assert {row.to for row in rows(JOBS)} == set(JobState)
 
 
+@pytest.mark.rule("Job.final")
 def test_a_final_job_state_is_left_only_by_recover() -> None:
-    """spec: Job, final; only expired work may come back (transitions row "recover")."""
+    """Only expired work may come back."""
     final = {"refused", "completed", "failed", "stopped", "queue_expired", "unknown"}
     assert [str(row) for row in rows(JOBS) if row.state in final] == []
     expired = {"overdue", "late_completed", "late_failed", "lost"}
@@ -177,6 +192,7 @@ def test_a_final_job_state_is_left_only_by_recover() -> None:
 
 
 # --- what the entries say -------------------------------------------------------------------------
+@pytest.mark.rule("Message event log agent_reply")
 @pytest.mark.parametrize(
     ("reply", "question", "text"),
     [
@@ -188,7 +204,7 @@ def test_a_final_job_state_is_left_only_by_recover() -> None:
 def test_agent_reply_says_reply_and_question(
     reply: str | None, question: str | None, text: str
 ) -> None:
-    """spec: Message event log, agent_reply; design: 4.4 (both are shown)."""
+    """Both are shown (design: How a turn ends)."""
     signal = s.TurnReplied(reply, question, delivered_sync=False)
     entry = transitions.turn(TurnState.RUNNING, signal).entry
     assert entry is not None
@@ -197,29 +213,33 @@ def test_agent_reply_says_reply_and_question(
 
 
 def test_a_turn_that_said_nothing_has_no_agent_reply() -> None:
-    """design: 4.7: the entry is for a reply or question; starting work alone is neither."""
+    """The entry is for a reply or question; starting work alone is neither (design: Entries and
+    events).
+    """
     signal = s.TurnReplied(None, None, delivered_sync=True)
     change = transitions.turn(TurnState.RUNNING, signal)
     assert (change.after, change.entry) == (TurnState.ENDED, None)
 
 
+@pytest.mark.rule("Transitions 13", "Message event log turn_failed")
 @pytest.mark.parametrize("detail", list(TurnFailure))
 def test_turn_failed_names_its_detail(detail: TurnFailure) -> None:
-    """spec: transitions, "agent turn failed" (detail values); design: 4.4."""
+    """design: How a turn ends."""
     entry = transitions.turn(TurnState.RUNNING, s.TurnBroken(detail)).entry
     assert entry is not None
     assert entry.fields["reason"] == detail.value
     assert entry.fields["text"]
 
 
+@pytest.mark.rule("Message event log turn_busy")
 def test_turn_busy_names_its_reason() -> None:
-    """spec: Message event log, turn_busy."""
     entry = transitions.turn(TurnState.WAITING, s.BusyTimedOut()).entry
     assert entry is not None
     assert entry.fields["reason"] == "agent_busy"
     assert set(entry.fields) == {"reason", "text"}
 
 
+@pytest.mark.rule("Message event log progress", "Message event log result")
 @pytest.mark.parametrize(
     ("signal", "fields"),
     [
@@ -230,7 +250,7 @@ def test_turn_busy_names_its_reason() -> None:
     ],
 )
 def test_entries_of_a_running_job(signal: str, fields: dict[str, object]) -> None:
-    """spec: Message event log, progress and result. Title and files are added by the record."""
+    """Title and files are added by the record."""
     entry = transitions.job(JobState.RUNNING, JOB_SIGNALS[signal]).entry
     assert entry is not None
     assert entry.fields == fields
@@ -239,7 +259,7 @@ def test_entries_of_a_running_job(signal: str, fields: dict[str, object]) -> Non
 
 @pytest.mark.parametrize("state", [JobState.LATE_COMPLETED, JobState.LATE_FAILED])
 def test_recover_tells_the_result_that_was_kept(state: JobState) -> None:
-    """design: 4.9: a late result appears on recover."""
+    """A late result appears on recover (design: Expiry and recover)."""
     entry = transitions.job(state, s.Recovered("What was kept.")).entry
     assert entry is not None
     assert entry.fields["text"] == "What was kept."

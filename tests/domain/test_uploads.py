@@ -1,4 +1,4 @@
-"""Upload states, row by row (spec: Upload states; design: 4.16, 4.18)."""
+"""Upload states, row by row (spec: Upload states; design: Uploads)."""
 
 from itertools import product
 
@@ -21,22 +21,22 @@ ROWS = [line.split() for line in TABLE.strip().splitlines()]
 KNOWN = {(status, signal) for status, signal, _ in ROWS}
 
 
+@pytest.mark.rule("Upload states 1", "Upload states 2")
 @pytest.mark.parametrize(("status", "signal", "to"), ROWS)
 def test_each_row(status: str, signal: str, to: str) -> None:
-    """spec: Upload states."""
     assert (upload(UploadStatus(status), UploadSignal(signal)) or "-") == to
 
 
+@pytest.mark.rule("Upload states 3")
 @pytest.mark.parametrize(
     ("status", "signal"),
     [pair for pair in product(UploadStatus, UploadSignal) if pair not in KNOWN],
 )
 def test_everything_else_is_refused(status: UploadStatus, signal: UploadSignal) -> None:
-    """spec: Upload states: attached and rejected uploads take nothing more (`not_pending`)."""
+    """Attached and rejected uploads take nothing more (`not_pending`)."""
     with pytest.raises(RuleBroken, match=f"{status} cannot take {signal}"):
         upload(status, signal)
 
 
 def test_the_words_a_client_reads() -> None:
-    """design: 4.18."""
     assert set(UploadStatus) == {"pending", "ready", "attached", "rejected"}

@@ -1,4 +1,4 @@
-"""The strict grammar: what every URL reader takes alike, and nothing else (design: 4.14)."""
+"""The strict grammar: what every URL reader takes alike, and nothing else (design: The way out)."""
 
 from ipaddress import ip_address
 

@@ -266,8 +266,10 @@ async def _broken_step(job: Job, cost: float = 0) -> None:
     await job.step(broken, cost=cost)
 
 
-async def _write_job(job: Job, path: str, text: str, cost: float = 0) -> None:
-    await job.write(path, text, cost=cost)
+async def _write_job(
+    job: Job, path: str, text: str, cost: float = 0, label: str | None = None
+) -> None:
+    await job.write(path, text, cost=cost, label=label)
 
 
 async def _build(job: Job, path: str, text: str, cost: float = 0) -> None:

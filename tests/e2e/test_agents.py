@@ -1,4 +1,6 @@
-"""Agents that misbehave hurt their own message and nobody else's (design: 2, 4.4, 4.5, 5)."""
+"""Agents that misbehave hurt their own message and nobody else's (design: Turns; How a turn ends;
+How a job ends).
+"""
 
 import time
 from concurrent.futures import ThreadPoolExecutor

@@ -1,4 +1,6 @@
-"""Credits and the cap of running jobs: outcomes, not errors (spec: transitions; design: 4.6)."""
+"""Credits and the cap of running jobs: outcomes, not errors (spec: Transitions; design:
+Credits).
+"""
 
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -30,6 +32,13 @@ def add(server: AgentServer, amount: float) -> None:
 
 
 # --- out of credits -------------------------------------------------------------------------------
+@pytest.mark.rule(
+    "What the service does 5",
+    "Transitions 2",
+    "Transitions 4",
+    "createMessage 3",
+    "Errors outcomes",
+)
 @pytest.mark.usefixtures("spent")
 def test_without_credits_work_is_queued_and_a_top_up_starts_it(
     caller: Caller, server: AgentServer
@@ -126,9 +135,9 @@ def test_queued_work_can_be_stopped(caller: Caller) -> None:
     assert "resume" not in done
 
 
+@pytest.mark.rule("What the service does 5")
 @pytest.mark.usefixtures("spent")
 def test_talking_is_free(caller: Caller) -> None:
-    """spec: What the service does 5."""
     assert caller.send("hello")["status"] == "completed"
 
 
@@ -157,6 +166,7 @@ def test_work_that_waits_or_runs_too_long_expires(start_server: ServerMaker) -> 
     caller.close()
 
 
+@pytest.mark.rule("Reasons hosting_fees")
 def test_due_hosting_fees_refuse_new_work(caller: Caller, server: AgentServer) -> None:
     add(server, 10)
     server.command("hosting-fees", "due", ACCOUNT)
@@ -173,6 +183,13 @@ def test_due_hosting_fees_refuse_new_work(caller: Caller, server: AgentServer) -
 
 
 # --- the cap --------------------------------------------------------------------------------------
+@pytest.mark.rule(
+    "What the service does 5",
+    "Transitions 3",
+    "Errors outcomes",
+    "Limits running-jobs",
+    "Limits cap",
+)
 def test_the_sixth_job_is_refused_and_told_what_runs(start_server: ServerMaker) -> None:
     server = start_server()
     caller = Caller(server)
@@ -213,6 +230,7 @@ def test_the_sixth_job_is_refused_and_told_what_runs(start_server: ServerMaker) 
     caller.close()
 
 
+@pytest.mark.rule("Limits queue-and-cap")
 def test_queued_work_waits_for_a_slot(start_server: ServerMaker) -> None:
     server = start_server(bootstrap_credits=0, running_jobs_max=2)
     caller = Caller(server)

@@ -1,4 +1,4 @@
-"""Faults of our own never look like the agent's (design: 2, Turns and jobs).
+"""Faults of our own never look like the agent's (design: Faults of our own).
 
 The disk of a running server is full for a while: its process may not make its files longer. What
 could not be recorded is stopped without an end and run again from its journal afterwards.

@@ -1,4 +1,5 @@
-"""A node that was frozen and wakes up runs nothing that went on elsewhere (design: 2, ownership).
+"""A node that was frozen and wakes up runs nothing that went on elsewhere (design: A node that
+stood still).
 
 A stopped process does not beat, so another node takes its work over. Woken, it is in the middle of
 a function whose next step has long been recorded by the other one.

@@ -1,4 +1,4 @@
-"""kill -9 at any moment loses nothing and repeats nothing (design: 2, turns, jobs and the journal).
+"""kill -9 at any moment loses nothing and repeats nothing (design: Durable execution).
 
 Each round sends messages, kills the server somewhere on the way and starts it again. What was
 accepted must end by itself soon, every completed step having run once. The moments are drawn from
@@ -237,7 +237,7 @@ def test_a_step_that_always_gets_its_worker_killed_fails_its_job(
 def test_a_job_that_goes_another_way_fails_and_the_log_says_where(
     caller: Caller, server: AgentServer
 ) -> None:
-    """design: 2, journal."""
+    """design: The journal."""
     script = [
         ["progress", "same"],
         ["unrepeatable", "egress"],

@@ -1,7 +1,9 @@
-"""Switching the API off beside a running server (spec: Errors, ``unavailable``)."""
+"""Switching the API off beside a running server (spec: Errors unavailable)."""
 
 import time
 from collections.abc import Callable
+
+import pytest
 
 from tests.e2e.caller import Caller
 from tests.e2e.fixtures import ServerMaker
@@ -15,6 +17,7 @@ def is_off(caller: Caller) -> bool:
     return caller.http.get("/v1/me").status_code == 503
 
 
+@pytest.mark.rule("Errors unavailable")
 def test_the_api_is_off_while_work_goes_on(
     start_server: ServerMaker, callers: Callable[..., Caller]
 ) -> None:

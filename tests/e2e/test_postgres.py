@@ -120,6 +120,7 @@ def _post_in_vain(caller: Caller, script: list[list[object]]) -> None:
         caller.post(script, key="again")
 
 
+@pytest.mark.rule("listMessageEvents.one-wait")
 def test_a_log_is_waited_for_once_over_all_nodes(cluster: Cluster, callers: CallerMaker) -> None:
     first, second = cluster.start("api"), callers(cluster.start("api"))
     message = sent_job(callers(first), ["return", "ok"])  # nobody runs it

@@ -93,7 +93,7 @@ def test_what_an_author_does_to_clean_up_is_not_recorded(start_server: ServerMak
 
 
 def test_stops_in_order_are_not_held_against_a_job(start_server: ServerMaker) -> None:
-    """design: 2, poison: only nodes that died count."""
+    """Only nodes that died count (design: Ownership)."""
     server = start_server()
     caller = Caller(server)
     message = caller.send([["start", "Long", [["step_gate", "long.0", "deploys"]]]])

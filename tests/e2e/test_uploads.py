@@ -82,6 +82,7 @@ def curl_fields(made: Json, file: Path) -> list[str]:
 
 
 # --- the clients people have ----------------------------------------------------------------------
+@pytest.mark.rule("createUpload.procedure")
 def test_curl(store: Caller, tmp_path: Path) -> None:
     curl = shutil.which("curl")
     if curl is None:

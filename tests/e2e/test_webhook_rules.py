@@ -56,6 +56,12 @@ def named(receiver: Receiver, secret: str, name: str) -> Delivery:
     return found
 
 
+@pytest.mark.rule(
+    "What the service does 3",
+    "Webhook events message.blocked",
+    "Webhook events 1",
+    "Webhook events 2",
+)
 def test_each_status_reached_is_told_as_a_read_shows_it(
     hooks: Hooks, caller: Caller, server: AgentServer, receivers: ReceiverMaker
 ) -> None:
@@ -87,6 +93,11 @@ def test_each_status_reached_is_told_as_a_read_shows_it(
         assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z", event["timestamp"])
 
 
+@pytest.mark.rule(
+    "Webhook events message.partial",
+    "Webhook events message.failed",
+    "Webhook events message.needs_input",
+)
 @pytest.mark.parametrize(
     ("script", "names"),
     [
@@ -117,6 +128,7 @@ def test_every_ending_has_its_event(
     assert sorted(e["type"] for e in receiver.events(endpoint["secret"])) == names
 
 
+@pytest.mark.rule("Webhook events 1")
 def test_a_busy_message_is_told_each_time_it_runs(
     hooks: Hooks, caller: Caller, server: AgentServer, receivers: ReceiverMaker
 ) -> None:
@@ -142,6 +154,7 @@ def test_a_busy_message_is_told_each_time_it_runs(
     assert reported.count(("message.completed", busy["id"])) == 1
 
 
+@pytest.mark.rule("Webhook events 4", "Webhook events 5")
 def test_retries_come_by_the_schedule_and_are_signed_afresh(
     hooks: Hooks, receivers: ReceiverMaker
 ) -> None:
@@ -166,6 +179,7 @@ def test_retries_come_by_the_schedule_and_are_signed_afresh(
             Webhook(endpoint["secret"]).verify(delivery.body, late)
 
 
+@pytest.mark.rule("Webhook events 7")
 @pytest.mark.parametrize("status", [410, 429, 503])
 def test_a_receiver_cannot_change_the_schedule(
     hooks: Hooks, caller: Caller, receivers: ReceiverMaker, status: int
@@ -181,6 +195,7 @@ def test_a_receiver_cannot_change_the_schedule(
     assert caller.call("GET", f"/v1/webhooks/{endpoint['id']}").json()["disabled_at"] is None
 
 
+@pytest.mark.rule("WebhookEndpoint.secret")
 def test_an_endpoint_is_never_shown_its_secret_again(hooks: Hooks, caller: Caller) -> None:
     made = hooks.create("https://hooks.example.com/a")
     secret = made.pop("secret")
@@ -198,6 +213,7 @@ def test_an_endpoint_is_never_shown_its_secret_again(hooks: Hooks, caller: Calle
         assert rotated["secret"] not in answer.text
 
 
+@pytest.mark.rule("Webhook events 9")
 def test_ten_endpoints_however_they_are_asked_for(
     hooks: Hooks, caller: Caller, server: AgentServer
 ) -> None:
@@ -214,6 +230,7 @@ def test_ten_endpoints_however_they_are_asked_for(
     assert len(caller.call("GET", "/v1/webhooks").json()["data"]) == 10
 
 
+@pytest.mark.rule("Webhook events 3")
 def test_a_removed_endpoint_that_a_message_named_gives_its_events_to_nobody(
     hooks: Hooks, caller: Caller, server: AgentServer, receivers: ReceiverMaker
 ) -> None:

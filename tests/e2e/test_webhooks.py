@@ -36,6 +36,16 @@ def server(start_server: ServerMaker) -> AgentServer:
 
 
 # --- what is sent ---------------------------------------------------------------------------------
+@pytest.mark.rule(
+    "Delivery.object",
+    "Delivery.id",
+    "Delivery.event",
+    "Delivery.last_response",
+    "Delivery.created_at",
+    "Delivery.message_id",
+    "Webhook events message.completed",
+    "Webhook events 2",
+)
 def test_an_event_is_what_a_read_gives(
     hooks: Hooks, caller: Caller, receivers: ReceiverMaker
 ) -> None:
@@ -51,7 +61,7 @@ def test_an_event_is_what_a_read_gives(
     assert delivery.headers["content-type"] == "application/json"
 
     shown = hooks.settled(endpoint, "delivered")
-    assert shown["id"] == delivery.id
+    assert (shown["object"], shown["id"]) == ("webhook_delivery", delivery.id)
     assert (shown["event"], shown["message_id"]) == ("message.completed", message["id"])
     assert (shown["attempts"], shown["last_status_code"], shown["last_error"]) == (1, 200, None)
     assert shown["last_response"] == "ok"
@@ -59,6 +69,7 @@ def test_an_event_is_what_a_read_gives(
     assert shown["next_attempt_at"] is None
 
 
+@pytest.mark.rule("Webhook events job.completed")
 def test_job_events_carry_the_job_and_working_links(
     hooks: Hooks, caller: Caller, receivers: ReceiverMaker
 ) -> None:
@@ -79,6 +90,7 @@ def test_job_events_carry_the_job_and_working_links(
         assert httpx2.get(file["url"]).content == b"All is well."
 
 
+@pytest.mark.rule("Additions traceparent")
 def test_every_event_is_as_described_and_carries_the_trace(
     hooks: Hooks, caller: Caller, receivers: ReceiverMaker
 ) -> None:
@@ -120,6 +132,7 @@ def test_metadata_that_looks_like_a_file_gets_no_link(
     assert delivery.verified(endpoint["secret"])["data"]["metadata"] == metadata
 
 
+@pytest.mark.rule("Webhook events 3")
 def test_only_what_was_subscribed_to(
     hooks: Hooks, caller: Caller, receivers: ReceiverMaker
 ) -> None:
@@ -135,6 +148,7 @@ def test_only_what_was_subscribed_to(
     assert failure.verified(only["secret"])["data"]["id"] == broken["id"]
 
 
+@pytest.mark.rule("createMessage.webhook_endpoint_id")
 def test_the_chosen_endpoint_alone_gets_everything(
     hooks: Hooks, caller: Caller, receivers: ReceiverMaker
 ) -> None:
@@ -167,6 +181,7 @@ def test_a_disabled_endpoint_collects_nothing_but_keeps_what_was_meant_for_it(
 
 
 # --- again ----------------------------------------------------------------------------------------
+@pytest.mark.rule("Delivery.attempts")
 def test_a_failed_delivery_is_tried_again_with_the_same_id(
     hooks: Hooks, caller: Caller, receivers: ReceiverMaker
 ) -> None:
@@ -185,6 +200,7 @@ def test_a_failed_delivery_is_tried_again_with_the_same_id(
     assert len({delivery.body for delivery in receiver.got}) == 1
 
 
+@pytest.mark.rule("Webhooks rotate", "Additions grace_seconds")
 def test_every_later_delivery_is_signed_with_the_new_secret(
     hooks: Hooks, caller: Caller, receivers: ReceiverMaker
 ) -> None:
@@ -207,6 +223,7 @@ def test_every_later_delivery_is_signed_with_the_new_secret(
         assert receiver.got[-1].verified(secret)
 
 
+@pytest.mark.rule("Additions redeliver", "Additions test")
 def test_a_test_event_and_a_redelivery(
     hooks: Hooks, caller: Caller, receivers: ReceiverMaker
 ) -> None:
@@ -224,6 +241,7 @@ def test_a_test_event_and_a_redelivery(
     assert ([each["id"] for each in page["data"]], page["has_more"]) == ([sent["id"]], False)
 
 
+@pytest.mark.rule("WebhookEndpoint.recent_deliveries", "Webhooks read", "Limits recent-deliveries")
 def test_twenty_deliveries_are_shown_newest_first(hooks: Hooks, receivers: ReceiverMaker) -> None:
     endpoint = hooks.create(receivers().url)
     sent = [hooks.post(f"{endpoint['id']}/test")["id"] for _ in range(22)]
@@ -231,6 +249,7 @@ def test_twenty_deliveries_are_shown_newest_first(hooks: Hooks, receivers: Recei
 
 
 # --- receivers that misbehave ---------------------------------------------------------------------
+@pytest.mark.rule("Delivery.last_status_code", "Delivery.last_ms", "Limits receiver-timeout")
 @pytest.mark.parametrize(
     ("behave", "error", "least_ms"),
     [
@@ -250,6 +269,7 @@ def test_receivers_that_never_answer_fail_in_time(
     assert least_ms <= failed["last_ms"] < least_ms + 700
 
 
+@pytest.mark.rule("Webhook events 6")
 def test_a_redirect_is_a_failure(hooks: Hooks, receivers: ReceiverMaker) -> None:
     target, receiver = receivers(), receivers(307)
     receiver.headers["Location"] = target.url
@@ -277,6 +297,7 @@ def test_a_hanging_receiver_with_a_backlog_delays_nobody(
         caller.call("DELETE", f"/v1/webhooks/{dead['id']}")
 
 
+@pytest.mark.rule("Webhook endpoint states 4", "Webhooks delete")
 def test_deleting_stops_what_is_pending(
     hooks: Hooks, caller: Caller, receivers: ReceiverMaker
 ) -> None:
@@ -293,6 +314,7 @@ def test_deleting_stops_what_is_pending(
 
 
 # --- restarts and endings -------------------------------------------------------------------------
+@pytest.mark.rule("Webhook events 7")
 def test_what_was_on_its_way_at_a_crash_is_sent_again(
     start_server: ServerMaker, receivers: ReceiverMaker
 ) -> None:
@@ -316,6 +338,13 @@ def test_what_was_on_its_way_at_a_crash_is_sent_again(
     caller.close()
 
 
+@pytest.mark.rule(
+    "WebhookEndpoint.disabled_at",
+    "WebhookEndpoint.disabled_reason",
+    "WebhookEndpoint.failing_since",
+    "Webhook endpoint states 1",
+    "Webhook events 8",
+)
 def test_continuous_failure_turns_the_endpoint_off(
     start_server: ServerMaker, receivers: ReceiverMaker
 ) -> None:

@@ -1,4 +1,4 @@
-"""The address table and the allow list (design: 4.14)."""
+"""The address table and the allow list (design: The way out)."""
 
 from ipaddress import ip_address
 

@@ -1,4 +1,4 @@
-"""Where the guarded way out leads, and where not (design: 4.14)."""
+"""Where the guarded way out leads, and where not (design: The way out)."""
 
 import asyncio
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Receivers that break the protocol, on real sockets (spec: Webhook events 6; design: 4.8).
+"""Receivers that break the protocol, on real sockets (spec: Webhook events 6; design: The way out).
 
 Whatever they do, an attempt ends in time, says what was wrong in words that name no address, and
 what is kept of the answer is short text that every database takes.

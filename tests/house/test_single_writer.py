@@ -1,4 +1,5 @@
-"""States of messages and jobs are written by `db/record.py` alone (design: one record, one writer).
+"""States of messages and jobs are written by `db/record.py` alone (design: One record and one
+writer).
 
 Three ways to write are looked for: SQL in strings, the statements `db/columns.py` makes, and
 SQLAlchemy's insert and update. Where the code does not tell the table or its columns, the worst is

@@ -14,7 +14,7 @@ from agentpost.agents import Job, NotAllowedInStep, Turn
 from agentpost.services import credits
 from agentpost.services.context import AppContext
 from tests.runtime.running import Running, Script, running, step
-from tests.services.both import clock, ctx, schema_url
+from tests.services.databases import clock, ctx, schema_url
 
 __all__ = ["clock", "ctx", "schema_url"]
 JOB = "SELECT state, calls, credits_used FROM jobs"

@@ -1,4 +1,6 @@
-"""A run that we have ended does nothing more, whatever its author makes of that (design: 2)."""
+"""A run that we have ended does nothing more, whatever its author makes of that (design:
+Ownership).
+"""
 
 import asyncio
 import time
@@ -12,7 +14,7 @@ from agentpost.runtime.run_turn import TurnRunner
 from agentpost.services import works
 from agentpost.services.context import AppContext
 from tests.runtime.running import Running, Script, running, start_work, step
-from tests.services.both import clock, ctx, schema_url
+from tests.services.databases import clock, ctx, schema_url
 
 __all__ = ["clock", "ctx", "schema_url"]
 JOB = "SELECT state, epoch, calls FROM jobs"

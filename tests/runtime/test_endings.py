@@ -1,4 +1,4 @@
-"""An end that cannot be written yet is written later (design: 2, nothing accepted is lost)."""
+"""An end that cannot be written yet is written later (design: Faults of our own)."""
 
 import pytest
 

@@ -1,5 +1,5 @@
 """A worker process killed from outside is an interruption, what a function does to its own process
-is that function's failure (design: 2, poison)."""
+is that function's failure (design: Ownership)."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -13,7 +13,7 @@ from agentpost.runtime import journal
 from agentpost.services.context import AppContext
 from tests.runtime.killed import built, closes, crashes, exits, killed_always, killed_until
 from tests.runtime.running import Running, Script, running
-from tests.services.both import clock, ctx, schema_url
+from tests.services.databases import clock, ctx, schema_url
 
 __all__ = ["clock", "ctx", "schema_url"]
 JOB = "SELECT state, epoch, recoveries FROM jobs"

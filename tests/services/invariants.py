@@ -13,7 +13,7 @@ from itertools import pairwise
 from agentpost.db.session import Tx
 from agentpost.domain.message import TurnState
 from tests.domain.test_status import oracle
-from tests.services.house import Harness, Shape
+from tests.services.harness import Harness, Shape
 
 TOLD_BY_LOG = {
     "completed": "completed",
@@ -51,11 +51,13 @@ class Watch:
         self._recovered: set[str] = set()
 
     def resent(self, message_id: str) -> None:
-        """A busy message was sent again: it may change once more (design: 4.2)."""
+        """A busy message was sent again: it may change once more (design: One turn at a time)."""
         self._final.pop(message_id, None)
 
     def recovered(self, job_id: str) -> None:
-        """Expired work was looked for again: its messages may change (design: 4.9)."""
+        """Expired work was looked for again: its messages may change (design: Expiry and
+        recover).
+        """
         for row in self._harness.all(
             "SELECT message_id FROM message_jobs WHERE job_id = ?", job_id
         ):
@@ -117,7 +119,9 @@ def events_by_message(tx: Tx, stored_order: str) -> dict[str, list[tuple[str, Sh
 
 
 def check_turns(tx: Tx) -> None:
-    """A conversation names the one turn that runs in it, and no other (design: 4.2)."""
+    """A conversation names the one turn that runs in it, and no other (design: One turn at a
+    time).
+    """
     named = tx.all("SELECT id, turn_message_id FROM conversations WHERE turn_message_id <> ''")
     running = tx.all("SELECT conversation_id, id FROM messages WHERE turn_state = 'running'")
     assert sorted(named) == sorted(running)

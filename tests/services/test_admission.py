@@ -1,4 +1,4 @@
-"""What is counted, for whom, and until when (spec: Limits; design: 4.10, 4.11)."""
+"""What is counted, for whom, and until when (spec: Limits; design: Rate limits)."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -8,7 +8,7 @@ import pytest
 from agentpost.domain.errors import RateLimited
 from agentpost.services import accounts, admission, allowances
 from agentpost.services.messages import Caller
-from tests.services.moving import ManualHarness, manual_harness
+from tests.services.driver import ManualHarness, manual_harness
 
 HOUR, DAY = 3_600, 86_400
 
@@ -38,6 +38,7 @@ async def test_a_minute_moves_with_the_clock(at: ManualHarness) -> None:
     assert (decision.allowed, decision.reset_seconds()) == (True, 20)
 
 
+@pytest.mark.rule("Limits messages")
 async def test_messages_have_an_hour_and_a_day(at: ManualHarness) -> None:
     for _ in range(2):
         await admission.message(at.ctx, at.caller)

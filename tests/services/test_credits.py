@@ -1,4 +1,4 @@
-"""Credits against a real record: ledger, holds, parking, topping up (design: 4.6)."""
+"""Credits against a real record: ledger, holds, parking, topping up (design: Credits)."""
 
 import asyncio
 
@@ -8,7 +8,7 @@ from agentpost.domain.errors import Fenced, Refusal
 from agentpost.domain.journal import CallState
 from agentpost.services import accounts, credits, jobs, upkeep
 from agentpost.services.jobs import OutOfCredits, Owned
-from tests.services.house import NODE, Harness
+from tests.services.harness import NODE, Harness
 
 CREDIT = 1_000_000
 LEDGER = "SELECT kind, SUM(amount) FROM ledger GROUP BY kind"
@@ -82,7 +82,7 @@ async def test_a_charge_takes_what_there_is_and_the_next_one_parks(harness: Harn
 
 
 async def test_follow_ups_do_not_pay(harness: Harness) -> None:
-    """design: 4.20: credits count on the message that started the job."""
+    """Credits count on the message that started the job (design: Credits)."""
     first, [job] = await harness.working()
     ticket = await harness.begun("more")
     await harness.join(ticket, job.job_id)
@@ -92,8 +92,11 @@ async def test_follow_ups_do_not_pay(harness: Harness) -> None:
     assert harness.shown(ticket.message.id)["credits_used"] == 0
 
 
+@pytest.mark.rule(
+    "Reasons out_of_credits", "Message event log result", "Webhook events job.blocked"
+)
 async def test_a_job_parks_in_the_middle_and_goes_on(harness: Harness) -> None:
-    """design: 4.6, parked mid-run: blocked, queued for a day, continued by a top-up."""
+    """Blocked, queued for a day, continued by a top-up (design: Credits)."""
     message_id, [job] = await harness.working("Chart")
     started_at = harness.job(message_id)["started_at"]
     with pytest.raises(OutOfCredits):
@@ -162,7 +165,7 @@ async def test_a_step_that_ends_after_its_job_was_parked_is_fenced(harness: Harn
 
 
 async def test_a_parked_job_frees_its_slot_at_once(harness: Harness) -> None:
-    """design: 4.6: queued work resumes on a freed slot, a parked job's too."""
+    """Queued work resumes on a freed slot, a parked job's too (design: Credits)."""
     _, [spender] = await harness.working("Spend")
     await charge(harness, spender, 100)
     waiting, _ = await harness.working("waits")
@@ -184,7 +187,7 @@ async def test_what_is_held_for_a_job_goes_back_when_it_ends(harness: Harness) -
 
 
 async def test_a_hold_survives_a_crash(harness: Harness) -> None:
-    """design: 2: the step in flight may run again; its cost is held once."""
+    """The step in flight may run again; its cost is held once (design: The journal)."""
     _, [job] = await harness.working()
     n = await hold(harness, job, 30)
     ticket = await jobs.claim(harness.ctx, job.job_id, NODE)
@@ -198,7 +201,7 @@ async def test_a_hold_survives_a_crash(harness: Harness) -> None:
 async def test_the_oldest_resumes_first_and_a_big_one_does_not_block_the_rest(
     harness: Harness,
 ) -> None:
-    """design: 4.6: oldest first; two jobs are not resumed for the same credits."""
+    """Oldest first; two jobs are not resumed for the same credits (design: Credits)."""
     ids = []
     for cost in (120, 104, 103):
         message_id, [job] = await harness.working()
@@ -222,8 +225,9 @@ async def test_as_many_resume_as_there_are_slots_however_long_the_queue(harness:
     assert states == ["running", "blocked", *["running"] * 4, *["blocked"] * 3]
 
 
+@pytest.mark.rule("Limits running-jobs")
 async def test_starts_at_the_same_moment_respect_the_cap(harness: Harness) -> None:
-    """spec: Limits, running jobs: 5 at once, whatever the conversations."""
+    """5 at once, whatever the conversations."""
     tickets = [await harness.begun(conversation=str(n)) for n in range(12)]
     started = await asyncio.gather(*(harness.start(ticket) for ticket in tickets))
     states = [s.state for s in started]

@@ -1,4 +1,6 @@
-"""The life of a delivery, on a clock the test moves (spec: Webhook events 7 and 8; design: 4.8)."""
+"""The life of a delivery, on a clock the test moves (spec: Webhook events 7, 8; design: Webhook
+events).
+"""
 
 import asyncio
 from dataclasses import replace
@@ -14,7 +16,7 @@ from agentpost.services import deliveries, endpoints, mail
 from agentpost.services.context import AppContext
 from agentpost.services.endpoints import EndpointChange
 from tests.services.attempts import Account
-from tests.services.both import account, clock, ctx, schema_url
+from tests.services.databases import account, clock, ctx, schema_url
 
 __all__ = ["account", "clock", "ctx", "schema_url"]
 
@@ -28,6 +30,7 @@ def own(ctx: AppContext, clock: ManualClock, account: str) -> Account:
 
 
 # --- the schedule ---------------------------------------------------------------------------------
+@pytest.mark.rule("Delivery.next_attempt_at", "Webhook events 7")
 async def test_retries_follow_the_schedule(own: Account) -> None:
     endpoint = await own.endpoint()
     event = await own.event(endpoint)
@@ -44,6 +47,15 @@ async def test_retries_follow_the_schedule(own: Account) -> None:
     assert daily.next_attempt_at == own.clock.now() + DAY * 1_000_000
 
 
+@pytest.mark.rule(
+    "Delivery.attempts",
+    "Delivery.last_status_code",
+    "Delivery.last_error",
+    "Delivery.last_response",
+    "Delivery.last_ms",
+    "Delivery.delivered_at",
+    "Delivery.next_attempt_at",
+)
 async def test_an_attempt_is_told_about(own: Account) -> None:
     endpoint = await own.endpoint()
     event = await own.event(endpoint)
@@ -138,6 +150,7 @@ async def fail_for(own: Account, duration: float, pause: float = HOUR) -> None:
         own.clock.advance(min(pause, (until - own.clock.now()) / 1_000_000))
 
 
+@pytest.mark.rule("Webhook endpoint states 1", "Webhook events 8")
 async def test_three_days_of_failure_turn_an_endpoint_off(own: Account) -> None:
     """At three days sharp, although no attempt is due just then; the owner is told once."""
     endpoint = await own.endpoint()
@@ -181,6 +194,7 @@ async def test_a_failed_attempt_after_three_days_turns_off_at_once(own: Account)
     assert len((await mail.outbox(own.ctx, own.id)).mails) == 1
 
 
+@pytest.mark.rule("Webhook events 8")
 async def test_one_success_starts_the_three_days_anew(own: Account) -> None:
     endpoint = await own.endpoint()
     await own.event(endpoint)
@@ -235,6 +249,7 @@ async def test_endpoints_with_nothing_to_retry_do_not_hide_those_that_failed(own
     assert found == [failing]
 
 
+@pytest.mark.rule("Webhook endpoint states 2")
 async def test_switching_on_forgets_the_failures(own: Account) -> None:
     endpoint = await own.endpoint()
     await own.event(endpoint)
@@ -261,6 +276,7 @@ async def test_what_arrived_although_dropped_is_delivered(own: Account) -> None:
     assert [each.event_id for each in claimed] == events
 
 
+@pytest.mark.rule("Webhook endpoint states 4")
 async def test_deleting_cancels_what_is_on_its_way(own: Account) -> None:
     endpoint, other = await own.endpoint(), await own.endpoint()
     await own.event(endpoint)
@@ -273,6 +289,7 @@ async def test_deleting_cancels_what_is_on_its_way(own: Account) -> None:
     assert await own.attempt() == [event]
 
 
+@pytest.mark.rule("Additions grace_seconds")
 async def test_rotation_with_a_grace_time_signs_with_both(own: Account) -> None:
     endpoint = await own.endpoint()
     old = (await endpoints.get(own.ctx, own.id, endpoint)).endpoint.secret
@@ -294,6 +311,7 @@ async def test_rotation_with_a_grace_time_signs_with_both(own: Account) -> None:
 
 
 # --- again ----------------------------------------------------------------------------------------
+@pytest.mark.rule("Additions redeliver")
 async def test_redeliver_sends_the_same_event_anew(own: Account) -> None:
     endpoint = await own.endpoint()
     event = await own.event(endpoint)
@@ -307,6 +325,7 @@ async def test_redeliver_sends_the_same_event_anew(own: Account) -> None:
     assert await own.attempt() == [event], "a pending one does not wait for its schedule"
 
 
+@pytest.mark.rule("Additions redeliver")
 async def test_replay_covers_a_time_range(own: Account) -> None:
     endpoint = await own.endpoint()
     before = await own.event(endpoint)
@@ -338,6 +357,7 @@ async def test_replay_covers_a_time_range(own: Account) -> None:
     assert not {before, late} & sent
 
 
+@pytest.mark.rule("Additions deliveries")
 async def test_pages_lead_through_all_deliveries(own: Account) -> None:
     endpoint, other = await own.endpoint(), await own.endpoint()
     events = []

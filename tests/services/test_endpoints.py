@@ -11,7 +11,7 @@ from agentpost.domain.errors import Refusal
 from agentpost.services import deliveries, endpoints
 from agentpost.services.context import AppContext
 from agentpost.services.endpoints import EndpointChange
-from tests.services.both import account, clock, ctx, new_account, schema_url
+from tests.services.databases import account, clock, ctx, new_account, schema_url
 
 __all__ = ["account", "clock", "ctx", "schema_url"]
 
@@ -28,6 +28,7 @@ def codes(results: list[EndpointRecord | BaseException]) -> list[str]:
     return [result.code for result in results if isinstance(result, Refusal)]
 
 
+@pytest.mark.rule("Webhook events 9")
 async def test_ten_at_most_under_races(ctx: AppContext, account: str) -> None:
     other = await new_account(ctx, "other@example.com")
     calls = [create(ctx, account) for _ in range(30)] + [create(ctx, other) for _ in range(3)]

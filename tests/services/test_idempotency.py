@@ -1,4 +1,4 @@
-"""The Idempotency-Key against a real record (spec: createMessage 1, 2, 6; design: 4.10)."""
+"""The Idempotency-Key against a real record (spec: createMessage 1, 2, 6; design: Idempotency)."""
 
 import asyncio
 
@@ -7,20 +7,21 @@ import pytest
 from agentpost.domain.errors import Refusal
 from agentpost.services import accounts, messages
 from agentpost.services.messages import Caller
-from tests.services.house import Harness
+from tests.services.harness import Harness
 
 DAYS = 86_400
 
 
+@pytest.mark.rule("createMessage 1")
 async def test_without_a_key_every_call_is_a_new_message(harness: Harness) -> None:
-    """spec: createMessage 1."""
     sent = [await harness.send("same") for _ in range(3)]
     assert len({accepted.message.id for accepted in sent}) == 3
     assert all(accepted.fresh for accepted in sent)
 
 
+@pytest.mark.rule("createMessage 2")
 async def test_the_same_key_and_body_is_the_same_message(harness: Harness) -> None:
-    """spec: createMessage 2: no work twice, even while the first request still runs."""
+    """No work twice, even while the first request still runs."""
     first = await harness.send("same", idempotency_key="k")
     while_running = await harness.send("same", idempotency_key="k")
     await harness.end(harness.ticket(first.message.id))
@@ -31,16 +32,17 @@ async def test_the_same_key_and_body_is_the_same_message(harness: Harness) -> No
     assert harness.one("SELECT COUNT(*) FROM messages") == (1,)
 
 
+@pytest.mark.rule("createMessage 2")
 async def test_calls_at_the_same_moment_make_one_message(harness: Harness) -> None:
-    """spec: createMessage 2."""
     sent = await asyncio.gather(*(harness.send("same", idempotency_key="k") for _ in range(20)))
     assert len({accepted.message.id for accepted in sent}) == 1
     assert [accepted.fresh for accepted in sent].count(True) == 1
     assert len(harness.runner.tickets) == 1
 
 
+@pytest.mark.rule("createMessage 2")
 async def test_the_same_key_and_another_body_is_a_conflict(harness: Harness) -> None:
-    """spec: createMessage 2: nothing is sent to the agent."""
+    """Nothing is sent to the agent."""
     await harness.send("one", idempotency_key="k")
     with pytest.raises(Refusal) as refused:
         await harness.send("two", idempotency_key="k")
@@ -50,7 +52,7 @@ async def test_the_same_key_and_another_body_is_a_conflict(harness: Harness) -> 
 
 
 async def test_what_is_no_part_of_the_body_may_differ(harness: Harness) -> None:
-    """design: 4.10: conversation, webhook endpoint and metadata are not compared."""
+    """Conversation, webhook endpoint and metadata are not compared (design: Idempotency)."""
     endpoint = await harness.listen()
     first = await harness.send("same", idempotency_key="k")
     again = await harness.send(
@@ -63,8 +65,9 @@ async def test_what_is_no_part_of_the_body_may_differ(harness: Harness) -> None:
     assert (again.message.id, again.fresh) == (first.message.id, False)
 
 
+@pytest.mark.rule("createMessage 2", "Limits idempotency-key")
 async def test_a_key_is_kept_for_seven_days(harness: Harness) -> None:
-    """spec: Limits (idempotency key, 7 days); design: 4.10."""
+    """design: Idempotency."""
     first = await harness.send("one", idempotency_key="k")
     await harness.end(harness.ticket(first.message.id))
     created = first.message.created_at
@@ -79,7 +82,7 @@ async def test_a_key_is_kept_for_seven_days(harness: Harness) -> None:
 
 
 async def test_a_refused_call_leaves_its_key_free(harness: Harness) -> None:
-    """design: 4.10."""
+    """design: Idempotency."""
     with pytest.raises(Refusal, match="webhook endpoint"):
         await harness.send("one", idempotency_key="k", webhook_endpoint_id="whe_unknown")
     assert (await harness.send("two", idempotency_key="k")).fresh
@@ -90,8 +93,8 @@ async def second_key(harness: Harness) -> Caller:
     return Caller(key.id, key.name, harness.account_id)
 
 
+@pytest.mark.rule("createMessage 2")
 async def test_keys_are_scoped_to_the_api_key(harness: Harness) -> None:
-    """spec: createMessage 2."""
     first = await harness.send("one", idempotency_key="k")
     harness.caller = await second_key(harness)
     other = await harness.send("two", idempotency_key="k")
@@ -99,8 +102,9 @@ async def test_keys_are_scoped_to_the_api_key(harness: Harness) -> None:
     assert other.message.id != first.message.id
 
 
+@pytest.mark.rule("createMessage 6")
 async def test_messages_belong_to_the_key_that_sent_them(harness: Harness) -> None:
-    """spec: createMessage 6: another key of the account gets not_found."""
+    """Another key of the account gets not_found."""
     message_id = (await harness.send()).message.id
     assert (await messages.get(harness.ctx, harness.caller, message_id)).message.id == message_id
     for unknown in (message_id, "msg_" + "0" * 32, "exe_" + "0" * 32, ""):

@@ -1,6 +1,6 @@
 """Jobs against a real record: every row of the spec's transitions that speaks of a job.
 
-spec: Job and message transitions, Reasons, Limits; design: 4.5-4.9.
+spec: Transitions, Reasons, Limits; design: How a job ends; Credits; Expiry and recover.
 """
 
 import pytest
@@ -11,7 +11,7 @@ from agentpost.domain.errors import Fenced
 from agentpost.domain.job import JobState
 from agentpost.services import accounts, credits, jobs, record, upkeep, works
 from agentpost.services.jobs import Owned
-from tests.services.house import Harness, Shape
+from tests.services.harness import Harness, Shape
 
 DAYS = 86_400
 
@@ -44,8 +44,8 @@ async def without_credits(harness: Harness) -> None:
 
 
 # --- new ------------------------------------------------------------------------------------------
+@pytest.mark.rule("Job.job_id", "Job.kind", "Job.started_at", "Job.settled_at", "Transitions 1")
 async def test_work_starts(harness: Harness) -> None:
-    """spec: transitions, new -> running."""
     message_id, [job] = await harness.working("Chart")
     shown = harness.shown(message_id)
     assert facts(shown) == ("processing", None, False)
@@ -59,8 +59,14 @@ async def test_work_starts(harness: Harness) -> None:
     assert harness.names(message_id) == []
 
 
+@pytest.mark.rule(
+    "Job.started_at",
+    "Transitions 2",
+    "Reasons out_of_credits",
+    "Webhook events message.blocked",
+    "Webhook events job.blocked",
+)
 async def test_work_without_credits_is_queued(harness: Harness) -> None:
-    """spec: transitions, new -> blocked (out_of_credits); createMessage 3."""
     await without_credits(harness)
     message_id, _ = await harness.working("Chart")
     shown = harness.shown(message_id)
@@ -74,8 +80,16 @@ async def test_work_without_credits_is_queued(harness: Harness) -> None:
     assert harness.types(message_id) == ["agent_reply"]
 
 
+@pytest.mark.rule(
+    "Message.jobs",
+    "Message.running",
+    "Job.job_id",
+    "Job.kind",
+    "Transitions 3",
+    "Reasons too_many_running",
+    "Webhook events job.blocked",
+)
 async def test_the_sixth_start_is_refused(harness: Harness) -> None:
-    """spec: transitions, new -> refusal (too_many_running), with the running list."""
     message_id, running = await harness.working(*"abcde")
     refused_id, _ = await harness.working("sixth")
     shown = harness.shown(refused_id)
@@ -90,8 +104,9 @@ async def test_the_sixth_start_is_refused(harness: Harness) -> None:
     assert "resume" not in shown
 
 
+@pytest.mark.rule("Reasons hosting_fees")
 async def test_hosting_fees_refuse_new_work(harness: Harness) -> None:
-    """spec: Reasons, hosting_fees; design: 4.6: refused, final, before any other reason."""
+    """Refused, final, before any other reason."""
     await accounts.set_hosting_fees(harness.ctx, harness.account_id, True)
     message_id, _ = await harness.working()
     assert facts(harness.shown(message_id)) == ("blocked", "hosting_fees", True)
@@ -100,8 +115,10 @@ async def test_hosting_fees_refuse_new_work(harness: Harness) -> None:
 
 
 # --- queued ---------------------------------------------------------------------------------------
+@pytest.mark.rule(
+    "Finality 3", "Transitions 4", "Message event log state", "Webhook events job.resumed"
+)
 async def test_credits_resume_queued_work(harness: Harness) -> None:
-    """spec: transitions, queued -> running: job.resumed, processing, then its result."""
     await without_credits(harness)
     message_id, [job] = await harness.working("Chart")
     harness.tick()
@@ -121,8 +138,9 @@ async def test_credits_resume_queued_work(harness: Harness) -> None:
     ]
 
 
+@pytest.mark.rule("Limits queue-and-cap")
 async def test_queued_work_waits_for_a_slot(harness: Harness) -> None:
-    """spec: Limits: no resume while 5 run; design: 4.6: a freed slot resumes the oldest."""
+    """No resume while 5 run; a freed slot resumes the oldest."""
     await without_credits(harness)
     older, _ = await harness.working("older")
     newer, _ = await harness.working("newer")
@@ -137,8 +155,10 @@ async def test_queued_work_waits_for_a_slot(harness: Harness) -> None:
     assert [harness.job(m)["status"] for m in (older, newer)] == ["running", "blocked"]
 
 
+@pytest.mark.rule(
+    "Transitions 5", "Reasons queue_expired", "Webhook events job.expired", "Limits queue-wait"
+)
 async def test_queued_work_is_dropped_after_a_day(harness: Harness) -> None:
-    """spec: transitions, queued -> expired (queue_expired)."""
     await without_credits(harness)
     message_id, _ = await harness.working()
     deadline = harness.one("SELECT queue_by FROM jobs WHERE state = 'queued'")[0]
@@ -156,8 +176,8 @@ async def test_queued_work_is_dropped_after_a_day(harness: Harness) -> None:
     assert harness.shown(message_id) == shown
 
 
+@pytest.mark.rule("Limits retention")
 async def test_a_message_is_kept_for_14_days_after_its_queue_deadline(harness: Harness) -> None:
-    """spec: Limits, message retention (queued: 24 hours after queuing)."""
     await without_credits(harness)
     message_id, _ = await harness.working()
     sql = "SELECT expires_at, queue_by FROM messages m JOIN jobs j ON j.message_id = m.id"
@@ -168,8 +188,9 @@ async def test_a_message_is_kept_for_14_days_after_its_queue_deadline(harness: H
     assert harness.one("SELECT expires_at FROM messages WHERE id = ?", message_id) == (kept,)
 
 
+@pytest.mark.rule("Limits retention")
 async def test_a_message_is_kept_for_14_days_after_its_latest_deadline(harness: Harness) -> None:
-    """spec: Limits, message retention (running: 7 days after start), parked in the middle too."""
+    """When it parks in the middle, too."""
     message_id, [job] = await harness.working()
     started = harness.one("SELECT started_at FROM jobs")[0]
     expected = started + 21 * DAYS * 1_000_000
@@ -182,8 +203,8 @@ async def test_a_message_is_kept_for_14_days_after_its_latest_deadline(harness: 
     assert harness.one(sql, message_id) == (expected,)
 
 
+@pytest.mark.rule("Transitions 9")
 async def test_queued_work_can_be_stopped(harness: Harness) -> None:
-    """spec: transitions, stopped; design: 4.5."""
     await without_credits(harness)
     message_id, _ = await harness.working()
     await stop_work(harness, message_id)
@@ -193,8 +214,8 @@ async def test_queued_work_can_be_stopped(harness: Harness) -> None:
 
 
 # --- running --------------------------------------------------------------------------------------
+@pytest.mark.rule("Transitions 7", "Message event log result", "Webhook events job.completed")
 async def test_work_finishes(harness: Harness) -> None:
-    """spec: transitions, running -> completed."""
     message_id, [job] = await harness.working("Chart")
     harness.tick()
     await jobs.write_file(
@@ -214,8 +235,13 @@ async def test_work_finishes(harness: Harness) -> None:
     assert sorted(harness.names(message_id)) == ["job.completed", "message.completed"]
 
 
+@pytest.mark.rule(
+    "Transitions 8",
+    "Reasons execution_failed",
+    "Message event log result",
+    "Webhook events job.failed",
+)
 async def test_work_fails(harness: Harness) -> None:
-    """spec: transitions, running -> failed (execution_failed)."""
     message_id, [job] = await harness.working()
     await jobs.fail(harness.ctx, job, "No such column.")
     assert facts(harness.shown(message_id)) == ("failed", "execution_failed", True)
@@ -225,8 +251,11 @@ async def test_work_fails(harness: Harness) -> None:
     assert sorted(harness.names(message_id)) == ["job.failed", "message.failed"]
 
 
+@pytest.mark.rule(
+    "Transitions 9", "Reasons stopped", "Message event log state", "Webhook events job.failed"
+)
 async def test_work_is_stopped(harness: Harness) -> None:
-    """spec: transitions, running -> stopped: cancelled, told as job.failed."""
+    """Cancelled, told as job.failed."""
     message_id, [job] = await harness.working()
     await stop_work(harness, message_id)
     assert facts(harness.shown(message_id)) == ("failed", "stopped", True)
@@ -241,7 +270,7 @@ async def test_work_is_stopped(harness: Harness) -> None:
 
 
 async def test_a_job_may_ask(harness: Harness) -> None:
-    """design: 4.5: the job is completed, the message and those that joined need input."""
+    """The job is completed, the message and those that joined need input."""
     message_id, [job] = await harness.working()
     ticket = await harness.begun("and?")
     await harness.join(ticket, job.job_id)
@@ -253,8 +282,9 @@ async def test_a_job_may_ask(harness: Harness) -> None:
         assert shown["jobs"][0]["status"] == "completed"
 
 
+@pytest.mark.rule("Message status 9")
 async def test_some_of_the_work_fails(harness: Harness) -> None:
-    """spec: Message status 3, 9: processing until nothing runs, then partial."""
+    """Processing until nothing runs, then partial."""
     message_id, [first, second] = await harness.working("a", "b")
     await jobs.fail(harness.ctx, first, "No.")
     assert facts(harness.shown(message_id)) == ("processing", None, False)
@@ -271,8 +301,16 @@ async def overdue(harness: Harness) -> tuple[str, Owned]:
     return message_id, job
 
 
+@pytest.mark.rule(
+    "Transitions 6",
+    "Reasons watch_expired",
+    "Message event log state",
+    "Webhook events message.expired",
+    "Webhook events job.expired",
+    "Limits watch",
+)
 async def test_work_that_does_not_report_back_expires(harness: Harness) -> None:
-    """spec: transitions, running -> expired (watch_expired); design: 4.9: it keeps its slot."""
+    """It keeps its slot."""
     message_id, [job] = await harness.working()
     harness.clock.advance(7 * DAYS - 1)
     await expire(harness)
@@ -290,8 +328,9 @@ async def test_work_that_does_not_report_back_expires(harness: Harness) -> None:
     assert job.job_id in [j["job_id"] for j in harness.shown(refused)["running"]]
 
 
+@pytest.mark.rule("Message.final")
 async def test_nothing_of_a_final_message_changes_when_its_work_goes_on(harness: Harness) -> None:
-    """spec: Message, final; design: 4.9: late results and charges appear on recover only."""
+    """Late results and charges appear on recover only."""
     message_id, job = await overdue(harness)
     before, reported = harness.shown(message_id), harness.events(message_id)
     harness.tick()
@@ -316,8 +355,9 @@ async def test_nothing_of_a_final_message_changes_when_its_work_goes_on(harness:
     assert harness.names(message_id)[-2:] == ["message.needs_input", "job.completed"]
 
 
+@pytest.mark.rule("Job.settled_at", "Transitions 10")
 async def test_recover_re_arms_the_watch(harness: Harness) -> None:
-    """spec: transitions, recover; design: 4.9: running, processing, not final."""
+    """Running, processing, not final."""
     message_id, job = await overdue(harness)
     await recover(harness, job.job_id)
     assert facts(harness.shown(message_id)) == ("processing", None, False)
@@ -328,15 +368,15 @@ async def test_recover_re_arms_the_watch(harness: Harness) -> None:
 
 
 async def test_recover_finds_a_late_failure(harness: Harness) -> None:
-    """design: 4.9."""
     message_id, job = await overdue(harness)
     await jobs.fail(harness.ctx, job, "No.")
     await recover(harness, job.job_id)
     assert facts(harness.shown(message_id)) == ("failed", "execution_failed", True)
 
 
+@pytest.mark.rule("Transitions 11", "Reasons result_unknown", "Message event log state")
 async def test_recover_of_work_that_left_nothing(harness: Harness) -> None:
-    """spec: transitions, recovered -> result_unknown; design: 4.9: status expired."""
+    """Status expired."""
     message_id, job = await overdue(harness)
     await stop_work(harness, message_id)
     before = harness.shown(message_id)
@@ -348,7 +388,7 @@ async def test_recover_of_work_that_left_nothing(harness: Harness) -> None:
 
 
 async def test_a_stale_sweep_changes_nothing(harness: Harness) -> None:
-    """design: 2, upkeep: guarded by the state it starts from."""
+    """Guarded by the state it starts from."""
     message_id, job = await overdue(harness)
     await recover(harness, job.job_id)
     before = harness.shown(message_id)

@@ -6,7 +6,7 @@ import pytest
 
 from agentpost.domain.errors import Refusal
 from agentpost.services import accounts, credits, jobs, works
-from tests.services.house import Harness, Shape, opened
+from tests.services.harness import Harness, Shape, opened
 
 
 def without_links(shape: Shape) -> Shape:
@@ -30,15 +30,16 @@ async def blocked_then_completed(harness: Harness) -> str:
     return message_id
 
 
+@pytest.mark.rule("Webhook events 1")
 async def test_one_event_for_each_status_reached(harness: Harness) -> None:
-    """spec: Webhook events 1: a message can reach several; data.final tells if more can follow."""
+    """A message can reach several; data.final tells if more can follow."""
     message_id = await blocked_then_completed(harness)
     reported = [(name, data["final"]) for name, data in harness.events(message_id, "message.")]
     assert reported == [("message.blocked", False), ("message.completed", True)]
 
 
 async def test_an_event_when_a_status_becomes_final(harness: Harness) -> None:
-    """design: 4.8: once more when final becomes true without a change of status."""
+    """Once more when final becomes true without a change of status (design: Webhook events)."""
     ticket = await harness.begun()
     await harness.start(ticket, "a")
     await harness.start(ticket, "b")
@@ -58,9 +59,11 @@ async def test_an_event_when_a_status_becomes_final(harness: Harness) -> None:
     assert reported == [("message.partial", False), ("message.partial", True)]
 
 
+@pytest.mark.rule("What the service does 3")
 async def test_a_status_that_no_poll_could_see_is_no_event(harness: Harness) -> None:
-    """spec: What the service does 3: a job ends and queued work of the same message takes its
-    slot in the same commit; the message was processing all along."""
+    """A job ends and queued work of the same message takes its slot in the same commit; the message
+    was processing all along.
+    """
     ticket = await harness.begun()
     first = await harness.start(ticket, "first")
     job = harness.owned(first.job_id)
@@ -76,8 +79,9 @@ async def test_a_status_that_no_poll_could_see_is_no_event(harness: Harness) -> 
     assert harness.names(ticket.message.id, "message.") == []
 
 
+@pytest.mark.rule("Webhook events 2")
 async def test_the_data_of_a_message_event_is_the_message(harness: Harness) -> None:
-    """spec: Webhook events 2: as GET returns it, at the moment of the change."""
+    """As GET returns it, at the moment of the change."""
     message_id, [job] = await harness.working("Chart")
     await jobs.write_file(
         harness.ctx, job, harness.call(job.job_id), await harness.file(job, "a.txt"), 0
@@ -87,8 +91,9 @@ async def test_the_data_of_a_message_event_is_the_message(harness: Harness) -> N
     assert data == without_links(harness.shown(message_id))
 
 
+@pytest.mark.rule("Webhook events 2")
 async def test_the_data_of_a_job_event_is_the_job(harness: Harness) -> None:
-    """spec: Webhook events 2: the Job with `object` and `message_id`."""
+    """The Job with `object` and `message_id`."""
     message_id, [job] = await harness.working("Chart")
     await jobs.write_file(
         harness.ctx, job, harness.call(job.job_id), await harness.file(job, "a.txt"), 0
@@ -99,8 +104,11 @@ async def test_the_data_of_a_job_event_is_the_job(harness: Harness) -> None:
     assert data == {"object": "job", "message_id": message_id, **plain}
 
 
+@pytest.mark.rule("Additions metadata")
 async def test_job_events_carry_the_labels_of_their_message(harness: Harness) -> None:
-    """design: 4.19: `metadata` and the trace go through everything; a poll's Job has neither."""
+    """`metadata` and the trace go through everything; a poll's Job has neither (design:
+    Additions).
+    """
     given = {"metadata": {"customer": "7"}, "traceparent": f"00-{'a' * 32}-{'b' * 16}-01"}
     message_id = await finished(harness, **given)
     [(_, data)] = harness.events(message_id, "job.")
@@ -128,8 +136,9 @@ async def finished(harness: Harness, **more: Any) -> str:
     return ticket.message.id
 
 
+@pytest.mark.rule("Delivery.id", "Webhook events 3")
 async def test_every_subscriber_receives_an_event(harness: Harness) -> None:
-    """spec: Webhook events 3; design: 4.8: one event id for all of them."""
+    """One event id for all of them (design: Webhook events)."""
     [everything] = harness.one("SELECT id FROM endpoints")
     some = await harness.listen(("job.completed", "job.failed"))
     await harness.listen(("job.failed",))
@@ -143,8 +152,9 @@ async def test_every_subscriber_receives_an_event(harness: Harness) -> None:
     assert len(harness.events(message_id)) == 2
 
 
+@pytest.mark.rule("createMessage.webhook_endpoint_id", "Webhook events 3")
 async def test_the_endpoint_a_message_names_receives_all_and_alone(harness: Harness) -> None:
-    """spec: Webhook events 3: whatever its own events list says."""
+    """Whatever its own events list says."""
     chosen = await harness.listen(("job.failed",))
     message_id = await finished(harness, webhook_endpoint_id=chosen)
     assert receivers(harness, message_id) == {
@@ -154,14 +164,14 @@ async def test_the_endpoint_a_message_names_receives_all_and_alone(harness: Harn
 
 
 async def test_events_for_a_named_but_disabled_endpoint_are_dropped(harness: Harness) -> None:
-    """design: 4.8."""
+    """design: Webhook events."""
     chosen = await harness.listen(disabled=True)
     message_id = await finished(harness, webhook_endpoint_id=chosen)
     assert {status for _, _, status in receivers(harness, message_id)} == {"dropped"}
 
 
+@pytest.mark.rule("createMessage.errors", "Errors not_found")
 async def test_an_unknown_endpoint_is_refused(harness: Harness) -> None:
-    """spec: createMessage, 404 not_found."""
     with pytest.raises(Refusal) as refused:
         await harness.send(webhook_endpoint_id="whe_" + "0" * 32)
     assert refused.value.code == "not_found"

@@ -2,7 +2,7 @@
 
 The machine below plays clients, agents, workers, crashing nodes, the operator and the clock against
 the real services on each database. After each step `invariants` compares poll, log, webhook events
-and ledger. spec: What the service does 3; design: 2 ("poll = events = webhook").
+and ledger. spec: What the service does 3; design: One record and one writer.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from agentpost.services import accounts, credits, doctor, jobs, record, turns, u
 from agentpost.services.jobs import OutOfCredits, Owned
 from agentpost.services.tickets import TurnTicket
 from tests.servers import Postgres
-from tests.services.house import NODE, opened
+from tests.services.harness import NODE, opened
 from tests.services.invariants import Watch
 
 T = TypeVar("T")
@@ -333,6 +333,7 @@ def lives(count: int, *phases: Phase) -> settings:
     )
 
 
+@pytest.mark.rule("What the service does 3")
 @pytest.mark.filterwarnings("error")
 def test_a_life_on_sqlite() -> None:
     run_state_machine_as_test(Account, settings=lives(50))

@@ -1,4 +1,6 @@
-"""Expiry ends the watch, not the work; recover finds out (spec: recoverMessage; design: 4.9)."""
+"""Expiry ends the watch, not the work; recover finds out (spec: recoverMessage; design: Expiry and
+recover).
+"""
 
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -12,7 +14,7 @@ from agentpost.services import credits, jobs, recover, upkeep
 from agentpost.services.context import AppContext
 from agentpost.services.jobs import OutOfCredits, Owned
 from agentpost.services.messages import Caller
-from tests.services.moving import DAY, ManualHarness, manual_harness
+from tests.services.driver import DAY, ManualHarness, manual_harness
 
 
 @pytest.fixture
@@ -39,6 +41,9 @@ async def entry_types(at: ManualHarness, message_id: str) -> list[object]:
     return [row[0] for row in found]
 
 
+@pytest.mark.rule(
+    "Recovery.state", "recoverMessage.rearms", "recoverMessage.repeat", "Retry safety 2"
+)
 async def test_work_that_still_runs_is_watched_again(at: ManualHarness) -> None:
     message_id, owned = await expired(at)
     assert (await at.shape(message_id))["final"] is True
@@ -56,6 +61,7 @@ async def test_work_that_still_runs_is_watched_again(at: ManualHarness) -> None:
     assert await recovered(at, message_id) == [R.SETTLED]
 
 
+@pytest.mark.rule("recoverMessage.repeat")
 async def test_a_result_that_came_late_is_kept_for_a_recover(at: ManualHarness) -> None:
     message_id, owned = await expired(at)
     await jobs.hold(at.ctx, owned, at._call(), 1_000_000)
@@ -82,6 +88,7 @@ async def test_a_late_failure_is_told_too(at: ManualHarness) -> None:
     assert (shape["status"], shape["reason"]) == ("failed", "execution_failed")
 
 
+@pytest.mark.rule("Transitions 11")
 async def test_idle_with_nothing_to_show_is_result_unknown(at: ManualHarness) -> None:
     message_id, owned = await expired(at)
     await at.ctx.db.write(lambda tx: tx.execute("UPDATE accounts SET balance = 0, held = 0"))
@@ -95,6 +102,7 @@ async def test_idle_with_nothing_to_show_is_result_unknown(at: ManualHarness) ->
     assert await entry_types(at, message_id) == ["agent_reply", "state", "state"]
 
 
+@pytest.mark.rule("Recovery.state")
 async def test_it_is_watched_again_three_times_at_most(at: ManualHarness) -> None:
     message_id, owned = await expired(at)
     for _ in range(RECOVERIES_MAX):
@@ -109,6 +117,7 @@ async def test_it_is_watched_again_three_times_at_most(at: ManualHarness) -> Non
     assert (await at.shape(message_id))["status"] == "completed"
 
 
+@pytest.mark.rule("Recovery.state")
 async def test_work_that_waited_too_long_for_credits_is_settled(at: ManualHarness) -> None:
     message_id, owned = await at.working()
     await at.ctx.db.write(lambda tx: tx.execute("UPDATE accounts SET balance = 0"))
@@ -122,6 +131,7 @@ async def test_work_that_waited_too_long_for_credits_is_settled(at: ManualHarnes
     assert (await at.shape(message_id))["reason"] == "queue_expired"
 
 
+@pytest.mark.rule("Recovery.work")
 async def test_each_work_is_told_once_the_worst_first(at: ManualHarness) -> None:
     message_id = (await at.accept()).message.id
     first = await at.start(message_id)

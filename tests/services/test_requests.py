@@ -9,7 +9,7 @@ import pytest
 from agentpost.db.requests import RequestRecord
 from agentpost.services import requests, retention
 from agentpost.services.requests import QUEUE_MAX, STRANGERS_PER_FLUSH, RequestLogEntry
-from tests.services.moving import DAY, ManualHarness, manual_harness
+from tests.services.driver import DAY, ManualHarness, manual_harness
 
 
 @pytest.fixture
@@ -134,6 +134,7 @@ async def test_a_write_that_fails_takes_nobody_down(
     assert len(await kept(at)) == 1
 
 
+@pytest.mark.rule("Limits inspector")
 async def test_requests_are_forgotten_after_thirty_days(at: ManualHarness) -> None:
     at.ctx.requests.append(made_entry(at, 1))
     await at.ctx.requests.flush()

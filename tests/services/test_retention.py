@@ -9,19 +9,11 @@ from agentpost.db import history
 from agentpost.db.tables import metadata
 from agentpost.domain.errors import Refusal
 from agentpost.domain.record import AttachmentRecord
-from agentpost.services import (
-    blobs,
-    deliveries,
-    follow,
-    messages,
-    retention,
-    upkeep,
-    works,
-)
+from agentpost.services import blobs, deliveries, long_poll, messages, retention, upkeep, works
 from agentpost.services.context import AppContext
 from agentpost.services.messages import NewMessage
 from agentpost.tasks.purge import ANEW_SECONDS, REST_SECONDS, Purge
-from tests.services.moving import DAY, ManualHarness, manual_harness
+from tests.services.driver import DAY, ManualHarness, manual_harness
 
 OWN = ("messages", "entries", "signals", "calls", "message_jobs", "jobs", "inbox", "attachments")
 
@@ -44,9 +36,10 @@ async def assert_unseen(at: ManualHarness, message_id: str) -> None:
         await messages.get(at.ctx, at.caller, message_id)
     assert refused.value.code == "not_found"
     with pytest.raises(Refusal):
-        await follow.events(at.ctx, at.caller, message_id, None, 0, lambda wait: None)
+        await long_poll.events(at.ctx, at.caller, message_id, None, 0, lambda wait: None)
 
 
+@pytest.mark.rule("getMessage.answers", "Errors not_found", "Limits retention")
 async def test_a_message_is_unseen_at_once_and_gone_after_the_purge(at: ManualHarness) -> None:
     message_id = await at.said()
     at.clock.advance(14 * DAY - 1)
@@ -61,6 +54,7 @@ async def test_a_message_is_unseen_at_once_and_gone_after_the_purge(at: ManualHa
         assert await at.count(table) == 0, table
 
 
+@pytest.mark.rule("Limits retention")
 async def test_a_message_lives_as_long_as_its_jobs_deadline_says(at: ManualHarness) -> None:
     message_id, owned = await at.working()
     await at.finish(owned)
@@ -176,6 +170,7 @@ async def test_events_and_deliveries_go_with_their_message(at: ManualHarness) ->
     assert await at.count("deliveries") == await at.count("events") == 0
 
 
+@pytest.mark.rule("listMessageEvents.expired", "Limits event-log")
 async def test_entries_go_by_their_own_time(at: ManualHarness) -> None:
     early, owned = await at.working()
     at.clock.advance(4 * DAY)

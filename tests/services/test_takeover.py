@@ -1,4 +1,4 @@
-"""Jobs that change hands: claims, fencing and poison (design: 2, ownership and fencing)."""
+"""Jobs that change hands: claims, fencing and poison (design: Ownership)."""
 
 from collections.abc import Awaitable, Callable
 from functools import partial
@@ -9,11 +9,11 @@ from agentpost.domain.errors import Fenced
 from agentpost.domain.job import POISON_FAILURE
 from agentpost.services import jobs, nodes, upkeep
 from agentpost.services.jobs import Owned
-from tests.services.house import NODE, Harness
+from tests.services.harness import NODE, Harness
 
 
 async def test_a_job_taken_over_is_fenced(harness: Harness) -> None:
-    """design: 2, ownership and fencing."""
+    """design: Ownership."""
     message_id, [old] = await harness.working()
     ticket = await jobs.claim(harness.ctx, old.job_id, NODE)
     assert ticket is not None
@@ -44,7 +44,7 @@ async def test_a_job_taken_over_is_fenced(harness: Harness) -> None:
 
 
 async def test_only_one_node_takes_a_job_over(harness: Harness) -> None:
-    """design: 2: a claim names the owner it takes from."""
+    """A claim names the owner it takes from (design: Ownership)."""
     _, [job] = await harness.working()
     assert await jobs.claim(harness.ctx, job.job_id, "node_other") is None
     assert await jobs.claim(harness.ctx, job.job_id, None) is None
@@ -59,7 +59,7 @@ async def taken_over_from_dead_node(harness: Harness, job: Owned) -> bool:
 
 
 async def test_a_job_that_gets_nowhere_fails(harness: Harness) -> None:
-    """design: 2, poison: 5 recoveries without a newly recorded call."""
+    """5 recoveries without a newly recorded call (design: Ownership)."""
     message_id, [job] = await harness.working()
     for _ in range(5):
         assert await taken_over_from_dead_node(harness, job)
@@ -78,7 +78,7 @@ async def test_a_job_that_gets_nowhere_fails(harness: Harness) -> None:
 
 
 async def test_a_job_that_its_own_node_lost_is_not_counted_against_it(harness: Harness) -> None:
-    """design: 2, poison: a fault of ours says nothing of the job."""
+    """A fault of ours says nothing of the job (design: Ownership)."""
     message_id, [job] = await harness.working()
     for _ in range(4):
         assert await taken_over_from_dead_node(harness, job)
@@ -99,7 +99,7 @@ async def restarted(harness: Harness, job: Owned) -> bool:
 
 
 async def test_a_job_whose_nodes_leave_in_order_is_not_counted_against_it(harness: Harness) -> None:
-    """design: 2, poison: a deploy says nothing of the job."""
+    """A deploy says nothing of the job (design: Ownership)."""
     message_id, [job] = await harness.working()
     for _ in range(7):
         assert await restarted(harness, job)

@@ -1,6 +1,7 @@
 """Turns: one at a time per conversation, busy messages, how a turn ends, fencing.
 
-spec: transitions (rows "message"), createMessage; design: 2, 4.1-4.4.
+spec: Transitions, createMessage; design: Turns; One turn at a time; The POST window; How a turn
+ends.
 """
 
 from collections.abc import Awaitable, Callable
@@ -16,7 +17,7 @@ from agentpost.services import attachments, jobs, messages, record, turns, upkee
 from agentpost.services.attachments import InlineFile
 from agentpost.services.messages import NewMessage
 from agentpost.services.tickets import TurnTicket
-from tests.services.house import NODE, Harness
+from tests.services.harness import NODE, Harness
 
 
 def state(harness: Harness, message_id: str) -> tuple[str, str | None, bool]:
@@ -25,8 +26,8 @@ def state(harness: Harness, message_id: str) -> tuple[str, str | None, bool]:
 
 
 # --- how a turn goes ------------------------------------------------------------------------------
+@pytest.mark.rule("Message status 5")
 async def test_a_direct_answer(harness: Harness) -> None:
-    """spec: Message status 1, 5."""
     ticket = await harness.begun("hello")
     message_id = ticket.message.id
     before = harness.shown(message_id)
@@ -41,8 +42,8 @@ async def test_a_direct_answer(harness: Harness) -> None:
     assert harness.names(message_id) == ["message.completed"]
 
 
+@pytest.mark.rule("Message status 4")
 async def test_a_question(harness: Harness) -> None:
-    """spec: Message status 4."""
     ticket = await harness.begun()
     await harness.end(ticket, "Gladly.", "Which one?")
     shown = harness.shown(ticket.message.id)
@@ -52,9 +53,10 @@ async def test_a_question(harness: Harness) -> None:
     assert harness.names(ticket.message.id) == ["message.needs_input"]
 
 
+@pytest.mark.rule("Message status 2", "Transitions 13", "Reasons turn_failed")
 @pytest.mark.parametrize("detail", list(TurnFailure))
 async def test_a_broken_turn(harness: Harness, detail: TurnFailure) -> None:
-    """spec: Message status 2; transitions, "agent turn failed"; design: 4.4."""
+    """design: How a turn ends."""
     ticket = await harness.begun()
     await harness.break_turn(ticket, detail)
     assert state(harness, ticket.message.id) == ("failed", "turn_failed", True)
@@ -63,8 +65,8 @@ async def test_a_broken_turn(harness: Harness, detail: TurnFailure) -> None:
     assert harness.names(ticket.message.id) == ["message.failed"]
 
 
+@pytest.mark.rule("Message status 2", "Transitions 13")
 async def test_jobs_of_a_broken_turn_stay_listed_and_go_on(harness: Harness) -> None:
-    """spec: transitions, "agent turn failed": jobs already started remain; Message status 2."""
     ticket = await harness.begun()
     started = await harness.start(ticket)
     await harness.break_turn(ticket)
@@ -79,8 +81,9 @@ async def test_jobs_of_a_broken_turn_stay_listed_and_go_on(harness: Harness) -> 
     assert finals == [False, True]
 
 
+@pytest.mark.rule("Message status 3")
 async def test_a_turn_that_only_starts_work_says_nothing(harness: Harness) -> None:
-    """spec: Message status 3; design: 4.7."""
+    """design: Entries and events."""
     ticket = await harness.begun()
     await harness.start(ticket)
     await harness.end(ticket, None)
@@ -89,8 +92,9 @@ async def test_a_turn_that_only_starts_work_says_nothing(harness: Harness) -> No
     assert harness.names(ticket.message.id) == []
 
 
+@pytest.mark.rule("getMessage.held")
 async def test_a_held_read_answers_what_it_waits_for(harness: Harness) -> None:
-    """spec: getMessage: status, reply or a job's status; a step or a charge is none of them."""
+    """Status, reply or a job's status; a step or a charge is none of them."""
 
     def waited_for() -> int:
         row = harness.one("SELECT state_version FROM messages WHERE id = ?", ticket.message.id)
@@ -112,7 +116,7 @@ async def test_a_held_read_answers_what_it_waits_for(harness: Harness) -> None:
 
 # --- one turn at a time ---------------------------------------------------------------------------
 async def test_turns_of_a_conversation_run_in_order_of_acceptance(harness: Harness) -> None:
-    """design: 4.2."""
+    """design: One turn at a time."""
     first = await harness.begun("one")
     sent = [(await harness.send(text)).message.id for text in ("two", "three")]
     assert len(harness.runner.tickets) == 1
@@ -124,16 +128,17 @@ async def test_turns_of_a_conversation_run_in_order_of_acceptance(harness: Harne
 
 
 async def test_conversations_do_not_wait_for_each_other(harness: Harness) -> None:
-    """design: 4.1."""
+    """design: Conversations."""
     await harness.begun("one", conversation="ada")
     await harness.begun("two", conversation="bob")
     assert [t.conversation for t in harness.runner.tickets] == ["ada", "bob"]
 
 
+@pytest.mark.rule("Job.role", "createMessage 5")
 async def test_a_follow_up_continues_the_conversation_and_may_join_its_work(
     harness: Harness,
 ) -> None:
-    """spec: createMessage 5: the joined job is listed with role follow_up and leads the status."""
+    """The joined job is listed with role follow_up and leads the status."""
     message_id, [job] = await harness.working("Chart")
     ticket = await harness.begun("make it blue")
     inputs = ticket.message.turn_inputs_json or ""
@@ -153,8 +158,8 @@ async def test_a_follow_up_continues_the_conversation_and_may_join_its_work(
     ]  # job.* go to the first message
 
 
+@pytest.mark.rule("createMessage 5")
 async def test_joining_and_stopping_are_never_refused_by_the_cap(harness: Harness) -> None:
-    """spec: createMessage 5; Limits (running-jobs cap)."""
     _, running = await harness.working(*"abcde")
     ticket = await harness.begun("and another thing")
     assert (await harness.start(ticket)).state == "refused"
@@ -164,7 +169,7 @@ async def test_joining_and_stopping_are_never_refused_by_the_cap(harness: Harnes
 
 
 async def test_work_that_has_ended_cannot_be_joined_or_stopped(harness: Harness) -> None:
-    """design: 5 (`join` and `stop` answer False)."""
+    """`join` and `stop` answer False (design: Durable execution)."""
     _, [job] = await harness.working()
     await jobs.finish(harness.ctx, job, "Done.", None, "{}")
     ticket = await harness.begun("more")
@@ -184,8 +189,9 @@ async def busy(harness: Harness) -> tuple[TurnTicket, str]:
     return running, waiting
 
 
+@pytest.mark.rule("Message.retry_after_seconds", "Transitions 12", "Reasons agent_busy")
 async def test_a_message_that_waited_too_long_is_busy(harness: Harness) -> None:
-    """spec: Message status 2; transitions, "agent busy": nothing ran, when to send again."""
+    """Nothing ran, when to send again."""
     _, message_id = await busy(harness)
     assert state(harness, message_id) == ("failed", "agent_busy", True)
     assert harness.shown(message_id)["retry_after_seconds"] == 15
@@ -203,7 +209,7 @@ async def test_patience_lasts_to_the_microsecond(harness: Harness) -> None:
 
 
 async def test_a_turn_that_ends_late_passes_over_those_who_lost_patience(harness: Harness) -> None:
-    """design: 4.2: a waiting turn has a deadline, whoever notices."""
+    """A waiting turn has a deadline, whoever notices (design: One turn at a time)."""
     running = await harness.begun("long")
     first = (await harness.send("early")).message.id
     harness.tick(harness.ctx.settings.busy_wait_seconds)
@@ -213,8 +219,9 @@ async def test_a_turn_that_ends_late_passes_over_those_who_lost_patience(harness
     assert harness.ticket(second).message.id == second
 
 
+@pytest.mark.rule("Transitions 12")
 async def test_a_busy_message_sent_again_runs_under_its_id(harness: Harness) -> None:
-    """spec: transitions, "agent busy": same key and body, same message id; design: 4.2, 4.8."""
+    """Same key and body, same message id (design: One turn at a time; Webhook events)."""
     running, message_id = await busy(harness)
     await harness.end(running)
     again = await harness.send("short", idempotency_key="k")
@@ -230,7 +237,7 @@ async def test_a_busy_message_sent_again_runs_under_its_id(harness: Harness) -> 
 
 
 async def test_a_busy_message_may_be_busy_again(harness: Harness) -> None:
-    """design: 4.2: each run's outcome is a new event."""
+    """Each run's outcome is a new event (design: One turn at a time)."""
     _, message_id = await busy(harness)
     await harness.send("short", idempotency_key="k")
     assert state(harness, message_id) == ("processing", None, False)
@@ -241,7 +248,7 @@ async def test_a_busy_message_may_be_busy_again(harness: Harness) -> None:
 
 
 async def test_of_two_re_sends_one_re_arms(harness: Harness) -> None:
-    """design: 4.2: of concurrent re-sends exactly one re-arms."""
+    """Of concurrent re-sends exactly one re-arms (design: One turn at a time)."""
     running, _ = await busy(harness)
     await harness.end(running)
     first = await harness.send("short", idempotency_key="k")
@@ -265,7 +272,7 @@ WRITES: dict[str, Write] = {
 async def test_a_turn_taken_over_takes_nothing_from_its_old_runner(
     harness: Harness, write: Write
 ) -> None:
-    """design: 2, ownership and fencing."""
+    """design: Ownership."""
     old = await harness.begun()
     await turns.reclaim(harness.ctx, old.message.id, NODE)
     assert harness.ticket(old.message.id).epoch == old.epoch + 1
@@ -287,7 +294,7 @@ async def test_a_turn_that_has_ended_takes_nothing_more(harness: Harness, write:
 
 
 async def test_a_turn_over_its_limit_is_abandoned_when_taken_over(harness: Harness) -> None:
-    """design: 4.4."""
+    """design: How a turn ends."""
     ticket = await harness.begun()
     harness.tick(harness.ctx.settings.turn_limit_seconds)
     await turns.reclaim(harness.ctx, ticket.message.id, NODE)
@@ -295,8 +302,9 @@ async def test_a_turn_over_its_limit_is_abandoned_when_taken_over(harness: Harne
     assert harness.log(ticket.message.id)[0]["reason"] == "abandoned"
 
 
+@pytest.mark.rule("Message event log agent_reply")
 async def test_a_reply_says_whether_the_post_still_waits_for_it(harness: Harness) -> None:
-    """spec: Message event log, delivered_sync; design: 4.3."""
+    """design: The POST window."""
     soon = await harness.begun("one", conversation="a")
     late = await harness.begun("two", conversation="b")
     taken_over = await harness.begun("three", conversation="c")
@@ -310,8 +318,9 @@ async def test_a_reply_says_whether_the_post_still_waits_for_it(harness: Harness
 
 
 # --- attachments ----------------------------------------------------------------------------------
+@pytest.mark.rule("createMessage 4")
 async def test_files_that_cannot_be_taken_become_notes(harness: Harness) -> None:
-    """spec: createMessage 4: undecodable, executable and surplus files do not fail the message."""
+    """Undecodable, executable and surplus files do not fail the message."""
     given = [
         InlineFile("ok.txt", None, "b2s=", None),
         InlineFile("odd.txt", None, "!!", None),
@@ -332,7 +341,9 @@ async def test_files_that_cannot_be_taken_become_notes(harness: Harness) -> None
 
 
 async def test_a_signal_without_a_row_changes_nothing(harness: Harness) -> None:
-    """design: 8.2: a programmer's error is loud, and the transaction is undone."""
+    """A programmer's error is loud, and the transaction is undone (design: One record and one
+    writer).
+    """
     ticket = await harness.begun()
     await harness.end(ticket)
     before = harness.shown(ticket.message.id)

@@ -21,7 +21,7 @@ from agentpost.services.context import AppContext
 from agentpost.services.uploads import NewUpload
 from agentpost.storage.incoming import Arrived
 from agentpost.storage.local_incoming import LocalIncoming
-from tests.services.house import Harness
+from tests.services.harness import Harness
 
 ACCOUNT, OTHER = "acc_1", "acc_2"
 DAY = 86_400.0
@@ -101,6 +101,7 @@ def files_in(folder: Path) -> list[Path]:
 
 
 # --- complete -------------------------------------------------------------------------------------
+@pytest.mark.rule("Upload states 1", "Upload states 2")
 async def test_a_posted_file_becomes_ready_and_stays_so(ctx: AppContext, post: Any) -> None:
     upload_id = await announce(ctx, 20)
     await post(upload_id, CSV)
@@ -110,6 +111,7 @@ async def test_a_posted_file_becomes_ready_and_stays_so(ctx: AppContext, post: A
     assert await read(ctx, ready.blob) == CSV
 
 
+@pytest.mark.rule("Errors not_uploaded")
 async def test_the_file_must_have_arrived(ctx: AppContext, clock: ManualClock, post: Any) -> None:
     upload_id = await announce(ctx)
     early = await refused("not_uploaded", uploads.complete(ctx, ACCOUNT, upload_id))
@@ -128,6 +130,7 @@ async def test_foreign_and_unknown_uploads_are_not_found(ctx: AppContext, post: 
     await refused("not_found", uploads.complete(ctx, ACCOUNT, "../../etc/passwd"))
 
 
+@pytest.mark.rule("Upload states 1", "completeUpload.checks", "Errors executable_refused")
 async def test_an_executable_is_refused_and_deleted(
     ctx: AppContext, post: Any, tmp_path: Path
 ) -> None:
@@ -168,6 +171,7 @@ async def test_a_second_header_far_inside_is_seen(ctx: AppContext, post: Any) ->
     await refused("executable_refused", uploads.complete(ctx, ACCOUNT, upload_id))
 
 
+@pytest.mark.rule("Upload states 1", "completeUpload.checks")
 async def test_a_store_that_let_too_much_in_is_caught(
     ctx: AppContext, post: Any, tmp_path: Path
 ) -> None:
@@ -197,6 +201,7 @@ async def test_a_post_after_complete_changes_nothing(ctx: AppContext, post: Any)
     assert await read(ctx, attached.blob) == b"checked"
 
 
+@pytest.mark.rule("Errors changed")
 @pytest.mark.parametrize("moment", ["before", "after"])
 async def test_a_file_replaced_while_completing(
     ctx: AppContext, post: Any, monkeypatch: pytest.MonkeyPatch, moment: str, tmp_path: Path
@@ -267,6 +272,7 @@ async def test_uploads_come_in_the_order_named(ctx: AppContext, post: Any) -> No
     assert [a.n for a in attached] == [5, 6]
 
 
+@pytest.mark.rule("Upload states 3")
 async def test_an_upload_goes_with_one_message_only(ctx: AppContext, post: Any) -> None:
     upload_id = await make_ready(ctx, post)
     await attach(ctx, upload_id)
@@ -282,6 +288,7 @@ async def test_a_refused_message_attaches_nothing(ctx: AppContext, post: Any) ->
     assert len(await attach(ctx, good)) == 1
 
 
+@pytest.mark.rule("createMessage.upload_ids", "Errors too_large", "Limits uploads-per-message")
 async def test_uploads_together_have_up_to_a_gigabyte(ctx: AppContext, post: Any) -> None:
     two = [await make_ready(ctx, post), await make_ready(ctx, post)]
 
@@ -295,6 +302,7 @@ async def test_uploads_together_have_up_to_a_gigabyte(ctx: AppContext, post: Any
 
 
 # --- 24 hours -------------------------------------------------------------------------------------
+@pytest.mark.rule("Upload states 4", "Limits unattached-upload")
 async def test_what_nobody_attached_is_gone_after_a_day(
     ctx: AppContext, post: Any, clock: ManualClock, tmp_path: Path
 ) -> None:

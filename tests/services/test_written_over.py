@@ -1,7 +1,7 @@
 """A file that its own job writes again: what it had goes when nobody can name it any more.
 
 A job that is run again answers from its journal, so bytes a recorded call named stay as long as a
-job that may have recorded them is open. On both databases (design: 2, the journal; 4.20).
+job that may have recorded them is open. On both databases (design: Files of a work).
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -15,8 +15,8 @@ from agentpost.services import blobs, jobs, retention, turns, upkeep, works
 from agentpost.services.jobs import Owned
 from agentpost.services.tickets import TurnTicket
 from agentpost.storage.base import BlobMissing
-from tests.services.both import schema_url
-from tests.services.house import Harness, opened
+from tests.services.databases import schema_url
+from tests.services.harness import Harness, opened
 
 __all__ = ["schema_url"]
 

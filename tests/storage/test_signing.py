@@ -73,6 +73,7 @@ def test_compact_revision() -> None:
     assert compact_revision('"abc"') == compact_revision("abc") == "abc"
 
 
+@pytest.mark.rule("EventList.cursor")
 def test_cursor_round_trip() -> None:
     place = ("msg_01jd8x0w2k4z6q8r", "key_01jd8x0w2k4z6q8r", 123_456, NOW)
     text = cursors.make(*place)

@@ -80,6 +80,7 @@ BY_CONTENT = {
 }
 
 
+@pytest.mark.rule("File.content_type")
 @pytest.mark.parametrize("case", BY_CONTENT)
 @pytest.mark.parametrize("name", ["file", "lie.txt"])
 @pytest.mark.parametrize("declared", [None, "text/csv"])
@@ -88,6 +89,7 @@ def test_content_decides(case: str, name: str, declared: str | None) -> None:
     assert describe(name, head, declared) == (content_type, kind)
 
 
+@pytest.mark.rule("InlineFile.content_type")
 @pytest.mark.parametrize(
     ("name", "head", "declared", "content_type", "kind"),
     [
@@ -160,6 +162,7 @@ def test_markup_is_read_in_linear_time(head: bytes) -> None:
     assert time.perf_counter() - started < 0.5
 
 
+@pytest.mark.rule("File.kind")
 def test_kinds_are_the_enumeration() -> None:
     assert {kind for *_, kind in BY_CONTENT.values()} | {"text"} == set(get_args(Kind))
 

@@ -199,7 +199,7 @@ def turned_off(site: Site, account_id: str, url: str) -> str:
 
 
 def test_mail_that_nobody_can_send_is_shown(site: Site) -> None:
-    """design: 4.21: without a mail server a person finds it here, and nobody else's."""
+    """Without a mail server a person finds it here, and nobody else's (design: Signing in)."""
     eve = asyncio.run(accounts.create(site.ctx, "eve2@example.com", "Eve")).id
     with site.browser() as browser:
         assert "None yet" in browser.get("/mail").text

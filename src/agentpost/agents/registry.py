@@ -1,4 +1,4 @@
-"""From the setting ``AGENT`` to an agent function (design: 5)."""
+"""From the setting ``AGENT`` to an agent function (design: Where author's code runs)."""
 
 from __future__ import annotations
 

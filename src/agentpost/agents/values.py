@@ -2,7 +2,7 @@
 
 A recorded call must mean the same after a crash, in another process and on another node. So its
 arguments and its answer are JSON in which a `File` may stand anywhere, a function is its import
-name, and an exception is the name of its class and its text (design: agent protocol, rules 2, 3).
+name, and an exception is the name of its class and its text (design: The journal).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from typing import Any, Final, TypeAlias
 from agentpost.agents.base import File, FileSource, StepFailed
 
 VALUE_BYTES_MAX: Final = 1024 * 1024
-"""Largest recorded value, in bytes of its JSON text (design: agent protocol, rule 2)."""
+"""Largest recorded value, in bytes of its JSON text (design: The journal)."""
 
 VALUE_DEPTH_MAX: Final = 200
 """Deepest nesting of a recorded value, in levels; also what stops a value that holds itself."""

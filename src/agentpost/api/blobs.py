@@ -1,4 +1,4 @@
-"""Downloads behind signed links: the local `{file_url}` (design: 4.17).
+"""Downloads behind signed links: the local `{file_url}` (design: Links).
 
 What an agent made never runs on our origin: no sniffing, a sandbox without scripts, and anything
 that is not plainly safe to show comes as an attachment.

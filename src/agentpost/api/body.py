@@ -1,4 +1,4 @@
-"""Reading a JSON body: bounded, strict, every problem named (design: 4.12)."""
+"""Reading a JSON body: bounded, strict, every problem named (design: Input)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The budget of a key, told with every answer to it (spec: Limits, rate-limit headers)."""
+"""The budget of a key, told with every answer to it (spec: Limits RateLimit-headers)."""
 
 from __future__ import annotations
 

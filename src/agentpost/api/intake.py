@@ -1,4 +1,4 @@
-"""Taking a request's body in: bounded in size and time, few large ones at once (design: 4.12).
+"""Taking a request's body in: bounded in size and time, few large ones at once (design: Bodies).
 
 A client may be slow, not idle: bytes have to come again and again, and on the whole at a least
 rate, so that whoever holds something here gets on. What was not read when the answer is sent is

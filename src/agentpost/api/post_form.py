@@ -1,7 +1,7 @@
 """A posted form, read while it arrives: some fields, then one file of any size.
 
 Nothing is held back but the fields, which are bounded; the file's bytes are handed on as they come.
-A client's file name is not even looked at. spec: Upload procedure; the refusals are S3's.
+A client's file name is not even looked at. spec: createUpload.procedure. The refusals are S3's.
 """
 
 from __future__ import annotations

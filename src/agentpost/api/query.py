@@ -1,4 +1,4 @@
-"""Query parameters: whole numbers, plainly written (design: 4.12)."""
+"""Query parameters: whole numbers, plainly written (design: Input)."""
 
 from __future__ import annotations
 

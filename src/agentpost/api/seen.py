@@ -1,4 +1,4 @@
-"""What of a message a caller has already: `If-None-Match` (design: 4.19; RFC 9110, 13.1.2)."""
+"""What of a message a caller has already: `If-None-Match` (design: Additions. RFC 9110, 13.1.2)."""
 
 from __future__ import annotations
 

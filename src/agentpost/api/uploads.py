@@ -35,7 +35,9 @@ async def complete(api: Api, request: Request, caller: Caller) -> Response:
 
 
 def _refuse_size(body: dict[str, Any]) -> None:
-    """``bad_size`` comes before ``invalid_request`` (design: 4.12); True is a bool, 5.0 a float."""
+    """``bad_size`` comes before ``invalid_request`` (design: Input); True is a bool, 5.0 a
+    float.
+    """
     size = body.get("size")
     if type(size) is not int or size <= 0:
         raise Refusal("bad_size", "Give the file's exact size in bytes, a positive whole number.")

@@ -1,4 +1,4 @@
-"""Webhook endpoints and their deliveries (spec: Webhooks; design: 4.8)."""
+"""Webhook endpoints and their deliveries (spec: Webhooks; design: Webhook events)."""
 
 from __future__ import annotations
 

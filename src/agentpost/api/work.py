@@ -1,4 +1,4 @@
-"""Works (spec: listWork, getWork; design: 4.19 stop, delete)."""
+"""Works (spec: listWork, getWork; design: Additions)."""
 
 from __future__ import annotations
 

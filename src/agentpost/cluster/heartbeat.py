@@ -1,4 +1,4 @@
-"""This node's beat, and who of the others is dead (design: 2, ownership).
+"""This node's beat, and who of the others is dead (design: Ownership).
 
 A thread of its own on a connection of its own: neither a busy pool nor a long take-over can make a
 living node look dead. Each node beats once a second and is judged by what *this* node saw with its

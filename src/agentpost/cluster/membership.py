@@ -1,4 +1,4 @@
-"""Nodes: coming, going, and taking up what a dead one left behind (design: 2, ownership)."""
+"""Nodes: coming, going, and taking up what a dead one left behind (design: Ownership)."""
 
 from __future__ import annotations
 

@@ -2,7 +2,8 @@
 
 Both ways. A run whose turn or job is not ours any more is ended: the word to stop it, or of its new
 owner, may have been lost. And a turn or job that is ours but that nothing here runs is run again
-from its journal: its run met a fault of ours, or never came to be (design: 2, ownership).
+from its journal: its run met a fault of ours, or never came to be (design: Comparing rows and
+runs).
 
 It is missing only when two looks in a row say so, since between a commit and the run that it starts
 there is a moment. What waits behind a blocked agent loop is not missing: a run is known from before

@@ -1,4 +1,4 @@
-"""The Message, Job and File shapes, and the body that sends a message (spec: Resources).
+"""The Message, Job and File shapes, and the body that sends a message (spec: Message; Job; File).
 
 Requests are validated with these; answers are built by `contract.render` and described by these
 (a test holds the two together).

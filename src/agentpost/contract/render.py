@@ -1,4 +1,4 @@
-"""The only builder of Message, Job, File and entry JSON (design: 2).
+"""The only builder of Message, Job, File and entry JSON (design: One record and one writer).
 
 Poll, create response, event log, webhook and web pages all come from here, so they cannot disagree.
 """
@@ -103,7 +103,8 @@ def job(link: JobLink, files: Sequence[FileRecord], links: Links) -> Shape:
 def _watched_until(record: JobRecord) -> int | None:
     """When the watch of expired work ended; what came later is shown by a recover only.
 
-    The message is final meanwhile, so nothing of it may change (spec: Message, final; design: 4.9).
+    The message is final meanwhile, so nothing of it may change (spec: Message.final; design: Expiry
+    and recover).
     """
     return record.watch_by if VIEWS[record.state].reason is Reason.WATCH_EXPIRED else None
 

@@ -1,4 +1,4 @@
-"""Standard Webhooks: secrets and signatures (spec: Webhook events 4 and 5)."""
+"""Standard Webhooks: secrets and signatures (spec: Webhook events 4, 5)."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ EVENTS = 'Names of events, or ["*"] for all of them.'
 DESCRIPTION = "A note of your own, up to 120 characters."
 
 # Only described here: what breaks these rules is refused by `services.endpoints`, with codes of
-# its own (`bad_url`, `bad_events`, `bad_request`; design: 4.12).
+# its own (`bad_url`, `bad_events`, `bad_request`; design: Input).
 Url = Annotated[
     str,
     WithJsonSchema(

@@ -1,4 +1,4 @@
-"""The exclusive lock on a data folder: one server per folder (design: 2, database contract).
+"""The exclusive lock on a data folder: one server per folder (design: The database).
 
 Two locks are taken: on the folder itself, which nobody can delete without deleting what is in it,
 and on a file in it, which names the process that has it. A lock on the file alone would be lost

@@ -91,7 +91,7 @@ def insert_message(tx: Tx, message: MessageRecord) -> bool:
 
 
 def free_idempotency_key(tx: Tx, message_id: str) -> None:
-    """Take the key from a message whose hold on it has lapsed (design: 4.10)."""
+    """Take the key from a message whose hold on it has lapsed (design: Idempotency)."""
     tx.execute("UPDATE messages SET idempotency_key = NULL WHERE id = ?", (message_id,))
 
 

@@ -1,5 +1,5 @@
 """Sending webhooks: a loop of its own that claims what is due, sends it and records what became of
-it (design: 4.8; spec: Webhook events 6 and 7).
+it (design: Webhook events; spec: Webhook events 6, 7).
 
 No endpoint waits for another. Each has a lane: a few deliveries claimed for it, of which at most
 `WEBHOOK_ATTEMPTS_IN_FLIGHT_MAX` are on their way. A lane that is full claims nothing, so the

@@ -1,4 +1,4 @@
-"""Credits: integer millionths inside, floats only at the edge (design: 4.6).
+"""Credits: integer millionths inside, floats only at the edge (design: Credits).
 
 The balance is what was granted minus what was charged; held credits are still in the balance but
 promised to a running step. Available = balance - held, and none of the three is ever negative.
@@ -72,7 +72,7 @@ def admission(
 ) -> Reason | None:
     """Why new work may not start, or None. When several reasons apply the order is fixed.
 
-    ``out_of_credits`` queues the work, the other two refuse it for good (design: 4.6).
+    ``out_of_credits`` queues the work, the other two refuse it for good (design: Credits).
     """
     if hosting_fees_due:
         return Reason.HOSTING_FEES

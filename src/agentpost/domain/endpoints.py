@@ -1,6 +1,6 @@
 """Webhook endpoint states, the retry schedule and the rule that turns a dead endpoint off.
 
-spec: Webhook endpoint states, Webhook events 7 and 8. Times are in microseconds.
+spec: Webhook endpoint states, Webhook events 7, 8. Times are in microseconds.
 """
 
 from __future__ import annotations

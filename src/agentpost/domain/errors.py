@@ -113,5 +113,5 @@ def key_not_valid() -> Refusal:
 
 
 def not_found(what: str) -> Refusal:
-    """The one 404: foreign, unknown, expired and deleted look the same (design: 4.15)."""
+    """The one 404: foreign, unknown, expired and deleted look the same (design: Keys and ids)."""
     return Refusal("not_found", f"There is no such {what}.")

@@ -1,4 +1,6 @@
-"""The lines of a message's event log and the names of webhook events (spec: Events)."""
+"""The lines of a message's event log and the names of webhook events (spec: Message event log;
+Webhook events).
+"""
 
 from __future__ import annotations
 
@@ -82,7 +84,7 @@ def message_event(
     """The event a message's move from one (status, final) to another is worth.
 
     Each arrival at a status other than ``processing``, and once more when nothing can change any
-    more although the status stayed (spec: Webhook events 1; design: 4.8).
+    more although the status stayed (spec: Webhook events 1; design: Webhook events).
     """
     status, final = after
     if status is MessageStatus.PROCESSING:

@@ -1,7 +1,8 @@
 """Is this file a program a machine would run as it is? Told by content; the name decides nothing.
 
 Programs are ELF, DOS and Windows (MZ, NE, LE, PE) and Mach-O (thin and fat). Scripts, source code,
-Java classes and archives are data. Design: 4.13; spec: "Uploads" and Messages, rule 4.
+Java classes and archives are data. design: Executables; spec: completeUpload.checks,
+createMessage 4.
 
 Two steps, because a Windows program names the place of its second header, which may lie anywhere::
 

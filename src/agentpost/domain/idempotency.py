@@ -1,4 +1,4 @@
-"""When two POSTs are the same (spec: createMessage 2; design: 4.10)."""
+"""When two POSTs are the same (spec: createMessage 2; design: Idempotency)."""
 
 from __future__ import annotations
 

@@ -95,7 +95,9 @@ VIEWS: dict[JobState, View] = {
 }
 
 EXECUTING = frozenset({JobState.RUNNING, JobState.OVERDUE})
-"""States in which work really goes on: they hold one of the account's slots (design: 4.9)."""
+"""States in which work really goes on: they hold one of the account's slots (design: Expiry and
+recover).
+"""
 
 OPEN_JOBS = frozenset({JobState.RUNNING, JobState.QUEUED, JobState.OVERDUE})
 """States that still have a future without anybody asking."""

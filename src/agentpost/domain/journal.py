@@ -1,4 +1,4 @@
-"""The rule of the journal: one recorded answer per numbered call (design: 2, Turns and jobs).
+"""The rule of the journal: one recorded answer per numbered call (design: The journal).
 
 A run numbers its calls in the order in which they are made. On a re-run a recorded number returns
 its recorded answer, provided it is the same call with the same arguments.

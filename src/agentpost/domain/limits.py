@@ -1,4 +1,4 @@
-"""Every fixed number of the contract, with its unit in its name (spec: Limits; design: 4).
+"""Every fixed number of the contract, with its unit in its name (spec: Limits).
 
 Numbers an operator may change live in the settings; these are promises to clients.
 """

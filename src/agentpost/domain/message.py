@@ -1,4 +1,6 @@
-"""Words for messages: the turn's states and the public statuses (spec: States and transitions)."""
+"""Words for messages: the turn's states and the public statuses (spec: Message status;
+Transitions).
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,7 @@ class MessageStatus(StrEnum):
 
 
 class TurnFailure(StrEnum):
-    """Why a turn failed: the ``reason`` of its ``turn_failed`` entry (design: 4.4)."""
+    """Why a turn failed: the ``reason`` of its ``turn_failed`` entry (design: How a turn ends)."""
 
     ERROR = "error"
     EMPTY = "empty"

@@ -1,4 +1,4 @@
-"""What a recover call says of each work (spec: Recovery; design: 4.9)."""
+"""What a recover call says of each work (spec: Recovery; design: Expiry and recover)."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The ten rules that derive a message's status, numbered as in the spec, and what follows.
 
-spec: States and transitions, Message status. The first rule that matches wins. "No jobs" (5) must
+spec: Message status. The first rule that matches wins. "No jobs" (5) must
 stand before "every job completed" (6), because all() of nothing is true.
 """
 
@@ -104,7 +104,7 @@ def _question(question: str | None, jobs: Sequence[JobFacts]) -> str | None:
 
 
 def _reason(turn: TurnState, status: MessageStatus, jobs: Sequence[JobFacts]) -> Reason | None:
-    """That of the first job that explains the status (spec: Message, reason)."""
+    """That of the first job that explains the status (spec: Message.reason)."""
     if turn is TurnState.FAILED:
         return Reason.TURN_FAILED
     if turn is TurnState.BUSY:

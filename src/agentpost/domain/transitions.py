@@ -3,7 +3,7 @@
 Two tables, one for turns and one for jobs. A pair without a row is a programmer's error
 (`RuleBroken`), never a silent no-op. `services.record` is the only caller.
 
-spec: Job and message transitions; design: 4.7 (what is logged and sent), 4.9 (expiry, recover).
+spec: Transitions; design: Entries and events; Expiry and recover.
 """
 
 from __future__ import annotations

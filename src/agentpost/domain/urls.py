@@ -3,7 +3,7 @@
 URL libraries disagree on odd input (a backslash, a tab, full-width digits, ``127.1``), and a
 filter that reads a URL in another way than the client that dials it is no filter. So there is one
 reader, which takes only what every reader takes alike, and callers build their request from the
-parts it returns, never from the text. Design: 4.14; spec: "Webhooks", field ``url``.
+parts it returns, never from the text. design: The way out; spec: Webhooks create.url.
 
 Pure: no name is looked up here. Whether an *address* is public is not decided here either.
 """

@@ -2,7 +2,7 @@
 
 The standard library's ``is_private`` and ``is_global`` change with the Python version and miss
 ranges that lead inside (multicast, NAT64, 6to4, IPv4-compatible ...), so they are not asked.
-Design: 4.14.
+Design: The way out.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The worker pool: plain functions of agents, each call in a process that can be killed alone.
 
 Stopping a job must end the function it runs within a second, without hurting the calls beside it
-(design: agent protocol, rule 4). Why our own: `concurrent.futures.ProcessPoolExecutor` breaks as a
-whole when one worker is killed; `anyio.to_process` kills just one, but it sets no limits, never
+(design: Where author's code runs). Why our own: `concurrent.futures.ProcessPoolExecutor` breaks as
+a whole when one worker is killed; `anyio.to_process` kills just one, but it sets no limits, never
 recycles, leaves a busy worker behind when its parent is killed, throws away what functions print,
 passes the whole environment on and unpickles whatever a worker answers.
 

@@ -1,4 +1,4 @@
-"""Numbering a run's calls and answering the recorded ones (design: 2; rule in `domain.journal`)."""
+"""Numbering a run's calls and answering the recorded ones (design: The journal)."""
 
 from __future__ import annotations
 

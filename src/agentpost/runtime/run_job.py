@@ -40,7 +40,7 @@ log = structlog.get_logger(__name__)
 
 
 async def run_job(ctx: AppContext, steps: Steps, ticket: JobTicket, run: Run) -> None:
-    """Run a job's function once and record how it ended (design: 4.5).
+    """Run a job's function once and record how it ended (design: How a job ends).
 
     Cancelled (a stop, a shutdown) it leaves without a word: what is to be recorded already was.
     """

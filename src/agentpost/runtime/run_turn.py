@@ -63,7 +63,7 @@ class TurnRunner:
 async def run_turn(
     ctx: AppContext, agent: AgentFn, steps: Steps, ticket: TurnTicket, run: Run
 ) -> None:
-    """Run the agent once for a message and record how its turn ended (design: 4.4).
+    """Run the agent once for a message and record how its turn ended (design: How a turn ends).
 
     A run that is lost, or that something of ours kept from going on, writes nothing.
     """

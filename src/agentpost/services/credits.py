@@ -1,4 +1,5 @@
-"""Moving credits: every move is a ledger line and a new balance in one transaction (design: 4.6).
+"""Moving credits: every move is a ledger line and a new balance in one transaction (design:
+Credits).
 
 All functions take an `AccountRecord` that the caller has locked in this transaction and keep it up
 to date.

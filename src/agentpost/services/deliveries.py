@@ -1,4 +1,6 @@
-"""Deliveries: claimed, recorded, looked at and sent again (spec: Webhook events; design: 4.8)."""
+"""Deliveries: claimed, recorded, looked at and sent again (spec: Webhook events; design: Webhook
+events).
+"""
 
 from __future__ import annotations
 
@@ -169,7 +171,7 @@ def _record_one(tx: Tx, ctx: AppContext, attempt: Attempted, account_id: str) ->
         return
     pause = rules.retry_after(claimed.attempts + 1, ctx.settings.webhook_retry_seconds)
     following = attempt.at + seconds(pause)
-    # The message is gone by then, and with it the event (design: 4.8).
+    # The message is gone by then, and with it the event (design: Webhook events).
     gone_at = claimed.created_at + seconds(ctx.settings.message_retention_seconds)
     next_at = following if following < gone_at else None
     recorded = rows.failed(

@@ -34,8 +34,8 @@ class Finding:
 async def examine(ctx: AppContext, *, full: bool = False) -> list[Finding]:
     """Every store that fails, everything that is overdue, and every turn and job that its node does
     not run; there should be none. Mail counts only when there is a server to send it (design:
-    4.21). With a database that fails nothing else is looked at. ``full``: compare all files
-    with the record, however long it takes (`services.blob_audit`)."""
+    Pages and secrets). With a database that fails nothing else is looked at. ``full``: compare all
+    files with the record, however long it takes (`services.blob_audit`)."""
     failing = await _failing_stores(ctx)
     if any(finding.id == health_state.DATABASE for finding in failing):
         return failing

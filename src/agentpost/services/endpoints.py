@@ -154,7 +154,8 @@ async def change(
 async def rotate(
     ctx: AppContext, account_id: str, endpoint_id: str, grace_seconds: float = 0
 ) -> EndpointRecord:
-    """A new secret, to be shown now; the old one signs beside it for that long (design: 4.8).
+    """A new secret, to be shown now; the old one signs beside it for that long (design: Webhook
+    events).
 
     Raises ``not_found``.
     """

@@ -1,7 +1,7 @@
 """What an agent sees of its conversation: what was said, what runs, which works there are.
 
 Derived from the record, never stored again. The turn's place in the conversation freezes it: a turn
-that is run again sees what it saw before (design: 2).
+that is run again sees what it saw before (design: Turns).
 """
 
 from __future__ import annotations

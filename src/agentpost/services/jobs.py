@@ -1,6 +1,6 @@
 """Jobs: taking them, recording their calls, ending, stopping and parking them.
 
-design: 2 (journal, ownership and fencing), 4.5 (how jobs end), 4.6 (credits). A runner's writes
+design: The journal; Ownership; How a job ends; Credits. A runner's writes
 name the epoch at which the job is its own; with an old one nothing changes and `Fenced` is raised.
 """
 
@@ -52,7 +52,7 @@ async def claim(ctx: AppContext, job_id: str, owner: str | None = None) -> JobTi
     """Claim a job that nobody runs (``owner`` is None), or that a node owns which is dead or, being
     our own, runs nothing of it; None when another was faster.
 
-    A job whose nodes die again and again without recording a call fails (design: 2, poison).
+    A job whose nodes die again and again without recording a call fails (design: Ownership).
     """
 
     def fn(tx: Tx) -> JobTicket | None:
@@ -134,7 +134,7 @@ async def charge_owed(ctx: AppContext, owned: Owned, call_n: int) -> None:
 
 async def interrupted(ctx: AppContext, owned: Owned, reason: str) -> bool:
     """The worker process was killed that ran a function of the job. False: too often in a row
-    without a newly recorded call, so that the job has failed (design: 2, poison). Raises `Fenced`.
+    without a newly recorded call, so that the job has failed (design: Ownership). Raises `Fenced`.
     """
 
     def fn(tx: Tx) -> bool:

@@ -1,4 +1,4 @@
-"""The addresses in shapes: chats in the web app and signed downloads (design: 4.17)."""
+"""The addresses in shapes: chats in the web app and signed downloads (design: Links)."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Mail to the owner of an account: a row in the commit of its reason, then SMTP when there is one.
 
-Without a mail server the rows are the outbox a person looks at (design: 4.21).
+Without a mail server the rows are the outbox a person looks at (design: Pages and secrets).
 """
 
 from __future__ import annotations

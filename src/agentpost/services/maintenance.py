@@ -1,4 +1,4 @@
-"""Switching the API off and on (spec: Errors, ``unavailable``).
+"""Switching the API off and on (spec: Errors unavailable).
 
 Kept in the database, so it survives restarts and holds for every node. Only the API is off: running
 turns, jobs, deliveries and deadlines go on, and so do the health routes, file links and web pages.

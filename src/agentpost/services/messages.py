@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 
 from agentpost.clock import new_id
-from agentpost.db import conversations, doomed, endpoints
+from agentpost.db import conversations, endpoints, pending_deletions
 from agentpost.db import history as history_rows
 from agentpost.db import messages as message_rows
 from agentpost.db.session import Tx
@@ -97,7 +97,7 @@ async def accept(
         for attachment in attached.files:
             attachment.message_id = message.id
             if attachment.blob is not None:
-                doomed.keep(tx, attachment.blob)
+                pending_deletions.keep(tx, attachment.blob)
             history_rows.insert_attachment(tx, attachment)
         for upload in uploads.attach(tx, caller.account_id, new.upload_ids, message.id, now):
             history_rows.insert_attachment(tx, upload)
@@ -149,7 +149,7 @@ async def current(ctx: AppContext, message_id: str) -> Snapshot:
 
 
 async def settled(ctx: AppContext, message_id: str) -> Snapshot:
-    """The message after every commit that came before this call (design: 4.3).
+    """The message after every commit that came before this call (design: The POST window).
 
     Read under the message's lock, so a turn that says it was delivered in time is seen.
     """
@@ -164,7 +164,7 @@ async def settled(ctx: AppContext, message_id: str) -> Snapshot:
 
 async def answered_without(ctx: AppContext, message_id: str) -> Snapshot:
     """`settled`, for a POST that is answered now: whatever its turn says from here on was not in
-    that answer (design: 4.3)."""
+    that answer (design: The POST window)."""
 
     def fn(tx: Tx) -> Snapshot:
         message = message_rows.lock(tx, message_id)
@@ -177,7 +177,9 @@ async def answered_without(ctx: AppContext, message_id: str) -> Snapshot:
 
 
 def _replay(tx: Tx, ctx: AppContext, caller: Caller, new: NewMessage, now: int) -> Accepted | None:
-    """The message that holds the key (spec: createMessage 2; design: 4.2, 4.10)."""
+    """The message that holds the key (spec: createMessage 2; design: One turn at a time;
+    Idempotency).
+    """
     if new.idempotency_key is None:
         return None
     holder = message_rows.by_idempotency_key(tx, caller.key_id, new.idempotency_key)
@@ -199,7 +201,9 @@ def _replay(tx: Tx, ctx: AppContext, caller: Caller, new: NewMessage, now: int) 
 
 
 def _rearm(tx: Tx, ctx: AppContext, message: MessageRecord, now: int) -> None:
-    """A busy message sent again: the same message gets another chance (design: 4.2)."""
+    """A busy message sent again: the same message gets another chance (design: One turn at a
+    time).
+    """
     conversation = conversations.lock(tx, message.conversation_id)
     message.busy_by = now + seconds(ctx.settings.busy_wait_seconds)
     message.sync_by = now + seconds(ctx.settings.turn_reply_seconds)

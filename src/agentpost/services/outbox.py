@@ -1,6 +1,6 @@
 """Events enter the outbox in the transaction of the change they tell about.
 
-spec: Webhook events 1-3; design: 4.8.
+spec: Webhook events 1-3; design: Webhook events.
 """
 
 from __future__ import annotations

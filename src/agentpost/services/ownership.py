@@ -1,4 +1,4 @@
-"""Asking the record again whether a turn or job is still ours (design: 2, ownership)."""
+"""Asking the record again whether a turn or job is still ours (design: A node that stood still)."""
 
 from __future__ import annotations
 

@@ -2,7 +2,8 @@
 
 `apply_turn` and `apply_job` fold a signal through `domain.transitions`, write the new state, append
 the log entry to every message concerned, derive each message's status anew, add events to the
-outbox, keep the signal, and wake whoever waits once it is committed (design: 2).
+outbox, keep the signal, and wake whoever waits once it is committed (design: One record and one
+writer).
 
 Locks are taken in one order: conversation, account, jobs (by id), messages (by id). Callers that
 move credits or slots lock the account before they come here.
@@ -38,7 +39,7 @@ from agentpost.domain.record import (
     Snapshot,
 )
 from agentpost.domain.times import seconds
-from agentpost.services import following, lifecycle, outbox
+from agentpost.services import derivation, lifecycle, outbox
 from agentpost.services.context import AppContext
 
 
@@ -57,7 +58,7 @@ def create_message(
 
 
 def free_idempotency_key(tx: Tx, message_id: str) -> None:
-    """A key that was held long enough is free again (design: 4.10)."""
+    """A key that was held long enough is free again (design: Idempotency)."""
     rows.free_idempotency_key(tx, message_id)
 
 
@@ -81,7 +82,7 @@ def apply_turn(
     message.turn_state = change.after
     match signal:
         case s.TurnReplied():
-            message.reply = following.said(signal.reply, signal.question)
+            message.reply = derivation.said(signal.reply, signal.question)
             message.asked = signal.question
             message.updated_at = now
             message.turn_node = None
@@ -100,7 +101,7 @@ def apply_turn(
         tx,
         ctx,
         message,
-        following.line(change.entry, files, None),
+        derivation.line(change.entry, files, None),
         None,
         now,
         visible_change=visible_change,
@@ -222,7 +223,7 @@ def count_call(tx: Tx, job_id: str, epoch: int) -> None:
 
 def release_ownership(tx: Tx, node: str) -> None:
     """The node leaves in order, so none of its jobs can have ended it: they are nobody's from now
-    on, and who takes them next does not count them as taken from the dead (design: 2, poison)."""
+    on, and who takes them next does not count them as taken from the dead (design: Ownership)."""
     for job_id, epoch in sorted(job_rows.executing_on(tx, node).items()):
         rows.release_ownership(tx, job_id, epoch, node)
 
@@ -330,7 +331,7 @@ def _update_messages(
     entry = change.entry
     if entry is not None:
         files = job_rows.files(tx, job.id) if entry.with_files else []
-        entry = following.line(entry, files, job)
+        entry = derivation.line(entry, files, job)
     for message_id in job_rows.message_ids(tx, job.id):
         message = message_rows.lock(tx, message_id)
         if message is None:
@@ -372,7 +373,7 @@ def _settle(
             ),
         )
     links: list[JobLink] = message_rows.links(tx, message.id) if message.jobs else []
-    event = following.derive(ctx, message, links)
+    event = derivation.derive(ctx, message, links)
     message.version += 1
     if visible_change or event is not None:
         message.state_version += 1

@@ -1,4 +1,5 @@
-"""Recovering a message whose work did not report back in time (spec: recoverMessage; design: 4.9).
+"""Recovering a message whose work did not report back in time (spec: recoverMessage; design: Expiry
+and recover).
 
 Expiry ended the watch, not the work. A recover watches again what still runs, and gives out what
 has ended since. It never sends the message again and never starts work.

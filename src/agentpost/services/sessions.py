@@ -1,4 +1,4 @@
-"""Signing in to the web pages: a link that works once, then a session (design: 4.21).
+"""Signing in to the web pages: a link that works once, then a session (design: Signing in).
 
 Neither opens the API, and an API key opens no page: the three kinds of secret are looked up in
 three different tables.

@@ -1,4 +1,4 @@
-"""Starting a job from a turn: admission, the work it runs in, the row (spec: transitions)."""
+"""Starting a job from a turn: admission, the work it runs in, the row (spec: Transitions)."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def _work_for(
 
 
 def home_of(tx: Tx, conversation: ConversationRecord, now: int) -> str:
-    """The conversation's home work, made when first needed (design: 4.1)."""
+    """The conversation's home work, made when first needed (design: Conversations)."""
     if conversation.home_work_id is None:
         title = conversation.name or "Conversation"
         conversation.home_work_id = _open_work(tx, conversation, title, now, home=True)

@@ -1,7 +1,8 @@
 """Turns: one at a time per conversation, their inputs frozen, each call recorded.
 
-design: 2 (turns and the journal), 4.1-4.4. Everything a running turn writes is fenced: it names the
-epoch at which the turn is ours and changes nothing when that has passed.
+design: Turns; The journal; One turn at a time; The POST window; How a turn ends. Everything a
+running turn writes is fenced: it names the epoch at which the turn is ours and changes nothing when
+that has passed.
 """
 
 from __future__ import annotations
@@ -170,7 +171,8 @@ async def end(ctx: AppContext, ticket: TurnTicket, result: TurnResult) -> None:
         if _abandon_late(tx, ctx, conversation, message, now):
             return  # it held up the loop that would have ended it
         # The POST call waits for a turn that has run once only, until its deadline or our closing;
-        # it reads through the same lock, so what is said here is what happens (design: 4.3).
+        # it reads through the same lock, so what is said here is what happens (design: The POST
+        # window).
         open_door = not ctx.wakeups.closing
         in_time = ticket.epoch == 1 and now < message.sync_by and open_door
         replied = s.TurnReplied(result.reply, result.question, delivered_sync=in_time)

@@ -1,7 +1,7 @@
 """What is due: deadlines of turns and jobs, and work left behind by a node that is gone.
 
 Every sweep is bounded, guarded by the state it starts from and idempotent, so any node may run it
-at any time (design: 2, deadlines and upkeep).
+at any time (design: Deadlines).
 """
 
 from __future__ import annotations
@@ -25,7 +25,9 @@ CHUNK = 100
 
 
 async def expire_waiting_turns(ctx: AppContext) -> None:
-    """Messages that waited too long for their turn end ``agent_busy`` (spec: agent_busy)."""
+    """Messages that waited too long for their turn end ``agent_busy`` (spec: Reasons
+    agent_busy).
+    """
     now = ctx.clock.now()
     find = partial(_of, message_rows.busy_due, now)
     await sweep(ctx, "expire_waiting_turns", find, partial(turns.expire_wait, ctx))

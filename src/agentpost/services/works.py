@@ -1,4 +1,4 @@
-"""Reading, stopping and deleting works, and finding files (spec: Work, Files)."""
+"""Reading, stopping and deleting works, and finding files (spec: Work; File)."""
 
 from __future__ import annotations
 

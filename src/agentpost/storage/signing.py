@@ -21,7 +21,7 @@ _CURSOR_CHARACTERS_MAX = 800
 
 
 class LinkState(Enum):
-    """What a link is worth; design: 4.17."""
+    """What a link is worth; design: Links."""
 
     OK = "ok"
     EXPIRED = "expired"
@@ -32,7 +32,7 @@ class LinkSigner:
     """Download links that need no API key: ``{base_url}/files/<file id>?exp=…&rev=…&sig=…``.
 
     The signature is an HMAC-SHA256 over file id, revision and expiry: a link opens one revision of
-    one file until a moment. (spec: File, field ``url``; design: 4.17)
+    one file until a moment. (spec: File.url; design: Links)
     """
 
     def __init__(self, secret: bytes, base_url: str) -> None:
@@ -71,7 +71,9 @@ def compact_revision(revision: str) -> str:
 
 
 class CursorSigner:
-    """Places in event logs as opaque text. spec: EventList, `400 bad_cursor`; design: 4.11."""
+    """Places in event logs as opaque text. spec: EventList; Errors bad_cursor; design: The event
+    log.
+    """
 
     def __init__(self, secret: bytes) -> None:
         self._key = _derived(secret, b"event cursor")

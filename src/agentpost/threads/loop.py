@@ -2,7 +2,7 @@
 
 Agent code is somebody else's code: it may call ``time.sleep`` or parse for seconds. On a loop of
 its own that hurts other agents' work at most, never the API, webhooks or heartbeats (design:
-"User code never runs on the API's event loop"). A second thread watches it and logs where it hangs.
+Where author's code runs). A second thread watches it and logs where it hangs.
 """
 
 from __future__ import annotations

@@ -98,7 +98,7 @@ class Caller:
         return self._send("GET", url, None, headers or {}, TRANSFER_SECONDS_MAX, follow=True)
 
     def post_form(self, url: str, fields: Mapping[str, str], data: bytes) -> Exchange:
-        """Post an upload's form: every field, then the file (spec: Upload procedure)."""
+        """Post an upload's form: every field, then the file (spec: createUpload.procedure)."""
         boundary = "agentpost-verify-0123456789"
         head = "".join(
             f'--{boundary}\r\nContent-Disposition: form-data; name="{name}"\r\n\r\n{value}\r\n'

@@ -1,4 +1,4 @@
-"""What the resources of the API look like (spec: Resources and their fields).
+"""What the resources of the API look like (spec: Message; Job; File).
 
 Written down from the specification and apart from the server's own shapes, which say more than it
 does (`contract/`). Fields and words that are not named here are allowed: the API may grow (spec:

@@ -58,7 +58,7 @@ class Sheets:
         return RedirectResponse(self.base + path, 303)
 
     def not_found(self) -> Response:
-        """The one 404: foreign, unknown and deleted look the same (design: 4.15)."""
+        """The one 404: foreign, unknown and deleted look the same (design: Keys and ids)."""
         text = "There is nothing at this address, or nothing this account may see."
         return self.page("Not found", templates.notice(self.base, "Not found", text), 404)
 

@@ -1,4 +1,4 @@
-"""The pages: sign in, dashboard, one chat with its files, mail, sign out (design: 4.21)."""
+"""The pages: sign in, dashboard, one chat with its files, mail, sign out (design: Signing in)."""
 
 from __future__ import annotations
 

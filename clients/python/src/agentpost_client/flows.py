@@ -49,7 +49,7 @@ T = TypeVar("T")
 R = TypeVar("R", bound=Record)
 
 STALE_LINK_STATUSES = frozenset({403, 412})
-"""A file link that expired, or whose file changed since (spec: File; design: 4.17)."""
+"""A file link that expired, or whose file changed since (spec: File; design: Links)."""
 EMPTY_POLL_SECONDS = 1.0
 """A long poll with nothing new that came back sooner was not held; don't ask in a tight loop."""
 

@@ -12,7 +12,8 @@ CHUNK_BYTES = 2**18
 
 
 class FileForm:
-    """``multipart/form-data`` with the file as its last field ``file`` (spec: Upload procedure).
+    """``multipart/form-data`` with the file as its last field ``file`` (spec:
+    createUpload.procedure).
 
     `chunks` can be taken again for another try. The file's own name is no part of the form: the
     server has had it before.

@@ -1,4 +1,4 @@
-"""When a request is tried again, and after how long (spec: Errors, retry advice).
+"""When a request is tried again, and after how long (spec: Errors advice).
 
 Only what can pass by itself: no answer at all, 429, 500 and 503. Every other 4xx is final; 409 in
 particular never means "try again" here.

@@ -45,5 +45,5 @@ def line(entry: Entry | None, files: list[FileRecord], job: JobRecord | None) ->
 
 
 def said(reply: str | None, question: str | None) -> str | None:
-    """What the agent said: its replies, then its question (design: 4.4)."""
+    """What the agent said: its replies, then its question (design: How a turn ends)."""
     return "\n\n".join(part for part in (reply, question) if part) or None

@@ -1,4 +1,4 @@
-"""The headers of the API, as its description tells them (spec: Errors; Limits, rate-limit headers).
+"""The headers of the API, as its description tells them (spec: Errors; Limits RateLimit-headers).
 
 `app`, `headers` and `errors` send them; the black-box tests hold every answer against what is told
 here, so the two cannot part.

@@ -9,7 +9,7 @@ import pytest
 from agentpost.agents import Job, Turn
 from agentpost.services.context import AppContext
 from tests.runtime.running import Running, Script, running, start_work
-from tests.services.both import clock, ctx
+from tests.services.databases import clock, ctx
 
 __all__ = ["clock", "ctx"]
 
