@@ -19,7 +19,7 @@ export PYTHONDONTWRITEBYTECODE :=
 export UV_PROJECT_ENVIRONMENT := .venv
 
 .DEFAULT_GOAL := help
-.PHONY: help setup serve test check lint types imports format bench clean
+.PHONY: help setup serve test check lint types imports format sizes bench clean
 
 help: ## Show this list
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
@@ -47,6 +47,9 @@ imports: $(READY)
 format: $(READY) ## Format the code and fix what can be fixed
 	@$(BIN)/ruff check --fix --exit-zero .
 	@$(BIN)/ruff format .
+
+sizes: $(READY) ## Install the built wheels for real, each into an environment of its own
+	@uv=uv; uv --version >/dev/null 2>&1 || uv=.tools/uv/bin/uv; .ci/sizes $$uv $(BIN)/python
 
 bench: $(READY) ## Measure; ARGS are those of benchmarks/run.py
 	@PYTHONPATH=. $(BIN)/python benchmarks/run.py $(ARGS)
