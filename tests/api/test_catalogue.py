@@ -15,13 +15,13 @@ from agentpost.api.app import OPERATIONS
 from agentpost.api.openapi import EVERYWHERE
 from agentpost.api.operation import Operation
 from agentpost.contract.errors import CATALOGUE
-from tests.api import provoking_states
-from tests.api.provoking import BODY_BYTES_MAX, ERROR_TRIGGERS, ErrorServer, ErrorTrigger
+from tests.api import error_trigger_states
+from tests.api.error_triggers import BODY_BYTES_MAX, ERROR_TRIGGERS, ErrorServer, ErrorTrigger
 from tests.e2e.caller import Caller, Json
 from tests.e2e.fixtures import ServerMaker
 from tests.e2e.server import AgentServer, until
 
-assert provoking_states, "its ways are in WAYS by being imported"
+assert error_trigger_states, "its ways are in WAYS by being imported"
 NOBODY = "0"
 """An id that nothing has."""
 BODIES = {

@@ -18,7 +18,7 @@ from agentpost.domain.record import FileRecord
 from agentpost.services import works
 from agentpost.services.context import AppContext
 from agentpost.services.links import SignedLinks
-from tests.services.moving import ManualHarness, manual_harness
+from tests.services.driver import ManualHarness, manual_harness
 
 
 @dataclass

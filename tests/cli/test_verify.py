@@ -16,7 +16,7 @@ from agentpost.cli import app
 from agentpost.verify.checks import GROUPS
 from tests.e2e.fixtures import new_database, plain_server
 from tests.e2e.server import KEY, AgentServer
-from tests.verify.bent import Mutation, ProxiedRequest, ProxiedResponse, bent
+from tests.verify.mutated import Mutation, ProxiedRequest, ProxiedResponse, bent
 
 __all__ = ["new_database", "plain_server"]
 NOWHERE = "http://127.0.0.1:1"

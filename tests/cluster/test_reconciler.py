@@ -12,7 +12,7 @@ from agentpost.db.session import Tx
 from agentpost.services import doctor, missing_runs, works
 from agentpost.services.context import AppContext
 from tests.runtime.running import Fault, Running, Script, running, step
-from tests.services.both import clock, ctx, schema_url
+from tests.services.databases import clock, ctx, schema_url
 
 __all__ = ["clock", "ctx", "schema_url"]
 JOB = "SELECT state, epoch, recoveries FROM jobs"
@@ -20,7 +20,7 @@ JOB = "SELECT state, epoch, recoveries FROM jobs"
 
 @pytest.fixture
 async def here(ctx: AppContext, tmp_path: Path) -> AsyncIterator[Running]:
-    """A running context on each database."""
+    """A running house on each database."""
     async with running(ctx, tmp_path) as made:
         yield made
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from agentpost.clock import new_id
-from agentpost.db import doomed, migrate, retention, story
+from agentpost.db import migrate, pending_deletions, retention, timeline
 from agentpost.db import requests as request_rows
 from agentpost.db.postgres import PostgresDatabase
 from agentpost.db.requests import RequestRecord
@@ -97,7 +97,7 @@ async def test_the_log_of_messages_is_walked_in_order(db: Database) -> None:
     walk = await db.read(lambda tx: retention.entries_page(tx, ("msg_a", 1), "msg_c", 2))
     assert walk == [("msg_a", 2, 20), ("msg_b", 1, 10)]
     await db.write(lambda tx: retention.delete_entries(tx, "msg_a", 1))
-    assert len(await db.read(lambda tx: story.entries(tx, "msg_a"))) == 1
+    assert len(await db.read(lambda tx: timeline.entries(tx, "msg_a"))) == 1
     assert await db.write(lambda tx: retention.delete_message_parts(tx, "msg_b", 1)) == 1
     assert await db.write(lambda tx: retention.delete_message_parts(tx, "msg_b", 9)) == 1
 
@@ -122,7 +122,7 @@ async def test_nothing_to_delete_is_no_error(db: Database) -> None:
     def everything(tx: Tx) -> list[object]:
         retention.delete_message(tx, "msg_a")
         retention.delete_work(tx, "wrk_a")
-        doomed.forget(tx, "files/a")
+        pending_deletions.forget(tx, "files/a")
         retention.delete_job(tx, "exe_a")
         retention.unlink(tx, "msg_a", "exe_a")
         return [
@@ -133,10 +133,10 @@ async def test_nothing_to_delete_is_no_error(db: Database) -> None:
             retention.detach_files(tx, "wrk_a", 5),
             retention.detach_attachments(tx, "msg_a", 5),
             retention.unlist_files(tx, "msg_a", 5),
-            doomed.due(tx, 5, 5),
-            story.signals(tx, "msg_a"),
-            story.events(tx, "msg_a"),
-            story.deliveries(tx, "evt_a"),
+            pending_deletions.due(tx, 5, 5),
+            timeline.signals(tx, "msg_a"),
+            timeline.events(tx, "msg_a"),
+            timeline.deliveries(tx, "evt_a"),
         ]
 
     assert await db.write(everything) == [[], 0, 0, [], [], [], 0, [], [], [], []]

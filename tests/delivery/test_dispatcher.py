@@ -21,7 +21,7 @@ from agentpost.egress.client import Egress
 from agentpost.services import deliveries, endpoints
 from agentpost.services.context import AppContext
 from tests.egress.hostile import Request, Server, replies, serving
-from tests.services.both import account, clock, ctx, schema_url
+from tests.services.databases import account, clock, ctx, schema_url
 
 __all__ = ["account", "clock", "ctx", "schema_url"]
 

@@ -49,7 +49,7 @@ TURNS = """
     waiting  TurnBegun     running  -            -
     waiting  BusyTimedOut  busy     turn_busy    -
     busy     Resent        waiting  -            -
-    running  TurnReclaimed   running  -            -
+    running  TurnReclaimed running  -            -
     running  TurnReplied   ended    agent_reply  -
     running  TurnBroken    failed   turn_failed  -
 """
@@ -57,7 +57,7 @@ JOBS = """
     -               Admitted        running         -                        -
     -               ShortOfCredits  queued          -                        job.blocked
     -               StartRefused    refused         -                        job.blocked
-    running         JobReclaimed      running         -                        -
+    running         JobReclaimed    running         -                        -
     running         StepInterrupted running         -                        -
     running         Progressed      running         progress/started         -
     running         FileWritten     running         progress/done            -
@@ -69,7 +69,7 @@ JOBS = """
     queued          Resumed         running         state/resumed            job.resumed
     queued          Stopped         stopped         state/stopped            job.failed
     queued          QueueTimedOut   queue_expired   state/expired            job.expired
-    overdue         JobReclaimed      overdue         -                        -
+    overdue         JobReclaimed    overdue         -                        -
     overdue         StepInterrupted overdue         -                        -
     overdue         Progressed      overdue         -                        -
     overdue         FileWritten     overdue         -                        -

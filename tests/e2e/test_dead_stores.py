@@ -118,7 +118,7 @@ def test_a_data_folder_that_comes_back(start_server: ServerMaker, callers: Calle
     await_ready(server)
     assert send(caller).status_code == 201
     assert caller.get(kept)["id"] == kept
-    back = lines(server, "store_back")
+    back = lines(server, "store_recovered")
     assert len(back) == 2
     assert all('"level": "info"' in line for line in back)
 

@@ -95,7 +95,7 @@ def test_a_woken_node_runs_no_step_of_a_turn_that_ended_elsewhere(
                 TAKE_OVER_SECONDS,
             )
         assert call.result().json()["reply"] == "ok"
-    until(lambda: "run_stopped" in first.log_tail() or "run_not_ours" in first.log_tail())
+    until(lambda: "run_stopped" in first.log_tail() or "run_not_owned" in first.log_tail())
     assert [line.split()[0] for line in other.trace()] == ["f.0", "f.1"]
 
 

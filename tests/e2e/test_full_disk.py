@@ -100,6 +100,6 @@ def test_a_turn_under_way_ends_when_there_is_room(
     server.await_gate("full")
     with files_up_to(server, 4_096):
         server.open_gate("full")
-        until(lambda: "end_not_recorded_yet" in server.log_file.read_text(), what="a failed try")
+        until(lambda: "result_not_recorded" in server.log_file.read_text(), what="a failed try")
         assert caller.get(message["id"])["status"] == "processing"
     assert caller.get(message["id"], wait=20)["reply"] == "made it"

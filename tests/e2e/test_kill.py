@@ -304,8 +304,8 @@ def test_killed_at_random_moments(
     for seed in range(ROUNDS):
         kill_at_a_random_moment(caller, server, pool, seed)
     log = server.log_file.read_text()
-    assert log.count("job_taken_up") >= ROUNDS, "the crashes came while there was work"
-    assert "turn_taken_up" in log
+    assert log.count("job_takeover") >= ROUNDS, "the crashes came while there was work"
+    assert "turn_takeover" in log
     assert server.command("doctor") == {"ok": True, "findings": []}
     moves = server.command("credits", "show", "owner@localhost")
     assert moves["credits"] == caller.credits()

@@ -67,7 +67,7 @@ def test_what_fails_does_not_keep_the_rest_from_ending(start_server: ServerMaker
     resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (0, resource.RLIM_INFINITY))
     assert server.stop() == 1, "not everything could be brought to an end"
     server.start()
-    until(lambda: "turn_taken_up" in server.log_tail())
+    until(lambda: "turn_takeover" in server.log_tail())
 
 
 def test_what_an_author_does_to_clean_up_is_not_recorded(start_server: ServerMaker) -> None:

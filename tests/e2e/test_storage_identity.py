@@ -108,7 +108,7 @@ def test_a_database_restored_beside_other_files(node: Maker) -> None:
     for companion in ("agentpost.db-wal", "agentpost.db-shm"):
         (second.home / "data" / companion).unlink(missing_ok=True)
     second.start()
-    assert "other_storage" in second.log_file.read_text()
+    assert "storage_mismatch" in second.log_file.read_text()
     code, said = run(second, "doctor")
     assert code == 1
     assert "Put back the folder of files" in said

@@ -1,4 +1,4 @@
-"""A context whose turns and jobs really run, on either database, with faults at our word.
+"""A house whose turns and jobs really run, on either database, with faults at our word.
 
 The background is the test's: it looks around when it wants to.
 """
@@ -90,7 +90,7 @@ class Script:
 
 
 async def agent(turn: Turn) -> None:
-    """The agent under test."""
+    """The agent of the house."""
     await Script.turn(turn)
 
 
@@ -112,7 +112,7 @@ async def step(name: str) -> str:
 
 @dataclass
 class Running:
-    """The running context, and controls for the test."""
+    """The running house, and hands for the test."""
 
     ctx: AppContext
     db: FaultyDatabase
@@ -166,7 +166,7 @@ class Running:
 
 @asynccontextmanager
 async def running(ctx: AppContext, folder: Path) -> AsyncIterator[Running]:
-    """Let turns and jobs of that context run."""
+    """Let turns and jobs of that house run."""
     Script.turn, Script.seen, Script.gate = start_work, [], threading.Event()
     db = ctx.db = FaultyDatabase(ctx.db)
     account = await accounts.create(ctx, "owner@example.com", "Owner", 100)

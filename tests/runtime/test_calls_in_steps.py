@@ -14,7 +14,7 @@ from agentpost.agents import Job, NotAllowedInStep, Turn
 from agentpost.services import credits
 from agentpost.services.context import AppContext
 from tests.runtime.running import Running, Script, running, step
-from tests.services.both import clock, ctx, schema_url
+from tests.services.databases import clock, ctx, schema_url
 
 __all__ = ["clock", "ctx", "schema_url"]
 JOB = "SELECT state, calls, credits_used FROM jobs"
@@ -32,7 +32,7 @@ class Inner:
 
 @pytest.fixture
 async def here(ctx: AppContext, tmp_path: Path) -> AsyncIterator[Running]:
-    """A running context on each database."""
+    """A running house on each database."""
     Inner.runs = 0
     async with running(ctx, tmp_path) as made:
         yield made

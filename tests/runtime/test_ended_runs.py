@@ -14,7 +14,7 @@ from agentpost.runtime.run_turn import TurnRunner
 from agentpost.services import works
 from agentpost.services.context import AppContext
 from tests.runtime.running import Running, Script, running, start_work, step
-from tests.services.both import clock, ctx, schema_url
+from tests.services.databases import clock, ctx, schema_url
 
 __all__ = ["clock", "ctx", "schema_url"]
 JOB = "SELECT state, epoch, calls FROM jobs"
@@ -23,7 +23,7 @@ CALLS = "SELECT COUNT(*) FROM calls WHERE owner IN (SELECT id FROM jobs)"
 
 @pytest.fixture
 async def here(ctx: AppContext, tmp_path: Path) -> AsyncIterator[Running]:
-    """A running context on each database."""
+    """A running house on each database."""
     async with running(ctx, tmp_path) as made:
         yield made
 

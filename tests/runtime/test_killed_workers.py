@@ -13,7 +13,7 @@ from agentpost.runtime import journal
 from agentpost.services.context import AppContext
 from tests.runtime.killed import built, closes, crashes, exits, killed_always, killed_until
 from tests.runtime.running import Running, Script, running
-from tests.services.both import clock, ctx, schema_url
+from tests.services.databases import clock, ctx, schema_url
 
 __all__ = ["clock", "ctx", "schema_url"]
 JOB = "SELECT state, epoch, recoveries FROM jobs"
@@ -23,7 +23,7 @@ JOB = "SELECT state, epoch, recoveries FROM jobs"
 async def here(
     ctx: AppContext, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> AsyncIterator[Running]:
-    """A running context on each database, which does not wait long after a kill."""
+    """A running house on each database, which does not wait long after a kill."""
     monkeypatch.setattr(journal, "AGAIN_SECONDS_FIRST", 0.001)
     monkeypatch.setattr(journal, "AGAIN_SECONDS_MAX", 0.001)
     async with running(ctx, tmp_path) as made:

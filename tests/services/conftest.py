@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.services.house import Harness, opened
+from tests.services.harness import Harness, opened
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from itertools import pairwise
 from agentpost.db.session import Tx
 from agentpost.domain.message import TurnState
 from tests.domain.test_status import oracle
-from tests.services.house import Harness, Shape
+from tests.services.harness import Harness, Shape
 
 TOLD_BY_LOG = {
     "completed": "completed",

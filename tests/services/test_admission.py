@@ -8,7 +8,7 @@ import pytest
 from agentpost.domain.errors import RateLimited
 from agentpost.services import accounts, admission, allowances
 from agentpost.services.messages import Caller
-from tests.services.moving import ManualHarness, manual_harness
+from tests.services.driver import ManualHarness, manual_harness
 
 HOUR, DAY = 3_600, 86_400
 

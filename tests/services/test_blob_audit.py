@@ -9,13 +9,13 @@ from agentpost.clock import ManualClock
 from agentpost.db.session import Tx
 from agentpost.domain import limits
 from agentpost.domain.errors import Refusal, StoreUnavailable
-from agentpost.services import blob_audit, blobs, doctor, health, room, uploads
+from agentpost.services import blob_audit, blobs, doctor, health, storage_space, uploads
 from agentpost.services.attachments import InlineFile, store
 from agentpost.services.context import AppContext
 from agentpost.services.uploads import NewUpload
 from agentpost.storage.base import fanned_out
 from agentpost.storage.local import LocalStorage
-from tests.services.both import account, clock, ctx, schema_url
+from tests.services.databases import account, clock, ctx, schema_url
 
 __all__ = ["account", "clock", "ctx", "schema_url"]
 KEY = "files/" + "0" * 30 + "ab"
@@ -101,7 +101,7 @@ async def test_below_the_floor_files_are_refused(ctx: AppContext, account: str) 
     assert refused.value.code == "unavailable"
     attached = await store(ctx, [InlineFile("a.txt", None, "YWFh", None)])
     assert attached.files == []
-    assert attached.notes == [f"a.txt: skipped, {room.NO_ROOM}."]
+    assert attached.notes == [f"a.txt: skipped, {storage_space.NO_ROOM}."]
     with pytest.raises(StoreUnavailable):
         await blobs.store(ctx, KEY, b"x")
     given(ctx, free_space_min_bytes=0)

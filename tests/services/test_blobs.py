@@ -3,16 +3,16 @@
 import pytest
 
 from agentpost.clock import ManualClock
-from agentpost.db import doomed
+from agentpost.db import pending_deletions
 from agentpost.db import works as work_rows
-from agentpost.db.doomed import BlobLost
+from agentpost.db.pending_deletions import BlobLost
 from agentpost.db.session import Tx
 from agentpost.db.tables import metadata
 from agentpost.domain.record import FileRecord
 from agentpost.services import blobs, doctor
 from agentpost.services.context import AppContext
 from agentpost.storage.base import BlobMissing
-from tests.services.both import clock, ctx, schema_url
+from tests.services.databases import clock, ctx, schema_url
 
 __all__ = ["clock", "ctx", "schema_url"]
 
@@ -54,7 +54,7 @@ async def record(ctx: AppContext, written: FileRecord) -> None:
     await ctx.db.write(fn)
 
 
-async def pending_deletions(ctx: AppContext) -> int:
+async def pending_count(ctx: AppContext) -> int:
     rows = await ctx.db.read(lambda tx: tx.all("SELECT blob FROM doomed_blobs"))
     return len(rows)
 
@@ -71,7 +71,7 @@ async def test_what_was_never_recorded_goes_after_a_day(
     clock.advance(1)
     await blobs.sweep(ctx)
     assert not await there(ctx, "files/1")
-    assert await pending_deletions(ctx) == 0
+    assert await pending_count(ctx) == 0
 
 
 async def test_what_was_recorded_stays(ctx: AppContext, clock: ManualClock) -> None:
@@ -80,14 +80,14 @@ async def test_what_was_recorded_stays(ctx: AppContext, clock: ManualClock) -> N
     clock.advance(AGES)
     await blobs.sweep(ctx)
     assert await there(ctx, "files/1")
-    assert await pending_deletions(ctx) == 0
+    assert await pending_count(ctx) == 0
 
 
 async def test_a_failed_commit_keeps_no_blob(ctx: AppContext, clock: ManualClock) -> None:
     await blobs.store(ctx, "files/1", b"x")
 
     def fails(tx: Tx) -> None:
-        doomed.keep(tx, "files/1")
+        pending_deletions.keep(tx, "files/1")
         raise RuntimeError
 
     with pytest.raises(RuntimeError):
@@ -126,7 +126,7 @@ async def test_a_store_that_fails_leaves_only_a_note(
         await blobs.store(ctx, "files/1", b"x")
     clock.advance(DAY)
     await blobs.sweep(ctx)
-    assert await pending_deletions(ctx) == 0
+    assert await pending_count(ctx) == 0
 
 
 async def test_what_was_stored_for_nothing_goes_at_once(ctx: AppContext) -> None:
@@ -192,7 +192,7 @@ async def test_one_that_cannot_be_deleted_holds_up_none(
     assert await there(ctx, "files/0"), "not before its time"
     clock.advance(blobs.AGAIN_SECONDS)
     await blobs.sweep(ctx)
-    assert await pending_deletions(ctx) == 0
+    assert await pending_count(ctx) == 0
 
 
 async def test_the_doctor_tells_what_stays(

@@ -9,7 +9,7 @@ from agentpost.domain.journal import CallState
 from agentpost.domain.times import DAY, iso
 from agentpost.services import accounts, credits, jobs, upkeep
 from agentpost.services.jobs import OutOfCredits, Owned
-from tests.services.house import NODE, Harness
+from tests.services.harness import NODE, Harness
 
 CREDIT = 1_000_000
 LEDGER = "SELECT kind, SUM(amount) FROM ledger GROUP BY kind"

@@ -18,8 +18,8 @@ from agentpost.services.context import AppContext
 from agentpost.services.deliveries import Attempted
 from agentpost.services.mail import SmtpServer
 from agentpost.services.uploads import NewUpload
-from tests.services.both import account, clock, ctx, schema_url
-from tests.services.house import work_record
+from tests.services.databases import account, clock, ctx, schema_url
+from tests.services.harness import work_record
 
 __all__ = ["account", "clock", "ctx", "schema_url"]
 

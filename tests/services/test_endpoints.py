@@ -11,7 +11,7 @@ from agentpost.domain.errors import Refusal
 from agentpost.services import deliveries, endpoints
 from agentpost.services.context import AppContext
 from agentpost.services.endpoints import EndpointChange
-from tests.services.both import account, clock, ctx, new_account, schema_url
+from tests.services.databases import account, clock, ctx, new_account, schema_url
 
 __all__ = ["account", "clock", "ctx", "schema_url"]
 

@@ -7,7 +7,7 @@ import pytest
 from agentpost.domain.errors import Refusal
 from agentpost.services import accounts, messages
 from agentpost.services.messages import Caller
-from tests.services.house import Harness
+from tests.services.harness import Harness
 
 DAYS = 86_400
 

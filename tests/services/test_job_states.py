@@ -11,7 +11,7 @@ from agentpost.domain.errors import Fenced
 from agentpost.domain.job import JobState
 from agentpost.services import accounts, credits, jobs, record, upkeep, works
 from agentpost.services.jobs import Owned
-from tests.services.house import Harness, Shape
+from tests.services.harness import Harness, Shape
 
 DAYS = 86_400
 

@@ -16,7 +16,7 @@ from agentpost.services import accounts, deliveries, endpoints, mail
 from agentpost.services.context import AppContext
 from agentpost.services.deliveries import Attempted
 from agentpost.services.mail import SmtpServer
-from tests.services.both import account, clock, ctx, schema_url
+from tests.services.databases import account, clock, ctx, schema_url
 
 __all__ = ["account", "clock", "ctx", "schema_url"]
 

@@ -6,7 +6,7 @@ import pytest
 
 from agentpost.domain.errors import Refusal
 from agentpost.services import accounts, credits, jobs, works
-from tests.services.house import Harness, Shape, opened
+from tests.services.harness import Harness, Shape, opened
 
 
 def without_links(shape: Shape) -> Shape:

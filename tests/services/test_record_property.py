@@ -35,7 +35,7 @@ from agentpost.services import accounts, credits, doctor, jobs, record, turns, u
 from agentpost.services.jobs import OutOfCredits, Owned
 from agentpost.services.tickets import TurnTicket
 from tests.servers import Postgres
-from tests.services.house import NODE, opened
+from tests.services.harness import NODE, opened
 from tests.services.invariants import Watch
 
 T = TypeVar("T")

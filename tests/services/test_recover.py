@@ -14,7 +14,7 @@ from agentpost.services import credits, jobs, recover, upkeep
 from agentpost.services.context import AppContext
 from agentpost.services.jobs import OutOfCredits, Owned
 from agentpost.services.messages import Caller
-from tests.services.moving import DAY, ManualHarness, manual_harness
+from tests.services.driver import DAY, ManualHarness, manual_harness
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import pytest
 from agentpost.db.requests import RequestRecord
 from agentpost.services import requests, retention
 from agentpost.services.requests import QUEUE_MAX, STRANGERS_PER_FLUSH, RequestLogEntry
-from tests.services.moving import DAY, ManualHarness, manual_harness
+from tests.services.driver import DAY, ManualHarness, manual_harness
 
 
 @pytest.fixture

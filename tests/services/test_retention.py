@@ -9,19 +9,11 @@ from agentpost.db import history
 from agentpost.db.tables import metadata
 from agentpost.domain.errors import Refusal
 from agentpost.domain.record import AttachmentRecord
-from agentpost.services import (
-    blobs,
-    deliveries,
-    follow,
-    messages,
-    retention,
-    upkeep,
-    works,
-)
+from agentpost.services import blobs, deliveries, long_poll, messages, retention, upkeep, works
 from agentpost.services.context import AppContext
 from agentpost.services.messages import NewMessage
 from agentpost.tasks.purge import ANEW_SECONDS, REST_SECONDS, Purge
-from tests.services.moving import DAY, ManualHarness, manual_harness
+from tests.services.driver import DAY, ManualHarness, manual_harness
 
 OWN = ("messages", "entries", "signals", "calls", "message_jobs", "jobs", "inbox", "attachments")
 
@@ -44,7 +36,7 @@ async def assert_unseen(at: ManualHarness, message_id: str) -> None:
         await messages.get(at.ctx, at.caller, message_id)
     assert refused.value.code == "not_found"
     with pytest.raises(Refusal):
-        await follow.events(at.ctx, at.caller, message_id, None, 0, lambda wait: None)
+        await long_poll.events(at.ctx, at.caller, message_id, None, 0, lambda wait: None)
 
 
 @pytest.mark.rule("getMessage.answers", "Errors not_found", "Limits retention")

@@ -11,7 +11,7 @@ from agentpost.db import meta
 from agentpost.domain.errors import StoreUnavailable
 from agentpost.services import health, storage_identity
 from agentpost.services.storage_identity import NAME, OtherStorage
-from tests.services.moving import ManualHarness, manual_harness
+from tests.services.driver import ManualHarness, manual_harness
 
 NAMED = "store_of_the_other_node"
 

@@ -8,7 +8,7 @@ import pytest
 
 from agentpost.db.session import Tx
 from agentpost.services import doctor, record, retention, sweeping, turns, upkeep
-from tests.services.moving import DAY, ManualHarness, manual_harness
+from tests.services.driver import DAY, ManualHarness, manual_harness
 
 
 @pytest.fixture

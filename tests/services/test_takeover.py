@@ -9,7 +9,7 @@ from agentpost.domain.errors import Fenced
 from agentpost.domain.job import POISON_FAILURE
 from agentpost.services import jobs, nodes, upkeep
 from agentpost.services.jobs import Owned
-from tests.services.house import NODE, Harness
+from tests.services.harness import NODE, Harness
 
 
 async def test_a_job_taken_over_is_fenced(harness: Harness) -> None:

@@ -17,7 +17,7 @@ from agentpost.services import attachments, jobs, messages, record, turns, upkee
 from agentpost.services.attachments import InlineFile
 from agentpost.services.messages import NewMessage
 from agentpost.services.tickets import TurnTicket
-from tests.services.house import NODE, Harness
+from tests.services.harness import NODE, Harness
 
 
 def state(harness: Harness, message_id: str) -> tuple[str, str | None, bool]:

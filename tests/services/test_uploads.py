@@ -21,7 +21,7 @@ from agentpost.services.context import AppContext
 from agentpost.services.uploads import NewUpload
 from agentpost.storage.incoming import Arrived
 from agentpost.storage.local_incoming import LocalIncoming
-from tests.services.house import Harness
+from tests.services.harness import Harness
 
 ACCOUNT, OTHER = "acc_1", "acc_2"
 DAY = 86_400.0

@@ -15,8 +15,8 @@ from agentpost.services import blobs, jobs, retention, turns, upkeep, works
 from agentpost.services.jobs import Owned
 from agentpost.services.tickets import TurnTicket
 from agentpost.storage.base import BlobMissing
-from tests.services.both import schema_url
-from tests.services.house import Harness, opened
+from tests.services.databases import schema_url
+from tests.services.harness import Harness, opened
 
 __all__ = ["schema_url"]
 

@@ -10,8 +10,8 @@ import pytest
 from tests.e2e.fixtures import ServerMaker
 from tests.e2e.server import KEY, AgentServer
 from tests.servers import free_port
-from tests.verify.bends import CASES, Case, after, form_of
-from tests.verify.bent import Mutation, ProxiedRequest, ProxiedResponse, bent
+from tests.verify.mutated import Mutation, ProxiedRequest, ProxiedResponse, bent
+from tests.verify.mutations import CASES, Case, after, form_of
 from tests.verify.verifying import offline_server, second_key, verify
 
 

@@ -11,8 +11,8 @@ from agentpost.verify import caller as calls
 from agentpost.verify.caller import Caller
 from agentpost.verify.checks import deliveries
 from agentpost.verify.receiver import Attempt, Receiver
+from agentpost.verify.session import Options, Probe
 from agentpost.verify.verdicts import Difference
-from agentpost.verify.visit import Options, Probe
 from agentpost.verify.wire import Wire
 
 DRIP_SECONDS = 0.02

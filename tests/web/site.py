@@ -11,7 +11,7 @@ import httpx2
 from agentpost import bootstrap
 from agentpost.api.app import App
 from agentpost.clock import ManualClock, new_id
-from agentpost.db import doomed
+from agentpost.db import pending_deletions
 from agentpost.db import works as work_rows
 from agentpost.db.session import Tx
 from agentpost.domain import ids
@@ -22,7 +22,7 @@ from agentpost.services.context import AppContext
 from agentpost.settings import load_settings
 from agentpost.web import pages
 from tests.client.scripted import served
-from tests.services.house import blank_database, work_record
+from tests.services.harness import blank_database, work_record
 
 T = TypeVar("T")
 COUNTERS = ("epoch", "calls", "calls_taken", "recoveries", "recovers")
@@ -88,7 +88,7 @@ class Site:
         )
 
         def put(tx: Tx) -> None:
-            doomed.schedule_delete(tx, [record.blob], 0)
+            pending_deletions.schedule_delete(tx, [record.blob], 0)
             work_rows.put_file(tx, record)
 
         self.write(put)

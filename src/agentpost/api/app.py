@@ -175,7 +175,7 @@ class App:
     def no_request(self, problem: str) -> Response:
         """The answer to bytes that are no request; the connection ends with it."""
         request_id = new_id(ids.REQUEST, self._ctx.clock.now())
-        log.warning("no_request", request_id=request_id, problem=problem)
+        log.warning("invalid_http", request_id=request_id, problem=problem)
         response = error_response(Refusal("bad_request", problem), request_id, self._docs_url)
         response.headers["Request-Id"] = request_id
         response.headers["Connection"] = "close"

@@ -10,7 +10,7 @@ from agentpost.api.operation import Api, Operation, Text, watch_hang_up
 from agentpost.api.query import int_param, text_param
 from agentpost.contract import render
 from agentpost.contract.events import EventListShape
-from agentpost.services import admission, follow
+from agentpost.services import admission, long_poll
 from agentpost.services.messages import Caller
 
 
@@ -18,7 +18,7 @@ async def list_events(api: Api, request: Request, caller: Caller) -> Response:
     """The next page of the log; an empty one is held for at least a second."""
     cursor, wait = text_param(request, "cursor"), int_param(request, WAIT)
     await admission.wait(api.ctx, caller)  # every read of a log is a wait (design: Rate limits)
-    page = await follow.events(
+    page = await long_poll.events(
         api.ctx,
         caller,
         request.path_params["message_id"],

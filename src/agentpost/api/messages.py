@@ -10,21 +10,21 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from agentpost.api.body import read_json, validated
+from agentpost.api.header_docs import ETAG, IDEMPOTENCY_KEY, IF_NONE_MATCH, REPLAYED, TRACEPARENT
 from agentpost.api.intake import BodySlot
 from agentpost.api.long_texts import LongText
 from agentpost.api.operation import Api, Operation, Query, Success, watch_hang_up
 from agentpost.api.query import int_param
 from agentpost.api.seen import if_none_match
-from agentpost.api.told import ETAG, IDEMPOTENCY_KEY, IF_NONE_MATCH, REPLAYED, TRACEPARENT
 from agentpost.contract import render
 from agentpost.contract.message import InlineFileIn, MessageIn, MessageShape
 from agentpost.domain import idempotency, limits, tracing
 from agentpost.domain.errors import InvalidRequest, KeyEnded, Problem, RateLimited, Refusal
 from agentpost.domain.record import Snapshot
 from agentpost.ratelimit.base import RateDecision
-from agentpost.services import admission, attachments, follow, messages
+from agentpost.services import admission, attachments, long_poll, messages
 from agentpost.services.attachments import Attached, InlineFile
-from agentpost.services.follow import Sent
+from agentpost.services.long_poll import Sent
 from agentpost.services.messages import Accepted, Caller, NewMessage
 
 WAIT = Query(
@@ -50,7 +50,7 @@ async def create(api: Api, request: Request, caller: Caller) -> Response:
     # The body, what was read from it and its files' bytes are let go by now: the call may be held
     # for long.
     if isinstance(ready, Accepted):
-        sent = await follow.answer_replay(api.ctx, caller, ready, watch_hang_up(request))
+        sent = await long_poll.answer_replay(api.ctx, caller, ready, watch_hang_up(request))
     else:
         sent = await _send(api, request, caller, new, ready)
     headers = {} if sent.fresh else {"Idempotent-Replayed": "true"}
@@ -118,7 +118,7 @@ async def _send(api: Api, request: Request, caller: Caller, new: NewMessage, rea
     by itself. Nor when the key ended while the call was held: by then the message was there.
     """
     try:
-        sent = await follow.send(api.ctx, caller, new, ready.attached, watch_hang_up(request))
+        sent = await long_poll.send(api.ctx, caller, new, ready.attached, watch_hang_up(request))
     except KeyEnded:
         raise
     except Refusal:
@@ -144,7 +144,7 @@ async def get(api: Api, request: Request, caller: Caller) -> Response:
     if wait == 0:
         snapshot = await messages.get(api.ctx, caller, message_id)
     else:
-        snapshot = await follow.until_changed(
+        snapshot = await long_poll.until_changed(
             api.ctx, caller, message_id, wait, has.has if has else None, watch_hang_up(request)
         )
     if has is not None and has.has(snapshot.message.version):

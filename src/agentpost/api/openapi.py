@@ -8,10 +8,10 @@ from typing import Any
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
-from agentpost.api import examples, told, told_events
+from agentpost.api import event_docs, examples, header_docs
+from agentpost.api.header_docs import Header
 from agentpost.api.links import links
 from agentpost.api.operation import Operation, Query, Success, Text
-from agentpost.api.told import Header
 from agentpost.contract.errors import CATALOGUE, ErrorShape
 from agentpost.contract.webhook_events import EVENTS
 
@@ -74,11 +74,11 @@ def document(operations: Sequence[Operation], base_url: str) -> dict[str, Any]:
         "security": [{"key": []}],
         "tags": [{"name": name, "description": text} for name, text in TAGS.items()],
         "paths": paths,
-        "webhooks": told_events.webhooks(),
+        "webhooks": event_docs.webhooks(),
         "components": {
             "schemas": _schemas(operations),
             "responses": {code: _failure([code]) for code in SHARED},
-            "headers": told.components(),
+            "headers": header_docs.components(),
             "examples": examples.of_errors(base_url),
             "securitySchemes": {"key": KEY},
         },
@@ -159,7 +159,7 @@ def _responses(operation: Operation) -> dict[str, Any]:
 def _success(operation: Operation, success: Success) -> dict[str, Any]:
     described: dict[str, Any] = {
         "description": success.description,
-        "headers": told.of_answer(success.status, success.headers),
+        "headers": header_docs.of_answer(success.status, success.headers),
     }
     if success.has_body:
         content: dict[str, Any] = {"schema": _ref(operation.answer)}
@@ -176,7 +176,7 @@ def _failure(codes: Sequence[str]) -> dict[str, Any]:
     shown = {code: {"$ref": f"#/components/examples/{code}"} for code in codes}
     return {
         "description": "\n".join(lines),
-        "headers": told.of_answer(CATALOGUE[codes[0]].status),
+        "headers": header_docs.of_answer(CATALOGUE[codes[0]].status),
         "content": {"application/json": {"schema": _ref(ErrorShape), "examples": shown}},
     }
 

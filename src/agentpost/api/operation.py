@@ -11,10 +11,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from agentpost.api.auth import Keys
+from agentpost.api.header_docs import Header
 from agentpost.api.intake import BodyBudget
-from agentpost.api.told import Header
 from agentpost.services.context import AppContext
-from agentpost.services.follow import HungUp
+from agentpost.services.long_poll import HungUp
 from agentpost.services.messages import Caller
 from agentpost.wakeups.base import Wait
 

@@ -18,7 +18,7 @@ from agentpost.api.intake import TooSlow, chunks, declared_length
 from agentpost.api.post_form import FORM_BYTES_MAX, PostedForm, malformed, one_file
 from agentpost.domain.ids import UPLOAD, is_id
 from agentpost.domain.limits import UPLOAD_BYTES_MAX
-from agentpost.services import room
+from agentpost.services import storage_space
 from agentpost.services.context import AppContext
 from agentpost.storage.incoming import TARGET_PATH, Receiver, Sink
 from agentpost.storage.post_policy import Allowance, PostRefused, too_large
@@ -75,7 +75,7 @@ async def _post(ctx: AppContext, receiver: Receiver, request: Request) -> Respon
         raise PostRefused(403, "AccessDenied", "Access Denied")
     if length > allowed.most_bytes + 2 * FORM_BYTES_MAX:  # no need to see it all
         raise too_large(length, allowed.most_bytes)
-    if room.is_short(ctx):
+    if storage_space.is_short(ctx):
         raise PostRefused(503, "SlowDown", "There is no room for files; try again later.")
     sink = await receiver.begin(allowed.upload_id)
     try:

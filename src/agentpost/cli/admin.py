@@ -13,8 +13,8 @@ from pydantic import SecretStr
 
 from agentpost import bootstrap
 from agentpost.cli.checking import problems, warnings
+from agentpost.cli.context import AsJson, guarded, show, show_rows, with_context
 from agentpost.cli.errors import EXIT_USAGE, fail, say
-from agentpost.cli.house import AsJson, guarded, show, show_rows, with_context
 from agentpost.cli.words import credits_words
 from agentpost.db.accounts import AccountRecord, KeyRecord
 from agentpost.domain.credits import to_credits

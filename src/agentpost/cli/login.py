@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from agentpost.cli.house import AsJson, show, with_context
+from agentpost.cli.context import AsJson, show, with_context
 from agentpost.domain.times import iso
 from agentpost.services import sessions
 

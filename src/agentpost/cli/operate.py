@@ -9,9 +9,9 @@ from typing import Annotated, Any
 import typer
 
 from agentpost.cli.admin import Account
-from agentpost.cli.house import AsJson, guarded, show, with_context
+from agentpost.cli.context import AsJson, guarded, show, with_context
 from agentpost.domain.allowances import NAMES
-from agentpost.services import allowances, maintenance, story
+from agentpost.services import allowances, maintenance
 from agentpost.services import backup as backups
 from agentpost.services.context import AppContext
 from agentpost.settings import load_settings
@@ -88,7 +88,7 @@ def explain(
     as_json: AsJson = False,
 ) -> None:
     """Tell the story of a message: every signal, log entry, event and delivery in order."""
-    timeline = with_context(lambda ctx: story.build(ctx, message_id))
+    timeline = with_context(lambda ctx: timeline.build(ctx, message_id))
     if as_json:
         lines = [line.as_dict() for line in timeline.lines]
         print(json.dumps({"message": timeline.summary, "story": lines}, indent=2))

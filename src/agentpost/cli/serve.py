@@ -25,8 +25,8 @@ from agentpost.agents.registry import UnknownAgent
 from agentpost.api.connection import Connection
 from agentpost.api.connections import Connections
 from agentpost.cli.checking import problems, warnings
+from agentpost.cli.context import complain
 from agentpost.cli.errors import say
-from agentpost.cli.house import complain
 from agentpost.cli.welcome import welcome
 from agentpost.clock import SystemClock
 from agentpost.db.session import DatabaseBusy

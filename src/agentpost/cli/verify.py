@@ -18,14 +18,14 @@ import typer
 
 from agentpost.cli.errors import fail
 from agentpost.cli.interruption import Interruption
-from agentpost.cli.proofs import announce, close, count, report, show_list, tell
+from agentpost.cli.verify_report import announce, close, count, report, show_list, tell
 
 if TYPE_CHECKING:
     from agentpost.cli.show import Screen
     from agentpost.verify.check import Group
     from agentpost.verify.receiver import Receiver
     from agentpost.verify.runner import Result
-    from agentpost.verify.visit import Options
+    from agentpost.verify.session import Options
 
 EXIT_FAILED = 1
 EXIT_UNUSABLE = 2
@@ -79,9 +79,9 @@ def verify(
 
 def _probe(options: Options, groups: Sequence[Group], as_json: bool) -> int:
     """Carry out the checks and tell; the exit code."""
-    from agentpost.verify.leaving import leave
+    from agentpost.verify.cleanup import leave
     from agentpost.verify.runner import Outcome, Unusable, knock, run
-    from agentpost.verify.visit import Probe
+    from agentpost.verify.session import Probe
 
     screen = _screen(as_json)
     results: list[Result] = []
@@ -137,7 +137,7 @@ def _options(
 ) -> Options:
     from agentpost.client.config import resolve_config
     from agentpost.client.errors import ConfigError
-    from agentpost.verify.visit import Options
+    from agentpost.verify.session import Options
 
     try:
         config = resolve_config(url, key)

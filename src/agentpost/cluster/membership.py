@@ -71,14 +71,14 @@ class Nodes:
         if self._worker is not None:
             for job_id, node in left.jobs:
                 if node is not None:
-                    log.info("job_taken_up", job_id=job_id, dead_node=node)
+                    log.info("job_takeover", job_id=job_id, dead_node=node)
                     self._worker.reclaim(job_id, node)
                 else:
                     self._worker.run(job_id, None)
 
     async def _recover_turn(self, message_id: str, node: str | None) -> None:
-        log.info("turn_taken_up", message_id=message_id, dead_node=node)
+        log.info("turn_takeover", message_id=message_id, dead_node=node)
         try:
             await turns.reclaim(self._ctx, message_id, node)
         except Exception:  # one that cannot be taken up must not keep the others from it
-            log.exception("turn_not_taken_up", message_id=message_id)
+            log.exception("turn_takeover_failed", message_id=message_id)

@@ -115,7 +115,7 @@ class _Kind:
         leave by itself, as when its author swallowed that it was parked."""
         for run, epoch in running:
             if not run.cancelled and rows.get(run.owner) != epoch:
-                log.info("run_not_ours", owner=run.owner, epoch=epoch)
+                log.info("run_not_owned", owner=run.owner, epoch=epoch)
                 self.runs.end(run)
 
     async def find_missing(self, rows: dict[str, int]) -> list[str]:
@@ -153,4 +153,4 @@ class _Kind:
         try:
             await self._reclaim(owner)
         except Exception as error:  # the next looks try again
-            log.warning("run_not_retaken", owner=owner, error=repr(error))
+            log.warning("run_not_reclaimed", owner=owner, error=repr(error))

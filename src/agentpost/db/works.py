@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agentpost.db import columns, doomed
+from agentpost.db import columns, pending_deletions
 from agentpost.db.session import Tx
 from agentpost.domain.record import FileRecord, WorkRecord
 
@@ -111,7 +111,7 @@ def put_file(tx: Tx, file: FileRecord) -> None:
     writes a path twice lists its last. The one before is kept, unlisted, for
     `release_unlisted_files`.
     """
-    doomed.keep(tx, file.blob)
+    pending_deletions.keep(tx, file.blob)
     tx.execute(_REWRITE, (file.message_id, file.job_id or "", file.work_id, file.path))
     tx.execute(_SUPERSEDE, (file.work_id, file.path))
     tx.execute(_PUT_FILE, _FILE_VALUES(file))

@@ -123,7 +123,9 @@ class RedisLimiter:
 
     def _failed(self, error: Exception) -> None:
         self._away_until = time.monotonic() + RETRY_SECONDS
-        log.warning("redis_away", error=str(error), consequence="each node counts for itself")
+        log.warning(
+            "redis_unavailable", error=str(error), consequence="each node counts for itself"
+        )
 
 
 def _keys(subject: str, rules: Sequence[Rule]) -> list[str]:

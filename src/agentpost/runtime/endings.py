@@ -28,6 +28,6 @@ async def retry_until_recorded(write: Callable[[], Awaitable[None]], owner: str)
         except Fenced:
             raise
         except Exception as error:
-            log.warning("end_not_recorded_yet", owner=owner, tried=tried + 1, error=str(error))
+            log.warning("result_not_recorded", owner=owner, tried=tried + 1, error=str(error))
         await asyncio.sleep(min(RETRY_SECONDS_FIRST * 2**tried, RETRY_SECONDS_MAX))
         tried += 1

@@ -55,7 +55,7 @@ async def run_job(ctx: AppContext, steps: Steps, ticket: JobTicket, run: Run) ->
         try:
             await _run(ctx, ticket, made, journal)
         except Fenced:
-            log.info("job_lost", epoch=ticket.epoch)
+            log.info("job_fenced", epoch=ticket.epoch)
 
 
 async def _run(ctx: AppContext, ticket: JobTicket, run: JobRun, journal: Journal) -> None:

@@ -83,7 +83,7 @@ async def run_turn(
             elif ended is not None:
                 await retry_until_recorded(lambda: turns.end(ctx, ticket, ended), message_id)
         except Fenced:
-            log.info("turn_lost", epoch=ticket.epoch)
+            log.info("turn_fenced", epoch=ticket.epoch)
 
 
 async def _attended(

@@ -20,9 +20,9 @@ from typing import Protocol
 import structlog
 
 from agentpost.clock import new_id
-from agentpost.db import doomed
 from agentpost.db import history as rows
 from agentpost.db import messages as message_rows
+from agentpost.db import pending_deletions
 from agentpost.db.session import Tx
 from agentpost.domain import limits
 from agentpost.domain.errors import Fenced
@@ -36,7 +36,7 @@ from agentpost.domain.filenames import safe_file_name
 from agentpost.domain.message import TurnState
 from agentpost.domain.record import AttachmentRecord, MessageRecord
 from agentpost.egress.errors import EgressError
-from agentpost.services import blobs, record, room
+from agentpost.services import blobs, record, storage_space
 from agentpost.services.context import AppContext
 from agentpost.storage import sniff
 
@@ -132,8 +132,8 @@ async def fetch(ctx: AppContext, message: MessageRecord) -> None:
 async def _fetch_one(ctx: AppContext, attachment: AttachmentRecord, total: int) -> str | None:
     """Fetch into ``attachment``; the problem to note, if there is one."""
     assert attachment.url is not None
-    if room.is_short(ctx):
-        return f"{attachment.name or 'a file'}: skipped, {room.NO_ROOM}."
+    if storage_space.is_short(ctx):
+        return f"{attachment.name or 'a file'}: skipped, {storage_space.NO_ROOM}."
     left = limits.INLINE_TOTAL_BYTES_MAX - total
     with tempfile.TemporaryDirectory(prefix="agentpost-fetch-") as folder:
         into = Path(folder) / "body"
@@ -167,7 +167,7 @@ async def _record_fetched(
             raise Fenced(f"the turn of {message.id} is not ours any more")
         if problem is None:
             assert attachment.blob is not None
-            doomed.keep(tx, attachment.blob)
+            pending_deletions.keep(tx, attachment.blob)
             rows.save_fetched(tx, attachment)
             return current.notes_json
         rows.drop_attachment(tx, attachment.message_id, attachment.n)
@@ -187,8 +187,8 @@ async def _take_bytes(
     except (binascii.Error, ValueError):
         attached.notes.append(f"{label}: skipped, its base64 content cannot be decoded.")
         return 0
-    if room.is_short(ctx):
-        attached.notes.append(f"{label}: skipped, {room.NO_ROOM}.")
+    if storage_space.is_short(ctx):
+        attached.notes.append(f"{label}: skipped, {storage_space.NO_ROOM}.")
         return 0
     if len(data) > limits.INLINE_FILE_BYTES_MAX:
         attached.notes.append(f"{label}: skipped, it is over {FILE_MB} MB; use an upload.")

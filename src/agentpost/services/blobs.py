@@ -15,12 +15,12 @@ from pathlib import Path
 
 import structlog
 
-from agentpost.db import doomed as rows
+from agentpost.db import pending_deletions as rows
 from agentpost.db.session import Tx
 from agentpost.domain import backoff
 from agentpost.domain.limits import BLOB_UNRECORDED_SECONDS_MAX
 from agentpost.domain.times import seconds
-from agentpost.services import room, storage_identity
+from agentpost.services import storage_identity, storage_space
 from agentpost.services.context import AppContext
 from agentpost.storage.base import BlobInfo
 
@@ -35,7 +35,7 @@ _INCOMING = "incoming/"
 async def store(ctx: AppContext, blob: str, data: bytes | Path) -> BlobInfo:
     """Store bytes under a fresh key; a commit within a day has to `keep` it, else they go."""
     storage_identity.ensure_shared(ctx)
-    room.ensure_for_files(ctx)
+    storage_space.ensure_for_files(ctx)
     due_at = ctx.clock.now() + seconds(BLOB_UNRECORDED_SECONDS_MAX)
     await ctx.db.write(lambda tx: rows.schedule_delete(tx, [blob], due_at))
     return await ctx.storage.put(blob, data)

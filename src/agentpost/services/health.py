@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable
 from agentpost.db import meta
 from agentpost.db.session import Tx
 from agentpost.domain.errors import StoreUnavailable
-from agentpost.services import room, storage_identity
+from agentpost.services import storage_identity, storage_space
 from agentpost.services.context import AppContext
 from agentpost.services.health_state import Health
 
@@ -43,7 +43,7 @@ async def check_blobs(ctx: AppContext) -> None:
     storage is not the one that was there at the start. One that could not be compared with the
     database then is compared now."""
     await ctx.storage.check(ctx.node)
-    await room.refresh(ctx)
+    await storage_space.refresh(ctx)
     if ctx.storage_id is None:
         await storage_identity.settle(ctx)
     elif (found := await ctx.storage.identity() or "") != ctx.storage_id:

@@ -56,4 +56,6 @@ class Health:
         """A check went well."""
         since = self._failing.pop(name, None)
         if since is not None:
-            log.info("store_back", store=name, failed_seconds=round(time.monotonic() - since, 1))
+            log.info(
+                "store_recovered", store=name, failed_seconds=round(time.monotonic() - since, 1)
+            )

@@ -125,7 +125,7 @@ def job_changed(
             _job_started(tx, job, now)
         case s.JobReclaimed():
             fields = {"epoch": job.epoch, "node": job.node, "recoveries": job.recoveries}
-            log_after(tx, "job_retaken", **_ids(job), calls=job.calls, **fields)
+            log_after(tx, "job_reclaimed", **_ids(job), calls=job.calls, **fields)
         case s.WatchTimedOut():
             log_after(tx, "job_overdue", **_ids(job), ms=_ms(job.started_at, now))
         case s.Recovered():

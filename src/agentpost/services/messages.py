@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 
 from agentpost.clock import new_id
-from agentpost.db import conversations, doomed, endpoints
+from agentpost.db import conversations, endpoints, pending_deletions
 from agentpost.db import history as history_rows
 from agentpost.db import messages as message_rows
 from agentpost.db.session import Tx
@@ -97,7 +97,7 @@ async def accept(
         for attachment in attached.files:
             attachment.message_id = message.id
             if attachment.blob is not None:
-                doomed.keep(tx, attachment.blob)
+                pending_deletions.keep(tx, attachment.blob)
             history_rows.insert_attachment(tx, attachment)
         for upload in uploads.attach(tx, caller.account_id, new.upload_ids, message.id, now):
             history_rows.insert_attachment(tx, upload)

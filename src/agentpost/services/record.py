@@ -39,7 +39,7 @@ from agentpost.domain.record import (
     Snapshot,
 )
 from agentpost.domain.times import seconds
-from agentpost.services import following, lifecycle, outbox
+from agentpost.services import derivation, lifecycle, outbox
 from agentpost.services.context import AppContext
 
 
@@ -82,7 +82,7 @@ def apply_turn(
     message.turn_state = change.after
     match signal:
         case s.TurnReplied():
-            message.reply = following.said(signal.reply, signal.question)
+            message.reply = derivation.said(signal.reply, signal.question)
             message.asked = signal.question
             message.updated_at = now
             message.turn_node = None
@@ -101,7 +101,7 @@ def apply_turn(
         tx,
         ctx,
         message,
-        following.line(change.entry, files, None),
+        derivation.line(change.entry, files, None),
         None,
         now,
         visible_change=visible_change,
@@ -331,7 +331,7 @@ def _update_messages(
     entry = change.entry
     if entry is not None:
         files = job_rows.files(tx, job.id) if entry.with_files else []
-        entry = following.line(entry, files, job)
+        entry = derivation.line(entry, files, job)
     for message_id in job_rows.message_ids(tx, job.id):
         message = message_rows.lock(tx, message_id)
         if message is None:
@@ -373,7 +373,7 @@ def _settle(
             ),
         )
     links: list[JobLink] = message_rows.links(tx, message.id) if message.jobs else []
-    event = following.derive(ctx, message, links)
+    event = derivation.derive(ctx, message, links)
     message.version += 1
     if visible_change or event is not None:
         message.state_version += 1

@@ -12,7 +12,7 @@ from functools import partial
 
 import structlog
 
-from agentpost.db import accounts, doomed
+from agentpost.db import accounts, pending_deletions
 from agentpost.db import jobs as job_rows
 from agentpost.db import messages as message_rows
 from agentpost.db import retention as rows
@@ -223,7 +223,9 @@ def _delete_from_work(ctx: AppContext, work_id: str, tx: Tx) -> None:
 
 def _schedule_deletes(tx: Tx, ctx: AppContext, taken: Sequence[str | None]) -> int:
     """The bytes of rows that go in this commit go after it; how many rows."""
-    doomed.schedule_delete(tx, [blob for blob in taken if blob is not None], ctx.clock.now())
+    pending_deletions.schedule_delete(
+        tx, [blob for blob in taken if blob is not None], ctx.clock.now()
+    )
     return len(taken)
 
 

@@ -60,7 +60,7 @@ async def settle(ctx: AppContext) -> None:
     if found == kept:
         return
     if not _is_shared(ctx):
-        log.warning("other_storage", problem=explain(ctx))
+        log.warning("storage_mismatch", problem=explain(ctx))
     elif found is None and ctx.settings.role == "api" and await _sample(ctx) == (0, 0):
         ctx.storage_pending = True
         log.warning("storage_not_shared", problem=explain(ctx))

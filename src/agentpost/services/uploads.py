@@ -16,8 +16,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from agentpost.clock import new_id
-from agentpost.db import doomed
 from agentpost.db import messages as message_rows
+from agentpost.db import pending_deletions
 from agentpost.db import uploads as rows
 from agentpost.db.session import Tx
 from agentpost.domain import ids, limits
@@ -32,7 +32,7 @@ from agentpost.domain.filenames import safe_file_name
 from agentpost.domain.record import AttachmentRecord
 from agentpost.domain.times import seconds
 from agentpost.domain.uploads import UploadRecord, UploadSignal, UploadStatus, upload
-from agentpost.services import blobs, room, storage_identity, sweeping
+from agentpost.services import blobs, storage_identity, storage_space, sweeping
 from agentpost.services.context import AppContext
 from agentpost.storage import sniff
 from agentpost.storage.incoming import Arrived, PostForm, PostTicket, Replaced
@@ -62,7 +62,7 @@ async def create(ctx: AppContext, account_id: str, new: NewUpload) -> tuple[Uplo
     if new.size > limits.UPLOAD_BYTES_MAX:
         raise Refusal("too_large", f"An upload takes up to {FILE_MB} MB.")
     storage_identity.ensure_shared(ctx)
-    room.ensure_for_uploads(ctx)
+    storage_space.ensure_for_uploads(ctx)
     settings, now = ctx.settings, ctx.clock.now()
     name = safe_file_name(new.filename)
     made = UploadRecord(
@@ -88,7 +88,7 @@ async def create(ctx: AppContext, account_id: str, new: NewUpload) -> tuple[Uplo
     form = await ctx.incoming.form(ticket)
 
     def insert(tx: Tx) -> None:
-        room.ensure_may_announce(tx, ctx, account_id, made.size)
+        storage_space.ensure_may_announce(tx, ctx, account_id, made.size)
         rows.insert(tx, made)
 
     await ctx.db.write(insert)
@@ -279,7 +279,7 @@ def _sweep_one(ctx: AppContext, old: UploadRecord, tx: Tx) -> None:
             return  # attached or refused since it was read
     copies = [_blob(old.id, copy) for copy in range(1, old.takes + 1)]
     left = [copy for copy in copies if not (attached and copy == old.blob)]
-    doomed.schedule_delete(tx, [blobs.incoming(old.id), *left], ctx.clock.now())
+    pending_deletions.schedule_delete(tx, [blobs.incoming(old.id), *left], ctx.clock.now())
 
 
 def _blob(upload_id: str, copy: int) -> str:

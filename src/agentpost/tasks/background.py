@@ -15,9 +15,9 @@ from agentpost.services import (
     accounts,
     blobs,
     deliveries,
-    follow,
     health,
     health_state,
+    long_poll,
     mail,
     maintenance,
     requests,
@@ -74,7 +74,7 @@ class Background:
         self._failing: dict[str, str] = {}  # task -> the fault it has had since it last went well
         self._loop: asyncio.AbstractEventLoop | None = None
         self._tasks = [
-            Task("recheck_waits", follow.Recheck(ctx).run, RECHECK_SECONDS),
+            Task("recheck_waits", long_poll.Recheck(ctx).run, RECHECK_SECONDS),
             Task("end_held_calls", lambda: accounts.end_held_calls(ctx), KEY_CHECK_SECONDS),
             Task("expire_waiting_turns", lambda: upkeep.expire_waiting_turns(ctx), sweep),
             Task("abandon_turns", lambda: upkeep.abandon_turns(ctx), sweep),

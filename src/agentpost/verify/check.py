@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from agentpost.verify.exchange import Exchange
+from agentpost.verify.session import Probe
 from agentpost.verify.shapes import Kind, problems
 from agentpost.verify.verdicts import require
-from agentpost.verify.visit import Probe
 
 
 @dataclass(frozen=True, slots=True)

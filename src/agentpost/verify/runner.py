@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from agentpost.verify.check import Check, Group
+from agentpost.verify.session import Probe
 from agentpost.verify.verdicts import Difference, Gone, NotChecked, summary
-from agentpost.verify.visit import Probe
 
 
 class Outcome(StrEnum):

@@ -126,7 +126,7 @@ class PostgresNotices:
             try:
                 return await self._listen()
             except Exception as error:
-                log.debug("notices_not_back", error=str(error).strip())
+                log.debug("notices_reconnect_failed", error=str(error).strip())
             await asyncio.sleep(pause)
             pause = min(pause * 2, RETRY_SECONDS_MAX)
 

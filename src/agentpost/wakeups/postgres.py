@@ -136,7 +136,7 @@ class _Holds:
             connection = await self._connected()
             cursor = await connection.execute(_TAKE, (subject, self._owner))
         except Error as error:
-            log.warning("hold_not_shared", error=str(error).strip())
+            log.warning("reader_lock_not_shared", error=str(error).strip())
             return True
         return cursor.rowcount == 1
 
@@ -148,7 +148,7 @@ class _Holds:
         try:
             await self._connection.execute(_GIVE_BACK, (subject, self._owner))
         except Error as error:  # the session is gone, and what it held with it
-            log.info("hold_lost", error=str(error).strip())
+            log.info("reader_lock_lost", error=str(error).strip())
 
     async def close(self) -> None:
         if self._connection is not None:

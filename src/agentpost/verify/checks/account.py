@@ -5,8 +5,8 @@ from __future__ import annotations
 from agentpost.verify import shapes
 from agentpost.verify.check import Check, Group, shaped
 from agentpost.verify.exchange import Exchange, int_header
+from agentpost.verify.session import Probe
 from agentpost.verify.verdicts import NotChecked, answered, require
-from agentpost.verify.visit import Probe
 
 BUDGET_TRIES = 10
 WINDOW_SECONDS = 60

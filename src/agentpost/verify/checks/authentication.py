@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from agentpost.verify.check import Check, Group
+from agentpost.verify.session import Probe
 from agentpost.verify.verdicts import answered, refused
-from agentpost.verify.visit import Probe
 
 GUARDED = (
     ("GET", "/v1/me"),

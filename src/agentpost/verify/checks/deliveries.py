@@ -8,9 +8,10 @@ from typing import Any, Final
 
 from agentpost.verify import shapes
 from agentpost.verify.check import ADDITION, Check, Group, shaped
+from agentpost.verify.comparison import without_links
 from agentpost.verify.exchange import Exchange
 from agentpost.verify.receiver import Attempt, Receiver
-from agentpost.verify.same import without_links
+from agentpost.verify.session import GREETING, JOB_PATH, Probe, usable
 from agentpost.verify.verdicts import (
     Json,
     NotChecked,
@@ -19,7 +20,6 @@ from agentpost.verify.verdicts import (
     require,
     shown,
 )
-from agentpost.verify.visit import GREETING, JOB_PATH, Probe, usable
 
 CHOSEN, OTHER, FLAKY = "/chosen", "/other", "/flaky"
 RETRY_SECONDS: Final = 90.0

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from agentpost.verify.check import ADDITION, Check, Group
 from agentpost.verify.exchange import Exchange
+from agentpost.verify.session import Probe
 from agentpost.verify.verdicts import Json, NotChecked, answered, require
-from agentpost.verify.visit import Probe
 
 OPERATIONS = (
     ("post", "/v1/messages"),

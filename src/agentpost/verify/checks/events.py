@@ -10,6 +10,7 @@ from agentpost.domain.limits import WAIT_SECONDS_MAX
 from agentpost.verify import shapes
 from agentpost.verify.check import Check, Group, shaped
 from agentpost.verify.exchange import Exchange
+from agentpost.verify.session import Probe, usable
 from agentpost.verify.verdicts import (
     Json,
     NotChecked,
@@ -20,7 +21,6 @@ from agentpost.verify.verdicts import (
     require,
     summary,
 )
-from agentpost.verify.visit import Probe, usable
 
 LEAST_SECONDS = 0.99
 """Of an empty answer: a second, less what clocks may differ."""

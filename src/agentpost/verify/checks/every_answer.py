@@ -11,9 +11,9 @@ from typing import Any
 from agentpost.verify import shapes
 from agentpost.verify.check import Check, Group
 from agentpost.verify.exchange import Exchange, int_header
+from agentpost.verify.session import Probe
 from agentpost.verify.shapes import TIME, problems
 from agentpost.verify.verdicts import NotChecked, differs, require, summary
-from agentpost.verify.visit import Probe
 
 BUDGET = ("ratelimit-limit", "ratelimit-remaining", "ratelimit-reset")
 

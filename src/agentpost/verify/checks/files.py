@@ -7,6 +7,7 @@ from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 from agentpost.verify import shapes
 from agentpost.verify.check import ADDITION, Check, Group, shaped
 from agentpost.verify.exchange import Exchange
+from agentpost.verify.session import Probe, usable
 from agentpost.verify.verdicts import (
     Json,
     NotChecked,
@@ -16,7 +17,6 @@ from agentpost.verify.verdicts import (
     require,
     summary,
 )
-from agentpost.verify.visit import Probe, usable
 
 RANGE_BYTES = 10
 

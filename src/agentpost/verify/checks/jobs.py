@@ -12,6 +12,7 @@ from agentpost.verify import shapes
 from agentpost.verify.check import Check, Group, shaped
 from agentpost.verify.checks.events import judge_order, judge_owner, log_of
 from agentpost.verify.exchange import Exchange
+from agentpost.verify.session import HOLD_SECONDS, Probe, usable
 from agentpost.verify.verdicts import (
     Json,
     NotChecked,
@@ -21,7 +22,6 @@ from agentpost.verify.verdicts import (
     require,
     shown,
 )
-from agentpost.verify.visit import HOLD_SECONDS, Probe, usable
 
 EARLY_SECONDS = 0.9
 """An answer that comes this much before its wait is over must have a reason."""

@@ -13,6 +13,7 @@ from agentpost.domain.limits import (
 from agentpost.verify import shapes
 from agentpost.verify.check import Check, Group, shaped
 from agentpost.verify.exchange import Exchange
+from agentpost.verify.session import GREETING, PROGRAM, Probe, inline, usable
 from agentpost.verify.verdicts import (
     Json,
     answered,
@@ -22,7 +23,6 @@ from agentpost.verify.verdicts import (
     require,
     shown,
 )
-from agentpost.verify.visit import GREETING, PROGRAM, Probe, inline, usable
 
 LONG_KEY = "long-" + "x" * 130
 """With our prefix longer than the 128 characters that count."""

@@ -7,8 +7,8 @@ from urllib.parse import quote
 from agentpost.verify.check import Check, Group
 from agentpost.verify.checks.events import end_cursor
 from agentpost.verify.exchange import Exchange
+from agentpost.verify.session import GREETING, Probe, usable
 from agentpost.verify.verdicts import Json, NotChecked, answered, refused, require
-from agentpost.verify.visit import GREETING, Probe, usable
 
 
 def foreign_message(probe: Probe) -> None:

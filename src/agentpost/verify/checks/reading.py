@@ -5,7 +5,8 @@ from __future__ import annotations
 from agentpost.domain.limits import WAIT_SECONDS_MAX
 from agentpost.verify import shapes
 from agentpost.verify.check import ADDITION, Check, Group, shaped
-from agentpost.verify.same import without_links
+from agentpost.verify.comparison import without_links
+from agentpost.verify.session import Probe, usable
 from agentpost.verify.verdicts import (
     NotChecked,
     answered,
@@ -15,7 +16,6 @@ from agentpost.verify.verdicts import (
     shown,
     summary,
 )
-from agentpost.verify.visit import Probe, usable
 
 AT_ONCE_SECONDS = 10.0
 """Much less than the wait asked for, and enough for a slow network."""

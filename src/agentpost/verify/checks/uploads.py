@@ -11,6 +11,7 @@ from agentpost.domain.limits import UPLOAD_BYTES_MAX
 from agentpost.verify import shapes
 from agentpost.verify.check import Check, Group, shaped
 from agentpost.verify.exchange import Exchange
+from agentpost.verify.session import CSV, GREETING, PROGRAM, Probe, usable
 from agentpost.verify.verdicts import (
     Json,
     NotChecked,
@@ -21,7 +22,6 @@ from agentpost.verify.verdicts import (
     require,
     summary,
 )
-from agentpost.verify.visit import CSV, GREETING, PROGRAM, Probe, usable
 
 FILENAME = "verify.csv"
 SIZE = len(CSV)

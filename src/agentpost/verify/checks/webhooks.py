@@ -14,6 +14,7 @@ from agentpost.domain.limits import (
 from agentpost.verify import shapes
 from agentpost.verify.check import Check, Group, shaped
 from agentpost.verify.exchange import Exchange
+from agentpost.verify.session import Probe, usable
 from agentpost.verify.verdicts import (
     Json,
     NotChecked,
@@ -24,7 +25,6 @@ from agentpost.verify.verdicts import (
     require,
     summary,
 )
-from agentpost.verify.visit import Probe, usable
 
 LIST = "/v1/webhooks"
 FEW = 2

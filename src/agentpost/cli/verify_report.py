@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from agentpost.cli.show import Screen
     from agentpost.verify.check import Group
     from agentpost.verify.runner import Result
-    from agentpost.verify.visit import Options, Probe
+    from agentpost.verify.session import Options, Probe
 
 STYLES = {"proved": "green", "failed": "red", "not checked": "yellow"}
 MARKS = {"proved": "✓", "failed": "✗", "not checked": "–"}

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from tests.verify.bent import Mutation, ProxiedRequest, ProxiedResponse
+from tests.verify.mutated import Mutation, ProxiedRequest, ProxiedResponse
 
 
 @dataclass(frozen=True)

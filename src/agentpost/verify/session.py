@@ -16,7 +16,7 @@ from typing import Any, Final, TypeVar, cast
 from agentpost.domain.limits import MEBIBYTE
 from agentpost.verify.caller import Caller, Pause
 from agentpost.verify.exchange import Exchange
-from agentpost.verify.newness import PATH, Works, works_of
+from agentpost.verify.ownership import PATH, Works, works_of
 from agentpost.verify.receiver import Receiver
 from agentpost.verify.verdicts import Difference, Gone, Json, NotChecked, NotProved, summary
 from agentpost.verify.wire import Wire

@@ -9,7 +9,7 @@ import pytest
 from agentpost.agents import Job, Turn
 from agentpost.services.context import AppContext
 from tests.runtime.running import Running, Script, running, start_work
-from tests.services.both import clock, ctx
+from tests.services.databases import clock, ctx
 
 __all__ = ["clock", "ctx"]
 
@@ -21,7 +21,7 @@ def schema_url() -> None:
 
 @pytest.fixture
 async def here(ctx: AppContext, tmp_path: Path) -> AsyncIterator[Running]:
-    """A running context."""
+    """A running house."""
     async with running(ctx, tmp_path) as made:
         yield made
 

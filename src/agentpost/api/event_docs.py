@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from agentpost.api.told import TRACEPARENT, Header
+from agentpost.api.header_docs import TRACEPARENT, Header
 from agentpost.contract.webhook_events import EVENTS, shape_of
 from agentpost.domain.events import TEST_EVENT, EventName
 

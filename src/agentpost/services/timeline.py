@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from agentpost.db import messages as message_rows
-from agentpost.db import story as rows
+from agentpost.db import timeline as rows
 from agentpost.db.session import Tx
 from agentpost.domain.errors import not_found
 from agentpost.domain.times import iso

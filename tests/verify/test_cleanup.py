@@ -13,11 +13,11 @@ from agentpost.cli import app
 from agentpost.clock import new_id
 from agentpost.domain import ids
 from agentpost.domain.limits import WORK_LIST_MAX
-from agentpost.verify.leaving import leave
-from agentpost.verify.newness import Works
-from agentpost.verify.visit import Options, Probe
+from agentpost.verify.cleanup import leave
+from agentpost.verify.ownership import Works
+from agentpost.verify.session import Options, Probe
 from tests.e2e.server import KEY, AgentServer
-from tests.verify.bent import Mutation, ProxiedRequest, ProxiedResponse, bent
+from tests.verify.mutated import Mutation, ProxiedRequest, ProxiedResponse, bent
 
 OWN = {"kind": "execution", "role": "execution"}
 OLD = [f"wrk_{number:03}" for number in range(WORK_LIST_MAX, 0, -1)]

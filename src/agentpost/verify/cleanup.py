@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from urllib.parse import quote
 
 from agentpost.verify.exchange import Exchange
-from agentpost.verify.newness import PATH, works_of
+from agentpost.verify.ownership import PATH, works_of
+from agentpost.verify.session import Probe
 from agentpost.verify.verdicts import Gone, Json, NotProved
-from agentpost.verify.visit import Probe
 
 
 def leave(probe: Probe) -> list[str]:

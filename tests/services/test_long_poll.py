@@ -7,14 +7,14 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from agentpost.domain.idempotency import fingerprint
-from agentpost.services import follow, turns
+from agentpost.services import long_poll, turns
 from agentpost.services.attachments import Attached
-from agentpost.services.follow import Sent
+from agentpost.services.long_poll import Sent
 from agentpost.services.messages import NewMessage
 from agentpost.services.turns import TurnResult
 from agentpost.wakeups.base import Wait
 from agentpost.wakeups.memory import MemoryWait
-from tests.services.house import Harness
+from tests.services.harness import Harness
 
 Held = Callable[[Harness, str], Awaitable[object]]
 
@@ -24,11 +24,11 @@ def _stays(wait: Wait) -> None:
 
 
 async def _read(harness: Harness, message_id: str) -> object:
-    return await follow.until_changed(harness.ctx, harness.caller, message_id, 40, None, _stays)
+    return await long_poll.until_changed(harness.ctx, harness.caller, message_id, 40, None, _stays)
 
 
 async def _log(harness: Harness, message_id: str) -> object:
-    return await follow.events(harness.ctx, harness.caller, message_id, None, 40, _stays)
+    return await long_poll.events(harness.ctx, harness.caller, message_id, None, 40, _stays)
 
 
 @pytest.mark.parametrize("held", [_read, _log])
@@ -53,7 +53,7 @@ async def test_a_clock_that_is_set_back_does_not_lengthen_a_wait(
 
 async def _post(harness: Harness, text: str = "hello") -> Sent:
     new = NewMessage(text, fingerprint(text, [], []))
-    return await follow.send(harness.ctx, harness.caller, new, Attached(), _stays)
+    return await long_poll.send(harness.ctx, harness.caller, new, Attached(), _stays)
 
 
 def _waits(

@@ -10,8 +10,8 @@ import pytest
 from agentpost.db.session import Tx
 from agentpost.db.sqlite import SqliteDatabase
 from agentpost.services import doctor, jobs, retention, turns, upkeep
-from tests.services.both import schema_url
-from tests.services.house import NODE, Harness, opened
+from tests.services.databases import schema_url
+from tests.services.harness import NODE, Harness, opened
 
 __all__ = ["schema_url"]
 
