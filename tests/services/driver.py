@@ -42,10 +42,10 @@ class Placed:
         self.aborted: list[str] = []
 
     def run(self, job_id: str, epoch: int | None) -> None:
-        """See `Worker.run`."""
+        """See `JobExecutor.run`."""
 
     def abort(self, job_id: str) -> None:
-        """See `Worker.abort`."""
+        """See `JobExecutor.abort`."""
         self.aborted.append(job_id)
 
 

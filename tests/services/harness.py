@@ -29,7 +29,7 @@ from agentpost.domain.message import TurnFailure
 from agentpost.domain.record import FileRecord, WorkRecord
 from agentpost.egress.addresses import AllowList
 from agentpost.egress.client import Egress
-from agentpost.engine.base import Transaction, Worker
+from agentpost.engine.base import JobExecutor, Transaction
 from agentpost.ratelimit.memory import MemoryLimiter
 from agentpost.services import accounts, blobs, messages, starting, turns
 from agentpost.services.attachments import Attached
@@ -68,7 +68,7 @@ class RecordingEngine:
         """See `Engine.abort`."""
         tx.after(lambda: self.aborted.append(job_id))
 
-    async def start(self, worker: Worker | None) -> None:
+    async def start(self, executor: JobExecutor | None) -> None:
         """See `Engine.start`."""
 
     async def stop(self) -> None:

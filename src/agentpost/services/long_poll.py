@@ -131,7 +131,7 @@ def _held(ctx: AppContext, caller: Caller, message_id: str, hung_up: HungUp) -> 
 
     Raises `KeyEnded` at the end when the key was revoked or expired meanwhile.
     """
-    with ctx.wakeups.listen(message_id) as wait, ctx.held_calls.hold(caller.key_id, wait):
+    with ctx.wakeups.listen(message_id) as wait, ctx.held_calls.track(caller.key_id, wait):
         hung_up(wait)
         yield wait
 
@@ -165,7 +165,7 @@ async def events(
     seq, expired = _position(ctx, caller, message_id, cursor, oldest)
     if expired:  # what is still kept of the log is given now, with a fresh cursor
         wait_seconds = 0
-    async with ctx.wakeups.hold(message_id) as ours:
+    async with ctx.wakeups.reader_lock(message_id) as ours:
         if not ours:
             raise PollInProgress(cursor or _cursor(ctx, caller, message_id, 0))
         wait_seconds = max(wait_seconds, EVENTS_WAIT_SECONDS_MIN)
