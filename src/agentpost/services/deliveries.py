@@ -17,7 +17,7 @@ from agentpost.db.session import Tx
 from agentpost.domain import endpoints as rules
 from agentpost.domain import ids
 from agentpost.domain.endpoints import DeliveryRecord, DeliveryStatus, EndpointRecord
-from agentpost.domain.errors import Refusal, not_found
+from agentpost.domain.errors import ErrorCode, Refusal, not_found
 from agentpost.domain.events import TEST_EVENT
 from agentpost.domain.times import seconds
 from agentpost.services import lifecycle, mail
@@ -347,7 +347,7 @@ def tell_sender(tx: Tx, ctx: AppContext, endpoint_ids: Sequence[str]) -> None:
 def _ready(tx: Tx, account_id: str, endpoint_id: str) -> EndpointRecord:
     endpoint = owned(endpoint_rows.lock(tx, endpoint_id), account_id)
     if endpoint.disabled_at is not None:
-        raise Refusal("bad_request", "The endpoint is disabled; enable it first.")
+        raise Refusal(ErrorCode.BAD_REQUEST, "The endpoint is disabled; enable it first.")
     return endpoint
 
 
