@@ -204,16 +204,13 @@ class App:
         except Exception as fault:
             shown = fault_of_ours(fault)
             error = shown.code
+            # One that is known needs no traceback for each request that meets it.
+            is_known = error is ErrorCode.UNAVAILABLE
             log.error(
                 "request_failed",
                 request_id=request_id,
                 method=scope["method"],
-                # One that is known needs no traceback for each request that meets it.
-                **(
-                    {"reason": str(fault)}
-                    if error is ErrorCode.UNAVAILABLE
-                    else {"exc_info": fault}
-                ),
+                **({"reason": str(fault)} if is_known else {"exc_info": fault}),
             )
             response = error_response(shown, request_id, self._docs_url)
         finally:

@@ -87,7 +87,7 @@ def explain(
     message_id: Annotated[str, typer.Argument(help="The message's id, msg_….")],
     as_json: AsJson = False,
 ) -> None:
-    """Tell the story of a message: every signal, log entry, event and delivery in order."""
+    """Tell the story of a message: signals, log entries, events, deliveries, attempts, in order."""
     timeline = with_context(lambda ctx: timeline.build(ctx, message_id))
     if as_json:
         lines = [line.as_dict() for line in timeline.lines]
