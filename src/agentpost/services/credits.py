@@ -25,7 +25,7 @@ from agentpost.services.context import AppContext
 
 @dataclass(frozen=True, slots=True)
 class Purpose:
-    """What a move is for."""
+    """The reason of a ledger move: job, call and note."""
 
     job_id: str | None = None
     call_n: int | None = None

@@ -1,4 +1,4 @@
-"""Webhook endpoints: made, changed, switched off and on, removed (spec: Webhooks)."""
+"""Create, change, switch off and on, and remove webhook endpoints (spec: Webhooks)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Following a message: the held read and the event log (spec: getMessage, listMessageEvents).
 
-Waiting is the same in both: listen first, then look, then wait for a hint, then look again. A lost
-hint is made up for by the re-check (`recheck`), which asks the database about every id waited for.
+Both wait the same way: listen, read, wait for a hint, read again. The re-check (`recheck`) makes up
+for lost hints: it asks the database about every id that somebody waits for.
 """
 
 from __future__ import annotations
@@ -71,8 +71,8 @@ async def answer_replay(
 async def _until_turn_ends(ctx: AppContext, message: MessageRecord, wait: Wait) -> Snapshot:
     """Wait for the turn's end, and for the end of its patience while it is not its turn yet.
 
-    Both are dates in the record, for whoever reads it later. This call waits for as long as it is
-    until then, whatever becomes of the clock meanwhile.
+    Both deadlines are stored in the row. This call waits for the remaining time as measured at its
+    start, so a clock that is set back does not prolong it.
     """
     clock, settings = ctx.clock, ctx.settings
     now, began = clock.now(), clock.passed()
@@ -185,9 +185,10 @@ async def events(
 
 
 class Recheck:
-    """Makes up for lost hints: looks at every message waited for, in one query.
+    """Makes up for lost hints: reads the version of every awaited message in one query.
 
-    Where other processes' commits are seen, it looks after one of those only: ours bring a hint.
+    Where commits of other processes are visible, it runs only after one of those: commits of this
+    process send a hint.
     """
 
     def __init__(self, ctx: AppContext) -> None:

@@ -1,7 +1,7 @@
-"""Room for files: a floor under the free space, and what an account may have announced.
+"""Space for files: a minimum of free space, and a limit on what an account may announce.
 
 Below the floor uploads and files are refused while messages go on, so that the database on the same
-disk can still grow. Free space is looked at by the check of the file storage every few seconds.
+disk can still grow. The check of the file storage reads the free space every few seconds.
 """
 
 from __future__ import annotations

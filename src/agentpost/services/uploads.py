@@ -1,11 +1,11 @@
-"""Uploads: a file comes in beside the API, is checked, and goes with one message.
+"""Uploads: a client posts a file, the server checks it, and one message attaches it.
 
 spec: Upload, Upload states, createUpload, completeUpload; design: Executables; Uploads.
 
-What is checked is what is attached: `complete` first keeps the found version under a private key of
-its own and looks at nothing else. Calls of it may run at once, on any node, and end anywhere; the
-one whose guarded write comes first decides. Private copies are numbered in the row before they are
-made, so whatever a crash leaves behind is found again by `sweep`.
+The checked bytes are the attached bytes: `complete` first copies the posted version to a private
+key and checks that copy. Concurrent calls may run and crash on any node; the first guarded write
+decides. The row numbers each private copy before it is made, so `sweep` finds copies that a crash
+left behind.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _PASSING = frozenset({"changed", "not_uploaded"})
 
 @dataclass(frozen=True, slots=True)
 class NewUpload:
-    """What a client announces; ``size`` in bytes. No type: guessed from the name."""
+    """The upload as the client announces it; ``size`` in bytes. No type: guessed from the name."""
 
     filename: str
     size: int
