@@ -15,7 +15,7 @@ from agentpost.services.messages import Caller
 
 
 async def get(api: Api, request: Request, caller: Caller) -> Response:
-    """Whose key this is, and what is left."""
+    """The account of this key, with its credits and limits."""
     account = await accounts.get(api.ctx, caller.account_id)
     allowances = rules_for(api.ctx, caller).allowances
     shape: render.Shape = {

@@ -1,7 +1,8 @@
-"""The headers of the API, as its description tells them (spec: Errors; Limits RateLimit-headers).
+"""The headers of the API as the OpenAPI document describes them (spec: Errors; Limits
+RateLimit-headers).
 
-`app`, `headers` and `errors` send them; the black-box tests hold every answer against what is told
-here, so the two cannot part.
+`app`, `headers` and `errors` send them; black-box tests compare every response with these
+descriptions.
 """
 
 from __future__ import annotations
@@ -84,7 +85,7 @@ def components() -> dict[str, Any]:
 def of_answer(status: int, more: tuple[Header, ...] = ()) -> dict[str, Any]:
     """The headers of an answer with this status, each a reference; ``more``: besides the usual.
 
-    Only a live key has a budget to tell, and a fault of ours may strike before it is looked up.
+    Only a live key has a budget, and a server error may happen before the key is looked up.
     """
     headers = [REQUEST_ID, *more]
     if status not in (401, 500):

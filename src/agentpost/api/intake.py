@@ -1,9 +1,9 @@
-"""Taking a request's body in: bounded in size and time, few large ones at once (design: Bodies).
+"""Read request bodies, bounded in size and time, few large ones at once (design: Bodies).
 
-A client may be slow, not idle: bytes have to come again and again, and on the whole at a least
-rate, so that whoever holds something here gets on. What was not read when the answer is sent is
-read for a while afterwards and thrown away: a client that is cut off while it sends would see a
-broken connection instead of its answer.
+Slow clients are fine, idle ones are not: an idle timeout and a minimum average rate keep a body
+from holding a slot forever. When the answer is sent early, the rest of the body is read and
+discarded for a while: a client that is cut off while sending would see a broken connection instead
+of the answer.
 """
 
 from __future__ import annotations

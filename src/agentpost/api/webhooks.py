@@ -72,7 +72,7 @@ async def rotate(api: Api, request: Request, caller: Caller) -> Response:
 
 
 async def test(api: Api, request: Request, caller: Caller) -> Response:
-    """Send a `webhook.test` event to this endpoint, whatever it subscribes to."""
+    """Send a `webhook.test` event to this endpoint, whether it subscribes to it or not."""
     sent = await deliveries.send_test(api.ctx, caller.account_id, _id(request))
     return _json(shapes.delivery(sent), 201)
 
@@ -96,7 +96,7 @@ async def list_deliveries(api: Api, request: Request, caller: Caller) -> Respons
 
 
 async def redeliver(api: Api, request: Request, caller: Caller) -> Response:
-    """Send one delivery again now, whatever became of it."""
+    """Send one delivery again now, whether it was delivered or not."""
     sent = await deliveries.redeliver(
         api.ctx, caller.account_id, _id(request), request.path_params["event_id"]
     )

@@ -330,7 +330,7 @@ def _interruptible(message_id: str) -> Iterator[None]:
 
 @contextmanager
 def _errors_printed() -> Iterator[None]:
-    """End the command with one clear line for whatever a caller can run into."""
+    """Turn every error a caller can meet into one clear line, and end the command."""
     from agentpost.client import AgentpostError
 
     try:
@@ -345,7 +345,7 @@ def _errors_printed() -> Iterator[None]:
 
 
 def _describe(error: AgentpostError) -> str:
-    """What went wrong, what to do about it, and the request id for whoever looks into it."""
+    """The error, what to do about it, and the request id for the operator."""
     from agentpost.client import ApiError, BadAnswer, ConfigError, ConnectionFailed
 
     match error:

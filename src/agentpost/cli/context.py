@@ -40,7 +40,7 @@ def with_context(use: Callable[[AppContext], Awaitable[T]]) -> T:
 
 
 def guarded(call: Callable[[], T]) -> T:
-    """What the call returns; what it refuses is printed to standard error, and we exit with 1."""
+    """Return the call's result; print a refusal to standard error and exit with 1."""
     try:
         return call()
     except Refusal as error:

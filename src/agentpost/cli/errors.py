@@ -29,7 +29,8 @@ def fail(text: str, code: int = 1) -> NoReturn:
 
 
 class Program(TyperGroup):
-    """The root of the commands. Wrong calls are told in the same shape, with where to look."""
+    """The root of the commands. Wrong calls print the same kind of line, and name the help to
+    read."""
 
     def main(
         self,

@@ -1,4 +1,4 @@
-"""What a person sees when the server is up, and once, on the first start, how to begin."""
+"""The lines printed when the server is up, and the first steps, once, on the first start."""
 
 from __future__ import annotations
 

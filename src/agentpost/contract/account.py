@@ -28,7 +28,7 @@ class LimitsShape(BaseModel):
 
 
 class AccountShape(BaseModel):
-    """Whose key this is, and what is left."""
+    """The account of the key, and what is left of its credits."""
 
     object: Literal["account"]
     user_id: str

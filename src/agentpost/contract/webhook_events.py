@@ -1,4 +1,4 @@
-"""What a webhook request holds (spec: Webhook events 2). Only described here: the bodies are built
+"""The body of a webhook request (spec: Webhook events 2). Only described here: the bodies are built
 by `contract.render`, and a test holds the two together."""
 
 from __future__ import annotations

@@ -73,7 +73,7 @@ class RotateIn(Request):
 
 
 class ReplayIn(Request):
-    """What to send again."""
+    """The deliveries to send again."""
 
     since: Time = Field(
         description="Beginning of the time range, ISO 8601 with offset.",

@@ -1,6 +1,6 @@
-"""Queries of the doctor: rows that no sweep, runner or deadline has moved when it should have.
+"""Queries of the doctor: rows that a sweep, runner or deadline should have changed.
 
-Each has a grace: what a healthy server is about to do is no finding.
+Each has a grace period: a row that a healthy server is about to handle is no finding.
 """
 
 from __future__ import annotations
@@ -125,7 +125,7 @@ _QUERIES = (
 def neglected(
     tx: Tx, now: int, *, turn_limit: int, failing_limit: int, mail_is_sent: bool
 ) -> list[tuple[str, str, str]]:
-    """(id, state, problem) of everything nobody takes care of.
+    """(id, state, problem) of every row that nothing will handle.
 
     Args:
         turn_limit: after so many microseconds a turn should have been ended.

@@ -1,4 +1,4 @@
-"""What an agent says, as it can be stored and shown."""
+"""The texts of an agent, made storable."""
 
 from __future__ import annotations
 

@@ -197,7 +197,7 @@ class Recheck:
         self._external_commits = ctx.db.external_commits
 
     async def run(self) -> None:
-        """Wake the waiters of messages that changed since the last look, or may have."""
+        """Wake the waiters of messages that changed, or may have changed, since the last check."""
         ctx = self._ctx
         commits = ctx.db.external_commits
         if commits is not None and commits == self._external_commits:
