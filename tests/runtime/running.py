@@ -24,10 +24,11 @@ from agentpost.processes.pool import WorkerPool
 from agentpost.runtime.job_worker import JobRunner
 from agentpost.runtime.run_turn import TurnRunner
 from agentpost.runtime.steps import Blobs, Steps
-from agentpost.services import accounts, messages
+from agentpost.services import accounts, sending
 from agentpost.services.attachments import Attached
 from agentpost.services.context import AppContext
-from agentpost.services.messages import Caller, NewMessage
+from agentpost.services.messages import Caller
+from agentpost.services.sending import NewMessage
 from agentpost.threads.loop import AgentLoop
 
 T = TypeVar("T")
@@ -128,7 +129,7 @@ class Running:
         self._sent += 1
         new = NewMessage("go", fingerprint(str(self._sent), [], []), f"c{self._sent}")
         message_id = new_id(ids.MESSAGE, self.ctx.clock.now())
-        await messages.accept(self.ctx, self.caller, new, Attached(), message_id)
+        await sending.accept(self.ctx, self.caller, new, Attached(), message_id)
         return message_id
 
     def shown(self, message_id: str) -> dict[str, Any]:
