@@ -41,7 +41,7 @@ OPERATIONS = (
         method="GET",
         path="/v1/me",
         summary="Read the account of this key",
-        description="Whose key this is, the credits it can still spend and its limits.",
+        description="The account of the key, the credits it can still spend and its limits.",
         handler=get,
         answer=AccountShape,
     ),

@@ -33,13 +33,13 @@ IDEMPOTENCY_KEY = Header(
     "Idempotency-Key",
     "Makes the call safe to repeat: for seven days the same key with the same body answers with"
     " the one message there is. Any text of your own, e.g. the id of the order; only its first"
-    f" {limits.IDEMPOTENCY_KEY_CHARACTERS_MAX} characters count.",
+    f" {limits.IDEMPOTENCY_KEY_CHARACTERS_MAX} characters are significant.",
     "order-1042",
 )
 IF_NONE_MATCH = Header(
     "If-None-Match",
-    "The `ETag` of what you have. Is nothing newer there, the answer is 304 without a body; with"
-    " `wait` the call is held until something is.",
+    "The `ETag` you have. If nothing is newer, the answer is 304 without a body; with `wait` the"
+    " call is held until something is newer.",
     '"v3"',
 )
 TRACEPARENT = Header(
@@ -56,7 +56,7 @@ REQUEST_ID = Header(
 BUDGET = (
     Header("RateLimit-Limit", "Requests a minute this key may send.", 600),
     Header("RateLimit-Remaining", "How many of them are left.", 599),
-    Header("RateLimit-Reset", "Seconds until the oldest counted request counts no more.", 60),
+    Header("RateLimit-Reset", "Seconds until the oldest counted request no longer counts.", 60),
 )
 RETRY_AFTER = Header("Retry-After", "Seconds to wait before the request is sent again.", 60)
 ETAG = Header("ETag", "The message's `version`, for `If-None-Match`.", '"v3"')

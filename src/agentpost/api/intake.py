@@ -59,8 +59,8 @@ async def chunks(request: Request, idle_seconds: float) -> AsyncIterator[bytes]:
                 message = await request.receive()
         except TimeoutError:
             if left < idle_seconds:
-                raise TooSlow("the body came too slowly") from None
-            raise TooSlow(f"nothing of the body came for {idle_seconds:g} seconds") from None
+                raise TooSlow("the body arrived too slowly") from None
+            raise TooSlow(f"no part of the body arrived for {idle_seconds:g} seconds") from None
         waited += now() - began
         if message["type"] == "http.disconnect":
             raise ClientDisconnect

@@ -76,7 +76,7 @@ async def _post(ctx: AppContext, receiver: Receiver, request: Request) -> Respon
     if length > allowed.most_bytes + 2 * FORM_BYTES_MAX:  # no need to see it all
         raise too_large(length, allowed.most_bytes)
     if storage_space.is_short(ctx):
-        raise PostRefused(503, "SlowDown", "There is no room for files; try again later.")
+        raise PostRefused(503, "SlowDown", "There is no space for files; try again later.")
     sink = await receiver.begin(allowed.upload_id)
     try:
         await _store(form, sink, allowed, first, arriving)

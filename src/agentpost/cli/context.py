@@ -28,7 +28,7 @@ def with_context(use: Callable[[AppContext], Awaitable[T]]) -> T:
     async def run() -> T:
         settings = load_settings()
         if bootstrap.is_new(settings):  # often the wrong folder, where all would look well
-            say(f"made a new database in {settings.data_path}")
+            say(f"created a new database in {settings.data_path}")
         await asyncio.to_thread(bootstrap.upgrade_database, settings)
         parts = await bootstrap.open_context(settings)
         try:

@@ -58,7 +58,7 @@ class Program(TyperGroup):
         except typer.TyperException as error:
             sys.exit(_wrong_call(error))
         except typer.Abort:
-            say("ended before it was done")
+            say("interrupted before it was done")
             sys.exit(1)
         sys.exit(code or 0)
 

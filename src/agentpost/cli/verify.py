@@ -46,7 +46,7 @@ def verify(
     url: Annotated[str | None, typer.Option(help="The server; else AGENTPOST_URL.")] = None,
     key: Annotated[str | None, typer.Option(help="An API key of it; else AGENTPOST_KEY.")] = None,
     second_key: Annotated[
-        str | None, typer.Option(help="Another key of it, to prove what belongs to whom.")
+        str | None, typer.Option(help="A second key, to prove that keys see only their own data.")
     ] = None,
     only: Annotated[
         list[str] | None, typer.Option(metavar="GROUP", help="Only this group; repeatable.")

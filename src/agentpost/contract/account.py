@@ -21,7 +21,7 @@ class KeyShape(BaseModel):
 
 
 class LimitsShape(BaseModel):
-    """What this account may do at once."""
+    """How much this account may do at once."""
 
     running_jobs: int
     requests_per_minute: int

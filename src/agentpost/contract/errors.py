@@ -91,7 +91,7 @@ CATALOGUE: Final[dict[str, Code]] = {
     "poll_in_progress": Code(
         409,
         "Another call already waits for this message's events.",
-        "Wait for that one, or go on with the `cursor` of this answer.",
+        "Wait for that one, or continue with the `cursor` of this answer.",
     ),
     "too_many_endpoints": Code(
         409, "The account has 10 webhook endpoints.", "Delete one that is not needed."
@@ -134,7 +134,7 @@ CATALOGUE: Final[dict[str, Code]] = {
     ),
     "internal": Code(
         500,
-        "A fault on the server's side.",
+        "The server failed.",
         "Send again with growing pauses and the same Idempotency-Key; report the request id.",
     ),
     "unavailable": Code(
@@ -164,5 +164,5 @@ class ErrorShape(BaseModel):
         default=None, description="Only with invalid_request: up to ten."
     )
     cursor: str | None = Field(
-        default=None, description="Only with poll_in_progress: the cursor to go on from."
+        default=None, description="Only with poll_in_progress: the cursor to continue from."
     )

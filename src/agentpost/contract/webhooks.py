@@ -65,7 +65,7 @@ class EndpointChangeIn(Request):
 
 
 class RotateIn(Request):
-    """Optional: how the old secret goes."""
+    """Optional: how long the old secret stays valid."""
 
     grace_seconds: Annotated[int, Field(ge=0, le=limits.WEBHOOK_GRACE_SECONDS_MAX)] | None = Field(
         default=None, description="For so long deliveries are signed with both secrets."
@@ -138,7 +138,7 @@ class EndpointListShape(BaseModel):
 
 
 class DeletedEndpointShape(BaseModel):
-    """An endpoint that is gone."""
+    """A removed endpoint."""
 
     object: Literal["webhook_endpoint"]
     id: str
@@ -155,7 +155,7 @@ class RotatedSecretShape(BaseModel):
 
 
 class DeliveryListShape(BaseModel):
-    """A page of deliveries, newest first; go on with `before` = the last `id`."""
+    """A page of deliveries, newest first; continue with `before` = the last `id`."""
 
     object: Literal["list"]
     data: list[DeliveryShape]

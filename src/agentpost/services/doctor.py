@@ -15,7 +15,7 @@ from agentpost.domain.times import seconds
 from agentpost.services import blob_audit, health, health_state, missing_runs, storage_identity
 from agentpost.services.context import AppContext
 
-_MISSING = "its node lives, but nothing there runs it"
+_MISSING = "its node is alive but does not run it"
 
 
 @dataclass(frozen=True, slots=True)

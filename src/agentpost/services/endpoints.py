@@ -62,7 +62,7 @@ def check(ctx: AppContext, change: EndpointChange) -> None:
         if unknown is not None:
             raise Refusal("bad_events", f"There is no event {unknown[:100]!r}.")
         if not change.events:
-            raise Refusal("bad_events", "An endpoint that receives nothing is of no use.")
+            raise Refusal("bad_events", "An endpoint must subscribe to at least one event.")
     most = WEBHOOK_DESCRIPTION_CHARACTERS_MAX
     if change.description is not None and len(change.description) > most:
         raise Refusal("bad_request", f"The description is over {most} characters.")

@@ -156,7 +156,7 @@ def _position(
         return 0, False
     read = ctx.cursors.read(cursor)
     if read is None or read[:2] != (message_id, caller.key_id):
-        raise Refusal("bad_cursor", "This cursor is not one we gave for this message and key.")
+        raise Refusal("bad_cursor", "This cursor was not issued for this message and key.")
     _, _, seq, given_at = read
     return seq, given_at * SECOND < oldest
 

@@ -14,7 +14,7 @@ from agentpost.domain.errors import Overloaded, Refusal, StoreUnavailable
 from agentpost.services.context import AppContext
 
 RETRY_SECONDS = 60
-NO_ROOM = "the server has no room for files at the moment"
+NO_ROOM = "the server has no space for files at the moment"
 
 
 def is_short(ctx: AppContext) -> bool:
@@ -26,7 +26,7 @@ def is_short(ctx: AppContext) -> bool:
 def ensure_for_uploads(ctx: AppContext) -> None:
     """Raises ``unavailable`` below the floor."""
     if is_short(ctx):
-        raise Overloaded(f"No upload can be taken: {NO_ROOM}; try again later.", RETRY_SECONDS)
+        raise Overloaded(f"No upload can be accepted: {NO_ROOM}; try again later.", RETRY_SECONDS)
 
 
 def ensure_for_files(ctx: AppContext) -> None:

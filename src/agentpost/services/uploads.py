@@ -60,7 +60,7 @@ async def create(ctx: AppContext, account_id: str, new: NewUpload) -> tuple[Uplo
     together, ``unavailable`` when there is no room for files.
     """
     if new.size > limits.UPLOAD_BYTES_MAX:
-        raise Refusal("too_large", f"An upload takes up to {FILE_MB} MB.")
+        raise Refusal("too_large", f"An upload may have up to {FILE_MB} MB.")
     storage_identity.ensure_shared(ctx)
     storage_space.ensure_for_uploads(ctx)
     settings, now = ctx.settings, ctx.clock.now()
@@ -136,7 +136,7 @@ async def _check(ctx: AppContext, pending: UploadRecord) -> UploadRecord:
         raise _not_uploaded(pending, ctx.clock.now())
     if arrived.size > pending.size:  # only a store that ignores the form's range lets this happen
         await _reject(ctx, pending)
-        raise Refusal("too_large", f"The file has {arrived.size} bytes, {pending.size} were said.")
+        raise Refusal("too_large", f"The file has {arrived.size} bytes, not {pending.size}.")
     copy = await ctx.db.write(lambda tx: rows.count_copy(tx, pending.id))
     if copy is None:
         raise _changed()

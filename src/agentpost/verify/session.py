@@ -232,7 +232,7 @@ class Probe:
         ``events`` says so, it gets only what names it. Raises `NotChecked` without a receiver."""
         if self.hooks is None:
             raise NotChecked(
-                "it needs an address of ours the deployment reaches: --hooks-url, --hooks-port"
+                "it needs an address here that the deployment reaches: --hooks-url, --hooks-port"
             )
         fields = {"url": self.hooks.url + path, **({"events": list(events)} if events else {})}
         return self.sample(

@@ -213,7 +213,7 @@ def mail_queue(base: str, view: MailQueue, *, sending: bool) -> Html:
         for mail in view.mails
     )
     back = markup('<p><a href="{base}/dashboard">← Dashboard</a></p>', base=base)
-    shown = Html("<p>None yet. You are told here when a webhook endpoint was turned off.</p>")
+    shown = Html("<p>None yet. A message appears here when a webhook endpoint is turned off.</p>")
     if view.mails:
         shown = markup('<ul class="rows card">{mails}</ul>', mails=mails)
     return join([back, Html("<h1>Mail to you</h1>"), shown])
