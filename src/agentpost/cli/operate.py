@@ -45,7 +45,7 @@ def limits_set(
     running_jobs: Number = None,
     as_json: AsJson = False,
 ) -> None:
-    """Override limits for one account; 'default' takes one back to the settings.
+    """Override limits for one account; 'default' restores the setting.
 
     A running server follows within a second.
     """
@@ -74,7 +74,7 @@ def limits_show(account: Account, as_json: AsJson = False) -> None:
 
 
 def maintenance_on(as_json: AsJson = False) -> None:
-    """Switch the API off: requests answer 503, running work goes on."""
+    """Switch the API off: requests answer 503, running work continues."""
     _switch(True, as_json)
 
 
@@ -87,7 +87,7 @@ def explain(
     message_id: Annotated[str, typer.Argument(help="The message's id, msg_….")],
     as_json: AsJson = False,
 ) -> None:
-    """Tell the story of a message: signals, log entries, events, deliveries, attempts, in order."""
+    """Show the timeline of a message: signals, log entries, events, deliveries and attempts."""
     timeline = with_context(lambda ctx: timeline.build(ctx, message_id))
     if as_json:
         lines = [line.as_dict() for line in timeline.lines]
@@ -104,7 +104,7 @@ def explain(
 
 
 def backup(
-    path: Annotated[Path, typer.Argument(help="Where the copy goes; must not exist yet.")],
+    path: Annotated[Path, typer.Argument(help="Path of the copy; must not exist yet.")],
     as_json: AsJson = False,
 ) -> None:
     """Copy the database while the server runs. Copy the folder of files (blobs) after it."""

@@ -188,8 +188,8 @@ class PostgresDatabase:
 
     def _run(self, fn: Callable[[Tx], T], begin: bytes, until: float) -> T:
         """Run it until it is committed; a connection that breaks *during* COMMIT is not retried,
-        since nobody can know whether it took effect. ``until`` limits the waiting for a
-        connection, in seconds of the monotonic clock."""
+        since its effect is unknown. ``until`` limits the waiting for a connection, in seconds of
+        the monotonic clock."""
         from psycopg import errors
         from psycopg_pool import PoolTimeout
 
@@ -243,8 +243,8 @@ class PostgresDatabase:
 
 
 class PostgresDedicatedConnection:
-    """See `DedicatedConnection`. What it writes is worth nothing after a crash, so its commits do
-    not wait for the disk."""
+    """See `DedicatedConnection`. Its writes are worthless after a crash, so its commits do not wait
+    for the disk."""
 
     def __init__(self, url: str) -> None:
         self._url = url
@@ -291,7 +291,7 @@ def _seen(answer: asyncio.Future[Any]) -> None:
 
 
 def _call(callback: Callable[[], None]) -> None:
-    """What follows the commit must not make it look failed."""
+    """A failing after-commit callback must not make the commit seem failed."""
     try:
         callback()
     except BaseException:

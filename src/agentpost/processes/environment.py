@@ -28,7 +28,7 @@ _THREADS: Final = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 def worker_environment(
     environ: Mapping[str, str], listed: Iterable[str] = (), *, threads: int
 ) -> dict[str, str]:
-    """What a worker process gets of ``environ``.
+    """The variables of ``environ`` that a worker process gets.
 
     Args:
         listed: names besides `ALWAYS`; ``*`` stands for any characters. A variable of the server
