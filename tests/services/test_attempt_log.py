@@ -1,4 +1,4 @@
-"""Each attempt of a delivery leaves a row; the test moves the clock (design: The log of attempts)."""
+"""Each attempt leaves a row, on a clock the test moves (design: The log of attempts)."""
 
 import pytest
 
