@@ -229,9 +229,9 @@ def test_a_delivery_shows_each_of_its_attempts(
     assert last["at"] == again["delivered_at"]
 
     story = server.command("explain", message["id"])["story"]
-    told = [line for line in story if line["source"] == "attempt"]
-    assert [line["facts"]["code"] for line in told] == [*codes, 200]
-    assert (told[0]["what"], told[-1]["what"]) == ("failed", "succeeded")
+    reported = [line for line in story if line["source"] == "attempt"]
+    assert [line["facts"]["code"] for line in reported] == [*codes, 200]
+    assert (reported[0]["what"], reported[-1]["what"]) == ("failed", "succeeded")
 
 
 @pytest.mark.rule("WebhookEndpoint.secret")
