@@ -1,4 +1,4 @@
-"""Each attempt leaves a row, on a clock the test moves (design: The log of attempts)."""
+"""Each attempt of a delivery leaves a row; the clock stands still (design: The log of attempts)."""
 
 import pytest
 
