@@ -7,7 +7,7 @@ from starlette.responses import Response
 from starlette.types import Scope
 
 from agentpost.api.operation import Api
-from agentpost.domain.errors import RateLimited, Refusal
+from agentpost.domain.errors import ErrorCode, RateLimited, Refusal
 from agentpost.ratelimit.base import RateDecision
 from agentpost.services import admission
 from agentpost.services.messages import Caller
@@ -30,7 +30,9 @@ async def admit(api: Api, request: Request, caller: Caller) -> None:
         text = f"This key has sent {limit:,} requests within a minute."
         raise RateLimited(text, decision.wait_seconds())
     if api.ctx.unavailable:
-        raise Refusal("unavailable", "The API is switched off for a while; try again later.")
+        raise Refusal(
+            ErrorCode.UNAVAILABLE, "The API is switched off for a while; try again later."
+        )
 
 
 def caller_of(scope: Scope) -> Caller | None:

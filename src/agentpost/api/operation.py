@@ -13,6 +13,7 @@ from starlette.responses import Response
 from agentpost.api.auth import Keys
 from agentpost.api.header_docs import Header
 from agentpost.api.intake import BodyBudget
+from agentpost.domain.errors import ErrorCode
 from agentpost.services.context import AppContext
 from agentpost.services.long_poll import HungUp
 from agentpost.services.messages import Caller
@@ -80,7 +81,7 @@ class Operation:
     description: str
     handler: Handler
     answer: type[BaseModel]
-    errors: tuple[str, ...] = ()
+    errors: tuple[ErrorCode, ...] = ()
     body: type[BaseModel] | None = None
     body_required: bool = True
     successes: tuple[Success, ...] = (OK,)
