@@ -1,8 +1,8 @@
 """The application: every route, and what surrounds each request.
 
-Around every request: an id, the key before the body, one shape for every failure, a fault of ours
-as a 500 with the id that is in the log. Plain ASGI on Starlette's router: with two commits as the
-floor of a request, what a framework adds on top would be the larger part of its cost.
+Every request gets an id; the key is checked before the body; every failure has one shape; a server
+error is a 500 with the id that is in the log. Plain ASGI on Starlette's router: with two commits as
+the floor of a request, what a framework adds on top would be the larger part of its cost.
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ class App:
         self._answers["/files/{file_id:path}"]["GET"] = download
 
     def _readiness(self) -> Response:
-        """What the last checks of the stores found, by name; why they fail is in the log."""
+        """The results of the last checks of the stores, by name; why they fail is in the log."""
         health = self._ctx.health
         if not self._ready():
             return JSONResponse({"status": "starting"}, 503)
@@ -183,7 +183,7 @@ class App:
         return response
 
     async def answer(self, answer: Answer, scope: Scope, receive: Receive, send: Send) -> None:
-        """Run a handler and send what it answers, whatever happens in it."""
+        """Run a handler and send its response, or an error response when it raises."""
         request = Request(scope, receive, send)
         state = request_state.begin(scope, self._ctx.clock)
         structlog.contextvars.bind_contextvars(request_id=state.id)  # for every line it causes

@@ -1,4 +1,4 @@
-"""Who calls: the API key in the Authorization header (spec: Authentication)."""
+"""Authenticate: the API key in the Authorization header (spec: Authentication)."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Keys:
 
 
 def _bearer(headers: list[str]) -> str | None:
-    """The one key; two are none, whoever chooses between them on the way."""
+    """The one key; two headers count as none, since a proxy might choose either."""
     if len(headers) != 1:
         return None
     scheme, _, secret = headers[0].partition(" ")

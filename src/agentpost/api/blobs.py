@@ -1,7 +1,7 @@
 """Downloads behind signed links: the local `{file_url}` (design: Links).
 
-What an agent made never runs on our origin: no sniffing, a sandbox without scripts, and anything
-that is not plainly safe to show comes as an attachment.
+Files of agents never run on this origin: no sniffing, a sandbox without scripts, and anything that
+is not plainly safe to show comes as an attachment.
 """
 
 from __future__ import annotations

@@ -47,7 +47,7 @@ OPERATIONS = (
         summary="Read a message's event log, or wait for its next entries",
         description=(
             "Everything that happened, oldest first: replies, progress, results, changes of state."
-            " Go on with the `cursor` of the last answer until `done` is true. When there is"
+            " Continue with the `cursor` of the last answer until `done` is true. When there is"
             " nothing new, the call is held for `wait` seconds, and for one at least. One call at a"
             " time may wait for the log of a message. Entries are kept for seven days; a cursor"
             " that is older starts at what is still there and says `cursor_expired`."
@@ -61,6 +61,6 @@ OPERATIONS = (
             ErrorCode.POLL_IN_PROGRESS,
         ),
         queries=(WAIT,),
-        texts=(Text("cursor", "Where to go on: the `cursor` of the last answer."),),
+        texts=(Text("cursor", "Where to continue: the `cursor` of the last answer."),),
     ),
 )

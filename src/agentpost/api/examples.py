@@ -1,4 +1,4 @@
-"""Examples of the description: what the answers that clients work with most look like."""
+"""Examples in the OpenAPI document of the responses that clients use most."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The budget of a key, told with every answer to it (spec: Limits RateLimit-headers)."""
+"""The rate limit of a key, reported with every response to it (spec: Limits RateLimit-headers)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ async def admit(api: Api, request: Request, caller: Caller) -> None:
     """Let a known caller in; nothing was read or done for it before.
 
     Raises ``rate_limited`` when the key's minute is full, then ``unavailable`` while the API is
-    switched off: a caller learns of that only with a live key, and its budget goes on counting.
+    switched off: only a caller with a live key learns that, and its budget is still counted.
     """
     state = state_of(request.scope)
     state.caller = caller

@@ -127,7 +127,7 @@ def _refuse_by_name(body: dict[str, Any]) -> None:
         different = {u for u in uploads if isinstance(u, str)}
         if len(different) > limits.UPLOADS_PER_MESSAGE_MAX:
             most = limits.UPLOADS_PER_MESSAGE_MAX
-            raise Refusal(ErrorCode.TOO_MANY, f"A message takes up to {most} uploads.")
+            raise Refusal(ErrorCode.TOO_MANY, f"A message may have up to {most} uploads.")
     blank = message is None or (isinstance(message, str) and not message.strip())
     if blank and not body.get("files") and not uploads:
         wrong = [n for n in ("files", "upload_ids") if body.get(n) not in (None, [])]
@@ -199,7 +199,7 @@ OPERATIONS = (
         summary="Send a message to the agent",
         description=(
             "Answers when the agent has, after about 30 seconds at the latest. `final` tells"
-            " whether that was all: if not, the agent has started jobs, which go on. Follow them"
+            " whether that was all: if not, the agent has started jobs, which continue. Follow them"
             " with getMessage, listMessageEvents or a webhook endpoint. No credits, too many"
             " running jobs, a failed job and a question are not errors: read `status` and `reason`."
             " With an `Idempotency-Key` the call can be sent again after any failure."

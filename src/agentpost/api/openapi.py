@@ -177,7 +177,7 @@ def _success(operation: Operation, success: Success) -> dict[str, Any]:
 
 
 def _failure(codes: Sequence[ErrorCode]) -> dict[str, Any]:
-    """What an error answer looks like; the codes have one status."""
+    """An error response; the codes have one status."""
     lines = [f"- `{code}`: {CATALOGUE[code].meaning}" for code in codes]
     shown = {code.value: {"$ref": f"#/components/examples/{code}"} for code in codes}
     return {

@@ -23,7 +23,7 @@ from agentpost.wakeups.base import Wait
 
 @dataclass(slots=True)
 class Api:
-    """What handlers work with."""
+    """The objects that handlers use."""
 
     ctx: AppContext
     keys: Keys
@@ -69,7 +69,7 @@ CREATED = Success(201, "Created")
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """What one method of a route takes and answers.
+    """The request and responses of one method of a route.
 
     ``summary`` and ``description`` are for who calls the API. ``answer`` is the shape of every
     success that has a body, ``errors`` are the codes besides those of all operations.

@@ -32,9 +32,9 @@ OPERATIONS = (
         path="/v1/messages/{message_id}/recover",
         summary="Watch a message's expired work again",
         description=(
-            "Work that did not report back in time has expired for its message, but may go on all"
-            " the same. This looks again, and gives out a result that came late. No work is"
-            " started and the message is not sent again."
+            "Work that did not report back in time has expired for its message, but may"
+            " continue. This call checks again and returns a result that came late. No work is"
+            " started, and the message is not sent again."
         ),
         handler=post,
         answer=RecoveryShape,

@@ -68,8 +68,8 @@ OPERATIONS = (
         path="/v1/uploads/{upload_id}/complete",
         summary="Check a posted file and make it ready for a message",
         description=(
-            "Looks at the real size and refuses programs. An upload that no message takes within a"
-            " day is deleted. Called again it gives the same answer."
+            "Checks the real size and refuses programs. An upload that no message attaches within"
+            " a day is deleted. A repeated call gives the same answer."
         ),
         handler=complete,
         answer=UploadShape,

@@ -72,7 +72,7 @@ async def rotate(api: Api, request: Request, caller: Caller) -> Response:
 
 
 async def test(api: Api, request: Request, caller: Caller) -> Response:
-    """Send a `webhook.test` event to this endpoint, whatever it subscribes to."""
+    """Send a `webhook.test` event to this endpoint, whether it subscribes to it or not."""
     sent = await deliveries.send_test(api.ctx, caller.account_id, _id(request))
     return _json(shapes.delivery(sent), 201)
 
@@ -96,7 +96,7 @@ async def list_deliveries(api: Api, request: Request, caller: Caller) -> Respons
 
 
 async def redeliver(api: Api, request: Request, caller: Caller) -> Response:
-    """Send one delivery again now, whatever became of it."""
+    """Send one delivery again now, whether it was delivered or not."""
     sent = await deliveries.redeliver(
         api.ctx, caller.account_id, _id(request), request.path_params["event_id"]
     )
@@ -220,7 +220,7 @@ OPERATIONS = (
         method="POST",
         path=f"{ENDPOINT}/test",
         summary="Send a test event",
-        description="A `webhook.test` event goes to this endpoint, whatever it subscribes to.",
+        description="The endpoint gets a `webhook.test` event, subscribed to it or not.",
         handler=test,
         answer=shapes.DeliveryShape,
         successes=(CREATED,),
@@ -232,8 +232,8 @@ OPERATIONS = (
         path=f"{ENDPOINT}/deliveries",
         summary="List the deliveries of a webhook endpoint",
         description=(
-            "Newest first, each with a log of its attempts. While `has_more`, go on with `before`:"
-            " the last one's `id`."
+            "Newest first, each with a log of its attempts. While `has_more`, continue with"
+            " `before`: the last one's `id`."
         ),
         handler=list_deliveries,
         answer=shapes.DeliveryListShape,
@@ -249,7 +249,7 @@ OPERATIONS = (
         method="POST",
         path=f"{ENDPOINT}/deliveries/{{event_id}}/redeliver",
         summary="Send a delivery again",
-        description="At once, with the same `webhook-id`, whatever became of it before.",
+        description="At once, with the same `webhook-id`, whether it was delivered before or not.",
         handler=redeliver,
         answer=shapes.DeliveryShape,
         errors=(ErrorCode.BAD_REQUEST, ErrorCode.NOT_FOUND),

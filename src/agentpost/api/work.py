@@ -79,7 +79,7 @@ OPERATIONS = (
         path="/v1/work/{work_id}",
         summary="Read a work and its newest files",
         description=(
-            "The latest result comes in pages of 20,000 characters: go on with `next_from_char`"
+            "The latest result comes in pages of 20,000 characters: continue with `next_from_char`"
             " until it is null. The links of the files are fresh."
         ),
         handler=get,

@@ -93,7 +93,7 @@ CATALOGUE: Final[dict[ErrorCode, Code]] = {
     ErrorCode.POLL_IN_PROGRESS: Code(
         409,
         "Another call already waits for this message's events.",
-        "Wait for that one, or go on with the `cursor` of this answer.",
+        "Wait for that one, or continue with the `cursor` of this answer.",
     ),
     ErrorCode.TOO_MANY_ENDPOINTS: Code(
         409, "The account has 10 webhook endpoints.", "Delete one that is not needed."
@@ -136,7 +136,7 @@ CATALOGUE: Final[dict[ErrorCode, Code]] = {
     ),
     ErrorCode.INTERNAL: Code(
         500,
-        "A fault on the server's side.",
+        "The server failed.",
         "Send again with growing pauses and the same Idempotency-Key; report the request id.",
     ),
     ErrorCode.UNAVAILABLE: Code(
@@ -166,5 +166,5 @@ class ErrorShape(BaseModel):
         default=None, description="Only with invalid_request: up to ten."
     )
     cursor: str | None = Field(
-        default=None, description="Only with poll_in_progress: the cursor to go on from."
+        default=None, description="Only with poll_in_progress: the cursor to continue from."
     )

@@ -1,4 +1,4 @@
-"""What can go wrong for a caller. Errors know a code, never a transport.
+"""Errors of a caller. Errors know a code, never a transport.
 
     Refusal                     a request is refused; `code` is stable, the text may change
     ├── InvalidRequest          with `problems`: which fields, and why

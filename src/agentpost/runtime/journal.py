@@ -36,7 +36,8 @@ class StopCause(Enum):
     PARKED = "parked"
     FENCED = "fenced"
     CANCELLED = "cancelled"
-    """Ended from outside (see `Run.over`): by a client, a shutdown, or because it is not ours."""
+    """Ended from outside (see `Run.over`): by a client, by a shutdown, or because another node owns
+    it."""
     POISONED = "poisoned"
     """Its worker processes were killed too often in a row."""
     FAULT = "fault"
@@ -64,7 +65,8 @@ class Owner(Protocol):
     """The run's turn or job in the record."""
 
     def is_certain(self, confirmed: float) -> bool:
-        """Whether what was ours at that time, by the node's lease, cannot have been taken since."""
+        """Whether a turn or job confirmed at that time is certainly still owned, by the node's
+        lease."""
         ...
 
     async def confirm(self) -> float:
@@ -106,7 +108,7 @@ class Journal:
     It is also how the run's files reach their bytes (`FileSource`).
 
     Args:
-        confirmed: when the turn or job was known to be ours, by the node's lease.
+        confirmed: when this node was last known to own the turn or job, by its lease.
     """
 
     def __init__(
@@ -131,7 +133,7 @@ class Journal:
 
     @property
     def over(self) -> bool:
-        """Whether the run was stopped or cancelled, whatever its function made of that."""
+        """Whether the run was stopped or cancelled, even if its function ignored that."""
         return self._run.over
 
     def enter(self) -> None:
@@ -236,9 +238,9 @@ class Journal:
     async def guard(
         self, effect: Coroutine[Any, Any, T], theirs: tuple[type[Exception], ...] = ()
     ) -> T:
-        """What our side answers to a call; the run ends here when it is over, parked, not ours any
-        more, or when our side fails. ``theirs`` are errors that are the author's own and are
-        raised."""
+        """Await the effect of a call. The run ends here when it is over or parked, when another
+        node owns it, or when the server fails. ``theirs`` are errors that are the author's own and
+        are raised."""
         if self.over:
             effect.close()
         self.go_on()
@@ -254,12 +256,13 @@ class Journal:
             self.fault(error)
 
     def fault(self, error: Exception) -> NoReturn:
-        """Something of ours failed: nothing of it may look like the author's failure."""
+        """The server failed: end the run, so that the failure is not taken for the author's."""
         log.warning("run_interrupted", owner=self._run.owner, error=repr(error))
         self.stop(StopCause.FAULT)
 
     def stop(self, cause: StopCause) -> NoReturn:
-        """Nothing this run does counts any more. The first cause counts: the others follow."""
+        """End the run; later calls have no effect. The first cause is kept, later ones follow from
+        it."""
         if self.stopped is None:
             log.info("run_stopped", owner=self._run.owner, cause=cause.value)
             self.stopped = cause

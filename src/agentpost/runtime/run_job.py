@@ -85,7 +85,7 @@ async def _outcome(
         if is_cancelled(error):
             raise
         failed = error
-    # Whatever became of that in the author's hands (swallowed, grouped, replaced), it was stopped.
+    # The run was stopped, even if the author's code swallowed, grouped or replaced the exception.
     if journal.stopped is StopCause.DIVERGED:
         return JobFailed(job.CODE_CHANGED_FAILURE)
     if journal.over:

@@ -56,7 +56,7 @@ class TurnRunner:
         )
 
     async def stop(self, seconds: float) -> None:
-        """End what runs; it goes on from its recorded calls when somebody takes it up."""
+        """End what runs; the next owner continues it from its recorded calls."""
         await self.runs.stop(seconds)
 
 
@@ -65,7 +65,7 @@ async def run_turn(
 ) -> None:
     """Run the agent once for a message and record how its turn ended (design: How a turn ends).
 
-    A run that is lost, or that something of ours kept from going on, writes nothing.
+    A run that was fenced or failed because of the server writes nothing.
     """
     message_id = ticket.message.id
     steps = steps.for_account(ticket.message.account_id)
@@ -106,7 +106,7 @@ async def _attended(
 async def _outcome(
     ctx: AppContext, agent: AgentFn, turn: TurnRun, ticket: TurnTicket, journal: Journal
 ) -> TurnResult | TurnFailure | None:
-    """What the agent's function did, as a value; None when nothing is to be written."""
+    """The outcome of the agent's function, as a value; None when nothing is to be written."""
     began = ticket.message.turn_began_at or ctx.clock.now()
     left = ctx.settings.turn_limit_seconds - (ctx.clock.now() - began) / SECOND
     # No longer than the limit, also when the clock was set back since the turn began.
@@ -121,7 +121,7 @@ async def _outcome(
         if is_cancelled(error):
             raise
         failed = error
-    # Whatever became of that in the author's hands (swallowed, grouped, replaced), it was stopped.
+    # The run was stopped, even if the author's code swallowed, grouped or replaced the exception.
     if journal.stopped in (StopCause.DIVERGED, StopCause.POISONED):
         return TurnFailure.INTERRUPTED
     if journal.over:
@@ -237,7 +237,7 @@ class TurnRun:
         self._question = storable(question)
 
     def result(self) -> TurnResult | TurnFailure:
-        """What the agent said when its function returned."""
+        """The agent's reply when its function returned."""
         reply = "\n\n".join(part for part in self._replies if part) or None
         if reply is None and not self._question and not self._acted:
             return TurnFailure.EMPTY

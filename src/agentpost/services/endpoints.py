@@ -1,4 +1,4 @@
-"""Webhook endpoints: made, changed, switched off and on, removed (spec: Webhooks)."""
+"""Create, change, switch off and on, and remove webhook endpoints (spec: Webhooks)."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def check(ctx: AppContext, change: EndpointChange) -> None:
         if unknown is not None:
             raise Refusal(ErrorCode.BAD_EVENTS, f"There is no event {unknown[:100]!r}.")
         if not change.events:
-            raise Refusal(ErrorCode.BAD_EVENTS, "An endpoint that receives nothing is of no use.")
+            raise Refusal(ErrorCode.BAD_EVENTS, "An endpoint must subscribe to at least one event.")
     most = WEBHOOK_DESCRIPTION_CHARACTERS_MAX
     if change.description is not None and len(change.description) > most:
         raise Refusal(ErrorCode.BAD_REQUEST, f"The description is over {most} characters.")

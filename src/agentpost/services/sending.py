@@ -173,8 +173,8 @@ async def _answer_replay(
 async def _until_turn_ends(ctx: AppContext, message: MessageRecord, wait: Wait) -> Snapshot:
     """Wait for the turn's end, and for the end of its patience while it is not its turn yet.
 
-    Both are dates in the record, for whoever reads it later. This call waits for as long as it is
-    until then, whatever becomes of the clock meanwhile.
+    Both deadlines are stored in the row. This call waits for the remaining time as measured at its
+    start, so a clock that is set back does not prolong it.
     """
     clock, settings = ctx.clock, ctx.settings
     now, began = clock.now(), clock.passed()

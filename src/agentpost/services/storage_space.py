@@ -1,7 +1,7 @@
-"""Room for files: a floor under the free space, and what an account may have announced.
+"""Space for files: a minimum of free space, and a limit on what an account may announce.
 
 Below the floor uploads and files are refused while messages go on, so that the database on the same
-disk can still grow. Free space is looked at by the check of the file storage every few seconds.
+disk can still grow. The check of the file storage reads the free space every few seconds.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from agentpost.domain.errors import ErrorCode, Overloaded, Refusal, StoreUnavail
 from agentpost.services.context import AppContext
 
 RETRY_SECONDS = 60
-NO_ROOM = "the server has no room for files at the moment"
+NO_ROOM = "the server has no space for files at the moment"
 
 
 def is_short(ctx: AppContext) -> bool:
@@ -26,7 +26,7 @@ def is_short(ctx: AppContext) -> bool:
 def ensure_for_uploads(ctx: AppContext) -> None:
     """Raises ``unavailable`` below the floor."""
     if is_short(ctx):
-        raise Overloaded(f"No upload can be taken: {NO_ROOM}; try again later.", RETRY_SECONDS)
+        raise Overloaded(f"No upload can be accepted: {NO_ROOM}; try again later.", RETRY_SECONDS)
 
 
 def ensure_for_files(ctx: AppContext) -> None:

@@ -1,11 +1,11 @@
-"""Uploads: a file comes in beside the API, is checked, and goes with one message.
+"""Uploads: a client posts a file, the server checks it, and one message attaches it.
 
 spec: Upload, Upload states, createUpload, completeUpload; design: Executables; Uploads.
 
-What is checked is what is attached: `complete` first keeps the found version under a private key of
-its own and looks at nothing else. Calls of it may run at once, on any node, and end anywhere; the
-one whose guarded write comes first decides. Private copies are numbered in the row before they are
-made, so whatever a crash leaves behind is found again by `sweep`.
+The checked bytes are the attached bytes: `complete` first copies the posted version to a private
+key and checks that copy. Concurrent calls may run and crash on any node; the first guarded write
+decides. The row numbers each private copy before it is made, so `sweep` finds copies that a crash
+left behind.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _PASSING = frozenset({ErrorCode.CHANGED, ErrorCode.NOT_UPLOADED})
 
 @dataclass(frozen=True, slots=True)
 class NewUpload:
-    """What a client announces; ``size`` in bytes. No type: guessed from the name."""
+    """The upload as the client announces it; ``size`` in bytes. No type: guessed from the name."""
 
     filename: str
     size: int
@@ -60,7 +60,7 @@ async def create(ctx: AppContext, account_id: str, new: NewUpload) -> tuple[Uplo
     together, ``unavailable`` when there is no room for files.
     """
     if new.size > limits.UPLOAD_BYTES_MAX:
-        raise Refusal(ErrorCode.TOO_LARGE, f"An upload takes up to {FILE_MB} MB.")
+        raise Refusal(ErrorCode.TOO_LARGE, f"An upload may have up to {FILE_MB} MB.")
     storage_identity.ensure_shared(ctx)
     storage_space.ensure_for_uploads(ctx)
     settings, now = ctx.settings, ctx.clock.now()
@@ -137,7 +137,7 @@ async def _check(ctx: AppContext, pending: UploadRecord) -> UploadRecord:
     if arrived.size > pending.size:  # only a store that ignores the form's range lets this happen
         await _reject(ctx, pending)
         raise Refusal(
-            ErrorCode.TOO_LARGE, f"The file has {arrived.size} bytes, {pending.size} were said."
+            ErrorCode.TOO_LARGE, f"The file has {arrived.size} bytes, not {pending.size}."
         )
     copy = await ctx.db.write(lambda tx: rows.count_copy(tx, pending.id))
     if copy is None:
