@@ -7,7 +7,6 @@ the floor of a request, what a framework adds on top would be the larger part of
 
 from __future__ import annotations
 
-import time
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
@@ -30,6 +29,7 @@ from agentpost.api import (
     messages,
     openapi,
     recover,
+    request_state,
     upload_target,
     uploads,
     webhooks,
@@ -37,7 +37,7 @@ from agentpost.api import (
 )
 from agentpost.api.auth import Keys
 from agentpost.api.errors import error_response, fault_of_ours
-from agentpost.api.headers import add_budget, admit, forget_budget
+from agentpost.api.headers import add_budget, admit
 from agentpost.api.operation import Api, Operation
 from agentpost.api.published import Published
 from agentpost.clock import new_id
@@ -185,9 +185,8 @@ class App:
     async def answer(self, answer: Answer, scope: Scope, receive: Receive, send: Send) -> None:
         """Run a handler and send its response, or an error response when it raises."""
         request = Request(scope, receive, send)
-        at, began = self._ctx.clock.now(), time.perf_counter()
-        request_id = new_id(ids.REQUEST, at)
-        structlog.contextvars.bind_contextvars(request_id=request_id)  # for every line it causes
+        state = request_state.begin(scope, self._ctx.clock)
+        structlog.contextvars.bind_contextvars(request_id=state.id)  # for every line it causes
         error: ErrorCode | None = None
         try:
             if "\0" in scope["path"]:  # no id and no path has one, and PostgreSQL takes none
@@ -195,11 +194,11 @@ class App:
             response = await answer(request)
         except Refusal as refusal:
             error = refusal.code
-            response = error_response(refusal, request_id, self._docs_url)
+            response = error_response(refusal, state.id, self._docs_url)
             if refusal.code is ErrorCode.UNAUTHORIZED:  # a key that ended has no budget left
-                forget_budget(scope)
+                state.budget = None
         except ClientDisconnect:
-            inspector.append(self._ctx, scope, None, request_id, at, began, None)
+            inspector.append(self._ctx, scope, state, None)
             return
         except Exception as fault:
             shown = fault_of_ours(fault)
@@ -208,17 +207,16 @@ class App:
             is_known = error is ErrorCode.UNAVAILABLE
             log.error(
                 "request_failed",
-                request_id=request_id,
+                request_id=state.id,
                 method=scope["method"],
                 **({"reason": str(fault)} if is_known else {"exc_info": fault}),
             )
-            response = error_response(shown, request_id, self._docs_url)
+            response = error_response(shown, state.id, self._docs_url)
         finally:
-            for watcher in scope.get("agentpost.watchers", ()):
-                watcher.cancel()
-        response.raw_headers.append((b"request-id", request_id.encode()))
-        add_budget(scope, response)
-        inspector.append(self._ctx, scope, response, request_id, at, began, error)
+            state.end()
+        response.raw_headers.append((b"request-id", state.id.encode()))
+        add_budget(state, response)
+        inspector.append(self._ctx, scope, state, response, error)
         if intake.is_left_over(request):
             await intake.send_and_close(request, response, send)
         else:
