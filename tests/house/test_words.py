@@ -8,10 +8,22 @@ from pathlib import PurePosixPath
 import pytest
 
 from tests.house.old_words import OLD_NAMES
-from tests.house.tree import DOCS, Source, document, dotted, package, parse, sources
+from tests.house.texts import texts
+from tests.house.tree import DOCS, Source, client, document, dotted, package, parse, sources
 
 GRAB_BAGS = {"common", "helper", "helpers", "misc", "util", "utils"}
 UNDONE = re.compile(r"\b(TODO|FIXME|XXX|HACK|(raise|return) NotImplementedError)\b")
+
+# In a text that a user reads: the plain word is shorter, or names who does it.
+UNPLAIN = re.compile(
+    r"\b(told|whoever|whatever|go(es)? on|ours|by itself|any more|anew|nobody|becomes? of|said)\b",
+    re.IGNORECASE,
+)
+# Not a section of the specification, a heading or a question.
+CLAUSE_FIRST = re.compile(
+    r"(?:^|[.;] )(What|Who|Whose|Whoever|Whatever)\b"
+    r"(?! the service does \d| went wrong| should| I have)(?![^.]*\?)"
+)
 
 # Time and ids come in through `clock`, so that a test can move days at once and repeat a history.
 CHANCE_AND_TIME = {
@@ -28,7 +40,6 @@ CHANCE_AND_TIME = {
 FREE = (
     "src/agentpost/clock.py",  # is the clock
     "src/agentpost/bootstrap",  # hands it out
-    "src/agentpost/client/",  # runs in the caller's program and imports nothing of the server's
 )
 
 
@@ -83,7 +94,8 @@ def undone(source: Source) -> Iterator[str]:
 
 
 def test_no_module_is_a_grab_bag() -> None:
-    parts = {source.path: PurePosixPath(source.path).with_suffix("").parts for source in package()}
+    paths = [source.path for source in (*package(), *client())]
+    parts = {path: PurePosixPath(path).with_suffix("").parts for path in paths}
     assert [path for path, names in parts.items() if GRAB_BAGS & set(names)] == []
 
 
@@ -101,6 +113,22 @@ def test_the_check_sees_old_names(text: str) -> None:
     assert list(old_names(parse(text)))
 
 
+def unplain(text: str) -> bool:
+    """Whether a text has a word or an order of words that a native speaker would not choose."""
+    return bool(UNPLAIN.search(text) or CLAUSE_FIRST.search(text))
+
+
+def test_texts_for_users_are_plain_english() -> None:
+    """Subject, verb, object; the fact, not the aphorism."""
+    assert [each for each in texts() if unplain(each.partition(": ")[2])] == []
+
+
+def test_the_check_sees_what_is_not_plain() -> None:
+    assert unplain("Who has the newest version is answered with 304.")
+    assert unplain("The rest goes by itself.")
+    assert not unplain("What should I summarise?")
+
+
 def test_the_glossary_is_linked() -> None:
     """Where a newcomer begins to read."""
     assert (DOCS / "glossary.md").is_file()
@@ -109,7 +137,7 @@ def test_the_glossary_is_linked() -> None:
 
 
 def test_nothing_is_left_undone() -> None:
-    assert [line for source in package() for line in undone(source)] == []
+    assert [line for source in (*package(), *client()) for line in undone(source)] == []
 
 
 def test_time_and_chance_come_from_the_clock() -> None:

@@ -13,6 +13,8 @@ from starlette.responses import Response
 from agentpost.api.auth import Keys
 from agentpost.api.header_docs import Header
 from agentpost.api.intake import BodyBudget
+from agentpost.api.request_state import state_of
+from agentpost.domain.errors import ErrorCode
 from agentpost.services.context import AppContext
 from agentpost.services.long_poll import HungUp
 from agentpost.services.messages import Caller
@@ -21,7 +23,7 @@ from agentpost.wakeups.base import Wait
 
 @dataclass(slots=True)
 class Api:
-    """What handlers work with."""
+    """The objects that handlers use."""
 
     ctx: AppContext
     keys: Keys
@@ -67,7 +69,7 @@ CREATED = Success(201, "Created")
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """What one method of a route takes and answers.
+    """The request and responses of one method of a route.
 
     ``summary`` and ``description`` are for who calls the API. ``answer`` is the shape of every
     success that has a body, ``errors`` are the codes besides those of all operations.
@@ -80,7 +82,7 @@ class Operation:
     description: str
     handler: Handler
     answer: type[BaseModel]
-    errors: tuple[str, ...] = ()
+    errors: tuple[ErrorCode, ...] = ()
     body: type[BaseModel] | None = None
     body_required: bool = True
     successes: tuple[Success, ...] = (OK,)
@@ -96,7 +98,7 @@ def watch_hang_up(request: Request) -> HungUp:
         task = asyncio.get_running_loop().create_task(_gone(request, wait))
         _watchers.add(task)
         task.add_done_callback(_watchers.discard)
-        request.scope.setdefault("agentpost.watchers", []).append(task)
+        state_of(request.scope).watchers.append(task)
 
     return watch
 

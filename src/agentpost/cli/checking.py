@@ -1,4 +1,4 @@
-"""What can be told of settings before anything is started: `serve` and `config show` share it."""
+"""Check settings before anything is started; shared by `serve` and `config show`."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from difflib import get_close_matches
 from pathlib import Path
 
+from agentpost import extras
 from agentpost.egress.addresses import AllowList
 from agentpost.services.mail import SmtpServer
 from agentpost.settings import PREFIX, Settings, unknown_variables
@@ -13,8 +14,8 @@ from agentpost.storage.s3_url import S3Location
 
 
 def problems(settings: Settings) -> Iterator[str]:
-    """What `agentpost serve` would refuse, a sentence each. No secret is repeated, nothing is
-    connected to and nothing is made."""
+    """The settings that `agentpost serve` would refuse, a sentence each. No secret is repeated,
+    nothing is connected to and nothing is made."""
     for check in _CHECKS:
         try:
             check(settings)
@@ -23,7 +24,7 @@ def problems(settings: Settings) -> Iterator[str]:
 
 
 def warnings(settings: Settings) -> Iterator[str]:
-    """What is allowed and hardly meant, a sentence each."""
+    """Settings that are allowed but probably a mistake, a sentence each."""
     known = [f"{PREFIX}{name}".upper() for name in Settings.model_fields]
     for name in unknown_variables():
         close = get_close_matches(name, known, 1)
@@ -45,10 +46,11 @@ def _database(settings: Settings) -> None:
     url = settings.database_url.get_secret_value()
     if not url:
         return
+    extras.require("postgres", extras.POSTGRES_ASKED)
     try:
         import psycopg
     except ImportError:
-        return  # the start says how to install it
+        return  # the library it calls is missing; the start says so
     try:
         psycopg.conninfo.conninfo_to_dict(url)
     except psycopg.ProgrammingError:
@@ -59,6 +61,7 @@ def _database(settings: Settings) -> None:
 def _storage(settings: Settings) -> None:
     if settings.storage_url:
         S3Location.parse(settings.storage_url)
+        extras.require("s3", extras.S3_ASKED)
 
 
 def _mail(settings: Settings) -> None:
@@ -76,4 +79,22 @@ def _egress(settings: Settings) -> None:
             raise OSError(f"AGENTPOST_EGRESS_CA_FILE: {text}") from None
 
 
-_CHECKS: tuple[Callable[[Settings], None], ...] = (_role, _database, _storage, _mail, _egress)
+def _agent(settings: Settings) -> None:
+    if settings.agent == "offline":
+        extras.require("offline", extras.OFFLINE_ASKED)
+
+
+def _limits(settings: Settings) -> None:
+    if settings.redis_url.get_secret_value():
+        extras.require("redis", extras.REDIS_ASKED)
+
+
+_CHECKS: tuple[Callable[[Settings], None], ...] = (
+    _role,
+    _database,
+    _storage,
+    _mail,
+    _egress,
+    _agent,
+    _limits,
+)

@@ -1,8 +1,8 @@
 """`agentpost verify`: run the contract's checks against any deployment and tell what is proved.
 
 Exit codes: 0 nothing failed, 1 something failed, 2 it could not begin (called wrongly, nobody
-there, key refused), 130 interrupted. What was made is taken away in every case, unless a second
-Ctrl-C ends that, too.
+there, key refused), 130 interrupted. Everything it created is deleted in every case, unless a
+second Ctrl-C stops the cleanup.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def verify(
     url: Annotated[str | None, typer.Option(help="The server; else AGENTPOST_URL.")] = None,
     key: Annotated[str | None, typer.Option(help="An API key of it; else AGENTPOST_KEY.")] = None,
     second_key: Annotated[
-        str | None, typer.Option(help="Another key of it, to prove what belongs to whom.")
+        str | None, typer.Option(help="A second key, to prove that keys see only their own data.")
     ] = None,
     only: Annotated[
         list[str] | None, typer.Option(metavar="GROUP", help="Only this group; repeatable.")
@@ -135,9 +135,9 @@ def _options(
     timeout: float,
     hooks: Receiver | None,
 ) -> Options:
-    from agentpost.client.config import resolve_config
-    from agentpost.client.errors import ConfigError
     from agentpost.verify.session import Options
+    from agentpost_client.config import resolve_config
+    from agentpost_client.errors import ConfigError
 
     try:
         config = resolve_config(url, key)
@@ -157,8 +157,8 @@ def _options(
 
 def _receiver(ends: ExitStack, url: str | None, port: int | None) -> Receiver | None:
     """The running receiver, which ``ends`` will stop; None when none is wanted."""
-    from agentpost.client.config import is_http_url
     from agentpost.verify.receiver import receiving
+    from agentpost_client.config import is_http_url
 
     if url is None and port is None:
         return None

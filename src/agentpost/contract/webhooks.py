@@ -65,7 +65,7 @@ class EndpointChangeIn(Request):
 
 
 class RotateIn(Request):
-    """Optional: how the old secret goes."""
+    """Optional: how long the old secret stays valid."""
 
     grace_seconds: Annotated[int, Field(ge=0, le=limits.WEBHOOK_GRACE_SECONDS_MAX)] | None = Field(
         default=None, description="For so long deliveries are signed with both secrets."
@@ -73,7 +73,7 @@ class RotateIn(Request):
 
 
 class ReplayIn(Request):
-    """What to send again."""
+    """The deliveries to send again."""
 
     since: Time = Field(
         description="Beginning of the time range, ISO 8601 with offset.",
@@ -159,7 +159,7 @@ class EndpointListShape(BaseModel):
 
 
 class DeletedEndpointShape(BaseModel):
-    """An endpoint that is gone."""
+    """A removed endpoint."""
 
     object: Literal["webhook_endpoint"]
     id: str
@@ -176,7 +176,7 @@ class RotatedSecretShape(BaseModel):
 
 
 class DeliveryListShape(BaseModel):
-    """A page of deliveries, newest first; go on with `before` = the last `id`."""
+    """A page of deliveries, newest first; continue with `before` = the last `id`."""
 
     object: Literal["list"]
     data: list[LoggedDeliveryShape]

@@ -1,8 +1,8 @@
-"""Deliveries: which are due, who sends them, what became of each attempt.
+"""Deliveries: due ones, their claims, and the outcome of each attempt.
 
-A node claims a delivery for as long as an attempt may take; a claim nobody answered for runs out,
-and the delivery is due again. The end of the claim is also its fence: what an attempt found is
-written only while the row still holds that very claim.
+A node claims a delivery for as long as an attempt may take; a claim without an outcome expires, and
+the delivery is due again. The end of the claim is also its fence: what an attempt found is written
+only while the row still holds that very claim.
 """
 
 from __future__ import annotations
@@ -80,12 +80,12 @@ _AGAIN = (
 
 # --- sending --------------------------------------------------------------------------------------
 def due_endpoints(tx: Tx, now: int) -> list[str]:
-    """Endpoints for which something is due that nobody sends."""
+    """Endpoints with due deliveries that no node has claimed."""
     return [row[0] for row in tx.all(_DUE_ENDPOINTS, (now, now))]
 
 
 def claim(tx: Tx, endpoint_id: str, now: int, until: int, limit: int) -> list[ClaimRow]:
-    """Take up to ``limit`` due deliveries, the longest due first; ours until ``until``."""
+    """Take up to ``limit`` due deliveries, the longest due first; claimed until ``until``."""
     claimed = []
     for event_id, *counted in tx.all(_DUE, (endpoint_id, now, now, limit)):
         tx.execute(_CLAIM, (until, event_id, endpoint_id))
@@ -134,15 +134,15 @@ def failed(
     ms: int,
     next_attempt_at: int | None,
 ) -> bool:
-    """An attempt failed; without a next one the delivery has. False when it is not ours any
-    more."""
+    """An attempt failed; without a next one the delivery has. False when the claim has passed to
+    another node."""
     status = DeliveryStatus.FAILED if next_attempt_at is None else DeliveryStatus.PENDING
     values = (status, status_code, error, response, ms, next_attempt_at)
     return tx.execute(_FAILED, (*values, *claim_of)) > 0
 
 
 def end_pending(tx: Tx, endpoint_id: str, status: DeliveryStatus) -> int:
-    """What was not delivered yet never will be (until it is sent again on request); how many."""
+    """Drop undelivered events (they can still be sent again on request); how many."""
     return tx.execute(
         "UPDATE deliveries SET status = ?, next_attempt_at = NULL"
         " WHERE endpoint_id = ? AND status = 'pending'",

@@ -1,4 +1,4 @@
-"""Finding and deleting what was kept long enough, a bounded number of rows at a time.
+"""Find and delete expired rows, a bounded number at a time.
 
 Ids sort by time, so what is old is mostly found by walking a table in the order of its primary key:
 the hot path pays for no index that only the purge would use. Messages with jobs are kept for longer
@@ -193,7 +193,7 @@ def detach_files(tx: Tx, work_id: str, limit: int) -> list[DeletedFile]:
 
 
 def unlist_files(tx: Tx, message_id: str, limit: int) -> int:
-    """Replaced files of a message are listed by nobody from now on; how many."""
+    """Mark replaced files of a message as no longer listed; how many."""
     return tx.execute(_UNLIST, (message_id, limit))
 
 
@@ -223,7 +223,7 @@ def delete_loose_events(tx: Tx, before: str, limit: int) -> int:
 
 
 def delete_sessions(tx: Tx, now: int, limit: int) -> int:
-    """Login links and sessions that open nothing any more; as above."""
+    """Expired login links and sessions; as above."""
     gone = tx.execute(_LOGIN_TOKENS, (now, limit))
     return gone + tx.execute(_SESSIONS, (now, limit - gone))
 

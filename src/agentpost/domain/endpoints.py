@@ -102,7 +102,7 @@ class AttemptRecord:
 
 @dataclass(frozen=True, slots=True)
 class EndpointState:
-    """What the rules need to know of an endpoint."""
+    """The facts about an endpoint that the rules need."""
 
     disabled_at: int | None = None
     disabled_reason: DisabledReason | None = None

@@ -1,4 +1,4 @@
-"""Recording how a turn or job ended, however long the database takes to come back."""
+"""Record the end of a turn or job, even if the database is away for a long time."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ RETRY_SECONDS_MAX = 10.0
 
 
 async def retry_until_recorded(write: Callable[[], Awaitable[None]], owner: str) -> None:
-    """Write an end until it is written: the result is here, and nobody else would write it.
+    """Retry until the end is recorded: only this process has the result.
 
-    Raises `Fenced` when it is not ours to write; that is also how a second try learns that the
-    first one went through after all.
+    Raises `Fenced` when another node owns the turn or job; that is also how a second try learns
+    that the first one went through after all.
     """
     tried = 0
     while True:

@@ -1,6 +1,4 @@
-"""Deliveries: claimed, recorded, looked at and sent again (spec: Webhook events; design: Webhook
-events).
-"""
+"""Claim, record, list and resend deliveries (spec: Webhook events; design: Webhook events)."""
 
 from __future__ import annotations
 
@@ -23,7 +21,7 @@ from agentpost.domain.endpoints import (
     DeliveryStatus,
     EndpointRecord,
 )
-from agentpost.domain.errors import Refusal, not_found
+from agentpost.domain.errors import ErrorCode, Refusal, not_found
 from agentpost.domain.events import TEST_EVENT
 from agentpost.domain.limits import (
     WEBHOOK_ATTEMPT_RESPONSE_CHARACTERS_MAX,
@@ -43,7 +41,8 @@ REPLAYABLE = (DeliveryStatus.DELIVERED, DeliveryStatus.FAILED, DeliveryStatus.DR
 
 @dataclass(frozen=True, slots=True)
 class Claimed:
-    """A delivery that is ours to send; ``keys`` sign it, ``until`` is the end of the claim."""
+    """A delivery that this node has claimed; ``keys`` sign it, ``until`` is the end of the
+    claim."""
 
     endpoint_id: str
     event_id: str
@@ -61,7 +60,7 @@ class Claimed:
 
 @dataclass(frozen=True, slots=True)
 class Attempted:
-    """What became of a claim: sent, with ``error`` None when the receiver took it."""
+    """The outcome of a claim: sent, with ``error`` None when the receiver took it."""
 
     claimed: Claimed
     at: int
@@ -78,7 +77,7 @@ def body(ctx: AppContext, claimed: Claimed) -> bytes:
 
 # --- claiming and recording -----------------------------------------------------------------------
 async def due_endpoints(ctx: AppContext) -> list[str]:
-    """Endpoints for which something is due that nobody sends."""
+    """Endpoints with due deliveries that no node has claimed."""
     now = ctx.clock.now()
     return await ctx.db.read(lambda tx: rows.due_endpoints(tx, now))
 
@@ -388,7 +387,7 @@ def tell_sender(tx: Tx, ctx: AppContext, endpoint_ids: Sequence[str]) -> None:
 def _ready(tx: Tx, account_id: str, endpoint_id: str) -> EndpointRecord:
     endpoint = owned(endpoint_rows.lock(tx, endpoint_id), account_id)
     if endpoint.disabled_at is not None:
-        raise Refusal("bad_request", "The endpoint is disabled; enable it first.")
+        raise Refusal(ErrorCode.BAD_REQUEST, "The endpoint is disabled; enable it first.")
     return endpoint
 
 

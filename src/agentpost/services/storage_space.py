@@ -1,7 +1,7 @@
-"""Room for files: a floor under the free space, and what an account may announce and store.
+"""Space for files: a minimum of free space, and limits on what an account announces and stores.
 
 Below the floor uploads and files are refused while messages go on, so that the database on the same
-disk can still grow. Free space is looked at by the check of the file storage every few seconds.
+disk can still grow. The check of the file storage reads the free space every few seconds.
 """
 
 from __future__ import annotations
@@ -11,17 +11,17 @@ from agentpost.db import account_storage, accounts
 from agentpost.db import uploads as rows
 from agentpost.db.session import Tx
 from agentpost.domain import limits
-from agentpost.domain.errors import Overloaded, Refusal, StoreUnavailable
+from agentpost.domain.errors import ErrorCode, Overloaded, Refusal, StoreUnavailable
 from agentpost.domain.record import AttachmentRecord, FileRecord
 from agentpost.services.allowances import stored_bytes_max
 from agentpost.services.context import AppContext
 
 RETRY_SECONDS = 60
 _ADVICE = (
-    "Delete works you no longer need, which makes room within a minute, or wait until messages with"
-    " files expire"
+    "Delete works you no longer need, which makes space within a minute, or wait until messages"
+    " with files expire"
 )
-NO_ROOM = "the server has no room for files at the moment"
+NO_ROOM = "the server has no space for files at the moment"
 
 
 def is_short(ctx: AppContext) -> bool:
@@ -33,7 +33,7 @@ def is_short(ctx: AppContext) -> bool:
 def ensure_for_uploads(ctx: AppContext) -> None:
     """Raises ``unavailable`` below the floor."""
     if is_short(ctx):
-        raise Overloaded(f"No upload can be taken: {NO_ROOM}; try again later.", RETRY_SECONDS)
+        raise Overloaded(f"No upload can be accepted: {NO_ROOM}; try again later.", RETRY_SECONDS)
 
 
 def ensure_for_files(ctx: AppContext) -> None:
@@ -55,13 +55,13 @@ def ensure_may_announce(tx: Tx, ctx: AppContext, account_id: str, size: int) -> 
     most = ctx.settings.upload_pending_bytes_max
     if total + size > most:
         raise Refusal(
-            "too_large",
+            ErrorCode.TOO_LARGE,
             f"The account's unfinished uploads announce {total:,} bytes, up to {most:,} are"
             " allowed with this one; complete them, or wait until they expire.",
         )
     if count >= limits.UPLOADS_PENDING_MAX:
         raise Refusal(
-            "too_large",
+            ErrorCode.TOO_LARGE,
             f"The account has {count:,} unfinished uploads; complete them, or wait until they"
             " expire.",
         )
@@ -107,9 +107,9 @@ def _stored_max(tx: Tx, ctx: AppContext, account_id: str) -> int:
 
 
 def _no_room(what: str, used: int, most: int) -> str:
-    return f"the account's storage has no room for {what} ({used:,} of {most:,} bytes are used)"
+    return f"the account's storage has no space for {what} ({used:,} of {most:,} bytes are used)"
 
 
 def _upload_refused(used: int, most: int) -> Refusal:
     why = _no_room("this upload", used, most)
-    return Refusal("too_large", f"{why[0].upper()}{why[1:]}. {_ADVICE}; then call again.")
+    return Refusal(ErrorCode.TOO_LARGE, f"{why[0].upper()}{why[1:]}. {_ADVICE}; then call again.")

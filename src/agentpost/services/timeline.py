@@ -1,5 +1,4 @@
-"""The story of a message, told from what is kept: signals, log entries, events, deliveries and
-their attempts."""
+"""The timeline of a message, built from all records of it."""
 
 from __future__ import annotations
 
@@ -47,14 +46,14 @@ class TimelineEvent:
 
 @dataclass(frozen=True, slots=True)
 class Timeline:
-    """How a message stands, and all that happened, in order."""
+    """A summary of the message, and its events in order."""
 
     summary: dict[str, Any]
     lines: list[TimelineEvent]
 
 
 async def build(ctx: AppContext, message_id: str) -> Timeline:
-    """The story of a message and of every job it lists; raises ``not_found``.
+    """The timeline of a message and of every job it lists; raises ``not_found``.
 
     An operator may ask about any key's message, also one past its retention that is still there.
     """
