@@ -91,7 +91,7 @@ async def list_deliveries(api: Api, request: Request, caller: Caller) -> Respons
         before,
         DeliveryStatus(status) if status else None,
     )
-    data = [shapes.delivery(each) for each in found]
+    data = [shapes.logged_delivery(each) for each in found]
     return _json({"object": "list", "data": data, "has_more": more})
 
 
@@ -226,7 +226,10 @@ OPERATIONS = (
         method="GET",
         path=f"{ENDPOINT}/deliveries",
         summary="List the deliveries of a webhook endpoint",
-        description="Newest first. While `has_more`, continue with `before`: the last one's `id`.",
+        description=(
+            "Newest first, each with a log of its attempts. While `has_more`, continue with"
+            " `before`: the last one's `id`."
+        ),
         handler=list_deliveries,
         answer=shapes.DeliveryListShape,
         errors=("invalid_request", "not_found"),

@@ -11,7 +11,7 @@ import typer
 from agentpost.cli.admin import Account
 from agentpost.cli.context import AsJson, guarded, show, with_context
 from agentpost.domain.allowances import NAMES
-from agentpost.services import allowances, maintenance
+from agentpost.services import allowances, maintenance, timeline
 from agentpost.services import backup as backups
 from agentpost.services.context import AppContext
 from agentpost.settings import load_settings
@@ -87,19 +87,19 @@ def explain(
     message_id: Annotated[str, typer.Argument(help="The message's id, msg_….")],
     as_json: AsJson = False,
 ) -> None:
-    """Show the timeline of a message: every signal, log entry, event and delivery in order."""
-    timeline = with_context(lambda ctx: timeline.build(ctx, message_id))
+    """Show the timeline of a message: signals, log entries, events, deliveries and attempts."""
+    found = with_context(lambda ctx: timeline.build(ctx, message_id))
     if as_json:
-        lines = [line.as_dict() for line in timeline.lines]
-        print(json.dumps({"message": timeline.summary, "story": lines}, indent=2))
+        lines = [line.as_dict() for line in found.lines]
+        print(json.dumps({"message": found.summary, "story": lines}, indent=2))
         return
-    for name, value in timeline.summary.items():
+    for name, value in found.summary.items():
         if name != "jobs" and value is not None:
             print(f"{name}: {value}")
-    for job_id, facts in timeline.summary["jobs"].items():
+    for job_id, facts in found.summary["jobs"].items():
         print(f"job {job_id}: " + ", ".join(f"{n} {v}" for n, v in facts.items() if v is not None))
     print()
-    for line in timeline.lines:
+    for line in found.lines:
         print(line.as_text())
 
 

@@ -19,6 +19,7 @@ from math import inf
 
 import structlog
 
+from agentpost.domain import backoff
 from agentpost.runtime.job_worker import JobRunner
 from agentpost.runtime.run_turn import TurnRunner
 from agentpost.runtime.runs import Run, Runs
@@ -137,7 +138,7 @@ class _Kind:
             owner: self._reclaimed[owner] for owner in rows if owner in self._reclaimed
         }
         for (owner, at), misses in missing.items():
-            if misses >= min(MISSES_MIN << self._times(owner, at), MISSES_MAX):
+            if misses >= backoff.pause(self._times(owner, at), MISSES_MIN, MISSES_MAX):
                 await self._run_again(owner, at)
         return sorted(owner for (owner, _), misses in missing.items() if misses >= MISSES_MIN)
 

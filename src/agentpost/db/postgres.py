@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 import structlog
 
 from agentpost.db.session import DatabaseClosed, Params, Row, Tx
+from agentpost.domain import backoff
 from agentpost.domain.errors import StoreUnavailable
 
 if TYPE_CHECKING:
@@ -37,6 +38,9 @@ LINE_SILENT_MILLISECONDS = 3_000
 broken."""
 TRIES = 8
 """How often a transaction that lost a deadlock or its connection is run."""
+DEADLOCK_SECONDS = (0.005, 0.03)
+LOST_SECONDS = (0.05, 0.3)
+"""The first pause before it is run again, and the longest."""
 
 
 class MissingExtra(ValueError):
@@ -209,14 +213,14 @@ class PostgresDatabase:
                 if tried >= TRIES:
                     raise
                 log.info("transaction_retried", error=type(error).__name__, tried=tried)
-                time.sleep(0.005 * tried)
+                time.sleep(backoff.pause(tried - 1, *DEADLOCK_SECONDS))
             except _ConnectionLost as error:
                 if tried >= TRIES:
                     text = "The connection to the database breaks again and again."
                     raise StoreUnavailable(text) from error.__cause__
                 log.warning("connection_lost", error=str(error.__cause__).strip(), tried=tried)
                 self._pool.check()  # a restarted server has broken the idle ones as well
-                time.sleep(0.05 * tried)
+                time.sleep(backoff.pause(tried - 1, *LOST_SECONDS))
             else:
                 for callback in callbacks:
                     _call(callback)

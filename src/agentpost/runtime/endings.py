@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 
 import structlog
 
+from agentpost.domain import backoff
 from agentpost.domain.errors import Fenced
 
 log = structlog.get_logger(__name__)
@@ -29,5 +30,5 @@ async def retry_until_recorded(write: Callable[[], Awaitable[None]], owner: str)
             raise
         except Exception as error:
             log.warning("result_not_recorded", owner=owner, tried=tried + 1, error=str(error))
-        await asyncio.sleep(min(RETRY_SECONDS_FIRST * 2**tried, RETRY_SECONDS_MAX))
+        await asyncio.sleep(backoff.pause(tried, RETRY_SECONDS_FIRST, RETRY_SECONDS_MAX))
         tried += 1

@@ -14,6 +14,7 @@ import structlog
 
 from agentpost.agents import File, values
 from agentpost.agents.deaths import WorkerKilled
+from agentpost.domain import backoff
 from agentpost.domain.errors import Fenced
 from agentpost.domain.journal import Call, CallState, Diverged, recorded
 from agentpost.runtime.runs import Run
@@ -205,7 +206,7 @@ class Journal:
         if times > before and not await self.guard(self._owner.interrupted(str(error), times)):
             self.cause = str(error)
             self.stop(StopCause.POISONED)
-        await asyncio.sleep(min(AGAIN_SECONDS_FIRST * 2 ** (times - 1), AGAIN_SECONDS_MAX))
+        await asyncio.sleep(backoff.pause(times - 1, AGAIN_SECONDS_FIRST, AGAIN_SECONDS_MAX))
         self.go_on()
 
     async def guard(
