@@ -24,7 +24,7 @@ from agentpost.cluster.membership import Nodes
 from agentpost.cluster.reconciler import RunReconciler
 from agentpost.db.lock import FolderLock
 from agentpost.delivery.dispatcher import Deliveries
-from agentpost.runtime.job_worker import JobWorker
+from agentpost.runtime.job_worker import JobRunner
 from agentpost.runtime.run_turn import TurnRunner
 from agentpost.runtime.steps import make_steps
 from agentpost.services import accounts, maintenance, sessions, storage_identity
@@ -58,7 +58,7 @@ class Server:
         self._lock: FolderLock | None = None
         self._loop: AgentLoop | None = None
         self._turns: TurnRunner | None = None
-        self._worker: JobWorker | None = None
+        self._job_runner: JobRunner | None = None
         self.first_key: NewKey | None = None
         self.first_login: LoginLink | None = None
         self.app: App
@@ -90,8 +90,8 @@ class Server:
         self._scratch = await asyncio.to_thread(Scratch, folder / "scratch", ctx.node)
         steps = make_steps(ctx, self._scratch.folder)
         self._pool = steps.pool
-        worker = self._worker = (
-            JobWorker(ctx, self._loop, steps) if settings.role != "api" else None
+        job_runner = self._job_runner = (
+            JobRunner(ctx, self._loop, steps) if settings.role != "api" else None
         )
         if settings.role != "worker":
             ctx.turns = self._turns = TurnRunner(ctx, self._loop, agent.run, steps)
@@ -102,12 +102,12 @@ class Server:
         await self._bootstrap_account(ctx)
         await ctx.limiter.start()
         await maintenance.refresh(ctx)
-        self._nodes = Nodes(ctx, worker, heartbeat(settings, ctx))
+        self._nodes = Nodes(ctx, job_runner, heartbeat(settings, ctx))
         await self._nodes.enter()
-        await ctx.engine.start(worker)
+        await ctx.engine.start(job_runner)
         await self._nodes.recover_open()
-        reconciler = RunReconciler(ctx, self._turns, worker)
-        parts = (worker, self._nodes, reconciler, smtp, self._parts.checks)
+        reconciler = RunReconciler(ctx, self._turns, job_runner)
+        parts = (job_runner, self._nodes, reconciler, smtp, self._parts.checks)
         self._background = Background(ctx, *parts)
         self._background.start()
         self.app = self._app(ctx)
@@ -163,7 +163,7 @@ class Server:
         """
         ctx = self._parts.ctx
         # What runs ends before the pool: a step whose worker dies under it would count as failed.
-        runners = [runner for runner in (self._turns, self._worker) if runner is not None]
+        runners = [runner for runner in (self._turns, self._job_runner) if runner is not None]
         return await end_all(
             [
                 ("background", self._background.stop),

@@ -24,7 +24,7 @@ REQUESTS = {
 }
 
 
-class Asked:
+class SentRequest:
     """An application that remembers what it was asked."""
 
     def __init__(self) -> None:
@@ -72,7 +72,7 @@ class Wire(asyncio.Transport):
         pass
 
 
-def opened(app: Asked) -> tuple[Connection, Wire]:
+def opened(app: SentRequest) -> tuple[Connection, Wire]:
     made = Connection(uvicorn.Config(app, log_config=None), ServerState(), {})
     wire = Wire()
     made.connection_made(wire)
@@ -87,7 +87,7 @@ async def answered(made: Connection) -> None:
 
 @pytest.mark.parametrize("request_", REQUESTS.values(), ids=REQUESTS.keys())
 async def test_a_request_arrives_in_any_two_pieces(request_: bytes) -> None:
-    app = Asked()
+    app = SentRequest()
     made, wire = opened(app)
     for cut in range(1, len(request_) + 1):
         made.data_received(request_[:cut])
@@ -101,7 +101,7 @@ async def test_a_request_arrives_in_any_two_pieces(request_: bytes) -> None:
 
 @pytest.mark.parametrize("request_", REQUESTS.values(), ids=REQUESTS.keys())
 async def test_a_request_arrives_byte_by_byte(request_: bytes) -> None:
-    app = Asked()
+    app = SentRequest()
     made, _ = opened(app)
     for at in range(len(request_)):
         made.data_received(request_[at : at + 1])
@@ -110,7 +110,7 @@ async def test_a_request_arrives_byte_by_byte(request_: bytes) -> None:
 
 
 async def test_requests_arrive_together() -> None:
-    app = Asked()
+    app = SentRequest()
     made, _ = opened(app)
     made.data_received(b"".join(REQUESTS.values()))
     while len(app.bodies) < len(REQUESTS):  # noqa: ASYNC110 - its own event
@@ -125,7 +125,7 @@ async def test_a_connection_that_brings_no_head_ends(
     sent: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(connection, "HEAD_SECONDS_MAX", 0.05)
-    app = Asked()
+    app = SentRequest()
     made, wire = opened(app)
     made.timeout_keep_alive = 0
     if sent:
@@ -137,7 +137,7 @@ async def test_a_connection_that_brings_no_head_ends(
 
 async def test_a_body_may_take_longer_than_a_head(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connection, "HEAD_SECONDS_MAX", 0.0)
-    app = Asked()
+    app = SentRequest()
     made, wire = opened(app)
     made.data_received(REQUESTS["plain"][:-1])
     for _ in range(100):
@@ -151,7 +151,7 @@ async def test_a_body_may_take_longer_than_a_head(monkeypatch: pytest.MonkeyPatc
 @pytest.mark.parametrize("kind", REQUESTS)
 async def test_of_very_many_requests_at_once_the_first_are_answered(kind: str) -> None:
     """An offer among them begins anew, without depth; the last answer says that it is the last."""
-    app = Asked()
+    app = SentRequest()
     made, wire = opened(app)
     made.data_received(REQUESTS[kind] * 977)
     async with asyncio.timeout(20):

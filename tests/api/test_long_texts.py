@@ -91,6 +91,26 @@ def test_what_no_database_stores_is_found(data: str, storable: bool) -> None:
     assert LongText(bytearray(data.encode())).examine() is storable
 
 
+def test_half_a_surrogate_pair_that_no_escape_made_is_found() -> None:
+    assert LongText(bytearray(b"x\xed\xa0\x80")).examine() is False
+
+
+@pytest.mark.parametrize(
+    "text", ["plain/+=" * 9_000, "é€😀" * 9_000, "\n\\" * 9_000, "a" * 9_000 + "é"]
+)
+@pytest.mark.parametrize("ascii_only", [False, True])
+def test_a_text_that_was_examined_is_the_same(text: str, ascii_only: bool) -> None:
+    long = LongText(bytearray(json.dumps(text, ensure_ascii=ascii_only).encode()[1:-1]))
+    assert long.examine()
+    assert "".join(long.pieces()) == text
+    assert max(len(piece) for piece in long.pieces()) <= PIECE_BYTES
+    assert long.sha256() == hashlib.sha256(text.encode()).hexdigest()
+
+
+def test_the_start_of_a_text_is_longer_than_a_piece() -> None:
+    assert len(LongText(bytearray(b"x" * 100_000)).start()) == long_texts.START_BYTES
+
+
 @pytest.mark.parametrize("data", [b"x\n", b"\\x", b"\\", b"\\u12", b"\xff"])
 def test_what_is_no_text_is_found(data: bytes) -> None:
     with pytest.raises(ValueError):  # noqa: PT011 - of whichever kind

@@ -20,17 +20,17 @@ class Recorder:
     def __init__(self) -> None:
         self.ran: list[tuple[str, int | None]] = []
         self.aborted: list[str] = []
-        self._told = threading.Condition()
+        self._changed = threading.Condition()
 
     def run(self, job_id: str, epoch: int | None) -> None:
-        with self._told:
+        with self._changed:
             self.ran.append((job_id, epoch))
-            self._told.notify_all()
+            self._changed.notify_all()
 
     def abort(self, job_id: str) -> None:
-        with self._told:
+        with self._changed:
             self.aborted.append(job_id)
-            self._told.notify_all()
+            self._changed.notify_all()
 
     @property
     def jobs(self) -> list[str]:
@@ -43,8 +43,8 @@ class Recorder:
         await asyncio.to_thread(self._wait, lambda: set(job_ids) <= set(self.aborted))
 
     def _wait(self, happened: Callable[[], bool]) -> None:
-        with self._told:
-            assert self._told.wait_for(happened, PATIENCE), f"waited in vain: {self.ran}"
+        with self._changed:
+            assert self._changed.wait_for(happened, PATIENCE), f"waited in vain: {self.ran}"
 
 
 @pytest.fixture
@@ -54,7 +54,7 @@ def node(nodes: list[Node]) -> Node:
 
 
 @pytest.fixture
-async def worker(node: Node) -> Recorder:
+async def executor(node: Node) -> Recorder:
     """The started engine's worker."""
     recorder = Recorder()
     await node.engine.start(recorder)
@@ -69,14 +69,16 @@ async def abort(node: Node, job_id: str) -> None:
     await node.db.write(lambda tx: node.engine.abort(tx, job_id))
 
 
-async def test_a_placed_job_is_run_by_who_owns_it(node: Node, worker: Recorder) -> None:
+async def test_a_placed_job_is_run_by_who_owns_it(node: Node, executor: Recorder) -> None:
     owner = await dispatch(node, "job_a", 7)
-    await worker.until_ran("job_a")
+    await executor.until_ran("job_a")
     # Owned at once, at the epoch it was placed with; or nobody's, to be claimed by who runs it.
-    assert (owner, worker.ran) in ((node.name, [("job_a", 7)]), (None, [("job_a", None)]))
+    assert (owner, executor.ran) in ((node.name, [("job_a", 7)]), (None, [("job_a", None)]))
 
 
-async def test_a_job_of_a_rolled_back_transaction_is_not_run(node: Node, worker: Recorder) -> None:
+async def test_a_job_of_a_rolled_back_transaction_is_not_run(
+    node: Node, executor: Recorder
+) -> None:
     def fail(tx: Tx) -> None:
         node.engine.dispatch(tx, "job_a", 1)
         node.engine.abort(tx, "job_a")
@@ -86,23 +88,23 @@ async def test_a_job_of_a_rolled_back_transaction_is_not_run(node: Node, worker:
         await node.db.write(fail)
     await dispatch(node, "job_b")
     await abort(node, "job_b")
-    await worker.until_ran("job_b")
-    await worker.until_aborted("job_b")
-    assert (worker.jobs, worker.aborted) == (["job_b"], ["job_b"])
+    await executor.until_ran("job_b")
+    await executor.until_aborted("job_b")
+    assert (executor.jobs, executor.aborted) == (["job_b"], ["job_b"])
 
 
-async def test_many_jobs_are_each_run_once(node: Node, worker: Recorder) -> None:
+async def test_many_jobs_are_each_run_once(node: Node, executor: Recorder) -> None:
     jobs = [f"job_{n}" for n in range(40)]
     await asyncio.gather(*(dispatch(node, job_id) for job_id in jobs))
-    await worker.until_ran(*jobs)
-    assert sorted(worker.jobs) == sorted(jobs)
+    await executor.until_ran(*jobs)
+    assert sorted(executor.jobs) == sorted(jobs)
 
 
-async def test_an_abort_reaches_the_worker_once(node: Node, worker: Recorder) -> None:
+async def test_an_abort_reaches_the_worker_once(node: Node, executor: Recorder) -> None:
     await abort(node, "job_a")
     await abort(node, "job_b")
-    await worker.until_aborted("job_a", "job_b")
-    assert worker.aborted == ["job_a", "job_b"]
+    await executor.until_aborted("job_a", "job_b")
+    assert executor.aborted == ["job_a", "job_b"]
 
 
 async def test_without_a_worker_a_process_only_places(node: Node) -> None:
@@ -111,18 +113,18 @@ async def test_without_a_worker_a_process_only_places(node: Node) -> None:
     await abort(node, "job_a")
 
 
-async def test_a_stopped_engine_gives_out_no_more(nodes: list[Node], worker: Recorder) -> None:
+async def test_a_stopped_engine_gives_out_no_more(nodes: list[Node], executor: Recorder) -> None:
     await nodes[0].engine.stop()
     await nodes[0].engine.stop()
     assert await dispatch(nodes[0], "job_a") is None
-    assert worker.ran == []
+    assert executor.ran == []
 
 
 # --- several nodes --------------------------------------------------------------------------------
 async def _start(pair: list[Node]) -> list[Recorder]:
     workers = [Recorder(), Recorder()]
-    for node, worker in zip(pair, workers, strict=True):
-        await node.engine.start(worker)
+    for node, executor in zip(pair, workers, strict=True):
+        await node.engine.start(executor)
     return workers
 
 
@@ -136,26 +138,26 @@ async def test_a_job_waits_for_the_first_worker_to_come(pair: list[Node]) -> Non
     placing, working = pair
     await placing.engine.start(None)
     await dispatch(placing, "job_a")
-    worker = Recorder()
-    await working.engine.start(worker)
-    await worker.until_ran("job_a")
+    executor = Recorder()
+    await working.engine.start(executor)
+    await executor.until_ran("job_a")
 
 
 async def test_one_node_gets_a_job_and_every_node_the_abort(pair: list[Node]) -> None:
     workers = await _start(pair)
     jobs = [f"job_{n}" for n in range(30)]
     await asyncio.gather(*(dispatch(pair[0], job_id) for job_id in jobs))
-    await _until(lambda: sum(len(worker.ran) for worker in workers) >= len(jobs))
+    await _until(lambda: sum(len(executor.ran) for executor in workers) >= len(jobs))
     assert sorted(workers[0].jobs + workers[1].jobs) == sorted(jobs)
     await abort(pair[0], "job_0")
-    for worker in workers:
-        await worker.until_aborted("job_0")
+    for executor in workers:
+        await executor.until_aborted("job_0")
 
 
 async def test_nothing_is_left_behind(pair: list[Node], scaled: Scaled) -> None:
     workers = await _start(pair)
     await asyncio.gather(*(dispatch(pair[0], f"job_{n}") for n in range(10)))
-    await _until(lambda: sum(len(worker.ran) for worker in workers) >= 10)
+    await _until(lambda: sum(len(executor.ran) for executor in workers) >= 10)
     await _until(lambda: not _left(scaled))
     for node in pair:
         await node.engine.stop()
@@ -198,10 +200,10 @@ async def test_a_lost_connection_while_placing_is_made_good(
 
     await pair[0].db.write(fn)
     assert len(tries) == 2
-    worker = Recorder()
-    await pair[1].engine.start(worker)
-    await worker.until_ran("job_a")
-    assert worker.jobs == ["job_a"]
+    executor = Recorder()
+    await pair[1].engine.start(executor)
+    await executor.until_ran("job_a")
+    assert executor.jobs == ["job_a"]
 
 
 async def test_its_tables_may_be_made_by_many_at_once(scaled: Scaled) -> None:

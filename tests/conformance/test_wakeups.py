@@ -121,28 +121,28 @@ async def test_a_closed_door_ends_all_waits(node: Node) -> None:
 
 # --- holds ----------------------------------------------------------------------------------------
 async def test_a_hold_is_one_at_a_time(node: Node) -> None:
-    async with node.wakeups.hold("a") as ours:
+    async with node.wakeups.reader_lock("a") as ours:
         assert ours
-        async with node.wakeups.hold("a") as second, node.wakeups.hold("b") as other:
+        async with node.wakeups.reader_lock("a") as second, node.wakeups.reader_lock("b") as other:
             assert not second
             assert other
-        async with node.wakeups.hold("a") as third:
+        async with node.wakeups.reader_lock("a") as third:
             assert not third, "who was refused takes nothing away"
-    async with node.wakeups.hold("a") as again:
+    async with node.wakeups.reader_lock("a") as again:
         assert again
 
 
 async def test_a_hold_ends_with_an_error(node: Node) -> None:
     with pytest.raises(LookupError):
-        async with node.wakeups.hold("a"):
+        async with node.wakeups.reader_lock("a"):
             raise LookupError
-    async with node.wakeups.hold("a") as again:
+    async with node.wakeups.reader_lock("a") as again:
         assert again
 
 
 async def test_a_hold_ends_when_its_owner_is_cancelled_at_any_moment(nodes: list[Node]) -> None:
     async def owner(wakeups: Wakeups) -> None:
-        async with wakeups.hold("a"):
+        async with wakeups.reader_lock("a"):
             await asyncio.Event().wait()
 
     for turns_of_the_loop in range(8):
@@ -157,7 +157,7 @@ async def test_a_hold_ends_when_its_owner_is_cancelled_at_any_moment(nodes: list
 async def _until_free(wakeups: Wakeups) -> None:
     async with asyncio.timeout(PATIENCE):
         while True:
-            async with wakeups.hold("a") as ours:
+            async with wakeups.reader_lock("a") as ours:
                 if ours:
                     return
             await asyncio.sleep(0.01)
@@ -210,40 +210,43 @@ async def test_a_listener_that_raises_does_not_end_the_listening(
 
 async def test_a_hold_is_one_at_a_time_over_all_nodes(pair: list[Node]) -> None:
     here, there = pair
-    async with here.wakeups.hold("a") as ours:
+    async with here.wakeups.reader_lock("a") as ours:
         assert ours
-        async with there.wakeups.hold("a") as theirs, there.wakeups.hold("b") as other:
+        async with (
+            there.wakeups.reader_lock("a") as theirs,
+            there.wakeups.reader_lock("b") as other,
+        ):
             assert not theirs
             assert other
-    async with there.wakeups.hold("a") as now_theirs:
+    async with there.wakeups.reader_lock("a") as now_theirs:
         assert now_theirs
 
 
 async def test_a_hold_ends_with_the_process_that_has_it(pair: list[Node], scaled: Scaled) -> None:
     here, there = pair
-    async with here.wakeups.hold("a") as ours:
+    async with here.wakeups.reader_lock("a") as ours:
         assert ours
         scaled.cut("agentpost holds")  # what the server sees of a killed process
         await _until_free(there.wakeups)
-    async with here.wakeups.hold("a") as again:
+    async with here.wakeups.reader_lock("a") as again:
         assert again
 
 
 async def test_many_holds_are_taken_at_once(pair: list[Node]) -> None:
-    async def hold(node: Node, subject: str, all_in: asyncio.Barrier) -> bool:
-        async with node.wakeups.hold(subject) as ours:
+    async def reader_lock(node: Node, subject: str, all_in: asyncio.Barrier) -> bool:
+        async with node.wakeups.reader_lock(subject) as ours:
             await all_in.wait()
             return ours
 
     barrier = asyncio.Barrier(100)
-    held = [hold(node, str(n), barrier) for n in range(50) for node in pair]
+    held = [reader_lock(node, str(n), barrier) for n in range(50) for node in pair]
     results = await asyncio.gather(*held)
     assert sum(results) == 50
 
 
 async def test_what_a_dead_process_held_is_cleared_away(pair: list[Node], scaled: Scaled) -> None:
     here, there = pair
-    async with here.wakeups.hold("a"), here.wakeups.hold("b"):
+    async with here.wakeups.reader_lock("a"), here.wakeups.reader_lock("b"):
         scaled.cut("agentpost holds")
         await _until_free(there.wakeups)
         with psycopg.connect(scaled.url) as connection:
@@ -267,7 +270,7 @@ async def test_holds_take_no_locks_of_the_server(pair: list[Node], scaled: Scale
 
     async with here_holds(pair[0], 300):
         assert advisory_locks() == 1
-    async with pair[1].wakeups.hold("0") as free:
+    async with pair[1].wakeups.reader_lock("0") as free:
         assert free
 
 
@@ -275,5 +278,5 @@ async def test_holds_take_no_locks_of_the_server(pair: list[Node], scaled: Scale
 async def here_holds(node: Node, count: int) -> AsyncIterator[None]:
     async with AsyncExitStack() as stack:
         for n in range(count):
-            assert await stack.enter_async_context(node.wakeups.hold(str(n)))
+            assert await stack.enter_async_context(node.wakeups.reader_lock(str(n)))
         yield

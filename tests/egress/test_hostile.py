@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from agentpost.egress import resolver
-from agentpost.egress.answers import AnswerReader
+from agentpost.egress.answers import GuardedReader
 from tests.egress.calls import NOT_FOUND_OR_PRIVATE, Names, post
 from tests.egress.certificates import make_authority
 from tests.egress.conftest import MakeEgress, Serve
@@ -155,7 +155,7 @@ async def test_a_status_counts_wherever_its_segments_end(before: bytes, end_of_l
     answer = (before + NOTHING_AND_MORE).replace(b"\r\n", end_of_line)
     cuts = [[answer[:at], answer[at:]] for at in range(1, len(answer))]
     for pieces in [*cuts, [answer], [bytes([byte]) for byte in answer]]:
-        reader = AnswerReader(asyncio.get_running_loop())
+        reader = GuardedReader(asyncio.get_running_loop())
         reader.set_response_params()
         for piece in pieces:
             reader.data_received(piece)
@@ -164,7 +164,7 @@ async def test_a_status_counts_wherever_its_segments_end(before: bytes, end_of_l
 
 
 async def test_a_reader_begins_anew_with_each_request() -> None:
-    reader = AnswerReader(asyncio.get_running_loop())
+    reader = GuardedReader(asyncio.get_running_loop())
     for _ in range(3):
         reader.set_response_params()
         assert not reader.answered

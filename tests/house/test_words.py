@@ -7,7 +7,8 @@ from pathlib import PurePosixPath
 
 import pytest
 
-from tests.house.tree import Source, client, dotted, package, parse
+from tests.house.old_words import OLD_NAMES
+from tests.house.tree import DOCS, Source, client, document, dotted, package, parse, sources
 
 GRAB_BAGS = {"common", "helper", "helpers", "misc", "util", "utils"}
 UNDONE = re.compile(r"\b(TODO|FIXME|XXX|HACK|(raise|return) NotImplementedError)\b")
@@ -55,6 +56,25 @@ def chance_and_time(source: Source) -> Iterator[str]:
             yield f"{source.path}:{line}: {name}"
 
 
+def defined(source: Source) -> Iterator[tuple[int, str]]:
+    """Line and name of everything a file defines or binds: functions, classes, arguments, names."""
+    for node in ast.walk(source.tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            yield node.lineno, node.name
+        elif isinstance(node, ast.arg):
+            yield node.lineno, node.arg
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            yield node.lineno, node.id
+        elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+            yield node.lineno, node.attr
+
+
+def old_names(source: Source) -> Iterator[str]:
+    for line, name in defined(source):
+        if (new := OLD_NAMES.get(name.lstrip("_"))) is not None:
+            yield f"{source.path}:{line}: {name} is called {new} (docs/glossary.md)"
+
+
 def undone(source: Source) -> Iterator[str]:
     for number, line in enumerate(source.text.splitlines(), start=1):
         if UNDONE.search(line):
@@ -65,6 +85,27 @@ def test_no_module_is_a_grab_bag() -> None:
     paths = [source.path for source in (*package(), *client())]
     parts = {path: PurePosixPath(path).with_suffix("").parts for path in paths}
     assert [path for path, names in parts.items() if GRAB_BAGS & set(names)] == []
+
+
+def test_no_old_name_comes_back() -> None:
+    """A reader should know the words from elsewhere, or find them in the glossary."""
+    files = [*sources("src/agentpost", "clients", "tests", "benchmarks", "docs")]
+    assert [line for source in files for line in old_names(source)] == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["def retake(): ...", "def f(house): ...", "class Lookout: ...", "told = 1", "self._desk = 1"],
+)
+def test_the_check_sees_old_names(text: str) -> None:
+    assert list(old_names(parse(text)))
+
+
+def test_the_glossary_is_linked() -> None:
+    """Where a newcomer begins to read."""
+    assert (DOCS / "glossary.md").is_file()
+    for page in ("ARCHITECTURE.md", "CONTRIBUTING.md"):
+        assert "docs/glossary.md" in document(DOCS.parent / page), page
 
 
 def test_nothing_is_left_undone() -> None:

@@ -21,13 +21,14 @@ from agentpost.domain import ids
 from agentpost.domain.idempotency import fingerprint
 from agentpost.engine.local import LocalEngine
 from agentpost.processes.pool import WorkerPool
-from agentpost.runtime.job_worker import JobWorker
+from agentpost.runtime.job_worker import JobRunner
 from agentpost.runtime.run_turn import TurnRunner
 from agentpost.runtime.steps import Blobs, Steps
-from agentpost.services import accounts, messages
+from agentpost.services import accounts, sending
 from agentpost.services.attachments import Attached
 from agentpost.services.context import AppContext
-from agentpost.services.messages import Caller, NewMessage
+from agentpost.services.messages import Caller
+from agentpost.services.sending import NewMessage
 from agentpost.threads.loop import AgentLoop
 
 T = TypeVar("T")
@@ -117,7 +118,7 @@ class Running:
     ctx: AppContext
     db: FaultyDatabase
     loop: AgentLoop
-    worker: JobWorker
+    job_runner: JobRunner
     reconciler: RunReconciler
     pool: WorkerPool
     caller: Caller
@@ -128,7 +129,7 @@ class Running:
         self._sent += 1
         new = NewMessage("go", fingerprint(str(self._sent), [], []), f"c{self._sent}")
         message_id = new_id(ids.MESSAGE, self.ctx.clock.now())
-        await messages.accept(self.ctx, self.caller, new, Attached(), message_id)
+        await sending.accept(self.ctx, self.caller, new, Attached(), message_id)
         return message_id
 
     def shown(self, message_id: str) -> dict[str, Any]:
@@ -155,7 +156,7 @@ class Running:
     async def idle(self) -> None:
         """Wait until nothing runs."""
         assert isinstance(self.ctx.turns, TurnRunner)
-        runs = (self.ctx.turns.runs, self.worker.runs)
+        runs = (self.ctx.turns.runs, self.job_runner.runs)
         await self.until(lambda: not any(each.open() for each in runs))
 
     async def final(self, message_id: str) -> dict[str, Any]:
@@ -175,15 +176,15 @@ async def running(ctx: AppContext, folder: Path) -> AsyncIterator[Running]:
     loop.start()
     pool = WorkerPool(1, scratch=folder / "scratch")
     steps = Steps(pool, Blobs(ctx.storage, pool))
-    worker = JobWorker(ctx, loop, steps)
+    job_runner = JobRunner(ctx, loop, steps)
     ctx.turns = turns = TurnRunner(ctx, loop, agent, steps)
     ctx.engine = LocalEngine(ctx.node)
-    await ctx.engine.start(worker)
+    await ctx.engine.start(job_runner)
     caller = Caller(key.id, key.name, account.id)
-    yield Running(ctx, db, loop, worker, RunReconciler(ctx, turns, worker), pool, caller)
+    yield Running(ctx, db, loop, job_runner, RunReconciler(ctx, turns, job_runner), pool, caller)
     Script.gate.set()
     db.failing = ""
     await turns.stop(STOP_SECONDS)
-    await worker.stop(STOP_SECONDS)
+    await job_runner.stop(STOP_SECONDS)
     await loop.run(pool.aclose())
     await asyncio.to_thread(loop.stop, STOP_SECONDS)

@@ -92,7 +92,7 @@ async def test_a_job_that_was_ended_makes_no_call_more(here: Running, fn: object
         work_id = here.shown(message_id)["jobs"][0]["work_id"]
         await works.stop(here.ctx, here.caller.account_id, work_id)
     else:
-        await here.worker.stop(5)
+        await here.job_runner.stop(5)
     await here.idle()
     assert [seen for seen in Script.seen if seen != "swallowed"] == ["long"]
     assert here.row(CALLS) == (0,)
@@ -113,7 +113,7 @@ async def test_a_worker_that_dies_at_the_end_is_no_error_of_its_step(here: Runni
     Script.job = stays
     await here.send()
     await here.until(gate.exists)
-    await here.worker.stop(0.01)
+    await here.job_runner.stop(0.01)
     await here.loop.run(here.pool.aclose())
     await here.until(lambda: Script.seen)
     assert here.row(JOB) == ("running", 1, 0)

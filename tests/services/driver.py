@@ -11,11 +11,12 @@ from agentpost.contract import render
 from agentpost.domain import ids
 from agentpost.domain.journal import Call, CallState
 from agentpost.domain.record import Snapshot
-from agentpost.services import accounts, jobs, messages, starting, turns
+from agentpost.services import accounts, jobs, messages, sending, starting, turns
 from agentpost.services.attachments import Attached
 from agentpost.services.context import AppContext
 from agentpost.services.jobs import Owned
-from agentpost.services.messages import Accepted, Caller, NewMessage
+from agentpost.services.messages import Caller
+from agentpost.services.sending import Accepted, NewMessage
 from agentpost.services.starting import Start
 from agentpost.services.tickets import TurnTicket
 from agentpost.services.turns import TurnResult
@@ -42,10 +43,10 @@ class Placed:
         self.aborted: list[str] = []
 
     def run(self, job_id: str, epoch: int | None) -> None:
-        """See `Worker.run`."""
+        """See `JobExecutor.run`."""
 
     def abort(self, job_id: str) -> None:
-        """See `Worker.abort`."""
+        """See `JobExecutor.abort`."""
         self.aborted.append(job_id)
 
 
@@ -64,7 +65,7 @@ class ManualHarness:
         """Take a message in; its turn waits for `end`."""
         new = NewMessage(text=text, fingerprint=f"of {text}", **fields)  # type: ignore[arg-type]
         message_id = new_id(ids.MESSAGE, self.clock.now())
-        return await messages.accept(self.ctx, self.caller, new, Attached(), message_id)
+        return await sending.accept(self.ctx, self.caller, new, Attached(), message_id)
 
     async def end(self, message_id: str, reply: str = "there") -> None:
         """The turn ends with a reply."""

@@ -29,14 +29,15 @@ from agentpost.domain.message import TurnFailure
 from agentpost.domain.record import FileRecord, WorkRecord
 from agentpost.egress.addresses import AllowList
 from agentpost.egress.client import Egress
-from agentpost.engine.base import Transaction, Worker
+from agentpost.engine.base import JobExecutor, Transaction
 from agentpost.ratelimit.memory import MemoryLimiter
-from agentpost.services import accounts, blobs, messages, starting, turns
+from agentpost.services import accounts, blobs, sending, starting, turns
 from agentpost.services.attachments import Attached
 from agentpost.services.context import AppContext
 from agentpost.services.jobs import Owned
-from agentpost.services.messages import Accepted, Caller, NewMessage
+from agentpost.services.messages import Caller
 from agentpost.services.requests import RequestLog
+from agentpost.services.sending import Accepted, NewMessage
 from agentpost.services.starting import Start
 from agentpost.services.tickets import TurnTicket
 from agentpost.services.turns import TurnResult
@@ -68,7 +69,7 @@ class RecordingEngine:
         """See `Engine.abort`."""
         tx.after(lambda: self.aborted.append(job_id))
 
-    async def start(self, worker: Worker | None) -> None:
+    async def start(self, executor: JobExecutor | None) -> None:
         """See `Engine.start`."""
 
     async def stop(self) -> None:
@@ -119,7 +120,7 @@ class Harness:
         now = self.tick()
         new = NewMessage(text, fingerprint(text, [], []), conversation, **more)
         message_id = new_id(ids.MESSAGE, now)
-        return await messages.accept(self.ctx, self.caller, new, Attached(), message_id)
+        return await sending.accept(self.ctx, self.caller, new, Attached(), message_id)
 
     async def begun(self, text: str = "hello", **more: Any) -> TurnTicket:
         """A message whose turn has begun."""

@@ -108,7 +108,7 @@ async def waiting(ctx: AppContext, account: str, clock: ManualClock) -> str:
     """The id of a mail that is to be sent."""
     endpoint = await failing(ctx, account, clock)
     await ctx.db.write(lambda tx: mail.endpoint_turned_off(tx, endpoint, clock.now()))
-    (written,) = (await mail.outbox(ctx, account)).mails
+    (written,) = (await mail.mail_queue(ctx, account)).mails
     return written.id
 
 

@@ -7,10 +7,8 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from agentpost.domain.idempotency import fingerprint
-from agentpost.services import long_poll, turns
-from agentpost.services.attachments import Attached
-from agentpost.services.long_poll import Sent
-from agentpost.services.messages import NewMessage
+from agentpost.services import long_poll, sending, turns
+from agentpost.services.sending import NewMessage, Sent
 from agentpost.services.turns import TurnResult
 from agentpost.wakeups.base import Wait
 from agentpost.wakeups.memory import MemoryWait
@@ -53,7 +51,8 @@ async def test_a_clock_that_is_set_back_does_not_lengthen_a_wait(
 
 async def _post(harness: Harness, text: str = "hello") -> Sent:
     new = NewMessage(text, fingerprint(text, [], []))
-    return await long_poll.send(harness.ctx, harness.caller, new, Attached(), _stays)
+    admitted = await sending.admit(harness.ctx, harness.caller, new, [])
+    return await sending.send(harness.ctx, harness.caller, admitted, _stays)
 
 
 def _waits(

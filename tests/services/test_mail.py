@@ -99,7 +99,7 @@ async def test_mail_is_sent_once(
     assert "From: post@example.com" in text
     assert "To: owner@example.com" in text
     assert endpoint in text
-    (kept,) = (await mail.outbox(ctx, account)).mails
+    (kept,) = (await mail.mail_queue(ctx, account)).mails
     assert kept.sent_at is not None
     assert (kept.attempts, kept.last_error) == (1, None)
 
@@ -112,7 +112,7 @@ async def test_refused_mail_is_tried_again(
         postbox.refuses = True
         server = SmtpServer.parse(f"smtp://127.0.0.1:{postbox.port}")
         await mail.send_due(ctx, server)
-        (kept,) = (await mail.outbox(ctx, account)).mails
+        (kept,) = (await mail.mail_queue(ctx, account)).mails
         assert (kept.attempts, kept.sent_at) == (1, None)
         assert kept.last_error is not None
         assert "not now" in kept.last_error
@@ -123,7 +123,7 @@ async def test_refused_mail_is_tried_again(
         await mail.send_due(ctx, server)
         assert len(postbox.mails) == 1
     clock.advance(DAY)
-    (kept,) = (await mail.outbox(ctx, account)).mails
+    (kept,) = (await mail.mail_queue(ctx, account)).mails
     assert kept.attempts == 2
 
 
@@ -134,7 +134,7 @@ async def test_an_unreachable_server_loses_nothing(
     async with listening() as postbox:
         gone = SmtpServer.parse(f"smtp://127.0.0.1:{postbox.port}")
     await mail.send_due(ctx, gone)
-    (kept,) = (await mail.outbox(ctx, account)).mails
+    (kept,) = (await mail.mail_queue(ctx, account)).mails
     assert kept.sent_at is None
     assert kept.next_attempt_at is not None
 
@@ -147,7 +147,7 @@ async def test_a_mail_server_that_speaks_no_text(
     async with listening() as postbox:
         postbox.refuses, postbox.refusal = True, b"451 \xff\x00\r\n"
         await mail.send_due(ctx, SmtpServer.parse(f"smtp://127.0.0.1:{postbox.port}"))
-    (kept,) = (await mail.outbox(ctx, account)).mails
+    (kept,) = (await mail.mail_queue(ctx, account)).mails
     assert (kept.attempts, kept.sent_at) == (1, None)
     assert "451" in (kept.last_error or "")
 
@@ -170,7 +170,7 @@ async def test_a_mail_that_nobody_can_take_holds_up_no_other(
     async with listening() as postbox:
         await mail.send_due(ctx, SmtpServer.parse(f"smtp://127.0.0.1:{postbox.port}"))
         assert len(postbox.mails) == 1
-    sent, bad = (await mail.outbox(ctx, account)).mails
+    sent, bad = (await mail.mail_queue(ctx, account)).mails
     assert sent.sent_at is not None
     assert (bad.recipient, bad.attempts, bad.sent_at) == (address, 1, None)
     assert bad.last_error

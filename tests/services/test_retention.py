@@ -9,9 +9,18 @@ from agentpost.db import history
 from agentpost.db.tables import metadata
 from agentpost.domain.errors import Refusal
 from agentpost.domain.record import AttachmentRecord
-from agentpost.services import blobs, deliveries, long_poll, messages, retention, upkeep, works
+from agentpost.services import (
+    blobs,
+    deliveries,
+    long_poll,
+    messages,
+    retention,
+    sending,
+    upkeep,
+    works,
+)
 from agentpost.services.context import AppContext
-from agentpost.services.messages import NewMessage
+from agentpost.services.sending import NewMessage
 from agentpost.tasks.purge import ANEW_SECONDS, REST_SECONDS, Purge
 from tests.services.driver import DAY, ManualHarness, manual_harness
 
@@ -219,7 +228,7 @@ async def test_a_key_does_not_lead_to_a_message_that_is_unseen(tmp_path: Path) -
     async with manual_harness(tmp_path, message_retention_seconds=10) as at:
         first = await at.said("one", idempotency_key="k")
         new = NewMessage(text="one", fingerprint="of one", idempotency_key="k")
-        found = await messages.find_replay(at.ctx, at.caller, new)
+        found = await sending.find_replay(at.ctx, at.caller, new)
         assert found is not None
         at.clock.advance(10)
         again = await at.accept("one", idempotency_key="k")

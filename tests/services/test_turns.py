@@ -13,9 +13,9 @@ from agentpost.db.session import Tx
 from agentpost.domain import signals as s
 from agentpost.domain.errors import Fenced, RuleBroken
 from agentpost.domain.message import TurnFailure
-from agentpost.services import attachments, jobs, messages, record, turns, upkeep
+from agentpost.services import attachments, jobs, record, sending, turns, upkeep
 from agentpost.services.attachments import InlineFile
-from agentpost.services.messages import NewMessage
+from agentpost.services.sending import NewMessage
 from agentpost.services.tickets import TurnTicket
 from tests.services.harness import NODE, Harness
 
@@ -330,7 +330,7 @@ async def test_files_that_cannot_be_taken_become_notes(harness: Harness) -> None
     attached = await attachments.store(harness.ctx, given)
     new = NewMessage("look", "fingerprint")
     message_id = f"msg_{'0' * 32}"
-    await messages.accept(harness.ctx, harness.caller, new, attached, message_id)
+    await sending.accept(harness.ctx, harness.caller, new, attached, message_id)
     shown = harness.shown(message_id)
     assert shown["status"] == "processing"
     assert len(shown["notes"]) == 3

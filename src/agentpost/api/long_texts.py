@@ -2,7 +2,7 @@
 
 What a legal body of many megabytes holds is text, most of it base64. Parsed in one piece it would
 keep the interpreter from everybody else for a tenth of a second. So long texts stay bytes, and are
-read in pieces, each of which takes a fraction of a millisecond; what is left is short enough to be
+read in pieces, each of which takes a tenth of a millisecond; what is left is short enough to be
 parsed as it is.
 """
 
@@ -12,12 +12,15 @@ import hashlib
 import json
 import re
 from collections.abc import Iterator
+from itertools import islice
 
 TEXT_BYTES = 4 * 1024
 """A text that is longer may be set aside; one of twice the size always is."""
 REST_BYTES_MAX = 2 * 1024 * 1024
 """Of a body without the texts that were set aside."""
-PIECE_BYTES = 64 * 1024
+PIECE_BYTES = 16 * 1024
+"""What is read at once: no thread gets the interpreter meanwhile."""
+START_BYTES = 64 * 1024
 
 _STRING = rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
 _COMPLETE = re.compile(rb'[^"]*+(?:%b[^"]*+)*+' % _STRING, re.DOTALL)
@@ -35,17 +38,24 @@ class LongText:
 
     def __init__(self, data: bytearray) -> None:
         self._data = data
+        self._is_as_sent = False  # found to be ASCII without escapes, as base64 is
 
     def examine(self) -> bool:
         """Whether it has neither U+0000 nor half a surrogate pair. Raises `UnicodeDecodeError`, and
         `ValueError` when it is no text of JSON."""
-        is_storable = True
-        for piece in self.pieces():
-            is_storable = is_storable and not _UNSTORABLE.search(piece)
+        is_storable = is_as_sent = True
+        for raw in self._raw_pieces():
+            text = _unescaped(raw)
+            if b"\\" in raw or not text.isascii():  # the others need no search, which takes longest
+                is_as_sent = False
+                is_storable = is_storable and not _UNSTORABLE.search(text)
+        self._is_as_sent = is_as_sent
         return is_storable
 
     def sha256(self) -> str:
         """The hash of the text in UTF-8, as hex digits."""
+        if self._is_as_sent:
+            return hashlib.sha256(self._data).hexdigest()  # lets other threads run meanwhile
         digest = hashlib.sha256()
         for piece in self.pieces():
             digest.update(piece.encode())
@@ -57,18 +67,15 @@ class LongText:
 
     def pieces(self) -> Iterator[str]:
         """The text in pieces of `PIECE_BYTES` at the most; raises `ValueError` for no JSON."""
-        at = 0
-        while at < len(self._data):
-            end = self._end_of_piece(at)
-            if end == at:
-                raise ValueError("a text ends in the middle of a character")
-            piece: str = json.loads(b'"%b"' % bytes(self._data[at:end]))
-            at = end
-            yield piece
+        if self._is_as_sent:
+            for at in range(0, len(self._data), PIECE_BYTES):
+                yield self._data[at : at + PIECE_BYTES].decode("ascii")
+        else:
+            yield from map(_unescaped, self._raw_pieces())
 
     def start(self) -> str:
-        """Its first piece."""
-        return next(self.pieces(), "")
+        """The first `START_BYTES` of it, about."""
+        return "".join(islice(self.pieces(), START_BYTES // PIECE_BYTES))
 
     def stripped(self, most: int) -> str | None:
         """The text without blanks around it; None when that has more than ``most`` characters."""
@@ -82,6 +89,15 @@ class LongText:
             if len(blanks) > PIECE_BYTES:  # more than any text may have: only blanks can follow
                 blanks = blanks[:PIECE_BYTES]
         return kept
+
+    def _raw_pieces(self) -> Iterator[bytes]:
+        at = 0
+        while at < len(self._data):
+            end = self._end_of_piece(at)
+            if end == at:
+                raise ValueError("a text ends in the middle of a character")
+            yield bytes(self._data[at:end])
+            at = end
 
     def _end_of_piece(self, at: int) -> int:
         """Behind the last whole character of a piece that begins there."""
@@ -97,6 +113,11 @@ class LongText:
         if _HIGH_SURROGATE.search(data, max(at, end - 6), end):
             end -= 6
         return end
+
+
+def _unescaped(raw: bytes) -> str:
+    text: str = json.loads(b'"%b"' % raw)
+    return text
 
 
 class TooMuchElse(Exception):

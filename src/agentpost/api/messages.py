@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any
 
 from starlette.requests import Request
@@ -19,13 +20,13 @@ from agentpost.api.seen import if_none_match
 from agentpost.contract import render
 from agentpost.contract.message import InlineFileIn, MessageIn, MessageShape
 from agentpost.domain import idempotency, limits, tracing
-from agentpost.domain.errors import InvalidRequest, KeyEnded, Problem, RateLimited, Refusal
+from agentpost.domain.errors import InvalidRequest, Problem, Refusal
 from agentpost.domain.record import Snapshot
 from agentpost.ratelimit.base import RateDecision
-from agentpost.services import admission, attachments, long_poll, messages
-from agentpost.services.attachments import Attached, InlineFile
-from agentpost.services.long_poll import Sent
-from agentpost.services.messages import Accepted, Caller, NewMessage
+from agentpost.services import admission, long_poll, messages, sending
+from agentpost.services.attachments import InlineFile
+from agentpost.services.messages import Caller
+from agentpost.services.sending import Accepted, Admitted, NewMessage
 
 WAIT = Query(
     "wait",
@@ -38,39 +39,33 @@ WAIT = Query(
 
 async def create(api: Api, request: Request, caller: Caller) -> Response:
     """Accept a message and answer when its turn has ended, or the window is over."""
+    async with _body_slot(api, caller) as slot:
+        admitted = await _admit(api, request, caller, slot)
+    # The body, what was read from it and its files' bytes are let go by now: the call may be held
+    # for long.
+    sent = await sending.send(api.ctx, caller, admitted, watch_hang_up(request))
+    headers = {} if sent.fresh else {"Idempotent-Replayed": "true"}
+    return message_response(api, sent.snapshot, 201 if sent.fresh else 200, headers)
+
+
+@asynccontextmanager
+async def _body_slot(api: Api, caller: Caller) -> AsyncIterator[BodySlot]:
+    """A place for the body; a large one counts against the account's limit while it is refused."""
     counted: list[RateDecision] = []
 
     async def count() -> None:
         counted.append(await admission.large_body(api.ctx, caller))
 
     async with api.body_budget.slot(caller.account_id, count) as slot:
-        new, ready = await _read_and_store(api, request, caller, slot)
-    for taken in counted:
-        await admission.not_refused(api.ctx, caller, taken)
-    # The body, what was read from it and its files' bytes are let go by now: the call may be held
-    # for long.
-    if isinstance(ready, Accepted):
-        sent = await long_poll.answer_replay(api.ctx, caller, ready, watch_hang_up(request))
-    else:
-        sent = await _send(api, request, caller, new, ready)
-    headers = {} if sent.fresh else {"Idempotent-Replayed": "true"}
-    return message_response(api, sent.snapshot, 201 if sent.fresh else 200, headers)
+        yield slot
+    for decision in counted:
+        await admission.not_refused(api.ctx, caller, decision)
 
 
-@dataclass(frozen=True, slots=True)
-class _Ready:
-    """A message that was let in: the place it is counted under, its inline files stored."""
-
-    decision: RateDecision
-    attached: Attached
-
-
-async def _read_and_store(
-    api: Api, request: Request, caller: Caller, slot: BodySlot
-) -> tuple[NewMessage, _Ready | Accepted]:
-    """Read the message, let it in and store its files; keeps nothing of the body."""
+async def _admit(api: Api, request: Request, caller: Caller, slot: BodySlot) -> Admitted | Accepted:
+    """Read the message and have it admitted; keeps nothing of the body."""
     new, files = await _read(api, request, slot)
-    return new, await _admit(api, caller, new, files)
+    return await sending.admit(api.ctx, caller, new, files)
 
 
 async def _read(api: Api, request: Request, slot: BodySlot) -> tuple[NewMessage, list[InlineFile]]:
@@ -82,56 +77,6 @@ async def _read(api: Api, request: Request, slot: BodySlot) -> tuple[NewMessage,
     if not files:
         return _new_message(request, shape, files), files
     return await asyncio.to_thread(_new_message, request, shape, files), files  # hashes megabytes
-
-
-async def _admit(
-    api: Api, caller: Caller, new: NewMessage, files: list[InlineFile]
-) -> _Ready | Accepted:
-    """Count the message and store its files; or the message this call repeats.
-
-    A repeated call counts for nothing, so it is answered though the account is at its limit
-    (design: Idempotency). Without files that is found out by the transaction that takes the message
-    in.
-    """
-    replayed = await messages.find_replay(api.ctx, caller, new) if files else None
-    if replayed is not None:
-        return replayed
-    try:
-        decision = await admission.message(api.ctx, caller)
-    except RateLimited:
-        replayed = await messages.find_replay(api.ctx, caller, new)
-        if replayed is None:
-            raise
-        return replayed
-    try:
-        attached = await attachments.store(api.ctx, files) if files else Attached()
-    except BaseException:
-        await admission.unsent(api.ctx, caller, decision)
-        raise
-    return _Ready(decision, attached)
-
-
-async def _send(api: Api, request: Request, caller: Caller, new: NewMessage, ready: _Ready) -> Sent:
-    """When no message was made, its place is given back and its stored files are removed.
-
-    Not after a fault: a commit whose answer was lost may have made it. What it did not record goes
-    by itself. Nor when the key ended while the call was held: by then the message was there.
-    """
-    try:
-        sent = await long_poll.send(api.ctx, caller, new, ready.attached, watch_hang_up(request))
-    except KeyEnded:
-        raise
-    except Refusal:
-        await _undo(api, caller, ready)
-        raise
-    if not sent.fresh:
-        await _undo(api, caller, ready)
-    return sent
-
-
-async def _undo(api: Api, caller: Caller, ready: _Ready) -> None:
-    await admission.unsent(api.ctx, caller, ready.decision)
-    await attachments.discard(api.ctx, ready.attached)
 
 
 async def get(api: Api, request: Request, caller: Caller) -> Response:

@@ -100,7 +100,7 @@ def send(
     if not text.strip() and not file and not upload_id:
         raise typer.BadParameter("give a message, or a --file")
     screen = _screen(as_json)
-    with _told(), _client() as client:
+    with _errors_printed(), _client() as client:
         with screen.waiting("Waiting for the agent…"):
             try:
                 sent = client.send(
@@ -134,7 +134,7 @@ def follow(
 ) -> None:
     """Print a message's log as it grows, until nothing more can come."""
     screen = _screen(as_json)
-    with _told(), _client() as client:
+    with _errors_printed(), _client() as client:
         with screen.waiting("Following…"), _interruptible(message_id):
             for entry in client.follow(message_id):
                 if as_json:
@@ -152,7 +152,7 @@ def upload(
 ) -> None:
     """Upload files of up to 500 MB each; attach them with `send --upload-id`."""
     screen = _screen(as_json)
-    with _told(), _client() as client:
+    with _errors_printed(), _client() as client:
         for file in files:
             with screen.waiting(f"Uploading {file.name}…"):
                 ready = client.upload(file)
@@ -174,7 +174,7 @@ def files_get(
 
     In a folder nothing is overwritten: a name that is taken gets a number.
     """
-    with _told(), _client() as client:
+    with _errors_printed(), _client() as client:
         made = client.file(file_id)
         wanted = Path(_local_name(made.name))
         if output is not None:
@@ -194,7 +194,7 @@ def work_list(
     as_json: JsonOption = False,
 ) -> None:
     """List the account's newest work."""
-    with _told(), _client() as client:
+    with _errors_printed(), _client() as client:
         items = client.work_list(limit)
     if as_json:
         _print_json([item.raw for item in items])
@@ -204,7 +204,7 @@ def work_list(
 
 def work_show(work_id: WorkId, as_json: JsonOption = False) -> None:
     """Show a piece of work with the whole text of its latest result."""
-    with _told(), _client() as client:
+    with _errors_printed(), _client() as client:
         work = page = client.work(work_id)
         text = page.text
         while page.next_from_char is not None:
@@ -218,7 +218,7 @@ def work_show(work_id: WorkId, as_json: JsonOption = False) -> None:
 
 def work_stop(work_id: WorkId, as_json: JsonOption = False) -> None:
     """Stop what runs in a piece of work; files made so far stay."""
-    with _told(), _client() as client:
+    with _errors_printed(), _client() as client:
         work = client.stop(work_id)
     if as_json:
         _print_json(work.raw)
@@ -228,7 +228,7 @@ def work_stop(work_id: WorkId, as_json: JsonOption = False) -> None:
 
 def me(as_json: JsonOption = False) -> None:
     """Show the account behind the key: credits, limits, agent."""
-    with _told(), _client() as client:
+    with _errors_printed(), _client() as client:
         account = client.me()
     if as_json:
         _print_json(account.raw)
@@ -329,7 +329,7 @@ def _interruptible(message_id: str) -> Iterator[None]:
 
 
 @contextmanager
-def _told() -> Iterator[None]:
+def _errors_printed() -> Iterator[None]:
     """End the command with one clear line for whatever a caller can run into."""
     from agentpost_client import AgentpostError
 

@@ -7,7 +7,7 @@ import asyncio
 import structlog
 
 from agentpost.cluster.heartbeat import Heartbeat
-from agentpost.runtime.job_worker import JobWorker
+from agentpost.runtime.job_worker import JobRunner
 from agentpost.services import nodes, turns, upkeep
 from agentpost.services.context import AppContext
 
@@ -23,9 +23,11 @@ class Nodes:
             not ours was left behind by a process that is gone.
     """
 
-    def __init__(self, ctx: AppContext, worker: JobWorker | None, heart: Heartbeat | None) -> None:
+    def __init__(
+        self, ctx: AppContext, job_runner: JobRunner | None, heart: Heartbeat | None
+    ) -> None:
         self._ctx = ctx
-        self._worker = worker
+        self._job_runner = job_runner
         self._heart = heart
         self._gone: set[str] = set()
 
@@ -68,13 +70,13 @@ class Nodes:
         if self._ctx.turns is not None:
             for message_id, node in left.turns:
                 await self._recover_turn(message_id, node)
-        if self._worker is not None:
+        if self._job_runner is not None:
             for job_id, node in left.jobs:
                 if node is not None:
                     log.info("job_takeover", job_id=job_id, dead_node=node)
-                    self._worker.reclaim(job_id, node)
+                    self._job_runner.reclaim(job_id, node)
                 else:
-                    self._worker.run(job_id, None)
+                    self._job_runner.run(job_id, None)
 
     async def _recover_turn(self, message_id: str, node: str | None) -> None:
         log.info("turn_takeover", message_id=message_id, dead_node=node)

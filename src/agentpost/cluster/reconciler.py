@@ -19,7 +19,7 @@ from math import inf
 
 import structlog
 
-from agentpost.runtime.job_worker import JobWorker
+from agentpost.runtime.job_worker import JobRunner
 from agentpost.runtime.run_turn import TurnRunner
 from agentpost.runtime.runs import Run, Runs
 from agentpost.services import missing_runs, turns
@@ -38,19 +38,21 @@ CALM_SECONDS = 300.0
 class RunReconciler:
     """See the module docstring; either runner may be missing in this process."""
 
-    def __init__(self, ctx: AppContext, turn_runner: TurnRunner | None, worker: JobWorker | None):
+    def __init__(
+        self, ctx: AppContext, turn_runner: TurnRunner | None, job_runner: JobRunner | None
+    ):
         self._ctx = ctx
         self._kinds: dict[str, _Kind] = {}
         if turn_runner is not None:
             self._kinds["turns"] = _Kind(
                 turn_runner.runs, lambda owner: turns.reclaim(ctx, owner, ctx.node)
             )
-        if worker is not None:
+        if job_runner is not None:
 
             async def reclaim(job_id: str) -> None:
-                worker.reclaim(job_id, ctx.node)
+                job_runner.reclaim(job_id, ctx.node)
 
-            self._kinds["jobs"] = _Kind(worker.runs, reclaim)
+            self._kinds["jobs"] = _Kind(job_runner.runs, reclaim)
         self._reported: list[str] = []
         self._last_clean: tuple[int | None, list[tuple[Run, int | None, bool]]] | None = None
         self._skipped = 0

@@ -19,7 +19,7 @@ _HEADS_MAX = _INTERIM_ANSWERS_MAX + 1
 _HEAD_END = re.compile(rb"\n\r?\n")  # the parser takes bare line feeds, too
 
 
-class AnswerReader(ResponseHandler):
+class GuardedReader(ResponseHandler):
     """Reads from one connection. ``answered``: something came since the last request was sent."""
 
     answered = False
@@ -70,7 +70,7 @@ class AnswerReader(ResponseHandler):
         return await super().read()
 
 
-class Answer(aiohttp.ClientResponse):
+class GuardedResponse(aiohttp.ClientResponse):
     """An answer that tells whether it had begun when its connection broke."""
 
     async def start(self, connection: Connection) -> aiohttp.ClientResponse:
@@ -80,6 +80,6 @@ class Answer(aiohttp.ClientResponse):
             return await super().start(connection)
         except (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError) as error:
             protocol = connection.protocol
-            if isinstance(protocol, AnswerReader) and protocol.answered:
+            if isinstance(protocol, GuardedReader) and protocol.answered:
                 raise aiohttp.ClientPayloadError from error
             raise

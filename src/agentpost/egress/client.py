@@ -131,7 +131,7 @@ class Egress:
             target = self._admitted(url, WEBHOOK_URL_CHARACTERS_MAX, WEBHOOK_PORTS)
             async with (
                 asyncio.timeout(seconds + _COARSE_CLOCK_SECONDS),
-                self._answer("POST", target, headers, body) as response,
+                self._read_response("POST", target, headers, body) as response,
             ):
                 from agentpost.egress.bodies import read_snippet
 
@@ -182,7 +182,7 @@ class Egress:
                 url = self._admitted(text, FETCH_URL_CHARACTERS_MAX, None)
             except BadUrl as error:
                 raise EgressRefused(str(error)) from error
-            async with self._answer("GET", url, {"Accept": "*/*"}, None) as response:
+            async with self._read_response("GET", url, {"Accept": "*/*"}, None) as response:
                 if response.status == 200:
                     from agentpost.egress.bodies import save_body
 
@@ -195,7 +195,7 @@ class Egress:
         raise FetchFailed(f"it redirects more than {REDIRECTS_MAX} times")
 
     @asynccontextmanager
-    async def _answer(
+    async def _read_response(
         self, method: str, url: Url, headers: Mapping[str, str], body: bytes | None
     ) -> AsyncIterator[aiohttp.ClientResponse]:
         """One request and its answer's head; the connection is kept only if the body was read."""

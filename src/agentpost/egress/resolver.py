@@ -17,7 +17,7 @@ import aiohttp
 from aiohttp.abc import AbstractResolver, ResolveResult
 
 from agentpost.egress.addresses import AllowList, is_public
-from agentpost.egress.answers import Answer, AnswerReader
+from agentpost.egress.answers import GuardedReader, GuardedResponse
 from agentpost.egress.errors import AddressRefused
 from agentpost.threads.daemon import DaemonThreadExecutor
 
@@ -118,13 +118,13 @@ def open_session(
         keepalive_timeout=_KEEPALIVE_SECONDS,
     )
     # The one place where aiohttp has no public way; tests/egress/test_hostile.py would notice.
-    connector._factory = partial(AnswerReader, loop=connector._loop)  # type: ignore[assignment]
+    connector._factory = partial(GuardedReader, loop=connector._loop)  # type: ignore[assignment]
     return aiohttp.ClientSession(
         connector=connector,
         cookie_jar=aiohttp.DummyCookieJar(),
         timeout=aiohttp.ClientTimeout(total=None, sock_connect=None),
         auto_decompress=False,
         trust_env=False,
-        response_class=Answer,
+        response_class=GuardedResponse,
         trace_configs=[trace],
     )

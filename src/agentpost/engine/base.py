@@ -29,7 +29,7 @@ class Transaction(Protocol):
         ...
 
 
-class Worker(Protocol):
+class JobExecutor(Protocol):
     """What runs jobs in this process; safe to call on any thread."""
 
     def run(self, job_id: str, epoch: int | None) -> None:
@@ -55,7 +55,7 @@ class Engine(Protocol):
         """A job shall stop once ``tx`` is committed, wherever it runs."""
         ...
 
-    async def start(self, worker: Worker | None) -> None:
+    async def start(self, executor: JobExecutor | None) -> None:
         """Begin to dispatch; without a worker this process only places jobs."""
         ...
 

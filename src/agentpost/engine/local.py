@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from agentpost.engine.base import Transaction, Worker
+from agentpost.engine.base import JobExecutor, Transaction
 
 
 class LocalEngine:
@@ -16,24 +16,24 @@ class LocalEngine:
 
     def __init__(self, node: str) -> None:
         self._node = node
-        self._worker: Worker | None = None
+        self._executor: JobExecutor | None = None
 
     def dispatch(self, tx: Transaction, job_id: str, epoch: int) -> str | None:
         """See `Engine.dispatch`."""
-        if self._worker is None:
+        if self._executor is None:
             return None
-        tx.after(partial(self._worker.run, job_id, epoch))
+        tx.after(partial(self._executor.run, job_id, epoch))
         return self._node
 
     def abort(self, tx: Transaction, job_id: str) -> None:
         """See `Engine.abort`."""
-        if self._worker is not None:
-            tx.after(partial(self._worker.abort, job_id))
+        if self._executor is not None:
+            tx.after(partial(self._executor.abort, job_id))
 
-    async def start(self, worker: Worker | None) -> None:
+    async def start(self, executor: JobExecutor | None) -> None:
         """See `Engine.start`."""
-        self._worker = worker
+        self._executor = executor
 
     async def stop(self) -> None:
         """See `Engine.stop`."""
-        self._worker = None
+        self._executor = None

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import structlog
 
-from agentpost.engine.base import Transaction, Worker
+from agentpost.engine.base import JobExecutor, Transaction
 
 if TYPE_CHECKING:
     from procrastinate import App
@@ -104,13 +104,13 @@ class ProcrastinateEngine:
         """See `Engine.abort`."""
         self._notices.send(tx, ABORT, job_id)
 
-    async def start(self, worker: Worker | None) -> None:
+    async def start(self, executor: JobExecutor | None) -> None:
         """See `Engine.start`."""
-        if worker is None:
+        if executor is None:
             return
-        self._notices.on(ABORT, worker.abort)
+        self._notices.on(ABORT, executor.abort)
         self._notices.on_reconnect(self._begin_anew)
-        self._task = asyncio.create_task(self._serve(worker), name="procrastinate")
+        self._task = asyncio.create_task(self._serve(executor), name="procrastinate")
 
     async def stop(self) -> None:
         """See `Engine.stop`."""
@@ -129,12 +129,12 @@ class ProcrastinateEngine:
         if self._running is not None:
             self._running.cancel()
 
-    async def _serve(self, worker: Worker) -> None:
+    async def _serve(self, executor: JobExecutor) -> None:
         """Keep a Procrastinate worker running."""
         pause = RETRY_SECONDS_MIN
         while True:
             began = asyncio.get_running_loop().time()
-            self._running = asyncio.create_task(self._work(worker))
+            self._running = asyncio.create_task(self._work(executor))
             await asyncio.wait({self._running})  # its end is not ours
             error = None if self._running.cancelled() else self._running.exception()
             if error is not None:
@@ -144,8 +144,8 @@ class ProcrastinateEngine:
             await asyncio.sleep(pause)
             pause = min(pause * 2, RETRY_SECONDS_MAX)
 
-    async def _work(self, worker: Worker) -> None:
-        async with _working_app(self._url, worker).open_async() as app, _tidied(app):
+    async def _work(self, executor: JobExecutor) -> None:
+        async with _working_app(self._url, executor).open_async() as app, _tidied(app):
             await app.run_worker_async(
                 name=self._node,
                 queues=[QUEUE],
@@ -179,7 +179,7 @@ def _placing_app() -> App:
     return App(connector=SyncPsycopgConnector())
 
 
-def _working_app(url: str, worker: Worker) -> App:
+def _working_app(url: str, executor: JobExecutor) -> App:
     from procrastinate import App, PsycopgConnector
 
     connector = PsycopgConnector(
@@ -192,7 +192,7 @@ def _working_app(url: str, worker: Worker) -> App:
     app = App(connector=connector)
 
     async def run_job(job_id: str) -> None:
-        worker.run(job_id, None)
+        executor.run(job_id, None)
 
     app.task(name=TASK, queue=QUEUE)(run_job)
     return app

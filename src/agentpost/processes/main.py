@@ -78,7 +78,7 @@ def main(parent: int) -> None:
         while (request := _receive(requests)) is not None:
             channel.sendall(frame({"begun": True}))
             with _cpu_limit(request["cpu"]):
-                reply = _answer(request, hello)
+                reply = _handle_request(request, hello)
             with contextlib.suppress(AttributeError, OSError, ValueError):
                 sys.stdout.flush()  # whatever the function has made of it
                 sys.stderr.flush()
@@ -87,7 +87,7 @@ def main(parent: int) -> None:
                 return
 
 
-def _answer(request: dict[str, Any], hello: dict[str, Any]) -> dict[str, Any]:
+def _handle_request(request: dict[str, Any], hello: dict[str, Any]) -> dict[str, Any]:
     token = current_step_key.set(request["key"])
     try:
         kwargs = values.load(request["kwargs"], None)

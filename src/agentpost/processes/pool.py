@@ -31,7 +31,7 @@ import structlog
 
 from agentpost.agents import values
 from agentpost.agents.deaths import NotBegun, NoWorker, WorkerDied, WorkerKilled
-from agentpost.processes import capacity
+from agentpost.processes import bytecode, capacity
 from agentpost.processes.environment import worker_environment
 from agentpost.processes.main import frame
 from agentpost.processes.slots import FairSemaphore
@@ -62,6 +62,7 @@ class WorkerPool:
     ``seconds`` on the clock for a call that names no ``timeout``; ``cpu_seconds`` of CPU time for
     each call (None for no limit).
     ``env`` names environment variables that workers get besides those they always get.
+    ``bytecode_folder`` is where they keep byte code; None for where the server does.
 
     Belongs to one event loop, whose thread must outlive the workers.
     """
@@ -76,6 +77,7 @@ class WorkerPool:
         seconds: float = STEP_SECONDS,
         cpu_seconds: float | None = STEP_CPU_SECONDS,
         env: Iterable[str] = (),
+        bytecode_folder: Path | None = None,
         idle_seconds: float = 300.0,
     ) -> None:
         assert max_tasks > 0
@@ -87,6 +89,7 @@ class WorkerPool:
         self._seconds = seconds
         self._cpu_seconds = cpu_seconds
         self._env = tuple(env)
+        self._bytecode = bytecode.environment(bytecode_folder)
         self._threads = max(1, capacity.processors() // workers)
         self._idle_seconds = idle_seconds
         self._idle: dict[WorkerProcess, asyncio.TimerHandle] = {}  # the last one in was used last
@@ -258,7 +261,8 @@ class WorkerPool:
             self._scratch.mkdir(parents=True, exist_ok=True)
             folder = Path(tempfile.mkdtemp(prefix=_FOLDER_PREFIX, dir=self._scratch))
             environ = worker_environment(os.environ, self._env, threads=self._threads)
-            worker = await WorkerProcess.spawn(folder, {**environ, "TMPDIR": str(folder)})
+            environ |= {**self._bytecode, "TMPDIR": str(folder)}
+            worker = await WorkerProcess.spawn(folder, environ)
         except OSError as error:
             raise NoWorker(f"a worker process could not be started: {error}") from error
         self._workers.add(worker)

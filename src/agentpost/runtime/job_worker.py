@@ -1,4 +1,4 @@
-"""The worker: the jobs that run in this process (see `engine.base.Worker`)."""
+"""The worker: the jobs that run in this process (see `engine.base.JobExecutor`)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from agentpost.threads.loop import AgentLoop
 log = structlog.get_logger(__name__)
 
 
-class JobWorker:
+class JobRunner:
     """Runs jobs on the agent loop, one task each. Safe on any thread."""
 
     def __init__(self, ctx: AppContext, loop: AgentLoop, steps: Steps) -> None:
@@ -27,7 +27,7 @@ class JobWorker:
         self._steps = steps
 
     def run(self, job_id: str, epoch: int | None) -> None:
-        """See `Worker.run`."""
+        """See `JobExecutor.run`."""
         if epoch is None:
             self._claim(job_id, None)
         else:
@@ -40,8 +40,8 @@ class JobWorker:
         self._claim(job_id, node)
 
     def abort(self, job_id: str) -> None:
-        """See `Worker.abort`. A job that is only being claimed is known here already: its claim
-        either comes too late, or is cancelled with the rest."""
+        """See `JobExecutor.abort`. A job that is only being claimed is known here already: its
+        claim either comes too late, or is cancelled with the rest."""
         self.runs.cancel(job_id)
 
     async def stop(self, seconds: float) -> None:

@@ -239,7 +239,7 @@ class Journal:
         self._run.over = True
         raise RunStopped(self.stopped)
 
-    def answer(self, call: Call) -> Any:
+    def replay(self, call: Call) -> Any:
         """The recorded answer: returned, or raised when the body had raised."""
         value = values.load(call.value, self)
         if call.state is CallState.ERROR:

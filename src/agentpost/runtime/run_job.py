@@ -178,7 +178,7 @@ class JobRun:
         call = slot.call(CallState.DONE, value)
         recording = jobs.record_call(self._ctx, self.owned, call, price, made.charges)
         await self._journal.guard(recording)
-        return self._journal.answer(call)
+        return self._journal.replay(call)
 
     def write(
         self,
@@ -255,7 +255,7 @@ class JobRun:
             call = slot.call(CallState.DONE, values.dump(found))
             await self._journal.guard(jobs.record_call(self._ctx, self.owned, call))
             return [self._readable(f) for f in found]
-        listed: list[File] = self._journal.answer(slot.done)
+        listed: list[File] = self._journal.replay(slot.done)
         return listed
 
     def progress(self, step: str) -> Awaitable[None]:
@@ -322,7 +322,7 @@ class JobRun:
         """The recorded answer, once what its body charged is paid."""
         if slot.owes:
             await self._journal.guard(jobs.charge_owed(self._ctx, self.owned, slot.n))
-        return self._journal.answer(done)
+        return self._journal.replay(done)
 
     async def _record_error(
         self, slot: Slot, error: Exception, price: int, charges: Sequence[Charge]

@@ -265,7 +265,7 @@ class TurnRun:
 
     async def _start(self, slot: Slot, start: Start) -> Started:
         if slot.done is not None:
-            return Started(**self._journal.answer(slot.done))
+            return Started(**self._journal.replay(slot.done))
         call = slot.call(CallState.DONE)
         starting_it = starting.start_job(self._ctx, self._ticket, call, start)
         return await self._journal.guard(starting_it, theirs=(LookupError,))
@@ -279,7 +279,7 @@ class TurnRun:
 
     async def _join(self, slot: Slot, job_id: str, text: str | None) -> bool:
         if slot.done is not None:
-            return bool(self._journal.answer(slot.done))
+            return bool(self._journal.replay(slot.done))
         call = slot.call(CallState.DONE)
         return await self._journal.guard(
             turns.join_job(self._ctx, self._ticket, call, job_id, text)
@@ -293,7 +293,7 @@ class TurnRun:
 
     async def _stop(self, slot: Slot, job_id: str) -> bool:
         if slot.done is not None:
-            return bool(self._journal.answer(slot.done))
+            return bool(self._journal.replay(slot.done))
         call = slot.call(CallState.DONE)
         return await self._journal.guard(turns.stop_job(self._ctx, self._ticket, call, job_id))
 
@@ -307,7 +307,7 @@ class TurnRun:
 
     async def _step(self, slot: Slot, body: Invocation) -> Any:
         if slot.done is not None:
-            return self._journal.answer(slot.done)
+            return self._journal.replay(slot.done)
         self._journal.go_on()
         with self._journal.body(here=body.here):
             try:
@@ -319,7 +319,7 @@ class TurnRun:
                 await self._journal.guard(turns.record_call(self._ctx, self._ticket, failed))
                 raise
         await self._journal.guard(turns.record_call(self._ctx, self._ticket, call))
-        return self._journal.answer(call)
+        return self._journal.replay(call)
 
     def write(self, path: str, data: bytes | str | Path) -> Awaitable[File]:
         """See `Turn.write`."""
@@ -329,7 +329,7 @@ class TurnRun:
 
     async def _write(self, slot: Slot, path: str, data: bytes | str | Path) -> File:
         if slot.done is not None:
-            written: File = self._journal.answer(slot.done)
+            written: File = self._journal.replay(slot.done)
             return written
         message = self._ticket.message
         stored = await outputs.store(

@@ -17,6 +17,7 @@ import structlog
 from agentpost.agents import File, Unreadable, values
 from agentpost.agents.base import current_step_key
 from agentpost.agents.deaths import NoWorker, WorkerDied, WorkerKilled
+from agentpost.processes import bytecode
 from agentpost.processes.output import captured
 from agentpost.processes.pool import WorkerPool
 from agentpost.runtime.retrying import Retry
@@ -280,6 +281,8 @@ def make_steps(ctx: AppContext, scratch: Path) -> Steps:
         seconds=settings.step_seconds,
         cpu_seconds=settings.step_cpu_seconds,
         env=settings.worker_env,
+        # Not in the scratch folder: the next start of the server is to find it.
+        bytecode_folder=None if bytecode.is_kept() else settings.data_path / "bytecode",
     )
     return Steps(pool, Blobs(ctx.storage, pool, read_seconds=settings.file_read_seconds))
 

@@ -10,6 +10,7 @@ import asyncio
 import base64
 import binascii
 import contextlib
+import io
 import json
 import tempfile
 from collections.abc import Iterator
@@ -42,7 +43,7 @@ from agentpost.storage import sniff
 
 log = structlog.get_logger(__name__)
 TOTAL_MB = limits.INLINE_TOTAL_BYTES_MAX // limits.MEBIBYTE
-_PIECE = 64 * 1024
+_PIECE = 16 * 1024
 FILE_MB = limits.INLINE_FILE_BYTES_MAX // limits.MEBIBYTE
 
 
@@ -216,22 +217,21 @@ def _decode(text: str | InPieces) -> bytes:
     By and by: a conversion of megabytes would let nothing else run. What is over the limit of a
     file is not decoded to its end.
     """
-    decoded: list[bytes] = []
-    size, rest, padded = 0, "", False
+    decoded = io.BytesIO()  # its value is no copy; joining megabytes would be one in one piece
+    rest, padded = "", False
     for piece in _pieces(text):
         rest += piece.replace("\n", "").replace("\r", "")
         if padded and rest:
             raise ValueError("something follows the padding")
         whole = len(rest) // 4 * 4
-        decoded.append(base64.b64decode(rest[:whole], validate=True))
+        decoded.write(base64.b64decode(rest[:whole], validate=True))
         padded = padded or rest[:whole].endswith("=")
         rest = rest[whole:]
-        size += len(decoded[-1])
-        if size > limits.INLINE_FILE_BYTES_MAX:
-            return b"".join(decoded)
+        if decoded.tell() > limits.INLINE_FILE_BYTES_MAX:
+            return decoded.getvalue()
     if rest:
         raise ValueError("the text ends early")
-    return b"".join(decoded)
+    return decoded.getvalue()
 
 
 def _pieces(text: str | InPieces) -> Iterator[str]:

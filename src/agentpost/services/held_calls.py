@@ -17,7 +17,7 @@ class HeldCalls:
         self._ended: set[Wait] = set()
 
     @contextmanager
-    def hold(self, key_id: str, wait: Wait) -> Iterator[None]:
+    def track(self, key_id: str, wait: Wait) -> Iterator[None]:
         """A call of that key waits while the context lasts.
 
         Raises `KeyEnded` when the context is left although `end` was called meanwhile.

@@ -10,88 +10,21 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from agentpost.clock import new_id
 from agentpost.db import entries as entry_rows
 from agentpost.db import messages as message_rows
 from agentpost.db.session import Tx
 from agentpost.domain import ids
 from agentpost.domain.errors import PollInProgress, Refusal, not_found
 from agentpost.domain.limits import EVENTS_PAGE_ENTRIES, EVENTS_WAIT_SECONDS_MIN
-from agentpost.domain.message import OPEN_TURNS, TurnState
-from agentpost.domain.record import EntryRecord, MessageRecord, Snapshot
+from agentpost.domain.record import EntryRecord, Snapshot
 from agentpost.domain.times import SECOND, seconds
-from agentpost.services import messages, turns
-from agentpost.services.attachments import Attached
+from agentpost.services import messages
 from agentpost.services.context import AppContext
-from agentpost.services.messages import Accepted, Caller, NewMessage
+from agentpost.services.messages import Caller
 from agentpost.wakeups.base import Wait
 
 HungUp = Callable[[Wait], None]
 """Registers a held wait, to be cancelled when the client hangs up."""
-
-
-@dataclass(frozen=True, slots=True)
-class Sent:
-    """The answer to a POST: ``fresh`` is False for an idempotent replay."""
-
-    snapshot: Snapshot
-    fresh: bool
-
-
-async def send(
-    ctx: AppContext, caller: Caller, new: NewMessage, attached: Attached, hung_up: HungUp
-) -> Sent:
-    """Accept a message and hold the call until its turn has ended, or its window is over.
-
-    A replay answers at once with the message as it is, unless it re-armed a busy message: then it
-    is held like the first call. Raises as `messages.accept`, and `KeyEnded` once it is accepted.
-    """
-    message_id = new_id(ids.MESSAGE, ctx.clock.now())
-    with _held(ctx, caller, message_id, hung_up) as wait:
-        accepted = await messages.accept(ctx, caller, new, attached, message_id)
-        if accepted.fresh:
-            snapshot = await _until_turn_ends(ctx, accepted.message, wait)
-            return Sent(snapshot, fresh=True)
-    return await answer_replay(ctx, caller, accepted, hung_up)
-
-
-async def answer_replay(
-    ctx: AppContext, caller: Caller, accepted: Accepted, hung_up: HungUp
-) -> Sent:
-    """The answer to a call whose message was there already: see `send`."""
-    if not accepted.rearmed:
-        return Sent(await messages.settled(ctx, accepted.message.id), fresh=False)
-    with _held(ctx, caller, accepted.message.id, hung_up) as wait:
-        snapshot = await messages.settled(ctx, accepted.message.id)
-        if snapshot.message.turn_state in OPEN_TURNS:
-            snapshot = await _until_turn_ends(ctx, snapshot.message, wait)
-    return Sent(snapshot, fresh=False)
-
-
-async def _until_turn_ends(ctx: AppContext, message: MessageRecord, wait: Wait) -> Snapshot:
-    """Wait for the turn's end, and for the end of its patience while it is not its turn yet.
-
-    Both are dates in the record, for whoever reads it later. This call waits for as long as it is
-    until then, whatever becomes of the clock meanwhile.
-    """
-    clock, settings = ctx.clock, ctx.settings
-    now, began = clock.now(), clock.passed()
-    window_ends = began + min(message.sync_by - now, seconds(settings.turn_reply_seconds))
-    busy_by = message.busy_by
-    patience_ends = began + min(busy_by - now, seconds(settings.busy_wait_seconds))
-    while True:
-        waiting = message.turn_state is TurnState.WAITING
-        until = min(window_ends, patience_ends) if waiting else window_ends
-        hinted = await wait.wait((until - clock.passed()) / SECOND)
-        if wait.over or (not hinted and window_ends <= clock.passed()):
-            return await messages.answered_without(ctx, message.id)
-        if not hinted and waiting and patience_ends <= clock.passed():
-            await turns.expire_wait(ctx, message.id, busy_by)
-        read = messages.current if hinted else messages.settled
-        snapshot = await read(ctx, message.id)
-        message = snapshot.message
-        if message.turn_state not in OPEN_TURNS:
-            return snapshot
 
 
 async def until_changed(
@@ -109,7 +42,7 @@ async def until_changed(
     Raises ``not_found`` and `KeyEnded`.
     """
     until = ctx.clock.passed() + seconds(wait_seconds)
-    with _held(ctx, caller, message_id, hung_up) as wait:
+    with held(ctx, caller, message_id, hung_up) as wait:
         first = await messages.get(ctx, caller, message_id)
         snapshot = first
         if has_seen is not None and not has_seen(first.message.version):
@@ -126,12 +59,12 @@ async def until_changed(
 
 
 @contextmanager
-def _held(ctx: AppContext, caller: Caller, message_id: str, hung_up: HungUp) -> Iterator[Wait]:
+def held(ctx: AppContext, caller: Caller, message_id: str, hung_up: HungUp) -> Iterator[Wait]:
     """Listen for a message in a call that ends with its client and with its key.
 
     Raises `KeyEnded` at the end when the key was revoked or expired meanwhile.
     """
-    with ctx.wakeups.listen(message_id) as wait, ctx.held_calls.hold(caller.key_id, wait):
+    with ctx.wakeups.listen(message_id) as wait, ctx.held_calls.track(caller.key_id, wait):
         hung_up(wait)
         yield wait
 
@@ -165,12 +98,12 @@ async def events(
     seq, expired = _position(ctx, caller, message_id, cursor, oldest)
     if expired:  # what is still kept of the log is given now, with a fresh cursor
         wait_seconds = 0
-    async with ctx.wakeups.hold(message_id) as ours:
+    async with ctx.wakeups.reader_lock(message_id) as ours:
         if not ours:
             raise PollInProgress(cursor or _cursor(ctx, caller, message_id, 0))
         wait_seconds = max(wait_seconds, EVENTS_WAIT_SECONDS_MIN)
         began = ctx.clock.passed()
-        with _held(ctx, caller, message_id, hung_up) as wait:
+        with held(ctx, caller, message_id, hung_up) as wait:
             while True:
                 entries, snapshot = await ctx.db.read(
                     lambda tx: _entries(tx, ctx, caller, message_id, seq)

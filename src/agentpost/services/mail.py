@@ -29,7 +29,7 @@ log = structlog.get_logger(__name__)
 SMTP_SECONDS = 30.0
 CLAIM_SECONDS = 120.0
 BATCH = 3
-OUTBOX_MAX = 50
+MAILS_SHOWN_MAX = 50
 RETRY_SECONDS = 300.0
 _PORTS = {"smtp": 587, "smtps": 465}
 
@@ -65,7 +65,7 @@ class SmtpServer:
 
 
 @dataclass(frozen=True, slots=True)
-class Outbox:
+class MailQueue:
     """The newest mails to the owner of an account, newest first; ``account`` is its name."""
 
     account: str
@@ -84,11 +84,11 @@ def endpoint_turned_off(tx: Tx, endpoint: EndpointRecord, now: int) -> None:
     _write(tx, endpoint.account_id, "A webhook endpoint was turned off", text, now)
 
 
-async def outbox(ctx: AppContext, account_id: str, limit: int = OUTBOX_MAX) -> Outbox:
+async def mail_queue(ctx: AppContext, account_id: str, limit: int = MAILS_SHOWN_MAX) -> MailQueue:
     """The account's newest mails, sent or not; its id comes from our own rows."""
 
-    def fn(tx: Tx) -> Outbox:
-        return Outbox(accounts.get(tx, account_id).name, rows.list_(tx, account_id, limit))
+    def fn(tx: Tx) -> MailQueue:
+        return MailQueue(accounts.get(tx, account_id).name, rows.list_(tx, account_id, limit))
 
     return await ctx.db.read(fn)
 

@@ -60,7 +60,7 @@ async def start_job(ctx: AppContext, ticket: TurnTicket, call: Call, start: Star
             job.running_json = _running(job_rows.executing(tx, account.id, slots))
         record.create_job(tx, ctx, job, _signal(reason), message)
         started = _started(job)
-        journal.put(tx, message.id, answered(call, asdict(started)), now)
+        journal.put(tx, message.id, with_result(call, asdict(started)), now)
         return started
 
     return await ctx.db.write(fn)
@@ -78,7 +78,7 @@ def fence(tx: Tx, ticket: TurnTicket) -> MessageRecord:
     return message
 
 
-def answered(call: Call, value: object) -> Call:
+def with_result(call: Call, value: object) -> Call:
     """The call with its answer, as it is recorded."""
     return replace(call, value=values.dump(value))
 

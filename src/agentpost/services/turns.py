@@ -24,7 +24,7 @@ from agentpost.domain.record import ConversationRecord, FileRecord, MessageRecor
 from agentpost.domain.times import seconds
 from agentpost.services import history, jobs, lifecycle, record
 from agentpost.services.context import AppContext
-from agentpost.services.starting import answered, fence, home_of
+from agentpost.services.starting import fence, home_of, with_result
 from agentpost.services.tickets import TurnTicket
 
 
@@ -229,7 +229,7 @@ async def join_job(
             record.join(tx, ctx, message, job, now)
             journal.post(tx, job.id, message.id, message.text if text is None else text, now)
             ctx.wakeups.publish(tx, job.id)
-        journal.put(tx, message.id, answered(call, joined), now)
+        journal.put(tx, message.id, with_result(call, joined), now)
         return joined
 
     return await ctx.db.write(fn)
@@ -244,7 +244,7 @@ async def stop_job(ctx: AppContext, ticket: TurnTicket, call: Call, job_id: str)
         account = accounts.lock(tx, ticket.message.account_id)
         stopped = jobs.stop_one(tx, ctx, account, job_id, now)
         fence(tx, ticket)
-        journal.put(tx, ticket.message.id, answered(call, stopped), now)
+        journal.put(tx, ticket.message.id, with_result(call, stopped), now)
         return stopped
 
     return await ctx.db.write(fn)

@@ -256,14 +256,14 @@ async def sweep(ctx: AppContext) -> None:
     """
     before = ctx.clock.now() - seconds(_SWEEP_GRACE_SECONDS)
 
-    async def let_go(old: UploadRecord) -> None:
+    async def sweep_one(old: UploadRecord) -> None:
         await ctx.db.write(partial(_sweep_one, ctx, old))
 
     await sweeping.sweep(
         ctx,
         "sweep_uploads",
         lambda tx, limit: rows.due(tx, before, limit),
-        let_go,
+        sweep_one,
         key=lambda old: old.id,
     )
 

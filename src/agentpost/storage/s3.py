@@ -23,7 +23,7 @@ from agentpost.storage.base import (
     checked_key,
 )
 from agentpost.storage.cache import CACHE_BYTES_DEFAULT, FileCache
-from agentpost.storage.s3_patience import answered
+from agentpost.storage.s3_patience import response_timeout
 from agentpost.storage.s3_url import S3Location
 
 if TYPE_CHECKING:
@@ -66,12 +66,12 @@ class S3Storage:
         checked_key(key)
         if isinstance(data, bytes):
             digest = await asyncio.to_thread(hashlib.sha256, data)
-            async with answered(len(data)):
+            async with response_timeout(len(data)):
                 await obstore.put_async(self._store, key, data, **_parts(len(data)))
             return BlobInfo(len(data), digest.hexdigest())
         source = _Source(data)
         size = (await asyncio.to_thread(data.stat)).st_size
-        async with answered(size):
+        async with response_timeout(size):
             await obstore.put_async(self._store, key, source.chunks(), **_parts(size))
         return BlobInfo(source.size, source.digest.hexdigest())
 
@@ -88,13 +88,13 @@ class S3Storage:
                 return
             options = {"range": (start, stop)}
         try:
-            async with answered():
+            async with response_timeout():
                 found = await obstore.get_async(self._store, checked_key(key), options=options)  # type: ignore[arg-type]
         except FileNotFoundError:
             raise BlobMissing(key) from None
         chunks = aiter(found.stream(min_chunk_size=CHUNK_BYTES))
         while True:
-            async with answered():
+            async with response_timeout():
                 chunk = await anext(chunks, None)
             if chunk is None:
                 return
@@ -116,7 +116,7 @@ class S3Storage:
         import obstore
 
         with suppress(FileNotFoundError):  # S3 itself never says so, some of its kind do
-            async with answered():
+            async with response_timeout():
                 await obstore.delete_async(self._store, checked_key(key))
         await self._cache.forget(key)
 
@@ -158,7 +158,7 @@ class S3Storage:
         now = (await self._head(mark))["last_modified"]
         stream = aiter(obstore.list(self._store, chunk_size=_LISTED_AT_ONCE))
         while True:
-            async with answered():
+            async with response_timeout():
                 page = await anext(stream, None)
             if page is None:
                 return
@@ -178,7 +178,7 @@ class S3Storage:
         import obstore
 
         try:
-            async with answered():
+            async with response_timeout():
                 return await obstore.head_async(self._store, checked_key(key))
         except FileNotFoundError:
             raise BlobMissing(key) from None

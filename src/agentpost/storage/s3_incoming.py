@@ -11,7 +11,7 @@ from email.utils import parsedate_to_datetime
 from typing import Any
 
 from agentpost.storage.incoming import Arrived, PostForm, PostTicket, Replaced
-from agentpost.storage.s3_patience import answered
+from agentpost.storage.s3_patience import response_timeout
 from agentpost.storage.s3_url import S3Location
 from agentpost.threads.daemon import DaemonThreadExecutor
 
@@ -98,7 +98,7 @@ class S3Incoming:
 
     async def _call(self, fn: Any, *args: Any, size: int = 0, **given: Any) -> Any:
         """Raises `TimeoutError` when the store does not answer in time."""
-        async with answered(size):
+        async with response_timeout(size):
             return await self._threads.run(fn, *args, **given)
 
     def _abort_abandoned(self) -> None:

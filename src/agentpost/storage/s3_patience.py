@@ -9,6 +9,6 @@ ANSWER_SECONDS = 30.0
 BYTES_PER_SECOND_MIN = 128 * 1_024
 
 
-def answered(size: int = 0) -> asyncio.Timeout:
+def response_timeout(size: int = 0) -> asyncio.Timeout:
     """Raises `TimeoutError` when the store does not take or give so many bytes in a fair time."""
     return asyncio.timeout(ANSWER_SECONDS + size / BYTES_PER_SECOND_MIN)

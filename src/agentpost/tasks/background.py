@@ -10,7 +10,7 @@ import structlog
 
 from agentpost.cluster.membership import WATCH_SECONDS, Nodes
 from agentpost.cluster.reconciler import RECONCILE_SECONDS, RunReconciler
-from agentpost.runtime.job_worker import JobWorker
+from agentpost.runtime.job_worker import JobRunner
 from agentpost.services import (
     accounts,
     blobs,
@@ -60,7 +60,7 @@ class Background:
     def __init__(
         self,
         ctx: AppContext,
-        worker: JobWorker | None,
+        job_runner: JobRunner | None,
         nodes: Nodes,
         reconciler: RunReconciler,
         smtp: SmtpServer | None = None,
@@ -68,7 +68,7 @@ class Background:
     ) -> None:
         sweep = ctx.settings.sweep_seconds
         self._ctx = ctx
-        self._worker = worker
+        self._job_runner = job_runner
         self._loops: list[asyncio.Task[None]] = []
         self._wake = asyncio.Event()
         self._failing: dict[str, str] = {}  # task -> the fault it has had since it last went well
@@ -98,7 +98,7 @@ class Background:
         """Begin; each task has its own loop, so a slow one holds up no other."""
         self._loop = asyncio.get_running_loop()
         self._loops = [asyncio.create_task(self._forever(task)) for task in self._tasks]
-        if self._worker is not None:
+        if self._job_runner is not None:
             self._loops.append(asyncio.create_task(self._pick_up()))
 
     def wake(self) -> None:
@@ -137,9 +137,9 @@ class Background:
             self._wake.clear()
 
     async def _run_unowned(self) -> None:
-        assert self._worker is not None
+        assert self._job_runner is not None
         for job_id in await upkeep.unowned_jobs(self._ctx):
-            self._worker.run(job_id, None)
+            self._job_runner.run(job_id, None)
 
     async def _once(self, name: str, run: Callable[[], Awaitable[None]]) -> None:
         try:

@@ -55,20 +55,20 @@ class Caller:
         body: Any = None,
         raw: bytes | None = None,
         headers: Mapping[str, str] | None = None,
-        hold: float = 0,
+        held_seconds: float = 0,
     ) -> Exchange:
-        """A request of this key. ``body`` is sent as JSON, ``raw`` as it is; ``hold``: seconds the
-        server may keep the answer back. Raises `NotChecked` when it may not be sent, `Difference`
-        when no answer comes, `Gone` when nobody is there."""
+        """A request of this key. ``body`` is sent as JSON, ``raw`` as it is; ``held_seconds``:
+        seconds the server may keep the answer back. Raises `NotChecked` when it may not be sent,
+        `Difference` when no answer comes, `Gone` when nobody is there."""
         content = json.dumps(body).encode() if body is not None else raw
         sent = {"Authorization": f"Bearer {self._key}", **(headers or {})}
         if content is not None:
             sent["Content-Type"] = "application/json"
         self._keep_within_budget()
-        exchange = self._ask(method, path, content, sent, hold)
+        exchange = self._ask(method, path, content, sent, held_seconds)
         if exchange.status == 429:
-            self._wait_as_told(exchange)
-            exchange = self._ask(method, path, content, sent, hold)
+            self._wait_retry_after(exchange)
+            exchange = self._ask(method, path, content, sent, held_seconds)
         _still_open(exchange)
         return exchange
 
@@ -116,13 +116,19 @@ class Caller:
         path: str,
         content: bytes | None,
         headers: Mapping[str, str],
-        hold: float,
+        held_seconds: float,
         *,
         known: bool = True,
     ) -> Exchange:
-        seconds = hold + CALL_SECONDS_MAX
+        seconds = held_seconds + CALL_SECONDS_MAX
         exchange = self._send(
-            method, self.url + path, content, headers, seconds, hold=hold, known=known
+            method,
+            self.url + path,
+            content,
+            headers,
+            seconds,
+            held_seconds=held_seconds,
+            known=known,
         )
         self._exchanges.append(exchange)
         if known:
@@ -138,13 +144,13 @@ class Caller:
         headers: Mapping[str, str],
         seconds: float,
         *,
-        hold: float = 0,
+        held_seconds: float = 0,
         known: bool = False,
         follow: bool = False,
     ) -> Exchange:
         path = url.removeprefix(self.url) if url.startswith(f"{self.url}/v1") else _bare(url)
         began = time.monotonic()
-        silence = hold + ANSWER_SECONDS_MAX
+        silence = held_seconds + ANSWER_SECONDS_MAX
         try:
             response = self._wire.request(
                 method,
@@ -183,7 +189,7 @@ class Caller:
         self._pause(self._reset + 1)
         self._remaining = None
 
-    def _wait_as_told(self, exchange: Exchange) -> None:
+    def _wait_retry_after(self, exchange: Exchange) -> None:
         seconds = exchange.retry_after
         if seconds is None:
             raise NotChecked("a rate limit was hit, and the answer does not say how long to wait")

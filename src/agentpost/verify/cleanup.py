@@ -42,7 +42,7 @@ class _Leaving:
 
     def _endpoints_unnoted(self) -> list[str]:
         """Endpoints of this visit whose creation was not answered, as after Ctrl-C."""
-        exchange = self._answer("GET", "/v1/webhooks") if self._created.unanswered else None
+        exchange = self._request("GET", "/v1/webhooks") if self._created.unanswered else None
         body = exchange.json() if exchange is not None else None
         data = body.get("data") if isinstance(body, dict) else None
         return [
@@ -54,7 +54,7 @@ class _Leaving:
             and self._probe.nonce in str(each.get("description"))
         ]
 
-    def _answer(self, method: str, path: str) -> Exchange | None:
+    def _request(self, method: str, path: str) -> Exchange | None:
         """None when there is no answer to go by."""
         if self._gone:
             return None
@@ -65,18 +65,18 @@ class _Leaving:
             return None
 
     def _removed(self, path: str) -> bool:
-        exchange = self._answer("DELETE", path)
+        exchange = self._request("DELETE", path)
         if exchange is None or exchange.status in (200, 204):
             return exchange is not None
         body = exchange.json()
         missing = isinstance(body, dict) and body.get("error") == "not_found"
-        known = self._answer("GET", path) if missing else None
+        known = self._request("GET", path) if missing else None
         return known is not None and known.status == 404
 
     def _certainly_new(self, works: list[str]) -> set[str]:
         """Those of the works that nobody had before the first message."""
         before = self._created.works_before
-        exchange = self._answer("GET", PATH) if works and before is not None else None
+        exchange = self._request("GET", PATH) if works and before is not None else None
         now = works_of(exchange) if exchange is not None else None
         if before is None or now is None:
             return set()
@@ -88,7 +88,7 @@ class _Leaving:
         before = self._created.works_before
         for message_id, message in list(self._created.messages.items()):
             if message.get("final") is not True:
-                latest = self._answer("GET", f"/v1/messages/{_in_path(message_id)}")
+                latest = self._request("GET", f"/v1/messages/{_in_path(message_id)}")
                 if latest is not None:
                     self._probe.remember(latest)
             jobs = self._created.messages[message_id].get("jobs")

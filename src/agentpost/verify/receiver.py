@@ -61,16 +61,16 @@ def receiving(port: int, url: str) -> Iterator[Receiver]:
             length = self.headers.get("Content-Length", "")
             if not length.isdigit() or int(length) > BODY_BYTES_MAX:
                 self.close_connection = True
-                self._answer(411)
+                self._respond(411)
                 return
             body = self.rfile.read(int(length))
             headers = {name.lower(): value for name, value in self.headers.items()}
             path = "/" + self.path.removeprefix(prefix).lstrip("/")
             fails = path in receiver.failing and not receiver.at(path)
             receiver.got.append(Attempt(path, headers, body))
-            self._answer(500 if fails else 200)
+            self._respond(500 if fails else 200)
 
-        def _answer(self, status: int) -> None:
+        def _respond(self, status: int) -> None:
             self.send_response(status)
             self.send_header("Content-Length", "0")
             self.end_headers()

@@ -132,7 +132,7 @@ class Probe:
     def read(self, message_id: str, wait: int = 0) -> Exchange:
         """`GET /v1/messages/{id}`, held up to ``wait`` seconds."""
         path = f"/v1/messages/{message_id}" + (f"?wait={wait}" if wait else "")
-        return self.remember(self.caller.call("GET", path, hold=wait))
+        return self.remember(self.caller.call("GET", path, held_seconds=wait))
 
     def final(self, message_id: str) -> Json:
         """The message once it is final; raises `NotChecked` when that takes too long."""

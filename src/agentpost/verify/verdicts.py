@@ -57,7 +57,7 @@ def require(exchange: Exchange | None, holds: bool, expected: str, got: object) 
         differs(exchange, expected, got)
 
 
-def answered(exchange: Exchange, *statuses: int) -> Json:
+def expect_status(exchange: Exchange, *statuses: int) -> Json:
     """The JSON object of an answer with one of these statuses; anything else is a difference."""
     wanted = " or ".join(map(str, statuses))
     require(exchange, exchange.status in statuses, f"status {wanted}", summary(exchange))

@@ -72,7 +72,7 @@ class Wakeups(Protocol):
         """Wake this process' listeners of an id; safe on any thread."""
         ...
 
-    def hold(self, subject: str) -> AbstractAsyncContextManager[bool]:
+    def reader_lock(self, subject: str) -> AbstractAsyncContextManager[bool]:
         """Have an id to oneself while the context lasts; False when somebody has it, on any node.
 
         Free again before the context is left, and when the process dies. For the event loop that

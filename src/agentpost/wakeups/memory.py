@@ -110,8 +110,8 @@ class MemoryWakeups:
                 wait.fire()
 
     @asynccontextmanager
-    async def hold(self, subject: str) -> AsyncIterator[bool]:
-        """See `Wakeups.hold`."""
+    async def reader_lock(self, subject: str) -> AsyncIterator[bool]:
+        """See `Wakeups.reader_lock`."""
         if subject in self._held:
             yield False
             return

@@ -53,7 +53,7 @@ class PostgresWakeups:
 
     def __init__(self, url: str, notices: PostgresNotices) -> None:
         self._local = MemoryWakeups()
-        self._holds = _Holds(url)
+        self._reader_locks = _ReaderLocks(url)
         self._notices = notices
         notices.on(TOPIC, self._local.hint)
         notices.on_reconnect(self._hint_everybody)
@@ -80,18 +80,20 @@ class PostgresWakeups:
         self._local.hint(subject)
 
     @asynccontextmanager
-    async def hold(self, subject: str) -> AsyncIterator[bool]:
-        """See `Wakeups.hold`."""
-        async with self._local.hold(subject) as ours:
+    async def reader_lock(self, subject: str) -> AsyncIterator[bool]:
+        """See `Wakeups.reader_lock`."""
+        async with self._local.reader_lock(subject) as ours:
             if not ours:
                 yield False
                 return
             # Shielded: whoever is cancelled while the row is on its way must still delete it.
-            taking = asyncio.ensure_future(self._holds.acquire(subject))
+            taking = asyncio.ensure_future(self._reader_locks.acquire(subject))
             try:
                 yield await asyncio.shield(taking)
             finally:
-                await asyncio.shield(asyncio.ensure_future(self._holds.give_back(subject, taking)))
+                await asyncio.shield(
+                    asyncio.ensure_future(self._reader_locks.give_back(subject, taking))
+                )
 
     def begin_shutdown(self) -> None:
         """See `Wakeups.begin_shutdown`."""
@@ -104,14 +106,14 @@ class PostgresWakeups:
     async def stop(self) -> None:
         """See `Wakeups.stop`."""
         await self._notices.stop()
-        await self._holds.close()
+        await self._reader_locks.close()
 
     def _hint_everybody(self) -> None:
         for subject in self._local.waited_for():
             self._local.hint(subject)
 
 
-class _Holds:
+class _ReaderLocks:
     """Rows of one session, made when first needed and again when it breaks.
 
     A row counts as long as the session that wrote it lives: it has an advisory lock on the row's

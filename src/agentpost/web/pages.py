@@ -86,11 +86,11 @@ class Pages:
         self._cookie.clear(response)
         return response
 
-    async def outbox(self, _: Request, account_id: str) -> Response:
+    async def mail_queue(self, _: Request, account_id: str) -> Response:
         """The mails to the account's owner, for servers that cannot send them."""
-        view = await mail.outbox(self._ctx, account_id)
+        view = await mail.mail_queue(self._ctx, account_id)
         sending = bool(self._ctx.settings.smtp_url.get_secret_value())
-        main = templates.outbox(self._sheets.base, view, sending=sending)
+        main = templates.mail_queue(self._sheets.base, view, sending=sending)
         return self._sheets.page("Mail to you", main, who=view.account)
 
     async def download(self, request: Request, account_id: str) -> Response:
@@ -140,7 +140,7 @@ class Pages:
         login = {"GET": self.show_login, "POST": self.own_form(self.log_in)}
         chat, dashboard = self.signed_in(self.chat), self.signed_in(self.dashboard)
         files = "/chat/{work_id}/files/{path:path}"
-        outbox = {"GET": self.signed_in(self.outbox)}
+        mail_queue = {"GET": self.signed_in(self.mail_queue)}
         everywhere = {
             "GET": self.signed_in(self.show_sessions),
             "POST": self.own_form(self.signed_in(self.end_sessions)),
@@ -150,7 +150,7 @@ class Pages:
             Page(self._sheets, "/login/{token}", login),
             Page(self._sheets, "/logout", {"POST": self.own_form(self.log_out)}),
             Page(self._sheets, "/dashboard", {"GET": dashboard}),
-            Page(self._sheets, "/mail", outbox),
+            Page(self._sheets, "/mail", mail_queue),
             Page(self._sheets, "/sessions", everywhere),
             Page(self._sheets, "/chat/{work_id}", {"GET": chat}),
             Page(self._sheets, files, {"GET": self.signed_in(self.download)}),

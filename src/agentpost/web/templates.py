@@ -9,7 +9,7 @@ from typing import Final
 from urllib.parse import quote
 
 from agentpost.domain.record import FileRecord, MessageSummary
-from agentpost.services.mail import Outbox
+from agentpost.services.mail import MailQueue
 from agentpost.services.overview import Chat, Overview, WorkState, WorkSummary
 from agentpost.services.sessions import LOGIN_LINK_SECONDS, SessionSummary
 from agentpost.web.markup import Html, join, markup, moment, name, size_words
@@ -198,7 +198,7 @@ def sessions(base: str, lines: list[SessionSummary]) -> Html:
     )
 
 
-def outbox(base: str, view: Outbox, *, sending: bool) -> Html:
+def mail_queue(base: str, view: MailQueue, *, sending: bool) -> Html:
     """The mails to the owner of an account; ``sending``: the server has somewhere to send them."""
     unsent = "waits to be sent" if sending else "not sent: this server has no mail server"
     mails = join(

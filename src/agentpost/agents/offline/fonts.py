@@ -47,12 +47,14 @@ def _charmap(path: str) -> frozenset[int]:
 
 def _chart_fonts(text: str) -> tuple[list[str], list[str]]:
     """The font families to draw a text with, best first, and the characters none of them has."""
+    families, asked = ["DejaVu Sans"], unusual(text)
+    if not asked:  # nobody has to import what draws, which takes half a second
+        return families, []
     from matplotlib import get_data_path
     from matplotlib.font_manager import fontManager
 
-    families = ["DejaVu Sans"]
     base = _charmap(str(Path(get_data_path(), "fonts", "ttf", "DejaVuSans.ttf")))
-    missing = [char for char in unusual(text) if ord(char) not in base]
+    missing = [char for char in asked if ord(char) not in base]
     for entry in fontManager.ttflist[:_LOOKED_AT_FONTS] if missing else ():
         plain = entry.style == "normal" and str(entry.weight) in ("400", "normal", "regular")
         if not missing or not plain or entry.name in families:

@@ -6,7 +6,7 @@ from agentpost.verify import shapes
 from agentpost.verify.check import Check, Group, shaped
 from agentpost.verify.exchange import Exchange, int_header
 from agentpost.verify.session import Probe
-from agentpost.verify.verdicts import NotChecked, answered, require
+from agentpost.verify.verdicts import NotChecked, expect_status, require
 
 BUDGET_TRIES = 10
 WINDOW_SECONDS = 60
@@ -14,12 +14,12 @@ WINDOW_SECONDS = 60
 
 def fields(probe: Probe) -> None:
     exchange = probe.caller.call("GET", "/v1/me")
-    shaped(exchange, shapes.ACCOUNT, answered(exchange, 200))
+    shaped(exchange, shapes.ACCOUNT, expect_status(exchange, 200))
 
 
 def limit_is_told(probe: Probe) -> None:
     exchange = probe.caller.call("GET", "/v1/me")
-    limits = answered(exchange, 200).get("limits") or {}
+    limits = expect_status(exchange, 200).get("limits") or {}
     reported = _number(exchange, "ratelimit-limit")
     same = reported == limits.get("requests_per_minute")
     require(exchange, same, f"RateLimit-Limit {limits.get('requests_per_minute')}", reported)

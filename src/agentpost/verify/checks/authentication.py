@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from agentpost.verify.check import Check, Group
 from agentpost.verify.session import Probe
-from agentpost.verify.verdicts import answered, refused
+from agentpost.verify.verdicts import expect_status, refused
 
 GUARDED = (
     ("GET", "/v1/me"),
@@ -39,7 +39,7 @@ def other_scheme(probe: Probe) -> None:
 def scheme_case(probe: Probe) -> None:
     for scheme in ("bearer", "BEARER"):
         authorization = probe.caller.authorization(scheme)
-        answered(probe.caller.stranger("GET", "/v1/me", authorization, known=True), 200)
+        expect_status(probe.caller.stranger("GET", "/v1/me", authorization, known=True), 200)
 
 
 def key_first(probe: Probe) -> None:

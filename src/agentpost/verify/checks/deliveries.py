@@ -15,8 +15,8 @@ from agentpost.verify.session import GREETING, JOB_PATH, Probe, usable
 from agentpost.verify.verdicts import (
     Json,
     NotChecked,
-    answered,
     differs,
+    expect_status,
     require,
     shown,
 )
@@ -122,7 +122,7 @@ def same_as_read(probe: Probe) -> None:
         event = event_of(attempt)
         data = event.get("data")
         if event.get("type") == f"message.{final.get('status')}" and isinstance(data, dict):
-            read = answered(_reading(probe), 200)
+            read = expect_status(_reading(probe), 200)
             same = without_links(data) == without_links(read)
             require(None, same, f"the message as it is read: {shown(read)}", shown(data))
             return
@@ -219,7 +219,7 @@ def recorded(probe: Probe) -> None:
     exchange = probe.caller.call("GET", f"/v1/webhooks/{endpoint_at(probe, CHOSEN)['id']}")
     found = [
         each
-        for each in answered(exchange, 200).get("recent_deliveries") or []
+        for each in expect_status(exchange, 200).get("recent_deliveries") or []
         if each.get("id") == event_id
     ]
     require(exchange, len(found) == 1, f"the delivery {event_id}", f"{len(found)} of it")
@@ -240,11 +240,11 @@ def retried(probe: Probe) -> None:
 def rotated(probe: Probe) -> None:
     """A test event needs no message; agentpost adds it to the API."""
     path = f"/v1/webhooks/{endpoint_at(probe, OTHER)['id']}"
-    secret = answered(probe.caller.call("POST", f"{path}/rotate-secret"), 200)["secret"]
+    secret = expect_status(probe.caller.call("POST", f"{path}/rotate-secret"), 200)["secret"]
     tested = probe.caller.call("POST", f"{path}/test")
     if tested.status in (404, 405):
         raise NotChecked("this deployment sends no test events")
-    event_id = str(answered(tested, 200, 201).get("id"))
+    event_id = str(expect_status(tested, 200, 201).get("id"))
     got = _await_at_other(probe, event_id)
     require(tested, bool(got), f"the test event {event_id}", "nothing")
     _verified(got[0], secret)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from agentpost.verify.check import ADDITION, Check, Group
 from agentpost.verify.exchange import Exchange
 from agentpost.verify.session import Probe
-from agentpost.verify.verdicts import Json, NotChecked, answered, require
+from agentpost.verify.verdicts import Json, NotChecked, expect_status, require
 
 OPERATIONS = (
     ("post", "/v1/messages"),
@@ -55,7 +55,7 @@ def operations(probe: Probe) -> None:
 
 
 def _document(probe: Probe) -> Json:
-    return answered(served(probe), 200)
+    return expect_status(served(probe), 200)
 
 
 def _route(path: str) -> str:

@@ -14,8 +14,8 @@ from agentpost.verify.session import Probe, usable
 from agentpost.verify.verdicts import (
     Json,
     NotChecked,
-    answered,
     differs,
+    expect_status,
     names_field,
     refused,
     require,
@@ -33,7 +33,7 @@ def page_at(probe: Probe, message_id: str, cursor: str | None = None, wait: int 
     """A page of the log, whatever comes."""
     query = f"&cursor={quote(cursor, safe='')}" if cursor is not None else ""
     path = f"/v1/messages/{message_id}/events?wait={wait}{query}"
-    return probe.caller.call("GET", path, hold=max(wait, 1))
+    return probe.caller.call("GET", path, held_seconds=max(wait, 1))
 
 
 def log_of(probe: Probe, message_id: str) -> tuple[list[Json], Exchange]:
@@ -62,7 +62,7 @@ def end_cursor(probe: Probe) -> str:
 
 def fields(probe: Probe) -> None:
     exchange = page_at(probe, probe.greeting()["id"])
-    shaped(exchange, shapes.EVENT_LIST, answered(exchange, 200))
+    shaped(exchange, shapes.EVENT_LIST, expect_status(exchange, 200))
 
 
 def in_order(probe: Probe) -> None:
@@ -116,7 +116,7 @@ def _end_page(probe: Probe) -> Exchange:
 
 def goes_on(probe: Probe) -> None:
     exchange = _end_page(probe)
-    page = answered(exchange, 200)
+    page = expect_status(exchange, 200)
     require(exchange, page.get("data") == [], "nothing behind the last entry", page.get("data"))
 
 
@@ -132,7 +132,7 @@ def wait_bounds(probe: Probe) -> None:
     message_id = usable(probe.greeting_sent(), 201)["id"]
     for wait in (str(WAIT_SECONDS_MAX + 1), "-1"):
         path = f"/v1/messages/{message_id}/events?wait={wait}"
-        names_field(probe.caller.call("GET", path, hold=WAIT_SECONDS_MAX), "wait")
+        names_field(probe.caller.call("GET", path, held_seconds=WAIT_SECONDS_MAX), "wait")
 
 
 def bad_cursor(probe: Probe) -> None:
@@ -157,7 +157,7 @@ def one_at_a_time(probe: Probe) -> None:
         differs(first, "one of two waits to be answered", summary(first))
     reported = refused(second, 409, "poll_in_progress").get("cursor")
     require(second, isinstance(reported, str), "a cursor to go on from", reported)
-    answered(page_at(probe, message_id, reported), 200)
+    expect_status(page_at(probe, message_id, reported), 200)
 
 
 def _certainly_met(first: Exchange, second: Exchange) -> bool:

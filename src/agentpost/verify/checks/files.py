@@ -11,8 +11,8 @@ from agentpost.verify.session import Probe, usable
 from agentpost.verify.verdicts import (
     Json,
     NotChecked,
-    answered,
     differs,
+    expect_status,
     refused,
     require,
     summary,
@@ -39,7 +39,7 @@ def download(probe: Probe) -> Exchange:
 
 def fields(probe: Probe) -> None:
     exchange = read_file(probe)
-    file = answered(exchange, 200)
+    file = expect_status(exchange, 200)
     shaped(exchange, shapes.FILE, file)
     require(exchange, file.get("object") == "file", "object file", file.get("object"))
     made = probe.made_file()

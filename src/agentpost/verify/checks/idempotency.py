@@ -9,7 +9,7 @@ from agentpost.verify.check import Check, Group
 from agentpost.verify.checks.messages import LONG_KEY, longest_sent, longest_text
 from agentpost.verify.exchange import Exchange
 from agentpost.verify.session import GREETING, Probe, usable
-from agentpost.verify.verdicts import answered, differs, refused, require, summary
+from agentpost.verify.verdicts import differs, expect_status, refused, require, summary
 
 AT_ONCE = 3
 
@@ -29,7 +29,7 @@ def _is_the_greeting(probe: Probe, body: dict[str, str]) -> None:
 
 
 def _is(exchange: Exchange, message_id: str) -> None:
-    found = answered(exchange, 200).get("id")
+    found = expect_status(exchange, 200).get("id")
     require(exchange, found == message_id, f"the message {message_id} again", found)
 
 
@@ -42,7 +42,7 @@ def conflict(probe: Probe) -> None:
 def without_key(probe: Probe) -> None:
     first = usable(probe.greeting_sent(), 201)["id"]
     exchange = probe.send(GREETING)
-    found = answered(exchange, 201).get("id")
+    found = expect_status(exchange, 201).get("id")
     require(exchange, found != first, "a message of its own", f"{found} again")
 
 
@@ -56,7 +56,7 @@ def at_once(probe: Probe) -> None:
     if statuses != [200, 200, 201]:
         reported = ", ".join(summary(exchange) for exchange in exchanges)
         differs(exchanges[0], "one 201 and otherwise 200", reported)
-    ids = {str(answered(exchange, 200, 201).get("id")) for exchange in exchanges}
+    ids = {str(expect_status(exchange, 200, 201).get("id")) for exchange in exchanges}
     require(exchanges[0], len(ids) == 1, "one message", sorted(ids))
 
 

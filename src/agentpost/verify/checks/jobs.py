@@ -16,8 +16,8 @@ from agentpost.verify.session import HOLD_SECONDS, Probe, usable
 from agentpost.verify.verdicts import (
     Json,
     NotChecked,
-    answered,
     differs,
+    expect_status,
     refused,
     require,
     shown,
@@ -49,7 +49,7 @@ def held_reads(probe: Probe) -> Seen:
 
 def fields(probe: Probe) -> None:
     exchange = probe.read(probe.job_message()["id"])
-    shaped(exchange, shapes.MESSAGE, answered(exchange, 200))
+    shaped(exchange, shapes.MESSAGE, expect_status(exchange, 200))
 
 
 def held_until_changed(probe: Probe) -> None:
@@ -134,11 +134,11 @@ def recover_settled(probe: Probe) -> None:
     if any(job.get("status") == "expired" for job in message["jobs"]):
         raise NotChecked("the job expired")
     exchange = probe.caller.call("POST", f"/v1/messages/{message['id']}/recover")
-    recovery = answered(exchange, 200)
+    recovery = expect_status(exchange, 200)
     shaped(exchange, shapes.RECOVERY, recovery)
     states = {work["state"] for work in recovery["work"]}
     require(exchange, states <= {"settled"}, "nothing but settled work", sorted(states))
-    after = answered(probe.read(message["id"]), 200)
+    after = expect_status(probe.read(message["id"]), 200)
     same = (after["status"], after["final"]) == (message["status"], message["final"])
     require(exchange, same, "the message as it was", (after["status"], after["final"]))
 

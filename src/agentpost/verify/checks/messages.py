@@ -16,7 +16,7 @@ from agentpost.verify.exchange import Exchange
 from agentpost.verify.session import GREETING, PROGRAM, Probe, inline, usable
 from agentpost.verify.verdicts import (
     Json,
-    answered,
+    expect_status,
     fields_of,
     names_field,
     refused,
@@ -32,7 +32,7 @@ UNREACHABLE_NAME = "verify-unreachable.csv"
 
 def created(probe: Probe) -> None:
     exchange = probe.greeting_sent()
-    shaped(exchange, shapes.MESSAGE, answered(exchange, 201))
+    shaped(exchange, shapes.MESSAGE, expect_status(exchange, 201))
 
 
 def empty(probe: Probe) -> None:
@@ -47,7 +47,7 @@ def unknown_fields(probe: Probe) -> None:
 
 
 def longest(probe: Probe) -> None:
-    answered(longest_sent(probe), 201)
+    expect_status(longest_sent(probe), 201)
 
 
 def longest_sent(probe: Probe) -> Exchange:
@@ -105,15 +105,15 @@ def unknown_endpoint(probe: Probe) -> None:
 
 
 def odd_files(probe: Probe) -> None:
-    answered(_odd_files_sent(probe), 201)
+    expect_status(_odd_files_sent(probe), 201)
 
 
 def program_noted(probe: Probe) -> None:
-    _noted(probe, PROGRAM_NAME)
+    _has_note(probe, PROGRAM_NAME)
 
 
 def unreachable_noted(probe: Probe) -> None:
-    _noted(probe, UNREACHABLE_NAME)
+    _has_note(probe, UNREACHABLE_NAME)
 
 
 def _odd_files_sent(probe: Probe) -> Exchange:
@@ -129,7 +129,7 @@ def _odd_files_sent(probe: Probe) -> Exchange:
     )
 
 
-def _noted(probe: Probe, name: str) -> None:
+def _has_note(probe: Probe, name: str) -> None:
     def make() -> Json:
         return probe.final(usable(_odd_files_sent(probe), 201)["id"])
 

@@ -8,7 +8,7 @@ from agentpost.verify.check import Check, Group
 from agentpost.verify.checks.events import end_cursor
 from agentpost.verify.exchange import Exchange
 from agentpost.verify.session import GREETING, Probe, usable
-from agentpost.verify.verdicts import Json, NotChecked, answered, refused, require
+from agentpost.verify.verdicts import Json, NotChecked, expect_status, refused, require
 
 
 def foreign_message(probe: Probe) -> None:
@@ -19,7 +19,7 @@ def foreign_message(probe: Probe) -> None:
 
 def key_of_its_own(probe: Probe) -> None:
     exchange = _theirs_sent(probe)
-    found = answered(exchange, 201).get("id")
+    found = expect_status(exchange, 201).get("id")
     require(exchange, found != _ours(probe)["id"], "a message of its own", found)
 
 
@@ -27,7 +27,9 @@ def foreign_cursor(probe: Probe) -> None:
     probe.second  # noqa: B018 - says what is needed before anything is sent
     cursor = quote(end_cursor(probe), safe="")
     message_id = usable(_theirs_sent(probe), 201)["id"]
-    exchange = probe.second.call("GET", f"/v1/messages/{message_id}/events?cursor={cursor}", hold=1)
+    exchange = probe.second.call(
+        "GET", f"/v1/messages/{message_id}/events?cursor={cursor}", held_seconds=1
+    )
     refused(exchange, 400, "bad_cursor")
 
 
@@ -45,7 +47,7 @@ def _belongs_to_account(probe: Probe, path: str) -> None:
     """Another key of the account sees it, any other key does not."""
     exchange = probe.second.call("GET", path)
     if _same_account(probe):
-        answered(exchange, 200)
+        expect_status(exchange, 200)
     else:
         refused(exchange, 404, "not_found")
 

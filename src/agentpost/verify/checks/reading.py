@@ -9,7 +9,7 @@ from agentpost.verify.comparison import without_links
 from agentpost.verify.session import Probe, usable
 from agentpost.verify.verdicts import (
     NotChecked,
-    answered,
+    expect_status,
     names_field,
     refused,
     require,
@@ -24,7 +24,7 @@ AT_ONCE_SECONDS = 10.0
 def fields(probe: Probe) -> None:
     sent = usable(probe.greeting_sent(), 201)
     exchange = probe.read(sent["id"])
-    body = answered(exchange, 200)
+    body = expect_status(exchange, 200)
     shaped(exchange, shapes.MESSAGE, body)
     require(exchange, body["id"] == sent["id"], f"the message {sent['id']}", body["id"])
 
@@ -37,12 +37,12 @@ def wait_bounds(probe: Probe) -> None:
     message_id = usable(probe.greeting_sent(), 201)["id"]
     for wait in (str(WAIT_SECONDS_MAX + 1), "-1", "1.5", "soon"):
         path = f"/v1/messages/{message_id}?wait={wait}"
-        names_field(probe.caller.call("GET", path, hold=WAIT_SECONDS_MAX), "wait")
+        names_field(probe.caller.call("GET", path, held_seconds=WAIT_SECONDS_MAX), "wait")
 
 
 def final_at_once(probe: Probe) -> None:
     exchange = probe.read(probe.greeting()["id"], WAIT_SECONDS_MAX)
-    answered(exchange, 200)
+    expect_status(exchange, 200)
     took = exchange.took
     require(exchange, took < AT_ONCE_SECONDS, "an answer at once", f"one after {took:.1f} s")
 
@@ -50,7 +50,7 @@ def final_at_once(probe: Probe) -> None:
 def final_stays(probe: Probe) -> None:
     final = probe.greeting()
     exchange = probe.read(final["id"])
-    same = without_links(answered(exchange, 200)) == without_links(final)
+    same = without_links(expect_status(exchange, 200)) == without_links(final)
     require(exchange, same, "a final message not to change", shown(exchange.json()))
 
 
@@ -63,7 +63,7 @@ def etag(probe: Probe) -> None:
     path = f"/v1/messages/{message_id}"
     seen = probe.caller.call("GET", path, headers={"If-None-Match": tag})
     require(seen, seen.status == 304 and not seen.body, "an empty 304", summary(seen))
-    answered(probe.caller.call("GET", path, headers={"If-None-Match": '"other"'}), 200)
+    expect_status(probe.caller.call("GET", path, headers={"If-None-Match": '"other"'}), 200)
 
 
 GROUP = Group(

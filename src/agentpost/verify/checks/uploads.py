@@ -15,8 +15,8 @@ from agentpost.verify.session import CSV, GREETING, PROGRAM, Probe, usable
 from agentpost.verify.verdicts import (
     Json,
     NotChecked,
-    answered,
     differs,
+    expect_status,
     names_field,
     refused,
     require,
@@ -72,7 +72,7 @@ def posted(probe: Probe) -> Json:
 # --- announcing -----------------------------------------------------------------------------------
 def created(probe: Probe) -> None:
     exchange = announce(probe)
-    made = answered(exchange, 201)
+    made = expect_status(exchange, 201)
     shaped(exchange, shapes.UPLOAD_CREATED, made)
     size = made["max_bytes"]
     require(exchange, size == SIZE, f"max_bytes {SIZE}, as declared", size)
@@ -152,7 +152,7 @@ def _altered(value: str) -> str:
 # --- completing and attaching ---------------------------------------------------------------------
 def completed(probe: Probe) -> None:
     exchange = ready_upload(probe)
-    upload = answered(exchange, 200)
+    upload = expect_status(exchange, 200)
     shaped(exchange, shapes.UPLOAD, upload)
     reported = (upload["filename"], upload["size"])
     require(exchange, reported == (FILENAME, SIZE), f"{FILENAME} of {SIZE} bytes", reported)
@@ -161,7 +161,7 @@ def completed(probe: Probe) -> None:
 def completed_twice(probe: Probe) -> None:
     first = usable(ready_upload(probe), 200)
     exchange = complete(probe, posted(probe))
-    require(exchange, answered(exchange, 200) == first, "the same answer", exchange.json())
+    require(exchange, expect_status(exchange, 200) == first, "the same answer", exchange.json())
 
 
 def program(probe: Probe) -> None:
@@ -182,7 +182,7 @@ def not_ready(probe: Probe) -> None:
 
 
 def attached(probe: Probe) -> None:
-    answered(_attached(probe), 201)
+    expect_status(_attached(probe), 201)
 
 
 def attached_once(probe: Probe) -> None:

@@ -18,8 +18,8 @@ from agentpost.verify.session import Probe, usable
 from agentpost.verify.verdicts import (
     Json,
     NotChecked,
-    answered,
     differs,
+    expect_status,
     names_field,
     refused,
     require,
@@ -60,7 +60,7 @@ def _answered_if_possible(exchange: Exchange) -> Json:
         raise NotChecked("the account has all the endpoints it may have")
     if code == "bad_url":  # some look the name up at once; no rule says that they may not
         raise NotChecked("this deployment takes no address that leads nowhere; see --hooks-url")
-    return answered(exchange, 201)
+    return expect_status(exchange, 201)
 
 
 def _is_secret(exchange: Exchange) -> None:
@@ -80,7 +80,7 @@ def secret_once(probe: Probe) -> None:
         probe.caller.call("GET", path_of(endpoint)),
         probe.caller.call("PATCH", path_of(endpoint), body={"description": "agentpost verify"}),
     ):
-        answered(exchange, 200)
+        expect_status(exchange, 200)
         shown = endpoint["secret"].encode() in exchange.body or b'"secret"' in exchange.body
         require(exchange, not shown, "no secret after the first answer", "it again")
 
@@ -88,7 +88,7 @@ def secret_once(probe: Probe) -> None:
 def listed(probe: Probe) -> None:
     endpoint = probe.endpoint()
     exchange = probe.caller.call("GET", LIST)
-    page = answered(exchange, 200)
+    page = expect_status(exchange, 200)
     shaped(exchange, shapes.having(object=shapes.word("list"), data=shapes.each(shapes.ENDPOINT)),
            page)  # fmt: skip
     ids = [each["id"] for each in page["data"]]
@@ -97,7 +97,7 @@ def listed(probe: Probe) -> None:
 
 def read(probe: Probe) -> None:
     exchange = probe.caller.call("GET", path_of(probe.endpoint()))
-    endpoint = answered(exchange, 200)
+    endpoint = expect_status(exchange, 200)
     shaped(exchange, shapes.ENDPOINT, endpoint)
     recent = shapes.having(recent_deliveries=shapes.each(shapes.DELIVERY))
     shaped(exchange, recent, endpoint)
@@ -105,10 +105,10 @@ def read(probe: Probe) -> None:
 
 def changed(probe: Probe) -> None:
     endpoint = probe.endpoint()
-    before = answered(probe.caller.call("GET", path_of(endpoint)), 200)
+    before = expect_status(probe.caller.call("GET", path_of(endpoint)), 200)
     body = {"events": ["job.expired", "job.resumed"]}
     exchange = probe.caller.call("PATCH", path_of(endpoint), body=body)
-    after = answered(exchange, 200)
+    after = expect_status(exchange, 200)
     got = sorted(after.get("events") or [])
     require(exchange, got == body["events"], f"events {body['events']}", got)
     for name in ("url", "description", "disabled_at"):
@@ -119,10 +119,10 @@ def changed(probe: Probe) -> None:
 def off_and_on(probe: Probe) -> None:
     path = path_of(probe.endpoint())
     off = probe.caller.call("PATCH", path, body={"enabled": False})
-    time = answered(off, 200).get("disabled_at")
+    time = expect_status(off, 200).get("disabled_at")
     require(off, isinstance(time, str), "disabled_at to be set", time)
     on = probe.caller.call("PATCH", path, body={"enabled": True})
-    time = answered(on, 200).get("disabled_at")
+    time = expect_status(on, 200).get("disabled_at")
     require(on, time is None, "disabled_at to be null again", time)
 
 
@@ -192,7 +192,7 @@ def strict_types(probe: Probe) -> None:
 def rotated(probe: Probe) -> None:
     endpoint = probe.endpoint()
     exchange = probe.caller.call("POST", f"{path_of(endpoint)}/rotate-secret")
-    body = answered(exchange, 200)
+    body = expect_status(exchange, 200)
     same = (body.get("object"), body.get("id")) == ("webhook_endpoint", endpoint["id"])
     require(exchange, same, f"the endpoint {endpoint['id']}", body.get("id"))
     _is_secret(exchange)
@@ -202,7 +202,7 @@ def rotated(probe: Probe) -> None:
 def deleted(probe: Probe) -> None:
     made = _answered_if_possible(probe.endpoint_created("deleted"))
     exchange = probe.remove_endpoint(made["id"])
-    body = answered(exchange, 200)
+    body = expect_status(exchange, 200)
     reported = (body.get("object"), body.get("id"), body.get("deleted"))
     require(exchange, reported == ("webhook_endpoint", made["id"], True), "deleted: true", reported)
     refused(probe.caller.call("DELETE", path_of(made)), 404, "not_found")
@@ -211,7 +211,7 @@ def deleted(probe: Probe) -> None:
 
 def at_most_ten(probe: Probe) -> None:
     """Whatever is made here is removed again at once."""
-    page = answered(probe.caller.call("GET", LIST), 200).get("data") or []
+    page = expect_status(probe.caller.call("GET", LIST), 200).get("data") or []
     others = [each for each in page if each.get("id") not in probe.created.endpoints]
     if len(others) > FEW:
         raise NotChecked(f"the account has {len(others)} endpoints of its own, over {FEW}")

@@ -12,7 +12,7 @@ from agentpost.verify.session import Probe, usable
 from agentpost.verify.verdicts import (
     Json,
     NotChecked,
-    answered,
+    expect_status,
     names_field,
     refused,
     require,
@@ -26,7 +26,7 @@ def listing(probe: Probe, query: str = "") -> Exchange:
 
 def fields(probe: Probe) -> None:
     exchange = listing(probe)
-    page = answered(exchange, 200)
+    page = expect_status(exchange, 200)
     shaped(exchange, shapes.WORK_LIST, page)
     count = len(page["data"])
     require(exchange, count <= WORK_LIST_DEFAULT, f"up to {WORK_LIST_DEFAULT} works", count)
@@ -35,7 +35,7 @@ def fields(probe: Probe) -> None:
 def limit_counts(probe: Probe) -> None:
     for limit in (1, WORK_LIST_MAX):
         exchange = listing(probe, f"?limit={limit}")
-        count = len(answered(exchange, 200).get("data") or [])
+        count = len(expect_status(exchange, 200).get("data") or [])
         require(exchange, count <= limit, f"up to {limit} works", count)
 
 
@@ -46,7 +46,7 @@ def limit_bounds(probe: Probe) -> None:
 
 def one(probe: Probe) -> None:
     exchange = probe.caller.call("GET", f"/v1/work/{_some_work(probe)['work_id']}")
-    work = answered(exchange, 200)
+    work = expect_status(exchange, 200)
     shaped(exchange, shapes.WORK, work)
     count = len(work["files"])
     require(exchange, count <= WORK_FILES_MAX, f"up to {WORK_FILES_MAX} files", count)
@@ -60,7 +60,7 @@ def pages(probe: Probe) -> None:
         raise NotChecked("the work has no text")
     half = len(text) // 2
     exchange = probe.caller.call("GET", f"{path}?from_char={half}")
-    rest = str(answered(exchange, 200).get("text"))
+    rest = str(expect_status(exchange, 200).get("text"))
     require(exchange, rest.startswith(text[half:]), f"the text from character {half}", rest)
 
 
