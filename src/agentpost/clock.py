@@ -6,7 +6,10 @@ Times are integers: microseconds since 1970 UTC. `ManualClock` lets a test move 
 from __future__ import annotations
 
 import os
+import random
 import time
+from collections.abc import Iterable, Iterator
+from itertools import repeat
 from typing import Protocol
 
 from agentpost.domain import ids
@@ -25,6 +28,10 @@ class Clock(Protocol):
         itself, which nobody else reads."""
         ...
 
+    def chance(self) -> float:
+        """A random number from 0 to 1, for what should not happen everywhere at once."""
+        ...
+
 
 class SystemClock:
     """The machine's clock."""
@@ -37,12 +44,17 @@ class SystemClock:
         """See `Clock.passed`."""
         return time.monotonic_ns() // 1_000
 
+    def chance(self) -> float:
+        """See `Clock.chance`."""
+        return random.random()  # noqa: S311 (it keeps no secret)
+
 
 class ManualClock:
-    """A clock that stands still until it is moved."""
+    """A clock that stands still until it is moved; its `chance` is 0.5."""
 
     def __init__(self, now: int = 1_800_000_000 * SECOND) -> None:
         self._now = now
+        self._chances: Iterator[float] = repeat(0.5)
         self._passed = 0
 
     def now(self) -> int:
@@ -52,6 +64,14 @@ class ManualClock:
     def passed(self) -> int:
         """See `Clock.passed`."""
         return self._passed
+
+    def chance(self) -> float:
+        """See `Clock.chance`."""
+        return next(self._chances)
+
+    def deal(self, chances: Iterable[float]) -> None:
+        """Let `chance` give out these from now on, in turn."""
+        self._chances = iter(chances)
 
     def advance(self, duration: float) -> None:
         """Move on by that many seconds; negative: the clock is set back, while time goes on."""

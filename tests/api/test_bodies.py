@@ -150,7 +150,7 @@ def test_a_body_that_stops_is_refused_and_cut_off(
         connection.sendall(head("POST", path, framing) + body)
         answer = answer_on(connection)
         assert (answer.status, answer.body["error"]) == (400, "invalid_request")
-        assert "nothing of the body came for 1 seconds" in answer.body["problems"][0]["problem"]
+        assert "no part of the body arrived for 1 seconds" in answer.body["problems"][0]["problem"]
 
 
 def test_a_body_without_an_end_leaves_its_place(

@@ -48,7 +48,7 @@ async def test_a_body_comes_in_pieces() -> None:
 
 
 async def test_a_client_that_stops_is_not_waited_for() -> None:
-    with pytest.raises(TooSlow, match=r"nothing of the body came for 0\.05 seconds"):
+    with pytest.raises(TooSlow, match=r"no part of the body arrived for 0\.05 seconds"):
         await read(request(sending(piece(b"a"))))
 
 

@@ -38,8 +38,8 @@ def test_credits_can_be_taken_back(amount: tuple[str, ...]) -> None:
 @pytest.mark.parametrize(
     ("amount", "reported"),
     [
-        ("-30.5", "only 30 credits are available to be taken back"),
-        ("0", "credits to add must be more than zero, credits to take back less"),
+        ("-30.5", "only 30 credits are available to be removed"),
+        ("0", "credits to add must be more than zero, credits to remove less"),
         ("nan", "credits must be zero or more, not nan"),
     ],
 )

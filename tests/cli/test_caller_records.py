@@ -29,7 +29,7 @@ def test_files_get_overwrites_nothing_in_a_folder(server: Server, tmp_path: Path
     result = run("files", "get", "wrk_1/out/chart.png", "-o", str(tmp_path))
     assert result.stdout == f"saved {tmp_path / 'chart-2.png'}\n"
     assert result.stderr == (
-        f"agentpost: {tmp_path / 'chart.png'} is there already and was left as it is\n"
+        f"agentpost: {tmp_path / 'chart.png'} already exists and was not changed\n"
     )
     assert (tmp_path / "chart.png").read_text() == "mine"
 

@@ -116,7 +116,7 @@ def test_a_new_database_is_said_and_private(
         with pytest.raises(SystemExit) as ended:
             app(["accounts", "list"])
         assert ended.value.code == 0
-    assert capsys.readouterr().err == f"agentpost: made a new database in {tmp_path}\n"
+    assert capsys.readouterr().err == f"agentpost: created a new database in {tmp_path}\n"
     assert {oct(path.stat().st_mode & 0o777) for path in tmp_path.glob("agentpost.db*")} == {
         "0o600"
     }

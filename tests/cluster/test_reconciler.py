@@ -108,7 +108,7 @@ async def test_what_keeps_getting_lost_is_run_more_and_more_rarely(here: Running
     assert epochs[-1] == 4
     assert here.shown(message_id)["status"] == "processing"
     [finding] = await doctor.examine(here.ctx)
-    assert finding.problem == "its node lives, but nothing there runs it"
+    assert finding.problem == "its node is alive but does not run it"
 
     Script.job = done_at_once
     while not here.shown(message_id)["final"]:

@@ -113,7 +113,9 @@ def test_an_earlier_database_is_upgraded_whole(state: str, backend: Backend) -> 
     assert all_("SELECT id, turn_state, idempotency_key FROM messages") == [
         ("msg_1", "running", "k")
     ]
-    assert all_("SELECT event_id, claimed_until FROM deliveries") == [("evt_1", None)]
+    assert all_("SELECT event_id, claimed_until, attempts_made FROM deliveries") == [
+        ("evt_1", None, 0)
+    ]
     assert all_("SELECT id, takes, swept FROM uploads") == [("upl_1", 0, 0)]
     assert all_("SELECT id, length(response_body) FROM requests ORDER BY id") == (
         [("req_1", 3_000), ("req_2", 3_000)] if logs else []

@@ -1,20 +1,21 @@
 """The statements of the purge and of the request log, on both databases."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 
 import pytest
 
 from agentpost.clock import new_id
-from agentpost.db import migrate, pending_deletions, retention, timeline
+from agentpost.db import attempts, migrate, pending_deletions, retention, timeline
 from agentpost.db import requests as request_rows
 from agentpost.db.postgres import PostgresDatabase
 from agentpost.db.requests import RequestRecord
 from agentpost.db.session import Database, Tx
 from agentpost.db.sqlite import SqliteDatabase
 from agentpost.domain import ids
+from agentpost.domain.endpoints import AttemptRecord
 from agentpost.services import requests
 
 
@@ -137,9 +138,11 @@ async def test_nothing_to_delete_is_no_error(db: Database) -> None:
             timeline.signals(tx, "msg_a"),
             timeline.events(tx, "msg_a"),
             timeline.deliveries(tx, "evt_a"),
+            timeline.attempts(tx, "evt_a"),
+            attempts.of_deliveries(tx, "whe_a", []),
         ]
 
-    assert await db.write(everything) == [[], 0, 0, [], [], [], 0, [], [], [], []]
+    assert await db.write(everything) == [[], 0, 0, [], [], [], 0, [], [], [], [], [], {}]
 
 
 async def column(db: Database, table: str, name: str) -> list[object]:
@@ -182,6 +185,39 @@ async def test_old_events_of_no_message_go_with_their_deliveries(db: Database) -
     assert gone == [1, 1, 0]
     for table, name in (("events", "id"), ("deliveries", "event_id")):
         assert await column(db, table, name) == ["evt_1", "evt_3"]
+
+
+async def test_attempts_count_as_rows_of_their_event(db: Database) -> None:
+    """A commit that deletes stays short, however often the events were tried."""
+
+    def fill(tx: Tx) -> None:
+        for n in range(3):
+            tx.execute(
+                "INSERT INTO events (id, account_id, message_id, name, data_json, at)"
+                " VALUES (?, 'acc_1', 'msg_1', 'x', '{}', 0)",
+                (f"evt_{n}",),
+            )
+        made = [
+            AttemptRecord(f"evt_{n}", endpoint, try_, 0, 200, None, "ok", 3)
+            for n in range(3)
+            for endpoint in ("whe_1", "whe_2")
+            for try_ in range(1, 5)
+        ]
+        attempts.add(tx, made, keep=4)
+        attempts.add(tx, [replace(each, response="again") for each in made], keep=4)
+
+    await db.write(fill)
+    logs = await db.read(lambda tx: attempts.of_deliveries(tx, "whe_2", ["evt_2", "evt_0"]))
+    assert {event: [each.n for each in log] for event, log in logs.items()} == {
+        "evt_0": [1, 2, 3, 4],
+        "evt_2": [1, 2, 3, 4],
+    }
+    assert {each.response for log in logs.values() for each in log} == {"ok"}
+    gone = [
+        await db.write(lambda tx: retention.delete_message_parts(tx, "msg_1", 10)) for _ in "123"
+    ]
+    assert gone == [18, 9, 0]
+    assert await column(db, "attempts", "event_id") == []
 
 
 async def test_sessions_and_login_links_that_are_over_go(db: Database) -> None:

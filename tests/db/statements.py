@@ -18,6 +18,8 @@ STATEMENT = re.compile(r"\s*(WITH|SELECT|INSERT|UPDATE|DELETE)\b.*\b(FROM|INTO|U
 ELSEWHERE = ("migrations", "migrate", "postgres", "tables", "columns")
 UNREADABLE = {
     "requests._insert_sql": "an INSERT of so many rows",
+    "attempts._insert_sql": "an INSERT of so many rows",
+    "attempts.of_deliveries": "finds rows of so many events",
     "retention._some_of": "read where it is called",
     "retention._oldest": "read where it is called",
     "retention._expired": "read where it is called",
@@ -30,6 +32,10 @@ COMPLETED = {
     "deliveries.ended_between": (
         "SELECT event_id FROM deliveries WHERE endpoint_id = ? AND event_id > ?"
         " AND created_at >= ? AND created_at < ? AND status IN (?, ?) ORDER BY event_id LIMIT ?"
+    ),
+    "attempts.of_deliveries": (
+        "SELECT event_id, n, at FROM attempts WHERE event_id IN (?, ?) AND endpoint_id = ?"
+        " ORDER BY event_id, n"
     ),
     "messages._VERSIONS": "SELECT id, state_version, version FROM messages WHERE id IN (?, ?)",
     "accounts.ended_keys": (

@@ -20,7 +20,7 @@ import pytest
 from sqlalchemy import Text
 
 import agentpost.db
-from agentpost.db import accounts, history, jobs, messages, migrate, retention, works
+from agentpost.db import accounts, attempts, history, jobs, messages, migrate, retention, works
 from agentpost.db.postgres import translate
 from agentpost.db.tables import metadata
 from tests.db.statements import UNREADABLE, statements
@@ -180,6 +180,7 @@ def test_postgresql_finds_an_index_for_every_statement(
         (retention._LOOSE_EVENTS, "ix_events_message_id (message_id=?)"),
         (accounts._HELD, "ix_ledger_job (job_id=?)"),
         (retention._ATTACHED, "ix_uploads_message (message_id=?)"),
+        (attempts._DELETE_OLDEST, "PRIMARY KEY (event_id=? AND endpoint_id=? AND n<?)"),
         # Neither by walking its work's files nor all its versions.
         (works._REWRITE, "ix_files_work (work_id=? AND path=? AND replaced<?)"),
     ],

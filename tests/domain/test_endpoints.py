@@ -4,6 +4,8 @@ spec: Webhook endpoint states, Webhook events 3, 7, 8; design: Webhook events.
 """
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from agentpost.domain.endpoints import (
     DeliveryStatus,
@@ -15,7 +17,10 @@ from agentpost.domain.endpoints import (
     retry_after,
     wants,
 )
+from agentpost.settings import load_settings
 
+SHIPPED = load_settings()
+DISABLE_SECONDS = SHIPPED.webhook_disable_seconds
 DAY = 86_400 * 1_000_000
 NOW = 20_000 * DAY
 HEALTHY = EndpointState()
@@ -40,11 +45,28 @@ OFF_FAILING = EndpointState(NOW - DAY, DisabledReason.FAILING, NOW - 4 * DAY)
     ],
 )
 def test_retry_schedule(attempts: int, seconds: int) -> None:
-    assert retry_after(attempts) == seconds
+    assert retry_after(attempts, SHIPPED.webhook_retry_seconds, 0.5) == seconds
+
+
+@pytest.mark.rule("Webhook events 7")
+@given(st.integers(1, 10_000), st.floats(0, 1))
+def test_a_retry_comes_within_a_twentieth_of_its_schedule(attempts: int, chance: float) -> None:
+    nominal = retry_after(attempts, SHIPPED.webhook_retry_seconds, 0.5)
+    pause = retry_after(attempts, SHIPPED.webhook_retry_seconds, chance)
+    assert abs(pause - nominal) <= nominal / 20 + 1e-6
+    assert (pause > nominal) == (chance > 0.5) or pause == pytest.approx(nominal)
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=30))
+def test_retries_never_outrun_one_another(chances: list[float]) -> None:
+    """However the dice fall, each pause of the schedule stays longer than the one before it."""
+    distinct = SHIPPED.webhook_retry_seconds
+    pauses = [retry_after(n, distinct, c) for n, c in enumerate(chances[: len(distinct)], start=1)]
+    assert pauses == sorted(pauses)
 
 
 def test_another_schedule_may_be_given() -> None:
-    assert [retry_after(n, [0.1, 0.2]) for n in (1, 2, 3)] == [0.1, 0.2, 0.2]
+    assert [retry_after(n, [0.1, 0.2], 0.5) for n in (1, 2, 3)] == [0.1, 0.2, 0.2]
 
 
 @pytest.mark.rule("WebhookEndpoint.failing_since", "Webhook endpoint states 1")
@@ -66,7 +88,7 @@ def test_another_schedule_may_be_given() -> None:
     ],
 )
 def test_a_failed_attempt(state: EndpointState, after: EndpointState) -> None:
-    assert attempted(state, succeeded=False, now=NOW) == after
+    assert attempted(state, succeeded=False, now=NOW, disable_seconds=DISABLE_SECONDS) == after
 
 
 @pytest.mark.rule("Webhook endpoint states 1")
@@ -81,7 +103,7 @@ def test_a_failed_attempt(state: EndpointState, after: EndpointState) -> None:
 )
 def test_a_successful_attempt(state: EndpointState, after: EndpointState) -> None:
     """Continuous: one success forgets the failures."""
-    assert attempted(state, succeeded=True, now=NOW) == after
+    assert attempted(state, succeeded=True, now=NOW, disable_seconds=DISABLE_SECONDS) == after
 
 
 @pytest.mark.rule("Webhook endpoint states 2")

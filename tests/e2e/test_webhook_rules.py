@@ -195,6 +195,45 @@ def test_a_receiver_cannot_change_the_schedule(
     assert caller.call("GET", f"/v1/webhooks/{endpoint['id']}").json()["disabled_at"] is None
 
 
+@pytest.mark.rule("Additions attempt_log")
+def test_a_delivery_shows_each_of_its_attempts(
+    hooks: Hooks, caller: Caller, server: AgentServer, receivers: ReceiverMaker
+) -> None:
+    receiver = receivers(503)
+    endpoint = hooks.create(receiver.url)
+    message = caller.send("hello")
+    hooks.settled(endpoint, "pending", attempts=1)
+    receiver.status = 200
+    delivered = hooks.settled(endpoint, "delivered")
+    page = caller.call("GET", f"/v1/webhooks/{endpoint['id']}/deliveries").json()
+    (listed,) = page["data"]
+    log = listed.pop("attempt_log")
+    assert listed == delivered
+    codes = [503] * (delivered["attempts"] - 1) + [200]
+    assert codes[0] == 503
+    assert [each["status_code"] for each in log] == codes
+    assert {each["response"] for each in log} == {"ok"}
+    assert [each["error"] for each in log] == [
+        None if code == 200 else "it answered with HTTP status 503" for code in codes
+    ]
+    times = [each["at"] for each in log]
+    assert times == sorted(times)
+    assert times[-1] == delivered["delivered_at"]
+    assert log[-1]["ms"] == delivered["last_ms"]
+
+    hooks.post(f"{endpoint['id']}/deliveries/{delivered['id']}/redeliver")
+    again = hooks.settled(endpoint, "delivered", attempts=1)
+    page = caller.call("GET", f"/v1/webhooks/{endpoint['id']}/deliveries").json()
+    *before, last = page["data"][0]["attempt_log"]
+    assert before == log
+    assert last["at"] == again["delivered_at"]
+
+    story = server.command("explain", message["id"])["story"]
+    reported = [line for line in story if line["source"] == "attempt"]
+    assert [line["facts"]["code"] for line in reported] == [*codes, 200]
+    assert (reported[0]["what"], reported[-1]["what"]) == ("failed", "succeeded")
+
+
 @pytest.mark.rule("WebhookEndpoint.secret")
 def test_an_endpoint_is_never_shown_its_secret_again(hooks: Hooks, caller: Caller) -> None:
     made = hooks.create("https://hooks.example.com/a")

@@ -8,10 +8,22 @@ from pathlib import PurePosixPath
 import pytest
 
 from tests.house.old_words import OLD_NAMES
+from tests.house.texts import texts
 from tests.house.tree import DOCS, Source, client, document, dotted, package, parse, sources
 
 GRAB_BAGS = {"common", "helper", "helpers", "misc", "util", "utils"}
 UNDONE = re.compile(r"\b(TODO|FIXME|XXX|HACK|(raise|return) NotImplementedError)\b")
+
+# In a text that a user reads: the plain word is shorter, or names who does it.
+UNPLAIN = re.compile(
+    r"\b(told|whoever|whatever|go(es)? on|ours|by itself|any more|anew|nobody|becomes? of|said)\b",
+    re.IGNORECASE,
+)
+# Not a section of the specification, a heading or a question.
+CLAUSE_FIRST = re.compile(
+    r"(?:^|[.;] )(What|Who|Whose|Whoever|Whatever)\b"
+    r"(?! the service does \d| went wrong| should| I have)(?![^.]*\?)"
+)
 
 # Time and ids come in through `clock`, so that a test can move days at once and repeat a history.
 CHANCE_AND_TIME = {
@@ -99,6 +111,22 @@ def test_no_old_name_comes_back() -> None:
 )
 def test_the_check_sees_old_names(text: str) -> None:
     assert list(old_names(parse(text)))
+
+
+def unplain(text: str) -> bool:
+    """Whether a text has a word or an order of words that a native speaker would not choose."""
+    return bool(UNPLAIN.search(text) or CLAUSE_FIRST.search(text))
+
+
+def test_texts_for_users_are_plain_english() -> None:
+    """Subject, verb, object; the fact, not the aphorism."""
+    assert [each for each in texts() if unplain(each.partition(": ")[2])] == []
+
+
+def test_the_check_sees_what_is_not_plain() -> None:
+    assert unplain("Who has the newest version is answered with 304.")
+    assert unplain("The rest goes by itself.")
+    assert not unplain("What should I summarise?")
 
 
 def test_the_glossary_is_linked() -> None:

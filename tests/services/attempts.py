@@ -53,6 +53,11 @@ class Account:
         found, _ = await deliveries.page(self.ctx, self.id, endpoint_id, 100, None, None)
         return next(each for each in found if each.event_id == event_id)
 
+    async def log(self, endpoint_id: str, event_id: str) -> list[tuple[int, str | None]]:
+        """(number, error) of each attempt in the delivery's log."""
+        delivery = await self.read(endpoint_id, event_id)
+        return [(each.n, each.error) for each in delivery.attempt_log]
+
     async def statuses(self, endpoint_id: str) -> list[str]:
         """Statuses, oldest first."""
         found, _ = await deliveries.page(self.ctx, self.id, endpoint_id, 100, None, None)

@@ -74,6 +74,20 @@ async def test_an_attempt_is_told_about(own: Account) -> None:
     assert done.delivered_at == own.clock.now()
 
 
+@pytest.mark.rule("Webhook events 7")
+async def test_a_retry_comes_earlier_or_later_by_chance(own: Account) -> None:
+    """A twentieth at most, each by itself: what failed together does not come back together."""
+    own.clock.deal([0.0, 1.0, 0.25])
+    endpoint = await own.endpoint()
+    events = await own.backlog(endpoint, 3)
+    assert await own.attempt("no") == events
+    pauses = [
+        ((await own.read(endpoint, event)).next_attempt_at or 0) - own.clock.now()
+        for event in events
+    ]
+    assert pauses == [57_000_000, 63_000_000, 58_500_000]
+
+
 async def test_a_delivery_ends_with_its_message(own: Account) -> None:
     """It fails for good while others of the same endpoint succeed."""
     endpoint = await own.endpoint()

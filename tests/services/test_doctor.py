@@ -36,7 +36,7 @@ async def test_an_upload_that_stays(ctx: AppContext, account: str, clock: Manual
     clock.advance(ctx.settings.upload_keep_seconds + HOUR)
     assert await found(ctx) == []
     clock.advance(1)
-    problem = "its time was over an hour ago, and it is still here"
+    problem = "expired more than an hour ago and was not deleted"
     assert await found(ctx) == [(made.id, "pending", problem)]
     await uploads.sweep(ctx)
     assert await found(ctx) == []
@@ -54,7 +54,7 @@ async def test_a_deleted_work_that_stays(ctx: AppContext, account: str, clock: M
     clock.advance(DAY)
     assert await found(ctx) == []
     clock.advance(1)
-    problem = "was deleted over a day ago, and is still here"
+    problem = "was deleted more than a day ago, but its rows remain"
     assert await found(ctx) == [(work.id, "deleted", problem)]
     await retention.deleted_works(ctx)
     assert await found(ctx) == []
@@ -82,7 +82,7 @@ async def test_an_endpoint_that_stays_on(ctx: AppContext, account: str, clock: M
     await failing_for(limit + 10)
     assert await found(ctx) == []
     await failing_for(limit + 11)
-    problem = "has failed for too long, and is not turned off"
+    problem = "has failed for too long and was not turned off"
     assert await found(ctx) == [(made.id, "failing", problem)]
     await deliveries.turn_off_failing(ctx)
     assert await found(ctx) == []
@@ -117,7 +117,7 @@ async def test_mail_that_nobody_sends(ctx: AppContext, clock: ManualClock, waiti
     clock.advance(HOUR)
     assert await found(with_mail(ctx)) == []
     clock.advance(1)
-    assert await found(with_mail(ctx)) == [(waiting, "tried 0 times", "the mail is not sent")]
+    assert await found(with_mail(ctx)) == [(waiting, "tried 0 times", "its mail was not sent")]
     assert await found(ctx) == []
 
 
@@ -128,7 +128,7 @@ async def test_mail_that_cannot_be_sent(ctx: AppContext, clock: ManualClock, wai
         assert await found(with_mail(ctx)) == []
         await mail.send_due(ctx, server)
         clock.advance(mail.RETRY_SECONDS)
-    assert await found(with_mail(ctx)) == [(waiting, "tried 3 times", "the mail is not sent")]
+    assert await found(with_mail(ctx)) == [(waiting, "tried 3 times", "its mail was not sent")]
     assert await found(ctx) == []
 
 

@@ -20,6 +20,7 @@ from agentpost.services import (
     works,
 )
 from agentpost.services.context import AppContext
+from agentpost.services.deliveries import Attempted
 from agentpost.services.sending import NewMessage
 from agentpost.tasks.purge import ANEW_SECONDS, REST_SECONDS, Purge
 from tests.services.driver import DAY, ManualHarness, manual_harness
@@ -164,7 +165,7 @@ async def test_bytes_that_came_with_a_message_go_with_it(at: ManualHarness) -> N
         await at.ctx.storage.size("attachments/one")
 
 
-async def test_events_and_deliveries_go_with_their_message(at: ManualHarness) -> None:
+async def test_events_deliveries_and_attempts_go_with_their_message(at: ManualHarness) -> None:
     await at.ctx.db.write(
         lambda tx: tx.execute(
             "INSERT INTO endpoints (id, account_id, url, events_json, secret, created_at)"
@@ -173,10 +174,14 @@ async def test_events_and_deliveries_go_with_their_message(at: ManualHarness) ->
         )
     )
     await at.said()
-    assert await at.count("deliveries") == await at.count("events") == 1
+    claimed = await deliveries.record_and_claim(at.ctx, [], [], {"whe_1": 1})
+    done = [Attempted(each, at.clock.now(), 200, None, "", 3) for each in claimed]
+    await deliveries.record_and_claim(at.ctx, done, [], {})
+    tables = ("attempts", "deliveries", "events")
+    assert [await at.count(table) for table in tables] == [1, 1, 1]
     at.clock.advance(14 * DAY)
     await all_messages(at)
-    assert await at.count("deliveries") == await at.count("events") == 0
+    assert [await at.count(table) for table in tables] == [0, 0, 0]
 
 
 @pytest.mark.rule("listMessageEvents.expired", "Limits event-log")
@@ -363,7 +368,7 @@ KEPT = {
 """Tables that no purge empties by age, and why."""
 PURGED = {
     *OWN,
-    *("events", "deliveries", "mails", "requests", "login_tokens", "sessions"),
+    *("events", "deliveries", "attempts", "mails", "requests", "login_tokens", "sessions"),
     "request_log_days",
 }
 

@@ -63,7 +63,10 @@ async def test_a_conversation_that_nobody_holds_is_free(harness: Harness, named:
 
     await block()
     assert await problems(harness) == [
-        (conversation, "its turn is said to run, but does not: who comes next would wait for it")
+        (
+            conversation,
+            "the conversation points at a turn that is not running; later messages are blocked",
+        )
     ]
     await harness.end(await harness.begun("the next"))
     assert await problems(harness) == []

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from math import isfinite
 from typing import Final, TypeAlias
 
+from agentpost.domain import backoff
+
 RetryOn: TypeAlias = type[Exception] | tuple[type[Exception], ...]
 """Which exceptions of a step are worth another try."""
 
@@ -30,12 +32,7 @@ class Backoff:
 
     def seconds(self, tried: int) -> float:
         """The wait after ``tried`` failed retries (0 after the first failure)."""
-        wait = min(self.first, self.maximum)
-        for _ in range(tried):
-            if wait in (0, self.maximum):
-                break
-            wait = min(wait * self.factor, self.maximum)
-        return wait
+        return backoff.pause(tried, self.first, self.maximum, self.factor)
 
 
 DEFAULT_BACKOFF: Final = Backoff()

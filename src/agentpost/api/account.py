@@ -15,7 +15,7 @@ from agentpost.services.messages import Caller
 
 
 async def get(api: Api, request: Request, caller: Caller) -> Response:
-    """Whose key this is, and what is left."""
+    """The account of this key, with its credits and limits."""
     account = await accounts.get(api.ctx, caller.account_id)
     allowances = rules_for(api.ctx, caller).allowances
     shape: render.Shape = {
@@ -41,7 +41,7 @@ OPERATIONS = (
         method="GET",
         path="/v1/me",
         summary="Read the account of this key",
-        description="Whose key this is, the credits it can still spend and its limits.",
+        description="The account of the key, the credits it can still spend and its limits.",
         handler=get,
         answer=AccountShape,
     ),

@@ -1,8 +1,8 @@
 """The application: every route, and what surrounds each request.
 
-Around every request: an id, the key before the body, one shape for every failure, a fault of ours
-as a 500 with the id that is in the log. Plain ASGI on Starlette's router: with two commits as the
-floor of a request, what a framework adds on top would be the larger part of its cost.
+Every request gets an id; the key is checked before the body; every failure has one shape; a server
+error is a 500 with the id that is in the log. Plain ASGI on Starlette's router: with two commits as
+the floor of a request, what a framework adds on top would be the larger part of its cost.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from agentpost.api.operation import Api, Operation
 from agentpost.api.published import Published
 from agentpost.clock import new_id
 from agentpost.domain import ids
-from agentpost.domain.errors import Refusal
+from agentpost.domain.errors import ErrorCode, Refusal
 from agentpost.services.context import AppContext
 from agentpost.services.health_state import PROBLEMS
 from agentpost.storage.incoming import TARGET_PATH, Receiver
@@ -121,7 +121,7 @@ class App:
         self._answers["/files/{file_id:path}"]["GET"] = download
 
     def _readiness(self) -> Response:
-        """What the last checks of the stores found, by name; why they fail is in the log."""
+        """The results of the last checks of the stores, by name; why they fail is in the log."""
         health = self._ctx.health
         if not self._ready():
             return JSONResponse({"status": "starting"}, 503)
@@ -155,12 +155,12 @@ class App:
 
     async def _unknown_route(self, request: Request) -> Response:
         await self._count_known(request)
-        raise Refusal("not_found", "There is no such route.")
+        raise Refusal(ErrorCode.NOT_FOUND, "There is no such route.")
 
     async def wrong_method(self, request: Request) -> Response:
         """The route is there, the method is not."""
         await self._count_known(request)
-        raise Refusal("method_not_allowed", f"This route does not take {request.method}.")
+        raise Refusal(ErrorCode.METHOD_NOT_ALLOWED, f"This route does not take {request.method}.")
 
     async def _count_known(self, request: Request) -> None:
         """Every request with a live key counts, also one that leads nowhere (spec: Limits)."""
@@ -176,18 +176,19 @@ class App:
         """The answer to bytes that are no request; the connection ends with it."""
         request_id = new_id(ids.REQUEST, self._ctx.clock.now())
         log.warning("invalid_http", request_id=request_id, problem=problem)
-        response = error_response(Refusal("bad_request", problem), request_id, self._docs_url)
+        refusal = Refusal(ErrorCode.BAD_REQUEST, problem)
+        response = error_response(refusal, request_id, self._docs_url)
         response.headers["Request-Id"] = request_id
         response.headers["Connection"] = "close"
         return response
 
     async def answer(self, answer: Answer, scope: Scope, receive: Receive, send: Send) -> None:
-        """Run a handler and send what it answers, whatever happens in it."""
+        """Run a handler and send its response, or an error response when it raises."""
         request = Request(scope, receive, send)
         at, began = self._ctx.clock.now(), time.perf_counter()
         request_id = new_id(ids.REQUEST, at)
         structlog.contextvars.bind_contextvars(request_id=request_id)  # for every line it causes
-        error: str | None = None
+        error: ErrorCode | None = None
         try:
             if "\0" in scope["path"]:  # no id and no path has one, and PostgreSQL takes none
                 answer = self._unknown_route
@@ -195,7 +196,7 @@ class App:
         except Refusal as refusal:
             error = refusal.code
             response = error_response(refusal, request_id, self._docs_url)
-            if refusal.code == "unauthorized":  # a key that ended on the way has no budget left
+            if refusal.code is ErrorCode.UNAUTHORIZED:  # a key that ended has no budget left
                 forget_budget(scope)
         except ClientDisconnect:
             inspector.append(self._ctx, scope, None, request_id, at, began, None)
@@ -203,12 +204,13 @@ class App:
         except Exception as fault:
             shown = fault_of_ours(fault)
             error = shown.code
+            # One that is known needs no traceback for each request that meets it.
+            is_known = error is ErrorCode.UNAVAILABLE
             log.error(
                 "request_failed",
                 request_id=request_id,
                 method=scope["method"],
-                # One that is known needs no traceback for each request that meets it.
-                **({"reason": str(fault)} if error == "unavailable" else {"exc_info": fault}),
+                **({"reason": str(fault)} if is_known else {"exc_info": fault}),
             )
             response = error_response(shown, request_id, self._docs_url)
         finally:

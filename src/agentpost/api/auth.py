@@ -1,10 +1,10 @@
-"""Who calls: the API key in the Authorization header (spec: Authentication)."""
+"""Authenticate: the API key in the Authorization header (spec: Authentication)."""
 
 from __future__ import annotations
 
 from starlette.requests import Request
 
-from agentpost.domain.errors import Refusal, key_not_valid
+from agentpost.domain.errors import ErrorCode, Refusal, key_not_valid
 from agentpost.domain.times import SECOND
 from agentpost.services import accounts
 from agentpost.services.accounts import KnownKey
@@ -27,7 +27,7 @@ class Keys:
         """The caller of a request; raises ``unauthorized``. Reads no body."""
         secret = _bearer(request.headers.getlist("authorization"))
         if secret is None:
-            raise Refusal("unauthorized", "Send an API key: Authorization: Bearer <key>.")
+            raise Refusal(ErrorCode.UNAUTHORIZED, "Send an API key: Authorization: Bearer <key>.")
         now = self._ctx.clock.now()
         until, key = self._known.get(secret, (0, None))
         if key is None or not now < until <= now + CACHE_SECONDS * SECOND:  # clocks are set back
@@ -51,7 +51,7 @@ class Keys:
 
 
 def _bearer(headers: list[str]) -> str | None:
-    """The one key; two are none, whoever chooses between them on the way."""
+    """The one key; two headers count as none, since a proxy might choose either."""
     if len(headers) != 1:
         return None
     scheme, _, secret = headers[0].partition(" ")

@@ -24,7 +24,7 @@ from agentpost.api.long_texts import REST_BYTES_MAX, LongText, TakenApart, TooMu
 from agentpost.api.operation import Api
 from agentpost.api.structure import VALUES_MAX, has_too_many_values
 from agentpost.clock import new_id
-from agentpost.domain.errors import InvalidRequest, Problem, Refusal
+from agentpost.domain.errors import ErrorCode, InvalidRequest, Problem, Refusal
 from agentpost.domain.limits import PROBLEMS_MAX, REQUEST_BODY_KEPT_BYTES_MAX
 
 DEPTH_MAX = 64
@@ -130,7 +130,9 @@ def _feed(large: TakenApart, data: bytes | bytearray) -> None:
 
 
 def _too_large(most: int) -> Refusal:
-    return Refusal("too_large", f"The body is over {most} bytes; send large files as uploads.")
+    return Refusal(
+        ErrorCode.TOO_LARGE, f"The body is over {most} bytes; send large files as uploads."
+    )
 
 
 def _put_together(large: TakenApart, refuse_first: RefuseFirst | None) -> dict[str, Any]:

@@ -1,7 +1,7 @@
-"""What a request asks of a file besides the file: conditions and a range (RFC 9110, 13.1 and 14).
+"""Conditions and ranges of file requests (RFC 9110, 13.1 and 14).
 
-A header that says nothing we know is as good as none, as the RFC has it, with one exception: an
-`If-Match` that does not name the file is never met.
+An unknown header value counts as none, as the RFC requires, with one exception: an `If-Match` that
+does not name the file is never met.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""One connection of the socket: what uvicorn leaves open between bytes and a request.
+"""One connection of the socket: the checks between bytes and a request that uvicorn leaves to us.
 
 - Bytes that are no request get the shape of all errors, and can be read (spec: Errors).
 - A head is bounded in size and time, so strangers hold neither memory nor sockets.

@@ -1,4 +1,4 @@
-"""All connections of a process, within a limit: the one that was idle longest makes room.
+"""Limit the connections of a process: a new one closes the one that was idle longest.
 
 Every connection is an open file. A process that has no more of them refuses everybody at random,
 its own database included, so strangers who only connect must not get that far.
@@ -32,7 +32,7 @@ class Closable(Protocol):
 
 
 class Connections:
-    """Who is connected, and who of them is idle: no request is being read or answered.
+    """The open connections, and which of them are idle: no request is being read or answered.
 
     Args:
         most: connections at once.

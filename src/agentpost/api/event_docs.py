@@ -1,4 +1,5 @@
-"""The webhook events, as the description tells them in ``webhooks`` (spec: Webhook events)."""
+"""The webhook events as the OpenAPI document lists them under ``webhooks`` (spec: Webhook
+events)."""
 
 from __future__ import annotations
 

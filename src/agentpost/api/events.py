@@ -10,6 +10,7 @@ from agentpost.api.operation import Api, Operation, Text, watch_hang_up
 from agentpost.api.query import int_param, text_param
 from agentpost.contract import render
 from agentpost.contract.events import EventListShape
+from agentpost.domain.errors import ErrorCode
 from agentpost.services import admission, long_poll
 from agentpost.services.messages import Caller
 
@@ -46,15 +47,20 @@ OPERATIONS = (
         summary="Read a message's event log, or wait for its next entries",
         description=(
             "Everything that happened, oldest first: replies, progress, results, changes of state."
-            " Go on with the `cursor` of the last answer until `done` is true. When there is"
+            " Continue with the `cursor` of the last answer until `done` is true. When there is"
             " nothing new, the call is held for `wait` seconds, and for one at least. One call at a"
             " time may wait for the log of a message. Entries are kept for seven days; a cursor"
             " that is older starts at what is still there and says `cursor_expired`."
         ),
         handler=list_events,
         answer=EventListShape,
-        errors=("invalid_request", "bad_cursor", "not_found", "poll_in_progress"),
+        errors=(
+            ErrorCode.INVALID_REQUEST,
+            ErrorCode.BAD_CURSOR,
+            ErrorCode.NOT_FOUND,
+            ErrorCode.POLL_IN_PROGRESS,
+        ),
         queries=(WAIT,),
-        texts=(Text("cursor", "Where to go on: the `cursor` of the last answer."),),
+        texts=(Text("cursor", "Where to continue: the `cursor` of the last answer."),),
     ),
 )

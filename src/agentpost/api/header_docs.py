@@ -1,7 +1,8 @@
-"""The headers of the API, as its description tells them (spec: Errors; Limits RateLimit-headers).
+"""The headers of the API as the OpenAPI document describes them (spec: Errors; Limits
+RateLimit-headers).
 
-`app`, `headers` and `errors` send them; the black-box tests hold every answer against what is told
-here, so the two cannot part.
+`app`, `headers` and `errors` send them; black-box tests compare every response with these
+descriptions.
 """
 
 from __future__ import annotations
@@ -32,13 +33,13 @@ IDEMPOTENCY_KEY = Header(
     "Idempotency-Key",
     "Makes the call safe to repeat: for seven days the same key with the same body answers with"
     " the one message there is. Any text of your own, e.g. the id of the order; only its first"
-    f" {limits.IDEMPOTENCY_KEY_CHARACTERS_MAX} characters count.",
+    f" {limits.IDEMPOTENCY_KEY_CHARACTERS_MAX} characters are significant.",
     "order-1042",
 )
 IF_NONE_MATCH = Header(
     "If-None-Match",
-    "The `ETag` of what you have. Is nothing newer there, the answer is 304 without a body; with"
-    " `wait` the call is held until something is.",
+    "The `ETag` you have. If nothing is newer, the answer is 304 without a body; with `wait` the"
+    " call is held until something is newer.",
     '"v3"',
 )
 TRACEPARENT = Header(
@@ -55,7 +56,7 @@ REQUEST_ID = Header(
 BUDGET = (
     Header("RateLimit-Limit", "Requests a minute this key may send.", 600),
     Header("RateLimit-Remaining", "How many of them are left.", 599),
-    Header("RateLimit-Reset", "Seconds until the oldest counted request counts no more.", 60),
+    Header("RateLimit-Reset", "Seconds until the oldest counted request no longer counts.", 60),
 )
 RETRY_AFTER = Header("Retry-After", "Seconds to wait before the request is sent again.", 60)
 ETAG = Header("ETag", "The message's `version`, for `If-None-Match`.", '"v3"')
@@ -84,7 +85,7 @@ def components() -> dict[str, Any]:
 def of_answer(status: int, more: tuple[Header, ...] = ()) -> dict[str, Any]:
     """The headers of an answer with this status, each a reference; ``more``: besides the usual.
 
-    Only a live key has a budget to tell, and a fault of ours may strike before it is looked up.
+    Only a live key has a budget, and a server error may happen before the key is looked up.
     """
     headers = [REQUEST_ID, *more]
     if status not in (401, 500):

@@ -1,4 +1,4 @@
-"""The budget of a key, told with every answer to it (spec: Limits RateLimit-headers)."""
+"""The rate limit of a key, reported with every response to it (spec: Limits RateLimit-headers)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from starlette.responses import Response
 from starlette.types import Scope
 
 from agentpost.api.operation import Api
-from agentpost.domain.errors import RateLimited, Refusal
+from agentpost.domain.errors import ErrorCode, RateLimited, Refusal
 from agentpost.ratelimit.base import RateDecision
 from agentpost.services import admission
 from agentpost.services.messages import Caller
@@ -20,7 +20,7 @@ async def admit(api: Api, request: Request, caller: Caller) -> None:
     """Let a known caller in; nothing was read or done for it before.
 
     Raises ``rate_limited`` when the key's minute is full, then ``unavailable`` while the API is
-    switched off: a caller learns of that only with a live key, and its budget goes on counting.
+    switched off: only a caller with a live key learns that, and its budget is still counted.
     """
     request.scope[_CALLER] = caller
     decision = await admission.request(api.ctx, caller)
@@ -30,7 +30,9 @@ async def admit(api: Api, request: Request, caller: Caller) -> None:
         text = f"This key has sent {limit:,} requests within a minute."
         raise RateLimited(text, decision.wait_seconds())
     if api.ctx.unavailable:
-        raise Refusal("unavailable", "The API is switched off for a while; try again later.")
+        raise Refusal(
+            ErrorCode.UNAVAILABLE, "The API is switched off for a while; try again later."
+        )
 
 
 def caller_of(scope: Scope) -> Caller | None:

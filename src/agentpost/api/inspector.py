@@ -1,4 +1,4 @@
-"""What the request inspector remembers of a request (see `services.requests`)."""
+"""Collect what the request inspector stores of a request (see `services.requests`)."""
 
 from __future__ import annotations
 

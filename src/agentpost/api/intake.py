@@ -1,9 +1,9 @@
-"""Taking a request's body in: bounded in size and time, few large ones at once (design: Bodies).
+"""Read request bodies, bounded in size and time, few large ones at once (design: Bodies).
 
-A client may be slow, not idle: bytes have to come again and again, and on the whole at a least
-rate, so that whoever holds something here gets on. What was not read when the answer is sent is
-read for a while afterwards and thrown away: a client that is cut off while it sends would see a
-broken connection instead of its answer.
+Slow clients are fine, idle ones are not: an idle timeout and a minimum average rate keep a body
+from holding a slot forever. When the answer is sent early, the rest of the body is read and
+discarded for a while: a client that is cut off while sending would see a broken connection instead
+of the answer.
 """
 
 from __future__ import annotations
@@ -59,8 +59,8 @@ async def chunks(request: Request, idle_seconds: float) -> AsyncIterator[bytes]:
                 message = await request.receive()
         except TimeoutError:
             if left < idle_seconds:
-                raise TooSlow("the body came too slowly") from None
-            raise TooSlow(f"nothing of the body came for {idle_seconds:g} seconds") from None
+                raise TooSlow("the body arrived too slowly") from None
+            raise TooSlow(f"no part of the body arrived for {idle_seconds:g} seconds") from None
         waited += now() - began
         if message["type"] == "http.disconnect":
             raise ClientDisconnect

@@ -1,7 +1,7 @@
-"""What leads from one operation to the next: the links of the OpenAPI description.
+"""The links of the OpenAPI document: how one operation leads to the next.
 
-They say where an id in an answer can be used, so that a program can walk through the API as a
-client does: send, read, follow; announce a file, complete it; make an endpoint, use it, delete it.
+Each link says where an id in a response can be used, so that a program can use the API as a client
+does: send, read, follow; announce a file, complete it; make an endpoint, use it, delete it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from agentpost.api.operation import Operation
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """What an answer of ``origin`` and its request give to the parameters of each of ``to``.
+    """How a response of ``origin`` and its request fill the parameters of each operation in ``to``.
 
     ``values``: the runtime expression (OpenAPI, "Link Object") of every such parameter.
     """

@@ -1,9 +1,8 @@
-"""A large JSON body, taken apart while it arrives: its long texts are set aside.
+"""Set long texts of a large JSON body aside while it arrives.
 
-What a legal body of many megabytes holds is text, most of it base64. Parsed in one piece it would
-keep the interpreter from everybody else for a tenth of a second. So long texts stay bytes, and are
-read in pieces, each of which takes a tenth of a millisecond; what is left is short enough to be
-parsed as it is.
+A legal body of many megabytes consists of text, mostly base64. Parsing it in one piece would block
+the interpreter for a tenth of a second. So long texts stay bytes and are read in pieces of a
+tenth of a millisecond; the rest is short enough to be parsed at once.
 """
 
 from __future__ import annotations

@@ -13,6 +13,7 @@ from starlette.responses import Response
 from agentpost.api.auth import Keys
 from agentpost.api.header_docs import Header
 from agentpost.api.intake import BodyBudget
+from agentpost.domain.errors import ErrorCode
 from agentpost.services.context import AppContext
 from agentpost.services.long_poll import HungUp
 from agentpost.services.messages import Caller
@@ -21,7 +22,7 @@ from agentpost.wakeups.base import Wait
 
 @dataclass(slots=True)
 class Api:
-    """What handlers work with."""
+    """The objects that handlers use."""
 
     ctx: AppContext
     keys: Keys
@@ -67,7 +68,7 @@ CREATED = Success(201, "Created")
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """What one method of a route takes and answers.
+    """The request and responses of one method of a route.
 
     ``summary`` and ``description`` are for who calls the API. ``answer`` is the shape of every
     success that has a body, ``errors`` are the codes besides those of all operations.
@@ -80,7 +81,7 @@ class Operation:
     description: str
     handler: Handler
     answer: type[BaseModel]
-    errors: tuple[str, ...] = ()
+    errors: tuple[ErrorCode, ...] = ()
     body: type[BaseModel] | None = None
     body_required: bool = True
     successes: tuple[Success, ...] = (OK,)

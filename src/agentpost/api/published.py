@@ -1,4 +1,4 @@
-"""What everybody may read without a key: made once, then sent as it is."""
+"""Public pages, readable without a key: made once, then sent unchanged."""
 
 from __future__ import annotations
 

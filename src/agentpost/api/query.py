@@ -1,4 +1,4 @@
-"""Query parameters: whole numbers, plainly written (design: Input)."""
+"""Parse query parameters: whole numbers in plain digits, and texts (design: Input)."""
 
 from __future__ import annotations
 

@@ -8,6 +8,7 @@ from starlette.responses import Response
 from agentpost.api.operation import Api, Operation
 from agentpost.contract import render
 from agentpost.contract.recovery import RecoveryShape
+from agentpost.domain.errors import ErrorCode
 from agentpost.services import recover
 from agentpost.services.messages import Caller
 
@@ -31,12 +32,12 @@ OPERATIONS = (
         path="/v1/messages/{message_id}/recover",
         summary="Watch a message's expired work again",
         description=(
-            "Work that did not report back in time has expired for its message, but may go on all"
-            " the same. This looks again, and gives out a result that came late. No work is"
-            " started and the message is not sent again."
+            "Work that did not report back in time has expired for its message, but may"
+            " continue. This call checks again and returns a result that came late. No work is"
+            " started, and the message is not sent again."
         ),
         handler=post,
         answer=RecoveryShape,
-        errors=("not_found",),
+        errors=(ErrorCode.NOT_FOUND,),
     ),
 )

@@ -1,4 +1,4 @@
-"""What of a message a caller has already: `If-None-Match` (design: Additions. RFC 9110, 13.1.2)."""
+"""The versions a caller already has: `If-None-Match` (design: Additions. RFC 9110, 13.1.2)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class KnownVersions:
 
 
 def if_none_match(request: Request) -> KnownVersions | None:
-    """What the caller says it has; None when it says nothing, or nothing that can be read."""
+    """The versions the caller names; None when the header is missing or cannot be read."""
     headers = request.headers.getlist("if-none-match")
     if not headers:
         return None

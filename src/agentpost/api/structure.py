@@ -1,7 +1,7 @@
-"""How much structure a body may have, told from its bytes before it is parsed.
+"""Limit the structure of a body by counting in its bytes, before it is parsed.
 
-What a legal body of many megabytes holds is text. As many megabytes of small values become dozens
-of times as much memory, and the parser lets nothing else run meanwhile.
+A legal body of many megabytes consists of text. The same size in small values would need dozens of
+times as much memory, and the parser would block everything else meanwhile.
 """
 
 from __future__ import annotations

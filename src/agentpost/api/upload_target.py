@@ -1,4 +1,4 @@
-"""Where clients post uploads when this server keeps the files itself: by the rules of S3's POST.
+"""Receive posted uploads when this server stores the files itself, by the rules of S3's POST.
 
 No API key: the form's signed policy is the permission. Pages of any origin may post, so preflights
 are answered. Errors have S3's XML shape, so that clients need not care which store they talk to.
@@ -31,7 +31,7 @@ Answer = Callable[[Request], Awaitable[Response]]
 
 
 def answers(ctx: AppContext, receiver: Receiver) -> Mapping[str, Answer]:
-    """What the route answers, by method."""
+    """The handlers of the route by method."""
 
     async def post(request: Request) -> Response:
         try:
@@ -76,7 +76,7 @@ async def _post(ctx: AppContext, receiver: Receiver, request: Request) -> Respon
     if length > allowed.most_bytes + 2 * FORM_BYTES_MAX:  # no need to see it all
         raise too_large(length, allowed.most_bytes)
     if storage_space.is_short(ctx):
-        raise PostRefused(503, "SlowDown", "There is no room for files; try again later.")
+        raise PostRefused(503, "SlowDown", "There is no space for files; try again later.")
     sink = await receiver.begin(allowed.upload_id)
     try:
         await _store(form, sink, allowed, first, arriving)
@@ -117,7 +117,7 @@ async def _store(
 
 
 def _length(request: Request) -> int:
-    """The body's length, which must be told beforehand and cannot be more than any upload's."""
+    """The body's length, which must be declared and not exceed that of any upload."""
     length = declared_length(request)
     if length is None or "transfer-encoding" in request.headers:
         raise PostRefused(

@@ -59,7 +59,7 @@ def accounts_create(
     amount: Annotated[float, typer.Option("--credits", help="Opening balance.")] = 0,
     as_json: AsJson = False,
 ) -> None:
-    """Make an account."""
+    """Create an account."""
     account = with_context(lambda ctx: accounts.create(ctx, email, name or email, amount))
     show(_account(account), as_json, f"{account.id}  {account.email}")
 
@@ -76,7 +76,7 @@ def keys_create(
     expires: Annotated[str | None, typer.Option(help="Lifetime, e.g. 12h or 30d.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Make an API key. The key itself is shown this once."""
+    """Create an API key. The key itself is shown only now."""
     lifetime = _lifetime(expires)
     new = with_context(lambda ctx: accounts.create_key(ctx, account, name, lifetime))
     show({**_key(new.record), "key": new.secret}, as_json, new.secret)
@@ -98,11 +98,11 @@ def keys_revoke(
 
 def credits_add(
     account: Account,
-    amount: Annotated[float, typer.Argument(help="Credits to add; less than 0 takes back.")],
+    amount: Annotated[float, typer.Argument(help="Credits to add; a negative number removes.")],
     note: Annotated[str, typer.Option(help="Kept in the ledger.")] = "added by command",
     as_json: AsJson = False,
 ) -> None:
-    """Add credits, or take some back; work waiting for them goes on within a second."""
+    """Add or remove credits; work that waits for them continues within a second."""
     after = with_context(lambda ctx: credits.add(ctx, account, amount, note))
     show(_account(after), as_json, f"{after.email}: {_available(after)}")
 
@@ -176,7 +176,7 @@ def db_upgrade(as_json: AsJson = False) -> None:
 
 
 def db_adopt_storage(as_json: AsJson = False) -> None:
-    """Take the file storage of the settings for the one that belongs to this database."""
+    """Accept the configured file storage as the one that belongs to this database."""
     name = with_context(storage_identity.adopt)
     text = f"The file storage {name} belongs to this database from now on."
     show({"storage_id": name}, as_json, text)
@@ -186,7 +186,7 @@ def doctor_command(
     full: Annotated[bool, typer.Option("--full", help="Compare all files, not samples.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """List stores that fail, and what is overdue, lost or left; exit 1 when there is any."""
+    """List failing stores and overdue, lost or left-over rows; exit 1 when there are any."""
     settings = guarded(load_settings)
     if bootstrap.is_new(settings):  # opening it would make a new one, where all is well
         text = f"there is no database in {settings.data_path}; if there was one, restore a backup"

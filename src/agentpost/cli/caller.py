@@ -73,7 +73,7 @@ def attach(app: typer.Typer) -> None:
 
 
 def send(
-    message: Annotated[str, typer.Argument(help="What to do; - reads standard input.")] = "",
+    message: Annotated[str, typer.Argument(help="The message; - reads standard input.")] = "",
     file: Annotated[
         list[Path] | None,
         typer.Option("--file", "-f", help="A file to send along, uploaded if large; repeatable."),
@@ -82,7 +82,7 @@ def send(
         list[str] | None, typer.Option(help="A finished upload to attach; repeatable.")
     ] = None,
     conversation: Annotated[
-        str | None, typer.Option("--conversation", "-c", help="The conversation to go on with.")
+        str | None, typer.Option("--conversation", "-c", help="The conversation to continue.")
     ] = None,
     idempotency_key: Annotated[
         str | None, typer.Option(help="Repeating a call with the same key starts nothing twice.")
@@ -95,7 +95,7 @@ def send(
         Path | None, typer.Option(help="Folder to save the made files in; nothing is overwritten.")
     ] = None,
 ) -> None:
-    """Send a message and show what comes of it."""
+    """Send a message and show its progress and result."""
     text = _read_message(message)
     if not text.strip() and not file and not upload_id:
         raise typer.BadParameter("give a message, or a --file")
@@ -186,7 +186,7 @@ def files_get(
     else:
         _screen().saved(path)
         if path != wanted:
-            say(f"{wanted} is there already and was left as it is")
+            say(f"{wanted} already exists and was not changed")
 
 
 def work_list(
@@ -324,13 +324,13 @@ def _interruptible(message_id: str) -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        say(f"not watching any more; the work goes on: agentpost follow {message_id}")
+        say(f"stopped watching; the work continues: agentpost follow {message_id}")
         raise typer.Exit(EXIT_INTERRUPTED) from None
 
 
 @contextmanager
 def _errors_printed() -> Iterator[None]:
-    """End the command with one clear line for whatever a caller can run into."""
+    """Turn every error a caller can meet into one clear line, and end the command."""
     from agentpost_client import AgentpostError
 
     try:
@@ -345,7 +345,7 @@ def _errors_printed() -> Iterator[None]:
 
 
 def _describe(error: AgentpostError) -> str:
-    """What went wrong, what to do about it, and the request id for whoever looks into it."""
+    """The error, what to do about it, and the request id for the operator."""
     from agentpost_client import ApiError, BadAnswer, ConfigError, ConnectionFailed
 
     match error:

@@ -1,4 +1,4 @@
-"""What can be told of settings before anything is started: `serve` and `config show` share it."""
+"""Check settings before anything is started; shared by `serve` and `config show`."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from agentpost.storage.s3_url import S3Location
 
 
 def problems(settings: Settings) -> Iterator[str]:
-    """What `agentpost serve` would refuse, a sentence each. No secret is repeated, nothing is
-    connected to and nothing is made."""
+    """The settings that `agentpost serve` would refuse, a sentence each. No secret is repeated,
+    nothing is connected to and nothing is made."""
     for check in _CHECKS:
         try:
             check(settings)
@@ -24,7 +24,7 @@ def problems(settings: Settings) -> Iterator[str]:
 
 
 def warnings(settings: Settings) -> Iterator[str]:
-    """What is allowed and hardly meant, a sentence each."""
+    """Settings that are allowed but probably a mistake, a sentence each."""
     known = [f"{PREFIX}{name}".upper() for name in Settings.model_fields]
     for name in unknown_variables():
         close = get_close_matches(name, known, 1)

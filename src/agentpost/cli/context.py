@@ -28,7 +28,7 @@ def with_context(use: Callable[[AppContext], Awaitable[T]]) -> T:
     async def run() -> T:
         settings = load_settings()
         if bootstrap.is_new(settings):  # often the wrong folder, where all would look well
-            say(f"made a new database in {settings.data_path}")
+            say(f"created a new database in {settings.data_path}")
         await asyncio.to_thread(bootstrap.upgrade_database, settings)
         parts = await bootstrap.open_context(settings)
         try:
@@ -40,7 +40,7 @@ def with_context(use: Callable[[AppContext], Awaitable[T]]) -> T:
 
 
 def guarded(call: Callable[[], T]) -> T:
-    """What the call returns; what it refuses is printed to standard error, and we exit with 1."""
+    """Return the call's result; print a refusal to standard error and exit with 1."""
     try:
         return call()
     except Refusal as error:

@@ -31,7 +31,8 @@ def fail(text: str, code: int = 1) -> NoReturn:
 
 
 class Program(TyperGroup):
-    """The root of the commands. Wrong calls are told in the same shape, with where to look."""
+    """The root of the commands. Wrong calls print the same kind of line, and name the help to
+    read."""
 
     def __init__(self, **attributes: Any) -> None:
         super().__init__(**attributes)
@@ -72,7 +73,7 @@ class Program(TyperGroup):
         except typer.TyperException as error:
             sys.exit(_wrong_call(error))
         except typer.Abort:
-            say("ended before it was done")
+            say("interrupted before it was done")
             sys.exit(1)
         sys.exit(code or 0)
 

@@ -1,4 +1,4 @@
-"""Ctrl-C, or a request to end, for a command that has to clean up before it goes."""
+"""Handle Ctrl-C and SIGTERM in a command that must clean up before it ends."""
 
 from __future__ import annotations
 

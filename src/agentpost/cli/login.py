@@ -1,4 +1,4 @@
-"""`agentpost login-link`: a way into the web pages for whoever may run commands here."""
+"""`agentpost login-link`: open the web pages for a person who may run commands on this machine."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ import typer
 from agentpost.cli.admin import Account
 from agentpost.cli.context import AsJson, guarded, show, with_context
 from agentpost.domain.allowances import NAMES
-from agentpost.services import allowances, maintenance
+from agentpost.services import allowances, maintenance, timeline
 from agentpost.services import backup as backups
 from agentpost.services.context import AppContext
 from agentpost.settings import load_settings
@@ -45,7 +45,7 @@ def limits_set(
     running_jobs: Number = None,
     as_json: AsJson = False,
 ) -> None:
-    """Override limits for one account; 'default' takes one back to the settings.
+    """Override limits for one account; 'default' restores the setting.
 
     A running server follows within a second.
     """
@@ -74,7 +74,7 @@ def limits_show(account: Account, as_json: AsJson = False) -> None:
 
 
 def maintenance_on(as_json: AsJson = False) -> None:
-    """Switch the API off: requests answer 503, running work goes on."""
+    """Switch the API off: requests answer 503, running work continues."""
     _switch(True, as_json)
 
 
@@ -87,24 +87,24 @@ def explain(
     message_id: Annotated[str, typer.Argument(help="The message's id, msg_….")],
     as_json: AsJson = False,
 ) -> None:
-    """Tell the story of a message: every signal, log entry, event and delivery in order."""
-    timeline = with_context(lambda ctx: timeline.build(ctx, message_id))
+    """Show the timeline of a message: signals, log entries, events, deliveries and attempts."""
+    built = with_context(lambda ctx: timeline.build(ctx, message_id))
     if as_json:
-        lines = [line.as_dict() for line in timeline.lines]
-        print(json.dumps({"message": timeline.summary, "story": lines}, indent=2))
+        lines = [line.as_dict() for line in built.lines]
+        print(json.dumps({"message": built.summary, "story": lines}, indent=2))
         return
-    for name, value in timeline.summary.items():
+    for name, value in built.summary.items():
         if name != "jobs" and value is not None:
             print(f"{name}: {value}")
-    for job_id, facts in timeline.summary["jobs"].items():
+    for job_id, facts in built.summary["jobs"].items():
         print(f"job {job_id}: " + ", ".join(f"{n} {v}" for n, v in facts.items() if v is not None))
     print()
-    for line in timeline.lines:
+    for line in built.lines:
         print(line.as_text())
 
 
 def backup(
-    path: Annotated[Path, typer.Argument(help="Where the copy goes; must not exist yet.")],
+    path: Annotated[Path, typer.Argument(help="Path of the copy; must not exist yet.")],
     as_json: AsJson = False,
 ) -> None:
     """Copy the database while the server runs. Copy the folder of files (blobs) after it."""

@@ -173,7 +173,8 @@ async def _serve(
         timeout_graceful_shutdown=STOP_SECONDS,
         backlog=4096,
     )
-    # What start-up made stays for good: collecting it again and again would only cost time.
+    # Objects made at start-up live as long as the process: collecting it again and again would only
+    # cost time.
     gc.collect()
     gc.freeze()
     logging.flush()  # what was logged before stands above
@@ -191,7 +192,7 @@ async def _serve(
 
 
 def _listen(settings: Settings) -> socket.socket:
-    """The socket, bound but not listening yet: an address in use is told before all else."""
+    """The socket, bound but not listening yet: an address in use is reported first."""
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     listening = socket.socket(family, socket.SOCK_STREAM)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

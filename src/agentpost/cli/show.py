@@ -1,4 +1,4 @@
-"""What the caller's commands show a person: live lines, the closing block, lists.
+"""The terminal output of the caller's commands: live lines, the closing block, lists.
 
 On a terminal there are colours, a spinner and rendered Markdown; otherwise plain lines that can be
 piped and searched. Texts of agents and names of files are shown without control characters: they

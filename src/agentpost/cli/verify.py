@@ -1,8 +1,8 @@
 """`agentpost verify`: run the contract's checks against any deployment and tell what is proved.
 
 Exit codes: 0 nothing failed, 1 something failed, 2 it could not begin (called wrongly, nobody
-there, key refused), 130 interrupted. What was made is taken away in every case, unless a second
-Ctrl-C ends that, too.
+there, key refused), 130 interrupted. Everything it created is deleted in every case, unless a
+second Ctrl-C stops the cleanup.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def verify(
     url: Annotated[str | None, typer.Option(help="The server; else AGENTPOST_URL.")] = None,
     key: Annotated[str | None, typer.Option(help="An API key of it; else AGENTPOST_KEY.")] = None,
     second_key: Annotated[
-        str | None, typer.Option(help="Another key of it, to prove what belongs to whom.")
+        str | None, typer.Option(help="A second key, to prove that keys see only their own data.")
     ] = None,
     only: Annotated[
         list[str] | None, typer.Option(metavar="GROUP", help="Only this group; repeatable.")

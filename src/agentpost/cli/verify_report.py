@@ -1,4 +1,4 @@
-"""What `agentpost verify` tells: a line for each check, a summary, or one JSON object."""
+"""The output of `agentpost verify`: a line for each check, a summary, or one JSON object."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MARKS = {"proved": "✓", "failed": "✗", "not checked": "–"}
 
 
 def announce(screen: Screen, options: Options, groups: Sequence[Group]) -> None:
-    """What is about to be done, and what it may cost."""
+    """The plan of the run, and what it may cost."""
     from agentpost.verify.check import planned
 
     messages = planned(groups, list(_given(options)))

@@ -1,4 +1,4 @@
-"""What a person sees when the server is up, and once, on the first start, how to begin."""
+"""The lines printed when the server is up, and the first steps, once, on the first start."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ def welcome(server: Server, settings: Settings) -> str:
     lines += [
         f"data: {settings.data_path}",
         "",
-        "A default account was made. Its API key is shown this once:"
+        "A default account was created. Its API key is shown only now:"
         if generated
-        else "A default account was made with your bootstrap key.",
+        else "A default account was created with your bootstrap key.",
     ]
     if generated:
         lines.append(f"  {key}")

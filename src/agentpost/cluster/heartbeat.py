@@ -1,11 +1,11 @@
-"""This node's beat, and who of the others is dead (design: Ownership).
+"""This node's heartbeat, and which other nodes are dead (design: Ownership).
 
-A thread of its own on a connection of its own: neither a busy pool nor a long take-over can make a
-living node look dead. Each node beats once a second and is judged by what *this* node saw with its
-own eyes: it is dead when its beat did not move for `DEAD_SECONDS` of our own watching. When our
-session breaks the watching starts anew, so a restart of the database, when nobody beats, makes
-nobody look dead. A time in which we did not look (the machine slept, or is slow) counts as one
-ordinary look: a slow machine still finds the dead, later.
+It has its own thread and connection, so neither a busy pool nor a long takeover can make a living
+node seem dead. Each node beats once a second. This node considers another dead when that node's
+beat has not moved during `DEAD_SECONDS` of its own observation. A broken session resets the
+observation, because a database restart must not mark every node dead. A pause of this node (a
+sleeping or slow machine) counts as one observation, so a slow machine still detects dead nodes,
+later.
 """
 
 from __future__ import annotations

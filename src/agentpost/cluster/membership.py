@@ -1,4 +1,4 @@
-"""Nodes: coming, going, and taking up what a dead one left behind (design: Ownership)."""
+"""Join and leave the cluster, and recover what a dead node left behind (design: Ownership)."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ class Nodes:
     """This node among the others.
 
     Args:
-        heart: None when no other node can exist (the data folder is locked): whatever is open and
-            not ours was left behind by a process that is gone.
+        heart: None when no other node can exist (the data folder is locked): every open row of
+        another node was left behind by a process that has ended.
     """
 
     def __init__(
@@ -40,7 +40,7 @@ class Nodes:
         log.info("node_joined", node=self._ctx.node, role=self._ctx.settings.role)
 
     async def recover_open(self) -> None:
-        """Alone: take up everything that is open, once the first request may come."""
+        """Alone: recover everything that is open, before the first request may come."""
         if self._heart is not None:
             return
         for node in self._gone:
@@ -48,14 +48,14 @@ class Nodes:
         await self._recover_open(self._gone)
 
     async def leave(self) -> None:
-        """When nothing runs here any more: others may take up at once what we leave."""
+        """Leave once nothing runs here: other nodes may recover the rest at once."""
         if self._heart is not None:
             await asyncio.to_thread(self._heart.stop)
         await nodes.leave(self._ctx)
         log.info("node_left", node=self._ctx.node)
 
     async def watch(self) -> None:
-        """Take up what the dead left behind."""
+        """Recover the rows of dead nodes."""
         if self._heart is None:
             return
         dead: set[str] = set()

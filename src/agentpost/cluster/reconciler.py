@@ -1,13 +1,13 @@
-"""What this node owns in the record, against what really runs here: one query a second.
+"""Compare once a second the rows this node owns with the runs of this process.
 
-Both ways. A run whose turn or job is not ours any more is ended: the word to stop it, or of its new
-owner, may have been lost. And a turn or job that is ours but that nothing here runs is run again
-from its journal: its run met a fault of ours, or never came to be (design: Comparing rows and
-runs).
+A run whose turn or job now belongs to another node is ended: the message that should have stopped
+it may have been lost. A row that this node owns but does not run is reclaimed and replayed from its
+journal: its run failed because of the server, or never started (design: Comparing rows and runs).
 
-It is missing only when two looks in a row say so, since between a commit and the run that it starts
-there is a moment. What waits behind a blocked agent loop is not missing: a run is known from before
-it is claimed. One that keeps getting lost is looked at for longer each time.
+If two consecutive checks find a row this node owns but isn't running, it re-claims the row and
+replays the journal; one check is not enough, because a run starts shortly after its commit. A run
+behind a blocked agent loop is not missing: it is registered before it is claimed. A row that is
+lost repeatedly needs more checks each time.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from math import inf
 
 import structlog
 
+from agentpost.domain import backoff
 from agentpost.runtime.job_worker import JobRunner
 from agentpost.runtime.run_turn import TurnRunner
 from agentpost.runtime.runs import Run, Runs
@@ -30,9 +31,9 @@ RECONCILE_SECONDS = 1.0
 MISSES_MIN = 2
 MISSES_MAX = 64
 SKIPS_MAX = 60
-"""So many looks in a row may be left out."""
+"""At most this many checks in a row are skipped."""
 CALM_SECONDS = 300.0
-"""What was not lost again for so long is not looked at for longer."""
+"""A row that was not lost for this long needs the minimum of checks again."""
 
 
 class RunReconciler:
@@ -58,8 +59,8 @@ class RunReconciler:
         self._skipped = 0
 
     async def reconcile(self) -> None:
-        """Look once: at nothing, when neither the record nor what runs here can have changed since
-        a look that found all well."""
+        """Check once. Nothing is read when neither the database nor the runs can have changed since
+        a check without findings."""
         changes = self._ctx.db.changes
         runs = [(run, run.epoch, run.over) for k in self._kinds.values() for run in k.runs.open()]
         if (
@@ -105,23 +106,23 @@ class _Kind:
 
     @property
     def any_missing(self) -> bool:
-        """Whether the last look missed anything, if only for the first time."""
+        """Whether the last check found anything missing, even for the first time."""
         return bool(self._misses)
 
     def running(self) -> list[tuple[Run, int]]:
-        """What runs now and at which epoch; without what is being claimed."""
+        """The current runs and their epochs, without those being claimed."""
         return [(run, run.epoch) for run in self.runs.open() if run.epoch is not None]
 
     def end_orphans(self, running: list[tuple[Run, int]], rows: dict[str, int]) -> None:
-        """End what ran at an epoch that is not ours any more: also one that is over and does not
-        leave by itself, as when its author swallowed that it was parked."""
+        """End runs at an epoch that this node no longer owns, including a run that is over but does
+        not return, for example because the author's code swallowed the exception that parked it."""
         for run, epoch in running:
             if not run.cancelled and rows.get(run.owner) != epoch:
                 log.info("run_not_owned", owner=run.owner, epoch=epoch)
                 self.runs.end(run)
 
     async def find_missing(self, rows: dict[str, int]) -> list[str]:
-        """Run again what is missing for long enough; everything that is not, or not yet."""
+        """Reclaim rows that were missing long enough; return everything that still does not run."""
         newest: dict[str, float] = {}
         for run in self.runs.open():
             if not run.over:  # what is being claimed, or was since the record was read, is newer
@@ -137,7 +138,7 @@ class _Kind:
             owner: self._reclaimed[owner] for owner in rows if owner in self._reclaimed
         }
         for (owner, at), misses in missing.items():
-            if misses >= min(MISSES_MIN << self._times(owner, at), MISSES_MAX):
+            if misses >= backoff.pause(self._times(owner, at), MISSES_MIN, MISSES_MAX):
                 await self._run_again(owner, at)
         return sorted(owner for (owner, _), misses in missing.items() if misses >= MISSES_MIN)
 

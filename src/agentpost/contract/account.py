@@ -21,14 +21,14 @@ class KeyShape(BaseModel):
 
 
 class LimitsShape(BaseModel):
-    """What this account may do at once."""
+    """How much this account may do at once."""
 
     running_jobs: int
     requests_per_minute: int
 
 
 class AccountShape(BaseModel):
-    """Whose key this is, and what is left."""
+    """The account of the key, and what is left of its credits."""
 
     object: Literal["account"]
     user_id: str

@@ -90,7 +90,7 @@ class FileShape(BaseModel):
 
 
 class FileObject(FileShape):
-    """A file by itself."""
+    """One file."""
 
     object: Literal["file"]
 
@@ -123,7 +123,7 @@ class RunningShape(BaseModel):
 
 
 class MessageShape(BaseModel):
-    """A message with all that became of it."""
+    """A message with its reply, jobs and files."""
 
     id: str
     object: Literal["message"]

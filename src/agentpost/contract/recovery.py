@@ -1,4 +1,4 @@
-"""What became of a message's works when it was recovered (spec: Recovery)."""
+"""The result of recovering a message, work by work (spec: Recovery)."""
 
 from __future__ import annotations
 

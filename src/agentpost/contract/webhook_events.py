@@ -1,4 +1,4 @@
-"""What a webhook request holds (spec: Webhook events 2). Only described here: the bodies are built
+"""The body of a webhook request (spec: Webhook events 2). Only described here: the bodies are built
 by `contract.render`, and a test holds the two together."""
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class MessageEventShape(BaseModel):
 
 
 class JobEventDataShape(JobShape):
-    """A job, with what its message was given to be known again."""
+    """A job, with the metadata of its message."""
 
     object: Literal["job"]
     message_id: str = Field(description="The message that started it.")
@@ -32,7 +32,7 @@ class JobEventDataShape(JobShape):
 
 
 class JobEventShape(BaseModel):
-    """Something became of a job; sent once, for the message that started it."""
+    """A job changed; sent once, for the message that started it."""
 
     type: str = _TYPE
     timestamp: str = _TIMESTAMP
@@ -40,7 +40,7 @@ class JobEventShape(BaseModel):
 
 
 class TestEventDataShape(BaseModel):
-    """Which endpoint was to be tested."""
+    """The tested endpoint."""
 
     object: Literal["webhook_test"]
     webhook_endpoint_id: str

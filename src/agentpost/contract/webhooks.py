@@ -11,7 +11,7 @@ from pydantic import BaseModel, Field, WithJsonSchema
 from agentpost.contract.message import Request
 from agentpost.contract.render import Shape
 from agentpost.domain import limits
-from agentpost.domain.endpoints import DeliveryRecord, EndpointRecord
+from agentpost.domain.endpoints import AttemptRecord, DeliveryRecord, EndpointRecord
 from agentpost.domain.events import ALL_EVENTS, EventName
 from agentpost.domain.times import iso
 
@@ -65,7 +65,7 @@ class EndpointChangeIn(Request):
 
 
 class RotateIn(Request):
-    """Optional: how the old secret goes."""
+    """Optional: how long the old secret stays valid."""
 
     grace_seconds: Annotated[int, Field(ge=0, le=limits.WEBHOOK_GRACE_SECONDS_MAX)] | None = Field(
         default=None, description="For so long deliveries are signed with both secrets."
@@ -73,7 +73,7 @@ class RotateIn(Request):
 
 
 class ReplayIn(Request):
-    """What to send again."""
+    """The deliveries to send again."""
 
     since: Time = Field(
         description="Beginning of the time range, ISO 8601 with offset.",
@@ -102,6 +102,27 @@ class DeliveryShape(BaseModel):
     delivered_at: str | None
     next_attempt_at: str | None
     message_id: str | None = Field(description="null for a test event.")
+
+
+class AttemptShape(BaseModel):
+    """One HTTP request of a delivery."""
+
+    at: str = Field(description="When it ended.")
+    status_code: int | None = Field(description="null when no answer came.")
+    error: str | None = Field(description="Why it failed; null when the receiver took it.")
+    response: str = Field(description="The beginning of the receiver's answer.")
+    ms: int = Field(description="How long it took.")
+
+
+class LoggedDeliveryShape(DeliveryShape):
+    """A delivery with its attempts."""
+
+    attempt_log: list[AttemptShape] = Field(
+        description=(
+            f"The newest {limits.WEBHOOK_ATTEMPTS_KEPT} attempts, oldest first; also those from"
+            " before it was sent again, which `attempts` does not count."
+        )
+    )
 
 
 class EndpointShape(BaseModel):
@@ -138,7 +159,7 @@ class EndpointListShape(BaseModel):
 
 
 class DeletedEndpointShape(BaseModel):
-    """An endpoint that is gone."""
+    """A removed endpoint."""
 
     object: Literal["webhook_endpoint"]
     id: str
@@ -155,10 +176,10 @@ class RotatedSecretShape(BaseModel):
 
 
 class DeliveryListShape(BaseModel):
-    """A page of deliveries, newest first; go on with `before` = the last `id`."""
+    """A page of deliveries, newest first; continue with `before` = the last `id`."""
 
     object: Literal["list"]
-    data: list[DeliveryShape]
+    data: list[LoggedDeliveryShape]
     has_more: bool
 
 
@@ -222,6 +243,21 @@ def delivery(record: DeliveryRecord) -> Shape:
         "delivered_at": _time(record.delivered_at),
         "next_attempt_at": _time(record.next_attempt_at),
         "message_id": record.message_id,
+    }
+
+
+def logged_delivery(record: DeliveryRecord) -> Shape:
+    """One delivery with its attempts."""
+    return {**delivery(record), "attempt_log": [_attempt(each) for each in record.attempt_log]}
+
+
+def _attempt(record: AttemptRecord) -> Shape:
+    return {
+        "at": iso(record.at),
+        "status_code": record.status_code,
+        "error": record.error,
+        "response": record.response,
+        "ms": record.ms,
     }
 
 

@@ -42,7 +42,7 @@ class WorkListShape(BaseModel):
 
 
 class WorkDeletedShape(BaseModel):
-    """A work that is gone."""
+    """A deleted work."""
 
     object: Literal["work"]
     work_id: str

@@ -85,7 +85,7 @@ def get(tx: Tx, account_id: str) -> AccountRecord:
 
 
 def lock(tx: Tx, account_id: str) -> AccountRecord:
-    """`get`, held until the commit: whoever moves credits or slots takes it."""
+    """`get`, held until the commit: required before credits or slots are moved."""
     row = tx.one(_LOCK, (account_id,))
     assert row is not None
     return AccountRecord(*row)
@@ -116,7 +116,7 @@ def set_hosting_fees(tx: Tx, account_id: str, due: bool) -> None:
 
 
 def set_limits(tx: Tx, account_id: str, limits_json: str) -> None:
-    """What the account may do, where it differs from the settings; the caller holds the lock."""
+    """The limits of the account that differ from the settings; the caller holds the lock."""
     tx.execute("UPDATE accounts SET limits_json = ? WHERE id = ?", (limits_json, account_id))
 
 
@@ -133,14 +133,14 @@ def ledger(tx: Tx, account_id: str, limit: int) -> list[LedgerRecord]:
 
 
 def held_for(tx: Tx, job_id: str) -> int:
-    """What is held for a job's unfinished steps."""
+    """Credits held for a job's unfinished steps."""
     row = tx.one(_HELD, (job_id,))
     assert row is not None
     return int(row[0])
 
 
 def charged_for(tx: Tx, job_id: str) -> int:
-    """What a job was charged so far."""
+    """Credits charged to a job so far."""
     row = tx.one(_CHARGED, (job_id,))
     assert row is not None
     return int(row[0])

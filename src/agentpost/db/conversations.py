@@ -42,7 +42,7 @@ def get(tx: Tx, conversation_id: str) -> ConversationRecord:
 
 
 def set_turn(tx: Tx, conversation_id: str, message_id: str | None, turns: int) -> None:
-    """Whose turn runs, and how many have begun."""
+    """The message whose turn runs, and how many turns have begun."""
     tx.execute(
         "UPDATE conversations SET turn_message_id = ?, turns = ? WHERE id = ?",
         (message_id, turns, conversation_id),

@@ -39,7 +39,7 @@ class DatabaseFile:
             return
         if _identity(self.path) != self._file:
             raise StoreUnavailable(
-                f"The open database is not the file at {self.path} any more: it was deleted, moved"
+                f"The open database is no longer the file at {self.path}: it was deleted, moved"
                 " or replaced. Put it back or restore a backup, and start the server again."
             )
         log = _identity(self._log_path)

@@ -1,8 +1,8 @@
-"""Deliveries: which are due, who sends them, what became of each attempt.
+"""Deliveries: due ones, their claims, and the outcome of each attempt.
 
-A node claims a delivery for as long as an attempt may take; a claim nobody answered for runs out,
-and the delivery is due again. The end of the claim is also its fence: what an attempt found is
-written only while the row still holds that very claim.
+A node claims a delivery for as long as an attempt may take; a claim without an outcome expires, and
+the delivery is due again. The end of the claim is also its fence: what an attempt found is written
+only while the row still holds that very claim.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ class ClaimRow:
 
     event_id: str
     attempts: int
+    attempts_made: int
     created_at: int
     name: str
     at: int
@@ -42,7 +43,7 @@ SELECT id FROM found WHERE id IS NOT NULL AND EXISTS (
   AND d.next_attempt_at <= ? AND (d.claimed_until IS NULL OR d.claimed_until <= ?))
 """
 _DUE = (
-    "SELECT event_id, attempts, created_at FROM deliveries"
+    "SELECT event_id, attempts, attempts_made, created_at FROM deliveries"
     " WHERE endpoint_id = ? AND status = 'pending' AND next_attempt_at <= ?"
     " AND (claimed_until IS NULL OR claimed_until <= ?)"
     " ORDER BY next_attempt_at LIMIT ? /*skip locked*/"
@@ -54,13 +55,15 @@ _EVENT = (
 )
 _MINE = "WHERE event_id = ? AND endpoint_id = ? AND claimed_until = ?"
 _SUCCEEDED = (
-    "UPDATE deliveries SET status = 'delivered', attempts = attempts + 1, last_status_code = ?,"
-    " last_error = NULL, last_response = ?, last_ms = ?, delivered_at = ?, next_attempt_at = NULL,"
+    "UPDATE deliveries SET status = 'delivered', attempts = attempts + 1,"
+    " attempts_made = attempts_made + 1, last_status_code = ?, last_error = NULL,"
+    " last_response = ?, last_ms = ?, delivered_at = ?, next_attempt_at = NULL,"
     f" claimed_until = NULL {_MINE} AND status IN ('pending', 'dropped')"
 )
 _FAILED = (
-    "UPDATE deliveries SET status = ?, attempts = attempts + 1, last_status_code = ?,"
-    " last_error = ?, last_response = ?, last_ms = ?, next_attempt_at = ?, claimed_until = NULL"
+    "UPDATE deliveries SET status = ?, attempts = attempts + 1,"
+    " attempts_made = attempts_made + 1, last_status_code = ?, last_error = ?,"
+    " last_response = ?, last_ms = ?, next_attempt_at = ?, claimed_until = NULL"
     f" {_MINE} AND status = 'pending'"
 )
 _VIEW = (
@@ -77,18 +80,18 @@ _AGAIN = (
 
 # --- sending --------------------------------------------------------------------------------------
 def due_endpoints(tx: Tx, now: int) -> list[str]:
-    """Endpoints for which something is due that nobody sends."""
+    """Endpoints with due deliveries that no node has claimed."""
     return [row[0] for row in tx.all(_DUE_ENDPOINTS, (now, now))]
 
 
 def claim(tx: Tx, endpoint_id: str, now: int, until: int, limit: int) -> list[ClaimRow]:
-    """Take up to ``limit`` due deliveries, the longest due first; ours until ``until``."""
+    """Take up to ``limit`` due deliveries, the longest due first; claimed until ``until``."""
     claimed = []
-    for event_id, attempts, created_at in tx.all(_DUE, (endpoint_id, now, now, limit)):
+    for event_id, *counted in tx.all(_DUE, (endpoint_id, now, now, limit)):
         tx.execute(_CLAIM, (until, event_id, endpoint_id))
         event = tx.one(_EVENT, (event_id,))
         assert event is not None, "an event outlives its deliveries"
-        claimed.append(ClaimRow(event_id, attempts, created_at, *event))
+        claimed.append(ClaimRow(event_id, *counted, *event))
     return claimed
 
 
@@ -113,12 +116,12 @@ def succeeded(
     response: str,
     ms: int,
     at: int,
-) -> None:
+) -> bool:
     """The receiver took it; ``claim_of`` is event id, endpoint id and the end of the claim.
 
-    Also when it was dropped meanwhile: it did arrive.
+    Also when it was dropped meanwhile: it did arrive. False when it is not ours any more.
     """
-    tx.execute(_SUCCEEDED, (status_code, response, ms, at, *claim_of))
+    return tx.execute(_SUCCEEDED, (status_code, response, ms, at, *claim_of)) > 0
 
 
 def failed(
@@ -131,15 +134,15 @@ def failed(
     ms: int,
     next_attempt_at: int | None,
 ) -> bool:
-    """An attempt failed; without a next one the delivery has. False when it is not ours any
-    more."""
+    """An attempt failed; without a next one the delivery has. False when the claim has passed to
+    another node."""
     status = DeliveryStatus.FAILED if next_attempt_at is None else DeliveryStatus.PENDING
     values = (status, status_code, error, response, ms, next_attempt_at)
     return tx.execute(_FAILED, (*values, *claim_of)) > 0
 
 
 def end_pending(tx: Tx, endpoint_id: str, status: DeliveryStatus) -> int:
-    """What was not delivered yet never will be (until it is sent again on request); how many."""
+    """Drop undelivered events (they can still be sent again on request); how many."""
     return tx.execute(
         "UPDATE deliveries SET status = ?, next_attempt_at = NULL"
         " WHERE endpoint_id = ? AND status = 'pending'",

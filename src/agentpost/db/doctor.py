@@ -1,6 +1,6 @@
-"""Queries of the doctor: rows that no sweep, runner or deadline has moved when it should have.
+"""Queries of the doctor: rows that a sweep, runner or deadline should have changed.
 
-Each has a grace: what a healthy server is about to do is no finding.
+Each has a grace period: a row that a healthy server is about to handle is no finding.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ NEWEST = 10_000
 OLDEST = 2_000
 """How many rows of a table that grows are looked at, from its end or its beginning."""
 
-_BLOCKS = "its turn is said to run, but does not: who comes next would wait for it"
+_BLOCKS = "the conversation points at a turn that is not running; later messages are blocked"
 
 _LONG_TURNS = (
     "SELECT id, turn_state FROM messages WHERE turn_state = 'running' AND turn_began_at < ?"
@@ -63,17 +63,17 @@ _BLOCKED = (
 )
 _QUERIES = (
     (
-        "the turn runs, but nobody owns it",
+        "its turn is running without an owner",
         "SELECT id, turn_state FROM messages WHERE turn_state = 'running' AND turn_node IS NULL",
         None,
     ),
     (
-        "waits for its turn beyond its deadline",
+        "is still waiting for its turn after the deadline",
         "SELECT id, turn_state FROM messages WHERE turn_state = 'waiting' AND busy_by < ?",
         GRACE,
     ),
     (
-        "waits for its turn, but no turn runs before it",
+        "is waiting for its turn, but no other turn is running",
         (
             "SELECT m.id, m.turn_state FROM messages m JOIN conversations c"
             " ON c.id = m.conversation_id"
@@ -92,7 +92,7 @@ _QUERIES = (
         None,
     ),
     (
-        "should run, but nobody has taken it",
+        "should be running, but no node has claimed it",
         (
             "SELECT id, state FROM jobs WHERE state IN ('running', 'overdue') AND node IS NULL"
             " AND COALESCE(started_at, created_at) < ?"
@@ -100,19 +100,19 @@ _QUERIES = (
         GRACE,
     ),
     (
-        "waits for credits without a deadline, or beyond it",
+        "is waiting for credits without a deadline, or after it",
         "SELECT id, state FROM jobs WHERE state = 'queued' AND COALESCE(queue_by, 0) < ?",
         GRACE,
     ),
     (
-        "runs without a deadline, or beyond it",
+        "is running without a deadline, or after it",
         "SELECT id, state FROM jobs WHERE state = 'running' AND COALESCE(watch_by, 0) < ?",
         GRACE,
     ),
-    ("its time was over an hour ago, and it is still here", _UPLOADS, HOUR),
-    ("was deleted over a day ago, and is still here", _WORKS, DAY),
+    ("expired more than an hour ago and was not deleted", _UPLOADS, HOUR),
+    ("was deleted more than a day ago, but its rows remain", _WORKS, DAY),
     (
-        "its bytes are to go and cannot be deleted",
+        "its bytes cannot be deleted",
         (
             "SELECT blob, 'tried ' || CAST(tries AS TEXT) || ' times' FROM doomed_blobs"
             " WHERE tries >= 3"
@@ -125,7 +125,7 @@ _QUERIES = (
 def neglected(
     tx: Tx, now: int, *, turn_limit: int, failing_limit: int, mail_is_sent: bool
 ) -> list[tuple[str, str, str]]:
-    """(id, state, problem) of everything nobody takes care of.
+    """(id, state, problem) of every row that nothing will handle.
 
     Args:
         turn_limit: after so many microseconds a turn should have been ended.
@@ -136,20 +136,21 @@ def neglected(
         (problem, sql, (now - grace,) if grace is not None else ())
         for problem, sql, grace in _QUERIES
     ]
-    not_final = "not final, but its turn has ended and no job of it is open"
+    not_final = "is not final, although its turn has ended and no job is open"
     newest = _end(tx, _FROM_NEWEST, ids.last(ids.MESSAGE), NEWEST) or ""
     asked.append((not_final, _NOT_FINAL, (newest,)))
     old = ids.compose(ids.MESSAGE, max(now - DAY, 0), bytes(9))
     oldest = min(_end(tx, _TO_OLDEST, ids.MESSAGE, OLDEST) or old, old)
-    expired = "its retention was over a day ago, and it is still here"
+    expired = "its retention ended more than a day ago, but it was not deleted"
     asked.append((expired, _EXPIRED, (oldest, now - DAY)))
     newest = _end(tx, _NEWEST_CONVERSATIONS, ids.last(ids.CONVERSATION), NEWEST) or ""
     asked.append((_BLOCKS, _BLOCKED, (newest,)))
-    asked.append(("its turn runs beyond its limit", _LONG_TURNS, (now - turn_limit - GRACE,)))
-    failing = "has failed for too long, and is not turned off"
+    too_long = "its turn has been running longer than its limit"
+    asked.append((too_long, _LONG_TURNS, (now - turn_limit - GRACE,)))
+    failing = "has failed for too long and was not turned off"
     asked.append((failing, _ENDPOINTS, (now - failing_limit - GRACE, now)))
     if mail_is_sent:
-        asked.append(("the mail is not sent", _MAILS, (now - HOUR,)))
+        asked.append(("its mail was not sent", _MAILS, (now - HOUR,)))
     found = [
         (row[0], row[1], problem) for problem, sql, params in asked for row in tx.all(sql, params)
     ]

@@ -109,7 +109,7 @@ def message_ids(tx: Tx, job_id: str) -> Sequence[str]:
 
 
 def files(tx: Tx, job_id: str) -> list[FileRecord]:
-    """What the job made."""
+    """The files of the job."""
     return [FileRecord(*row) for row in tx.all(_FILES, (job_id,))]
 
 

@@ -42,18 +42,18 @@ def forget_held(tx: Tx, owner: str) -> None:
 
 
 def forget(tx: Tx, owner: str, n: int) -> None:
-    """That row is of no use any more."""
+    """The row is no longer needed."""
     tx.execute(_FORGET, (owner, n))
 
 
 def put_owed(tx: Tx, job_id: str, n: int, charges: Sequence[Charge], now: int) -> None:
-    """What call ``n`` of a job owes from now on."""
+    """Set the charges that call ``n`` of a job still owes."""
     value = json.dumps([[charge.amount, charge.note] for charge in charges])
     put(tx, job_id, Call(-n, "", CallState.OWED, value), now)
 
 
 def owed(tx: Tx, job_id: str, n: int) -> list[Charge]:
-    """What call ``n`` of a job still owes."""
+    """The charges that call ``n`` of a job still owes."""
     row = tx.one(_OWED, (job_id, -n))
     return [Charge(amount, note) for amount, note in json.loads(row[0])] if row else []
 

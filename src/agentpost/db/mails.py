@@ -1,4 +1,4 @@
-"""Mail to account owners: written in the transaction of its reason, sent by whoever can."""
+"""Mail to account owners: written in the transaction of its reason, sent by a node with SMTP."""
 
 from __future__ import annotations
 

@@ -101,7 +101,7 @@ def by_idempotency_key(tx: Tx, key_id: str, key: str) -> MessageRecord | None:
 
 
 def next_waiting(tx: Tx, conversation_id: str) -> MessageRecord | None:
-    """Whose turn is next in a conversation: in order of acceptance."""
+    """The next waiting message of a conversation: in order of acceptance."""
     row = tx.one(_NEXT_WAITING, (conversation_id,))
     return message_of(row) if row else None
 
@@ -127,7 +127,7 @@ def begun_before(tx: Tx, at: int, limit: int) -> list[str]:
 
 
 def waiting_for_nobody(tx: Tx) -> list[str]:
-    """Waiting messages in whose conversation no turn runs, whatever the conversation says."""
+    """Waiting messages whose conversation has no running turn, even if its row names one."""
     return [row[0] for row in tx.all(_FOR_NOBODY)]
 
 

@@ -1,4 +1,4 @@
-"""What a node owns and does not run, as it told last: one value of `meta` for each node."""
+"""The rows that a node owns and does not run, as it last reported: one value of `meta` per node."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _FORGET = "DELETE FROM meta WHERE name = ?"
 
 
 def put(tx: Tx, node: str, text: str | None) -> None:
-    """Keep what the node told; None: it misses nothing, or is gone."""
+    """Store the report of a node; None: nothing is missing, or the node is gone."""
     if text is None:
         tx.execute(_FORGET, (_PREFIX + node,))
     else:
@@ -18,5 +18,5 @@ def put(tx: Tx, node: str, text: str | None) -> None:
 
 
 def get(tx: Tx, node: str) -> str | None:
-    """What the node told."""
+    """The last report of the node."""
     return meta.get(tx, _PREFIX + node)

@@ -1,9 +1,9 @@
-"""Blobs that are to go unless a commit redeems them.
+"""Blobs that will be deleted unless a commit keeps them (table `doomed_blobs`).
 
-A blob is doomed before its first byte is stored, and redeemed by the commit that records it; the
-commit that takes it out of the record dooms it again. So bytes that nothing names are always in
-this table, whatever crashed in between, and the sweep needs to look nowhere else. Only the bytes of
-an upload are found by its row (`takes`), until they are doomed with it.
+A deletion is scheduled before the first byte is stored. The commit that names the blob in a row
+keeps it; the commit that removes that row schedules the deletion again. So after any crash all
+bytes without a row are in this table, and the sweep need not search elsewhere. Only the bytes of an
+upload are found by the upload's row (`takes`), until their deletion is scheduled with it.
 """
 
 from __future__ import annotations

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 import structlog
 
 from agentpost.db.session import DatabaseClosed, Params, Row, Tx
+from agentpost.domain import backoff
 from agentpost.domain.errors import StoreUnavailable
 from agentpost.extras import POSTGRES_ASKED, MissingExtra, require
 
@@ -38,6 +39,9 @@ LINE_SILENT_MILLISECONDS = 3_000
 broken."""
 TRIES = 8
 """How often a transaction that lost a deadlock or its connection is run."""
+DEADLOCK_SECONDS = (0.005, 0.03)
+LOST_SECONDS = (0.05, 0.3)
+"""The first pause before it is run again, and the longest."""
 
 
 class _ConnectionLost(Exception):
@@ -184,8 +188,8 @@ class PostgresDatabase:
 
     def _run(self, fn: Callable[[Tx], T], begin: bytes, until: float) -> T:
         """Run it until it is committed; a connection that breaks *during* COMMIT is not retried,
-        since nobody can know whether it took effect. ``until`` limits the waiting for a
-        connection, in seconds of the monotonic clock."""
+        since its effect is unknown. ``until`` limits the waiting for a connection, in seconds of
+        the monotonic clock."""
         from psycopg import errors
         from psycopg_pool import PoolTimeout
 
@@ -205,14 +209,14 @@ class PostgresDatabase:
                 if tried >= TRIES:
                     raise
                 log.info("transaction_retried", error=type(error).__name__, tried=tried)
-                time.sleep(0.005 * tried)
+                time.sleep(backoff.pause(tried - 1, *DEADLOCK_SECONDS))
             except _ConnectionLost as error:
                 if tried >= TRIES:
                     text = "The connection to the database breaks again and again."
                     raise StoreUnavailable(text) from error.__cause__
                 log.warning("connection_lost", error=str(error.__cause__).strip(), tried=tried)
                 self._pool.check()  # a restarted server has broken the idle ones as well
-                time.sleep(0.05 * tried)
+                time.sleep(backoff.pause(tried - 1, *LOST_SECONDS))
             else:
                 for callback in callbacks:
                     _call(callback)
@@ -239,8 +243,8 @@ class PostgresDatabase:
 
 
 class PostgresDedicatedConnection:
-    """See `DedicatedConnection`. What it writes is worth nothing after a crash, so its commits do
-    not wait for the disk."""
+    """See `DedicatedConnection`. Its writes are worthless after a crash, so its commits do not wait
+    for the disk."""
 
     def __init__(self, url: str) -> None:
         self._url = url
@@ -287,7 +291,7 @@ def _seen(answer: asyncio.Future[Any]) -> None:
 
 
 def _call(callback: Callable[[], None]) -> None:
-    """What follows the commit must not make it look failed."""
+    """A failing after-commit callback must not make the commit seem failed."""
     try:
         callback()
     except BaseException:

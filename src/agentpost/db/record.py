@@ -126,7 +126,7 @@ def count_call(tx: Tx, job_id: str, epoch: int) -> None:
 
 
 def release_ownership(tx: Tx, job_id: str, epoch: int, node: str) -> None:
-    """The node's job is nobody's; nothing when it has ended or moved on meanwhile."""
+    """Release the node's job; nothing when it has ended or moved on meanwhile."""
     tx.execute(_RELEASE_OWNERSHIP, (job_id, epoch, node))
 
 
@@ -141,5 +141,5 @@ def link_job(tx: Tx, message_id: str, job_id: str, role: JobRole, now: int) -> b
 
 
 def keep_signal(tx: Tx, owner: str, signal_id: str, at: int, name: str, body: str) -> None:
-    """The story of a message or job, for `agentpost explain`."""
+    """Store a signal of a message or job, for `agentpost explain`."""
     tx.execute(_INSERT_SIGNAL, (owner, signal_id, at, name, body))

@@ -73,7 +73,7 @@ def count(tx: Tx, account_id: str, day: int, size: int, dropped: int) -> int:
 
 
 def counted(tx: Tx, account_id: str, day: int) -> int:
-    """What the log took up of an account on a day, in bytes."""
+    """The bytes that the log stored for an account on a day."""
     row = tx.one(_COUNTED, (account_id, day))
     return int(row[0]) if row else 0
 

@@ -1,4 +1,4 @@
-"""Finding and deleting what was kept long enough, a bounded number of rows at a time.
+"""Find and delete expired rows, a bounded number at a time.
 
 Ids sort by time, so what is old is mostly found by walking a table in the order of its primary key:
 the hot path pays for no index that only the purge would use. Messages with jobs are kept for longer
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from agentpost.db.session import Params, Tx
+from agentpost.db.session import Tx
 
 _PAGE = (
     "SELECT id, created_at, expires_at, idempotency_key IS NOT NULL FROM messages"
@@ -143,9 +143,9 @@ def unlink(tx: Tx, message_id: str, job_id: str) -> None:
 
 
 def delete_message_parts(tx: Tx, message_id: str, limit: int) -> int:
-    """Log, calls, signals, events and deliveries of a message; as above."""
+    """Log, calls, signals, events, deliveries and attempts of a message; as above."""
     gone = _delete(tx, _OF_MESSAGE, message_id, limit)
-    return gone + _delete_events(tx, _EVENTS, (message_id, limit - gone)) if gone < limit else gone
+    return gone + _delete_events(tx, _EVENTS, message_id, limit - gone) if gone < limit else gone
 
 
 def delete_message(tx: Tx, message_id: str) -> None:
@@ -176,7 +176,7 @@ def detach_files(tx: Tx, work_id: str, limit: int) -> list[str]:
 
 
 def unlist_files(tx: Tx, message_id: str, limit: int) -> int:
-    """Replaced files of a message are listed by nobody from now on; how many."""
+    """Mark replaced files of a message as no longer listed; how many."""
     return tx.execute(_UNLIST, (message_id, limit))
 
 
@@ -202,21 +202,27 @@ def delete_mails(tx: Tx, before: str, limit: int) -> int:
 
 def delete_loose_events(tx: Tx, before: str, limit: int) -> int:
     """The oldest events of no message (tests of endpoints), with their deliveries; as above."""
-    return _delete_events(tx, _LOOSE_EVENTS, (before, limit))
+    return _delete_events(tx, _LOOSE_EVENTS, before, limit)
 
 
 def delete_sessions(tx: Tx, now: int, limit: int) -> int:
-    """Login links and sessions that open nothing any more; as above."""
+    """Expired login links and sessions; as above."""
     gone = tx.execute(_LOGIN_TOKENS, (now, limit))
     return gone + tx.execute(_SESSIONS, (now, limit - gone))
 
 
-def _delete_events(tx: Tx, found: str, params: Params) -> int:
-    events = tx.all(found, params)
-    for (event_id,) in events:
+def _delete_events(tx: Tx, found: str, owner: str, limit: int) -> int:
+    """Whole events, with a row each for themselves and for every attempt; a few rows more than
+    ``limit`` when the last one has many."""
+    gone = 0
+    for (event_id,) in tx.all(found, (owner, limit)):
+        if gone >= limit:
+            break
+        attempts = tx.execute("DELETE FROM attempts WHERE event_id = ?", (event_id,))
         tx.execute("DELETE FROM deliveries WHERE event_id = ?", (event_id,))
         tx.execute("DELETE FROM events WHERE id = ?", (event_id,))
-    return len(events)
+        gone += 1 + attempts
+    return gone
 
 
 def _delete(tx: Tx, statements: tuple[str, ...], owner: str, limit: int) -> int:

@@ -19,7 +19,7 @@ def insert_token(tx: Tx, digest: str, account_id: str, expires_at: int) -> None:
 
 
 def token_account(tx: Tx, digest: str, now: int) -> str | None:
-    """Whose login link it is, while it can be used."""
+    """The account of a login link that can still be used."""
     row = tx.one(
         "SELECT account_id FROM login_tokens WHERE digest = ? AND expires_at > ?", (digest, now)
     )
@@ -81,12 +81,12 @@ def touch_session(tx: Tx, digest: str, now: int) -> None:
 
 
 def delete_session(tx: Tx, digest: str) -> None:
-    """The session opens nothing any more."""
+    """End the session."""
     tx.execute("DELETE FROM sessions WHERE digest = ?", (digest,))
 
 
 def delete_all(tx: Tx, account_id: str) -> None:
-    """No session and no login link of the account opens anything any more."""
+    """End all sessions and login links of the account."""
     tx.execute(_END_ALL, (account_id,))
     tx.execute(_END_LINKS, (account_id,))
 

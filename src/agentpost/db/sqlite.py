@@ -113,7 +113,7 @@ class SqliteDatabase:
     """See `Database`.
 
     A connection on which something failed that is not the function's own fault is closed, and the
-    next function gets a new one: after an I/O error nobody knows what state it is in. Writes raise
+    next function gets a new one: after an I/O error its state is unknown. Writes raise
     `StoreUnavailable` after `BUSY_SECONDS` of waiting for another program's lock, and when what
     they wrote to is not the file at ``path`` any more.
 

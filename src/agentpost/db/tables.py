@@ -435,10 +435,26 @@ deliveries = Table(
     _time("delivered_at", null=True),
     _time("next_attempt_at", null=True),
     _time("claimed_until", null=True),
+    Column("attempts_made", Integer, nullable=False, server_default="0"),
     PrimaryKeyConstraint("event_id", "endpoint_id"),
     Index("ix_deliveries_endpoint", "endpoint_id", "event_id"),
     # By endpoint first: the backlog of one is never read on the way to another's.
     _partial("ix_deliveries_due", "endpoint_id", "next_attempt_at", where="status = 'pending'"),
+)
+
+attempts = Table(
+    "attempts",
+    metadata,
+    _text("event_id"),
+    _text("endpoint_id"),
+    _count("n"),
+    _time("at"),
+    Column("status_code", Integer, nullable=True),
+    _text("error", null=True),
+    _text("response"),
+    _count("ms"),
+    PrimaryKeyConstraint("event_id", "endpoint_id", "n"),
+    sqlite_with_rowid=False,
 )
 
 mails = Table(

@@ -9,6 +9,11 @@ _DELIVERIES = (
     " COALESCE(delivered_at, created_at) FROM deliveries WHERE event_id = ? ORDER BY endpoint_id"
 )
 
+_ATTEMPTS = (
+    "SELECT endpoint_id, at, n, status_code, error, ms FROM attempts WHERE event_id = ?"
+    " ORDER BY endpoint_id, n"
+)
+
 
 def signals(tx: Tx, owner: str) -> list[Row]:
     """(at, name, body) of a message's or job's signals, oldest first."""
@@ -30,3 +35,8 @@ def events(tx: Tx, message_id: str) -> list[Row]:
 def deliveries(tx: Tx, event_id: str) -> list[Row]:
     """(endpoint id, status, attempts, last code, last error, at) of an event's deliveries."""
     return tx.all(_DELIVERIES, (event_id,))
+
+
+def attempts(tx: Tx, event_id: str) -> list[Row]:
+    """(endpoint id, at, number, code, error, ms) of an event's attempts."""
+    return tx.all(_ATTEMPTS, (event_id,))

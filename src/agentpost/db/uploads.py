@@ -47,7 +47,7 @@ def lock(tx: Tx, upload_ids: Sequence[str], account_id: str) -> dict[str, Upload
 
 
 def count_copy(tx: Tx, upload_id: str) -> int | None:
-    """The number of a new private copy; None when the upload is not pending any more."""
+    """The number of a new private copy; None when the upload is no longer pending."""
     sql = "UPDATE uploads SET takes = takes + 1 WHERE id = ? AND status = ?"
     if tx.execute(sql, (upload_id, UploadStatus.PENDING.value)) == 0:
         return None
@@ -63,7 +63,7 @@ def move(tx: Tx, upload_id: str, before: UploadStatus, after: UploadStatus) -> b
 
 
 def save_contents(tx: Tx, upload: UploadRecord) -> None:
-    """What was found when it became ready."""
+    """The facts found when it became ready."""
     tx.execute(
         "UPDATE uploads SET blob = ?, size = ?, kind = ?, revision = ?, sniffed_type = ?"
         " WHERE id = ?",

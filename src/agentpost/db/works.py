@@ -92,7 +92,7 @@ def is_running(tx: Tx, work_id: str) -> bool:
 def save_result(
     tx: Tx, work_id: str, *, text: str, question: str | None, state_json: str, now: int
 ) -> None:
-    """What a job leaves behind when it ends."""
+    """The result that a job leaves in its work."""
     tx.execute(
         "UPDATE works SET text = ?, question = ?, state_json = ?, updated_at = ? WHERE id = ?",
         (text, question, state_json, now, work_id),
@@ -118,11 +118,12 @@ def put_file(tx: Tx, file: FileRecord) -> None:
 
 
 def release_unlisted_files(tx: Tx, due_at: int, message_id: str, work_id: str = "") -> None:
-    """Doom what nobody lists any more, of a message and of a work, unless it may be named still.
+    """Schedule the deletion of replaced files of a message and a work that no message lists, unless
+    they may still be named.
 
     A recorded call may: of the turn or a job of the message that made it, or of a job of its work,
-    as long as that is open and can be run again. Whoever ends one of these calls this afterwards,
-    in the same transaction.
+    as long as that is open and can be run again. Call this after ending a turn or job, in the same
+    transaction.
     """
     if tx.execute(_SCHEDULE_UNLISTED, (due_at, message_id, work_id)):
         tx.execute(_DELETE_PENDING, (message_id, work_id))

@@ -1,1 +1,1 @@
-"""Sending webhooks: which delivery goes out when, and the attempt itself."""
+"""Sending webhooks: the order of the deliveries, and the attempts."""

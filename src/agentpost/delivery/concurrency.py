@@ -1,12 +1,11 @@
-"""Places on the way out: how many webhooks may be on their way, for one endpoint and for all.
+"""Limits on webhook attempts that are under way, for one endpoint and for all.
 
-An attempt holds a place until the receiver has answered, and a receiver may take ten seconds, so
-places are what slow receivers could take away from quick ones. What counts is the time, not the
-outcome: who answers 500 at once is in nobody's way, who answers 200 after nine seconds is. So an
-endpoint is slow while one of its attempts has been out for `SLOW_SECONDS`, or the last one was, and
-slow endpoints have places of their own, shared out equally. An endpoint nobody has heard of yet
-begins with `PROBES_MAX` attempts: many unknown ones that hang pass through the quick places in
-little more than `SLOW_SECONDS`.
+An attempt occupies a slot until the receiver answers, which may take ten seconds, so slow receivers
+could use up the slots of quick ones. Only time counts, not the outcome: an immediate 500 blocks no
+other endpoint, a 200 after nine seconds does. An endpoint is slow while one of its attempts has
+lasted `SLOW_SECONDS`, or its last attempt did; slow endpoints share their own slots equally. A new
+endpoint starts with `PROBES_MAX` attempts, so many unknown endpoints that hang leave the quick
+slots after little more than `SLOW_SECONDS`.
 
 An account has ten endpoints at most, so it needs no limit of its own: shares are by endpoint.
 """
@@ -51,7 +50,7 @@ class EndpointQueue:
     waiting: deque[tuple[float, Claimed]] = field(default_factory=deque)
 
     def learn(self, *, succeeded: bool, ms: int) -> None:
-        """Claim further ahead for a receiver that is quick, at once no more for another."""
+        """Raise the prefetch of a quick receiver; reset it for any other."""
         self.heard()
         quick = succeeded and ms <= QUICK_MS
         self.prefetch = (
@@ -65,7 +64,7 @@ class EndpointQueue:
 
 
 class ConcurrencyLimits:
-    """Counts the attempts on their way. All lanes that exist are made and ended here."""
+    """Counts the attempts under way, and knows which queues are slow."""
 
     def __init__(self) -> None:
         self._quick = 0
@@ -116,7 +115,7 @@ class ConcurrencyLimits:
         self._set_slow(queue, was_late or bool(queue.late))
 
     def closed(self, queue: EndpointQueue) -> None:
-        """A lane is no longer there."""
+        """A queue was removed."""
         self._set_slow(queue, False)
 
     @property
@@ -139,8 +138,8 @@ class ConcurrencyLimits:
 
 
 def fair_shares(capacities: Mapping[str, int], most: int) -> dict[str, int]:
-    """``most`` shared out equally among those who have room, so that a few with long backlogs do
-    not take it all; what some have no room for goes to the others.
+    """Share ``most`` equally among the endpoints with capacity, so that a few long backlogs do not
+    use it all; an endpoint's unused share goes to the others.
 
     Args:
         rooms: up to ``most`` endpoints and their room (at least one); each gets something.

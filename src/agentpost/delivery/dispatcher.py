@@ -1,14 +1,14 @@
-"""Sending webhooks: a loop of its own that claims what is due, sends it and records what became of
-it (design: Webhook events; spec: Webhook events 6, 7).
+"""Send webhooks: a loop on its own thread claims due deliveries, sends them and records the
+outcomes (design: Webhook events; spec: Webhook events 6, 7).
 
-No endpoint waits for another. Each has a lane: a few deliveries claimed for it, of which at most
-`WEBHOOK_ATTEMPTS_IN_FLIGHT_MAX` are on their way. A lane that is full claims nothing, so the
-backlog of a receiver that hangs stays in the database. How much a lane claims ahead grows with the
-pace of its receiver: a quick one is kept busy while the next commit is on its way, a slow one is
-given only what can leave at once. How quick and slow ones share the way out: `tasks.queues`.
+No endpoint waits for another. Each has a queue of a few claimed deliveries, of which at most
+`WEBHOOK_ATTEMPTS_IN_FLIGHT_MAX` are under way. A full queue claims nothing, so the backlog of a
+receiver that hangs stays in the database. The prefetch of a queue grows with the speed of its
+receiver: a quick one stays busy during the next commit, a slow one gets only deliveries that can
+leave at once. `delivery.concurrency` divides the slots between quick and slow endpoints.
 
-One commit at a time records everything that ended meanwhile and claims for every lane with room:
-under load that is what makes durable attempt records cheap.
+One commit at a time records all attempts that ended meanwhile and claims for every queue with
+capacity, which makes durable records of attempts cheap under load.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ log = structlog.get_logger(__name__)
 ROUND_MAX = 400
 """Deliveries claimed, and attempts recorded, in one commit."""
 CLAIM_SECONDS = 1.0
-"""A claim that did not leave by then goes back: the endpoint may have changed meanwhile."""
+"""An unsent claim is given back after this time: the endpoint may have changed meanwhile."""
 PAUSE_SECONDS = 1.0
 """After a commit that failed."""
 STOP_SECONDS = 2.0
@@ -52,7 +52,7 @@ class Deliveries:
 
     Args:
         egress: a way out for this loop alone; closed by `stop`.
-        alone: no other node can exist, so claims found at the start belong to nobody.
+        alone: no other node can exist, so claims found at the start have no owner.
     """
 
     def __init__(self, ctx: AppContext, egress: Egress, *, alone: bool) -> None:
@@ -90,7 +90,7 @@ class Deliveries:
             self._loop.call_soon(self._reread, endpoint_id)
 
     def poll(self) -> None:
-        """Another process has committed: look for what is due now."""
+        """Another process has committed: search for due deliveries now."""
         with contextlib.suppress(RuntimeError):
             self._loop.submit(self._find_due)
 
@@ -194,7 +194,7 @@ class Deliveries:
             self._wake.set()
 
     def _wanted(self) -> dict[str, int]:
-        """What to claim, by endpoint; those served go to the end of the line."""
+        """How much to claim, by endpoint; these endpoints move to the end of the order."""
         wanted = fair_shares(self._capacities(ROUND_MAX), ROUND_MAX)
         for endpoint_id in wanted:
             queue = self._queues.pop(endpoint_id)
@@ -203,8 +203,8 @@ class Deliveries:
         return wanted
 
     def _capacities(self, most: int) -> dict[str, int]:
-        """For whom something could be claimed now, and how much: up to ``most`` endpoints, those
-        first that have waited longest."""
+        """How much could be claimed now, by endpoint: up to ``most`` endpoints, the longest waiting
+        first."""
         capacities: dict[str, int] = {}
         slow_free = self._limits.slow_free
         for endpoint_id, queue in self._queues.items():
@@ -219,7 +219,7 @@ class Deliveries:
         return capacities
 
     def _enqueue(self, claimed: Sequence[Claimed], wanted: Mapping[str, int]) -> None:
-        """Put claims on their lanes; who got all that was asked for may have more."""
+        """Add claims to their queues; an endpoint that got all it asked for may have more."""
         now = time.monotonic()
         got = dict.fromkeys(wanted, 0)
         for each in claimed:
@@ -244,7 +244,7 @@ class Deliveries:
         self._empty_queue(endpoint_id)
 
     def _empty_queue(self, endpoint_id: str) -> None:
-        """Give back what has not left: it is to be read anew."""
+        """Give back unsent claims, so that they are read again."""
         queue = self._queues.get(endpoint_id)
         if queue is not None and queue.waiting:
             self._unused.extend(claimed for _, claimed in queue.waiting)
@@ -254,7 +254,7 @@ class Deliveries:
 
     # --- on the way out ---------------------------------------------------------------------------
     def _start(self, queue: EndpointQueue) -> None:
-        """Send what waits, as far as there is room for this endpoint and for all of them."""
+        """Send waiting deliveries while the limits of this endpoint and of all allow it."""
         while queue.waiting and queue.in_flight < queue.attempts_max and not self._stopping:
             since, claimed = queue.waiting[0]
             free = self._limits.free_for(queue)
@@ -274,7 +274,7 @@ class Deliveries:
             task.add_done_callback(self._attempts.discard)
 
     def _start_queued(self) -> None:
-        """Those that found no place, as long as there is one; the longest waiting first."""
+        """Start queues that found no free slot, the longest waiting first."""
         while self._blocked:
             first = self._blocked[0]
             if first.waiting and not first.slow and not self._limits.free_for(first):
@@ -311,7 +311,8 @@ class Deliveries:
         self._start(queue)
 
     def _is_late(self, queue: EndpointQueue, claimed: Claimed) -> None:
-        """Its endpoint counts as slow now: what waits for it goes back, quick places are free."""
+        """Its endpoint counts as slow from now on: its unsent claims are given back, and quick
+        slots become free."""
         self._limits.is_late(queue, claimed.event_id)
         self._empty_queue(claimed.endpoint_id)
         self._start_queued()

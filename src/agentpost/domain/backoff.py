@@ -1,11 +1,26 @@
-"""How long to leave alone what failed."""
+"""How long to wait before what failed is tried again; the one place with the formula."""
 
 from __future__ import annotations
 
-_DOUBLINGS_MAX = 20  # far beyond every limit: the number stays small
+
+def pause(tries: int, first: float, most: float, factor: float = 2.0) -> float:
+    """How long to wait: ``first`` after the first failure, then ``factor`` times as long each time.
+
+    Args:
+        tries: how many retries have failed already, 0 after the first failure.
+        first: 0 or more, in any unit; the answer and ``most`` are in the same.
+        most: the longest pause.
+        factor: 1 or more.
+    """
+    if first == 0:
+        return 0.0
+    try:
+        return min(first * float(factor) ** tries, most)
+    except OverflowError:  # beyond what a number can be, so beyond every limit
+        return most
 
 
-def pause(tries: int, first: int, most: int) -> int:
-    """``first`` after the first failure (``tries`` is 0), then twice as long each time, ``most`` at
-    the most; all in one unit."""
-    return min(first << min(tries, _DOUBLINGS_MAX), most)
+def spread(pause: float, part: float, chance: float) -> float:
+    """A pause up to ``part`` of it shorter or longer, so that what failed together does not come
+    back together. ``chance`` is evenly distributed from 0 (shortest) to 1 (longest)."""
+    return pause * (1 + part * (2 * chance - 1))

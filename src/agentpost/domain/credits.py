@@ -44,7 +44,7 @@ class Wallet:
 
     @property
     def available(self) -> int:
-        """What new work may use."""
+        """The credits that new work may use."""
         return self.balance - self.held
 
 

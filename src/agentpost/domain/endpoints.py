@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
+from agentpost.domain import backoff
+from agentpost.domain.limits import WEBHOOK_RETRY_SPREAD
 from agentpost.domain.times import seconds
 
 
@@ -27,10 +29,6 @@ class DeliveryStatus(StrEnum):
     FAILED = "failed"
     DROPPED = "dropped"
     CANCELLED = "cancelled"
-
-
-RETRY_SECONDS = (60, 300, 1_800, 7_200, 18_000, 36_000, 86_400)
-DISABLE_SECONDS = 3 * 86_400
 
 
 @dataclass(slots=True)
@@ -79,25 +77,52 @@ class DeliveryRecord:
     next_attempt_at: int | None
     event: str
     message_id: str | None
+    attempt_log: Sequence[AttemptRecord] = ()
+    """Oldest first; read only where deliveries are listed."""
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptRecord:
+    """One attempt of a delivery, as it is logged.
+
+    ``n`` counts all attempts of the delivery from 1, also those made before it was sent again on
+    request. ``at`` is when it ended, ``error`` None when the receiver took it, ``response`` the
+    beginning of the answer's body.
+    """
+
+    event_id: str
+    endpoint_id: str
+    n: int
+    at: int
+    status_code: int | None
+    error: str | None
+    response: str
+    ms: int
 
 
 @dataclass(frozen=True, slots=True)
 class EndpointState:
-    """What the rules need to know of an endpoint."""
+    """The facts about an endpoint that the rules need."""
 
     disabled_at: int | None = None
     disabled_reason: DisabledReason | None = None
     failing_since: int | None = None
 
 
-def retry_after(attempts: int, schedule: Sequence[float] = RETRY_SECONDS) -> float:
-    """Seconds to the next attempt after that many failed ones (at least one); the schedule's last
-    pause is kept from then on."""
-    return schedule[min(attempts, len(schedule)) - 1]
+def retry_after(attempts: int, schedule: Sequence[float], chance: float) -> float:
+    """Seconds to the next attempt of a delivery.
+
+    Args:
+        attempts: how many have failed, at least one.
+        schedule: the pause in seconds after each; the last one is kept from then on.
+        chance: evenly distributed from 0 to 1; 0.5 leaves the pause as the schedule has it.
+    """
+    pause = schedule[min(attempts, len(schedule)) - 1]
+    return backoff.spread(pause, WEBHOOK_RETRY_SPREAD, chance)
 
 
 def attempted(
-    state: EndpointState, *, succeeded: bool, now: int, disable_seconds: float = DISABLE_SECONDS
+    state: EndpointState, *, succeeded: bool, now: int, disable_seconds: float
 ) -> EndpointState:
     """One attempt ended. Only an unbroken row of failures counts; one success forgets them all."""
     if state.disabled_at is not None:
@@ -108,9 +133,7 @@ def attempted(
     return gave_up(replace(state, failing_since=since), now, disable_seconds)
 
 
-def gave_up(
-    state: EndpointState, now: int, disable_seconds: float = DISABLE_SECONDS
-) -> EndpointState:
+def gave_up(state: EndpointState, now: int, disable_seconds: float) -> EndpointState:
     """Off when it has failed without a break for so long, else as it was."""
     if state.disabled_at is not None or state.failing_since is None:
         return state

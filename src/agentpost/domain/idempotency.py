@@ -12,7 +12,7 @@ from agentpost.domain.limits import IDEMPOTENCY_KEY_CHARACTERS_MAX
 
 
 class Verdict(StrEnum):
-    """What a second POST with a known key is."""
+    """How to treat a second POST with a known key."""
 
     REPLAY = "replay"
     CONFLICT = "conflict"

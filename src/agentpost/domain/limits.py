@@ -59,6 +59,11 @@ WEBHOOK_URL_CHARACTERS_MAX: Final = 2_000
 WEBHOOK_DESCRIPTION_CHARACTERS_MAX: Final = 120
 WEBHOOK_RECENT_DELIVERIES: Final = 20
 WEBHOOK_ATTEMPTS_IN_FLIGHT_MAX: Final = 8
+WEBHOOK_ATTEMPTS_KEPT: Final = 25
+"""Of a delivery, the newest; the schedule makes about 20 until its message goes."""
+WEBHOOK_ATTEMPT_RESPONSE_CHARACTERS_MAX: Final = 500
+WEBHOOK_RETRY_SPREAD: Final = 0.05
+"""By what part a retry may come earlier or later than the schedule says."""
 WEBHOOK_GRACE_SECONDS_MAX: Final = 7 * 86_400
 DELIVERIES_PAGE_DEFAULT: Final = 20
 DELIVERIES_PAGE_MAX: Final = 100

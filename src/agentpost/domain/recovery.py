@@ -1,4 +1,4 @@
-"""What a recover call says of each work (spec: Recovery; design: Expiry and recover)."""
+"""The result of a recover call for each work (spec: Recovery; design: Expiry and recover)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from agentpost.domain.limits import RECOVERIES_MAX
 
 
 class RecoveryState(StrEnum):
-    """Worst first: a work with several jobs is told by the first that holds for any of them."""
+    """Worst first: a work with several jobs reports the first that applies to any of them."""
 
     RECOVERING = "recovering"
     WATCHING = "watching"

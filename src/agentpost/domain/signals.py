@@ -1,4 +1,4 @@
-"""What can happen to a turn or a job. Everything enters the record as one of these.
+"""The signals of turns and jobs. Everything enters the record as one of these.
 
 A signal says what happened, never what follows from it: that is `domain.transitions`.
 """
@@ -76,7 +76,7 @@ class StartRefused:
 
 @dataclass(frozen=True, slots=True)
 class JobReclaimed:
-    """The node that ran the job is gone, or lost it; it goes on from its last recorded call."""
+    """The node that ran the job is gone, or lost it; it continues from its last recorded call."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from agentpost.domain.message import OPEN_TURNS, MessageStatus, TurnState
 
 @dataclass(frozen=True, slots=True)
 class JobFacts:
-    """What the rules need to know of one job, in the message's order of jobs."""
+    """The facts about one job that the rules need, in the message's order of jobs."""
 
     state: JobState
     reason: Reason | None
@@ -86,7 +86,7 @@ def derive(turn: TurnState, question: str | None, jobs: Sequence[JobFacts]) -> D
 
 
 def is_final(turn: TurnState, jobs: Sequence[JobFacts]) -> bool:
-    """Nothing about the message will change by itself any more.
+    """The message will not change unless a client acts.
 
     Computed from the jobs, not from the status: a failed turn with a job still running is not
     final, nor is any message whose queued work waits for credits.

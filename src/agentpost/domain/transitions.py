@@ -42,7 +42,7 @@ class Row(Generic[State]):
 
 @dataclass(frozen=True, slots=True)
 class Change(Generic[State]):
-    """What a signal does: the new state and what it is worth telling."""
+    """The effect of a signal: the new state and what it is worth telling."""
 
     before: State | None
     after: State

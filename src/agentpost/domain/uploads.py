@@ -18,7 +18,7 @@ class UploadStatus(StrEnum):
 
 
 class UploadSignal(StrEnum):
-    """What can happen to an upload."""
+    """The signals of an upload."""
 
     CHECKED = "checked"  # complete found the bytes as declared
     REFUSED = "refused"  # an executable, or larger than declared

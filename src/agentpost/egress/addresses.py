@@ -81,7 +81,7 @@ def _unmapped(address: Address) -> Address:
 
 @dataclass(frozen=True, slots=True)
 class AllowList:
-    """What the setting ``EGRESS_ALLOW`` opens beyond the public internet.
+    """The addresses that ``EGRESS_ALLOW`` opens beyond the public internet.
 
     An entry is a network (``10.1.0.0/16``), an address or a host name, the last two optionally with
     a port (``127.0.0.1:9000``, ``[::1]:9000``, ``hooks.internal:8080``). A listed host is trusted

@@ -1,4 +1,4 @@
-"""Answers of servers that break the protocol, in places where the HTTP client is too patient, or
+"""Work around two aiohttp behaviours with servers that break the protocol: it is too patient, or
 loses what counts."""
 
 from __future__ import annotations

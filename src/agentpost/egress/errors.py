@@ -1,4 +1,4 @@
-"""What can go wrong on the way out, in words that may be shown to whoever gave the URL.
+"""Errors of outgoing requests, in words that may be shown to the user who gave the URL.
 
 The texts name no address and nothing of the inner network. A name that does not exist and one that
 leads inside read the same, or the texts would tell which names exist inside.

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 
 class Transaction(Protocol):
-    """What this port needs of a database transaction."""
+    """The part of a database transaction that this port needs."""
 
     @property
     def connection(self) -> Any:
@@ -30,7 +30,7 @@ class Transaction(Protocol):
 
 
 class JobExecutor(Protocol):
-    """What runs jobs in this process; safe to call on any thread."""
+    """Runs jobs in this process; safe to call on any thread."""
 
     def run(self, job_id: str, epoch: int | None) -> None:
         """Begin to run a job. With an epoch it is already ours; without, it is claimed first."""

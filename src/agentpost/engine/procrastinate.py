@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import structlog
 
+from agentpost.domain import backoff
 from agentpost.engine.base import JobExecutor, Transaction
 
 if TYPE_CHECKING:
@@ -131,7 +132,7 @@ class ProcrastinateEngine:
 
     async def _serve(self, executor: JobExecutor) -> None:
         """Keep a Procrastinate worker running."""
-        pause = RETRY_SECONDS_MIN
+        tries = 0
         while True:
             began = asyncio.get_running_loop().time()
             self._running = asyncio.create_task(self._work(executor))
@@ -140,9 +141,9 @@ class ProcrastinateEngine:
             if error is not None:
                 log.warning("dispatch_interrupted", error=str(error.__cause__ or error).strip())
             if asyncio.get_running_loop().time() - began > RETRY_SECONDS_MAX:
-                pause = RETRY_SECONDS_MIN
-            await asyncio.sleep(pause)
-            pause = min(pause * 2, RETRY_SECONDS_MAX)
+                tries = 0
+            await asyncio.sleep(backoff.pause(tries, RETRY_SECONDS_MIN, RETRY_SECONDS_MAX))
+            tries += 1
 
     async def _work(self, executor: JobExecutor) -> None:
         async with _working_app(self._url, executor).open_async() as app, _tidied(app):

@@ -1,7 +1,7 @@
 """Logs: structlog, a console on a terminal and JSON otherwise. Secrets never get here.
 
-Every line has an event, a name in snake_case; docs/logs.md lists them. What is logged with
-the standard library's `logging` (by libraries, from a warning up) comes as ``library_log``.
+Every line has an event, a name in snake_case; docs/logs.md lists them. Records of the standard
+library's `logging` (from libraries, warnings and above) become ``library_log``.
 """
 
 from __future__ import annotations

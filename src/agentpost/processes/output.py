@@ -1,4 +1,4 @@
-"""What an author's code prints and logs, as lines of the server's log, bounded for each call.
+"""Write the author's prints and log records to the server's log, bounded for each call.
 
 `captured` names the call that runs in it: the ids stand in every line that is logged inside, by the
 server and by the author's code. What that code prints (``agent_output``) or logs with the standard
@@ -41,7 +41,7 @@ _current: ContextVar[Output | None] = ContextVar("agent_output", default=None)
 
 
 class Output:
-    """What one call prints and logs. Safe on any thread.
+    """The output of one call. Safe on any thread.
 
     Args:
         ids: fields of every line: which call of which message and job it is.

@@ -1,8 +1,7 @@
 """The standard streams of a worker process, read by the server.
 
-Read, not inherited: whoever prints without end must fill neither the log nor the pipe, so what is
-over the limit is read all the same and dropped. That holds for what C code and started programs
-write, too.
+Read, not inherited: endless output must fill neither the log nor the pipe, so output over the limit
+is read and dropped. That holds for what C code and started programs write, too.
 """
 
 from __future__ import annotations

@@ -113,7 +113,7 @@ class WorkerPool:
         cpu_seconds: float | None = None,
         ready: Ready | None = None,
     ) -> Any:
-        """What the function ``module:qualname`` returns for its arguments (JSON or `File`).
+        """Call the function ``module:qualname`` with JSON or `File` arguments and return its value.
 
         ``account`` is whose share of the pool the call takes; ``key`` is what
         `agentpost.agents.step_key` says there. ``timeout`` is in seconds and begins when a worker

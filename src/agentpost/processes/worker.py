@@ -33,7 +33,7 @@ class CallLimits:
 
 
 class WorkerProcess:
-    """One process and the channel to it. Whoever starts it must `kill` it or let it `leave`."""
+    """One process and the channel to it. The caller must `kill` it or let it `leave`."""
 
     def __init__(
         self,
@@ -139,7 +139,7 @@ class WorkerProcess:
 
     async def _watch(self) -> None:
         await self._process.wait()
-        # What it has started may hold the channel open and would go on for nobody. The number
+        # Processes it started may hold the channel open and would run on for no one. The number
         # cannot belong to another group while this one has a member left.
         _kill_group(self._process.pid)
         self.output.close()

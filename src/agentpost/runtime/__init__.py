@@ -1,1 +1,1 @@
-"""Running turns and jobs: their calls are recorded and replayed."""
+"""Run turns and jobs, recording and replaying their calls."""

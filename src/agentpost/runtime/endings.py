@@ -1,4 +1,4 @@
-"""Recording how a turn or job ended, however long the database takes to come back."""
+"""Record the end of a turn or job, even if the database is away for a long time."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 
 import structlog
 
+from agentpost.domain import backoff
 from agentpost.domain.errors import Fenced
 
 log = structlog.get_logger(__name__)
@@ -15,10 +16,10 @@ RETRY_SECONDS_MAX = 10.0
 
 
 async def retry_until_recorded(write: Callable[[], Awaitable[None]], owner: str) -> None:
-    """Write an end until it is written: the result is here, and nobody else would write it.
+    """Retry until the end is recorded: only this process has the result.
 
-    Raises `Fenced` when it is not ours to write; that is also how a second try learns that the
-    first one went through after all.
+    Raises `Fenced` when another node owns the turn or job; that is also how a second try learns
+    that the first one went through after all.
     """
     tried = 0
     while True:
@@ -29,5 +30,5 @@ async def retry_until_recorded(write: Callable[[], Awaitable[None]], owner: str)
             raise
         except Exception as error:
             log.warning("result_not_recorded", owner=owner, tried=tried + 1, error=str(error))
-        await asyncio.sleep(min(RETRY_SECONDS_FIRST * 2**tried, RETRY_SECONDS_MAX))
+        await asyncio.sleep(backoff.pause(tried, RETRY_SECONDS_FIRST, RETRY_SECONDS_MAX))
         tried += 1

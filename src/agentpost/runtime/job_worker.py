@@ -45,7 +45,7 @@ class JobRunner:
         self.runs.cancel(job_id)
 
     async def stop(self, seconds: float) -> None:
-        """End what runs; it goes on from its recorded calls when somebody takes it up."""
+        """End what runs; the next owner continues it from its recorded calls."""
         await self.runs.stop(seconds)
 
     def _claim(self, job_id: str, node: str | None) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from enum import Enum
@@ -14,6 +14,7 @@ import structlog
 
 from agentpost.agents import File, values
 from agentpost.agents.deaths import WorkerKilled
+from agentpost.domain import backoff
 from agentpost.domain.errors import Fenced
 from agentpost.domain.journal import Call, CallState, Diverged, recorded
 from agentpost.runtime.runs import Run
@@ -35,7 +36,8 @@ class StopCause(Enum):
     PARKED = "parked"
     FENCED = "fenced"
     CANCELLED = "cancelled"
-    """Ended from outside (see `Run.over`): by a client, a shutdown, or because it is not ours."""
+    """Ended from outside (see `Run.over`): by a client, by a shutdown, or because another node owns
+    it."""
     POISONED = "poisoned"
     """Its worker processes were killed too often in a row."""
     FAULT = "fault"
@@ -63,7 +65,8 @@ class Owner(Protocol):
     """The run's turn or job in the record."""
 
     def is_certain(self, confirmed: float) -> bool:
-        """Whether what was ours at that time, by the node's lease, cannot have been taken since."""
+        """Whether a turn or job confirmed at that time is certainly still owned, by the node's
+        lease."""
         ...
 
     async def confirm(self) -> float:
@@ -73,6 +76,11 @@ class Owner(Protocol):
     async def interrupted(self, reason: str, times: int) -> bool:
         """Its worker was killed, that often by now; False when that was too often. Raises
         `Fenced`."""
+        ...
+
+    async def charge_owed(self, n: int) -> None:
+        """Pay what the body of that recorded call charged, and found no credits for. Raises
+        `Fenced` and `OutOfCredits`."""
         ...
 
 
@@ -100,7 +108,7 @@ class Journal:
     It is also how the run's files reach their bytes (`FileSource`).
 
     Args:
-        confirmed: when the turn or job was known to be ours, by the node's lease.
+        confirmed: when this node was last known to own the turn or job, by its lease.
     """
 
     def __init__(
@@ -125,7 +133,7 @@ class Journal:
 
     @property
     def over(self) -> bool:
-        """Whether the run was stopped or cancelled, whatever its function made of that."""
+        """Whether the run was stopped or cancelled, even if its function ignored that."""
         return self._run.over
 
     def enter(self) -> None:
@@ -145,6 +153,27 @@ class Journal:
     def refuse_in_body(self, name: str) -> None:
         """Raises `NotAllowedInStep` unless the run's own function makes this call."""
         self._scope.refuse_in_body(name)
+
+    def call(
+        self, name: str, args: Sequence[object], effect: Callable[[Slot], Awaitable[T]]
+    ) -> Coroutine[Any, Any, T]:
+        """A call that is numbered now and answered when it is awaited: from its record when there
+        is one, else by ``effect``, which does its work and records it.
+
+        Args:
+            args: what makes the call what it is; its fingerprint.
+
+        Raises as `next` does, at once.
+        """
+        return self._answered(self.next(name, *args), effect)
+
+    async def _answered(self, slot: Slot, effect: Callable[[Slot], Awaitable[T]]) -> T:
+        if slot.done is None:
+            return await effect(slot)
+        if slot.owes:
+            await self.guard(self._owner.charge_owed(slot.n))
+        answer: T = self.replay(slot.done)
+        return answer
 
     def next(self, name: str, *parts: object) -> Slot:
         """Number a call as it is made; raises `RunStopped` when the run is over or went another
@@ -203,15 +232,15 @@ class Journal:
         if times > before and not await self.guard(self._owner.interrupted(str(error), times)):
             self.cause = str(error)
             self.stop(StopCause.POISONED)
-        await asyncio.sleep(min(AGAIN_SECONDS_FIRST * 2 ** (times - 1), AGAIN_SECONDS_MAX))
+        await asyncio.sleep(backoff.pause(times - 1, AGAIN_SECONDS_FIRST, AGAIN_SECONDS_MAX))
         self.go_on()
 
     async def guard(
         self, effect: Coroutine[Any, Any, T], theirs: tuple[type[Exception], ...] = ()
     ) -> T:
-        """What our side answers to a call; the run ends here when it is over, parked, not ours any
-        more, or when our side fails. ``theirs`` are errors that are the author's own and are
-        raised."""
+        """Await the effect of a call. The run ends here when it is over or parked, when another
+        node owns it, or when the server fails. ``theirs`` are errors that are the author's own and
+        are raised."""
         if self.over:
             effect.close()
         self.go_on()
@@ -227,12 +256,13 @@ class Journal:
             self.fault(error)
 
     def fault(self, error: Exception) -> NoReturn:
-        """Something of ours failed: nothing of it may look like the author's failure."""
+        """The server failed: end the run, so that the failure is not taken for the author's."""
         log.warning("run_interrupted", owner=self._run.owner, error=repr(error))
         self.stop(StopCause.FAULT)
 
     def stop(self, cause: StopCause) -> NoReturn:
-        """Nothing this run does counts any more. The first cause counts: the others follow."""
+        """End the run; later calls have no effect. The first cause is kept, later ones follow from
+        it."""
         if self.stopped is None:
             log.info("run_stopped", owner=self._run.owner, cause=cause.value)
             self.stopped = cause

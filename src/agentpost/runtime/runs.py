@@ -18,8 +18,8 @@ from agentpost.threads.loop import AgentLoop, Submitted
 class Run:
     """One run of a turn or job.
 
-    ``epoch`` is None while it is being claimed. ``over``: nothing that it does counts any more, it
-    is on its way out.
+    ``epoch`` is None while it is being claimed. ``over``: its calls have no effect, and it is about
+    to return.
     """
 
     owner: str
@@ -41,7 +41,7 @@ class Runs:
     def submit(
         self, owner: str, epoch: int | None, work: Callable[[Run], Coroutine[Any, Any, None]]
     ) -> None:
-        """Run it; after `stop` it is left for whoever takes it up later."""
+        """Run it; after `stop` the next owner runs it."""
         run = Run(owner, epoch)
         with self._lock:
             if self._closed:

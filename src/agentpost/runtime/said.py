@@ -1,4 +1,4 @@
-"""What an agent says, as it can be stored and shown."""
+"""The texts of an agent, made storable."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ def storable(text: object) -> str:
     Raises `TypeError` for what is no text and `ValueError` for more than `SAID_CHARACTERS_MAX`.
     """
     if not isinstance(text, str):
-        raise TypeError(f"what an agent says is text, not {type(text).__name__}")
+        raise TypeError(f"an agent's text must be a str, not {type(text).__name__}")
     if len(text) > SAID_CHARACTERS_MAX:
         raise ValueError(
-            f"what an agent says has at most {SAID_CHARACTERS_MAX:,} characters; write a file"
+            f"an agent's text has at most {SAID_CHARACTERS_MAX:,} characters; write a file"
         )
     return text.encode("utf-8", "replace").decode().replace("\0", "").strip()

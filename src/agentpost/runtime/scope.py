@@ -1,8 +1,8 @@
-"""Whose code makes a call: a run's own function, or the body of one of its steps.
+"""Tell calls of a run's own function from calls of a step's body.
 
 The calls of a run are numbered, so that a re-run finds their answers. The body of a step may run
-twice, or not at all when its step is answered from the record: whatever it calls must have no
-number. A context variable tells the two apart; tasks and `asyncio.to_thread` inherit it.
+twice, or not at all when the journal has its value, so its calls must not be numbered. A context
+variable tells the two apart; tasks and `asyncio.to_thread` inherit it.
 """
 
 from __future__ import annotations

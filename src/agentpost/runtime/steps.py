@@ -37,7 +37,7 @@ class InfrastructureError(Exception):
 
 
 INFRASTRUCTURE_ERRORS: Final = (InfrastructureError, NoWorker)
-"""What keeps a body from running at all."""
+"""Errors that keep a body from running at all."""
 
 
 class Run(Protocol):
@@ -48,7 +48,8 @@ class Run(Protocol):
         ...
 
     async def ready(self) -> None:
-        """Awaited right before a body begins; raises when the run is over, or not ours."""
+        """Awaited right before a body begins; raises when the run is over, or another node owns
+        it."""
         ...
 
     async def interrupted(self, error: WorkerKilled, key: str) -> None:

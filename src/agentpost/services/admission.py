@@ -1,7 +1,7 @@
-"""Letting requests in: the budget of each key and the limits of each account (spec: Limits).
+"""Admit requests: the budget of each key and the limits of each account (spec: Limits).
 
-What is refused does no work and is counted nowhere. What was let in counts whatever becomes of it,
-except a message that was not made (design: Rate limits).
+A refused request does no work and is not counted. An admitted request counts even if it fails
+later; a message that was never created is refunded (design: Rate limits).
 """
 
 from __future__ import annotations

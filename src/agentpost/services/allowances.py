@@ -1,4 +1,5 @@
-"""What an account may do: the settings, and what an operator set for it alone (spec: Limits)."""
+"""The limits of an account: the settings, unless an operator set other values for it (spec:
+Limits)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Files that come with a message: inline bytes are stored at once, URLs fetched by the turn.
 
-spec: createMessage 4, Limits; design: Attachments; Executables. A file that cannot be taken becomes
-a note; it never fails the message.
+spec: createMessage 4, Limits; design: Attachments; Executables. A file that cannot be accepted
+becomes a note; it never fails the message.
 """
 
 from __future__ import annotations
@@ -214,8 +214,8 @@ async def _take_bytes(
 def _decode(text: str | InPieces) -> bytes:
     """Standard base64, padding required, line breaks allowed; anything else is refused.
 
-    By and by: a conversion of megabytes would let nothing else run. What is over the limit of a
-    file is not decoded to its end.
+    By and by: a conversion of megabytes would let nothing else run. Decoding stops when a file
+    exceeds its limit.
     """
     decoded = io.BytesIO()  # its value is no copy; joining megabytes would be one in one piece
     rest, padded = "", False

@@ -1,10 +1,10 @@
-"""Bytes come before the record that names them, and go after it: no crash leaves an orphan.
+"""Store bytes before the row that names them and delete them after it, so no crash leaves an
+orphan.
 
-`store` and `schedule_delete` write down what may become one, in `db.doomed`; `sweep` is the only
-place that deletes bytes of the record. A blob belongs to one record: every key is made anew, none
-is shared. Bytes of an upload are no record's until a message takes it: its row numbers them, its
-public place is cleared by `services.uploads` itself, and a copy that came out wrong by whoever made
-it.
+`store` and `schedule_delete` list blobs that may have to be deleted in `db.pending_deletions`; only
+`sweep` deletes the bytes of a row. Each blob has a new key and belongs to one row. The bytes of an
+upload belong to no row until a message uses the upload: the upload's row numbers them,
+`services.uploads` clears the public copy, and the function that made a wrong copy removes it.
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ def incoming(upload_id: str) -> str:
 
 
 async def sweep(ctx: AppContext) -> None:
-    """Delete what is due. What cannot be deleted is tried again, later each time, and holds up
-    nothing else; `services.doctor` tells about it."""
+    """Delete what is due. A blob that cannot be deleted is retried with growing pauses and blocks
+    no other; `services.doctor` tells about it."""
     now = ctx.clock.now()
     if not await ctx.db.read(lambda tx: rows.any_due(tx, now)):
         return

@@ -1,4 +1,4 @@
-"""What every use case needs: the ports and the settings, wired by `bootstrap`."""
+"""The ports and settings that every use case gets, wired by `bootstrap`."""
 
 from __future__ import annotations
 
@@ -25,22 +25,23 @@ from agentpost.wakeups.base import Wakeups
 
 
 class TurnRunner(Protocol):
-    """What runs turns in this process; safe to call on any thread."""
+    """Runs turns in this process; safe to call on any thread."""
 
     def run(self, ticket: TurnTicket) -> None:
-        """Run the agent's turn for a message that is ours."""
+        """Run the agent's turn for a message that this node owns."""
         ...
 
 
 class DeliverySender(Protocol):
-    """What sends webhooks in this process; safe to call on any thread."""
+    """Sends webhooks in this process; safe to call on any thread."""
 
     def wake(self, endpoint_ids: Sequence[str]) -> None:
         """Something became due for these endpoints."""
         ...
 
     def changed(self, endpoint_id: str) -> None:
-        """The endpoint was changed or removed: what is not on its way yet is read anew."""
+        """The endpoint was changed or removed: claimed deliveries that were not sent yet are read
+        again."""
         ...
 
 

@@ -25,7 +25,7 @@ from agentpost.services.context import AppContext
 
 @dataclass(frozen=True, slots=True)
 class Purpose:
-    """What a move is for."""
+    """The reason of a ledger move: job, call and note."""
 
     job_id: str | None = None
     call_n: int | None = None
@@ -82,7 +82,7 @@ async def add(ctx: AppContext, id_or_email: str, amount: float, note: str = "") 
     """
     millionths = to_millionths(abs(amount)) * (-1 if amount < 0 else 1)
     if millionths == 0:
-        raise ValueError("credits to add must be more than zero, credits to take back less")
+        raise ValueError("credits to add must be more than zero, credits to remove less")
 
     def grant(tx: Tx) -> AccountRecord:
         found = accounts.find(tx, id_or_email)
@@ -92,7 +92,7 @@ async def add(ctx: AppContext, id_or_email: str, amount: float, note: str = "") 
         account = accounts.lock(tx, found.id)
         if account.wallet.available + millionths < 0:
             available = f"{to_credits(account.wallet.available):g}"
-            raise ValueError(f"only {available} credits are available to be taken back")
+            raise ValueError(f"only {available} credits are available to be removed")
         wallet = Wallet(account.balance + millionths, account.held)
         _move(tx, account, wallet, [(LedgerKind.GRANT, millionths)], Purpose(note=note), now)
         resume_queued(tx, ctx, account, now)

@@ -1,24 +1,32 @@
-"""Deliveries: claimed, recorded, looked at and sent again (spec: Webhook events; design: Webhook
-events).
-"""
+"""Claim, record, list and resend deliveries (spec: Webhook events; design: Webhook events)."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from agentpost.clock import new_id
 from agentpost.contract import render
+from agentpost.db import attempts as attempt_rows
 from agentpost.db import deliveries as rows
 from agentpost.db import endpoints as endpoint_rows
 from agentpost.db import outbox
 from agentpost.db.session import Tx
 from agentpost.domain import endpoints as rules
 from agentpost.domain import ids
-from agentpost.domain.endpoints import DeliveryRecord, DeliveryStatus, EndpointRecord
-from agentpost.domain.errors import Refusal, not_found
+from agentpost.domain.endpoints import (
+    AttemptRecord,
+    DeliveryRecord,
+    DeliveryStatus,
+    EndpointRecord,
+)
+from agentpost.domain.errors import ErrorCode, Refusal, not_found
 from agentpost.domain.events import TEST_EVENT
+from agentpost.domain.limits import (
+    WEBHOOK_ATTEMPT_RESPONSE_CHARACTERS_MAX,
+    WEBHOOK_ATTEMPTS_KEPT,
+)
 from agentpost.domain.times import seconds
 from agentpost.services import lifecycle, mail
 from agentpost.services.context import AppContext
@@ -33,12 +41,14 @@ REPLAYABLE = (DeliveryStatus.DELIVERED, DeliveryStatus.FAILED, DeliveryStatus.DR
 
 @dataclass(frozen=True, slots=True)
 class Claimed:
-    """A delivery that is ours to send; ``keys`` sign it, ``until`` is the end of the claim."""
+    """A delivery that this node has claimed; ``keys`` sign it, ``until`` is the end of the
+    claim."""
 
     endpoint_id: str
     event_id: str
     until: int
     attempts: int
+    attempts_made: int
     created_at: int
     name: str
     at: int
@@ -50,7 +60,7 @@ class Claimed:
 
 @dataclass(frozen=True, slots=True)
 class Attempted:
-    """What became of a claim: sent, with ``error`` None when the receiver took it."""
+    """The outcome of a claim: sent, with ``error`` None when the receiver took it."""
 
     claimed: Claimed
     at: int
@@ -67,7 +77,7 @@ def body(ctx: AppContext, claimed: Claimed) -> bytes:
 
 # --- claiming and recording -----------------------------------------------------------------------
 async def due_endpoints(ctx: AppContext) -> list[str]:
-    """Endpoints for which something is due that nobody sends."""
+    """Endpoints with due deliveries that no node has claimed."""
     now = ctx.clock.now()
     return await ctx.db.read(lambda tx: rows.due_endpoints(tx, now))
 
@@ -91,8 +101,10 @@ async def record_and_claim(
         by_endpoint: dict[str, list[Attempted]] = {}
         for attempted in done:
             by_endpoint.setdefault(attempted.claimed.endpoint_id, []).append(attempted)
+        recorded: list[Attempted] = []
         for endpoint_id in sorted(by_endpoint):  # one order of locks for all nodes
-            _record(tx, ctx, endpoint_id, by_endpoint[endpoint_id], now)
+            recorded += _record(tx, ctx, endpoint_id, by_endpoint[endpoint_id], now)
+        _log(tx, recorded)
         taken: list[Claimed] = []
         for endpoint_id, limit in wanted.items():
             taken.extend(_claim(tx, ctx, endpoint_id, limit, now))
@@ -121,6 +133,7 @@ def _claim(tx: Tx, ctx: AppContext, endpoint_id: str, limit: int, now: int) -> l
             event_id=row.event_id,
             until=until,
             attempts=row.attempts,
+            attempts_made=row.attempts_made,
             created_at=row.created_at,
             name=row.name,
             at=row.at,
@@ -135,12 +148,14 @@ def _claim(tx: Tx, ctx: AppContext, endpoint_id: str, limit: int, now: int) -> l
 
 def _record(
     tx: Tx, ctx: AppContext, endpoint_id: str, attempts: Sequence[Attempted], now: int
-) -> None:
-    """Write what became of one endpoint's attempts, and what that means for the endpoint."""
+) -> list[Attempted]:
+    """Write what became of one endpoint's attempts, and what that means for the endpoint; those
+    that count, since their claim still held."""
     endpoint = endpoint_rows.lock(tx, endpoint_id)
     if endpoint is None:
-        return  # removed meanwhile: its deliveries are cancelled
+        return []  # removed meanwhile: its deliveries are cancelled
     state = endpoint.state
+    recorded = []
     for attempt in sorted(attempts, key=lambda attempt: attempt.at):
         state = rules.attempted(
             state,
@@ -148,19 +163,20 @@ def _record(
             now=attempt.at,
             disable_seconds=ctx.settings.webhook_disable_seconds,
         )
-        _record_one(tx, ctx, attempt, endpoint.account_id)
-    if state == endpoint.state:
-        return
-    endpoint_rows.save_state(tx, endpoint_id, state)
-    if state.disabled_at is not None:
-        _turned_off(tx, endpoint, state, now)
+        if _record_one(tx, ctx, attempt, endpoint.account_id):
+            recorded.append(attempt)
+    if state != endpoint.state:
+        endpoint_rows.save_state(tx, endpoint_id, state)
+        if state.disabled_at is not None:
+            _turned_off(tx, endpoint, state, now)
+    return recorded
 
 
-def _record_one(tx: Tx, ctx: AppContext, attempt: Attempted, account_id: str) -> None:
+def _record_one(tx: Tx, ctx: AppContext, attempt: Attempted, account_id: str) -> bool:
     claimed = attempt.claimed
     claim_of = (claimed.event_id, claimed.endpoint_id, claimed.until)
     if attempt.error is None:
-        rows.succeeded(
+        return rows.succeeded(
             tx,
             claim_of,
             status_code=attempt.status_code,
@@ -168,8 +184,9 @@ def _record_one(tx: Tx, ctx: AppContext, attempt: Attempted, account_id: str) ->
             ms=attempt.ms,
             at=attempt.at,
         )
-        return
-    pause = rules.retry_after(claimed.attempts + 1, ctx.settings.webhook_retry_seconds)
+    pause = rules.retry_after(
+        claimed.attempts + 1, ctx.settings.webhook_retry_seconds, ctx.clock.chance()
+    )
     following = attempt.at + seconds(pause)
     # The message is gone by then, and with it the event (design: Webhook events).
     gone_at = claimed.created_at + seconds(ctx.settings.message_retention_seconds)
@@ -196,6 +213,25 @@ def _record_one(tx: Tx, ctx: AppContext, attempt: Attempted, account_id: str) ->
             ms=attempt.ms,
             next_attempt_at=next_at,
         )
+    return recorded
+
+
+def _log(tx: Tx, recorded: Sequence[Attempted]) -> None:
+    """A row for each attempt."""
+    records = [
+        AttemptRecord(
+            event_id=attempt.claimed.event_id,
+            endpoint_id=attempt.claimed.endpoint_id,
+            n=attempt.claimed.attempts_made + 1,
+            at=attempt.at,
+            status_code=attempt.status_code,
+            error=attempt.error,
+            response=attempt.response[:WEBHOOK_ATTEMPT_RESPONSE_CHARACTERS_MAX],
+            ms=attempt.ms,
+        )
+        for attempt in recorded
+    ]
+    attempt_rows.add(tx, records, keep=WEBHOOK_ATTEMPTS_KEPT)
 
 
 # --- turning off ----------------------------------------------------------------------------------
@@ -244,14 +280,18 @@ async def page(
     before: str | None,
     status: DeliveryStatus | None,
 ) -> tuple[list[DeliveryRecord], bool]:
-    """A page of deliveries, newest first, and whether older ones follow; raises ``not_found``."""
+    """A page of deliveries with their logs of attempts, newest first, and whether older ones
+    follow; raises ``not_found``."""
 
-    def fn(tx: Tx) -> list[DeliveryRecord]:
+    def fn(tx: Tx) -> tuple[list[DeliveryRecord], bool]:
         owned(endpoint_rows.get(tx, endpoint_id), account_id)
-        return rows.list_(tx, endpoint_id, limit + 1, before, status)
+        found = rows.list_(tx, endpoint_id, limit + 1, before, status)
+        event_ids = [each.event_id for each in found[:limit]]
+        logs = attempt_rows.of_deliveries(tx, endpoint_id, event_ids)
+        shown = [replace(each, attempt_log=logs.get(each.event_id, ())) for each in found[:limit]]
+        return shown, len(found) > limit
 
-    found = await ctx.db.read(fn)
-    return found[:limit], len(found) > limit
+    return await ctx.db.read(fn)
 
 
 async def send_test(ctx: AppContext, account_id: str, endpoint_id: str) -> DeliveryRecord:
@@ -347,7 +387,7 @@ def tell_sender(tx: Tx, ctx: AppContext, endpoint_ids: Sequence[str]) -> None:
 def _ready(tx: Tx, account_id: str, endpoint_id: str) -> EndpointRecord:
     endpoint = owned(endpoint_rows.lock(tx, endpoint_id), account_id)
     if endpoint.disabled_at is not None:
-        raise Refusal("bad_request", "The endpoint is disabled; enable it first.")
+        raise Refusal(ErrorCode.BAD_REQUEST, "The endpoint is disabled; enable it first.")
     return endpoint
 
 

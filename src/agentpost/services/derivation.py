@@ -1,5 +1,5 @@
-"""What follows from a change of the record without a look at the database: a message's status, the
-line of its log, its reply. `services.record` writes it."""
+"""Derive a message's status, log entry and reply from rows already read; `services.record` writes
+them."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The doctor: stores must work, and what is not final must have an owner or a deadline.
+"""The doctor: the stores must work, and every open row must have an owner or a deadline.
 
-What is overdue is named whatever sweep was to do it: turns, jobs, messages past their retention,
-bytes, uploads, deleted works, endpoints that only fail, mail.
+It reports overdue rows of every sweep: turns, jobs, expired messages, bytes, uploads, deleted
+works, endpoints that only fail, mail.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from agentpost.domain.times import seconds
 from agentpost.services import blob_audit, health, health_state, missing_runs, storage_identity
 from agentpost.services.context import AppContext
 
-_MISSING = "its node lives, but nothing there runs it"
+_MISSING = "its node is alive but does not run it"
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Something that nobody takes care of."""
+    """A row that no sweep, runner or node is going to handle."""
 
     id: str
     state: str

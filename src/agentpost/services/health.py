@@ -1,4 +1,4 @@
-"""Whether the stores take and give what is stored in them, found by doing it.
+"""Check the stores by writing to them and reading back.
 
 A running server checks each part every few seconds (`tasks.background`) and `/readyz` answers what
 the last checks found. A part that stops working is one error line in the log, and one info line

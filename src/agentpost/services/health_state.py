@@ -1,4 +1,4 @@
-"""What the last checks of this server's parts found (`services.health` makes the checks)."""
+"""Results of the last checks of this server's parts (`services.health` makes the checks)."""
 
 from __future__ import annotations
 

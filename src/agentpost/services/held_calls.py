@@ -1,4 +1,4 @@
-"""The calls that this process holds, by the API key that made them: a key that ends, ends them."""
+"""The held calls of this process by API key: they end when their key is revoked or expires."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from agentpost.wakeups.base import Wait
 
 
 class HeldCalls:
-    """Who waits with which key. For the event loop that holds the calls."""
+    """Held calls by key id. For the event loop that holds the calls."""
 
     def __init__(self) -> None:
         self._waits: dict[str, set[Wait]] = {}

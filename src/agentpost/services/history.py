@@ -1,7 +1,7 @@
-"""What an agent sees of its conversation: what was said, what runs, which works there are.
+"""The conversation as the agent sees it: earlier texts, running jobs and works.
 
-Derived from the record, never stored again. The turn's place in the conversation freezes it: a turn
-that is run again sees what it saw before (design: Turns).
+It is derived from the rows and never stored. The turn's number in the conversation fixes it: a turn
+that runs again sees the same history (design: Turns).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Jobs: taking them, recording their calls, ending, stopping and parking them.
+"""Claim jobs, record their calls, and end, stop or park them.
 
 design: The journal; Ownership; How a job ends; Credits. A runner's writes
 name the epoch at which the job is its own; with an old one nothing changes and `Fenced` is raised.
@@ -44,7 +44,7 @@ class OutOfCredits(Exception):
 
 # --- taking ---------------------------------------------------------------------------------------
 async def open_(ctx: AppContext, job_id: str, epoch: int) -> JobTicket | None:
-    """Read what a job that was placed here needs; None when it is no longer ours."""
+    """Read what a job that was placed here needs; None when this node no longer owns it."""
     return await ctx.db.read(lambda tx: _ticket(tx, ctx, job_id, epoch))
 
 
@@ -361,7 +361,7 @@ def _settle_hold(
 ) -> None:
     """The held step ended: its cost is charged, or given back when it raised.
 
-    The caller has made sure that the job is still ours: else the hold is gone already.
+    The caller has checked that this node still owns the job: else the hold is gone already.
     """
     purpose = Purpose(owned.job_id, call.n)
     if call.state == "error":

@@ -1,9 +1,9 @@
-"""For how long this node may take for granted that what it owns is still its own.
+"""How long this node may assume that it still owns its turns and jobs.
 
 Other nodes take over the work of a node whose beat has not moved for three seconds
-(`tasks.heartbeat`). So what was confirmed stays true while our own beats came close enough to each
-other, and has to be confirmed again once they did not: a process that was stopped, or a machine
-that slept, goes on in the middle of a function and knows nothing of the time that passed.
+(`tasks.heartbeat`). A confirmed ownership therefore holds while this node's beats were close enough
+together, and must be confirmed again after a gap: a stopped process or a sleeping machine resumes
+in the middle of a function without noticing the time that passed.
 """
 
 from __future__ import annotations

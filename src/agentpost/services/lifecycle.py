@@ -1,8 +1,8 @@
 """One log line for each thing that happens to a message, a job or a file (docs/logs.md).
 
-A line belongs to a commit: it is written after it, once, whatever became of the caller, and never
-by a transaction that is rolled back or run again. Lines have ids, durations and reasons; no text
-of a message, a file or an error.
+A line belongs to a commit: it is written once after the commit, even if the caller is gone, and
+never for a transaction that was rolled back or retried. Lines have ids, durations and reasons; no
+text of a message, a file or an error.
 """
 
 from __future__ import annotations

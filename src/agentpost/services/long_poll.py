@@ -1,7 +1,7 @@
 """Following a message: the held read and the event log (spec: getMessage, listMessageEvents).
 
-Waiting is the same in both: listen first, then look, then wait for a hint, then look again. A lost
-hint is made up for by the re-check (`recheck`), which asks the database about every id waited for.
+Both wait the same way: listen, read, wait for a hint, read again. The re-check (`recheck`) makes up
+for lost hints: it asks the database about every id that somebody waits for.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from agentpost.db import entries as entry_rows
 from agentpost.db import messages as message_rows
 from agentpost.db.session import Tx
 from agentpost.domain import ids
-from agentpost.domain.errors import PollInProgress, Refusal, not_found
+from agentpost.domain.errors import ErrorCode, PollInProgress, Refusal, not_found
 from agentpost.domain.limits import EVENTS_PAGE_ENTRIES, EVENTS_WAIT_SECONDS_MIN
 from agentpost.domain.record import EntryRecord, Snapshot
 from agentpost.domain.times import SECOND, seconds
@@ -118,9 +118,10 @@ async def events(
 
 
 class Recheck:
-    """Makes up for lost hints: looks at every message waited for, in one query.
+    """Makes up for lost hints: reads the version of every awaited message in one query.
 
-    Where other processes' commits are seen, it looks after one of those only: ours bring a hint.
+    Where commits of other processes are visible, it runs only after one of those: commits of this
+    process send a hint.
     """
 
     def __init__(self, ctx: AppContext) -> None:
@@ -129,7 +130,7 @@ class Recheck:
         self._external_commits = ctx.db.external_commits
 
     async def run(self) -> None:
-        """Wake the waiters of messages that changed since the last look, or may have."""
+        """Wake the waiters of messages that changed, or may have changed, since the last check."""
         ctx = self._ctx
         commits = ctx.db.external_commits
         if commits is not None and commits == self._external_commits:
@@ -155,7 +156,7 @@ def _position(
         return 0, False
     read = ctx.cursors.read(cursor)
     if read is None or read[:2] != (message_id, caller.key_id):
-        raise Refusal("bad_cursor", "This cursor is not one we gave for this message and key.")
+        raise Refusal(ErrorCode.BAD_CURSOR, "This cursor was not issued for this message and key.")
     _, _, seq, given_at = read
     return seq, given_at * SECOND < oldest
 

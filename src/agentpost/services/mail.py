@@ -1,6 +1,6 @@
 """Mail to the owner of an account: a row in the commit of its reason, then SMTP when there is one.
 
-Without a mail server the rows are the outbox a person looks at (design: Pages and secrets).
+Without a mail server a person reads the rows on the mail page (design: Pages and secrets).
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _PORTS = {"smtp": 587, "smtps": 465}
 
 @dataclass(frozen=True, slots=True)
 class SmtpServer:
-    """Where mail goes, read from ``SMTP_URL``."""
+    """The mail server, read from ``SMTP_URL``."""
 
     host: str
     port: int

@@ -15,7 +15,7 @@ from agentpost.services.context import AppContext
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who calls: a key and its account."""
+    """The caller: a key and its account."""
 
     key_id: str
     key_name: str

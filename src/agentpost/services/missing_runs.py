@@ -1,4 +1,4 @@
-"""Turns and jobs that a living node owns in the record while nothing there runs them."""
+"""Turns and jobs whose owner is alive but does not run them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ async def report_missing(ctx: AppContext, missing: list[str]) -> None:
 
 
 def still_missing(tx: Tx) -> list[tuple[str, str]]:
-    """(id, state) of what nodes have told to be missing, and still own."""
+    """(id, state) of the rows that nodes reported as missing and still own."""
     owned = dict([*message_rows.running_turns(tx), *job_rows.executing_anywhere(tx)])
     reported = {node: rows.get(tx, node) for node in sorted({n for n in owned.values() if n})}
     return [

@@ -1,4 +1,4 @@
-"""The table of nodes: who beats."""
+"""The table of nodes and their heartbeats."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ async def beat(ctx: AppContext) -> dict[str, int]:
 
 
 async def leave(ctx: AppContext) -> None:
-    """This node is going, in order: its jobs are nobody's by the same commit. What it leaves
-    without one, as when it is killed, counts as a death."""
+    """This node stops in order: the same commit releases its jobs. Jobs of a node that ends without
+    this, for example by a kill, count as taken from a dead node."""
 
     def fn(tx: Tx) -> None:
         record.release_ownership(tx, ctx.node)

@@ -1,4 +1,4 @@
-"""What the web pages show: an account at a glance, and one chat.
+"""The data of the web pages: an account at a glance, and one chat.
 
 Each is read in one transaction, so a page never contradicts itself.
 """

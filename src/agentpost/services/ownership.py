@@ -1,4 +1,5 @@
-"""Asking the record again whether a turn or job is still ours (design: A node that stood still)."""
+"""Ask the database again whether this node still owns a turn or job (design: A node that stood
+still)."""
 
 from __future__ import annotations
 
@@ -17,7 +18,7 @@ from agentpost.services.tickets import TurnTicket
 
 
 async def confirm_job(ctx: AppContext, owned: Owned) -> float:
-    """Beat and read who owns the job; the time, by the node's lease, at which it was ours.
+    """Beat and read who owns the job; the time, by the node's lease, at which this node owned it.
 
     Raises `Fenced`.
     """

@@ -1,8 +1,8 @@
 """The one writer of the record: a signal comes in, everything that follows is written at once.
 
 `apply_turn` and `apply_job` fold a signal through `domain.transitions`, write the new state, append
-the log entry to every message concerned, derive each message's status anew, add events to the
-outbox, keep the signal, and wake whoever waits once it is committed (design: One record and one
+the log entry to every message concerned, derive each message's status again, add events to the
+outbox, keep the signal, and wake the waiting calls after the commit (design: One record and one
 writer).
 
 Locks are taken in one order: conversation, account, jobs (by id), messages (by id). Callers that
@@ -213,17 +213,17 @@ def apply_job(
 
 
 def count_call(tx: Tx, job_id: str, epoch: int) -> None:
-    """A call that nobody but the job sees was recorded; raises `Fenced`.
+    """Count a recorded call that only the job itself sees; raises `Fenced`.
 
-    No signal: it changes no state, writes no entry, tells nobody, and stands in the journal. To go
-    through `apply_job` would cost the hot path a lock and a row for each step.
+    This is not a signal: it changes no state and writes no entry, and the call is in the journal.
+    Going through `apply_job` would cost the hot path a lock and a row for each step.
     """
     rows.count_call(tx, job_id, epoch)
 
 
 def release_ownership(tx: Tx, node: str) -> None:
-    """The node leaves in order, so none of its jobs can have ended it: they are nobody's from now
-    on, and who takes them next does not count them as taken from the dead (design: Ownership)."""
+    """Release the jobs of a node that stops in order. None of them can have killed it, so the next
+    owner does not count them as taken from a dead node (design: Ownership)."""
     for job_id, epoch in sorted(job_rows.executing_on(tx, node).items()):
         rows.release_ownership(tx, job_id, epoch, node)
 
@@ -250,7 +250,7 @@ def _owns(job: JobRecord, epoch: int) -> bool:
 
 
 def _change_job(tx: Tx, ctx: AppContext, job: JobRecord, signal: s.JobSignal, now: int) -> None:
-    """What a signal sets on the job besides its state."""
+    """Set the job's fields that a signal changes besides the state."""
     match signal:
         case s.Progressed():
             job.step = signal.step
@@ -306,7 +306,7 @@ def _recoveries(job: JobRecord) -> int:
 
 
 def _save_work(tx: Tx, job: JobRecord, state_json: str | None, now: int) -> None:
-    """What the job leaves in its work: text, question, memory."""
+    """Save the job's text, question and memory in its work."""
     if state_json is None:
         work = work_rows.get(tx, job.work_id, job.account_id)
         state_json = work.state_json if work else "{}"
@@ -323,7 +323,7 @@ def _save_work(tx: Tx, job: JobRecord, state_json: str | None, now: int) -> None
 def _update_messages(
     tx: Tx, ctx: AppContext, job: JobRecord, change: transitions.Change[JobState], now: int
 ) -> None:
-    """Let every message of the job know: its log, its status, its events."""
+    """Update every message of the job: its log, its status, its events."""
     before = change.before
     visible_change = before is None or VIEWS[before] != VIEWS[change.after]
     if change.entry is None and not visible_change:
@@ -353,7 +353,7 @@ def _settle(
     visible_change: bool,
     work_id: str | None = None,
 ) -> None:
-    """Append the entry, derive the status anew from fresh jobs, write, send, wake.
+    """Append the entry, derive the status from the current jobs, write, send, wake.
 
     ``visible_change``: a held read is to answer (status, reply or a job's status may have changed).
     """

@@ -1,10 +1,9 @@
-"""What the request inspector may keep of a request: nothing that opens a door (spec:
-Authentication 5).
+"""Remove secrets from what the request inspector keeps of a request (spec: Authentication 5).
 
 Left out are the values of fields that look like secrets, contents of files, API keys, webhook
 secrets and bearer tokens wherever they stand, the user name and the query of every URL, and of a
-webhook's URL all but its host: chat services put their token into the path. Looking is cheap,
-replacing is not, and most bodies hold nothing of the kind.
+webhook's URL all but its host: chat services put their token into the path. Searching is cheap and
+replacing is not; most bodies contain no secret.
 """
 
 from __future__ import annotations
@@ -82,7 +81,7 @@ class Redaction:
                 text = json.dumps(_without_secrets(json.loads(text)), ensure_ascii=False)
             except (ValueError, RecursionError):
                 return None
-        # The path as the router takes it, whatever is escaped in it.
+        # The path as the router reads it, with escapes decoded.
         hosts_only = unquote_to_bytes(raw_path).startswith(WEBHOOKS)
         text = self._text(text, hosts_only=hosts_only)
         # Half of a surrogate pair, written as an escape, is no text for a database.

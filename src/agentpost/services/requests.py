@@ -1,9 +1,9 @@
-"""The request inspector: every request to the API is remembered, written beside the hot path.
+"""The request inspector: store every API request without slowing the request down.
 
-A request puts its facts into a queue in memory; a background task writes them in batches. A queue
-that is full loses requests and says how many: the API is never held up by its own log. So does an
-account that has used up its budget of bytes for the day. What is kept holds no secret:
-headers are not kept, and of bodies what `services.redaction` leaves.
+Each request adds an entry to a queue in memory; a background task writes the entries in batches.
+When the queue is full, or an account has used its bytes for the day, entries are dropped and
+counted: the log never delays the API. Entries contain no secret: headers are left out, and
+`services.redaction` cleans the bodies.
 """
 
 from __future__ import annotations
@@ -162,7 +162,7 @@ class RequestLog:
             self._days[account_id] = _Day(unknown[account_id], bytes_, unsaid=unsaid)
 
     def _within(self, entry: RequestLogEntry) -> RequestRecord | None:
-        """What is to be kept of a request, None when its account's budget is used up."""
+        """The row of a request; None when its account has used up its budget."""
         day = self._days[entry.account_id or NOBODY]
         left = self._bytes_per_day - day.used
         record = self._record(entry)

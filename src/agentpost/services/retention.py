@@ -1,8 +1,8 @@
-"""Letting go of what was kept long enough (spec: Limits; design: How long things stay).
+"""Delete what has been kept long enough (spec: Limits; design: How long things stay).
 
-Every function does a bounded piece of work in short transactions and says where to go on, so the
-purge never holds up the API. What is due is refused long before: a message past its retention
-answers 404 from that moment, whenever its rows go.
+Every function does a bounded piece of work in short transactions and returns where to continue, so
+the purge never delays the API. Readers do not wait for it: a message past its retention answers 404
+at once, whenever its rows are deleted.
 """
 
 from __future__ import annotations

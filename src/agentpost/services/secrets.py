@@ -11,7 +11,7 @@ NAME = "secret_key"
 
 
 async def server_secret(db: Database, given: str) -> bytes:
-    """What links and cursors are signed with; the same on every node."""
+    """The key that signs links and cursors; the same on every node."""
     if given:
         return given.encode()
     fresh = secrets.token_hex(32)

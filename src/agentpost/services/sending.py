@@ -18,7 +18,7 @@ from agentpost.db import messages as message_rows
 from agentpost.db.session import Tx
 from agentpost.domain import idempotency, ids
 from agentpost.domain import signals as s
-from agentpost.domain.errors import KeyEnded, RateLimited, Refusal, not_found
+from agentpost.domain.errors import ErrorCode, KeyEnded, RateLimited, Refusal, not_found
 from agentpost.domain.idempotency import Verdict
 from agentpost.domain.message import OPEN_TURNS, MessageStatus, TurnState
 from agentpost.domain.record import ConversationRecord, MessageRecord, Snapshot
@@ -173,8 +173,8 @@ async def _answer_replay(
 async def _until_turn_ends(ctx: AppContext, message: MessageRecord, wait: Wait) -> Snapshot:
     """Wait for the turn's end, and for the end of its patience while it is not its turn yet.
 
-    Both are dates in the record, for whoever reads it later. This call waits for as long as it is
-    until then, whatever becomes of the clock meanwhile.
+    Both deadlines are stored in the row. This call waits for the remaining time as measured at its
+    start, so a clock that is set back does not prolong it.
     """
     clock, settings = ctx.clock, ctx.settings
     now, began = clock.now(), clock.passed()
@@ -287,7 +287,7 @@ def _replay(tx: Tx, ctx: AppContext, caller: Caller, new: NewMessage, now: int) 
         return None
     if idempotency.compare(holder.fingerprint, new.fingerprint) is Verdict.CONFLICT:
         raise Refusal(
-            "idempotency_conflict",
+            ErrorCode.IDEMPOTENCY_CONFLICT,
             "This Idempotency-Key was used with another body within the last seven days.",
         )
     busy = holder.turn_state is TurnState.BUSY

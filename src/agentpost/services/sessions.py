@@ -161,7 +161,7 @@ def _only(tx: Tx) -> AccountRecord:
 
 
 def _app_url(tx: Tx, ctx: AppContext) -> str:
-    """What was set, else where the server last started."""
+    """The setting if it was given, else the address of the last start."""
     settings = ctx.settings
     if settings.app_url or settings.base_url:
         return settings.public_app_url

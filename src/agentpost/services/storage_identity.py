@@ -1,8 +1,8 @@
-"""That the file storage is the one whose files the database names.
+"""Verify that the file storage is the one whose files the database names.
 
-The database alone does not say where the bytes are: two nodes with a data folder each, or a
-restored database beside the wrong folder, look well until somebody asks for a file. So a storage
-gets a name when it is first used, and the database keeps it.
+The database does not say where the bytes are: two nodes with separate data folders, or a restored
+database beside the wrong folder, seem healthy until a file is requested. So a storage gets a name
+when it is first used, and the database keeps that name.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ def ensure_shared(ctx: AppContext) -> None:
 
 
 def explain(ctx: AppContext) -> str:
-    """What is wrong, and what to do."""
+    """The problem, and how to solve it."""
     settings = ctx.settings
     where = settings.storage_url or str(settings.data_path / "blobs")
     advice = (

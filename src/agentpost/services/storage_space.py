@@ -1,7 +1,7 @@
-"""Room for files: a floor under the free space, and what an account may have announced.
+"""Space for files: a minimum of free space, and a limit on what an account may announce.
 
 Below the floor uploads and files are refused while messages go on, so that the database on the same
-disk can still grow. Free space is looked at by the check of the file storage every few seconds.
+disk can still grow. The check of the file storage reads the free space every few seconds.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from agentpost.db import accounts
 from agentpost.db import uploads as rows
 from agentpost.db.session import Tx
 from agentpost.domain import limits
-from agentpost.domain.errors import Overloaded, Refusal, StoreUnavailable
+from agentpost.domain.errors import ErrorCode, Overloaded, Refusal, StoreUnavailable
 from agentpost.services.context import AppContext
 
 RETRY_SECONDS = 60
-NO_ROOM = "the server has no room for files at the moment"
+NO_ROOM = "the server has no space for files at the moment"
 
 
 def is_short(ctx: AppContext) -> bool:
@@ -26,7 +26,7 @@ def is_short(ctx: AppContext) -> bool:
 def ensure_for_uploads(ctx: AppContext) -> None:
     """Raises ``unavailable`` below the floor."""
     if is_short(ctx):
-        raise Overloaded(f"No upload can be taken: {NO_ROOM}; try again later.", RETRY_SECONDS)
+        raise Overloaded(f"No upload can be accepted: {NO_ROOM}; try again later.", RETRY_SECONDS)
 
 
 def ensure_for_files(ctx: AppContext) -> None:
@@ -48,13 +48,13 @@ def ensure_may_announce(tx: Tx, ctx: AppContext, account_id: str, size: int) -> 
     most = ctx.settings.upload_pending_bytes_max
     if total + size > most:
         raise Refusal(
-            "too_large",
+            ErrorCode.TOO_LARGE,
             f"The account's unfinished uploads announce {total:,} bytes, up to {most:,} are"
             " allowed with this one; complete them, or wait until they expire.",
         )
     if count >= limits.UPLOADS_PENDING_MAX:
         raise Refusal(
-            "too_large",
+            ErrorCode.TOO_LARGE,
             f"The account has {count:,} unfinished uploads; complete them, or wait until they"
             " expire.",
         )

@@ -1,7 +1,6 @@
-"""Sweeps over what is due, in which one row that fails holds up none behind it.
+"""Process due rows one by one; a failing row is retried with backoff and never blocks the others.
 
-What a sweep fails on is logged, left alone for a while and tried again, later each time. Meanwhile
-`services.doctor` shows it, since it is overdue.
+A failure is logged. Until the row succeeds, `services.doctor` reports it as overdue.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a runner is given: a turn or job that is ours, with everything needed to run it."""
+"""The input of a runner: a turn or job this node owns, with everything needed to run it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class TurnTicket:
 
     @property
     def epoch(self) -> int:
-        """The epoch at which it is ours."""
+        """The epoch at which this node owns it."""
         return self.message.turn_epoch
 
 

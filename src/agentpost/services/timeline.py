@@ -1,4 +1,4 @@
-"""The story of a message, told from what is kept: signals, log entries, events and deliveries."""
+"""The timeline of a message, built from all records of it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TEXT_CHARACTERS = 120
 
 @dataclass(frozen=True, slots=True)
 class TimelineEvent:
-    """Something that happened: ``source`` is signal, entry, event or delivery."""
+    """Something that happened: ``source`` is signal, entry, event, delivery or attempt."""
 
     at: int
     source: str
@@ -46,14 +46,14 @@ class TimelineEvent:
 
 @dataclass(frozen=True, slots=True)
 class Timeline:
-    """How a message stands, and all that happened, in order."""
+    """A summary of the message, and its events in order."""
 
     summary: dict[str, Any]
     lines: list[TimelineEvent]
 
 
 async def build(ctx: AppContext, message_id: str) -> Timeline:
-    """The story of a message and of every job it lists; raises ``not_found``.
+    """The timeline of a message and of every job it lists; raises ``not_found``.
 
     An operator may ask about any key's message, also one past its retention that is still there.
     """
@@ -76,6 +76,10 @@ async def build(ctx: AppContext, message_id: str) -> Timeline:
                 endpoint_id, status, attempts, code, last_error, last_at = delivery
                 facts = {"event": event_id, "attempts": attempts, "code": code, "error": last_error}
                 lines.append(TimelineEvent(last_at, "delivery", endpoint_id, status, facts))
+            for endpoint_id, attempt_at, n, code, error, ms in rows.attempts(tx, event_id):
+                facts = {"event": event_id, "n": n, "code": code, "error": error, "ms": ms}
+                ended = "succeeded" if error is None else "failed"
+                lines.append(TimelineEvent(attempt_at, "attempt", endpoint_id, ended, facts))
         summary = {
             "id": message.id,
             "account_id": message.account_id,

@@ -1,8 +1,8 @@
 """Turns: one at a time per conversation, their inputs frozen, each call recorded.
 
-design: Turns; The journal; One turn at a time; The POST window; How a turn ends. Everything a
-running turn writes is fenced: it names the epoch at which the turn is ours and changes nothing when
-that has passed.
+design: Turns; The journal; One turn at a time; The POST window; How a turn ends. Every write of a
+running turn is fenced: it names the epoch at which this node owns the turn and changes nothing in a
+later epoch.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def _begin(
     message: MessageRecord,
     calls: dict[int, Call],
 ) -> None:
-    """The turn is ours from the commit on."""
+    """This node owns the turn from the commit on."""
     assert ctx.turns is not None, "this process runs no turns"
     message.turn_epoch += 1
     message.turn_node = ctx.node
@@ -155,7 +155,7 @@ def _abandon_late(
 # --- ending ---------------------------------------------------------------------------------------
 @dataclass(frozen=True, slots=True)
 class TurnResult:
-    """What the agent said, and its memory when it changed."""
+    """The agent's reply, and its memory when it changed."""
 
     reply: str | None
     question: str | None
@@ -201,7 +201,7 @@ async def fail(
 
 # --- recorded calls -------------------------------------------------------------------------------
 async def record_call(ctx: AppContext, ticket: TurnTicket, call: Call) -> None:
-    """Record an answer with no effect of ours (a step). Raises `Fenced`."""
+    """Record the result of a call without an effect in the database (a step). Raises `Fenced`."""
 
     def fn(tx: Tx) -> None:
         _owned(tx, ticket)

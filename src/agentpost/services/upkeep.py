@@ -1,4 +1,4 @@
-"""What is due: deadlines of turns and jobs, and work left behind by a node that is gone.
+"""Handle deadlines of turns and jobs, and rows that a dead node left behind.
 
 Every sweep is bounded, guarded by the state it starts from and idempotent, so any node may run it
 at any time (design: Deadlines).
@@ -34,7 +34,7 @@ async def expire_waiting_turns(ctx: AppContext) -> None:
 
 
 async def abandon_turns(ctx: AppContext) -> None:
-    """Turns over their limit; a running agent is told first, so this comes a sweep later.
+    """End turns over their limit, one sweep later than the runner, which cancels its agent first.
 
     Left to processes that run turns: the next of the conversation begins in the same commit.
     """
@@ -95,17 +95,17 @@ async def resume_queued(ctx: AppContext) -> None:
 
 @dataclass(frozen=True, slots=True)
 class LeftBehind:
-    """What has to be taken up again: (message id, node) and (job id, node), node None: nobody's."""
+    """The rows to recover: (message id, node) and (job id, node); node None: without an owner."""
 
     turns: list[tuple[str, str | None]]
     jobs: list[tuple[str, str | None]]
 
 
 async def left_behind(ctx: AppContext, dead: set[str]) -> LeftBehind:
-    """Open turns and jobs whose node is dead, or is not in the table of nodes any more.
+    """Open turns and jobs whose node is dead or no longer in the table of nodes.
 
     Both are read in one snapshot: a node that has just come is in the table before it owns work.
-    What is ours is never left behind, even when another node took us out of the table.
+    Rows of this node are never included, even when another node removed it from the table.
     """
 
     def fn(tx: Tx) -> LeftBehind:
@@ -123,5 +123,5 @@ async def left_behind(ctx: AppContext, dead: set[str]) -> LeftBehind:
 
 
 async def unowned_jobs(ctx: AppContext) -> list[str]:
-    """Jobs that should run and that nobody has taken, e.g. resumed by a command."""
+    """Jobs that should run and have no owner, e.g. resumed by a command."""
     return await ctx.db.read(lambda tx: job_rows.unowned(tx, CHUNK))

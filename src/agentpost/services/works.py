@@ -106,7 +106,7 @@ async def get_file(ctx: AppContext, account_id: str, file_id: str) -> FileRecord
 
 
 async def linked_file(ctx: AppContext, file_id: str) -> FileRecord:
-    """A file by its public id, for whoever holds a signed link; raises ``not_found``."""
+    """A file by its public id, for the holder of a signed link; raises ``not_found``."""
     work_id, _, path = file_id.partition("/")
     found = await ctx.db.read(lambda tx: rows.live_file(tx, work_id, path))
     if found is None:

@@ -30,7 +30,7 @@ _SUFFIX = re.compile(r"\.[A-Za-z0-9]{1,10}")
 
 
 CHECK_BYTES = 4_096
-"""What a check stores: a block, which a full disk does not find room for."""
+"""The content of a check: a block, which a full disk does not find room for."""
 IDENTITY_KEY = "storage-id"
 CHECK_PREFIX = "checks/"
 """Names of stores that keep these beside the blobs; no blob's key begins so."""
@@ -71,8 +71,8 @@ class Storage(Protocol):
     def open(self, key: str, start: int = 0, end: int | None = None) -> AsyncIterator[bytes]:
         """Stream the bytes ``start <= i < end`` in chunks; raises `BlobMissing` at the first.
 
-        What lies past the end of the blob is left out. Who stops early closes the iterator
-        (``contextlib.aclosing``) or leaves it to the event loop.
+        A range past the end of the blob is cut. A caller that stops early closes the iterator
+        (``contextlib.aclosing``) or leaves that to the event loop.
         """
         ...
 
@@ -114,8 +114,8 @@ class Storage(Protocol):
         ...
 
     def pages(self) -> AsyncIterator[list[Listed]]:
-        """All blobs, in pages of bounded size; what is stored meanwhile may be missed. What the
-        store keeps for itself, and uploads on their way in, are no blobs."""
+        """All blobs, in pages of bounded size; what is stored meanwhile may be missed. Internal
+        files of the store and unfinished uploads are not blobs."""
         ...
 
     async def tidy(self) -> None:

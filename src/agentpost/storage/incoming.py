@@ -1,4 +1,4 @@
-"""The way in for uploads: a place clients post a file to, apart from everything that counts.
+"""Incoming uploads: clients post a file to a staging area, apart from all other blobs.
 
 Contract, the same for every adapter (`tests/conformance/test_incoming.py`):
 
@@ -22,7 +22,7 @@ TARGET_PATH = "/uploads"
 
 
 class Replaced(Exception):
-    """What was found is not there any more: it was replaced or removed."""
+    """The upload that was found has disappeared: it was replaced or removed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ class Incoming(Protocol):
         ...
 
     async def find(self, upload_id: str) -> Arrived | None:
-        """What lies in the upload's place."""
+        """The file posted for the upload."""
         ...
 
     async def snapshot(self, upload_id: str, arrived: Arrived, key: str) -> None:

@@ -38,7 +38,7 @@ class PostRefused(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Allowance:
-    """What a form that passed allows: a file of that many bytes for that upload."""
+    """The limits of an accepted form: a file of that many bytes for that upload."""
 
     upload_id: str
     least_bytes: int
@@ -91,7 +91,7 @@ class PolicySigner:
         return {"policy": text, "signature": self._signature(text)}
 
     def check(self, fields: Mapping[str, str], now: int) -> Allowance:
-        """What a posted form allows; ``fields`` are those before the file, by lower-case name.
+        """The limits of a posted form; ``fields`` are those before the file, by lower-case name.
 
         Raises `PostRefused`.
         """

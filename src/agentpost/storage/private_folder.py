@@ -22,7 +22,7 @@ def make_private(folder: Path) -> None:
     """
     folder.mkdir(mode=PRIVATE, parents=True, exist_ok=True)
     try:
-        # Behind a folder that was private nobody could get: then one level is enough.
+        # Nobody could reach a file inside a private folder: then one level is enough.
         levels = 1 if _restrict(folder) else _FAN_OUT_LEVELS
         for below in _folders_below(folder, levels):
             _restrict(below)

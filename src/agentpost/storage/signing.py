@@ -1,4 +1,4 @@
-"""What we hand out signed and take back: download links and event-log cursors.
+"""Signed values that clients hand back: download links and event-log cursors.
 
 Both carry all they mean, so nothing is stored for them. The keys are derived from the server's
 secret, one per use: what was signed as one thing can never pass as another.
@@ -21,7 +21,7 @@ _CURSOR_CHARACTERS_MAX = 800
 
 
 class LinkState(Enum):
-    """What a link is worth; design: Links."""
+    """The verdict on a link; design: Links."""
 
     OK = "ok"
     EXPIRED = "expired"

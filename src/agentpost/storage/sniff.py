@@ -22,10 +22,10 @@ Kind = Literal[
 _OCTETS = "application/octet-stream"
 _GENERIC = frozenset({_OCTETS, "binary/octet-stream", "application/binary", "text/plain"})
 _DECLARED = re.compile(r"[a-z0-9][a-z0-9!#$&^_.+-]{0,100}/[a-z0-9][a-z0-9!#$&^_.+-]{0,100}")
-# Bytes that no text holds, whatever its encoding.
+# Bytes that no text contains, in any encoding.
 _NOT_TEXT = re.compile(rb"[\x00-\x06\x0e-\x1a\x1c-\x1f\x7f]")
 
-# What the standard library does not know, or not alike in all Python versions.
+# Types that the standard library does not know, or not in all Python versions.
 _BY_SUFFIX = {
     ".7z": "application/x-7z-compressed",
     ".bz2": "application/x-bzip2",

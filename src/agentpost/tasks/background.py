@@ -1,4 +1,4 @@
-"""What runs in the background of a server: the list of periodic tasks and their loop."""
+"""The periodic tasks of a server, and the loop that runs them."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Background:
     """Runs the periodic tasks on the event loop that starts it.
 
     Args:
-        smtp: where mail goes.
+        smtp: the mail server.
         checks: of more parts than every server has, by the names of `services.health_state`.
     """
 
@@ -102,7 +102,7 @@ class Background:
             self._loops.append(asyncio.create_task(self._pick_up()))
 
     def wake(self) -> None:
-        """Another process has committed: look for its work now. Safe on any thread."""
+        """Another process has committed: search for its jobs now. Safe on any thread."""
         if self._loop is not None:
             self._loop.call_soon_threadsafe(self._wake.set)
 
@@ -125,7 +125,7 @@ class Background:
             log.error("background_task_failed", task=name, exc_info=error)
 
     async def _pick_up(self) -> None:
-        """Start jobs that nobody has taken: at once when kicked, else with every sweep."""
+        """Start jobs without an owner: at once after a wake-up, else with every sweep."""
         while True:
             await self._once("pick_up_jobs", self._run_unowned)
             try:

@@ -1,7 +1,7 @@
-"""The purge: rounds over all that is old, a bounded piece with every sweep.
+"""The purge: go through all expired rows in rounds, a bounded piece with every sweep.
 
-A round goes on where the one before ended, since what is old there is gone. Once in a while one
-begins anew: it finds what could not go when it was met first.
+A round continues where the previous one ended. From time to time a round starts from the beginning,
+to delete rows that could not be deleted before.
 """
 
 from __future__ import annotations

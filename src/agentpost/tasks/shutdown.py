@@ -1,4 +1,4 @@
-"""Ending the parts of a server, so that one that fails leaves none of the others running."""
+"""End all parts of a server; a part that fails does not keep the others running."""
 
 from __future__ import annotations
 

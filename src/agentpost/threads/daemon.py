@@ -1,7 +1,7 @@
-"""Blocking calls that may never return, in threads of their own.
+"""Run blocking calls that may never return, each in a daemon thread.
 
-Threads of a pool are shared, so a few calls that hang hold up all others, and the end of the
-process waits for them. These are neither: each call has a daemon thread, so many at once.
+Threads of a pool are shared: a few hanging calls would block all others, and the process would wait
+for them at its end. Here each call has its own daemon thread, up to a limit.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ T = TypeVar("T")
 
 
 class DaemonThreadExecutor:
-    """At most ``threads`` calls at once, on one event loop; further ones wait for a place."""
+    """At most ``threads`` calls at once, on one event loop; further ones wait for a slot."""
 
     def __init__(self, name: str, threads: int) -> None:
         self._name = name
         self._free = asyncio.Semaphore(threads)
 
     async def run(self, fn: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """What ``fn`` returns or raises.
+        """Call ``fn`` and return or raise what it does.
 
-        Whoever is cancelled while waiting goes; the thread cannot be stopped and keeps its place
-        until it ends.
+        A cancelled caller returns at once; the thread cannot be stopped and occupies its slot until
+        it ends.
         """
         await self._free.acquire()
         loop = asyncio.get_running_loop()

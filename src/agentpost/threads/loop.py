@@ -172,7 +172,7 @@ class AgentLoop:
                         # A task that calls sys.exit() ends the loop's run, not the loop.
                         log.exception("agent_loop_exit_refused")
         finally:
-            # What came in after the loop's last round will never begin.
+            # Work that arrived after the loop's last round will never start.
             for submitted in list(self._open):
                 self._end(submitted)
             self._started.set()

@@ -18,7 +18,7 @@ from agentpost.verify.verdicts import Difference, Gone, NotChecked
 from agentpost.verify.wire import Overdue, Wire
 
 ANSWER_SECONDS_MAX: Final = 45.0
-"""The longest silence besides what a call is held on purpose; a message takes up to about 30."""
+"""The longest silence besides what a call is held on purpose; a message may have up to about 30."""
 CALL_SECONDS_MAX: Final = 60.0
 """For a whole call besides what it is held, whatever the other side does."""
 TRANSFER_SECONDS_MAX: Final = 300.0

@@ -1,8 +1,8 @@
-"""Taking away what a visit has made: webhook endpoints, and the works its messages started.
+"""Delete what a probe created: webhook endpoints, and the works its messages started.
 
 Messages stay until the server's retention ends: the API has no way to delete one. Deleting a work
 is an addition of agentpost; where it is missing, the work stays too. So does a work that may be
-older than the visit. What stays is told.
+older than the probe. Everything that stays is reported.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class _Leaving:
                 yield work_id
 
     def _endpoints_unnoted(self) -> list[str]:
-        """Endpoints of this visit whose creation was not answered, as after Ctrl-C."""
+        """Endpoints of this probe whose creation was not answered, as after Ctrl-C."""
         exchange = self._request("GET", "/v1/webhooks") if self._created.unanswered else None
         body = exchange.json() if exchange is not None else None
         data = body.get("data") if isinstance(body, dict) else None

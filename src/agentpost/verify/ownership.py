@@ -1,4 +1,4 @@
-"""Which works a visit may delete: only those that are certainly younger than its first message.
+"""Decide which works this run created and may therefore delete.
 
 A job may run in any standing work of the account, and the list of works gives the newest only. So
 a work that was not seen before is not yet a new one: with more works than the list gives, it may

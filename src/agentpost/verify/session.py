@@ -1,8 +1,8 @@
-"""A visit to a deployment: what the checks share, and what is taken away at the end.
+"""One probe of a deployment: the samples that checks share, and the resources to delete at the end.
 
-A sample is made when the first check asks for it and kept, so that few messages do for many
-checks. Only the check it belongs to judges the answer that made it; for the others a sample that
-could not be made is a reason not to be checked.
+A sample is made when a check first needs it and kept, so that few messages serve many checks. Only
+the check it belongs to judges how it was made; for the others a missing sample is a reason not to
+be checked.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ PROGRAM: Final = b"\x7fELF\x02\x01\x01" + bytes(57)
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What the caller of the command chose.
+    """The options of the command.
 
-    ``nonce``: part of every name made, so that two visits never meet. ``patience``: seconds to wait
+    ``nonce``: part of every name, so that two probes never collide. ``patience``: seconds to wait
     for the agent or a delivery. ``hooks``: receives webhooks when they are to be proved.
     """
 
@@ -52,7 +52,7 @@ class Options:
 
 @dataclass
 class Created:
-    """What this visit has put into the account: message ids with their latest state, endpoints.
+    """Resources this probe created: message ids with their latest state, and endpoints.
 
     ``works_before``: the newest works of the account before the first message, None when they
     are not known. ``looked``: whether they were asked for. ``unanswered``: there may be an endpoint
@@ -122,7 +122,7 @@ class Probe:
         return self.post({"message": text, "conversation": own, **fields}, key, caller)
 
     def _look_at_works(self) -> None:
-        """Before the first message: what was there then is not ours to delete."""
+        """List the works before the first message: the probe must not delete those."""
         if self.created.looked:
             return
         with suppress(Difference):  # judged by the checks of works; nothing will be deleted
@@ -232,7 +232,7 @@ class Probe:
         ``events`` says so, it gets only what names it. Raises `NotChecked` without a receiver."""
         if self.hooks is None:
             raise NotChecked(
-                "it needs an address of ours the deployment reaches: --hooks-url, --hooks-port"
+                "it needs an address here that the deployment reaches: --hooks-url, --hooks-port"
             )
         fields = {"url": self.hooks.url + path, **({"events": list(events)} if events else {})}
         return self.sample(
@@ -279,7 +279,7 @@ class Probe:
         return self.sample("webhook endpoint", lambda: usable(self.endpoint_first(), 201))
 
     def key_named(self, name: str) -> str:
-        """An Idempotency-Key of this visit."""
+        """An Idempotency-Key of this probe."""
         return f"agentpost-verify-{self.nonce}-{name}"
 
 

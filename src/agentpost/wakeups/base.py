@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 
 class Transaction(Protocol):
-    """What this port needs of a database transaction."""
+    """The part of a database transaction that this port needs."""
 
     def execute(self, sql: str, params: Sequence[Any] = ()) -> int:
         """Run a statement in it."""
@@ -36,7 +36,7 @@ class Wait(Protocol):
 
     @property
     def over(self) -> bool:
-        """Whether there is nothing to wait for any more: cancelled, or the door is closed."""
+        """Whether waiting is over: cancelled, or the door is closed."""
         ...
 
     def cancel(self) -> None:
@@ -49,7 +49,7 @@ class Wait(Protocol):
 
 
 class Wakeups(Protocol):
-    """Carries hints from whoever commits to whoever waits."""
+    """Carries hints from commits to waiting calls."""
 
     @property
     def closing(self) -> bool:

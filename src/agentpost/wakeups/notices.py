@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 import structlog
 
+from agentpost.domain import backoff
 from agentpost.wakeups.base import Transaction
 
 if TYPE_CHECKING:
@@ -121,14 +122,14 @@ class PostgresNotices:
                 await connection.execute(b"SELECT 1")
 
     async def _reconnect(self) -> AsyncConnection:
-        pause = RETRY_SECONDS_MIN
+        tries = 0
         while True:
             try:
                 return await self._listen()
             except Exception as error:
                 log.debug("notices_reconnect_failed", error=str(error).strip())
-            await asyncio.sleep(pause)
-            pause = min(pause * 2, RETRY_SECONDS_MAX)
+            await asyncio.sleep(backoff.pause(tries, RETRY_SECONDS_MIN, RETRY_SECONDS_MAX))
+            tries += 1
 
     def _deliver(self, topic: str, subject: str) -> None:
         listener = self._listeners.get(topic)

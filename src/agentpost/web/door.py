@@ -1,4 +1,4 @@
-"""What surrounds each page: the methods of a route, one look for every failure, the headers."""
+"""Common handling of each page: the methods of a route, one look for every failure, the headers."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Sheets:
         return Response(content, status, media_type="text/html")
 
     def to(self, path: str) -> Response:
-        """Go on with a GET of another page of ours."""
+        """Redirect to another page with GET."""
         return RedirectResponse(self.base + path, 303)
 
     def not_found(self) -> Response:
@@ -63,7 +63,7 @@ class Sheets:
         return self.page("Not found", templates.notice(self.base, "Not found", text), 404)
 
     async def answer(self, handler: Handler, scope: Scope, receive: Receive, send: Send) -> None:
-        """Run a handler and send what it answers, whatever happens in it."""
+        """Run a handler and send its response, or an error page when it raises."""
         request_id = new_id(ids.REQUEST, self._ctx.clock.now())
         try:
             response = await handler(Request(scope, receive, send))
@@ -92,7 +92,7 @@ class Page(Route):
 class LostBrowsers(Route):
     """The last route: a page for a browser at an unknown address outside the API.
 
-    Programs get the error shape of the API, from whoever looks after the routes.
+    Programs get the error shape of the API from the router.
     """
 
     def __init__(self, sheets: Sheets) -> None:

@@ -23,7 +23,7 @@ class Html(str):
 
 
 def markup(template: str, /, **values: object) -> Html:
-    """Fill ``{name}`` places of a constant template; whatever is not `Html` is escaped.
+    """Fill the ``{name}`` fields of a constant template; every value that is not `Html` is escaped.
 
     Safe in text and in attributes within double quotes, nowhere else.
     """

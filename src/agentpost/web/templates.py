@@ -16,7 +16,7 @@ from agentpost.web.markup import Html, join, markup, moment, name, size_words
 
 _STYLE: Final = Path(__file__).with_name("style.css").read_text("utf-8")
 STYLE_HASH: Final = base64.b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()
-"""What the content security policy names: the one style sheet that may apply."""
+"""The addresses in the content security policy: the one style sheet that may apply."""
 
 _LAYOUT: Final = """<!doctype html>
 <html lang="en">
@@ -213,7 +213,7 @@ def mail_queue(base: str, view: MailQueue, *, sending: bool) -> Html:
         for mail in view.mails
     )
     back = markup('<p><a href="{base}/dashboard">← Dashboard</a></p>', base=base)
-    shown = Html("<p>None yet. You are told here when a webhook endpoint was turned off.</p>")
+    shown = Html("<p>None yet. A message appears here when a webhook endpoint is turned off.</p>")
     if view.mails:
         shown = markup('<ul class="rows card">{mails}</ul>', mails=mails)
     return join([back, Html("<h1>Mail to you</h1>"), shown])
@@ -231,7 +231,7 @@ def login(base: str, token: str) -> Html:
 
 
 def how_to_sign_in(title: str, text: str) -> Html:
-    """What whoever is not signed in reads."""
+    """The page for visitors who are not signed in."""
     return markup(
         "<h1>{title}</h1><p>{text}</p><p>To get a fresh link, run this on the server:</p>"
         '<pre class="card">agentpost login-link</pre>'

@@ -92,7 +92,7 @@ def started(title: str, result: Started) -> str:
         result.reason or "", (result.reason or "no reason given").replace("_", " ")
     )
     if result.state == "queued":
-        return f"{title} waits, because {reason}. It starts by itself as soon as it can."
+        return f"{title} waits, because {reason}. It starts automatically as soon as it can."
     return f"{title} was not started, because {reason}."
 
 

@@ -60,7 +60,7 @@ GROUP = Group(
             "missing-key", "A request without a key is refused.", "Authentication 3", missing_key
         ),
         Check(
-            "unknown-key", "A key nobody made is refused.", "Authentication 3", unknown_key
+            "unknown-key", "An unknown key is refused.", "Authentication 3", unknown_key
         ),
         Check(
             "other-scheme", "The key counts with the Bearer scheme only.", "Authentication 1",

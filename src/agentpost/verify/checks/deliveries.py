@@ -254,7 +254,7 @@ GROUP = Group(
     "deliveries",
     "what webhooks deliver",
     (
-        Check("delivered", "The endpoint a message names gets its events, whatever its list.",
+        Check("delivered", "The endpoint a message names gets its events, subscribed or not.",
               "Webhook events 3", delivered),
         Check("signed", "The signature fits: Standard Webhooks.", "Webhook events 5", signed),
         Check("headers", "Id, time, signature and content type are there.", "Webhook events 4",

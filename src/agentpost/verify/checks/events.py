@@ -47,7 +47,7 @@ def log_of(probe: Probe, message_id: str) -> tuple[list[Json], Exchange]:
         cursor = page.get("cursor")
         if page.get("done") is True or not page.get("has_more"):
             return entries, exchange
-    raise NotChecked(f"the log goes on after {PAGES_MAX} pages")
+    raise NotChecked(f"the log continues after {PAGES_MAX} pages")
 
 
 def greeting_log(probe: Probe) -> tuple[list[Json], Exchange]:
@@ -189,12 +189,12 @@ GROUP = Group(
               "What the service does 3", reply_is_there),
         Check("done", "The log of a final message says that it is done.",
               "listMessageEvents", done),
-        Check("goes-on", "A cursor goes on behind the last entry seen.",
+        Check("goes-on", "A cursor continues after the last entry seen.",
               "listMessageEvents", goes_on),
         Check("least-second", "An empty page comes after a second at least.",
               "listMessageEvents", least_second),
         Check("wait-bounds", "wait is 0 to 45 here, too.", "Limits", wait_bounds),
-        Check("bad-cursor", "A cursor nobody gave is bad_cursor.", "Errors", bad_cursor),
+        Check("bad-cursor", "An unknown cursor is bad_cursor.", "Errors", bad_cursor),
         Check("one-at-a-time", "A second wait at once is poll_in_progress, with a cursor.",
               "listMessageEvents", one_at_a_time),
         Check("unknown", "The log of an unknown message is not_found.",

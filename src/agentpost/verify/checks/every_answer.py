@@ -1,4 +1,4 @@
-"""What must hold for each answer, judged over all that this visit has seen.
+"""Rules for every response, checked over all responses of this probe.
 
 It runs last. With `--only` it judges what those groups have seen.
 """

@@ -90,7 +90,7 @@ GROUP = Group(
             "at-once", "Of calls at once with one key, one makes the message.",
             "createMessage 2", at_once,
         ),
-        Check("key-is-cut", "Of a key, 128 characters count.", "Limits", key_is_cut),
+        Check("key-is-cut", "Only 128 characters of a key are significant.", "Limits", key_is_cut),
     ),
     sends=("greeting", "greeting again", "at once", "longest"),
 )  # fmt: skip

@@ -161,7 +161,7 @@ GROUP = Group(
             file_without_content,
         ),
         Check(
-            "at-most-ten-problems", "Several problems are told at once, ten at the most.",
+            "at-most-ten-problems", "Several problems are reported at once, ten at most.",
             "Errors", at_most_ten_problems,
         ),
         Check("too-many-uploads", "Eleven uploads are too_many.", "Limits", too_many_uploads),

@@ -80,7 +80,7 @@ GROUP = Group(
         ),
         Check("final-stays", "A final message does not change.", "Message", final_stays),
         Check(
-            "etag", "Who has the newest version is answered with 304.", ADDITION, etag
+            "etag", "A request with the newest ETag is answered with 304.", ADDITION, etag
         ),
     ),
     sends=("greeting",),

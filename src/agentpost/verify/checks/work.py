@@ -76,7 +76,7 @@ def unknown(probe: Probe) -> None:
 
 
 def _some_work(probe: Probe) -> Json:
-    """The work this visit started, if the agent did, else the newest of the account."""
+    """The work this probe started, if the agent did, else the newest of the account."""
 
     def make() -> Json:
         with suppress(NotChecked):  # without it, the account may have some all the same

@@ -1,0 +1,101 @@
+"""Every text that a user sees, collected from the source: errors, the doctor, commands, pages."""
+
+import ast
+import re
+from collections.abc import Iterator
+
+from tests.house.tree import Source, package
+
+SHOWN_BY = {
+    "Check",
+    "Group",
+    "FileRefused",
+    "InvalidRequest",
+    "NotChecked",
+    "Option",
+    "Argument",
+    "OSError",
+    "Overloaded",
+    "PostRefused",
+    "Problem",
+    "RateLimited",
+    "Refusal",
+    "StoreUnavailable",
+    "Header",
+    "Query",
+    "Operation",
+    "Success",
+    "TooSlow",
+    "Unreadable",
+    "ValueError",
+    "complain",
+    "fail",
+    "print",
+    "say",
+}
+"""Functions and classes whose texts reach a person."""
+
+PAGES = (
+    "src/agentpost/agents/offline/replies.py",
+    "src/agentpost/cli/welcome.py",
+    "src/agentpost/contract/errors.py",
+    "src/agentpost/db/doctor.py",
+    "src/agentpost/services/doctor.py",
+    "src/agentpost/web/templates.py",
+)
+"""Files whose constants are all texts for people; their SQL is left out."""
+
+SHAPES = ("src/agentpost/contract/",)
+COMMANDS = ("src/agentpost/cli/",)
+SQL = re.compile(r"\b(SELECT|DELETE|UPDATE|INSERT|FROM|WHERE|ORDER BY)\b")
+
+
+def constants(node: ast.AST) -> Iterator[tuple[int, str]]:
+    """Line and text of every string inside; the parts of an f-string stand for themselves."""
+    for inner in ast.walk(node):
+        if isinstance(inner, ast.Constant) and isinstance(inner.value, str):
+            yield inner.lineno, inner.value
+
+
+def docstrings(tree: ast.AST) -> set[ast.AST]:
+    found: set[ast.AST] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            found.add(node.value)
+    return found
+
+
+def is_sentence(text: str) -> bool:
+    """Two words at least: ids, keys and formats are no texts."""
+    return len(re.findall(r"[A-Za-z]{2,}", text)) > 1 and " " in text and not SQL.search(text)
+
+
+def of(source: Source) -> Iterator[tuple[int, str]]:
+    """Line and text of what this file shows to people."""
+    if source.path in PAGES:
+        own = docstrings(source.tree)
+        for node in ast.walk(source.tree):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str) and node not in own:
+                yield node.lineno, node.value
+        return
+    for node in ast.walk(source.tree):
+        if isinstance(node, ast.Call):
+            name = node.func.attr if isinstance(node.func, ast.Attribute) else None
+            if isinstance(node.func, ast.Name):
+                name = node.func.id
+            if name in SHOWN_BY:
+                yield from constants(node)
+        elif (isinstance(node, ast.ClassDef) and source.path.startswith(SHAPES)) or (
+            isinstance(node, ast.FunctionDef)
+            and source.path.startswith(COMMANDS)
+            and any("command" in ast.dump(each) for each in node.decorator_list)
+        ):
+            yield node.lineno, ast.get_docstring(node) or ""
+
+
+def texts() -> Iterator[str]:
+    """``path:line: text``, each once."""
+    for source in package():
+        for line, text in sorted(set(of(source))):
+            if is_sentence(text):
+                yield f"{source.path}:{line}: {' '.join(text.split())}"
