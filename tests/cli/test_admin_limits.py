@@ -120,7 +120,7 @@ def test_a_backup_of_postgresql_points_to_pg_dump(server: AgentServer, tmp_path:
     assert "pg_dump" in done.stderr
 
 
-def test_maintenance_is_told(server: AgentServer) -> None:
+def test_maintenance_is_reported(server: AgentServer) -> None:
     assert server.command("maintenance", "on") == {"maintenance": True}
     assert server.command("maintenance", "off") == {"maintenance": False}
     assert json.dumps(run(server, "maintenance", "off").stdout)
