@@ -19,7 +19,7 @@ export PYTHONDONTWRITEBYTECODE :=
 export UV_PROJECT_ENVIRONMENT := .venv
 
 .DEFAULT_GOAL := help
-.PHONY: help setup serve test check lint types imports format bench clean
+.PHONY: help setup serve test check lint types imports format sizes bench clean
 
 help: ## Show this list
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
@@ -48,6 +48,9 @@ format: $(READY) ## Format the code and fix what can be fixed
 	@$(BIN)/ruff check --fix --exit-zero .
 	@$(BIN)/ruff format .
 
+sizes: $(READY) ## Install the built wheels for real, each into an environment of its own
+	@uv=uv; uv --version >/dev/null 2>&1 || uv=.tools/uv/bin/uv; .ci/sizes $$uv $(BIN)/python
+
 bench: $(READY) ## Measure; ARGS are those of benchmarks/run.py
 	@PYTHONPATH=. $(BIN)/python benchmarks/run.py $(ARGS)
 
@@ -57,7 +60,7 @@ clean: ## Remove the environment and every cache
 # The interpreter is the one .venv has, while that is new enough, else the first such on PATH: asked
 # for its own path, since a shim's path would make uv build .venv anew each time. uv is the one on
 # PATH, else one of our own.
-$(READY): pyproject.toml uv.lock
+$(READY): pyproject.toml clients/python/pyproject.toml uv.lock
 	@python=; \
 	for name in $(BIN)/python python3 python3.14 python3.13 python3.12 python3.11; do \
 	  python=$$($$name -c '$(NEW_ENOUGH)' 2>/dev/null) && break; \

@@ -155,7 +155,7 @@ async def steps(server: Server) -> None:
 
 
 async def bodies(server: Server) -> None:
-    """Bodies near the limit that are refused when they have come."""
+    """Bodies near the limit whose file is over its own, which is found out by decoding it."""
     start = b'{"files":[{"name":"a.bin","base64":"'
     body = start + b"A" * (BODY_BYTES - len(start)) + b'"}]}'
     headers = {"Authorization": f"Bearer {server.key}", "Content-Type": "application/json"}

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import structlog
 
+from agentpost import extras
 from agentpost.clock import Clock, SystemClock, new_id
 from agentpost.cluster.heartbeat import Heartbeat
 from agentpost.db import migrate
@@ -203,15 +204,10 @@ def _limiter(settings: Settings, checks: dict[str, Check]) -> RateLimiter:
     url = settings.redis_url.get_secret_value()
     if not url:
         return MemoryLimiter()
-    try:
-        from agentpost.ratelimit.redis import RedisLimiter
+    extras.require("redis", extras.REDIS_ASKED)
+    from agentpost.ratelimit.redis import RedisLimiter
 
-        limiter = RedisLimiter(url, MemoryLimiter())
-    except ImportError as error:
-        raise ValueError(
-            "AGENTPOST_REDIS_URL is set, but the package for it is not installed"
-            f" ({error}). Install it: pip install 'agentpost[redis]'"
-        ) from None
+    limiter = RedisLimiter(url, MemoryLimiter())
     checks[health_state.REDIS] = limiter.check
     return limiter
 
@@ -224,6 +220,7 @@ def _storage(
         local = LocalStorage(folder / "blobs")
         incoming = LocalIncoming(local, PolicySigner(secret), settings.public_upload_url)
         return local, incoming, incoming
+    extras.require("s3", extras.S3_ASKED)
     from agentpost.storage.s3 import S3Storage
     from agentpost.storage.s3_incoming import S3Incoming
 

@@ -123,6 +123,17 @@ def test_inline_files_reach_the_agent(caller: Caller) -> None:
     )
 
 
+@pytest.mark.rule("InlineFile.content_type")
+def test_the_type_given_counts_where_bytes_do_not_tell(caller: Caller) -> None:
+    files = [
+        inline(b"# Notes\n", name="a", content_type="text/markdown"),
+        inline(b"%PDF-1.7\n", name="b", content_type="text/markdown"),
+        inline(b"# Notes\n", name="c", content_type=None),
+    ]
+    types = [file["type"] for file in seen(caller.send([["see"]], files=files))]
+    assert types == ["text/markdown", "application/pdf", "text/plain"]
+
+
 @pytest.mark.rule("createMessage.one-of-three")
 def test_a_message_may_be_files_alone(caller: Caller) -> None:
     message = caller.send(files=[inline(b"x", name="a.txt")])

@@ -15,6 +15,7 @@ from agentpost.api.app import OPERATIONS
 from agentpost.api.openapi import EVERYWHERE
 from agentpost.api.operation import Operation
 from agentpost.contract.errors import CATALOGUE
+from agentpost.domain.errors import ErrorCode
 from tests.api import error_trigger_states
 from tests.api.error_triggers import BODY_BYTES_MAX, ERROR_TRIGGERS, ErrorServer, ErrorTrigger
 from tests.e2e.caller import Caller, Json
@@ -45,7 +46,7 @@ def target(server: AgentServer, caller: Caller, callers: Callable[..., Caller]) 
 
 def check(caller: Caller, answer: httpx2.Response, code: str) -> None:
     """The answer is this error, in the shape of all errors and as its operation announces it."""
-    assert (answer.status_code, answer.json()["error"]) == (CATALOGUE[code].status, code)
+    assert (answer.status_code, answer.json()["error"]) == (CATALOGUE[ErrorCode(code)].status, code)
     assert answer.headers["Content-Type"] == "application/json"
     caller.contract.check(answer)
     body: Json = answer.json()

@@ -102,6 +102,8 @@ def test_a_message_that_joins_copies_the_log_from_then_on(
     heard = next(e for e in copied if e["type"] == "progress")
     assert heard["step"].startswith("heard: [[")
     assert {e["message_id"] for e in copied} == {second["id"]}
+    assert {e["message_id"] for e in own} == {first["id"]}
+    assert kinds(own).count("agent_reply") == 1, "not that of the message that joined"
     assert {e.get("job_id") for e in copied if e["type"] != "agent_reply"} == {joined["job_id"]}
 
 

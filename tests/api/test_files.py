@@ -255,7 +255,7 @@ def test_a_link_that_was_tampered_with_is_refused(caller: Caller) -> None:
     assert fetch(other["url"]).text == "y"
 
 
-@pytest.mark.rule("File.url", "getFile.fresh")
+@pytest.mark.rule("File.url")
 def test_a_link_expires(start_server: ServerMaker) -> None:
     server = start_server(link_seconds=1)
     caller = Caller(server)

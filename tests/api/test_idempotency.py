@@ -2,6 +2,7 @@
 
 import base64
 import json
+import re
 import threading
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
@@ -205,3 +206,12 @@ def test_a_key_is_free_again_after_its_time(start_server: ServerMaker) -> None:
 def test_the_trimmed_text_is_compared(caller: Caller) -> None:
     assert caller.post("\u2003space\n", key="trim").status_code == 201
     assert is_replay(caller.post("space", key="trim"))
+
+
+@pytest.mark.rule("Message.id")
+def test_a_key_never_becomes_an_id(caller: Caller) -> None:
+    key = f"msg_{'0' * 32}"
+    message = caller.post("whose id?", key=key).json()
+    assert message["id"] != key
+    assert re.fullmatch("msg_[0-9a-f]{32}", message["id"])
+    caller.refused(404, "not_found", "GET", f"/v1/messages/{key}")

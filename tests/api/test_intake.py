@@ -7,8 +7,9 @@ import pytest
 from starlette.requests import ClientDisconnect, Request
 from starlette.types import Message
 
-from agentpost.api import intake
+from agentpost.api import intake, request_state
 from agentpost.api.intake import BodyBudget, TooSlow
+from agentpost.clock import ManualClock
 from agentpost.domain.errors import Overloaded, RateLimited
 
 IDLE = 0.05
@@ -24,6 +25,7 @@ def request(client: AsyncIterator[Message], *headers: tuple[bytes, bytes]) -> Re
         raise AssertionError("nothing comes")
 
     scope = {"type": "http", "method": "POST", "path": "/", "headers": list(headers)}
+    request_state.begin(scope, ManualClock())
     return Request(scope, receive)
 
 

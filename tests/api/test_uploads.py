@@ -29,8 +29,9 @@ def server(plain_server: AgentServer) -> AgentServer:
     "createUpload.answers",
     "Limits upload-link",
 )
-def test_a_created_upload(caller: Caller) -> None:
+def test_a_created_upload(caller: Caller, server: AgentServer) -> None:
     made = announce(caller, "sales.csv", 1234)
+    assert made["url"].startswith(f"{server.url}/"), "where nothing else is set"
     assert re.fullmatch("up_[0-9a-f]{32}", made["upload_id"])
     assert made["object"] == "upload"
     assert made["max_bytes"] == 1234

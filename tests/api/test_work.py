@@ -110,7 +110,7 @@ def test_an_agent_stops_work_by_a_message(caller: Caller, server: AgentServer) -
     assert late["reply"] == "stopped: False"
 
 
-@pytest.mark.rule("Work.title", "Authentication 4")
+@pytest.mark.rule("Work.title", "listWork.order", "Authentication 4")
 def test_works_belong_to_the_account(caller: Caller, server: AgentServer) -> None:
     message = caller.final(
         caller.send([["start", "Own", [["write", "a.txt", "x"], ["return", ""]]]])["id"]
@@ -127,6 +127,7 @@ def test_works_belong_to_the_account(caller: Caller, server: AgentServer) -> Non
     eve.refused(404, "not_found", "POST", f"/v1/work/{work_id}/stop")
     assert eve.call("GET", "/v1/work").json()["data"] == []
     assert second.work(work_id)["title"] == "Own", "every key of the account sees it"
+    assert work_id in [item["work_id"] for item in second.call("GET", "/v1/work").json()["data"]]
     assert second.call("GET", f"/v1/files/{file_id}").status_code == 200
     joined = eve.send([["join", message["jobs"][0]["job_id"]]])
     assert (joined["reply"], joined["jobs"]) == ("joined: False", [])

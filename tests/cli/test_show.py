@@ -7,7 +7,7 @@ from rich.console import Console
 from agentpost.cli.show import Screen, clean
 from agentpost.cli.tables import table
 from agentpost.cli.words import credits_words, size_words
-from agentpost.client import Entry, Message
+from agentpost_client import Entry, Message
 
 
 def test_agents_cannot_drive_the_terminal() -> None:
@@ -15,10 +15,10 @@ def test_agents_cannot_drive_the_terminal() -> None:
     out = StringIO()
     screen = Screen(Console(file=out, force_terminal=True, color_system=None, width=80))
     evil = "\x1b[2J[red]x"
-    screen.entry(Entry.model_validate({"seq": 1, "type": "agent_reply", "text": evil}))
-    screen.entry(Entry.model_validate({"seq": 2, "type": "progress", "step": evil}))
+    screen.entry(Entry.read({"seq": 1, "type": "agent_reply", "text": evil}))
+    screen.entry(Entry.read({"seq": 2, "type": "progress", "step": evil}))
     screen.closing(
-        Message.model_validate(
+        Message.read(
             {"id": "msg_1", "status": "x", "final": True, "notes": [evil], "question": evil}
         )
     )
@@ -31,7 +31,7 @@ def test_a_terminal_gets_markdown_and_a_spinner() -> None:
     screen = Screen(Console(file=out, force_terminal=True, width=80))
     with screen.waiting("Working…"):
         screen.prose("**bold**")
-        screen.entry(Entry.model_validate({"seq": 1, "type": "progress", "step": "Drawing"}))
+        screen.entry(Entry.read({"seq": 1, "type": "progress", "step": "Drawing"}))
     assert "Working…" in out.getvalue()
     assert "\x1b[1mbold" in out.getvalue()
     assert "**" not in out.getvalue()
@@ -79,5 +79,5 @@ def test_a_step_that_names_its_file_is_not_told_twice() -> None:
     screen = Screen(Console(file=out))
     for step, names in (("Wrote a.txt", ["a.txt"]), ("Wrote", ["a.txt"]), ("", ["a.txt", "b"])):
         entry = {"seq": 1, "type": "progress", "step": step, "file_names": names}
-        screen.entry(Entry.model_validate(entry))
+        screen.entry(Entry.read(entry))
     assert out.getvalue().splitlines() == ["• Wrote a.txt", "• Wrote: a.txt", "• a.txt, b"]

@@ -53,6 +53,49 @@ def test_a_wrong_setting_is_one_clear_line(case: str, tmp_path: Path) -> None:
     assert "hush" not in ended.stderr + ended.stdout
 
 
+EXTRAS = {
+    "offline": ({}, "typst", "AGENTPOST_AGENT is 'offline'"),
+    "extraction": ({}, "pypdfium2", "AGENTPOST_AGENT is 'offline'"),
+    "s3": ({"STORAGE_URL": "s3://bucket?region=eu-north-1"}, "obstore", "AGENTPOST_STORAGE_URL"),
+    "redis": ({"REDIS_URL": "redis://u:hush@h/0"}, "redis", "AGENTPOST_REDIS_URL"),
+    "postgres": ({"DATABASE_URL": "postgresql://u:hush@h/x"}, "psycopg", "AGENTPOST_DATABASE_URL"),
+}
+
+
+@pytest.mark.parametrize("extra", EXTRAS)
+@pytest.mark.parametrize("command", [["serve", "--port", "0"], ["accounts", "list"]])
+def test_a_missing_extra_is_one_line_with_its_installation(
+    extra: str, command: list[str], tmp_path: Path
+) -> None:
+    """The packages are made impossible to import, as if they were not installed."""
+    settings, module, wanted = EXTRAS[extra]
+    code = f"import sys; sys.modules[{module!r}] = None; from agentpost.cli import main; main()"
+    ended = subprocess.run(
+        [sys.executable, "-c", code, *command],
+        env={
+            **os.environ,
+            "AGENTPOST_DATA_DIR": str(tmp_path / "data"),
+            **{f"AGENTPOST_{name}": value for name, value in settings.items()},
+        },
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    if command[0] == "accounts" and extra in ("offline", "extraction"):
+        assert ended.returncode == 0, "no agent is needed to list accounts: " + ended.stderr
+        return
+    lines = [line for line in ended.stderr.splitlines() if "made a new database" not in line]
+    installed = "offline" if extra == "extraction" else extra
+    assert ended.returncode == 1, ended.stderr
+    assert len(lines) == 1
+    assert lines[0].startswith(f"agentpost: {wanted}")
+    assert f"({module})" in lines[0]
+    assert lines[0].endswith(f"Install them: pip install 'agentpost[{installed}]'")
+    assert "hush" not in ended.stderr
+
+
 def test_a_mistyped_name_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """In the file it is an error; in the environment it may be a later version's."""
     monkeypatch.chdir(tmp_path)

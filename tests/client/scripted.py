@@ -11,7 +11,7 @@ import httpx2
 import uvicorn
 from starlette.types import ASGIApp
 
-from agentpost.client import AsyncClient, Client, RetryPolicy
+from agentpost_client import AsyncClient, Client, RetryPolicy
 
 URL = "http://server.test"
 KEY = "svc_key_secret"

@@ -2,6 +2,7 @@
 
 import socket
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 import httpx2
@@ -11,12 +12,12 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
-from agentpost.client import ApiError, BadAnswer, Client, ConnectionFailed, File, RetryPolicy
-from agentpost.client.partial import local_name
+from agentpost_client import ApiError, BadAnswer, Client, ConnectionFailed, File, RetryPolicy
+from agentpost_client.partial import local_name
 from tests.client.scripted import KEY, Talk, answer, refusal, served
 
 FRESH = {"file_id": "wrk_1/a.png", "name": "a.png", "url": "https://files.test/fresh?sig=new"}
-OLD = File.model_validate({**FRESH, "url": "https://files.test/old?sig=old"})
+OLD = File.read({**FRESH, "url": "https://files.test/old?sig=old"})
 BYTES = httpx2.Response(200, content=b"pixels")
 
 
@@ -76,7 +77,7 @@ async def test_a_failed_download_tells_no_signature(talk: Talk, tmp_path: Path) 
 async def test_a_link_that_is_no_address_is_a_failure(talk: Talk, tmp_path: Path) -> None:
     for url in ("ftp://files.test/a", "/relative", "http://", "http://h:port"):
         with pytest.raises(BadAnswer, match="not an http address"):
-            await talk("download", OLD.model_copy(update={"url": url}), tmp_path)
+            await talk("download", replace(OLD, url=url), tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -106,7 +107,7 @@ def test_redirects_are_followed_without_the_key(tmp_path: Path) -> None:
 
     app = Starlette(routes=[Route("/link", link), Route("/bytes", content)])
     with served(app) as url, Client(url, KEY) as client:
-        file = OLD.model_copy(update={"url": f"{url}/link"})
+        file = replace(OLD, url=f"{url}/link")
         assert client.download(file, tmp_path).stat().st_size == 1_000_000
     assert seen == [None, None]
 
@@ -124,7 +125,7 @@ def test_a_body_cut_short_leaves_nothing_and_what_was_there_stays(tmp_path: Path
         thread = threading.Thread(target=cut)
         thread.start()
         address = f"http://127.0.0.1:{listener.getsockname()[1]}"
-        file = OLD.model_copy(update={"url": f"{address}/a"})
+        file = replace(OLD, url=f"{address}/a")
         with (
             Client(address, KEY, policy=RetryPolicy(retries=0)) as client,
             pytest.raises(ConnectionFailed, match="broke"),

@@ -3,7 +3,7 @@
 import httpx2
 import pytest
 
-from agentpost.client import ApiError, WaitTimeout
+from agentpost_client import ApiError, WaitTimeout
 from tests.client.scripted import Talk, answer, message, page, refusal
 
 PROCESSING = message("processing", final=False)

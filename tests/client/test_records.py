@@ -1,11 +1,16 @@
 """Work, files and the account; records of servers newer than this SDK; settings."""
 
+import copy
+import pickle
+import re
+from dataclasses import FrozenInstanceError
 from typing import Any
 
 import pytest
 
-from agentpost.client import Client, ConfigError, Message
-from agentpost.client.config import resolve_config
+from agentpost_client import Client, ConfigError, Message
+from agentpost_client.config import resolve_config
+from agentpost_client.records import WrongShape
 from tests.client.scripted import Talk, answer
 
 FULL: dict[str, Any] = {
@@ -28,7 +33,7 @@ FULL: dict[str, Any] = {
 
 @pytest.mark.rule("Versioning 2")
 def test_unknown_fields_and_words_and_nulls_are_taken() -> None:
-    read = Message.model_validate(FULL)
+    read = Message.read(FULL)
     assert (read.status, read.reason, read.reply, read.running) == (
         "pondering",
         "moon_phase",
@@ -45,9 +50,36 @@ def test_unknown_fields_and_words_and_nulls_are_taken() -> None:
 
 
 def test_records_cannot_be_changed() -> None:
-    read = Message.model_validate(FULL)
-    with pytest.raises(ValueError, match="frozen"):
-        read.status = "completed"
+    read = Message.read(FULL)
+    with pytest.raises(FrozenInstanceError):
+        read.status = "completed"  # type: ignore[misc]
+
+
+@pytest.mark.parametrize(
+    ("change", "where"),
+    [
+        ({"id": None}, "id"),
+        ({"final": "yes"}, "final"),
+        ({"version": 1.5}, "version"),
+        ({"version": True}, "version"),
+        ({"credits_used": 10**400}, "credits_used"),
+        ({"notes": "note"}, "notes"),
+        ({"notes": ["note", 7]}, "notes.1"),
+        ({"created_at": "yesterday"}, "created_at"),
+        ({"metadata": {"order": 7}}, "metadata.order"),
+        ({"jobs": [{"status": "running"}]}, "jobs.0.job_id"),
+        ({"files": [7]}, "files.0"),
+    ],
+)
+def test_what_is_no_record_is_reported_with_its_place(change: dict[str, Any], where: str) -> None:
+    with pytest.raises(WrongShape, match=f"^{re.escape(where)}$"):
+        Message.read({**FULL, **change})
+
+
+def test_an_attribute_that_no_record_has_is_an_error() -> None:
+    read = Message.read(FULL)
+    assert not hasattr(read, "planets")
+    assert copy.deepcopy(read) == pickle.loads(pickle.dumps(read)) == read
 
 
 async def test_the_account(talk: Talk) -> None:

@@ -5,7 +5,7 @@ from dataclasses import replace
 import httpx2
 import pytest
 
-from agentpost.client import ApiError, BadAnswer, ConnectionFailed, RetryPolicy
+from agentpost_client import ApiError, BadAnswer, ConnectionFailed, RetryPolicy
 from tests.client.scripted import Talk, answer, message, refusal
 
 ME = {"user_id": "usr_1", "object": "account"}

@@ -6,7 +6,7 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from agentpost.client import ApiError, Attachment, FileRefused
+from agentpost_client import ApiError, Attachment, FileRefused
 from tests.client.scripted import Talk, answer, message, refusal
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 PROGRAM = """
 from pathlib import Path
 
-from agentpost.client import AsyncClient, Client, Entry, Message
+from agentpost_client import AsyncClient, Client, Entry, Message
 
 
 def ask(client: Client, last: Entry | None) -> dict[str, str]:

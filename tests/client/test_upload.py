@@ -7,7 +7,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from agentpost.client import ApiError, Attachment, FileRefused
+from agentpost_client import ApiError, Attachment, FileRefused
 from tests.client.scripted import KEY, Talk, answer, message, refusal
 
 TICKET = {

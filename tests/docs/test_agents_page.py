@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from agentpost.client import Client, Message
+from agentpost_client import Client, Message
 from tests.docs.snippets import write_programs
 from tests.e2e.server import KEY, AgentServer
 from tests.house.tree import DOCS

@@ -21,7 +21,7 @@ from urllib.parse import urlsplit
 import httpx2
 import pytest
 
-from agentpost.client import Client
+from agentpost_client import Client
 from tests.conformance.conftest import s3_endpoint, s3_url
 from tests.e2e.caller import Caller, Json
 from tests.e2e.fixtures import ServerMaker

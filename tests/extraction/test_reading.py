@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import signal
+import sys
 import zipfile
 from datetime import date, datetime
 from pathlib import Path
@@ -330,3 +331,27 @@ def test_a_service_managers_signal_does_not_end_the_reading_of_a_pdf(
     path.write_bytes(typst.compile(tmp_path / "a.typ", root=tmp_path))
     assert read(path).strip() == "Some text"
     assert signal.SIGTERM not in signal.pthread_sigmask(signal.SIG_BLOCK, ())
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "module", "kind"),
+    [
+        ("a.pdf", b"%PDF-1.7", "pypdfium2", "a PDF file"),
+        ("a.html", b"<p>x</p>", "lxml", "an HTML file"),
+    ],
+)
+def test_without_the_extra_the_text_says_what_is_missing(
+    name: str,
+    content: bytes,
+    module: str,
+    kind: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(sys.modules, module, None)
+    (tmp_path / name).write_bytes(content)
+    why = f"^{name} is {kind}, which this server cannot read: .*agentpost\\[extraction\\]$"
+    with pytest.raises(Unreadable, match=why):
+        read(tmp_path / name)
+    (tmp_path / "a.txt").write_text("x")
+    assert read(tmp_path / "a.txt") == "x"

@@ -80,6 +80,7 @@ OPEN = {"Authentication 6", "Versioning 4"}
 NOT_YET = {
     "Authentication 2",
     "Webhook endpoint states 2",
+    "listWork.order",
     "Limits inspector",
     "Transitions 9",
 }
@@ -147,7 +148,7 @@ def test_what_is_not_kept_yet_says_so() -> None:
     said = {rule.name for rule in RULES if "**Not yet:**" in rule.text}
     assert said == NOT_YET
     [listed] = re.findall(r"^- \*\*Not yet\*\* marks .*$(?:\n  .*)*", PAGE, re.M)
-    assert set(re.findall("`([^`]+)`", listed)) == NOT_YET
+    assert set(re.findall("`([^`]+)`", " ".join(listed.split()))) == NOT_YET
 
 
 def test_the_index_has_every_section() -> None:

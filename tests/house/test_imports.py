@@ -4,6 +4,7 @@ import-linter wants every module it is told about to exist, so a contract grows 
 lists here say what has to be in it, and the tests name what has not been added yet.
 """
 
+import os
 import shutil
 import subprocess
 import sys
@@ -13,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from tests.house.tree import ROOT, SRC, imports, package
+from tests.house.tree import CLIENT, ROOT, SRC, client, imports, package
 
 ADAPTERS = {
     "agentpost.db.postgres",
@@ -39,8 +40,9 @@ BREAKS = [
     ("tasks/broken.py", "from agentpost.domain import transitions", "A transition has one caller"),
     ("web/broken.py", "from agentpost.db import sqlite", "Adapters are named in bootstrap only"),
     ("api/broken.py", "from agentpost.db import tables", "Doors never touch tables"),
-    ("client/broken.py", "from agentpost.services import broken", "The client stands alone"),
-    ("verify/broken.py", "from agentpost.services import broken", "The client stands alone"),
+    ("../agentpost_client/broken.py", "import agentpost.domain", "The client stands alone"),
+    ("services/broken.py", "import agentpost_client", "Only commands use the client"),
+    ("verify/broken.py", "from agentpost.services import broken", "Verify knows only answers"),
     ("db/broken.py", "from agentpost.db import again\n", "No cycles"),
 ]  # fmt: skip
 
@@ -54,8 +56,9 @@ def existing(modules: set[str]) -> set[str]:
     return modules & {source.module for source in package()}
 
 
-def lint(folder: Path) -> tuple[int, str]:
-    """Exit code and report of import-linter for the package `folder/agentpost`."""
+def lint(*folders: Path) -> tuple[int, str]:
+    """Exit code and report of import-linter for the packages in these folders."""
+    path = os.pathsep.join(map(str, folders))
     done = subprocess.run(
         [
             Path(sys.executable).with_name("lint-imports"),
@@ -63,8 +66,8 @@ def lint(folder: Path) -> tuple[int, str]:
             "--no-logo",
             f"--config={ROOT / 'pyproject.toml'}",
         ],
-        cwd=folder,
-        env={"COLUMNS": "200", "PYTHONPATH": str(folder)},
+        cwd=folders[0],
+        env={"COLUMNS": "200", "PYTHONPATH": path},
         capture_output=True,
         text=True,
         check=False,
@@ -74,12 +77,14 @@ def lint(folder: Path) -> tuple[int, str]:
 
 
 def test_the_contracts_hold() -> None:
-    code, report = lint(SRC.parent)
+    code, report = lint(SRC.parent, CLIENT.parent)
     assert code == 0, report
 
 
 def test_every_contract_can_break(tmp_path: Path) -> None:
-    shutil.copytree(SRC, tmp_path / "agentpost", ignore=shutil.ignore_patterns("__pycache__"))
+    for package_ in (SRC, CLIENT):
+        ignored = shutil.ignore_patterns("__pycache__")
+        shutil.copytree(package_, tmp_path / package_.name, ignore=ignored)
     (tmp_path / "agentpost/api/broken.py").touch()
     (tmp_path / "agentpost/wakeups/broken.py").touch()
     (tmp_path / "agentpost/db/again.py").write_text("from agentpost.db import broken\n")
@@ -114,13 +119,17 @@ def test_what_exists_is_protected(contract: str, modules: set[str], importers: l
     assert settings["allowed_importers"] == importers
 
 
-@pytest.mark.parametrize("room", ["client", "verify"])
-def test_what_callers_run_imports_only_shapes_and_rules(room: str) -> None:
-    allowed = (f"agentpost.{room}", *CALLERS_MAY_IMPORT)
+def test_the_client_imports_nothing_of_the_server() -> None:
+    names = [name for source in client() for _, name in imports(source)]
+    assert [name for name in names if name.split(".")[0] == "agentpost"] == []
+
+
+def test_verify_imports_only_shapes_and_rules() -> None:
+    allowed = ("agentpost.verify", *CALLERS_MAY_IMPORT)
     found = [
         f"{source.path}:{line}: imports {name}"
         for source in package()
-        if source.path.startswith(f"src/agentpost/{room}/")
+        if source.path.startswith("src/agentpost/verify/")
         for line, name in imports(source)
         if name.startswith("agentpost.") and not name.startswith(allowed)
     ]

@@ -8,6 +8,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 SRC = ROOT / "src" / "agentpost"
+CLIENT = ROOT / "clients" / "python" / "src" / "agentpost_client"
 DOCS = ROOT / "docs"
 
 
@@ -22,8 +23,8 @@ class Source:
     @property
     def module(self) -> str:
         """The dotted name it is imported by."""
-        name = self.path.removeprefix("src/").removesuffix(".py").removesuffix("/__init__")
-        return name.replace("/", ".")
+        name = self.path.removesuffix(".py").removesuffix("/__init__")
+        return name.rpartition("src/")[2].replace("/", ".")
 
 
 def parse(text: str, path: str = "src/agentpost/sample.py") -> Source:
@@ -41,7 +42,13 @@ def sources(*folders: str) -> tuple[Source, ...]:
 
 
 def package() -> tuple[Source, ...]:
+    """The server and the commands."""
     return sources("src/agentpost")
+
+
+def client() -> tuple[Source, ...]:
+    """The client, a distribution of its own."""
+    return sources("clients/python/src")
 
 
 def document(path: Path) -> str:

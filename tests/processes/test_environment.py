@@ -31,6 +31,7 @@ def test_what_passes(name: str, listed: list[str], passes: bool) -> None:
     assert (name in worker_environment({name: "x"}, listed, threads=1)) is passes
 
 
-def test_numerical_libraries_share_the_processors_unless_told_otherwise() -> None:
+def test_libraries_that_compute_share_the_processors_unless_told_otherwise() -> None:
     made = worker_environment({"OMP_NUM_THREADS": "7"}, threads=2)
     assert (made["OMP_NUM_THREADS"], made["OPENBLAS_NUM_THREADS"]) == ("7", "2")
+    assert made["RAYON_NUM_THREADS"] == "2"

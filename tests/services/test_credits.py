@@ -6,6 +6,7 @@ import pytest
 
 from agentpost.domain.errors import Fenced, Refusal
 from agentpost.domain.journal import CallState
+from agentpost.domain.times import DAY, iso
 from agentpost.services import accounts, credits, jobs, upkeep
 from agentpost.services.jobs import OutOfCredits, Owned
 from tests.services.harness import NODE, Harness
@@ -93,7 +94,10 @@ async def test_follow_ups_do_not_pay(harness: Harness) -> None:
 
 
 @pytest.mark.rule(
-    "Reasons out_of_credits", "Message event log result", "Webhook events job.blocked"
+    "Message.resume_by",
+    "Reasons out_of_credits",
+    "Message event log result",
+    "Webhook events job.blocked",
 )
 async def test_a_job_parks_in_the_middle_and_goes_on(harness: Harness) -> None:
     """Blocked, queued for a day, continued by a top-up (design: Credits)."""
@@ -104,6 +108,7 @@ async def test_a_job_parks_in_the_middle_and_goes_on(harness: Harness) -> None:
     shown = harness.shown(message_id)
     assert (shown["status"], shown["reason"]) == ("blocked", "out_of_credits")
     assert (shown["final"], shown["resume"]) == (False, "add_credits")
+    assert shown["resume_by"] == iso(harness.clock.now() + DAY)
     assert (shown["jobs"][0]["queued"], shown["jobs"][0]["settled_at"]) == (True, None)
     assert harness.log(message_id)[-1]["outcome"] == "stalled_credits"
     assert harness.names(message_id) == ["message.blocked", "job.blocked"]

@@ -12,6 +12,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from agentpost import extras
 from agentpost.agents.base import AgentFn
 
 OFFLINE = "agentpost.agents.offline:agent"
@@ -33,8 +34,10 @@ class Agent:
 
 
 def resolve(spec: str) -> Agent:
-    """The agent a setting names: ``offline`` or ``module:object``; raises `UnknownAgent`."""
+    """The agent a setting names: ``offline`` or ``module:object``; raises `UnknownAgent`, and
+    `MissingExtra` when the libraries of the built-in agent are not installed."""
     if spec == "offline":
+        extras.require("offline", extras.OFFLINE_ASKED)
         return Agent("offline", _load(OFFLINE))
     scheme, _, rest = spec.partition(":")
     if not scheme or not rest:

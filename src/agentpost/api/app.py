@@ -7,7 +7,6 @@ the floor of a request, what a framework adds on top would be the larger part of
 
 from __future__ import annotations
 
-import time
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
@@ -30,6 +29,7 @@ from agentpost.api import (
     messages,
     openapi,
     recover,
+    request_state,
     upload_target,
     uploads,
     webhooks,
@@ -37,12 +37,12 @@ from agentpost.api import (
 )
 from agentpost.api.auth import Keys
 from agentpost.api.errors import error_response, fault_of_ours
-from agentpost.api.headers import add_budget, admit, forget_budget
+from agentpost.api.headers import add_budget, admit
 from agentpost.api.operation import Api, Operation
 from agentpost.api.published import Published
 from agentpost.clock import new_id
 from agentpost.domain import ids
-from agentpost.domain.errors import Refusal
+from agentpost.domain.errors import ErrorCode, Refusal
 from agentpost.services.context import AppContext
 from agentpost.services.health_state import PROBLEMS
 from agentpost.storage.incoming import TARGET_PATH, Receiver
@@ -155,12 +155,12 @@ class App:
 
     async def _unknown_route(self, request: Request) -> Response:
         await self._count_known(request)
-        raise Refusal("not_found", "There is no such route.")
+        raise Refusal(ErrorCode.NOT_FOUND, "There is no such route.")
 
     async def wrong_method(self, request: Request) -> Response:
         """The route is there, the method is not."""
         await self._count_known(request)
-        raise Refusal("method_not_allowed", f"This route does not take {request.method}.")
+        raise Refusal(ErrorCode.METHOD_NOT_ALLOWED, f"This route does not take {request.method}.")
 
     async def _count_known(self, request: Request) -> None:
         """Every request with a live key counts, also one that leads nowhere (spec: Limits)."""
@@ -176,7 +176,8 @@ class App:
         """The answer to bytes that are no request; the connection ends with it."""
         request_id = new_id(ids.REQUEST, self._ctx.clock.now())
         log.warning("invalid_http", request_id=request_id, problem=problem)
-        response = error_response(Refusal("bad_request", problem), request_id, self._docs_url)
+        refusal = Refusal(ErrorCode.BAD_REQUEST, problem)
+        response = error_response(refusal, request_id, self._docs_url)
         response.headers["Request-Id"] = request_id
         response.headers["Connection"] = "close"
         return response
@@ -184,39 +185,38 @@ class App:
     async def answer(self, answer: Answer, scope: Scope, receive: Receive, send: Send) -> None:
         """Run a handler and send its response, or an error response when it raises."""
         request = Request(scope, receive, send)
-        at, began = self._ctx.clock.now(), time.perf_counter()
-        request_id = new_id(ids.REQUEST, at)
-        structlog.contextvars.bind_contextvars(request_id=request_id)  # for every line it causes
-        error: str | None = None
+        state = request_state.begin(scope, self._ctx.clock)
+        structlog.contextvars.bind_contextvars(request_id=state.id)  # for every line it causes
+        error: ErrorCode | None = None
         try:
             if "\0" in scope["path"]:  # no id and no path has one, and PostgreSQL takes none
                 answer = self._unknown_route
             response = await answer(request)
         except Refusal as refusal:
             error = refusal.code
-            response = error_response(refusal, request_id, self._docs_url)
-            if refusal.code == "unauthorized":  # a key that ended on the way has no budget left
-                forget_budget(scope)
+            response = error_response(refusal, state.id, self._docs_url)
+            if refusal.code is ErrorCode.UNAUTHORIZED:  # a key that ended has no budget left
+                state.budget = None
         except ClientDisconnect:
-            inspector.append(self._ctx, scope, None, request_id, at, began, None)
+            inspector.append(self._ctx, scope, state, None)
             return
         except Exception as fault:
             shown = fault_of_ours(fault)
             error = shown.code
+            # One that is known needs no traceback for each request that meets it.
+            is_known = error is ErrorCode.UNAVAILABLE
             log.error(
                 "request_failed",
-                request_id=request_id,
+                request_id=state.id,
                 method=scope["method"],
-                # One that is known needs no traceback for each request that meets it.
-                **({"reason": str(fault)} if error == "unavailable" else {"exc_info": fault}),
+                **({"reason": str(fault)} if is_known else {"exc_info": fault}),
             )
-            response = error_response(shown, request_id, self._docs_url)
+            response = error_response(shown, state.id, self._docs_url)
         finally:
-            for watcher in scope.get("agentpost.watchers", ()):
-                watcher.cancel()
-        response.raw_headers.append((b"request-id", request_id.encode()))
-        add_budget(scope, response)
-        inspector.append(self._ctx, scope, response, request_id, at, began, error)
+            state.end()
+        response.raw_headers.append((b"request-id", state.id.encode()))
+        add_budget(state, response)
+        inspector.append(self._ctx, scope, state, response, error)
         if intake.is_left_over(request):
             await intake.send_and_close(request, response, send)
         else:

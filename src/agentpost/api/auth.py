@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from starlette.requests import Request
 
-from agentpost.domain.errors import Refusal, key_not_valid
+from agentpost.domain.errors import ErrorCode, Refusal, key_not_valid
 from agentpost.domain.times import SECOND
 from agentpost.services import accounts
 from agentpost.services.accounts import KnownKey
@@ -27,7 +27,7 @@ class Keys:
         """The caller of a request; raises ``unauthorized``. Reads no body."""
         secret = _bearer(request.headers.getlist("authorization"))
         if secret is None:
-            raise Refusal("unauthorized", "Send an API key: Authorization: Bearer <key>.")
+            raise Refusal(ErrorCode.UNAUTHORIZED, "Send an API key: Authorization: Bearer <key>.")
         now = self._ctx.clock.now()
         until, key = self._known.get(secret, (0, None))
         if key is None or not now < until <= now + CACHE_SECONDS * SECOND:  # clocks are set back

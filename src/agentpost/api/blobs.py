@@ -16,7 +16,7 @@ from starlette.responses import Response, StreamingResponse
 
 from agentpost.api import conditions
 from agentpost.api.operation import Api
-from agentpost.domain.errors import Refusal, not_found
+from agentpost.domain.errors import ErrorCode, Refusal, not_found
 from agentpost.domain.record import FileRecord
 from agentpost.domain.times import SECOND
 from agentpost.services import works
@@ -35,12 +35,12 @@ async def download(api: Api, signer: LinkSigner, request: Request) -> Response:
     now = api.ctx.clock.now() / SECOND
     state = signer.check(file_id, query.get("exp", ""), rev, query.get("sig", ""), now)
     if state is LinkState.EXPIRED:
-        raise Refusal("link_invalid", "This link has expired; get a fresh one.")
+        raise Refusal(ErrorCode.LINK_INVALID, "This link has expired; get a fresh one.")
     if state is not LinkState.OK:
-        raise Refusal("link_invalid", "This link is not valid.")
+        raise Refusal(ErrorCode.LINK_INVALID, "This link is not valid.")
     file = await _linked(api, file_id, rev)
     if conditions.is_another(request.headers, file.revision):
-        raise Refusal("file_changed", "The file is not the one that If-Match names.")
+        raise Refusal(ErrorCode.FILE_CHANGED, "The file is not the one that If-Match names.")
     headers = _headers(file)
     if conditions.is_known(request.headers, file.revision):
         return Response(status_code=304, headers=headers)
@@ -71,7 +71,9 @@ async def _linked(api: Api, file_id: str, rev: str) -> FileRecord:
     """The file as the link means it; raises ``not_found`` and ``file_changed``."""
     file = await works.linked_file(api.ctx, file_id)
     if compact_revision(file.revision) != rev:
-        raise Refusal("file_changed", "The file changed since this link was made; get a fresh one.")
+        raise Refusal(
+            ErrorCode.FILE_CHANGED, "The file changed since this link was made; get a fresh one."
+        )
     return file
 
 

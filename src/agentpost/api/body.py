@@ -22,13 +22,13 @@ from agentpost.api.intake import (
 )
 from agentpost.api.long_texts import REST_BYTES_MAX, LongText, TakenApart, TooMuchElse
 from agentpost.api.operation import Api
+from agentpost.api.request_state import state_of
 from agentpost.api.structure import VALUES_MAX, has_too_many_values
 from agentpost.clock import new_id
-from agentpost.domain.errors import InvalidRequest, Problem, Refusal
+from agentpost.domain.errors import ErrorCode, InvalidRequest, Problem, Refusal
 from agentpost.domain.limits import PROBLEMS_MAX, REQUEST_BODY_KEPT_BYTES_MAX
 
 DEPTH_MAX = 64
-BODY = "agentpost.body"
 """Where a request's scope keeps its body for the inspector: the bytes, or how many they were."""
 
 VALUES_PARSED_AT_ONCE = 500
@@ -115,7 +115,8 @@ async def _read(
             await slot.acquire()
             large = TakenApart(new_id("text_", 0))
             _feed(large, body)
-    request.scope[BODY] = bytes(body) if size <= REQUEST_BODY_KEPT_BYTES_MAX else size
+    kept = bytes(body) if size <= REQUEST_BODY_KEPT_BYTES_MAX else size
+    state_of(request.scope).body = kept
     if large is not None:
         large.end()
     return body if large is None else large
@@ -130,7 +131,9 @@ def _feed(large: TakenApart, data: bytes | bytearray) -> None:
 
 
 def _too_large(most: int) -> Refusal:
-    return Refusal("too_large", f"The body is over {most} bytes; send large files as uploads.")
+    return Refusal(
+        ErrorCode.TOO_LARGE, f"The body is over {most} bytes; send large files as uploads."
+    )
 
 
 def _put_together(large: TakenApart, refuse_first: RefuseFirst | None) -> dict[str, Any]:

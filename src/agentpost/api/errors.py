@@ -10,6 +10,7 @@ from starlette.responses import Response
 from agentpost.contract.errors import CATALOGUE
 from agentpost.domain.errors import (
     BeyondTheEnd,
+    ErrorCode,
     InvalidRequest,
     Overloaded,
     PollInProgress,
@@ -44,7 +45,7 @@ def error_response(refusal: Refusal, request_id: str, docs_url: str) -> Response
             headers["Content-Range"] = f"bytes */{refusal.size}"
         case _:
             pass
-    if refusal.code == "unauthorized":
+    if refusal.code is ErrorCode.UNAUTHORIZED:
         headers["WWW-Authenticate"] = "Bearer"
     return Response(
         to_json(shape),
@@ -59,4 +60,4 @@ def fault_of_ours(error: Exception) -> Refusal:
     if isinstance(error, StoreUnavailable):
         text = "Nothing can be stored at the moment; try again in a few seconds."
         return Overloaded(text, STORE_RETRY_SECONDS)
-    return Refusal("internal", "Something went wrong on our side; try again in a moment.")
+    return Refusal(ErrorCode.INTERNAL, "Something went wrong on our side; try again in a moment.")

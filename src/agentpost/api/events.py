@@ -10,6 +10,7 @@ from agentpost.api.operation import Api, Operation, Text, watch_hang_up
 from agentpost.api.query import int_param, text_param
 from agentpost.contract import render
 from agentpost.contract.events import EventListShape
+from agentpost.domain.errors import ErrorCode
 from agentpost.services import admission, long_poll
 from agentpost.services.messages import Caller
 
@@ -53,7 +54,12 @@ OPERATIONS = (
         ),
         handler=list_events,
         answer=EventListShape,
-        errors=("invalid_request", "bad_cursor", "not_found", "poll_in_progress"),
+        errors=(
+            ErrorCode.INVALID_REQUEST,
+            ErrorCode.BAD_CURSOR,
+            ErrorCode.NOT_FOUND,
+            ErrorCode.POLL_IN_PROGRESS,
+        ),
         queries=(WAIT,),
         texts=(Text("cursor", "Where to continue: the `cursor` of the last answer."),),
     ),

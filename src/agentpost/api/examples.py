@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from agentpost.contract.errors import CATALOGUE
+from agentpost.domain.errors import ErrorCode
 
 Body = dict[str, Any]
 
@@ -141,17 +142,17 @@ def of_answer(operation: str, status: int) -> dict[str, Any]:
 
 def of_errors(base_url: str) -> dict[str, Any]:
     """An error body for each code: the description's ``components.examples``."""
-    found = {}
+    found: dict[str, Any] = {}
     for name, code in CATALOGUE.items():
         body: Body = {
-            "error": name,
+            "error": name.value,
             "message": code.meaning,
             "request_id": "req_0660c545b410f5f5761497037f1afa21",
             "docs": f"{base_url.rstrip('/')}/docs/errors#{name}",
         }
-        if name == "invalid_request":
+        if name is ErrorCode.INVALID_REQUEST:
             body["problems"] = [{"field": "files.0.url", "problem": "input should be a string"}]
-        if name == "poll_in_progress":
+        if name is ErrorCode.POLL_IN_PROGRESS:
             body["cursor"] = _LOG["cursor"]
-        found[name] = {"summary": code.advice, "value": body}
+        found[name.value] = {"summary": code.advice, "value": body}
     return found

@@ -8,6 +8,7 @@ from starlette.responses import Response
 from agentpost.api.operation import Api, Operation
 from agentpost.contract import render
 from agentpost.contract.message import FileObject
+from agentpost.domain.errors import ErrorCode
 from agentpost.services import works
 from agentpost.services.messages import Caller
 
@@ -31,6 +32,6 @@ OPERATIONS = (
         ),
         handler=get,
         answer=FileObject,
-        errors=("not_found",),
+        errors=(ErrorCode.NOT_FOUND,),
     ),
 )

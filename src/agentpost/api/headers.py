@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.types import Scope
 
 from agentpost.api.operation import Api
-from agentpost.domain.errors import RateLimited, Refusal
-from agentpost.ratelimit.base import RateDecision
+from agentpost.api.request_state import RequestState, state_of
+from agentpost.domain.errors import ErrorCode, RateLimited, Refusal
 from agentpost.services import admission
 from agentpost.services.messages import Caller
-
-_CALLER = "agentpost.caller"
-_BUDGET = "agentpost.budget"
 
 
 async def admit(api: Api, request: Request, caller: Caller) -> None:
@@ -22,34 +18,25 @@ async def admit(api: Api, request: Request, caller: Caller) -> None:
     Raises ``rate_limited`` when the key's minute is full, then ``unavailable`` while the API is
     switched off: only a caller with a live key learns that, and its budget is still counted.
     """
-    request.scope[_CALLER] = caller
+    state = state_of(request.scope)
+    state.caller = caller
     decision = await admission.request(api.ctx, caller)
     limit = admission.rules_for(api.ctx, caller).allowances.requests_per_minute
-    request.scope[_BUDGET] = (limit, decision)
+    state.budget = (limit, decision)
     if not decision.allowed:
         text = f"This key has sent {limit:,} requests within a minute."
         raise RateLimited(text, decision.wait_seconds())
     if api.ctx.unavailable:
-        raise Refusal("unavailable", "The API is switched off for a while; try again later.")
+        raise Refusal(
+            ErrorCode.UNAVAILABLE, "The API is switched off for a while; try again later."
+        )
 
 
-def caller_of(scope: Scope) -> Caller | None:
-    """Who sent the request, once `admit` knows."""
-    found: Caller | None = scope.get(_CALLER)
-    return found
-
-
-def forget_budget(scope: Scope) -> None:
-    """The key that `admit` let in is not valid any more: its answer is that of an unknown one."""
-    scope.pop(_BUDGET, None)
-
-
-def add_budget(scope: Scope, response: Response) -> None:
+def add_budget(state: RequestState, response: Response) -> None:
     """``RateLimit-*`` for an answer to a known caller."""
-    budget: tuple[int, RateDecision] | None = scope.get(_BUDGET)
-    if budget is None:
+    if state.budget is None:
         return
-    limit, decision = budget
+    limit, decision = state.budget
     response.raw_headers += (
         (b"ratelimit-limit", b"%d" % limit),
         (b"ratelimit-remaining", b"%d" % decision.remaining),

@@ -7,8 +7,7 @@ import time
 from starlette.responses import Response
 from starlette.types import Scope
 
-from agentpost.api.body import BODY
-from agentpost.api.headers import caller_of
+from agentpost.api.request_state import RequestState
 from agentpost.domain import tracing
 from agentpost.services.context import AppContext
 from agentpost.services.requests import RequestLogEntry
@@ -21,29 +20,24 @@ GONE_STATUS = 499
 def append(
     ctx: AppContext,
     scope: Scope,
+    state: RequestState,
     response: Response | None,
-    request_id: str,
-    at: int,
-    began: float,
-    error: str | None,
+    error: str | None = None,
 ) -> None:
     """Remember a request to the API.
 
     Args:
         response: None when the client was gone before it.
-        at: when it came, in microseconds.
-        began: the same on the performance counter.
         error: the code, when it was refused.
     """
     if not scope["path"].startswith(API_PREFIX):
         return
-    caller = caller_of(scope)
-    request_body: bytes | int = scope.get(BODY, 0)
+    caller = state.caller
     answered: bytes = getattr(response, "body", b"")
     ctx.requests.append(
         RequestLogEntry(
-            id=request_id,
-            at=at,
+            id=state.id,
+            at=state.at,
             account_id=caller.account_id if caller else None,
             key_id=caller.key_id if caller else None,
             method=scope["method"],
@@ -51,8 +45,8 @@ def append(
             query=scope["query_string"],
             status=response.status_code if response is not None else GONE_STATUS,
             error=error,
-            ms=round((time.perf_counter() - began) * 1_000),
-            request_body=request_body,
+            ms=round((time.perf_counter() - state.began) * 1_000),
+            request_body=state.body,
             response_body=answered,
             traceparent=_traceparent(scope),
         )

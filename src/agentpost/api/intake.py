@@ -17,6 +17,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.types import Message, Send
 
+from agentpost.api.request_state import state_of
 from agentpost.domain.errors import Overloaded, RateLimited
 from agentpost.domain.limits import ACCOUNT_LIMIT_RETRY_SECONDS
 
@@ -34,7 +35,6 @@ START_SECONDS = 30.0
 """Time that every body gets, however short it is."""
 BYTES_PER_SECOND_MIN = 16 * 1024
 LINGER_SECONDS = 10.0
-_ENDED = "agentpost.body_ended"
 
 
 Count = Callable[[], Awaitable[None]]
@@ -49,7 +49,7 @@ async def chunks(request: Request, idle_seconds: float) -> AsyncIterator[bytes]:
 
     Only time spent waiting for the client counts. Raises `TooSlow`, and `ClientDisconnect`.
     """
-    now = asyncio.get_running_loop().time
+    now, state = asyncio.get_running_loop().time, state_of(request.scope)
     size, waited, more = 0, 0.0, True
     while more:
         left = START_SECONDS + size / BYTES_PER_SECOND_MIN - waited
@@ -65,7 +65,7 @@ async def chunks(request: Request, idle_seconds: float) -> AsyncIterator[bytes]:
         if message["type"] == "http.disconnect":
             raise ClientDisconnect
         more = message.get("more_body", False)
-        request.scope[_ENDED] = not more
+        state.body_ended = not more
         data: bytes = message.get("body", b"")
         size += len(data)
         if data:
@@ -150,7 +150,7 @@ class BodyBudget:
 # --- what was not read ----------------------------------------------------------------------------
 def is_left_over(request: Request) -> bool:
     """Whether more of the body may come than is worth reading to keep the connection."""
-    if request.scope.get(_ENDED, False) or not has_body(request):
+    if state_of(request.scope).body_ended or not has_body(request):
         return False
     length = declared_length(request)
     return length is None or length > LARGE_BYTES
@@ -165,7 +165,7 @@ async def send_and_close(request: Request, response: Response, send: Send) -> No
         await send({**message, "more_body": True} if last else message)
 
     await response(request.scope, request.receive, keep_open)
-    began = _ENDED in request.scope
+    began = state_of(request.scope).body_ended is not None
     if began or "expect" not in request.headers:  # else it waits for our word before it sends
         await _drain(request)
     await send({"type": "http.response.body", "body": b"", "more_body": False})

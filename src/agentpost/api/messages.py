@@ -20,7 +20,7 @@ from agentpost.api.seen import if_none_match
 from agentpost.contract import render
 from agentpost.contract.message import InlineFileIn, MessageIn, MessageShape
 from agentpost.domain import idempotency, limits, tracing
-from agentpost.domain.errors import InvalidRequest, Problem, Refusal
+from agentpost.domain.errors import ErrorCode, InvalidRequest, Problem, Refusal
 from agentpost.domain.record import Snapshot
 from agentpost.ratelimit.base import RateDecision
 from agentpost.services import admission, long_poll, messages, sending
@@ -120,17 +120,19 @@ def _refuse_by_name(body: dict[str, Any]) -> None:
     else:
         is_too_long = isinstance(message, str) and len(message.strip()) > most
     if is_too_long:
-        raise Refusal("too_long", f"The message is over {most:,} characters; attach it as a file.")
+        raise Refusal(
+            ErrorCode.TOO_LONG, f"The message is over {most:,} characters; attach it as a file."
+        )
     if isinstance(uploads, list):
         different = {u for u in uploads if isinstance(u, str)}
         if len(different) > limits.UPLOADS_PER_MESSAGE_MAX:
             most = limits.UPLOADS_PER_MESSAGE_MAX
-            raise Refusal("too_many", f"A message may have up to {most} uploads.")
+            raise Refusal(ErrorCode.TOO_MANY, f"A message may have up to {most} uploads.")
     blank = message is None or (isinstance(message, str) and not message.strip())
     if blank and not body.get("files") and not uploads:
         wrong = [n for n in ("files", "upload_ids") if body.get(n) not in (None, [])]
         if not wrong:
-            raise Refusal("empty_message", "Give a message, files or upload_ids.")
+            raise Refusal(ErrorCode.EMPTY_MESSAGE, "Give a message, files or upload_ids.")
 
 
 def _detach_contents(body: dict[str, Any]) -> dict[int, LongText]:
@@ -210,14 +212,14 @@ OPERATIONS = (
             Success(200, "The message this call repeats, as it is by now.", (ETAG, REPLAYED)),
         ),
         errors=(
-            "invalid_request",
-            "empty_message",
-            "too_long",
-            "too_many",
-            "not_found",
-            "idempotency_conflict",
-            "upload_not_ready",
-            "too_large",
+            ErrorCode.INVALID_REQUEST,
+            ErrorCode.EMPTY_MESSAGE,
+            ErrorCode.TOO_LONG,
+            ErrorCode.TOO_MANY,
+            ErrorCode.NOT_FOUND,
+            ErrorCode.IDEMPOTENCY_CONFLICT,
+            ErrorCode.UPLOAD_NOT_READY,
+            ErrorCode.TOO_LARGE,
         ),
         headers=(IDEMPOTENCY_KEY, TRACEPARENT),
     ),
@@ -237,7 +239,7 @@ OPERATIONS = (
             Success(200, "The message.", (ETAG,)),
             Success(304, "Nothing is newer than the given ETag.", (ETAG,), has_body=False),
         ),
-        errors=("invalid_request", "not_found"),
+        errors=(ErrorCode.INVALID_REQUEST, ErrorCode.NOT_FOUND),
         queries=(WAIT,),
         headers=(IF_NONE_MATCH,),
     ),

@@ -14,11 +14,17 @@ from agentpost.api.links import links
 from agentpost.api.operation import Operation, Query, Success, Text
 from agentpost.contract.errors import CATALOGUE, ErrorShape
 from agentpost.contract.webhook_events import EVENTS
+from agentpost.domain.errors import ErrorCode
 
 VERSION = "1.0.0"
-EVERYWHERE = ("unauthorized", "rate_limited", "internal", "unavailable")
+EVERYWHERE = (
+    ErrorCode.UNAUTHORIZED,
+    ErrorCode.RATE_LIMITED,
+    ErrorCode.INTERNAL,
+    ErrorCode.UNAVAILABLE,
+)
 """Codes any operation may answer with."""
-SHARED = (*EVERYWHERE, "not_found")
+SHARED = (*EVERYWHERE, ErrorCode.NOT_FOUND)
 """Codes whose answer is described once, for all operations."""
 
 ABOUT = """\
@@ -146,7 +152,7 @@ def _text(text: Text) -> dict[str, Any]:
 
 def _responses(operation: Operation) -> dict[str, Any]:
     responses = {str(each.status): _success(operation, each) for each in operation.successes}
-    by_status: dict[int, list[str]] = {}
+    by_status: dict[int, list[ErrorCode]] = {}
     for code in (*operation.errors, *EVERYWHERE):
         by_status.setdefault(CATALOGUE[code].status, []).append(code)
     for status, codes in sorted(by_status.items()):
@@ -170,10 +176,10 @@ def _success(operation: Operation, success: Success) -> dict[str, Any]:
     return described
 
 
-def _failure(codes: Sequence[str]) -> dict[str, Any]:
+def _failure(codes: Sequence[ErrorCode]) -> dict[str, Any]:
     """An error response; the codes have one status."""
     lines = [f"- `{code}`: {CATALOGUE[code].meaning}" for code in codes]
-    shown = {code: {"$ref": f"#/components/examples/{code}"} for code in codes}
+    shown = {code.value: {"$ref": f"#/components/examples/{code}"} for code in codes}
     return {
         "description": "\n".join(lines),
         "headers": header_docs.of_answer(CATALOGUE[codes[0]].status),

@@ -13,6 +13,8 @@ from starlette.responses import Response
 from agentpost.api.auth import Keys
 from agentpost.api.header_docs import Header
 from agentpost.api.intake import BodyBudget
+from agentpost.api.request_state import state_of
+from agentpost.domain.errors import ErrorCode
 from agentpost.services.context import AppContext
 from agentpost.services.long_poll import HungUp
 from agentpost.services.messages import Caller
@@ -80,7 +82,7 @@ class Operation:
     description: str
     handler: Handler
     answer: type[BaseModel]
-    errors: tuple[str, ...] = ()
+    errors: tuple[ErrorCode, ...] = ()
     body: type[BaseModel] | None = None
     body_required: bool = True
     successes: tuple[Success, ...] = (OK,)
@@ -96,7 +98,7 @@ def watch_hang_up(request: Request) -> HungUp:
         task = asyncio.get_running_loop().create_task(_gone(request, wait))
         _watchers.add(task)
         task.add_done_callback(_watchers.discard)
-        request.scope.setdefault("agentpost.watchers", []).append(task)
+        state_of(request.scope).watchers.append(task)
 
     return watch
 

@@ -8,6 +8,7 @@ from starlette.responses import Response
 from agentpost.api.operation import Api, Operation
 from agentpost.contract import render
 from agentpost.contract.recovery import RecoveryShape
+from agentpost.domain.errors import ErrorCode
 from agentpost.services import recover
 from agentpost.services.messages import Caller
 
@@ -37,6 +38,6 @@ OPERATIONS = (
         ),
         handler=post,
         answer=RecoveryShape,
-        errors=("not_found",),
+        errors=(ErrorCode.NOT_FOUND,),
     ),
 )

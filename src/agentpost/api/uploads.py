@@ -12,7 +12,7 @@ from agentpost.api.operation import CREATED, Api, Operation
 from agentpost.contract import render
 from agentpost.contract import uploads as shapes
 from agentpost.contract.uploads import UploadCreatedShape, UploadIn, UploadShape
-from agentpost.domain.errors import Refusal
+from agentpost.domain.errors import ErrorCode, Refusal
 from agentpost.services import uploads
 from agentpost.services.messages import Caller
 from agentpost.services.uploads import NewUpload
@@ -40,7 +40,9 @@ def _refuse_size(body: dict[str, Any]) -> None:
     """
     size = body.get("size")
     if type(size) is not int or size <= 0:
-        raise Refusal("bad_size", "Give the file's exact size in bytes, a positive whole number.")
+        raise Refusal(
+            ErrorCode.BAD_SIZE, "Give the file's exact size in bytes, a positive whole number."
+        )
 
 
 OPERATIONS = (
@@ -58,7 +60,7 @@ OPERATIONS = (
         body=UploadIn,
         answer=UploadCreatedShape,
         successes=(CREATED,),
-        errors=("invalid_request", "bad_size", "too_large"),
+        errors=(ErrorCode.INVALID_REQUEST, ErrorCode.BAD_SIZE, ErrorCode.TOO_LARGE),
     ),
     Operation(
         id="completeUpload",
@@ -72,12 +74,12 @@ OPERATIONS = (
         handler=complete,
         answer=UploadShape,
         errors=(
-            "not_found",
-            "not_pending",
-            "not_uploaded",
-            "changed",
-            "too_large",
-            "executable_refused",
+            ErrorCode.NOT_FOUND,
+            ErrorCode.NOT_PENDING,
+            ErrorCode.NOT_UPLOADED,
+            ErrorCode.CHANGED,
+            ErrorCode.TOO_LARGE,
+            ErrorCode.EXECUTABLE_REFUSED,
         ),
     ),
 )

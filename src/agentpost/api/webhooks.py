@@ -12,7 +12,7 @@ from agentpost.contract import render
 from agentpost.contract import webhooks as shapes
 from agentpost.domain import limits
 from agentpost.domain.endpoints import DeliveryStatus
-from agentpost.domain.errors import InvalidRequest, Problem
+from agentpost.domain.errors import ErrorCode, InvalidRequest, Problem
 from agentpost.domain.times import parse_iso
 from agentpost.services import deliveries, endpoints
 from agentpost.services.endpoints import EndpointChange
@@ -132,7 +132,12 @@ def _json(shape: render.Shape, status: int = 200) -> Response:
 
 
 ENDPOINT = "/v1/webhooks/{endpoint_id}"
-CHECKED = ("invalid_request", "bad_url", "bad_events", "bad_request")
+CHECKED = (
+    ErrorCode.INVALID_REQUEST,
+    ErrorCode.BAD_URL,
+    ErrorCode.BAD_EVENTS,
+    ErrorCode.BAD_REQUEST,
+)
 
 OPERATIONS = (
     Operation(
@@ -158,7 +163,7 @@ OPERATIONS = (
         body=shapes.EndpointIn,
         answer=shapes.NewEndpointShape,
         successes=(CREATED,),
-        errors=(*CHECKED, "too_many_endpoints", "too_large"),
+        errors=(*CHECKED, ErrorCode.TOO_MANY_ENDPOINTS, ErrorCode.TOO_LARGE),
     ),
     Operation(
         id="getWebhookEndpoint",
@@ -168,7 +173,7 @@ OPERATIONS = (
         description="With the 20 newest deliveries and what the receiver answered to each.",
         handler=get,
         answer=shapes.EndpointWithDeliveriesShape,
-        errors=("not_found",),
+        errors=(ErrorCode.NOT_FOUND,),
     ),
     Operation(
         id="updateWebhookEndpoint",
@@ -182,7 +187,7 @@ OPERATIONS = (
         handler=change,
         body=shapes.EndpointChangeIn,
         answer=shapes.EndpointShape,
-        errors=(*CHECKED, "not_found", "too_large"),
+        errors=(*CHECKED, ErrorCode.NOT_FOUND, ErrorCode.TOO_LARGE),
     ),
     Operation(
         id="deleteWebhookEndpoint",
@@ -192,7 +197,7 @@ OPERATIONS = (
         description="Deliveries that are pending are cancelled. A second call answers 404.",
         handler=delete,
         answer=shapes.DeletedEndpointShape,
-        errors=("not_found",),
+        errors=(ErrorCode.NOT_FOUND,),
     ),
     Operation(
         id="rotateWebhookSecret",
@@ -208,7 +213,7 @@ OPERATIONS = (
         body=shapes.RotateIn,
         body_required=False,
         answer=shapes.RotatedSecretShape,
-        errors=("invalid_request", "not_found", "too_large"),
+        errors=(ErrorCode.INVALID_REQUEST, ErrorCode.NOT_FOUND, ErrorCode.TOO_LARGE),
     ),
     Operation(
         id="testWebhookEndpoint",
@@ -219,7 +224,7 @@ OPERATIONS = (
         handler=test,
         answer=shapes.DeliveryShape,
         successes=(CREATED,),
-        errors=("bad_request", "not_found"),
+        errors=(ErrorCode.BAD_REQUEST, ErrorCode.NOT_FOUND),
     ),
     Operation(
         id="listWebhookDeliveries",
@@ -232,7 +237,7 @@ OPERATIONS = (
         ),
         handler=list_deliveries,
         answer=shapes.DeliveryListShape,
-        errors=("invalid_request", "not_found"),
+        errors=(ErrorCode.INVALID_REQUEST, ErrorCode.NOT_FOUND),
         queries=(LIMIT,),
         texts=(
             Text("before", "Only deliveries older than the one with this `id`."),
@@ -247,7 +252,7 @@ OPERATIONS = (
         description="At once, with the same `webhook-id`, whether it was delivered before or not.",
         handler=redeliver,
         answer=shapes.DeliveryShape,
-        errors=("bad_request", "not_found"),
+        errors=(ErrorCode.BAD_REQUEST, ErrorCode.NOT_FOUND),
     ),
     Operation(
         id="replayWebhookEvents",
@@ -261,6 +266,11 @@ OPERATIONS = (
         handler=replay,
         body=shapes.ReplayIn,
         answer=shapes.ReplayShape,
-        errors=("invalid_request", "bad_request", "not_found", "too_large"),
+        errors=(
+            ErrorCode.INVALID_REQUEST,
+            ErrorCode.BAD_REQUEST,
+            ErrorCode.NOT_FOUND,
+            ErrorCode.TOO_LARGE,
+        ),
     ),
 )

@@ -10,6 +10,7 @@ from agentpost.api.query import INT_PARAM_MAX, int_param
 from agentpost.contract import render
 from agentpost.contract.work import WorkDeletedShape, WorkListShape, WorkShape
 from agentpost.domain import limits
+from agentpost.domain.errors import ErrorCode
 from agentpost.services import admission, works
 from agentpost.services.messages import Caller
 from agentpost.services.works import WorkView
@@ -69,7 +70,7 @@ OPERATIONS = (
         ),
         handler=list_work,
         answer=WorkListShape,
-        errors=("invalid_request",),
+        errors=(ErrorCode.INVALID_REQUEST,),
         queries=(LIMIT,),
     ),
     Operation(
@@ -83,7 +84,7 @@ OPERATIONS = (
         ),
         handler=get,
         answer=WorkShape,
-        errors=("invalid_request", "not_found"),
+        errors=(ErrorCode.INVALID_REQUEST, ErrorCode.NOT_FOUND),
         queries=(FROM_CHAR,),
     ),
     Operation(
@@ -97,7 +98,7 @@ OPERATIONS = (
         ),
         handler=stop,
         answer=WorkShape,
-        errors=("not_found",),
+        errors=(ErrorCode.NOT_FOUND,),
     ),
     Operation(
         id="deleteWork",
@@ -107,6 +108,6 @@ OPERATIONS = (
         description="It cannot be undone. The work and its files answer 404 from then on.",
         handler=delete,
         answer=WorkDeletedShape,
-        errors=("not_found",),
+        errors=(ErrorCode.NOT_FOUND,),
     ),
 )

@@ -7,9 +7,8 @@ import sys
 import typer
 
 from agentpost import __version__
-from agentpost.cli import admin, caller, login, operate, serve, verify
+from agentpost.cli.commands import PLACES
 from agentpost.cli.errors import NAME, Program
-from agentpost.observability import logging
 
 app = typer.Typer(
     name=NAME,
@@ -37,15 +36,11 @@ def _root(
     """Put any agent behind one honest HTTP API."""
 
 
-serve.attach(app)
-admin.attach(app)
-operate.attach(app)
-caller.attach(app)
-verify.attach(app)
-login.attach(app)
-
-
 def main() -> None:
     """The entry point of the command."""
-    logging.configure_command()
+    place = PLACES.get(next((word for word in sys.argv[1:] if not word.startswith("-")), ""))
+    if place is not None and place.logs:
+        from agentpost.observability import logging
+
+        logging.configure_command()
     sys.exit(app())

@@ -23,7 +23,7 @@ from agentpost.cli.errors import fail, say
 
 if TYPE_CHECKING:
     from agentpost.cli.show import Screen
-    from agentpost.client import AgentpostError, Client, Entry, File, Message
+    from agentpost_client import AgentpostError, Client, Entry, File, Message
 
 EXIT_CODES = {
     "completed": 0,
@@ -287,13 +287,13 @@ def _read_message(message: str) -> str:
 
 
 def _local_name(name: str) -> str:
-    from agentpost.client.partial import local_name
+    from agentpost_client.partial import local_name
 
     return local_name(name)
 
 
 def _client() -> Client:
-    from agentpost.client import Client
+    from agentpost_client import Client
 
     return Client(on_retry=_say_retry)
 
@@ -331,7 +331,7 @@ def _interruptible(message_id: str) -> Iterator[None]:
 @contextmanager
 def _errors_printed() -> Iterator[None]:
     """Turn every error a caller can meet into one clear line, and end the command."""
-    from agentpost.client import AgentpostError
+    from agentpost_client import AgentpostError
 
     try:
         yield
@@ -346,7 +346,7 @@ def _errors_printed() -> Iterator[None]:
 
 def _describe(error: AgentpostError) -> str:
     """The error, what to do about it, and the request id for the operator."""
-    from agentpost.client import ApiError, BadAnswer, ConfigError, ConnectionFailed
+    from agentpost_client import ApiError, BadAnswer, ConfigError, ConnectionFailed
 
     match error:
         case ApiError():

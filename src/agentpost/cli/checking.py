@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from difflib import get_close_matches
 from pathlib import Path
 
+from agentpost import extras
 from agentpost.egress.addresses import AllowList
 from agentpost.services.mail import SmtpServer
 from agentpost.settings import PREFIX, Settings, unknown_variables
@@ -45,10 +46,11 @@ def _database(settings: Settings) -> None:
     url = settings.database_url.get_secret_value()
     if not url:
         return
+    extras.require("postgres", extras.POSTGRES_ASKED)
     try:
         import psycopg
     except ImportError:
-        return  # the start says how to install it
+        return  # the library it calls is missing; the start says so
     try:
         psycopg.conninfo.conninfo_to_dict(url)
     except psycopg.ProgrammingError:
@@ -59,6 +61,7 @@ def _database(settings: Settings) -> None:
 def _storage(settings: Settings) -> None:
     if settings.storage_url:
         S3Location.parse(settings.storage_url)
+        extras.require("s3", extras.S3_ASKED)
 
 
 def _mail(settings: Settings) -> None:
@@ -76,4 +79,22 @@ def _egress(settings: Settings) -> None:
             raise OSError(f"AGENTPOST_EGRESS_CA_FILE: {text}") from None
 
 
-_CHECKS: tuple[Callable[[Settings], None], ...] = (_role, _database, _storage, _mail, _egress)
+def _agent(settings: Settings) -> None:
+    if settings.agent == "offline":
+        extras.require("offline", extras.OFFLINE_ASKED)
+
+
+def _limits(settings: Settings) -> None:
+    if settings.redis_url.get_secret_value():
+        extras.require("redis", extras.REDIS_ASKED)
+
+
+_CHECKS: tuple[Callable[[Settings], None], ...] = (
+    _role,
+    _database,
+    _storage,
+    _mail,
+    _egress,
+    _agent,
+    _limits,
+)

@@ -10,6 +10,8 @@ from typing import Any, NoReturn
 import typer
 from typer.core import TyperGroup
 
+from agentpost.cli.commands import PLACES, Commands
+
 NAME = "agentpost"
 EXIT_USAGE = 2
 
@@ -31,6 +33,19 @@ def fail(text: str, code: int = 1) -> NoReturn:
 class Program(TyperGroup):
     """The root of the commands. Wrong calls print the same kind of line, and name the help to
     read."""
+
+    def __init__(self, **attributes: Any) -> None:
+        super().__init__(**attributes)
+        self.commands = Commands()
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """See `TyperGroup.list_commands`, which would import them all."""
+        return list(self.commands)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """See `TyperGroup.format_commands`, which would import them all."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, place.summary) for name, place in PLACES.items()])
 
     def main(
         self,

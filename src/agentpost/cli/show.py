@@ -15,15 +15,15 @@ from typing import TYPE_CHECKING
 from unicodedata import category
 
 from rich.console import Console
-from rich.markdown import Markdown
-from rich.status import Status
 from rich.text import Text
 
 from agentpost.cli.tables import table
 from agentpost.cli.words import credits_words, size_words
 
 if TYPE_CHECKING:
-    from agentpost.client import Account, Entry, File, Job, Message, Upload, Work, WorkItem
+    from rich.status import Status
+
+    from agentpost_client import Account, Entry, File, Job, Message, Upload, Work, WorkItem
 
 REASON_WORDS = {
     "agent_busy": "the agent is busy with another message; nothing ran, send it again later",
@@ -83,6 +83,8 @@ class Screen:
         """Words of an agent: Markdown on a terminal, as they are otherwise."""
         self._said.append(text)
         if self._console.is_terminal:
+            from rich.markdown import Markdown  # with its parser it takes as long as the rest
+
             self._console.print(Markdown(clean(text)))
         else:
             self._console.print(Text(clean(text)), soft_wrap=True)

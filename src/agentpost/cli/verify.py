@@ -135,9 +135,9 @@ def _options(
     timeout: float,
     hooks: Receiver | None,
 ) -> Options:
-    from agentpost.client.config import resolve_config
-    from agentpost.client.errors import ConfigError
     from agentpost.verify.session import Options
+    from agentpost_client.config import resolve_config
+    from agentpost_client.errors import ConfigError
 
     try:
         config = resolve_config(url, key)
@@ -157,8 +157,8 @@ def _options(
 
 def _receiver(ends: ExitStack, url: str | None, port: int | None) -> Receiver | None:
     """The running receiver, which ``ends`` will stop; None when none is wanted."""
-    from agentpost.client.config import is_http_url
     from agentpost.verify.receiver import receiving
+    from agentpost_client.config import is_http_url
 
     if url is None and port is None:
         return None

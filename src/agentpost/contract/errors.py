@@ -11,6 +11,8 @@ from typing import Final
 
 from pydantic import BaseModel, Field
 
+from agentpost.domain.errors import ErrorCode
+
 
 @dataclass(frozen=True, slots=True)
 class Code:
@@ -21,123 +23,123 @@ class Code:
     advice: str
 
 
-CATALOGUE: Final[dict[str, Code]] = {
-    "invalid_request": Code(
+CATALOGUE: Final[dict[ErrorCode, Code]] = {
+    ErrorCode.INVALID_REQUEST: Code(
         400,
         "A field is missing, has the wrong type or is out of range, or the body is not JSON.",
         "Read `problems`: it names up to ten fields and what is wrong with each.",
     ),
-    "bad_request": Code(
+    ErrorCode.BAD_REQUEST: Code(
         400,
         "The request cannot be used, in a way no other code describes.",
         "Read `message`, change the request, do not send it again unchanged.",
     ),
-    "empty_message": Code(
+    ErrorCode.EMPTY_MESSAGE: Code(
         400,
         "The message has no text, no files and no uploads.",
         "Give at least one of `message`, `files` and `upload_ids`.",
     ),
-    "too_long": Code(
+    ErrorCode.TOO_LONG: Code(
         400,
         "The text of the message has more than 20,000 characters.",
         "Shorten it, or attach it as a file.",
     ),
-    "too_many": Code(
+    ErrorCode.TOO_MANY: Code(
         400, "More than 10 different uploads are named.", "Send them with several messages."
     ),
-    "bad_cursor": Code(
+    ErrorCode.BAD_CURSOR: Code(
         400,
         "The events cursor is damaged, or was given for another message or key.",
         "Use the cursor of the last answer unchanged, or none to read from the start.",
     ),
-    "bad_url": Code(
+    ErrorCode.BAD_URL: Code(
         400,
         "The webhook address cannot be used.",
         "Use public https on port 443 or 8443, without user name, up to 2,000 characters. On a"
         " server of your own, the setting `EGRESS_ALLOW` names hosts and addresses that may be"
         " private, plain http or on another port.",
     ),
-    "bad_events": Code(
+    ErrorCode.BAD_EVENTS: Code(
         400, "The list of events is empty or names an unknown one.", "Use names of the event list."
     ),
-    "bad_size": Code(
+    ErrorCode.BAD_SIZE: Code(
         400,
         "The size of the upload is missing or no positive whole number.",
         "Send the exact number of bytes.",
     ),
-    "unauthorized": Code(
+    ErrorCode.UNAUTHORIZED: Code(
         401,
         "The API key is missing, unknown, expired or revoked.",
         "Send `Authorization: Bearer <key>` with a live key.",
     ),
-    "link_invalid": Code(
+    ErrorCode.LINK_INVALID: Code(
         403,
         "The download link is damaged or has expired.",
         "Get a fresh link with GET /v1/files/{file_id}.",
     ),
-    "not_found": Code(
+    ErrorCode.NOT_FOUND: Code(
         404,
         "Nothing with this id exists for this key or account, or the route is unknown.",
         "Check the id and the key; messages are kept for a limited time.",
     ),
-    "method_not_allowed": Code(
+    ErrorCode.METHOD_NOT_ALLOWED: Code(
         405, "The route exists, but not with this method.", "See the `Allow` header."
     ),
-    "idempotency_conflict": Code(
+    ErrorCode.IDEMPOTENCY_CONFLICT: Code(
         409,
         "The Idempotency-Key was used with another body within the last seven days.",
         "Use a new key for a new message.",
     ),
-    "poll_in_progress": Code(
+    ErrorCode.POLL_IN_PROGRESS: Code(
         409,
         "Another call already waits for this message's events.",
         "Wait for that one, or continue with the `cursor` of this answer.",
     ),
-    "too_many_endpoints": Code(
+    ErrorCode.TOO_MANY_ENDPOINTS: Code(
         409, "The account has 10 webhook endpoints.", "Delete one that is not needed."
     ),
-    "not_pending": Code(
+    ErrorCode.NOT_PENDING: Code(
         409, "The upload was refused or belongs to a message already.", "Create a new upload."
     ),
-    "not_uploaded": Code(
+    ErrorCode.NOT_UPLOADED: Code(
         409,
         "The file has not arrived, or its time to arrive is over.",
         "Post the file to the upload's `url` first.",
     ),
-    "changed": Code(
+    ErrorCode.CHANGED: Code(
         409, "The uploaded file was replaced while it was checked.", "Call complete again."
     ),
-    "upload_not_ready": Code(
+    ErrorCode.UPLOAD_NOT_READY: Code(
         409,
         "A named upload is not complete, is used already or is not on this account.",
         "Complete every upload before naming it in a message.",
     ),
-    "file_changed": Code(
+    ErrorCode.FILE_CHANGED: Code(
         412,
         "The file was replaced since this link was made.",
         "Get a fresh link with GET /v1/files/{file_id}.",
     ),
-    "too_large": Code(
+    ErrorCode.TOO_LARGE: Code(
         413,
         "The body, the upload, all uploads of the message together or all unfinished uploads of the"
         " account together are too large.",
         "See the limits; large files go through uploads.",
     ),
-    "range_not_satisfiable": Code(
+    ErrorCode.RANGE_NOT_SATISFIABLE: Code(
         416, "The file has no such byte range.", "Ask for a range inside the file."
     ),
-    "executable_refused": Code(
+    ErrorCode.EXECUTABLE_REFUSED: Code(
         422, "The uploaded file is a program and was deleted.", "Programs are not accepted."
     ),
-    "rate_limited": Code(
+    ErrorCode.RATE_LIMITED: Code(
         429, "A rate limit is reached.", "Wait for the seconds in `Retry-After`, then send again."
     ),
-    "internal": Code(
+    ErrorCode.INTERNAL: Code(
         500,
         "The server failed.",
         "Send again with growing pauses and the same Idempotency-Key; report the request id.",
     ),
-    "unavailable": Code(
+    ErrorCode.UNAVAILABLE: Code(
         503,
         "The API is switched off, too many large bodies are on their way, or nothing can be stored"
         " at the moment.",

@@ -14,6 +14,7 @@ import structlog
 from agentpost.db.session import DatabaseClosed, Params, Row, Tx
 from agentpost.domain import backoff
 from agentpost.domain.errors import StoreUnavailable
+from agentpost.extras import POSTGRES_ASKED, MissingExtra, require
 
 if TYPE_CHECKING:
     from psycopg import Connection
@@ -43,25 +44,20 @@ LOST_SECONDS = (0.05, 0.3)
 """The first pause before it is run again, and the longest."""
 
 
-class MissingExtra(ValueError):
-    """A setting asks for what an optional dependency does; the text says how to install it."""
-
-
 class _ConnectionLost(Exception):
     """The connection broke before our COMMIT was sent: nothing happened."""
 
 
 def check_installed() -> None:
-    """Raise `MissingExtra` unless the ``postgres`` extra can be imported."""
+    """Raise `MissingExtra` unless the ``postgres`` extra can be imported: psycopg may be there
+    without the library it calls."""
+    require("postgres", POSTGRES_ASKED)
     try:
         import procrastinate
         import psycopg
         import psycopg_pool
     except ImportError as error:
-        raise MissingExtra(
-            "AGENTPOST_DATABASE_URL names a PostgreSQL database, but the packages for it are not"
-            f" installed ({error}). Install them: pip install 'agentpost[postgres]'"
-        ) from None
+        raise MissingExtra("postgres", POSTGRES_ASKED, str(error)) from None
     del procrastinate, psycopg, psycopg_pool
 
 

@@ -17,9 +17,42 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Final
 
 KEY_NOT_VALID: Final = "This API key is not valid: it is unknown, revoked or expired."
+
+
+class ErrorCode(StrEnum):
+    """The codes of the catalogue (`contract.errors`); clients rely on them."""
+
+    INVALID_REQUEST = "invalid_request"
+    BAD_REQUEST = "bad_request"
+    EMPTY_MESSAGE = "empty_message"
+    TOO_LONG = "too_long"
+    TOO_MANY = "too_many"
+    BAD_CURSOR = "bad_cursor"
+    BAD_URL = "bad_url"
+    BAD_EVENTS = "bad_events"
+    BAD_SIZE = "bad_size"
+    UNAUTHORIZED = "unauthorized"
+    LINK_INVALID = "link_invalid"
+    NOT_FOUND = "not_found"
+    METHOD_NOT_ALLOWED = "method_not_allowed"
+    IDEMPOTENCY_CONFLICT = "idempotency_conflict"
+    POLL_IN_PROGRESS = "poll_in_progress"
+    TOO_MANY_ENDPOINTS = "too_many_endpoints"
+    NOT_PENDING = "not_pending"
+    NOT_UPLOADED = "not_uploaded"
+    CHANGED = "changed"
+    UPLOAD_NOT_READY = "upload_not_ready"
+    FILE_CHANGED = "file_changed"
+    TOO_LARGE = "too_large"
+    RANGE_NOT_SATISFIABLE = "range_not_satisfiable"
+    EXECUTABLE_REFUSED = "executable_refused"
+    RATE_LIMITED = "rate_limited"
+    INTERNAL = "internal"
+    UNAVAILABLE = "unavailable"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +66,7 @@ class Problem:
 class Refusal(Exception):
     """A request is refused with a code of the catalogue; nothing was changed."""
 
-    def __init__(self, code: str, message: str) -> None:
+    def __init__(self, code: ErrorCode, message: str) -> None:
         super().__init__(message)
         self.code = code
         self.message = message
@@ -45,7 +78,9 @@ class InvalidRequest(Refusal):
     def __init__(self, *problems: Problem) -> None:
         first = problems[0]
         where = f" ({first.field})" if first.field else ""
-        super().__init__("invalid_request", f"The request is not valid{where}: {first.problem}.")
+        super().__init__(
+            ErrorCode.INVALID_REQUEST, f"The request is not valid{where}: {first.problem}."
+        )
         self.problems = problems
 
 
@@ -54,7 +89,7 @@ class PollInProgress(Refusal):
 
     def __init__(self, cursor: str) -> None:
         super().__init__(
-            "poll_in_progress",
+            ErrorCode.POLL_IN_PROGRESS,
             "Another call is already waiting for this message's events; go on with the cursor.",
         )
         self.cursor = cursor
@@ -64,7 +99,7 @@ class RateLimited(Refusal):
     """``rate_limited``: come back after that many seconds."""
 
     def __init__(self, message: str, retry_after_seconds: int) -> None:
-        super().__init__("rate_limited", message)
+        super().__init__(ErrorCode.RATE_LIMITED, message)
         self.retry_after_seconds = retry_after_seconds
 
 
@@ -72,7 +107,7 @@ class Overloaded(Refusal):
     """``unavailable``: there is no room for it now; come back after that many seconds."""
 
     def __init__(self, message: str, retry_after_seconds: int) -> None:
-        super().__init__("unavailable", message)
+        super().__init__(ErrorCode.UNAVAILABLE, message)
         self.retry_after_seconds = retry_after_seconds
 
 
@@ -83,14 +118,14 @@ class KeyEnded(Refusal):
     """
 
     def __init__(self) -> None:
-        super().__init__("unauthorized", KEY_NOT_VALID)
+        super().__init__(ErrorCode.UNAUTHORIZED, KEY_NOT_VALID)
 
 
 class BeyondTheEnd(Refusal):
     """``range_not_satisfiable``: the file has only that many bytes."""
 
     def __init__(self, size: int) -> None:
-        super().__init__("range_not_satisfiable", f"The file has {size} bytes.")
+        super().__init__(ErrorCode.RANGE_NOT_SATISFIABLE, f"The file has {size} bytes.")
         self.size = size
 
 
@@ -109,9 +144,9 @@ class StoreUnavailable(Exception):
 
 def key_not_valid() -> Refusal:
     """The one 401 of keys: unknown, expired and revoked look the same (spec: Authentication 3)."""
-    return Refusal("unauthorized", KEY_NOT_VALID)
+    return Refusal(ErrorCode.UNAUTHORIZED, KEY_NOT_VALID)
 
 
 def not_found(what: str) -> Refusal:
     """The one 404: foreign, unknown, expired and deleted look the same (design: Keys and ids)."""
-    return Refusal("not_found", f"There is no such {what}.")
+    return Refusal(ErrorCode.NOT_FOUND, f"There is no such {what}.")

@@ -18,22 +18,18 @@ from __future__ import annotations
 
 import asyncio
 import re
+import ssl
 import time
 from collections.abc import AsyncIterator, Collection, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from types import SimpleNamespace
+from typing import TYPE_CHECKING
 from urllib.parse import quote, unquote, urljoin
 
-import aiohttp
-import yarl
-
-from agentpost import __version__
 from agentpost.domain.filenames import safe_file_name
 from agentpost.domain.limits import WEBHOOK_URL_CHARACTERS_MAX
 from agentpost.domain.urls import (
-    DEFAULT_PORTS,
     FETCH_URL_CHARACTERS_MAX,
     WEBHOOK_PORTS,
     BadUrl,
@@ -42,22 +38,19 @@ from agentpost.domain.urls import (
     require_public,
 )
 from agentpost.egress.addresses import AllowList, is_public
-from agentpost.egress.bodies import read_snippet, save_body
 from agentpost.egress.disposition import given_name
 from agentpost.egress.errors import (
     EgressError,
     EgressRefused,
     FetchFailed,
     FetchTooLarge,
-    explain,
 )
-from agentpost.egress.resolver import (
-    CheckedResolver,
-    Lookup,
-    SystemLookup,
-    open_session,
-    tls_context,
-)
+
+if TYPE_CHECKING:
+    import aiohttp
+
+    from agentpost.egress.resolver import Lookup
+    from agentpost.egress.session import Session
 
 __all__ = [
     "BadUrl",
@@ -113,10 +106,10 @@ class Egress:
         """``allow``: what is open besides the public internet; ``ca_file``: one more PEM file of
         trusted authorities (raises `OSError` when unreadable); ``lookup``: other name service."""
         self._allow = allow or AllowList()
-        self._tls = tls_context(ca_file)
-        self._system_lookup = SystemLookup()
-        self._resolver = CheckedResolver(self._allow, lookup or self._system_lookup)
-        self._opened: tuple[asyncio.AbstractEventLoop, aiohttp.ClientSession] | None = None
+        self._tls = tls_context(ca_file) if ca_file else None
+        self._lookup = lookup
+        self._connecting = asyncio.Lock()
+        self._session: Session | None = None
 
     def check_url(self, url: str) -> None:
         """Raise `BadUrl` unless webhooks may be sent there, as far as can be told without DNS:
@@ -140,6 +133,8 @@ class Egress:
                 asyncio.timeout(seconds + _COARSE_CLOCK_SECONDS),
                 self._read_response("POST", target, headers, body) as response,
             ):
+                from agentpost.egress.bodies import read_snippet
+
                 status = response.status
                 snippet = await read_snippet(response)
         except BadUrl as refused:
@@ -165,9 +160,8 @@ class Egress:
 
     async def aclose(self) -> None:
         """Close idle connections and stop looking up names."""
-        if self._opened is not None:
-            await self._opened[1].close()
-        self._system_lookup.close()
+        if self._session is not None:
+            await self._session.aclose()
 
     def _admitted(self, text: str, characters_max: int, ports: Collection[int] | None) -> Url:
         url = parse_url(text, characters_max=characters_max)
@@ -190,6 +184,8 @@ class Egress:
                 raise EgressRefused(str(error)) from error
             async with self._read_response("GET", url, {"Accept": "*/*"}, None) as response:
                 if response.status == 200:
+                    from agentpost.egress.bodies import save_body
+
                     size = await save_body(response, into, max_bytes)
                     return Fetched(_file_name(response, url), _content_type(response), size)
                 location = response.headers.get("Location")
@@ -203,70 +199,37 @@ class Egress:
         self, method: str, url: Url, headers: Mapping[str, str], body: bytes | None
     ) -> AsyncIterator[aiohttp.ClientResponse]:
         """One request and its answer's head; the connection is kept only if the body was read."""
-        response = await self._send(method, url, headers, body)
+        response = await (await self._connected()).send(method, url, headers, body)
         try:
             yield response
         finally:
             response.close()  # read to its end, it has given its connection back before
 
-    async def _send(
-        self, method: str, url: Url, headers: Mapping[str, str], body: bytes | None
-    ) -> aiohttp.ClientResponse:
-        """Send until it meets a connection the other side still holds; raises `EgressError`."""
-        session = self._session()
-        sent_headers = {
-            "User-Agent": f"agentpost/{__version__}",
-            "Accept-Encoding": "identity",
-            **headers,
-        }
-        while True:
-            connection = SimpleNamespace(reused=False)
-            try:
-                return await session.request(
-                    method,
-                    _request_url(url),
-                    data=body,
-                    headers=sent_headers,
-                    allow_redirects=False,
-                    trace_request_ctx=connection,
-                )
-            except (aiohttp.ClientError, OSError) as error:
-                hung_up = isinstance(error, aiohttp.ServerDisconnectedError | aiohttp.ClientOSError)
-                if not (hung_up and connection.reused):
-                    raise explain(error) from error
-
-    def _session(self) -> aiohttp.ClientSession:
-        loop = asyncio.get_running_loop()
-        if self._opened is None:
-            trace = aiohttp.TraceConfig()
-            trace.on_connection_reuseconn.append(_note_reuse)
-            self._opened = loop, open_session(self._resolver, self._tls, trace)
-        opened_on, session = self._opened
-        if loop is not opened_on:
-            raise RuntimeError("an Egress belongs to the event loop that first used it")
-        return session
+    async def _connected(self) -> Session:
+        """What sends the requests. The first call imports it and reads the certificate authorities,
+        in a thread: both take long enough to hold up an event loop."""
+        if self._session is None:
+            async with self._connecting:
+                if self._session is None:
+                    make, tls = await asyncio.to_thread(_connections, self._tls)
+                    self._session = make(self._allow, tls, self._lookup)
+        return self._session
 
 
-async def _note_reuse(
-    _session: aiohttp.ClientSession,
-    context: SimpleNamespace,
-    _params: aiohttp.TraceConnectionReuseconnParams,
-) -> None:
-    context.trace_request_ctx.reused = True
+def tls_context(ca_file: Path | None) -> ssl.SSLContext:
+    """The system's certificate authorities and, if given, those of one more PEM file; raises
+    `OSError` when it cannot be read."""
+    context = ssl.create_default_context()
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    if ca_file is not None:
+        context.load_verify_locations(ca_file)
+    return context
 
 
-def _request_url(url: Url) -> yarl.URL:
-    """Built from the checked parts and marked as encoded: nothing reads the text a second time."""
-    port = None if url.port == DEFAULT_PORTS[url.scheme] else url.port
-    host = f"[{url.host}]" if ":" in url.host else url.host  # as it stands in a URL
-    return yarl.URL.build(
-        scheme=url.scheme,
-        host=host,
-        port=port,
-        path=url.path,
-        query_string=url.query,
-        encoded=True,
-    )
+def _connections(tls: ssl.SSLContext | None) -> tuple[type[Session], ssl.SSLContext]:
+    from agentpost.egress.session import Session
+
+    return Session, tls or tls_context(None)
 
 
 def _redirected(base: str, location: str) -> str:

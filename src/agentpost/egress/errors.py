@@ -6,11 +6,12 @@ leads inside read the same, or the texts would tell which names exist inside.
 
 from __future__ import annotations
 
-import aiohttp
-
-from agentpost.egress.resolver import AddressRefused
-
 _NOT_PUBLIC = "its host was not found or is not public"
+
+
+class AddressRefused(OSError):
+    """The name leads to an address that is neither public nor listed. An `OSError`, because that is
+    what the connector takes from a resolver."""
 
 
 class EgressError(Exception):
@@ -31,6 +32,8 @@ class FetchTooLarge(FetchFailed):
 
 def explain(error: BaseException) -> EgressError:
     """The error to raise for what the HTTP client, the resolver or TLS raised."""
+    import aiohttp
+
     if isinstance(error, EgressError):
         return error
     if isinstance(error, aiohttp.ClientConnectorDNSError):
@@ -40,6 +43,8 @@ def explain(error: BaseException) -> EgressError:
 
 
 def _text(error: BaseException) -> str:
+    import aiohttp
+
     if isinstance(error, TimeoutError):
         return "it did not answer in time"
     if isinstance(error, aiohttp.ClientConnectorCertificateError):

@@ -12,13 +12,13 @@ import ssl
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from ipaddress import ip_address
-from pathlib import Path
 
 import aiohttp
 from aiohttp.abc import AbstractResolver, ResolveResult
 
 from agentpost.egress.addresses import AllowList, is_public
 from agentpost.egress.answers import GuardedReader, GuardedResponse
+from agentpost.egress.errors import AddressRefused
 from agentpost.threads.daemon import DaemonThreadExecutor
 
 Lookup = Callable[[str], Awaitable[Sequence[str]]]
@@ -29,11 +29,6 @@ _KEEPALIVE_SECONDS = 4.0
 # Enough that hosts whose name server is silent do not keep the others waiting for a thread: each
 # holds one, for as long as the system's resolver has patience.
 _LOOKUP_THREADS = 512
-
-
-class AddressRefused(OSError):
-    """The name leads to an address that is neither public nor listed. An `OSError`, because that is
-    what the connector takes from a resolver."""
 
 
 class SystemLookup:
@@ -107,16 +102,6 @@ class CheckedResolver(AbstractResolver):
 
     async def close(self) -> None:
         """Nothing to release; the lookup belongs to whoever made it."""
-
-
-def tls_context(ca_file: Path | None) -> ssl.SSLContext:
-    """The system's certificate authorities and, if given, those of one more PEM file; raises
-    `OSError` when it cannot be read."""
-    context = ssl.create_default_context()
-    context.minimum_version = ssl.TLSVersion.TLSv1_2
-    if ca_file is not None:
-        context.load_verify_locations(ca_file)
-    return context
 
 
 def open_session(

@@ -16,13 +16,16 @@ ALWAYS: Final = (
     *("PYTHON*", "VIRTUAL_ENV", "CONDA_PREFIX", "LD_LIBRARY_PATH", "DYLD_*"),
     *("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE"),
     *("XDG_*", "FONTCONFIG_*", "MPLCONFIGDIR"),
-    *("OMP_*", "OPENBLAS_*", "MKL_*", "NUMEXPR_*"),
+    *("OMP_*", "OPENBLAS_*", "MKL_*", "NUMEXPR_*", "RAYON_*"),
 )
 """What programs need to find themselves, their fonts and certificates, and the user's language.
 Not the proxies: their URLs may hold passwords."""
 
 _OWN_PREFIX: Final = "AGENTPOST_"
-_THREADS: Final = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+_THREADS: Final = (
+    *("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"),
+    "RAYON_NUM_THREADS",  # of libraries in Rust, such as the typesetter
+)
 
 
 def worker_environment(
@@ -33,8 +36,9 @@ def worker_environment(
     Args:
         listed: names besides `ALWAYS`; ``*`` stands for any characters. A variable of the server
             itself (``AGENTPOST_…``) is passed only when it is named in full.
-        threads: how many threads numerical libraries start, unless ``environ`` says it. Each one
-            reserves memory at import, and workers run side by side.
+        threads: how many threads libraries start to compute, unless ``environ`` says it. Each one
+            reserves memory at import, and workers run side by side: a call that uses every
+            processor takes more of them than the calls of other accounts get.
     """
     patterns = (*ALWAYS, *listed)
     kept = {name: value for name, value in environ.items() if _passes(name, patterns)}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from enum import Enum
@@ -78,6 +78,11 @@ class Owner(Protocol):
         `Fenced`."""
         ...
 
+    async def charge_owed(self, n: int) -> None:
+        """Pay what the body of that recorded call charged, and found no credits for. Raises
+        `Fenced` and `OutOfCredits`."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class Slot:
@@ -148,6 +153,27 @@ class Journal:
     def refuse_in_body(self, name: str) -> None:
         """Raises `NotAllowedInStep` unless the run's own function makes this call."""
         self._scope.refuse_in_body(name)
+
+    def call(
+        self, name: str, args: Sequence[object], effect: Callable[[Slot], Awaitable[T]]
+    ) -> Coroutine[Any, Any, T]:
+        """A call that is numbered now and answered when it is awaited: from its record when there
+        is one, else by ``effect``, which does its work and records it.
+
+        Args:
+            args: what makes the call what it is; its fingerprint.
+
+        Raises as `next` does, at once.
+        """
+        return self._answered(self.next(name, *args), effect)
+
+    async def _answered(self, slot: Slot, effect: Callable[[Slot], Awaitable[T]]) -> T:
+        if slot.done is None:
+            return await effect(slot)
+        if slot.owes:
+            await self.guard(self._owner.charge_owed(slot.n))
+        replay: T = self.replay(slot.done)
+        return replay
 
     def next(self, name: str, *parts: object) -> Slot:
         """Number a call as it is made; raises `RunStopped` when the run is over or went another

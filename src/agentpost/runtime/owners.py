@@ -31,6 +31,10 @@ class JobOwner:
         """See `Owner.interrupted`. Counted in the record, so over restarts as well."""
         return await jobs.interrupted(self.ctx, self.owned, reason)
 
+    async def charge_owed(self, n: int) -> None:
+        """See `Owner.charge_owed`."""
+        await jobs.charge_owed(self.ctx, self.owned, n)
+
 
 @dataclass(frozen=True, slots=True)
 class TurnOwner:
@@ -50,3 +54,6 @@ class TurnOwner:
     async def interrupted(self, reason: str, times: int) -> bool:
         """See `Owner.interrupted`."""
         return times <= POISON_RECOVERIES_MAX
+
+    async def charge_owed(self, n: int) -> None:
+        """See `Owner.charge_owed`. A turn charges nothing."""

@@ -16,7 +16,7 @@ from agentpost.clock import new_id
 from agentpost.domain import ids, job, limits
 from agentpost.domain.credits import Charge, to_millionths
 from agentpost.domain.errors import Fenced
-from agentpost.domain.journal import Call, CallState
+from agentpost.domain.journal import CallState
 from agentpost.domain.limits import SAID_CHARACTERS_MAX
 from agentpost.domain.paths import check_path
 from agentpost.processes.output import captured
@@ -154,16 +154,16 @@ class JobRun:
         price = to_millionths(cost)
         retry = Retry.of(retries, retry_on, backoff)
         named = [kwargs] if kwargs else []
-        slot = self._journal.next("step", name_of(fn), list(args), price, *named)
-        return self._step(
-            slot, Invocation(fn, args, self._key(slot), kwargs), price, retry, timeout
-        )
+
+        async def effect(slot: Slot) -> Any:
+            body = Invocation(fn, args, self._key(slot), kwargs)
+            return await self._step(slot, body, price, retry, timeout)
+
+        return self._journal.call("step", (name_of(fn), list(args), price, *named), effect)
 
     async def _step(
         self, slot: Slot, body: Invocation, price: int, retry: Retry, timeout: float | None
     ) -> Any:
-        if slot.done is not None:
-            return await self._recorded(slot, slot.done)
         self._journal.go_on()
         await self._hold(slot, price)
         with self._journal.body(here=body.here) as made:
@@ -200,9 +200,13 @@ class JobRun:
             check_body(data)
             mark = name_of(data)
         named = [kwargs] if kwargs else []
-        slot = self._journal.next("write", path, mark, list(args), price, label, *named)
-        contents = Invocation(data, args, self._key(slot), kwargs) if callable(data) else data
-        return self._write(slot, path, contents, price, label, timeout)
+
+        async def effect(slot: Slot) -> File:
+            contents = Invocation(data, args, self._key(slot), kwargs) if callable(data) else data
+            return await self._write(slot, path, contents, price, label, timeout)
+
+        identity = (path, mark, list(args), price, label, *named)
+        return self._journal.call("write", identity, effect)
 
     async def _write(
         self,
@@ -213,9 +217,6 @@ class JobRun:
         label: str | None,
         timeout: float | None,
     ) -> File:
-        if slot.done is not None:
-            written: File = await self._recorded(slot, slot.done)
-            return written
         self._journal.go_on()
         await self._hold(slot, price)
         record = self._ticket.job
@@ -247,39 +248,41 @@ class JobRun:
 
     def files(self) -> Awaitable[list[File]]:
         """See `Job.files`."""
-        return self._files(self._journal.next("files"))
+        return self._journal.call("files", (), self._files)
 
     async def _files(self, slot: Slot) -> list[File]:
-        if slot.done is None:
-            found = await self._journal.guard(jobs.list_files(self._ctx, self._ticket))
-            call = slot.call(CallState.DONE, values.dump(found))
-            await self._journal.guard(jobs.record_call(self._ctx, self.owned, call))
-            return [self._readable(f) for f in found]
-        listed: list[File] = self._journal.replay(slot.done)
-        return listed
+        found = await self._journal.guard(jobs.list_files(self._ctx, self._ticket))
+        call = slot.call(CallState.DONE, values.dump(found))
+        await self._journal.guard(jobs.record_call(self._ctx, self.owned, call))
+        return [self._readable(f) for f in found]
 
     def progress(self, step: str) -> Awaitable[None]:
         """See `Job.progress`."""
         step = storable(step)
         if self._journal.calling("progress") is not None:
             return self._progress_in_step(step)
-        return self._progress(self._journal.next("progress", step), step)
+
+        async def effect(slot: Slot) -> None:
+            call = slot.call(CallState.DONE)
+            await self._journal.guard(jobs.progress(self._ctx, self.owned, call, step))
+
+        return self._journal.call("progress", (step,), effect)
 
     async def _progress_in_step(self, step: str) -> None:
         await self._journal.guard(jobs.progress(self._ctx, self.owned, None, step))
 
-    async def _progress(self, slot: Slot, step: str) -> None:
-        if slot.done is None:
-            call = slot.call(CallState.DONE)
-            await self._journal.guard(jobs.progress(self._ctx, self.owned, call, step))
-
     def inbox(self, wait: float = 0) -> Awaitable[list[Said]]:
         """See `Job.inbox`."""
-        return self._inbox(self._journal.next("inbox"), min(wait, limits.INBOX_WAIT_SECONDS_MAX))
 
-    async def _inbox(self, slot: Slot, wait: float) -> list[Said]:
-        value = slot.done.value if slot.done is not None else await self._await_inbox(slot, wait)
-        read = values.load(value, None)
+        async def effect(slot: Slot) -> dict[str, Any]:
+            value = await self._await_inbox(slot, min(wait, limits.INBOX_WAIT_SECONDS_MAX))
+            read: dict[str, Any] = values.load(value, None)
+            return read
+
+        return self._inbox(self._journal.call("inbox", (), effect))
+
+    async def _inbox(self, answer: Awaitable[dict[str, Any]]) -> list[Said]:
+        read = await answer
         self._inbox_read = read["last"]
         return [Said("user", text, (), at, message_id) for message_id, text, at in read["said"]]
 
@@ -305,24 +308,19 @@ class JobRun:
         body = self._journal.calling("charge")
         if body is not None:
             return _charge_with_step(body, price, note)
-        return self._charge(self._journal.next("charge", price, note), price, note)
 
-    async def _charge(self, slot: Slot, price: int, note: str) -> None:
-        if slot.done is None and price:
-            call = slot.call(CallState.DONE)
-            await self._journal.guard(jobs.charge(self._ctx, self.owned, call, price, note))
+        async def effect(slot: Slot) -> None:
+            if price:
+                call = slot.call(CallState.DONE)
+                await self._journal.guard(jobs.charge(self._ctx, self.owned, call, price, note))
+
+        return self._journal.call("charge", (price, note), effect)
 
     # --- parts ------------------------------------------------------------------------------------
     async def _hold(self, slot: Slot, price: int) -> None:
         if price and not slot.held:
             held = slot.call(CallState.HELD)
             await self._journal.guard(jobs.hold(self._ctx, self.owned, held, price))
-
-    async def _recorded(self, slot: Slot, done: Call) -> Any:
-        """The recorded answer, once what its body charged is paid."""
-        if slot.owes:
-            await self._journal.guard(jobs.charge_owed(self._ctx, self.owned, slot.n))
-        return self._journal.replay(done)
 
     async def _record_error(
         self, slot: Slot, error: Exception, price: int, charges: Sequence[Charge]

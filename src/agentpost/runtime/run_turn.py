@@ -6,7 +6,7 @@ import asyncio
 import hashlib
 import inspect
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -261,53 +261,53 @@ class TurnRun:
         work = storable(work) if work is not None else None
         start = Start(ref, values.dump(args), title, work)
         self._acted = True
-        return self._start(self._journal.next("start", ref, title, work, args), start)
 
-    async def _start(self, slot: Slot, start: Start) -> Started:
-        if slot.done is not None:
-            return Started(**self._journal.replay(slot.done))
-        call = slot.call(CallState.DONE)
-        starting_it = starting.start_job(self._ctx, self._ticket, call, start)
-        return await self._journal.guard(starting_it, theirs=(LookupError,))
+        async def effect(slot: Slot) -> dict[str, Any]:
+            call = slot.call(CallState.DONE)
+            starting_it = starting.start_job(self._ctx, self._ticket, call, start)
+            return asdict(await self._journal.guard(starting_it, theirs=(LookupError,)))
+
+        return self._started(self._journal.call("start", (ref, title, work, args), effect))
+
+    async def _started(self, answer: Awaitable[dict[str, Any]]) -> Started:
+        return Started(**await answer)
 
     def join(self, job_id: str, text: str | None = None) -> Awaitable[bool]:
         """See `Turn.join`."""
         self._acted = True
         job_id = storable(job_id)
         text = storable(text) if text is not None else None
-        return self._join(self._journal.next("join", job_id, text), job_id, text)
 
-    async def _join(self, slot: Slot, job_id: str, text: str | None) -> bool:
-        if slot.done is not None:
-            return bool(self._journal.replay(slot.done))
-        call = slot.call(CallState.DONE)
-        return await self._journal.guard(
-            turns.join_job(self._ctx, self._ticket, call, job_id, text)
-        )
+        async def effect(slot: Slot) -> bool:
+            call = slot.call(CallState.DONE)
+            joining = turns.join_job(self._ctx, self._ticket, call, job_id, text)
+            return await self._journal.guard(joining)
+
+        return self._journal.call("join", (job_id, text), effect)
 
     def stop(self, job_id: str) -> Awaitable[bool]:
         """See `Turn.stop`."""
         self._acted = True
         job_id = storable(job_id)
-        return self._stop(self._journal.next("stop", job_id), job_id)
 
-    async def _stop(self, slot: Slot, job_id: str) -> bool:
-        if slot.done is not None:
-            return bool(self._journal.replay(slot.done))
-        call = slot.call(CallState.DONE)
-        return await self._journal.guard(turns.stop_job(self._ctx, self._ticket, call, job_id))
+        async def effect(slot: Slot) -> bool:
+            call = slot.call(CallState.DONE)
+            return await self._journal.guard(turns.stop_job(self._ctx, self._ticket, call, job_id))
+
+        return self._journal.call("stop", (job_id,), effect)
 
     def step(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Awaitable[Any]:
         """See `Turn.step`."""
         check_body(fn)
         named = [kwargs] if kwargs else []
-        slot = self._journal.next("step", name_of(fn), list(args), *named)
-        key = f"{self._ticket.message.id}:{slot.n}"
-        return self._step(slot, Invocation(fn, args, key, kwargs))
+
+        async def effect(slot: Slot) -> Any:
+            key = f"{self._ticket.message.id}:{slot.n}"
+            return await self._step(slot, Invocation(fn, args, key, kwargs))
+
+        return self._journal.call("step", (name_of(fn), list(args), *named), effect)
 
     async def _step(self, slot: Slot, body: Invocation) -> Any:
-        if slot.done is not None:
-            return self._journal.replay(slot.done)
         self._journal.go_on()
         with self._journal.body(here=body.here):
             try:
@@ -325,12 +325,13 @@ class TurnRun:
         """See `Turn.write`."""
         check_path(path)
         self._acted = True
-        return self._write(self._journal.next("write", path, content_mark(data)), path, data)
+
+        async def effect(slot: Slot) -> File:
+            return await self._write(slot, path, data)
+
+        return self._journal.call("write", (path, content_mark(data)), effect)
 
     async def _write(self, slot: Slot, path: str, data: bytes | str | Path) -> File:
-        if slot.done is not None:
-            written: File = self._journal.replay(slot.done)
-            return written
         message = self._ticket.message
         stored = await outputs.store(
             self._ctx,

@@ -21,7 +21,7 @@ from agentpost.domain.endpoints import (
     DeliveryStatus,
     EndpointRecord,
 )
-from agentpost.domain.errors import Refusal, not_found
+from agentpost.domain.errors import ErrorCode, Refusal, not_found
 from agentpost.domain.events import TEST_EVENT
 from agentpost.domain.limits import (
     WEBHOOK_ATTEMPT_RESPONSE_CHARACTERS_MAX,
@@ -387,7 +387,7 @@ def tell_sender(tx: Tx, ctx: AppContext, endpoint_ids: Sequence[str]) -> None:
 def _ready(tx: Tx, account_id: str, endpoint_id: str) -> EndpointRecord:
     endpoint = owned(endpoint_rows.lock(tx, endpoint_id), account_id)
     if endpoint.disabled_at is not None:
-        raise Refusal("bad_request", "The endpoint is disabled; enable it first.")
+        raise Refusal(ErrorCode.BAD_REQUEST, "The endpoint is disabled; enable it first.")
     return endpoint
 
 

@@ -14,7 +14,7 @@ from agentpost.db.session import Tx
 from agentpost.domain import endpoints as rules
 from agentpost.domain import ids
 from agentpost.domain.endpoints import DeliveryRecord, DeliveryStatus, EndpointRecord
-from agentpost.domain.errors import Refusal, not_found
+from agentpost.domain.errors import ErrorCode, Refusal, not_found
 from agentpost.domain.events import ALL_EVENTS, EventName
 from agentpost.domain.limits import (
     WEBHOOK_DESCRIPTION_CHARACTERS_MAX,
@@ -55,17 +55,17 @@ def check(ctx: AppContext, change: EndpointChange) -> None:
                 f"The webhook address cannot be used: {error}. On a server of your own,"
                 " EGRESS_ALLOW lets private addresses, plain http and other ports through."
             )
-            raise Refusal("bad_url", text) from None
+            raise Refusal(ErrorCode.BAD_URL, text) from None
     if change.events is not None:
         known = {ALL_EVENTS, *EventName}
         unknown = next((name for name in change.events if name not in known), None)
         if unknown is not None:
-            raise Refusal("bad_events", f"There is no event {unknown[:100]!r}.")
+            raise Refusal(ErrorCode.BAD_EVENTS, f"There is no event {unknown[:100]!r}.")
         if not change.events:
-            raise Refusal("bad_events", "An endpoint must subscribe to at least one event.")
+            raise Refusal(ErrorCode.BAD_EVENTS, "An endpoint must subscribe to at least one event.")
     most = WEBHOOK_DESCRIPTION_CHARACTERS_MAX
     if change.description is not None and len(change.description) > most:
-        raise Refusal("bad_request", f"The description is over {most} characters.")
+        raise Refusal(ErrorCode.BAD_REQUEST, f"The description is over {most} characters.")
 
 
 async def create(
@@ -86,7 +86,7 @@ async def create(
         accounts.lock(tx, account_id)  # two calls must not both see the last free place
         if len(rows.list_(tx, account_id)) >= WEBHOOK_ENDPOINTS_MAX:
             most = WEBHOOK_ENDPOINTS_MAX
-            raise Refusal("too_many_endpoints", f"An account has at most {most} endpoints.")
+            raise Refusal(ErrorCode.TOO_MANY_ENDPOINTS, f"An account has at most {most} endpoints.")
         now = ctx.clock.now()
         endpoint = EndpointRecord(
             id=new_id(ids.ENDPOINT, now),

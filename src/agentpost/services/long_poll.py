@@ -14,7 +14,7 @@ from agentpost.db import entries as entry_rows
 from agentpost.db import messages as message_rows
 from agentpost.db.session import Tx
 from agentpost.domain import ids
-from agentpost.domain.errors import PollInProgress, Refusal, not_found
+from agentpost.domain.errors import ErrorCode, PollInProgress, Refusal, not_found
 from agentpost.domain.limits import EVENTS_PAGE_ENTRIES, EVENTS_WAIT_SECONDS_MIN
 from agentpost.domain.record import EntryRecord, Snapshot
 from agentpost.domain.times import SECOND, seconds
@@ -156,7 +156,7 @@ def _position(
         return 0, False
     read = ctx.cursors.read(cursor)
     if read is None or read[:2] != (message_id, caller.key_id):
-        raise Refusal("bad_cursor", "This cursor was not issued for this message and key.")
+        raise Refusal(ErrorCode.BAD_CURSOR, "This cursor was not issued for this message and key.")
     _, _, seq, given_at = read
     return seq, given_at * SECOND < oldest
 

@@ -18,7 +18,7 @@ from agentpost.db import messages as message_rows
 from agentpost.db.session import Tx
 from agentpost.domain import idempotency, ids
 from agentpost.domain import signals as s
-from agentpost.domain.errors import KeyEnded, RateLimited, Refusal, not_found
+from agentpost.domain.errors import ErrorCode, KeyEnded, RateLimited, Refusal, not_found
 from agentpost.domain.idempotency import Verdict
 from agentpost.domain.message import OPEN_TURNS, MessageStatus, TurnState
 from agentpost.domain.record import ConversationRecord, MessageRecord, Snapshot
@@ -287,7 +287,7 @@ def _replay(tx: Tx, ctx: AppContext, caller: Caller, new: NewMessage, now: int) 
         return None
     if idempotency.compare(holder.fingerprint, new.fingerprint) is Verdict.CONFLICT:
         raise Refusal(
-            "idempotency_conflict",
+            ErrorCode.IDEMPOTENCY_CONFLICT,
             "This Idempotency-Key was used with another body within the last seven days.",
         )
     busy = holder.turn_state is TurnState.BUSY

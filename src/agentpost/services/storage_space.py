@@ -10,7 +10,7 @@ from agentpost.db import accounts
 from agentpost.db import uploads as rows
 from agentpost.db.session import Tx
 from agentpost.domain import limits
-from agentpost.domain.errors import Overloaded, Refusal, StoreUnavailable
+from agentpost.domain.errors import ErrorCode, Overloaded, Refusal, StoreUnavailable
 from agentpost.services.context import AppContext
 
 RETRY_SECONDS = 60
@@ -48,13 +48,13 @@ def ensure_may_announce(tx: Tx, ctx: AppContext, account_id: str, size: int) -> 
     most = ctx.settings.upload_pending_bytes_max
     if total + size > most:
         raise Refusal(
-            "too_large",
+            ErrorCode.TOO_LARGE,
             f"The account's unfinished uploads announce {total:,} bytes, up to {most:,} are"
             " allowed with this one; complete them, or wait until they expire.",
         )
     if count >= limits.UPLOADS_PENDING_MAX:
         raise Refusal(
-            "too_large",
+            ErrorCode.TOO_LARGE,
             f"The account has {count:,} unfinished uploads; complete them, or wait until they"
             " expire.",
         )

@@ -21,7 +21,7 @@ from agentpost.db import pending_deletions
 from agentpost.db import uploads as rows
 from agentpost.db.session import Tx
 from agentpost.domain import ids, limits
-from agentpost.domain.errors import Refusal, not_found
+from agentpost.domain.errors import ErrorCode, Refusal, not_found
 from agentpost.domain.executables import (
     HEAD_BYTES,
     SECOND_HEADER_BYTES,
@@ -41,7 +41,7 @@ TOTAL_MB = limits.UPLOADS_TOTAL_BYTES_MAX // limits.MEBIBYTE
 FILE_MB = limits.UPLOAD_BYTES_MAX // limits.MEBIBYTE
 # Nodes' clocks may differ by less than this: nobody may take what another one deletes.
 _SWEEP_GRACE_SECONDS = 300
-_PASSING = frozenset({"changed", "not_uploaded"})
+_PASSING = frozenset({ErrorCode.CHANGED, ErrorCode.NOT_UPLOADED})
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ async def create(ctx: AppContext, account_id: str, new: NewUpload) -> tuple[Uplo
     together, ``unavailable`` when there is no room for files.
     """
     if new.size > limits.UPLOAD_BYTES_MAX:
-        raise Refusal("too_large", f"An upload may have up to {FILE_MB} MB.")
+        raise Refusal(ErrorCode.TOO_LARGE, f"An upload may have up to {FILE_MB} MB.")
     storage_identity.ensure_shared(ctx)
     storage_space.ensure_for_uploads(ctx)
     settings, now = ctx.settings, ctx.clock.now()
@@ -124,9 +124,9 @@ async def _open(ctx: AppContext, account_id: str, upload_id: str) -> UploadRecor
     if found is None or (found.message_id is None and found.keep_by <= ctx.clock.now()):
         raise not_found("upload")
     if found.status is UploadStatus.REJECTED:
-        raise Refusal("not_pending", "This upload was refused; create a new one.")
+        raise Refusal(ErrorCode.NOT_PENDING, "This upload was refused; create a new one.")
     if found.status is UploadStatus.ATTACHED:
-        raise Refusal("not_pending", "This upload belongs to a message already.")
+        raise Refusal(ErrorCode.NOT_PENDING, "This upload belongs to a message already.")
     return found
 
 
@@ -136,7 +136,9 @@ async def _check(ctx: AppContext, pending: UploadRecord) -> UploadRecord:
         raise _not_uploaded(pending, ctx.clock.now())
     if arrived.size > pending.size:  # only a store that ignores the form's range lets this happen
         await _reject(ctx, pending)
-        raise Refusal("too_large", f"The file has {arrived.size} bytes, not {pending.size}.")
+        raise Refusal(
+            ErrorCode.TOO_LARGE, f"The file has {arrived.size} bytes, not {pending.size}."
+        )
     copy = await ctx.db.write(lambda tx: rows.count_copy(tx, pending.id))
     if copy is None:
         raise _changed()
@@ -161,7 +163,7 @@ async def _make_ready(ctx: AppContext, ready: UploadRecord, arrived: Arrived) ->
     head, executable = await _inspect(ctx, ready.blob)
     if executable:
         await _reject(ctx, ready)
-        raise Refusal("executable_refused", "The file is an executable; it was deleted.")
+        raise Refusal(ErrorCode.EXECUTABLE_REFUSED, "The file is an executable; it was deleted.")
     if await ctx.incoming.find(ready.id) != arrived:
         raise _changed()
     before = UploadStatus.PENDING
@@ -218,9 +220,13 @@ def attach(
         named = found.get(upload_id)
         if named is None or named.status is not UploadStatus.READY or named.keep_by <= now:
             shown = upload_id[:80]
-            raise Refusal("upload_not_ready", f"The upload {shown} is not ready to be attached.")
+            raise Refusal(
+                ErrorCode.UPLOAD_NOT_READY, f"The upload {shown} is not ready to be attached."
+            )
     if sum(named.size for named in found.values()) > limits.UPLOADS_TOTAL_BYTES_MAX:
-        raise Refusal("too_large", f"The uploads of a message have up to {TOTAL_MB} MB together.")
+        raise Refusal(
+            ErrorCode.TOO_LARGE, f"The uploads of a message have up to {TOTAL_MB} MB together."
+        )
     for named in found.values():
         after = upload(named.status, UploadSignal.ATTACHED)
         assert after is not None
@@ -291,8 +297,10 @@ def _not_uploaded(pending: UploadRecord, now: int) -> Refusal:
         text = "The file did not arrive while it could be posted; create a new upload."
     else:
         text = "The file has not arrived; post it to the upload's url first."
-    return Refusal("not_uploaded", text)
+    return Refusal(ErrorCode.NOT_UPLOADED, text)
 
 
 def _changed() -> Refusal:
-    return Refusal("changed", "The file was replaced while it was checked; call complete again.")
+    return Refusal(
+        ErrorCode.CHANGED, "The file was replaced while it was checked; call complete again."
+    )

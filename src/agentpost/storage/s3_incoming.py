@@ -29,7 +29,7 @@ class S3Incoming:
 
     def __init__(self, url: str, post_url: str = "") -> None:
         """``url`` as for the blob store; ``post_url``: the bucket's address as clients reach it,
-        "" for the one that belongs to ``url``. Raises `ValueError` without the extra."""
+        "" for the one that belongs to ``url``."""
         self._location = S3Location.parse(url)
         self._post_url = post_url
         self._client = _connect(self._location)
@@ -117,14 +117,9 @@ class S3Incoming:
 
 
 def _connect(location: S3Location) -> Any:
-    try:
-        import boto3
-        from botocore.config import Config
-    except ImportError:
-        raise ValueError(
-            "AGENTPOST_STORAGE_URL names an S3 bucket, and its uploads need boto3, which is not"
-            " installed. Install it: pip install 'agentpost[s3]'"
-        ) from None
+    import boto3
+    from botocore.config import Config
+
     style = "virtual" if location.virtual_hosted_style else "path"
     config = Config(
         signature_version="s3v4",

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from uuid import uuid4
 
-from agentpost.client.attachments import Outgoing
-from agentpost.client.errors import FileRefused
+from agentpost_client.attachments import Outgoing
+from agentpost_client.errors import FileRefused
 
 CHUNK_BYTES = 2**18
 

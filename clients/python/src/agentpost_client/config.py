@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import httpx2
 
-from agentpost.client.errors import ConfigError
+from agentpost_client.errors import ConfigError
 
 URL_VARIABLE = "AGENTPOST_URL"
 KEY_VARIABLE = "AGENTPOST_KEY"

@@ -9,7 +9,7 @@ out a step.
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import count
 from math import ceil
@@ -18,32 +18,32 @@ from typing import Any, TypeAlias, TypeVar
 from urllib.parse import urlsplit
 from uuid import uuid4
 
-from agentpost.client.attachments import Outgoing, Packed, Sendable, check_upload, look_at, pack
-from agentpost.client.config import Config, is_http_url
-from agentpost.client.errors import ApiError, BadAnswer, WaitTimeout
-from agentpost.client.form import FileForm
-from agentpost.client.models import (
+from agentpost_client.attachments import Outgoing, Packed, Sendable, check_upload, look_at, pack
+from agentpost_client.config import Config, is_http_url
+from agentpost_client.errors import ApiError, BadAnswer, WaitTimeout
+from agentpost_client.form import FileForm
+from agentpost_client.limits import (
+    AGENT_BUSY_RETRY_SECONDS,
+    IDEMPOTENCY_KEY_CHARACTERS_MAX,
+    WAIT_SECONDS_MAX,
+    WORK_LIST_DEFAULT,
+)
+from agentpost_client.models import (
     Account,
     Entry,
     EntryPage,
     File,
     Message,
-    Record,
     Upload,
     UploadTicket,
     Work,
     WorkItem,
     WorkList,
 )
-from agentpost.client.partial import place_for
-from agentpost.client.retries import RetryPolicy
-from agentpost.client.wire import Answer, Call, Fault, failure, json_body, parse, path_to
-from agentpost.domain.limits import (
-    AGENT_BUSY_RETRY_SECONDS,
-    IDEMPOTENCY_KEY_CHARACTERS_MAX,
-    WAIT_SECONDS_MAX,
-    WORK_LIST_DEFAULT,
-)
+from agentpost_client.partial import place_for
+from agentpost_client.records import Record
+from agentpost_client.retries import RetryPolicy
+from agentpost_client.wire import Answer, Call, Fault, failure, json_body, parse, path_to
 
 T = TypeVar("T")
 R = TypeVar("R", bound=Record)
@@ -216,7 +216,7 @@ def follow(
             if entry.seq > last_seq:
                 last_seq = entry.seq
                 reached = page.cursor if entry is page.data[-1] else cursor
-                yield Emit(entry.model_copy(update={"cursor": reached}))
+                yield Emit(replace(entry, cursor=reached))
         cursor = page.cursor
         if page.done and not page.has_more:
             return

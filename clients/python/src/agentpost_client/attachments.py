@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO, TypeAlias
 
-from agentpost.client.errors import FileRefused
-from agentpost.domain.limits import (
+from agentpost_client.errors import FileRefused
+from agentpost_client.limits import (
     INLINE_FILE_BYTES_MAX,
     INLINE_FILES_MAX,
     INLINE_TOTAL_BYTES_MAX,

@@ -7,42 +7,13 @@ missing has its default. ``raw`` is the JSON object as it came.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Self
 
-from pydantic import (
-    BaseModel,
-    ConfigDict,
-    Field,
-    ModelWrapValidatorHandler,
-    PrivateAttr,
-    model_validator,
-)
+from agentpost_client.records import Record
 
 
-class Record(BaseModel):
-    """What all records share; see the module docstring."""
-
-    model_config = ConfigDict(frozen=True, extra="allow")
-
-    _raw: dict[str, Any] = PrivateAttr(default_factory=dict)
-
-    @model_validator(mode="wrap")
-    @classmethod
-    def _null_is_absent(cls, data: Any, build: ModelWrapValidatorHandler[Self]) -> Self:
-        if not isinstance(data, Mapping):
-            return build(data)
-        record = build({name: value for name, value in data.items() if value is not None})
-        record._raw = dict(data)
-        return record
-
-    @property
-    def raw(self) -> dict[str, Any]:
-        """The JSON object this record was read from."""
-        return self._raw
-
-
+@dataclass(frozen=True, kw_only=True)
 class File(Record):
     """A produced file; ``url`` needs no key and expires, `Client.download` renews it."""
 
@@ -57,6 +28,7 @@ class File(Record):
     label: str | None = None
 
 
+@dataclass(frozen=True, kw_only=True)
 class Job(Record):
     """A piece of work a message started, joined or had refused."""
 
@@ -76,6 +48,7 @@ class Job(Record):
     files: tuple[File, ...] = ()
 
 
+@dataclass(frozen=True, kw_only=True)
 class RunningJob(Record):
     """Work that keeps new work from starting (``reason: too_many_running``)."""
 
@@ -84,6 +57,7 @@ class RunningJob(Record):
     work_id: str | None = None
 
 
+@dataclass(frozen=True, kw_only=True)
 class Message(Record):
     """A message and all that came of it. Rely on ``final``, not on ``status``, for "finished"."""
 
@@ -104,7 +78,7 @@ class Message(Record):
     retry_after_seconds: float | None = None
     running: tuple[RunningJob, ...] = ()
     version: int | None = None
-    metadata: dict[str, str] = Field(default_factory=dict)
+    metadata: dict[str, str] = field(default_factory=dict)
 
     @property
     def is_agent_busy(self) -> bool:
@@ -112,6 +86,7 @@ class Message(Record):
         return self.status == "failed" and self.reason == "agent_busy"
 
 
+@dataclass(frozen=True, kw_only=True)
 class Entry(Record):
     """A line of a message's event log; which fields are set depends on ``type``.
 
@@ -137,6 +112,7 @@ class Entry(Record):
     cursor: str | None = None
 
 
+@dataclass(frozen=True, kw_only=True)
 class EntryPage(Record):
     """One answer of the event log; `Client.follow` walks through the pages."""
 
@@ -147,6 +123,7 @@ class EntryPage(Record):
     cursor_expired: bool = False
 
 
+@dataclass(frozen=True, kw_only=True)
 class Work(Record):
     """A chat in which work runs; ``text`` is one page of the latest result."""
 
@@ -159,6 +136,7 @@ class Work(Record):
     files: tuple[File, ...] = ()
 
 
+@dataclass(frozen=True, kw_only=True)
 class WorkItem(Record):
     """A line of the work list."""
 
@@ -170,12 +148,14 @@ class WorkItem(Record):
     updated_at: datetime | None = None
 
 
+@dataclass(frozen=True, kw_only=True)
 class WorkList(Record):
     """The account's work, newest first."""
 
     data: tuple[WorkItem, ...] = ()
 
 
+@dataclass(frozen=True, kw_only=True)
 class UploadTicket(Record):
     """Where an upload is posted to, and the form fields that go before the file."""
 
@@ -186,6 +166,7 @@ class UploadTicket(Record):
     max_bytes: int | None = None
 
 
+@dataclass(frozen=True, kw_only=True)
 class Upload(Record):
     """A file that is ready to be named in ``upload_ids`` of one message."""
 
@@ -196,12 +177,14 @@ class Upload(Record):
     size: int = 0
 
 
+@dataclass(frozen=True, kw_only=True)
 class AgentInfo(Record):
     """The agent behind the server."""
 
     name: str = ""
 
 
+@dataclass(frozen=True, kw_only=True)
 class KeyInfo(Record):
     """The key that asks, by its id and nickname; the secret is never sent back."""
 
@@ -209,6 +192,7 @@ class KeyInfo(Record):
     name: str = ""
 
 
+@dataclass(frozen=True, kw_only=True)
 class AccountLimits(Record):
     """What the account may do at once and per minute."""
 
@@ -216,6 +200,7 @@ class AccountLimits(Record):
     requests_per_minute: int | None = None
 
 
+@dataclass(frozen=True, kw_only=True)
 class Account(Record):
     """Who the key belongs to; ``credits`` is what can still be spent."""
 

@@ -13,12 +13,19 @@ None of the texts contains the API key.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from agentpost.domain.errors import Problem
-
 if TYPE_CHECKING:
-    from agentpost.client.models import Message
+    from agentpost_client.models import Message
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One field and what is wrong with it; ``field`` is a dotted path, None for the whole body."""
+
+    field: str | None
+    problem: str
 
 
 class AgentpostError(Exception):

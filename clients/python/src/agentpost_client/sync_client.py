@@ -10,13 +10,14 @@ from typing import Any, Self, TypeVar
 
 import httpx2
 
-from agentpost.client import flows
-from agentpost.client.attachments import Sendable
-from agentpost.client.config import resolve_config
-from agentpost.client.models import Account, Entry, File, Message, Upload, Work, WorkItem
-from agentpost.client.partial import PartialFile
-from agentpost.client.retries import RetryPolicy
-from agentpost.client.wire import (
+from agentpost_client import flows
+from agentpost_client.attachments import Sendable
+from agentpost_client.config import resolve_config
+from agentpost_client.limits import WORK_LIST_DEFAULT
+from agentpost_client.models import Account, Entry, File, Message, Upload, Work, WorkItem
+from agentpost_client.partial import PartialFile
+from agentpost_client.retries import RetryPolicy
+from agentpost_client.wire import (
     CHUNK_BYTES,
     Answer,
     Call,
@@ -27,7 +28,6 @@ from agentpost.client.wire import (
     read_answer,
     read_fault,
 )
-from agentpost.domain.limits import WORK_LIST_DEFAULT
 
 T = TypeVar("T")
 
@@ -40,7 +40,7 @@ class Client:
     is held; a message is answered after up to about 30. ``transport``, ``sleep`` and ``clock`` are
     there to be replaced in tests. ``on_retry`` is called before a request is sent again, with the
     seconds until then and the reason in a few words. Every method may raise the errors of
-    `agentpost.client.errors`.
+    `agentpost_client.errors`.
     """
 
     def __init__(

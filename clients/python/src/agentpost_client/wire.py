@@ -12,14 +12,18 @@ from typing import Any, TypeVar
 from urllib.parse import quote
 
 import httpx2
-from pydantic import ValidationError
 
-from agentpost import __version__
-from agentpost.client.config import Config
-from agentpost.client.errors import AgentpostError, ApiError, BadAnswer, ConnectionFailed
-from agentpost.client.form import FileForm
-from agentpost.client.models import Record
-from agentpost.domain.errors import Problem
+from agentpost_client.config import Config
+from agentpost_client.errors import (
+    AgentpostError,
+    ApiError,
+    BadAnswer,
+    ConnectionFailed,
+    Problem,
+)
+from agentpost_client.form import FileForm
+from agentpost_client.records import Record, WrongShape
+from agentpost_client.version import __version__
 
 CONNECT_SECONDS = 5.0
 CHUNK_BYTES = 2**18
@@ -153,11 +157,10 @@ def read_fault(error: httpx2.RequestError) -> Fault:
 def parse(answer: Answer, model: type[R]) -> R:
     """The record in a successful answer; raises `BadAnswer` when it isn't one."""
     try:
-        return model.model_validate(json.loads(answer.body))
-    except ValidationError as error:
-        what = ".".join(str(part) for part in error.errors()[0]["loc"]) or "the whole answer"
+        return model.read(json.loads(answer.body))
+    except WrongShape as error:
         raise BadAnswer(
-            f"The answer is not a {model.__name__} of this API (at {what}).", answer.request_id
+            f"The answer is not a {model.__name__} of this API (at {error}).", answer.request_id
         ) from None
     except ValueError:
         raise BadAnswer(

@@ -10,8 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from random import SystemRandom
 
-from agentpost.client.wire import Answer, Fault
-from agentpost.domain.backoff import pause
+from agentpost_client.wire import Answer, Fault
 
 RETRIED_STATUSES = frozenset({429, 500, 503})
 
@@ -36,7 +35,7 @@ class RetryPolicy:
 
     def backoff(self, attempt: int) -> float:
         """A random part of ``base`` doubled ``attempt`` times, up to ``longest``."""
-        return self.jitter() * pause(attempt, self.base, self.longest)
+        return self.jitter() * min(self.longest, self.base * 2.0 ** min(attempt, 16))
 
     def pause(self, attempt: int, outcome: Answer | Fault) -> float | None:
         """Seconds to the next try after try number ``attempt`` (from 0), None for "give up".

@@ -12,13 +12,14 @@ import anyio
 import anyio.to_thread
 import httpx2
 
-from agentpost.client import flows
-from agentpost.client.attachments import Sendable
-from agentpost.client.config import resolve_config
-from agentpost.client.models import Account, Entry, File, Message, Upload, Work, WorkItem
-from agentpost.client.partial import PartialFile
-from agentpost.client.retries import RetryPolicy
-from agentpost.client.wire import (
+from agentpost_client import flows
+from agentpost_client.attachments import Sendable
+from agentpost_client.config import resolve_config
+from agentpost_client.limits import WORK_LIST_DEFAULT
+from agentpost_client.models import Account, Entry, File, Message, Upload, Work, WorkItem
+from agentpost_client.partial import PartialFile
+from agentpost_client.retries import RetryPolicy
+from agentpost_client.wire import (
     CHUNK_BYTES,
     Answer,
     Call,
@@ -29,7 +30,6 @@ from agentpost.client.wire import (
     read_answer,
     read_fault,
 )
-from agentpost.domain.limits import WORK_LIST_DEFAULT
 
 T = TypeVar("T")
 

@@ -6,21 +6,22 @@
         for file in message.files:
             client.download(file, Path("results"))
 
-`AsyncClient` has the same methods for asyncio. Errors: see `agentpost.client.errors`.
+`AsyncClient` has the same methods for asyncio. Errors: see `agentpost_client.errors`.
 """
 
-from agentpost.client.async_client import AsyncClient
-from agentpost.client.attachments import Attachment
-from agentpost.client.errors import (
+from agentpost_client.async_client import AsyncClient
+from agentpost_client.attachments import Attachment
+from agentpost_client.errors import (
     AgentpostError,
     ApiError,
     BadAnswer,
     ConfigError,
     ConnectionFailed,
     FileRefused,
+    Problem,
     WaitTimeout,
 )
-from agentpost.client.models import (
+from agentpost_client.models import (
     Account,
     Entry,
     File,
@@ -31,8 +32,9 @@ from agentpost.client.models import (
     Work,
     WorkItem,
 )
-from agentpost.client.retries import RetryPolicy
-from agentpost.client.sync_client import Client
+from agentpost_client.retries import RetryPolicy
+from agentpost_client.sync_client import Client
+from agentpost_client.version import __version__
 
 __all__ = [
     "Account",
@@ -49,10 +51,12 @@ __all__ = [
     "FileRefused",
     "Job",
     "Message",
+    "Problem",
     "RetryPolicy",
     "RunningJob",
     "Upload",
     "WaitTimeout",
     "Work",
     "WorkItem",
+    "__version__",
 ]

@@ -1,0 +1,78 @@
+"""Which modules a command may not import: what the help and a caller wait for is their import.
+
+Modules are named, not seconds, which depend on the machine.
+"""
+
+import subprocess
+import sys
+
+import pytest
+
+from agentpost.cli.commands import PLACES, Commands, loaded
+
+SERVER = {
+    "agentpost.bootstrap",
+    "agentpost.server",
+    "agentpost.services",
+    "agentpost.settings",
+    "aiohttp",
+    "alembic",
+    "obstore",
+    "psycopg",
+    "sqlalchemy",
+    "starlette",
+    "structlog",
+    "uvicorn",
+}
+"""What only the server needs."""
+COMMAND = {"agentpost_client", "asyncio", "httpx2", "pydantic", "rich"}
+"""What the command that is called may need, the program's help not."""
+
+
+def imported(*arguments: str) -> set[str]:
+    """The modules that the program has imported when it ends."""
+    code = (
+        "import sys; from agentpost.cli import app\n"
+        "try: app(sys.argv[1:])\n"
+        "finally: print('MODULES', *sys.modules)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, *arguments],
+        env={"AGENTPOST_URL": "nowhere", "AGENTPOST_KEY": "k"},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    modules = set(done.stdout.rpartition("MODULES ")[2].split())
+    assert "typer" in modules, done.stderr
+    return modules
+
+
+@pytest.mark.parametrize("option", ["--version", "--help"])
+def test_the_program_answers_before_it_imports_anything_large(option: str) -> None:
+    assert sorted(imported(option) & (SERVER | COMMAND)) == []
+
+
+@pytest.mark.parametrize("words", ["send hi", "me", "work list", "files get x", "verify --list"])
+def test_a_callers_command_does_not_import_the_server(words: str) -> None:
+    modules = imported(*words.split())
+    assert "pydantic" in modules, "the command ran"
+    assert sorted(modules & SERVER) == []
+
+
+def test_every_command_is_where_its_place_says() -> None:
+    assert list(Commands()) == list(PLACES)
+    for name, command in Commands().items():
+        assert command.name == name
+
+
+def test_no_command_is_left_out() -> None:
+    modules = {place.module for place in PLACES.values()}
+    attached = {name for module in modules for name in loaded(module)}
+    assert attached == set(PLACES)
+
+
+def test_the_programs_help_fits_a_terminal() -> None:
+    column = max(map(len, PLACES)) + len("    ")
+    assert [p.summary for p in PLACES.values() if column + len(p.summary) > 80] == []

@@ -1,0 +1,180 @@
+"""What is published: two distributions in step, their extras, and how large each becomes.
+
+The sizes here are those of the files that the installed packages list, summed over everything a
+distribution depends on; compiled modules are left out. `make sizes` installs the built wheels into
+environments of their own and measures those.
+"""
+
+import re
+import subprocess
+import tomllib
+from collections.abc import Iterator
+from email.parser import Parser
+from importlib.metadata import distribution, packages_distributions
+from pathlib import Path
+from typing import Any
+from zipfile import ZipFile
+
+import pytest
+
+import agentpost
+import agentpost_client
+from agentpost.domain import limits
+from agentpost.extras import MODULES
+from agentpost_client import limits as client_limits
+from tests.house.tree import CLIENT, ROOT, SRC
+
+MEGABYTE = 1_000_000
+BUDGETS = {
+    "agentpost-client": 10 * MEGABYTE,
+    "agentpost": 100 * MEGABYTE,
+    "agentpost[offline]": 330 * MEGABYTE,
+}
+OWN = {"agentpost": SRC, "agentpost-client": CLIENT}
+"""Installed editable here: what is counted is the source."""
+
+
+def project(folder: Path = ROOT) -> dict[str, Any]:
+    read: dict[str, Any] = tomllib.loads((folder / "pyproject.toml").read_text("utf-8"))["project"]
+    return read
+
+
+def locked() -> dict[str, dict[str, Any]]:
+    """The packages of uv.lock by name, with what each depends on."""
+    lock = tomllib.loads((ROOT / "uv.lock").read_text("utf-8"))
+    return {package["name"]: package for package in lock["package"]}
+
+
+def closure(requirement: str) -> set[str]:
+    """Every package that is installed with it, by the lock file. What only other systems need is
+    locked too; it is not installed here and counts nothing."""
+    packages = locked()
+    found: set[tuple[str, str]] = set()
+
+    def add(name: str, extra: str) -> None:
+        if (name, extra) in found:
+            return
+        found.add((name, extra))
+        package = packages[name]
+        needed = package.get("optional-dependencies", {}).get(extra, []) if extra else []
+        for each in [*package.get("dependencies", []), *needed]:
+            add(each["name"], "")
+            for wanted in each.get("extra", []):
+                add(each["name"], wanted)
+
+    name, _, extra = requirement.rstrip("]").partition("[")
+    add(name, extra)
+    return {name for name, _ in found}
+
+
+def installed_bytes(name: str) -> int:
+    if name in OWN:
+        files = [path for path in OWN[name].rglob("*") if path.suffix != ".pyc" and path.is_file()]
+        return sum(path.stat().st_size for path in files)
+    try:
+        listed = distribution(name).files or []
+    except ModuleNotFoundError:  # of another system
+        return 0
+    paths = (Path(str(file.locate())) for file in listed if file.suffix != ".pyc")
+    return sum(path.stat().st_size for path in paths if path.is_file())
+
+
+@pytest.mark.parametrize("requirement", BUDGETS)
+def test_an_installation_stays_within_its_size(requirement: str) -> None:
+    sizes = {name: installed_bytes(name) for name in closure(requirement)}
+    largest = sorted(sizes.items(), key=lambda item: -item[1])[:8]
+    assert sum(sizes.values()) <= BUDGETS[requirement], largest
+
+
+def test_the_sizes_are_of_what_is_installed() -> None:
+    """Else a package that is missing here would count nothing."""
+    assert {"httpx2", "anyio"} <= closure("agentpost-client")
+    assert {"aiohttp", "agentpost-client"} <= closure("agentpost")
+    assert {"typst", "numpy", "lxml"} <= closure("agentpost[offline]")
+    assert not {"typst", "numpy", "lxml", "obstore", "boto3"} & closure("agentpost")
+    assert not {"pydantic", "aiohttp"} & closure("agentpost-client")
+    elsewhere = {name for name in closure("agentpost[offline]") if not installed_bytes(name)}
+    assert elsewhere <= {"colorama", "httpx2-jsfetch", "tzdata"}
+
+
+@pytest.mark.parametrize("extra", MODULES)
+def test_the_modules_of_an_extra_are_those_of_its_packages(extra: str) -> None:
+    """What a missing extra is found by (`agentpost.extras`) has to be what it installs."""
+    wanted = {
+        re.split(r"[^a-z0-9-]", text.lower())[0]
+        for text in requirements(extra)
+        if not text.startswith("agentpost")
+    }
+    owners = packages_distributions()
+    given = {name.lower() for module in MODULES[extra] for name in owners[module]}
+    assert wanted <= given
+    assert given - wanted <= {"psycopg-pool"}, "an extra of psycopg"
+
+
+def requirements(extra: str) -> Iterator[str]:
+    """The requirements of an extra and of those it includes."""
+    for text in project()["optional-dependencies"][extra]:
+        yield text
+        if text.startswith("agentpost["):
+            yield from requirements(text.partition("[")[2].rstrip("]"))
+
+
+def test_all_has_every_extra() -> None:
+    (everything,) = project()["optional-dependencies"]["all"]
+    named = set(everything.partition("[")[2].rstrip("]").split(","))
+    included = {"extraction"}  # in offline
+    assert named | included | {"all"} == set(project()["optional-dependencies"])
+
+
+def test_both_distributions_have_one_version() -> None:
+    version = project()["version"]
+    assert project(ROOT / "clients/python")["version"] == version
+    assert (agentpost.__version__, agentpost_client.__version__) == (version, version)
+    assert f"agentpost-client=={version}" in project()["dependencies"]
+
+
+def test_the_client_has_the_limits_of_the_api() -> None:
+    names = [name for name in vars(client_limits) if name.isupper()]
+    assert names
+    for name in names:
+        assert getattr(client_limits, name) == getattr(limits, name), name
+
+
+def test_the_licence_is_in_both() -> None:
+    assert (ROOT / "clients/python/LICENSE").read_bytes() == (ROOT / "LICENSE").read_bytes()
+
+
+def test_a_wheel_of_each_is_built(tmp_path: Path) -> None:
+    """As they are published, from the sources alone."""
+    found = [path for path in (ROOT / ".tools/uv/bin/uv",) if path.exists()]
+    uv = str(found[0]) if found else "uv"
+    command = [uv, "build", "--all-packages", "--wheel", "--out-dir", str(tmp_path)]
+    done = subprocess.run(
+        command, cwd=ROOT, capture_output=True, text=True, timeout=300, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    wheels = {path.name.split("-")[0]: path for path in tmp_path.glob("*.whl")}
+    assert set(wheels) == {"agentpost", "agentpost_client"}
+    version = project()["version"]
+    server, client = (content(wheels[name]) for name in ("agentpost", "agentpost_client"))
+    assert f"agentpost-client=={version}" in server["requires"]
+    assert client["requires"] == ["anyio>=4.12", "httpx2>=2.16"]
+    for wheel in (server, client):
+        assert wheel["version"] == version
+        assert any(name.endswith("/py.typed") for name in wheel["names"])
+        assert any(name.endswith("/licenses/LICENSE") for name in wheel["names"])
+    assert {name.split("/")[0] for name in client["names"]} == {
+        "agentpost_client",
+        f"agentpost_client-{version}.dist-info",
+    }
+    assert "agentpost/defaults.toml" in server["names"]
+
+
+def content(wheel: Path) -> dict[str, Any]:
+    """What a wheel says of itself and the names of its files."""
+    with ZipFile(wheel) as archive:
+        names = archive.namelist()
+        (metadata,) = (name for name in names if name.endswith(".dist-info/METADATA"))
+        reported = Parser().parsestr(archive.read(metadata).decode())
+    requires = [text.replace(" ", "") for text in reported.get_all("Requires-Dist", [])]
+    return {"names": names, "version": reported["Version"], "requires": requires}

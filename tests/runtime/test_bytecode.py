@@ -1,0 +1,24 @@
+"""Workers of a server whose installation keeps no byte code keep their own, for its next start."""
+
+from pathlib import Path
+
+import pytest
+
+from agentpost.clock import ManualClock
+from agentpost.processes import bytecode
+from agentpost.runtime.steps import make_steps
+from tests.services.databases import opened
+
+
+@pytest.mark.parametrize("is_kept", [False, True])
+async def test_workers_keep_byte_code_where_nobody_else_does(
+    is_kept: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bytecode, "is_kept", lambda: is_kept)
+    monkeypatch.setenv(bytecode.NOT_WRITTEN, "1")
+    async with opened(tmp_path, ManualClock(), None) as ctx:
+        pool = make_steps(ctx, tmp_path / "scratch").pool
+        await pool.start()
+        await pool.aclose()
+        kept = (ctx.settings.data_path / "bytecode").rglob("*.pyc")
+        assert ("main" in {path.name.partition(".")[0] for path in kept}) is not is_kept
