@@ -59,7 +59,7 @@ def test_how_much_an_account_may_store_is_a_number_of_bytes(server: AgentServer,
     server.command("limits", "set", ACCOUNT, "--stored-bytes", "default")
 
 
-def test_what_an_account_has_stored_is_counted_anew(server: AgentServer) -> None:
+def test_what_an_account_has_stored_is_counted_again(server: AgentServer) -> None:
     server.execute("UPDATE account_storage SET bytes = 1000")
     assert run(server, "limits", "recount", ACCOUNT).stdout == f"{ACCOUNT}: 3 bytes are stored\n"
     assert server.command("limits", "show", ACCOUNT)["stored_bytes_now"] == 3
@@ -139,7 +139,7 @@ def test_a_backup_of_postgresql_points_to_pg_dump(server: AgentServer, tmp_path:
     assert "pg_dump" in done.stderr
 
 
-def test_maintenance_is_told(server: AgentServer) -> None:
+def test_maintenance_is_reported(server: AgentServer) -> None:
     assert server.command("maintenance", "on") == {"maintenance": True}
     assert server.command("maintenance", "off") == {"maintenance": False}
     assert json.dumps(run(server, "maintenance", "off").stdout)

@@ -1,7 +1,6 @@
 """What an account has stored: counted with every row of a file, and never over its limit.
 
-On both databases. What a job or turn writes over is in `test_written_over`.
-"""
+On both databases. `test_written_over` has what a job or turn writes over."""
 
 import asyncio
 import base64
@@ -264,7 +263,9 @@ async def test_a_work_with_many_files_is_deleted_in_steps(
     assert left == [(3, 1), (1, 1), (0, 0)]
 
 
-async def test_a_job_that_finds_no_room_is_told_and_nothing_is_written(harness: Harness) -> None:
+async def test_a_job_that_finds_no_room_is_reported_and_nothing_is_written(
+    harness: Harness,
+) -> None:
     message_id, [job] = await harness.working()
     await send(harness, b"x" * MOST)
     entries = harness.log(message_id)
@@ -390,8 +391,8 @@ async def test_what_has_never_been_counted_is_recounted_beside_writers(harness: 
 async def test_a_sample_leaves_out_accounts_with_many_rows(
     harness: Harness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    await send(harness, b"x")
-    await send(harness, b"x")
+    for _ in range(2):
+        await send(harness, b"x")
     await harness.ctx.db.write(lambda tx: account_storage.add(tx, harness.account_id, 1, MOST))
     monkeypatch.setattr(storage_audit, "ROWS_MAX", 1)
     assert await storage_audit.audit(harness.ctx, full=False) == []

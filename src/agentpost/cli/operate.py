@@ -100,18 +100,18 @@ def explain(
     as_json: AsJson = False,
 ) -> None:
     """Show the timeline of a message: signals, log entries, events, deliveries and attempts."""
-    built = with_context(lambda ctx: timeline.build(ctx, message_id))
+    found = with_context(lambda ctx: timeline.build(ctx, message_id))
     if as_json:
-        lines = [line.as_dict() for line in built.lines]
-        print(json.dumps({"message": built.summary, "story": lines}, indent=2))
+        lines = [line.as_dict() for line in found.lines]
+        print(json.dumps({"message": found.summary, "story": lines}, indent=2))
         return
-    for name, value in built.summary.items():
+    for name, value in found.summary.items():
         if name != "jobs" and value is not None:
             print(f"{name}: {value}")
-    for job_id, facts in built.summary["jobs"].items():
+    for job_id, facts in found.summary["jobs"].items():
         print(f"job {job_id}: " + ", ".join(f"{n} {v}" for n, v in facts.items() if v is not None))
     print()
-    for line in built.lines:
+    for line in found.lines:
         print(line.as_text())
 
 

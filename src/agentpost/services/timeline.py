@@ -1,4 +1,4 @@
-"""The timeline of a message, built from all records of it."""
+"""The timeline of a message: its signals, log entries, events, deliveries and their attempts."""
 
 from __future__ import annotations
 
