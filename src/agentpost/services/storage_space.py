@@ -1,8 +1,4 @@
-<<<<<<< HEAD
-"""Space for files: a minimum of free space, and limits on what an account announces and stores.
-=======
 """Space for files: a minimum of free space, and what an account may announce and store.
->>>>>>> main
 
 Below the floor uploads and files are refused while messages go on, so that the database on the same
 disk can still grow. The check of the file storage reads the free space every few seconds.
