@@ -53,7 +53,7 @@ def test_a_template_is_built_once_and_copied(postgres: Postgres) -> None:
     assert len(built) == 1
 
 
-def test_a_template_that_failed_is_built_anew(postgres: Postgres) -> None:
+def test_a_template_that_failed_is_built_again(postgres: Postgres) -> None:
     name = f"failed_{os.getpid()}"
 
     def fail(url: str) -> None:

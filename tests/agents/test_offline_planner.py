@@ -50,7 +50,7 @@ MAKES = [
 
 
 @pytest.mark.parametrize(("text", "files", "makes"), MAKES)
-def test_things_to_make_are_told_by_the_object_of_the_verb(
+def test_things_to_make_are_reported_by_the_object_of_the_verb(
     text: str, files: tuple[FileKind, ...], makes: tuple[str, ...]
 ) -> None:
     found = plan(Request(text, files))

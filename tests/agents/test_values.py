@@ -94,7 +94,7 @@ def test_a_file_is_read_through_the_source_given_at_loading() -> None:
     assert file.local_path is None
 
 
-def test_only_a_worker_is_told_where_a_file_lies() -> None:
+def test_only_a_worker_is_reported_where_a_file_lies() -> None:
     text = values.dump_local([a_file(local_path=Path("/tmp/x"))])
     assert values.load(text, None)[0].local == Path("/tmp/x")
 

@@ -203,7 +203,7 @@ def test_the_switch_reaches_everywhere(target: ErrorServer) -> None:
 
 
 @pytest.mark.rule("Errors internal")
-def test_a_fault_is_told_alike_everywhere(target: ErrorServer) -> None:
+def test_a_fault_is_reported_alike_everywhere(target: ErrorServer) -> None:
     with table_gone(target.server, "keys"):
         until(lambda: target.ask("GET", "/v1/me").status_code == 500, what="forgetting the key")
         for operation in of_kind("internal"):

@@ -94,7 +94,7 @@ async def test_it_went_this_moment(
     assert refused.value.code == code
 
 
-async def test_bytes_that_are_lost_are_told_to_the_operator(linked: Linked) -> None:
+async def test_bytes_that_are_lost_are_reported_to_the_operator(linked: Linked) -> None:
     """To the caller the file is gone, whoever removed its bytes."""
     with capture_logs() as logs, pytest.raises(Refusal) as refused:
         await linked.follow()

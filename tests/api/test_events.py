@@ -45,7 +45,7 @@ def test_a_reply_is_one_entry_and_the_message_is_done(caller: Caller) -> None:
 
 
 @pytest.mark.rule("Message event log agent_reply", "Message event log progress")
-def test_files_of_a_reply_are_told_when_they_land_and_with_the_reply(caller: Caller) -> None:
+def test_files_of_a_reply_are_reported_when_they_land_and_with_the_reply(caller: Caller) -> None:
     message = caller.send([["write", "a/b.txt", "text"], ["reply", "Here."]])
     landed, reply = caller.log(message["id"])
 

@@ -54,7 +54,7 @@ async def test_a_client_that_stops_is_not_waited_for() -> None:
         await read(request(sending(piece(b"a"))))
 
 
-async def test_a_client_that_hangs_up_is_told_nothing() -> None:
+async def test_a_client_that_hangs_up_is_reported_nothing() -> None:
     with pytest.raises(ClientDisconnect):
         await read(request(sending(piece(b"a"), {"type": "http.disconnect"})))
 

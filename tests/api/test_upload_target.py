@@ -107,7 +107,7 @@ def test_the_name_of_the_posted_file_is_not_looked_at(caller: Caller, filename: 
     ],
     ids=ascii,
 )
-def test_odd_names_of_fields_are_told_in_good_xml(caller: Caller, name: str, code: str) -> None:
+def test_odd_names_of_fields_are_reported_in_good_xml(caller: Caller, name: str, code: str) -> None:
     made = announce(caller)
     answer = post_raw(made, body_of(made, (f'name="{name}"', b"x"), FILE))
     assert problem(answer)[1] == code

@@ -65,7 +65,7 @@ def test_tables_have_headings() -> None:
         assert heading.index("NAME") == row.index("Team" if "Team" in row else "ci")
 
 
-def test_when_a_key_was_used_last_is_told() -> None:
+def test_when_a_key_was_used_last_is_reported() -> None:
     run("keys", "create", "--account", EMAIL, "--name", "ci")
     (key,) = json.loads(run("keys", "list", "--json"))
     assert key["last_used_at"] is None

@@ -39,7 +39,7 @@ BROKEN = {
 
 
 @pytest.mark.parametrize("case", BROKEN)
-def test_an_agent_that_cannot_be_imported_is_told_with_its_line(
+def test_an_agent_that_cannot_be_imported_is_reported_with_its_line(
     case: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     text, place, message = BROKEN[case]

@@ -106,7 +106,7 @@ def test_a_failed_turn_tells_why_and_where_to_look(server: Server) -> None:
     ]
 
 
-def test_retries_are_told(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_retries_are_reported(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(caller, "RETRY_NOTICE_SECONDS", 0)
     monkeypatch.setattr("time.sleep", lambda seconds: None)
     server.on("GET /v1/me", {"error": "internal", "message": "Oh."}, status=500)
@@ -117,7 +117,7 @@ def test_retries_are_told(server: Server, monkeypatch: pytest.MonkeyPatch) -> No
     assert re.fullmatch(r"agentpost: retrying in \d\.\d s \(server error 500\)", notice)
 
 
-def test_a_server_that_does_not_answer_is_told_while_it_is_tried_again(
+def test_a_server_that_does_not_answer_is_reported_while_it_is_tried_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("AGENTPOST_URL", f"http://127.0.0.1:{free_port()}")
@@ -207,7 +207,7 @@ def test_a_dash_reads_standard_input(server: Server) -> None:
         (["send", "a\udcff"], None, "not UTF-8"),
     ],
 )
-def test_a_wrong_call_is_told(
+def test_a_wrong_call_is_reported(
     server: Server, arguments: list[str], stdin: bytes | None, text: str
 ) -> None:
     result = run(*arguments, stdin=stdin)
@@ -288,7 +288,7 @@ def test_errors_are_one_line_that_says_what_to_do(
 
 
 @pytest.mark.parametrize("name", ["AGENTPOST_URL", "AGENTPOST_KEY"])
-def test_missing_settings_are_told(
+def test_missing_settings_are_reported(
     server: Server, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     monkeypatch.delenv(name)
@@ -297,7 +297,7 @@ def test_missing_settings_are_told(
     assert f"set {name}" in result.stderr
 
 
-def test_a_server_that_is_not_there_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_that_is_not_there_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AGENTPOST_URL", f"http://127.0.0.1:{free_port()}")
     monkeypatch.setenv("AGENTPOST_KEY", KEY)
     monkeypatch.setattr("time.sleep", lambda seconds: None)
@@ -307,13 +307,13 @@ def test_a_server_that_is_not_there_is_told(monkeypatch: pytest.MonkeyPatch) -> 
     assert len(result.stderr.splitlines()) == 1
 
 
-def test_a_file_that_is_not_there_is_told(server: Server, tmp_path: Path) -> None:
+def test_a_file_that_is_not_there_is_reported(server: Server, tmp_path: Path) -> None:
     result = run("send", "Hi", "--file", str(tmp_path / "no.csv"))
     assert result.exit_code == 7
     assert "There is no file" in result.stderr
 
 
-def test_a_folder_that_cannot_be_written_is_told(server: Server, tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_written_is_reported(server: Server, tmp_path: Path) -> None:
     (tmp_path / "taken").write_text("a file")
     server.on("GET /v1/files/w/a", {"file_id": "w/a", "name": "a", "url": f"{server.url}/f"})
     server.on("GET /f", b"x")
@@ -322,7 +322,7 @@ def test_a_folder_that_cannot_be_written_is_told(server: Server, tmp_path: Path)
     assert len(result.stderr.splitlines()) == 1
 
 
-def test_an_unusable_idempotency_key_is_told(server: Server) -> None:
+def test_an_unusable_idempotency_key_is_reported(server: Server) -> None:
     result = run("send", "Hi", "--idempotency-key", "k" * 129)
     assert result.exit_code == 7
     assert "idempotency_key" in result.stderr

@@ -96,7 +96,7 @@ def test_a_missing_extra_is_one_line_with_its_installation(
     assert "hush" not in ended.stderr
 
 
-def test_a_mistyped_name_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_mistyped_name_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """In the file it is an error; in the environment it may be a later version's."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("AGENTPOST_PROT", "9")
@@ -153,7 +153,7 @@ def test_what_serve_refuses_is_refused_when_it_is_shown(
     assert "hush" not in result.output
 
 
-def test_settings_that_are_hardly_meant_are_told_and_allowed(
+def test_settings_that_are_hardly_meant_are_reported_and_allowed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)

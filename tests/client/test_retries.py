@@ -113,7 +113,7 @@ async def test_an_error_has_all_the_api_said(talk: Talk) -> None:
     assert "svc_key_secret" not in str(error)
 
 
-async def test_an_error_of_something_in_between_is_told_by_its_status(talk: Talk) -> None:
+async def test_an_error_of_something_in_between_is_reported_by_its_status(talk: Talk) -> None:
     talk.script = [httpx2.Response(502, text="<html>Bad gateway</html>")]
     with pytest.raises(ApiError) as caught:
         await talk("me")
@@ -130,7 +130,7 @@ async def test_an_error_of_something_in_between_is_told_by_its_status(talk: Talk
     ],
     ids=["page", "list", "field", "redirect"],
 )
-async def test_an_answer_of_something_else_is_told(
+async def test_an_answer_of_something_else_is_reported(
     talk: Talk, wrong: httpx2.Response, text: str
 ) -> None:
     talk.script = [wrong]

@@ -94,7 +94,7 @@ async def test_a_busy_agent_gets_the_same_request_again(talk: Talk) -> None:
     assert len({request.headers["Idempotency-Key"] for request in talk.asked}) == 1
 
 
-async def test_an_agent_that_stays_busy_is_told_as_it_is(talk: Talk) -> None:
+async def test_an_agent_that_stays_busy_is_reported_as_it_is(talk: Talk) -> None:
     talk.script = [answer(BUSY) for _ in range(talk.policy.busy_retries + 1)]
     sent = await talk("send", "Hi")
     assert sent.is_agent_busy

@@ -77,14 +77,14 @@ async def test_a_post_that_breaks_is_sent_again_whole(talk: Talk) -> None:
     assert [parts(request)[-1] for request in talk.asked[1:4]] == [("file", b"12345678")] * 3
 
 
-async def test_a_refused_post_is_told_and_not_completed(talk: Talk) -> None:
+async def test_a_refused_post_is_reported_and_not_completed(talk: Talk) -> None:
     talk.script = [answer(TICKET, 201), httpx2.Response(403, content=b"<Error/>")]
     with pytest.raises(ApiError) as caught:
         await talk("upload", Attachment("a.csv", b"12345678"))
     assert caught.value.status == 403
 
 
-async def test_an_executable_is_told(talk: Talk) -> None:
+async def test_an_executable_is_reported(talk: Talk) -> None:
     talk.script = [answer(TICKET, 201), POSTED, refusal(422, "executable_refused")]
     with pytest.raises(ApiError, match="executable_refused"):
         await talk("upload", Attachment("a.exe", b"MZ"))

@@ -82,7 +82,7 @@ def test_who_stops_beating_is_dead(url: str, hearts: HeartMaker) -> None:
     assert until(watching.dead) == {"node_a": last}
 
 
-def test_a_session_that_breaks_begins_to_watch_anew(url: str, hearts: HeartMaker) -> None:
+def test_a_session_that_breaks_begins_to_watch_again(url: str, hearts: HeartMaker) -> None:
     hearts("node_a")
     watching = hearts("node_b")
     until_beats(url, "node_b", 3)

@@ -46,7 +46,7 @@ async def test_a_write_returns_its_value_and_is_seen(db: Database) -> None:
     assert await db.read(lambda tx: tx.one("SELECT id FROM samples WHERE n = ?", (2,))) is None
 
 
-async def test_the_number_of_changed_rows_is_told(db: Database) -> None:
+async def test_the_number_of_changed_rows_is_reported(db: Database) -> None:
     await db.write(put("a"))
     assert await db.write(lambda tx: tx.execute(SET, (1, "a"))) == 1
     assert await db.write(lambda tx: tx.execute(SET, (1, "b"))) == 0

@@ -162,7 +162,7 @@ def test_a_job_event_to_the_letter() -> None:
 
 
 @pytest.mark.rule("File.object", "File.file_id", "File.name", "File.size", "File.work_id")
-def test_a_file_by_itself() -> None:
+def test_a_file_alone() -> None:
     shape = render.file_object(FILE, LINKS)
     FileObject.model_validate(shape)
     assert shape == {"object": "file", **FILE_SHAPE}

@@ -155,7 +155,7 @@ async def test_a_reader_that_broke_reads_again(db: SqliteDatabase) -> None:
     assert [await count(db) for _ in range(2 * sqlite.READERS)] == [1] * 2 * sqlite.READERS
 
 
-async def test_a_file_that_cannot_be_opened_is_told_at_once(tmp_path: Path) -> None:
+async def test_a_file_that_cannot_be_opened_is_reported_at_once(tmp_path: Path) -> None:
     db = SqliteDatabase(tmp_path / "missing" / "a.db")
     with pytest.raises(sqlite3.OperationalError):
         db.open()

@@ -156,7 +156,7 @@ def test_length_is_counted_to_the_character() -> None:
         parse_url(base.ljust(2_001, "a"), characters_max=2_000)
 
 
-def test_addresses_are_told_from_names() -> None:
+def test_addresses_are_reported_from_names() -> None:
     assert parse_url("https://8.8.8.8/", characters_max=99).ip == ip_address("8.8.8.8")
     assert parse_url("https://[::1]/", characters_max=99).ip == ip_address("::1")
     assert parse_url("https://example.com/", characters_max=99).ip is None

@@ -165,7 +165,7 @@ def test_text_that_cannot_be_stored_loses_only_that(caller: Caller) -> None:
 
 
 # --- the server -----------------------------------------------------------------------------------
-def test_it_stops_when_it_is_told_to_and_answers_who_waits(start_server: ServerMaker) -> None:
+def test_it_stops_when_it_is_reported_to_and_answers_who_waits(start_server: ServerMaker) -> None:
     server = start_server()
     caller = Caller(server)
     message = caller.send([["start", "Stays", [["step", "once"], ["gate", "up"], ["step", "two"]]]])

@@ -330,7 +330,7 @@ def test_a_second_server_does_not_come_up_when_the_lock_s_file_is_deleted(
     assert "is in use by another agentpost server" in done.stderr
 
 
-def test_redis_that_is_gone_is_told_and_needs_nobody(
+def test_redis_that_is_gone_is_reported_and_needs_nobody(
     start_server: ServerMaker, fresh_postgres: Callable[..., str]
 ) -> None:
     with socket.create_server(("127.0.0.1", 0)) as closed:

@@ -245,7 +245,7 @@ def test_commands_work_beside_the_server(cluster: Cluster, callers: CallerMaker)
     assert cluster.rows("SELECT count(*) FROM nodes") == [(0,)]
 
 
-def test_a_missing_extra_is_told_in_one_sentence(tmp_path: Path) -> None:
+def test_a_missing_extra_is_reported_in_one_sentence(tmp_path: Path) -> None:
     (tmp_path / "psycopg.py").write_text("raise ImportError('psycopg is not here')")
     done = subprocess.run(
         [sys.executable, "-m", "agentpost", "serve"],

@@ -62,7 +62,7 @@ def named(receiver: Receiver, secret: str, name: str) -> Delivery:
     "Webhook events 1",
     "Webhook events 2",
 )
-def test_each_status_reached_is_told_as_a_read_shows_it(
+def test_each_status_reached_is_reported_as_a_read_shows_it(
     hooks: Hooks, caller: Caller, server: AgentServer, receivers: ReceiverMaker
 ) -> None:
     """Rules 1 and 2: blocked, then completed; byte for byte what a read answered at that time."""
@@ -129,7 +129,7 @@ def test_every_ending_has_its_event(
 
 
 @pytest.mark.rule("Webhook events 1")
-def test_a_busy_message_is_told_each_time_it_runs(
+def test_a_busy_message_is_reported_each_time_it_runs(
     hooks: Hooks, caller: Caller, server: AgentServer, receivers: ReceiverMaker
 ) -> None:
     """Rule 1: failed (busy), then completed under the same id."""

@@ -52,7 +52,7 @@ def test_every_operation_says_what_it_is_for() -> None:
         assert set(operation["tags"]) <= tags, name
 
 
-def test_every_event_is_told() -> None:
+def test_every_event_is_reported() -> None:
     """What an endpoint can subscribe to is described, each under a name of its own."""
     events = description()["webhooks"]
     assert set(events) == {*EventName, TEST_EVENT}

@@ -101,7 +101,7 @@ def test_no_module_is_a_grab_bag() -> None:
 
 def test_no_old_name_comes_back() -> None:
     """A reader should know the words from elsewhere, or find them in the glossary."""
-    files = [*sources("src/agentpost", "tests", "benchmarks", "docs")]
+    files = [*sources("src/agentpost", "clients", "tests", "benchmarks", "docs")]
     assert [line for source in files for line in old_names(source)] == []
 
 
@@ -124,7 +124,7 @@ def test_texts_for_users_are_plain_english() -> None:
 
 
 def test_the_check_sees_what_is_not_plain() -> None:
-    assert unplain("Who has the newest version is answered with 304.")
+    assert unplain("A request with the newest ETag is answered with 304.")
     assert unplain("The rest goes by itself.")
     assert not unplain("What should I summarise?")
 

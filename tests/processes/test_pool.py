@@ -143,7 +143,7 @@ async def test_an_idle_worker_ends(bench: Callable[..., Bench]) -> None:
         ("die_with_a_fork_left", "exited with code 5"),
     ],
 )
-async def test_a_worker_that_dies_is_told_and_replaced(
+async def test_a_worker_that_dies_is_reported_and_replaced(
     bench: Callable[..., Bench], name: str, says: str
 ) -> None:
     one = bench()

@@ -78,7 +78,7 @@ def steps_reported(here: Running) -> list[str]:
 
 
 # --- progress -------------------------------------------------------------------------------------
-async def test_progress_is_told_at_once_and_is_no_call_of_the_job(here: Running) -> None:
+async def test_progress_is_reported_at_once_and_is_no_call_of_the_job(here: Running) -> None:
     reported_inside: list[str] = []
 
     async def does() -> None:

@@ -56,7 +56,7 @@ async def test_retries_follow_the_schedule(own: Account) -> None:
     "Delivery.delivered_at",
     "Delivery.next_attempt_at",
 )
-async def test_an_attempt_is_told_about(own: Account) -> None:
+async def test_an_attempt_is_reported_about(own: Account) -> None:
     endpoint = await own.endpoint()
     event = await own.event(endpoint)
     fresh = await own.read(endpoint, event)
@@ -209,7 +209,7 @@ async def test_a_failed_attempt_after_three_days_turns_off_at_once(own: Account)
 
 
 @pytest.mark.rule("Webhook events 8")
-async def test_one_success_starts_the_three_days_anew(own: Account) -> None:
+async def test_one_success_starts_the_three_days_again(own: Account) -> None:
     endpoint = await own.endpoint()
     await own.event(endpoint)
     await fail_for(own, 2.9 * DAY)
@@ -326,7 +326,7 @@ async def test_rotation_with_a_grace_time_signs_with_both(own: Account) -> None:
 
 # --- again ----------------------------------------------------------------------------------------
 @pytest.mark.rule("Additions redeliver")
-async def test_redeliver_sends_the_same_event_anew(own: Account) -> None:
+async def test_redeliver_sends_the_same_event_again(own: Account) -> None:
     endpoint = await own.endpoint()
     event = await own.event(endpoint)
     await own.attempt()

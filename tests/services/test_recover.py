@@ -80,7 +80,7 @@ async def test_a_result_that_came_late_is_kept_for_a_recover(at: ManualHarness) 
     assert len(await entry_types(at, message_id)) == 3
 
 
-async def test_a_late_failure_is_told_too(at: ManualHarness) -> None:
+async def test_a_late_failure_is_reported_too(at: ManualHarness) -> None:
     message_id, owned = await expired(at)
     await jobs.fail(at.ctx, owned, "broke in the end")
     assert await recovered(at, message_id) == [R.SETTLED]
@@ -132,7 +132,7 @@ async def test_work_that_waited_too_long_for_credits_is_settled(at: ManualHarnes
 
 
 @pytest.mark.rule("Recovery.work")
-async def test_each_work_is_told_once_the_worst_first(at: ManualHarness) -> None:
+async def test_each_work_is_reported_once_the_worst_first(at: ManualHarness) -> None:
     message_id = (await at.accept()).message.id
     first = await at.start(message_id)
     works = await at.rows("SELECT work_id FROM jobs WHERE id = ?", first.job_id)

@@ -175,7 +175,7 @@ def test_ids_of_this_server_sort_by_time() -> None:
 
 
 # --- surprises ------------------------------------------------------------------------------------
-def test_a_surprise_stops_nothing_and_what_stays_is_told(
+def test_a_surprise_stops_nothing_and_what_stays_is_reported(
     probe: Probe, deployment: Deployment
 ) -> None:
     """The look after a DELETE that found nothing meets an API that is switched off."""
@@ -242,7 +242,7 @@ def test_who_is_gone_is_asked_once(probe: Probe, monkeypatch: pytest.MonkeyPatch
     assert asked == ["DELETE"]
 
 
-def test_a_person_is_told_what_is_left(plain_server: AgentServer) -> None:
+def test_a_person_is_reported_what_is_left(plain_server: AgentServer) -> None:
     """No endpoint can be removed: first there seems to be none, then the API is off."""
     removed: set[str] = set()
 

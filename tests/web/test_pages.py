@@ -289,7 +289,7 @@ def test_programs_get_the_error_shape(site: Site) -> None:
     assert [answer.json()["error"] for answer in api] == ["not_found", "not_found", "unauthorized"]
 
 
-def test_a_wrong_method_is_told(site: Site) -> None:
+def test_a_wrong_method_is_reported(site: Site) -> None:
     with site.browser() as browser:
         answer = browser.post("/dashboard")
     assert (answer.status_code, answer.headers["allow"]) == (405, "GET")

@@ -30,7 +30,7 @@ PLACES: Final = {
     "doctor": Place("admin", "List what fails, is overdue, lost or left over.", logs=True),
     "explain": Place("operate", "Tell the story of a message.", logs=True),
     "backup": Place("operate", "Copy the database while the server runs.", logs=True),
-    "send": Place("caller", "Send a message and show what comes of it."),
+    "send": Place("caller", "Send a message and show its progress and result."),
     "follow": Place("caller", "Print a message's log as it grows."),
     "upload": Place("caller", "Upload files of up to 500 MB each."),
     "me": Place("caller", "Show the account behind the key: credits, limits, agent."),

@@ -172,8 +172,8 @@ class Journal:
             return await effect(slot)
         if slot.owes:
             await self.guard(self._owner.charge_owed(slot.n))
-        answer: T = self.replay(slot.done)
-        return answer
+        replay: T = self.replay(slot.done)
+        return replay
 
     def next(self, name: str, *parts: object) -> Slot:
         """Number a call as it is made; raises `RunStopped` when the run is over or went another
