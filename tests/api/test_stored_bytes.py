@@ -18,10 +18,10 @@ from tests.e2e.posting import announce, complete, post
 from tests.e2e.server import ACCOUNT, AgentServer
 
 MOST = 10
-FULL = "the account's storage has no room for it ({used} of 10 bytes are used)"
+FULL = "the account's storage has no space for it ({used} of 10 bytes are used)"
 ADVICE = (
-    "Delete works you no longer need, which makes room within a minute, or wait until messages with"
-    " files expire"
+    "Delete works you no longer need, which makes space within a minute, or wait until messages"
+    " with files expire"
 )
 
 
@@ -107,7 +107,7 @@ def test_an_upload(limited: Caller, server: AgentServer, request: pytest.Fixture
     body = {"filename": "b.csv", "size": 7}
     refused = limited.refused(413, "too_large", "POST", path)
     assert refused["message"] == (
-        "The account's storage has no room for this upload (4 of 10 bytes are used)."
+        "The account's storage has no space for this upload (4 of 10 bytes are used)."
         f" {ADVICE}; then call again."
     )
     assert (

@@ -148,7 +148,7 @@ async def test_an_inline_file_without_room_is_a_note_and_its_bytes_go(
     message = (await send(harness, b"six..6", b"five!", b"four")).message
     assert await used(harness) == 10, "what fits is taken, in the order given"
     assert harness.shown(message.id)["notes"] == [
-        "1.txt: skipped, the account's storage has no room for it (6 of 10 bytes are used)."
+        "1.txt: skipped, the account's storage has no space for it (6 of 10 bytes are used)."
     ]
     assert message.attachments == 2
     kept = harness.all("SELECT n, size FROM attachments ORDER BY n")
@@ -208,7 +208,7 @@ async def test_an_upload_without_room_is_refused_and_can_be_completed_later(
     message = (await send(harness, b"four")).message
     await harness.end(harness.ticket(message.id))
     text = await too_large(complete(harness, upload_id))
-    assert text.startswith("The account's storage has no room for this upload (4 of 10 bytes are")
+    assert text.startswith("The account's storage has no space for this upload (4 of 10 bytes are")
     assert "Delete works" in text
     assert text == await too_large(
         uploads.create(harness.ctx, harness.account_id, NewUpload("b.csv", 7, None))
@@ -272,8 +272,8 @@ async def test_a_job_that_finds_no_room_is_reported_and_nothing_is_written(
     with pytest.raises(StorageFull) as full:
         await write(harness, job)
     assert str(full.value) == (
-        "a.txt was not saved: the account's storage has no room for it (10 of 10 bytes are used)."
-        " Delete works you no longer need, which makes room within a minute, or wait until"
+        "a.txt was not saved: the account's storage has no space for it (10 of 10 bytes are used)."
+        " Delete works you no longer need, which makes space within a minute, or wait until"
         " messages with files expire."
     )
     assert harness.log(message_id) == entries
@@ -329,7 +329,7 @@ async def test_a_limit_below_what_is_stored_refuses_more_and_deletes_nothing(
     await allowances.override(harness.ctx, harness.account_id, {"stored_bytes": 5})
     message = (await send(harness, b"x", b"")).message
     assert harness.shown(message.id)["notes"] == [
-        "0.txt: skipped, the account's storage has no room for it (8 of 5 bytes are used)."
+        "0.txt: skipped, the account's storage has no space for it (8 of 5 bytes are used)."
     ]
     assert message.attachments == 1, "an empty file takes no room"
     assert await used(harness) == 8

@@ -1,4 +1,8 @@
+<<<<<<< HEAD
+"""Space for files: a minimum of free space, and limits on what an account announces and stores.
+=======
 """Space for files: a minimum of free space, and what an account may announce and store.
+>>>>>>> main
 
 Below the floor uploads and files are refused while messages go on, so that the database on the same
 disk can still grow. The check of the file storage reads the free space every few seconds.
@@ -107,7 +111,7 @@ def _stored_max(tx: Tx, ctx: AppContext, account_id: str) -> int:
 
 
 def _no_room(what: str, used: int, most: int) -> str:
-    return f"the account's storage has no room for {what} ({used:,} of {most:,} bytes are used)"
+    return f"the account's storage has no space for {what} ({used:,} of {most:,} bytes are used)"
 
 
 def _upload_refused(used: int, most: int) -> Refusal:
