@@ -6,7 +6,6 @@ from rich.console import Console
 
 from agentpost.cli.show import Screen, clean
 from agentpost.cli.tables import table
-from agentpost.cli.words import credits_words, size_words
 from agentpost_client import Entry, Message
 
 
@@ -35,34 +34,6 @@ def test_a_terminal_gets_markdown_and_a_spinner() -> None:
     assert "Working…" in out.getvalue()
     assert "\x1b[1mbold" in out.getvalue()
     assert "**" not in out.getvalue()
-
-
-def test_sizes_are_for_people() -> None:
-    sizes = (0, 1, 999, 1000, 12_345, 999_949, 999_950, 5 * 10**6, 999_950_000, 10**13)
-    assert [size_words(size) for size in sizes] == [
-        "0 bytes",
-        "1 byte",
-        "999 bytes",
-        "1.0 kB",
-        "12.3 kB",
-        "999.9 kB",
-        "1.0 MB",
-        "5.0 MB",
-        "1.0 GB",
-        "10000.0 GB",
-    ]
-
-
-def test_credits_are_for_people() -> None:
-    amounts = (0, 1, 1.5, 2, 0.000001, 1_000_000.5)
-    assert [credits_words(amount) for amount in amounts] == [
-        "0 credits",
-        "1 credit",
-        "1.5 credits",
-        "2 credits",
-        "0.000001 credits",
-        "1000000.5 credits",
-    ]
 
 
 def test_a_table_has_headings_and_columns_that_fit() -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from agentpost.web.markup import Html, join, markup, moment, name, size_words
+from agentpost.web.markup import Html, join, markup, moment, name
 
 
 def test_text_is_escaped_and_markup_is_not() -> None:
@@ -31,15 +31,3 @@ def test_names_keep_letters_and_lose_tricks() -> None:
 def test_times_are_to_the_minute() -> None:
     shown = '<time datetime="2027-01-15T08:00:59Z">2027-01-15 08:00 UTC</time>'
     assert moment(1_800_000_059_999_999) == shown
-
-
-def test_sizes_are_for_people() -> None:
-    assert [size_words(size) for size in (0, 999, 1_000, 12_345, 999_960, 5 * 10**6, 10**13)] == [
-        "0 bytes",
-        "999 bytes",
-        "1.0 kB",
-        "12.3 kB",
-        "1.0 MB",
-        "5.0 MB",
-        "10000.0 GB",
-    ]

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 from agentpost.agents.base import File, FileSource, StepFailed
+from agentpost.domain.text import UNSTORABLE
 
 VALUE_BYTES_MAX: Final = 1024 * 1024
 """Largest recorded value, in bytes of its JSON text (design: The journal)."""
@@ -170,7 +171,7 @@ def describe_error(error: BaseException) -> dict[str, str]:
             text = str(error)
         except Exception:
             text = f"{kind.__qualname__} (its text could not be made)"
-    text = _SURROGATE.sub("\ufffd", text[:ERROR_TEXT_CHARS_MAX]).replace("\0", "\ufffd")
+    text = UNSTORABLE.sub("\ufffd", text[:ERROR_TEXT_CHARS_MAX])
     return {"type": f"{kind.__module__}:{kind.__qualname__}", "text": text}
 
 

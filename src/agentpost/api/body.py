@@ -27,6 +27,7 @@ from agentpost.api.structure import VALUES_MAX, has_too_many_values
 from agentpost.clock import new_id
 from agentpost.domain.errors import ErrorCode, InvalidRequest, Problem, Refusal
 from agentpost.domain.limits import PROBLEMS_MAX, REQUEST_BODY_KEPT_BYTES_MAX
+from agentpost.domain.text import UNSTORABLE
 
 DEPTH_MAX = 64
 """Where a request's scope keeps its body for the inspector: the bytes, or how many they were."""
@@ -40,7 +41,6 @@ LONG_AT = re.compile(r"message|files\.[0-9]+\.base64")
 """Where `read_json` gives out a `LongText`: the one field that is counted in characters, and the
 one that holds megabytes."""
 
-_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 _NOT_STORABLE = "the text holds U+0000 or half a surrogate pair, which cannot be stored"
 _NAME_NOT_STORABLE = "a field name holds U+0000 or half a surrogate pair"
 _GIVEN_TWICE = "the field is given twice"
@@ -185,7 +185,7 @@ def _no_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         seen: set[str] = set()
         for name, _ in pairs:
             if name in seen:
-                _refuse(_UNSTORABLE.sub("?", name), _GIVEN_TWICE)
+                _refuse(UNSTORABLE.sub("?", name), _GIVEN_TWICE)
             seen.add(name)
     return read
 
@@ -252,11 +252,11 @@ def _check(value: Any, where: str, depth: int, problems: list[Problem], escapes:
     if depth > DEPTH_MAX:
         _refuse(where, f"the body is nested deeper than {DEPTH_MAX} levels")
     if isinstance(value, str):
-        if escapes and _UNSTORABLE.search(value):
+        if escapes and UNSTORABLE.search(value):
             problems.append(_problem(where, _NOT_STORABLE))
     elif isinstance(value, dict):
         for name, item in value.items():
-            if escapes and _UNSTORABLE.search(name):
+            if escapes and UNSTORABLE.search(name):
                 _refuse(where, _NAME_NOT_STORABLE)
             _check(item, f"{where}.{name}" if where else name, depth + 1, problems, escapes)
     elif isinstance(value, list):

@@ -13,6 +13,8 @@ import re
 from collections.abc import Iterator
 from itertools import islice
 
+from agentpost.domain.text import UNSTORABLE
+
 TEXT_BYTES = 4 * 1024
 """A text that is longer may be set aside; one of twice the size always is."""
 REST_BYTES_MAX = 2 * 1024 * 1024
@@ -26,7 +28,6 @@ _COMPLETE = re.compile(rb'[^"]*+(?:%b[^"]*+)*+' % _STRING, re.DOTALL)
 _TO_QUOTE = re.compile(rb'[^"\\]*+(?:\\.[^"\\]*+)*+', re.DOTALL)
 _UNITS = re.compile(rb"[^\\]*+(?:\\(?:u[0-9a-fA-F]{4}|[^u])[^\\]*+)*+", re.DOTALL)
 _HIGH_SURROGATE = re.compile(rb"\\u[dD][89abAB][0-9a-fA-F]{2}\Z")
-_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
 
 class LongText:
@@ -47,7 +48,7 @@ class LongText:
             text = _unescaped(raw)
             if b"\\" in raw or not text.isascii():  # the others need no search, which takes longest
                 is_as_sent = False
-                is_storable = is_storable and not _UNSTORABLE.search(text)
+                is_storable = is_storable and not UNSTORABLE.search(text)
         self._is_as_sent = is_as_sent
         return is_storable
 

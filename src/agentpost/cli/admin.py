@@ -15,9 +15,9 @@ from agentpost import bootstrap
 from agentpost.cli.checking import problems, warnings
 from agentpost.cli.context import AsJson, guarded, show, show_rows, with_context
 from agentpost.cli.errors import EXIT_USAGE, fail, say
-from agentpost.cli.words import credits_words
 from agentpost.db.accounts import AccountRecord, KeyRecord
 from agentpost.domain.credits import to_credits
+from agentpost.domain.text import human_credits
 from agentpost.domain.times import iso
 from agentpost.services import accounts, credits, doctor, storage_identity
 from agentpost.services.context import AppContext
@@ -222,7 +222,7 @@ def _lifetime(text: str | None) -> float | None:
 
 
 def _available(account: AccountRecord) -> str:
-    return credits_words(to_credits(account.wallet.available))
+    return human_credits(to_credits(account.wallet.available))
 
 
 def _account(account: AccountRecord) -> dict[str, Any]:

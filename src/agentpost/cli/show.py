@@ -18,7 +18,7 @@ from rich.console import Console
 from rich.text import Text
 
 from agentpost.cli.tables import table
-from agentpost.cli.words import credits_words, size_words
+from agentpost.domain.text import human_credits, human_size
 
 if TYPE_CHECKING:
     from rich.status import Status
@@ -122,7 +122,7 @@ class Screen:
 
     def closing(self, message: Message) -> None:
         """Where a message stands: status, question, problems, files, credits, what to do next."""
-        credits_used = credits_words(message.credits_used)
+        credits_used = human_credits(message.credits_used)
         reason = f" ({reason_words(message.reason)})" if message.reason else ""
         self.line(
             f"{message.status}{reason} · {message.id} · {credits_used}",
@@ -149,14 +149,14 @@ class Screen:
     def files(self, files: Sequence[File]) -> None:
         """Files by the id that ``files get`` takes. Links are keys to a file and not shown."""
         for file in files:
-            self.line(f"file: {file.file_id} ({size_words(file.size)})")
+            self.line(f"file: {file.file_id} ({human_size(file.size)})")
 
     def saved(self, path: Path) -> None:
         """Where a downloaded file is now."""
         self.line(f"saved {path}")
 
     def uploaded(self, upload: Upload) -> None:
-        self.line(f"{upload.upload_id} · {upload.filename} ({size_words(upload.size)})")
+        self.line(f"{upload.upload_id} · {upload.filename} ({human_size(upload.size)})")
 
     def work(self, work: Work, text: str) -> None:
         """A chat with its whole text."""
@@ -191,7 +191,7 @@ class Screen:
         if account.key is not None:
             self.line(f"key: {account.key.name} ({account.key.id})")
         self.line(f"agent: {account.agent.name}")
-        self.line(f"credits: {credits_words(account.credits).split()[0]}")
+        self.line(f"credits: {human_credits(account.credits).split()[0]}")
         limits = account.limits
         self.line(
             f"limits: {limits.running_jobs} jobs at once, "

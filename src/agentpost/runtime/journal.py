@@ -42,7 +42,7 @@ class StopCause(Enum):
     """Its worker processes were killed too often in a row."""
     FAULT = "fault"
     """Ours: the database, the storage or the worker pool did not serve it. Nothing is written as an
-    end; `tasks.reconciler` finds that nobody runs it and runs it again from its journal."""
+    end; `cluster.reconciler` finds that nobody runs it and runs it again from its journal."""
 
 
 class RunStopped(BaseException):
@@ -220,7 +220,7 @@ class Journal:
             self.go_on()
 
     async def interrupted(self, error: WorkerKilled, key: str) -> None:
-        """See `tasks.steps.Run.interrupted`.
+        """See `runtime.steps.Run.interrupted`.
 
         Several that were killed at once count as one: only the call that was killed most often is
         counted on.

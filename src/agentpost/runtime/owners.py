@@ -1,4 +1,4 @@
-"""A run's turn or job as the record knows it (see `tasks.journal.Owner`)."""
+"""A run's turn or job as the record knows it (see `runtime.journal.Owner`)."""
 
 from __future__ import annotations
 

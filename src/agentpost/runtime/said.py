@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from agentpost.domain import text as text_rules
 from agentpost.domain.limits import SAID_CHARACTERS_MAX
 
 
@@ -16,4 +17,4 @@ def storable(text: object) -> str:
         raise ValueError(
             f"an agent's text has at most {SAID_CHARACTERS_MAX:,} characters; write a file"
         )
-    return text.encode("utf-8", "replace").decode().replace("\0", "").strip()
+    return text_rules.storable(text).strip()

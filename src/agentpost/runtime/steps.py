@@ -41,7 +41,7 @@ INFRASTRUCTURE_ERRORS: Final = (InfrastructureError, NoWorker)
 
 
 class Run(Protocol):
-    """The run whose bodies these are (see `tasks.journal.Journal`)."""
+    """The run whose bodies these are (see `runtime.journal.Journal`)."""
 
     def go_on(self) -> None:
         """Raises when the run is over."""

@@ -14,6 +14,7 @@ from typing import Any
 from urllib.parse import unquote, unquote_to_bytes
 
 from agentpost.domain.limits import REQUEST_BODY_KEPT_BYTES_MAX, REQUEST_PATH_KEPT_CHARACTERS_MAX
+from agentpost.domain.text import storable
 
 LEFT_OUT = "…"
 WEBHOOKS = b"/v1/webhooks"
@@ -85,7 +86,7 @@ class Redaction:
         hosts_only = unquote_to_bytes(raw_path).startswith(WEBHOOKS)
         text = self._text(text, hosts_only=hosts_only)
         # Half of a surrogate pair, written as an escape, is no text for a database.
-        return text.encode("utf-8", "replace").decode() if escaped else text
+        return storable(text) if escaped else text
 
     def _hints_at_secrets(self, text: str) -> bool:
         lower = text.lower()

@@ -13,7 +13,6 @@ from agentpost.domain.times import SECOND
 # Control characters, and the marks that reverse the direction of what follows: in a name they only
 # serve to make one thing look like another ("exe.gpj" read backwards).
 _DECEPTIVE: Final = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
-_UNITS: Final = ("bytes", "kB", "MB", "GB")
 
 
 class Html(str):
@@ -53,13 +52,3 @@ def moment(at: int) -> Html:
         exact=when.strftime("%Y-%m-%dT%H:%M:%SZ"),
         shown=when.strftime("%Y-%m-%d %H:%M UTC"),
     )
-
-
-def size_words(size: int) -> str:
-    """Bytes for people: ``12.3 kB``."""
-    if size < 1_000:
-        return f"{size} bytes"
-    value, unit = float(size), 0
-    while value >= 999.95 and unit < len(_UNITS) - 1:
-        value, unit = value / 1_000, unit + 1
-    return f"{value:.1f} {_UNITS[unit]}"

@@ -9,10 +9,11 @@ from typing import Final
 from urllib.parse import quote
 
 from agentpost.domain.record import FileRecord, MessageSummary
+from agentpost.domain.text import human_size
 from agentpost.services.mail import MailQueue
 from agentpost.services.overview import Chat, Overview, WorkState, WorkSummary
 from agentpost.services.sessions import LOGIN_LINK_SECONDS, SessionSummary
-from agentpost.web.markup import Html, join, markup, moment, name, size_words
+from agentpost.web.markup import Html, join, markup, moment, name
 
 _STYLE: Final = Path(__file__).with_name("style.css").read_text("utf-8")
 STYLE_HASH: Final = base64.b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()
@@ -296,5 +297,5 @@ def _file(base: str, file: FileRecord) -> Html:
         path=quote(file.path),
         title=name(file.name),
         kind=file.kind,
-        size=size_words(file.size),
+        size=human_size(file.size),
     )
