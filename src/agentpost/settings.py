@@ -132,6 +132,7 @@ class Settings(BaseSettings):
     upload_post_seconds: Seconds
     upload_keep_seconds: Seconds
     upload_pending_bytes_max: Count
+    stored_bytes_max: Annotated[int, Field(ge=0)]
     free_space_min_bytes: Annotated[int, Field(ge=0)]
     link_seconds: Seconds
     session_idle_seconds: Seconds

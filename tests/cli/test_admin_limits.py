@@ -18,7 +18,8 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> AgentServer:
     server = AgentServer(tmp_path_factory.mktemp("home"))
     server.start()
     caller = Caller(server)
-    message = caller.send([["start", "w", [["progress", "half"], ["return", "done"]]]])
+    script = [["start", "w", [["progress", "half"], ["return", "done"]]]]
+    message = caller.send(script, files=[{"base64": "YWJj"}])
     caller.final(message["id"])
     (server.home / "message").write_text(message["id"])
     caller.close()
@@ -48,6 +49,21 @@ def test_limits_are_set_shown_and_taken_back(server: AgentServer) -> None:
     assert server.command("limits", "show", ACCOUNT) == found
     text = run(server, "limits", "show", ACCOUNT).stdout
     assert "running_jobs = 2  (set for this account)" in text.splitlines()
+    assert "stored_bytes = 107374182400" in text.splitlines()
+
+
+@pytest.mark.parametrize("most", [0, 5, 999_999_999_999_999])
+def test_how_much_an_account_may_store_is_a_number_of_bytes(server: AgentServer, most: int) -> None:
+    found = server.command("limits", "set", ACCOUNT, f"--stored-bytes={most}")
+    assert (found["limits"]["stored_bytes"], found["stored_bytes_now"]) == (most, 3)
+    server.command("limits", "set", ACCOUNT, "--stored-bytes", "default")
+
+
+def test_what_an_account_has_stored_is_counted_again(server: AgentServer) -> None:
+    server.execute("UPDATE account_storage SET bytes = 1000")
+    assert run(server, "limits", "recount", ACCOUNT).stdout == f"{ACCOUNT}: 3 bytes are stored\n"
+    assert server.command("limits", "show", ACCOUNT)["stored_bytes_now"] == 3
+    assert run(server, "limits", "recount", "nobody@example.com").returncode == 1
 
 
 @pytest.mark.parametrize(
@@ -56,6 +72,9 @@ def test_limits_are_set_shown_and_taken_back(server: AgentServer) -> None:
         (("set", ACCOUNT, "--waits-per-hour", "0"), 1),
         (("set", ACCOUNT, "--waits-per-hour", "-5"), 1),
         (("set", ACCOUNT, "--waits-per-hour", "many"), 1),
+        (("set", ACCOUNT, "--stored-bytes", "-1"), 1),
+        (("set", ACCOUNT, "--stored-bytes", "1" * 16), 1),
+        (("set", ACCOUNT, "--running-jobs", "1" * 10), 1),
         (("set", ACCOUNT), 2),
         (("set", "nobody@example.com", "--waits-per-hour", "5"), 1),
         (("show", "nobody@example.com"), 1),

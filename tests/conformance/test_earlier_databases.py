@@ -44,7 +44,13 @@ ROWS = (
     (
         "INSERT INTO uploads (id, account_id, status, filename, content_type, size, blob,"
         " created_at, post_by, keep_by) VALUES"
-        " ('upl_1', 'acc_1', 'ready', 'a', 'text/csv', 3, 'x', 1, 1, 1)"
+        " ('upl_1', 'acc_1', 'ready', 'a', 'text/csv', 30, 'x', 1, 1, 1),"
+        " ('upl_2', 'acc_1', 'pending', 'a', 'text/csv', 3000, '', 1, 1, 1)"
+    ),
+    (
+        "INSERT INTO attachments (message_id, n, name, url, kind, size, revision, blob) VALUES"
+        " ('msg_1', 0, 'a', NULL, 'data', 300, '', 'attachments/1'),"
+        " ('msg_1', 1, '', 'https://a.test/b', 'other', 0, '', NULL)"
     ),
 )
 REQUEST = (
@@ -116,7 +122,11 @@ def test_an_earlier_database_is_upgraded_whole(state: str, backend: Backend) -> 
     assert all_("SELECT event_id, claimed_until, attempts_made FROM deliveries") == [
         ("evt_1", None, 0)
     ]
-    assert all_("SELECT id, takes, swept FROM uploads") == [("upl_1", 0, 0)]
+    assert all_("SELECT id, takes, swept FROM uploads ORDER BY id") == [
+        ("upl_1", 0, 0),
+        ("upl_2", 0, 0),
+    ]
+    assert all_("SELECT account_id, bytes FROM account_storage") == [("acc_1", 3 + 3 + 30 + 300)]
     assert all_("SELECT id, length(response_body) FROM requests ORDER BY id") == (
         [("req_1", 3_000), ("req_2", 3_000)] if logs else []
     )

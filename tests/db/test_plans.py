@@ -31,6 +31,7 @@ SMALL = {
     "meta": "a handful of values",
     "nodes": "one row for each process",
     "accounts": "made by the operator",
+    "account_storage": "one row for each account",
     "keys": "made by the operator",
     "endpoints": "ten for an account",
     "holds": "one row for each read that is held now",
@@ -55,6 +56,8 @@ OPEN_ONLY = {
 }
 """Partial indexes that hold only what is open."""
 WALKS = {
+    "account_storage._DIFFERENT": "with `doctor --full`, to look at everything",
+    "account_storage._RECOUNT": "a command that an operator types when a number is wrong",
     "doctor._QUERIES": "a command that an operator types, to look at everything",
     "deliveries.give_back_all": "once, when a server that is alone starts",
 }

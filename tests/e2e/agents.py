@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
-from agentpost.agents import Job, JobFailed, Turn
+from agentpost.agents import Job, JobFailed, StorageFull, Turn
 from tests.e2e.agent_steps import (
     broken,
     build,
@@ -167,6 +167,14 @@ async def _write_turn(turn: Turn, path: str, text: str) -> None:
     await turn.write(path, text)
 
 
+async def _write_turn_if_room(turn: Turn, path: str, text: str) -> None:
+    """Reply with what prevents it."""
+    try:
+        await turn.write(path, text)
+    except StorageFull as error:
+        turn.reply(f"{type(error).__name__}: {error}")
+
+
 async def _remember(turn: Turn, key: str, value: str) -> None:
     turn.state[key] = value
 
@@ -193,6 +201,7 @@ TURN_OPERATIONS: dict[str, Operation] = {
     "step_watched": _step_turn_watched,
     "step_tidied": _step_turn_tidied,
     "write": _write_turn,
+    "write_if_room": _write_turn_if_room,
     "remember": _remember,
 }
 
@@ -272,6 +281,14 @@ async def _write_job(
     await job.write(path, text, cost=cost, label=label)
 
 
+async def _write_job_if_room(job: Job, path: str, text: str, cost: float = 0) -> None:
+    """Tell what prevents it."""
+    try:
+        await job.write(path, text, cost=cost)
+    except StorageFull as error:
+        await job.progress(f"{type(error).__name__}: {error}")
+
+
 async def _build(job: Job, path: str, text: str, cost: float = 0) -> None:
     await job.write(path, build, text, cost=cost)
 
@@ -346,6 +363,7 @@ JOB_OPERATIONS: dict[str, Operation] = {
     "steps_at_once": _steps_at_once,
     "broken_step": _broken_step,
     "write": _write_job,
+    "write_if_room": _write_job_if_room,
     "build": _build,
     "build_marked": _build_marked,
     "build_marked_here": _build_marked_here,

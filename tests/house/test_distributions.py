@@ -174,7 +174,7 @@ def content(wheel: Path) -> dict[str, Any]:
     """What a wheel says of itself and the names of its files."""
     with ZipFile(wheel) as archive:
         names = archive.namelist()
-        (metadata,) = (name for name in names if name.endswith(".dist-info/METADATA"))
-        reported = Parser().parsestr(archive.read(metadata).decode())
-    requires = [text.replace(" ", "") for text in reported.get_all("Requires-Dist", [])]
-    return {"names": names, "version": reported["Version"], "requires": requires}
+        (path,) = (name for name in names if name.endswith(".dist-info/METADATA"))
+        metadata = Parser().parsestr(archive.read(path).decode())
+    requires = [text.replace(" ", "") for text in metadata.get_all("Requires-Dist", [])]
+    return {"names": names, "version": metadata["Version"], "requires": requires}

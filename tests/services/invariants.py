@@ -10,6 +10,7 @@ import json
 from collections import defaultdict
 from itertools import pairwise
 
+from agentpost.db import account_storage
 from agentpost.db.session import Tx
 from agentpost.domain.message import TurnState
 from tests.domain.test_status import oracle
@@ -71,6 +72,7 @@ class Watch:
     def _check(self, tx: Tx) -> None:
         check_credits(tx, self._harness.ctx.settings.running_jobs_max)
         check_turns(tx)
+        assert account_storage.different(tx) == [], "the bytes stored are counted wrongly"
         events = events_by_message(tx, self._harness.stored_order)
         for message_id, turn, asked in tx.all("SELECT id, turn_state, asked FROM messages"):
             shown = self._harness.shown_in(tx, message_id)

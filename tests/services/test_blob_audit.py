@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from agentpost.clock import ManualClock
+from agentpost.db import account_storage, works
 from agentpost.db.session import Tx
 from agentpost.domain import limits
 from agentpost.domain.errors import Refusal, StoreUnavailable
@@ -16,6 +17,7 @@ from agentpost.services.uploads import NewUpload
 from agentpost.storage.base import fanned_out
 from agentpost.storage.local import LocalStorage
 from tests.services.databases import account, clock, ctx, schema_url
+from tests.services.harness import work_record
 
 __all__ = ["account", "clock", "ctx", "schema_url"]
 KEY = "files/" + "0" * 30 + "ab"
@@ -26,6 +28,8 @@ async def found(ctx: AppContext, *, full: bool = False) -> list[tuple[str, str, 
 
 
 async def record_file(ctx: AppContext, account: str, blob: str) -> None:
+    """In a work of the account, with its one byte counted."""
+    work = work_record(account, 1, id="wrk_1")
     values = ("wrk_1", "a.txt", account, "a.txt", "text/plain", "other", 1, '"r"', 1, 0, blob)
     sql = (
         "INSERT INTO files (work_id, path, account_id, name, content_type, kind, size, revision,"
@@ -34,6 +38,8 @@ async def record_file(ctx: AppContext, account: str, blob: str) -> None:
 
     def fn(tx: Tx) -> None:
         tx.execute(sql, values)
+        works.insert(tx, work)
+        assert account_storage.add(tx, account, 1, 100)
         tx.execute("DELETE FROM doomed_blobs WHERE blob = ?", (blob,))
 
     await ctx.db.write(fn)

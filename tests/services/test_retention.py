@@ -353,6 +353,7 @@ async def test_a_test_event_goes_like_those_of_messages(at: ManualHarness) -> No
 
 KEPT = {
     "accounts": "for good",
+    "account_storage": "with their account",
     "keys": "for good, revoked ones too: records name them",
     "conversations": "for good: an agent's memory of a customer",
     "ledger": "for good: where credits went",

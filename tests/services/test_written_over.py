@@ -11,7 +11,7 @@ import pytest
 
 from agentpost.domain.message import TurnFailure
 from agentpost.domain.record import FileRecord
-from agentpost.services import blobs, jobs, retention, turns, upkeep, works
+from agentpost.services import blobs, jobs, retention, storage_audit, turns, upkeep, works
 from agentpost.services.jobs import Owned
 from agentpost.services.tickets import TurnTicket
 from agentpost.storage.base import BlobMissing
@@ -26,9 +26,11 @@ A = "a.txt"
 
 @pytest.fixture
 async def harness(tmp_path: Path, schema_url: str | None) -> AsyncIterator[Harness]:
-    """A context on each database."""
+    """A context on each database, where the bytes stored are still counted right in the end."""
     async with opened(tmp_path, postgres_url=schema_url) as made:
         yield made
+        assert await storage_audit.audit(made.ctx, full=True) == []
+        assert await storage_audit.audit(made.ctx, full=False) == []
 
 
 async def write(harness: Harness, owned: Owned, path: str = A) -> str:

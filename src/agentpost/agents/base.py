@@ -28,6 +28,11 @@ class JobFailed(Exception):
     """Raised by a job to end as failed; its text is shown to the user, so write it for them."""
 
 
+class StorageFull(JobFailed):
+    """Raised by `write` when the account's storage has no room for the file; a job that does not
+    catch it ends as failed."""
+
+
 class StepFailed(Exception):
     """A step ended with an exception whose own class cannot be rebuilt; carries its text."""
 

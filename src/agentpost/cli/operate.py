@@ -18,12 +18,16 @@ from agentpost.settings import load_settings
 
 Number = Annotated[str | None, typer.Option(metavar="N|default", help="A number, or 'default'.")]
 
+DIGITS_MAX = 9
+BYTES_DIGITS_MAX = 15
+
 
 def attach(app: typer.Typer) -> None:
     """Add the commands."""
     limits = typer.Typer(help="Limits of an account.", no_args_is_help=True, rich_markup_mode=None)
     limits.command("set")(limits_set)
     limits.command("show")(limits_show)
+    limits.command("recount")(limits_recount)
     app.add_typer(limits, name="limits")
     switch = typer.Typer(
         help="Switching the API off and on.", no_args_is_help=True, rich_markup_mode=None
@@ -43,6 +47,7 @@ def limits_set(
     waits_per_hour: Number = None,
     work_reads_per_hour: Number = None,
     running_jobs: Number = None,
+    stored_bytes: Number = None,
     as_json: AsJson = False,
 ) -> None:
     """Override limits for one account; 'default' restores the setting.
@@ -56,6 +61,7 @@ def limits_set(
         "waits_per_hour": waits_per_hour,
         "work_reads_per_hour": work_reads_per_hour,
         "running_jobs": running_jobs,
+        "stored_bytes": stored_bytes,
     }
     changes = guarded(lambda: {n: _number(n, v) for n, v in given.items() if v is not None})
     if not changes:
@@ -71,6 +77,12 @@ def limits_set(
 def limits_show(account: Account, as_json: AsJson = False) -> None:
     """Show what an account may do."""
     _show_limits(with_context(lambda ctx: _limits(ctx, account)), as_json)
+
+
+def limits_recount(account: Account, as_json: AsJson = False) -> None:
+    """Count anew what an account has stored, when `doctor` says that the number is wrong."""
+    stored = with_context(lambda ctx: allowances.recount(ctx, account))
+    show({"stored_bytes_now": stored}, as_json, f"{account}: {stored:,} bytes are stored")
 
 
 def maintenance_on(as_json: AsJson = False) -> None:
@@ -117,7 +129,8 @@ def backup(
 def _number(name: str, text: str) -> int | None:
     if text == "default":
         return None
-    if not (text.isascii() and text.isdigit() and len(text) < 10):
+    digits = BYTES_DIGITS_MAX if name == "stored_bytes" else DIGITS_MAX
+    if not (text.isascii() and text.isdigit() and len(text) <= digits):
         raise ValueError(f"{_option(name)} takes a whole number or 'default'")
     return int(text)
 
@@ -128,7 +141,11 @@ def _option(name: str) -> str:
 
 async def _limits(ctx: AppContext, account: str) -> dict[str, Any]:
     allowed, overridden = await allowances.show(ctx, account)
-    return {"limits": allowed.as_dict(), "overridden": sorted(overridden)}
+    return {
+        "limits": allowed.as_dict(),
+        "overridden": sorted(overridden),
+        "stored_bytes_now": await allowances.stored_bytes(ctx, account),
+    }
 
 
 def _show_limits(found: dict[str, Any], as_json: bool) -> None:
@@ -137,6 +154,7 @@ def _show_limits(found: dict[str, Any], as_json: bool) -> None:
         return
     for name, value in found["limits"].items():
         print(f"{name} = {value}" + ("  (set for this account)" * (name in found["overridden"])))
+    print(f"stored_bytes_now = {found['stored_bytes_now']}")
 
 
 def _switch(on: bool, as_json: bool) -> None:

@@ -121,8 +121,8 @@ CATALOGUE: Final[dict[ErrorCode, Code]] = {
     ),
     ErrorCode.TOO_LARGE: Code(
         413,
-        "The body, the upload, all uploads of the message together or all unfinished uploads of the"
-        " account together are too large.",
+        "The body, the upload, all uploads of the message together, or all unfinished uploads or"
+        " all files of the account together are too large.",
         "See the limits; large files go through uploads.",
     ),
     ErrorCode.RANGE_NOT_SATISFIABLE: Code(

@@ -8,6 +8,7 @@ than their ids say, so those are found by an index that has no others.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from agentpost.db.session import Tx
 
@@ -46,12 +47,20 @@ _OF_MESSAGE = (
     *_OF_OWNER,
     _some_of("entries", "message_id", "seq"),
 )
-_ATTACHMENTS = "SELECT n, blob FROM attachments WHERE message_id = ? ORDER BY n LIMIT ?"
+_ATTACHMENTS = (
+    "SELECT a.n, a.blob, m.account_id, a.size FROM attachments a JOIN messages m"
+    " ON m.id = a.message_id WHERE a.message_id = ? ORDER BY a.n LIMIT ?"
+)
 _DELETE_ATTACHMENT = "DELETE FROM attachments WHERE message_id = ? AND n = ?"
 _ATTACHED = "DELETE FROM uploads WHERE message_id = ? AND swept = 1"
 _EVENTS = "SELECT id FROM events WHERE message_id = ? ORDER BY id LIMIT ?"
 _DELETED_WORKS = "SELECT id FROM works WHERE deleted_at IS NOT NULL ORDER BY id LIMIT ?"
-_WORK_BLOBS = "SELECT blob FROM files WHERE work_id = ? ORDER BY blob LIMIT ?"
+_WORK_FILES = "SELECT blob, account_id, size FROM files WHERE work_id = ? ORDER BY blob LIMIT ?"
+_DELETE_FILE = "DELETE FROM files WHERE blob = ?"
+_DELETE_WORK = (
+    "DELETE FROM works WHERE id = ? AND deleted_at IS NOT NULL"
+    " AND NOT EXISTS (SELECT 1 FROM files WHERE work_id = works.id)"
+)
 _UNLIST = (
     "UPDATE files SET replaced = 2 WHERE blob IN"
     " (SELECT blob FROM files WHERE message_id = ? AND replaced = 1 ORDER BY blob LIMIT ?)"
@@ -89,6 +98,15 @@ class Aged:
     created_at: int
     expires_at: int
     keyed: bool
+
+
+class DeletedFile(NamedTuple):
+    """The deleted row of a file. Its ``size`` in bytes was counted as stored by the account, unless
+    it had no bytes: then ``blob`` is None."""
+
+    blob: str | None
+    account_id: str
+    size: int
 
 
 def page(tx: Tx, after: str, before: str, limit: int) -> list[Aged]:
@@ -159,20 +177,19 @@ def deleted_works(tx: Tx, limit: int) -> list[str]:
     return [row[0] for row in tx.all(_DELETED_WORKS, (limit,))]
 
 
-def detach_attachments(tx: Tx, message_id: str, limit: int) -> list[str | None]:
-    """Delete rows of what came with a message; the key of each one's bytes, if it has any."""
-    taken = tx.all(_ATTACHMENTS, (message_id, limit))
-    for n, _ in taken:
-        tx.execute(_DELETE_ATTACHMENT, (message_id, n))
-    return [blob for _, blob in taken]
+def detach_attachments(tx: Tx, message_id: str, limit: int) -> list[DeletedFile]:
+    """Delete rows of what came with a message; the caller holds its lock."""
+    found = tx.all(_ATTACHMENTS, (message_id, limit))
+    for row in found:
+        tx.execute(_DELETE_ATTACHMENT, (message_id, row[0]))
+    return [DeletedFile(*row[1:]) for row in found]
 
 
-def detach_files(tx: Tx, work_id: str, limit: int) -> list[str]:
-    """Delete rows of a work's files, replaced ones too; the keys of their bytes."""
-    blobs = [row[0] for row in tx.all(_WORK_BLOBS, (work_id, limit))]
-    for blob in blobs:
-        tx.execute("DELETE FROM files WHERE blob = ?", (blob,))
-    return blobs
+def detach_files(tx: Tx, work_id: str, limit: int) -> list[DeletedFile]:
+    """Delete rows of a work's files, replaced ones too. What somebody else deleted meanwhile is not
+    among them."""
+    found = [DeletedFile(*row) for row in tx.all(_WORK_FILES, (work_id, limit))]
+    return [file for file in found if tx.execute(_DELETE_FILE, (file.blob,))]
 
 
 def unlist_files(tx: Tx, message_id: str, limit: int) -> int:
@@ -181,8 +198,8 @@ def unlist_files(tx: Tx, message_id: str, limit: int) -> int:
 
 
 def delete_work(tx: Tx, work_id: str) -> None:
-    """A deleted work without files."""
-    tx.execute("DELETE FROM works WHERE id = ? AND deleted_at IS NOT NULL", (work_id,))
+    """A deleted work, unless it has files still."""
+    tx.execute(_DELETE_WORK, (work_id,))
 
 
 def delete_requests(tx: Tx, before: str, limit: int) -> int:

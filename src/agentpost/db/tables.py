@@ -61,6 +61,13 @@ accounts = Table(
     _time("created_at"),
 )
 
+account_storage = Table(
+    "account_storage",
+    metadata,
+    Column("account_id", Text, primary_key=True),
+    _time("bytes"),
+)
+
 keys = Table(
     "keys",
     metadata,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agentpost.db import columns, pending_deletions
+from agentpost.db import account_storage, columns, pending_deletions
 from agentpost.db.session import Tx
 from agentpost.domain.record import FileRecord, WorkRecord
 
@@ -50,10 +50,13 @@ _SCHEDULE_UNLISTED = (
     " WHERE m.id = f.message_id AND m.turn_state = 'running')"
     " ON CONFLICT (blob) DO UPDATE SET due_at = excluded.due_at"
 )
-_DELETE_PENDING = (
-    "DELETE FROM files WHERE replaced = 2 AND (message_id = ? OR work_id = ?)"
+_PENDING = (
+    "SELECT blob, account_id, size FROM files"
+    " WHERE replaced = 2 AND (message_id = ? OR work_id = ?)"
     " AND EXISTS (SELECT 1 FROM doomed_blobs d WHERE d.blob = files.blob)"
+    " ORDER BY blob"
 )
+_DELETE_FILE = "DELETE FROM files WHERE blob = ?"
 _FILE_VALUES = columns.getter(FileRecord)
 
 
@@ -109,7 +112,8 @@ def put_file(tx: Tx, file: FileRecord) -> None:
 
     Whoever made the older one still lists it, since a final message does not change; a job that
     writes a path twice lists its last. The one before is kept, unlisted, for
-    `release_unlisted_files`.
+    `release_unlisted_files`. The caller counts the bytes (`db.account_storage`) at the end of the
+    transaction.
     """
     pending_deletions.keep(tx, file.blob)
     tx.execute(_REWRITE, (file.message_id, file.job_id or "", file.work_id, file.path))
@@ -126,7 +130,9 @@ def release_unlisted_files(tx: Tx, due_at: int, message_id: str, work_id: str = 
     transaction.
     """
     if tx.execute(_SCHEDULE_UNLISTED, (due_at, message_id, work_id)):
-        tx.execute(_DELETE_PENDING, (message_id, work_id))
+        unlisted = tx.all(_PENDING, (message_id, work_id))
+        gone = [each for each in unlisted if tx.execute(_DELETE_FILE, each[:1])]
+        account_storage.subtract(tx, [(account_id, size) for _, account_id, size in gone])
 
 
 def file(tx: Tx, work_id: str, path: str) -> FileRecord | None:

@@ -8,7 +8,8 @@ from dataclasses import asdict, dataclass, fields, replace
 
 @dataclass(frozen=True, slots=True)
 class Allowances:
-    """Requests count for each key, the rest for the account; all are whole and above nought."""
+    """Requests count for each key, the rest for the account; all are whole and above nought, but
+    ``stored_bytes`` may be 0: no limit."""
 
     requests_per_minute: int
     messages_per_hour: int
@@ -16,6 +17,7 @@ class Allowances:
     waits_per_hour: int
     work_reads_per_hour: int
     running_jobs: int
+    stored_bytes: int
 
     def overridden(self, overrides: Mapping[str, int]) -> Allowances:
         """These with some replaced; names that are no allowance (any more) are passed over."""
@@ -28,3 +30,4 @@ class Allowances:
 
 
 NAMES = tuple(field.name for field in fields(Allowances))
+MAY_BE_ZERO = frozenset({"stored_bytes"})

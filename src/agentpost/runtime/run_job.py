@@ -10,7 +10,7 @@ from typing import Any
 
 import structlog
 
-from agentpost.agents import Backoff, File, JobFailed, Said, values
+from agentpost.agents import Backoff, File, JobFailed, Said, StorageFull, values
 from agentpost.agents.retries import DEFAULT_BACKOFF, RetryOn
 from agentpost.clock import new_id
 from agentpost.domain import ids, job, limits
@@ -30,7 +30,7 @@ from agentpost.runtime.runs import Run
 from agentpost.runtime.said import storable
 from agentpost.runtime.scope import StepBody
 from agentpost.runtime.steps import INFRASTRUCTURE_ERRORS, Invocation, Steps, check_body, name_of
-from agentpost.services import jobs
+from agentpost.services import blobs, jobs
 from agentpost.services.context import AppContext
 from agentpost.services.history import agent_file
 from agentpost.services.jobs import Owned
@@ -244,7 +244,13 @@ class JobRun:
                 raise
         call = slot.call(CallState.DONE)
         writing = jobs.write_file(self._ctx, self.owned, call, stored, price, made.charges)
-        return self._readable(agent_file(await self._journal.guard(writing)))
+        try:
+            file = await self._journal.guard(writing, (StorageFull,))
+        except StorageFull as error:
+            await self._journal.guard(blobs.discard(self._ctx, [stored.blob]))
+            await self._record_error(slot, error, price, made.charges)
+            raise
+        return self._readable(agent_file(file))
 
     def files(self) -> Awaitable[list[File]]:
         """See `Job.files`."""

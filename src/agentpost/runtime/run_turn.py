@@ -13,7 +13,17 @@ from typing import Any
 
 import structlog
 
-from agentpost.agents import AgentFn, File, JobFn, Running, Said, Started, WorkRef, values
+from agentpost.agents import (
+    AgentFn,
+    File,
+    JobFn,
+    Running,
+    Said,
+    Started,
+    StorageFull,
+    WorkRef,
+    values,
+)
 from agentpost.domain.errors import Fenced
 from agentpost.domain.journal import CallState
 from agentpost.domain.message import TurnFailure
@@ -27,7 +37,7 @@ from agentpost.runtime.owners import TurnOwner
 from agentpost.runtime.runs import Run, Runs
 from agentpost.runtime.said import storable
 from agentpost.runtime.steps import INFRASTRUCTURE_ERRORS, Invocation, Steps, check_body, name_of
-from agentpost.services import attachments, history, starting, turns
+from agentpost.services import attachments, blobs, history, starting, turns
 from agentpost.services.context import AppContext
 from agentpost.services.starting import Start
 from agentpost.services.tickets import TurnTicket
@@ -315,8 +325,7 @@ class TurnRun:
             except INFRASTRUCTURE_ERRORS as error:
                 self._journal.fault(error)
             except Exception as error:
-                failed = slot.call(CallState.ERROR, values.dump(values.describe_error(error)))
-                await self._journal.guard(turns.record_call(self._ctx, self._ticket, failed))
+                await self._record_error(slot, error)
                 raise
         await self._journal.guard(turns.record_call(self._ctx, self._ticket, call))
         return self._journal.replay(call)
@@ -345,8 +354,18 @@ class TurnRun:
             job_id=None,
         )
         call = slot.call(CallState.DONE)
-        file = await self._journal.guard(turns.write_file(self._ctx, self._ticket, call, stored))
+        writing = turns.write_file(self._ctx, self._ticket, call, stored)
+        try:
+            file = await self._journal.guard(writing, (StorageFull,))
+        except StorageFull as error:
+            await self._journal.guard(blobs.discard(self._ctx, [stored.blob]))
+            await self._record_error(slot, error)
+            raise
         return self._readable(history.agent_file(file))
+
+    async def _record_error(self, slot: Slot, error: Exception) -> None:
+        failed = slot.call(CallState.ERROR, values.dump(values.describe_error(error)))
+        await self._journal.guard(turns.record_call(self._ctx, self._ticket, failed))
 
     def _readable(self, file: File) -> File:
         return replace(file, source=self._journal)

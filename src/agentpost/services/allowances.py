@@ -8,9 +8,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
+from agentpost.db import account_storage
 from agentpost.db import accounts as rows
 from agentpost.db.session import Tx
-from agentpost.domain.allowances import NAMES, Allowances
+from agentpost.domain.allowances import MAY_BE_ZERO, NAMES, Allowances
 from agentpost.domain.errors import not_found
 from agentpost.domain.times import SECOND
 from agentpost.ratelimit.base import Rule
@@ -48,6 +49,7 @@ def allowances_of(settings: Settings, limits_json: str) -> Allowances:
         waits_per_hour=settings.waits_per_hour,
         work_reads_per_hour=settings.work_reads_per_hour,
         running_jobs=settings.running_jobs_max,
+        stored_bytes=settings.stored_bytes_max,
     )
     return allowances.overridden(json.loads(limits_json))
 
@@ -59,41 +61,63 @@ def running_jobs_max(settings: Settings, limits_json: str) -> int:
     return allowances_of(settings, limits_json).running_jobs
 
 
+def stored_bytes_max(settings: Settings, limits_json: str) -> int:
+    """How many bytes of files an account may have stored; 0: no limit."""
+    if limits_json == NO_OVERRIDES:
+        return settings.stored_bytes_max
+    return allowances_of(settings, limits_json).stored_bytes
+
+
 async def show(ctx: AppContext, id_or_email: str) -> tuple[Allowances, frozenset[str]]:
     """An account's allowances, and the names of those set for it alone; raises ``not_found``."""
-
-    def fn(tx: Tx) -> str:
-        account = rows.find(tx, id_or_email)
-        if account is None:
-            raise not_found("account")
-        return account.limits_json
-
-    limits_json = await ctx.db.read(fn)
+    limits_json = (await ctx.db.read(lambda tx: _find(tx, id_or_email))).limits_json
     overridden = frozenset(json.loads(limits_json)) & frozenset(NAMES)
     return allowances_of(ctx.settings, limits_json), overridden
+
+
+async def stored_bytes(ctx: AppContext, id_or_email: str) -> int:
+    """How many bytes of files an account has stored; raises ``not_found``."""
+    return await ctx.db.read(lambda tx: account_storage.used(tx, _find(tx, id_or_email).id))
+
+
+async def recount(ctx: AppContext, id_or_email: str) -> int:
+    """Count the bytes that an account has stored anew; raises ``not_found``."""
+
+    def fn(tx: Tx) -> int:
+        account_id = _find(tx, id_or_email).id
+        account_storage.recount(tx, account_id)
+        return account_storage.used(tx, account_id)
+
+    return await ctx.db.write(fn)
 
 
 async def override(ctx: AppContext, id_or_email: str, changes: Mapping[str, int | None]) -> None:
     """Set an account's own numbers; None takes one back to the settings. Effective in a second.
 
-    Raises ``not_found``, and `ValueError` for a number below one or a name that is no allowance.
+    Raises ``not_found``, and `ValueError` for a number too small or a name that is no allowance.
     """
     for name, value in changes.items():
         if name not in NAMES:
             raise ValueError(f"{name} is no limit: there are {', '.join(NAMES)}")
-        if value is not None and value < 1:
-            raise ValueError(f"{name} must be 1 or more")
+        least = 0 if name in MAY_BE_ZERO else 1
+        if value is not None and value < least:
+            raise ValueError(f"{name} must be {least} or more")
 
     def fn(tx: Tx) -> None:
-        found = rows.find(tx, id_or_email)
-        if found is None:
-            raise not_found("account")
-        kept = json.loads(rows.lock(tx, found.id).limits_json)
+        account_id = _find(tx, id_or_email).id
+        kept = json.loads(rows.lock(tx, account_id).limits_json)
         merged = {**kept, **changes}
         left = {name: value for name, value in sorted(merged.items()) if value is not None}
-        rows.set_limits(tx, found.id, json.dumps(left))
+        rows.set_limits(tx, account_id, json.dumps(left))
 
     await ctx.db.write(fn)
+
+
+def _find(tx: Tx, id_or_email: str) -> rows.AccountRecord:
+    account = rows.find(tx, id_or_email)
+    if account is None:
+        raise not_found("account")
+    return account
 
 
 @lru_cache(maxsize=1024)

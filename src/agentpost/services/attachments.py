@@ -108,6 +108,26 @@ async def _take_all(ctx: AppContext, attached: Attached, files: list[InlineFile]
         )
 
 
+def attach(tx: Tx, ctx: AppContext, message: MessageRecord, attached: Attached) -> None:
+    """Give the files to a message that is inserted in this transaction. One that the account's
+    storage has no room for becomes a note, and its bytes go."""
+    if not attached.files:
+        return
+    notes = list(attached.notes)
+    for file in attached.files:
+        file.message_id = message.id
+        if file.blob is not None:
+            no_room = storage_space.count_attached(tx, ctx, message.account_id, file)
+            if no_room is not None:
+                notes.append(no_room)
+                message.attachments -= 1
+                pending_deletions.schedule_delete(tx, [file.blob], ctx.clock.now())
+                continue
+            pending_deletions.keep(tx, file.blob)
+        rows.insert_attachment(tx, file)
+    message.notes_json = json.dumps(notes)
+
+
 async def discard(ctx: AppContext, attached: Attached) -> None:
     """The message was certainly not accepted: remove what was stored for it."""
     await blobs.discard(ctx, [a.blob for a in attached.files if a.blob is not None])
@@ -166,13 +186,17 @@ async def _record_fetched(
         ours = current is not None and current.turn_epoch == message.turn_epoch
         if current is None or not ours or current.turn_state is not TurnState.RUNNING:
             raise Fenced(f"the turn of {message.id} is not ours any more")
-        if problem is None:
+        note = problem
+        if note is None:
             assert attachment.blob is not None
-            pending_deletions.keep(tx, attachment.blob)
-            rows.save_fetched(tx, attachment)
-            return current.notes_json
+            note = storage_space.count_attached(tx, ctx, message.account_id, attachment)
+            if note is None:
+                pending_deletions.keep(tx, attachment.blob)
+                rows.save_fetched(tx, attachment)
+                return current.notes_json
+            pending_deletions.schedule_delete(tx, [attachment.blob], ctx.clock.now())
         rows.drop_attachment(tx, attachment.message_id, attachment.n)
-        notes = [*json.loads(current.notes_json), problem]
+        notes = [*json.loads(current.notes_json), note]
         record.add_notes(tx, ctx, current, notes, ctx.clock.now())
         return current.notes_json
 

@@ -12,7 +12,14 @@ from dataclasses import asdict, dataclass
 from agentpost.db import doctor as rows
 from agentpost.db.session import Tx
 from agentpost.domain.times import seconds
-from agentpost.services import blob_audit, health, health_state, missing_runs, storage_identity
+from agentpost.services import (
+    blob_audit,
+    health,
+    health_state,
+    missing_runs,
+    storage_audit,
+    storage_identity,
+)
 from agentpost.services.context import AppContext
 
 _MISSING = "its node is alive but does not run it"
@@ -43,6 +50,7 @@ async def examine(ctx: AppContext, *, full: bool = False) -> list[Finding]:
         failing.append(Finding(health_state.BLOBS, "other", storage_identity.explain(ctx)))
     if not failing:
         failing += [Finding(*row) for row in await blob_audit.audit(ctx, full=full)]
+        failing += [Finding(*row) for row in await storage_audit.audit(ctx, full=full)]
     return failing + await _neglected(ctx)
 
 

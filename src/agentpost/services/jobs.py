@@ -23,7 +23,7 @@ from agentpost.domain.journal import Call
 from agentpost.domain.limits import POISON_RECOVERIES_MAX
 from agentpost.domain.record import FileRecord, JobRecord
 from agentpost.domain.times import iso
-from agentpost.services import credits, history, lifecycle, record
+from agentpost.services import credits, history, lifecycle, record, storage_space
 from agentpost.services.context import AppContext
 from agentpost.services.credits import Purpose
 from agentpost.services.tickets import JobTicket
@@ -212,7 +212,10 @@ async def write_file(
     cost: int,
     charges: Sequence[Charge] = (),
 ) -> FileRecord:
-    """A file lands in the work, its cost is charged, the log says so. Raises as `record_call`."""
+    """A file lands in the work, its cost is charged, the log says so.
+
+    Raises as `record_call`, and `StorageFull`: then nothing happened.
+    """
 
     def fn(tx: Tx) -> bool:
         now = ctx.clock.now()
@@ -226,7 +229,9 @@ async def write_file(
         value = values.dump(history.agent_file(file))
         journal.put(tx, owned.job_id, replace(call, value=value), now)
         lifecycle.file_written(tx, file, call.n)
-        return account is None or _charge_body(tx, ctx, owned, account, call.n, charges, now)
+        paid = account is None or _charge_body(tx, ctx, owned, account, call.n, charges, now)
+        storage_space.count_written(tx, ctx, file)
+        return paid
 
     if not await ctx.db.write(fn):
         raise OutOfCredits(owned.job_id)

@@ -12,7 +12,7 @@ from functools import partial
 
 import structlog
 
-from agentpost.db import accounts, pending_deletions
+from agentpost.db import account_storage, accounts, pending_deletions
 from agentpost.db import jobs as job_rows
 from agentpost.db import messages as message_rows
 from agentpost.db import retention as rows
@@ -170,10 +170,10 @@ def _delete_some(ctx: AppContext, message_id: str, tx: Tx) -> bool:
         rows.unlink(tx, message_id, job_id)
     left -= rows.delete_message_parts(tx, message_id, left)
     if left > 0:
-        left -= _schedule_deletes(tx, ctx, rows.detach_attachments(tx, message_id, left))
-    if left > 0:
         left -= rows.unlist_files(tx, message_id, left)
         work_rows.release_unlisted_files(tx, ctx.clock.now(), message_id)
+    if left > 0:
+        left -= _release(tx, ctx, rows.detach_attachments(tx, message_id, left))
     if left <= 0:
         return False
     rows.delete_message(tx, message_id)
@@ -217,16 +217,18 @@ async def deleted_works(ctx: AppContext) -> None:
 
 
 def _delete_from_work(ctx: AppContext, work_id: str, tx: Tx) -> None:
-    if _schedule_deletes(tx, ctx, rows.detach_files(tx, work_id, FILES_PER_STEP)) < FILES_PER_STEP:
+    files = rows.detach_files(tx, work_id, FILES_PER_STEP)
+    if len(files) < FILES_PER_STEP:
         rows.delete_work(tx, work_id)
+    _release(tx, ctx, files)
 
 
-def _schedule_deletes(tx: Tx, ctx: AppContext, taken: Sequence[str | None]) -> int:
-    """The bytes of rows that go in this commit go after it; how many rows."""
-    pending_deletions.schedule_delete(
-        tx, [blob for blob in taken if blob is not None], ctx.clock.now()
-    )
-    return len(taken)
+def _release(tx: Tx, ctx: AppContext, files: Sequence[rows.DeletedFile]) -> int:
+    """The bytes of rows that go in this commit go after it, and count no longer; how many rows."""
+    stored = [(file.blob, file) for file in files if file.blob is not None]
+    pending_deletions.schedule_delete(tx, [blob for blob, _ in stored], ctx.clock.now())
+    account_storage.subtract(tx, [(file.account_id, file.size) for _, file in stored])
+    return len(files)
 
 
 async def rest(ctx: AppContext) -> None:

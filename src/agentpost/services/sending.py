@@ -12,7 +12,7 @@ import json
 from dataclasses import dataclass
 
 from agentpost.clock import new_id
-from agentpost.db import conversations, endpoints, pending_deletions
+from agentpost.db import conversations, endpoints
 from agentpost.db import history as history_rows
 from agentpost.db import messages as message_rows
 from agentpost.db.session import Tx
@@ -243,13 +243,9 @@ async def accept(
             return replayed
         _check_endpoint(tx, caller, new.webhook_endpoint_id)
         message = _new_message(ctx, caller, new, conversation.id, attached, message_id, now)
-        for attachment in attached.files:
-            attachment.message_id = message.id
-            if attachment.blob is not None:
-                pending_deletions.keep(tx, attachment.blob)
-            history_rows.insert_attachment(tx, attachment)
         for upload in uploads.attach(tx, caller.account_id, new.upload_ids, message.id, now):
             history_rows.insert_attachment(tx, upload)
+        attachments.attach(tx, ctx, message, attached)
         signal: s.TurnBegun | s.TurnQueued
         if turns.is_free(tx, conversation):
             turns.begin(tx, ctx, conversation, message, now)

@@ -1,4 +1,4 @@
-"""Space for files: a minimum of free space, and a limit on what an account may announce.
+"""Space for files: a minimum of free space, and what an account may announce and store.
 
 Below the floor uploads and files are refused while messages go on, so that the database on the same
 disk can still grow. The check of the file storage reads the free space every few seconds.
@@ -6,14 +6,21 @@ disk can still grow. The check of the file storage reads the free space every fe
 
 from __future__ import annotations
 
-from agentpost.db import accounts
+from agentpost.agents import StorageFull
+from agentpost.db import account_storage, accounts
 from agentpost.db import uploads as rows
 from agentpost.db.session import Tx
 from agentpost.domain import limits
 from agentpost.domain.errors import ErrorCode, Overloaded, Refusal, StoreUnavailable
+from agentpost.domain.record import AttachmentRecord, FileRecord
+from agentpost.services.allowances import stored_bytes_max
 from agentpost.services.context import AppContext
 
 RETRY_SECONDS = 60
+_ADVICE = (
+    "Delete works you no longer need, which makes space within a minute, or wait until messages"
+    " with files expire"
+)
 NO_ROOM = "the server has no space for files at the moment"
 
 
@@ -58,3 +65,51 @@ def ensure_may_announce(tx: Tx, ctx: AppContext, account_id: str, size: int) -> 
             f"The account has {count:,} unfinished uploads; complete them, or wait until they"
             " expire.",
         )
+
+
+# --- what an account has stored -------------------------------------------------------------------
+def ensure_may_upload(tx: Tx, ctx: AppContext, account_id: str, size: int) -> None:
+    """Raises ``too_large`` when ``size`` bytes more would be over the account's limit by now."""
+    used, most = account_storage.used(tx, account_id), _stored_max(tx, ctx, account_id)
+    if used + size > most:
+        raise _upload_refused(used, most)
+
+
+def count_upload(tx: Tx, ctx: AppContext, account_id: str, size: int) -> None:
+    """Count an upload that becomes ready in this transaction; raises as `ensure_may_upload`."""
+    most = _stored_max(tx, ctx, account_id)
+    if not account_storage.add(tx, account_id, size, most):
+        raise _upload_refused(account_storage.used(tx, account_id), most)
+
+
+def count_attached(tx: Tx, ctx: AppContext, account_id: str, file: AttachmentRecord) -> str | None:
+    """Count a file whose bytes this transaction records with a message. When there is no room for
+    it: the note that says so, and nothing is counted."""
+    most = _stored_max(tx, ctx, account_id)
+    if account_storage.add(tx, account_id, file.size, most):
+        return None
+    used = account_storage.used(tx, account_id)
+    return f"{file.name}: skipped, {_no_room('it', used, most)}."
+
+
+def count_written(tx: Tx, ctx: AppContext, file: FileRecord) -> None:
+    """Count a file that this transaction wrote to a work; raises `StorageFull`."""
+    most = _stored_max(tx, ctx, file.account_id)
+    if account_storage.add(tx, file.account_id, file.size, most):
+        return
+    used = account_storage.used(tx, file.account_id)
+    raise StorageFull(f"{file.name} was not saved: {_no_room('it', used, most)}. {_ADVICE}.")
+
+
+def _stored_max(tx: Tx, ctx: AppContext, account_id: str) -> int:
+    limits_json = accounts.get(tx, account_id).limits_json
+    return stored_bytes_max(ctx.settings, limits_json) or account_storage.NO_LIMIT
+
+
+def _no_room(what: str, used: int, most: int) -> str:
+    return f"the account's storage has no room for {what} ({used:,} of {most:,} bytes are used)"
+
+
+def _upload_refused(used: int, most: int) -> Refusal:
+    why = _no_room("this upload", used, most)
+    return Refusal(ErrorCode.TOO_LARGE, f"{why[0].upper()}{why[1:]}. {_ADVICE}; then call again.")

@@ -22,7 +22,7 @@ from agentpost.domain.journal import Call
 from agentpost.domain.message import TurnFailure, TurnState
 from agentpost.domain.record import ConversationRecord, FileRecord, MessageRecord
 from agentpost.domain.times import seconds
-from agentpost.services import history, jobs, lifecycle, record
+from agentpost.services import history, jobs, lifecycle, record, storage_space
 from agentpost.services.context import AppContext
 from agentpost.services.starting import fence, home_of, with_result
 from agentpost.services.tickets import TurnTicket
@@ -253,7 +253,8 @@ async def stop_job(ctx: AppContext, ticket: TurnTicket, call: Call, job_id: str)
 async def write_file(
     ctx: AppContext, ticket: TurnTicket, call: Call, file: FileRecord
 ) -> FileRecord:
-    """A file for the reply, in the conversation's home work. Raises `Fenced`.
+    """A file for the reply, in the conversation's home work. Raises `Fenced`, and `StorageFull`:
+    then nothing happened.
 
     ``file.work_id`` and the times are filled in here.
     """
@@ -267,6 +268,7 @@ async def write_file(
         value = values.dump(history.agent_file(file))
         journal.put(tx, message.id, replace(call, value=value), now)
         lifecycle.file_written(tx, file, call.n)
+        storage_space.count_written(tx, ctx, file)
         return file
 
     return await ctx.db.write(fn)

@@ -16,8 +16,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from agentpost.clock import new_id
+from agentpost.db import account_storage, pending_deletions
 from agentpost.db import messages as message_rows
-from agentpost.db import pending_deletions
 from agentpost.db import uploads as rows
 from agentpost.db.session import Tx
 from agentpost.domain import ids, limits
@@ -56,8 +56,8 @@ class NewUpload:
 async def create(ctx: AppContext, account_id: str, new: NewUpload) -> tuple[UploadRecord, PostForm]:
     """A place for one file, and the form to post it with.
 
-    Raises `Refusal`: ``too_large`` for this file or for all unfinished uploads of the account
-    together, ``unavailable`` when there is no room for files.
+    Raises `Refusal`: ``too_large`` for this file, for all unfinished uploads of the account
+    together or for its storage, ``unavailable`` when there is no room for files.
     """
     if new.size > limits.UPLOAD_BYTES_MAX:
         raise Refusal(ErrorCode.TOO_LARGE, f"An upload may have up to {FILE_MB} MB.")
@@ -89,6 +89,7 @@ async def create(ctx: AppContext, account_id: str, new: NewUpload) -> tuple[Uplo
 
     def insert(tx: Tx) -> None:
         storage_space.ensure_may_announce(tx, ctx, account_id, made.size)
+        storage_space.ensure_may_upload(tx, ctx, account_id, made.size)
         rows.insert(tx, made)
 
     await ctx.db.write(insert)
@@ -139,7 +140,14 @@ async def _check(ctx: AppContext, pending: UploadRecord) -> UploadRecord:
         raise Refusal(
             ErrorCode.TOO_LARGE, f"The file has {arrived.size} bytes, not {pending.size}."
         )
-    copy = await ctx.db.write(lambda tx: rows.count_copy(tx, pending.id))
+
+    def count_copy(tx: Tx) -> int | None:
+        copy = rows.count_copy(tx, pending.id)
+        if copy is not None:  # else another call has counted it: it must not be refused for that
+            storage_space.ensure_may_upload(tx, ctx, pending.account_id, arrived.size)
+        return copy
+
+    copy = await ctx.db.write(count_copy)
     if copy is None:
         raise _changed()
     ready = replace(pending, takes=copy, blob=_blob(pending.id, copy), size=arrived.size)
@@ -178,6 +186,7 @@ async def _make_ready(ctx: AppContext, ready: UploadRecord, arrived: Arrived) ->
         if not rows.move(tx, ready.id, before, after):
             return False
         rows.save_contents(tx, ready)
+        storage_space.count_upload(tx, ctx, ready.account_id, ready.size)
         return True
 
     if not await ctx.db.write(fn):
@@ -283,6 +292,8 @@ def _sweep_one(ctx: AppContext, old: UploadRecord, tx: Tx) -> None:
         assert attached or upload(old.status, UploadSignal.TIMED_OUT) is None
         if not rows.delete(tx, old.id, old.status):
             return  # attached or refused since it was read
+        if old.status is UploadStatus.READY:
+            account_storage.subtract(tx, [(old.account_id, old.size)])
     copies = [_blob(old.id, copy) for copy in range(1, old.takes + 1)]
     left = [copy for copy in copies if not (attached and copy == old.blob)]
     pending_deletions.schedule_delete(tx, [blobs.incoming(old.id), *left], ctx.clock.now())

@@ -1,0 +1,400 @@
+"""What an account has stored: counted with every row of a file, and never over its limit.
+
+On both databases. `test_written_over` has what a job or turn writes over."""
+
+import asyncio
+import base64
+from collections.abc import AsyncIterator, Awaitable
+from pathlib import Path
+
+import pytest
+
+from agentpost.agents import StorageFull
+from agentpost.clock import new_id
+from agentpost.db import account_storage
+from agentpost.domain import ids
+from agentpost.domain.errors import Refusal
+from agentpost.domain.record import FileRecord
+from agentpost.domain.uploads import UploadStatus
+from agentpost.services import (
+    accounts,
+    allowances,
+    attachments,
+    blobs,
+    doctor,
+    jobs,
+    retention,
+    sending,
+    storage_audit,
+    turns,
+    uploads,
+    works,
+)
+from agentpost.services.attachments import InlineFile
+from agentpost.services.jobs import Owned
+from agentpost.services.sending import Accepted, NewMessage
+from agentpost.services.tickets import TurnTicket
+from agentpost.services.uploads import NewUpload
+from agentpost.storage.local_incoming import LocalIncoming
+from tests.services.databases import schema_url
+from tests.services.harness import Harness, opened
+
+__all__ = ["schema_url"]
+
+DAY = 86_400
+MOST = 10
+
+
+@pytest.fixture
+async def harness(tmp_path: Path, schema_url: str | None) -> AsyncIterator[Harness]:
+    """A context on each database, where an account may store ten bytes."""
+    async with opened(tmp_path, postgres_url=schema_url, stored_bytes_max=MOST) as made:
+        yield made
+        assert await storage_audit.audit(made.ctx, full=True) == []
+        assert await storage_audit.audit(made.ctx, full=False) == []
+
+
+async def used(harness: Harness) -> int:
+    return await allowances.stored_bytes(harness.ctx, harness.account_id)
+
+
+async def send(
+    harness: Harness, *contents: bytes, key: str | None = None, **more: object
+) -> Accepted:
+    """A message with these inline files."""
+    given = [
+        InlineFile(f"{n}.txt", None, base64.b64encode(data).decode(), None)
+        for n, data in enumerate(contents)
+    ]
+    attached = await attachments.store(harness.ctx, given)
+    new = NewMessage("hi", "hi", idempotency_key=key, **more)  # type: ignore[arg-type]
+    message_id = new_id(ids.MESSAGE, harness.tick())
+    return await sending.accept(harness.ctx, harness.caller, new, attached, message_id)
+
+
+async def announced(harness: Harness, data: bytes) -> str:
+    """An upload that was posted; its id."""
+    made, _ = await uploads.create(
+        harness.ctx, harness.account_id, NewUpload("a.csv", len(data), None)
+    )
+    assert isinstance(harness.ctx.incoming, LocalIncoming)
+    sink = await harness.ctx.incoming.begin(made.id)
+    await sink.write(data)
+    await sink.keep()
+    sink.discard()
+    return made.id
+
+
+async def complete(harness: Harness, upload_id: str) -> UploadStatus:
+    return (await uploads.complete(harness.ctx, harness.account_id, upload_id)).status
+
+
+def bytes_in(folder: Path) -> list[int]:
+    return sorted(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+
+
+async def write(harness: Harness, owned: Owned, path: str = "a.txt") -> FileRecord:
+    """`job.write` of one byte."""
+    harness.tick()
+    file = await harness.file(owned, path)
+    return await jobs.write_file(harness.ctx, owned, harness.call(owned.job_id), file, 0)
+
+
+async def reply_with(harness: Harness, ticket: TurnTicket, path: str, size: int) -> FileRecord:
+    """`turn.write`."""
+    blob = f"replies/{harness.tick()}"
+    await blobs.store(harness.ctx, blob, b"x" * size)
+    message_id = ticket.message.id
+    file = FileRecord(
+        work_id="",
+        path=path,
+        account_id=harness.account_id,
+        message_id=message_id,
+        job_id=None,
+        name=path,
+        content_type="text/plain",
+        kind="text",
+        size=size,
+        revision='"r1"',
+        blob=blob,
+        label=None,
+        created_at=0,
+    )
+    return await turns.write_file(harness.ctx, ticket, harness.call(message_id), file)
+
+
+async def too_large(awaited: Awaitable[object]) -> str:
+    with pytest.raises(Refusal) as refused:
+        await awaited
+    assert refused.value.code == "too_large"
+    return refused.value.message
+
+
+# --- files of messages ----------------------------------------------------------------------------
+async def test_inline_files_count_until_their_message_is_purged(harness: Harness) -> None:
+    message = (await send(harness, b"four", b"five!")).message
+    assert await used(harness) == 9
+    await harness.end(harness.ticket(message.id))
+    harness.tick(15 * DAY)
+    await retention.messages(harness.ctx)
+    assert await used(harness) == 0
+    await blobs.sweep(harness.ctx)
+    assert harness.all("SELECT blob FROM doomed_blobs") == []
+
+
+async def test_an_inline_file_without_room_is_a_note_and_its_bytes_go(
+    harness: Harness, tmp_path: Path
+) -> None:
+    message = (await send(harness, b"six..6", b"five!", b"four")).message
+    assert await used(harness) == 10, "what fits is taken, in the order given"
+    assert harness.shown(message.id)["notes"] == [
+        "1.txt: skipped, the account's storage has no room for it (6 of 10 bytes are used)."
+    ]
+    assert message.attachments == 2
+    kept = harness.all("SELECT n, size FROM attachments ORDER BY n")
+    assert kept == [(0, 6), (2, 4)]
+    await blobs.sweep(harness.ctx)
+    assert bytes_in(tmp_path / "blobs") == [4, 6]
+
+
+async def test_a_replay_is_counted_once(harness: Harness) -> None:
+    first = await send(harness, b"four", key="k")
+    again = await send(harness, b"four", key="k")
+    assert (again.fresh, again.message.id) == (False, first.message.id)
+    assert await used(harness) == 4
+
+
+async def test_a_refused_message_counts_nothing(harness: Harness) -> None:
+    with pytest.raises(Refusal):
+        await send(harness, b"four", webhook_endpoint_id="whk_none")
+    assert await used(harness) == 0
+
+
+# --- uploads --------------------------------------------------------------------------------------
+async def test_an_upload_counts_from_complete_until_its_message_is_purged(harness: Harness) -> None:
+    upload_id = await announced(harness, b"seven..")
+    assert await used(harness) == 0, "it is only announced"
+    assert await complete(harness, upload_id) is UploadStatus.READY
+    assert await complete(harness, upload_id) is UploadStatus.READY
+    assert await used(harness) == 7
+    message = (await send(harness, b"xyz", upload_ids=(upload_id,))).message
+    assert await used(harness) == 10, "the message has it now: it is not counted twice"
+    await harness.end(harness.ticket(message.id))
+    harness.tick(2 * DAY)
+    await uploads.sweep(harness.ctx)
+    assert await used(harness) == 10
+    harness.tick(13 * DAY)
+    await retention.messages(harness.ctx)
+    assert await used(harness) == 0
+    assert harness.all("SELECT id FROM uploads") == []
+
+
+async def test_an_upload_that_no_message_took_counts_until_it_is_swept(harness: Harness) -> None:
+    ready, pending = await announced(harness, b"seven.."), await announced(harness, b"x")
+    await complete(harness, ready)
+    assert await used(harness) == 7
+    harness.tick(2 * DAY)
+    for _ in "12":
+        await uploads.sweep(harness.ctx)
+        assert await used(harness) == 0
+    assert pending
+    assert harness.all("SELECT id FROM uploads") == []
+
+
+async def test_an_upload_without_room_is_refused_and_can_be_completed_later(
+    harness: Harness,
+) -> None:
+    upload_id = await announced(harness, b"seven..")
+    message = (await send(harness, b"four")).message
+    await harness.end(harness.ticket(message.id))
+    text = await too_large(complete(harness, upload_id))
+    assert text.startswith("The account's storage has no room for this upload (4 of 10 bytes are")
+    assert "Delete works" in text
+    assert text == await too_large(
+        uploads.create(harness.ctx, harness.account_id, NewUpload("b.csv", 7, None))
+    )
+    await uploads.create(harness.ctx, harness.account_id, NewUpload("b.csv", 6, None))
+    await allowances.override(harness.ctx, harness.account_id, {"stored_bytes": 11})
+    assert await complete(harness, upload_id) is UploadStatus.READY
+    assert await used(harness) == 11
+    await too_large(uploads.create(harness.ctx, harness.account_id, NewUpload("b.csv", 1, None)))
+
+
+async def test_all_who_complete_the_last_upload_with_room_at_once_get_it(harness: Harness) -> None:
+    upload_id = await announced(harness, b"x" * MOST)
+    done = await asyncio.gather(*(complete(harness, upload_id) for _ in range(6)))
+    assert set(done) == {UploadStatus.READY}
+    assert await used(harness) == MOST
+
+
+# --- files of works -------------------------------------------------------------------------------
+async def test_files_of_a_job_count_until_their_work_is_deleted(harness: Harness) -> None:
+    message_id, [job] = await harness.working()
+    for path in ("a.txt", "b.txt", "a.txt"):
+        await write(harness, job, path)
+    assert await used(harness) == 3, "a version may still be named by the job's record"
+    await jobs.finish(harness.ctx, job, "Done.", None, "{}")
+    assert await used(harness) == 2
+    harness.tick(30 * DAY)
+    await retention.messages_with_jobs(harness.ctx)
+    assert harness.all("SELECT id FROM messages WHERE id = ?", message_id) == []
+    assert await used(harness) == 2, "files stay with their work"
+    [work] = harness.one("SELECT id FROM works")
+    await works.delete(harness.ctx, harness.account_id, work)
+    await retention.deleted_works(harness.ctx)
+    assert await used(harness) == 0
+    assert harness.all("SELECT id FROM works") == []
+
+
+async def test_a_work_with_many_files_is_deleted_in_steps(
+    harness: Harness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(retention, "FILES_PER_STEP", 2)
+    _, [job] = await harness.working()
+    for path in "abcde":
+        await write(harness, job, path)
+    await jobs.finish(harness.ctx, job, "Done.", None, "{}")
+    [work] = harness.one("SELECT id FROM works")
+    await works.delete(harness.ctx, harness.account_id, work)
+    left = []
+    for _ in range(3):
+        await harness.ctx.db.write(lambda tx: retention._delete_from_work(harness.ctx, work, tx))
+        left.append((await used(harness), len(harness.all("SELECT id FROM works"))))
+    assert left == [(3, 1), (1, 1), (0, 0)]
+
+
+async def test_a_job_that_finds_no_room_is_reported_and_nothing_is_written(
+    harness: Harness,
+) -> None:
+    message_id, [job] = await harness.working()
+    await send(harness, b"x" * MOST)
+    entries = harness.log(message_id)
+    with pytest.raises(StorageFull) as full:
+        await write(harness, job)
+    assert str(full.value) == (
+        "a.txt was not saved: the account's storage has no room for it (10 of 10 bytes are used)."
+        " Delete works you no longer need, which makes room within a minute, or wait until"
+        " messages with files expire."
+    )
+    assert harness.log(message_id) == entries
+    assert harness.all("SELECT blob FROM files") == []
+    assert harness.all("SELECT n FROM calls WHERE owner = ?", job.job_id) == []
+
+
+async def test_a_reply_finds_no_room_either(harness: Harness) -> None:
+    ticket = await harness.begun()
+    await reply_with(harness, ticket, "a.txt", 6)
+    with pytest.raises(StorageFull, match="6 of 10"):
+        await reply_with(harness, ticket, "b.txt", 5)
+    await reply_with(harness, ticket, "c.txt", 4)
+    await harness.end(ticket)
+    assert [f["name"] for f in harness.shown(ticket.message.id)["files"]] == ["a.txt", "c.txt"]
+    assert await used(harness) == 10
+
+
+async def test_writers_at_once_do_not_pass_the_limit(harness: Harness) -> None:
+    """Of different conversations, so that nothing but the number holds them apart."""
+    await allowances.override(harness.ctx, harness.account_id, {"running_jobs": 30})
+    owned = []
+    for n in range(15):
+        ticket = await harness.begun(conversation=f"c{n}")
+        owned.append(harness.owned((await harness.start(ticket)).job_id))
+        await harness.end(ticket)
+    answers = await asyncio.gather(
+        *(write(harness, job) for job in owned),
+        *(send(harness, b"x", conversation=f"i{n}") for n in range(15)),
+        return_exceptions=True,
+    )
+    assert await used(harness) == MOST
+    assert harness.one(
+        "SELECT (SELECT COUNT(*) FROM files) + (SELECT COUNT(*) FROM attachments)"
+    ) == (MOST,)
+    failed = [answer for answer in answers if isinstance(answer, BaseException)]
+    assert {type(error) for error in failed} <= {StorageFull}
+
+
+# --- the limit ------------------------------------------------------------------------------------
+async def test_nought_is_no_limit(harness: Harness) -> None:
+    await allowances.override(harness.ctx, harness.account_id, {"stored_bytes": 0})
+    await send(harness, b"x" * 1_000)
+    assert await used(harness) == 1_000
+    with pytest.raises(ValueError, match="0 or more"):
+        await allowances.override(harness.ctx, harness.account_id, {"stored_bytes": -1})
+
+
+async def test_a_limit_below_what_is_stored_refuses_more_and_deletes_nothing(
+    harness: Harness,
+) -> None:
+    await send(harness, b"x" * 8)
+    await allowances.override(harness.ctx, harness.account_id, {"stored_bytes": 5})
+    message = (await send(harness, b"x", b"")).message
+    assert harness.shown(message.id)["notes"] == [
+        "0.txt: skipped, the account's storage has no room for it (8 of 5 bytes are used)."
+    ]
+    assert message.attachments == 1, "an empty file takes no room"
+    assert await used(harness) == 8
+
+
+async def test_a_message_without_files_asks_nothing_of_the_storage(
+    harness: Harness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[object] = []
+    for name in ("add", "subtract", "used"):
+        monkeypatch.setattr(account_storage, name, lambda *given: asked.append(given))
+    _, [job] = await harness.working()
+    await jobs.finish(harness.ctx, job, "Done.", None, "{}")
+    assert asked == []
+
+
+# --- the doctor -----------------------------------------------------------------------------------
+@pytest.mark.parametrize("full", [False, True])
+async def test_the_doctor_sees_a_wrong_number(harness: Harness, full: bool) -> None:
+    other = await accounts.create(harness.ctx, "b@example.com", "B", 0)
+    await send(harness, b"four")
+
+    async def count(account_id: str, size: int) -> None:
+        await harness.ctx.db.write(lambda tx: account_storage.add(tx, account_id, size, MOST))
+
+    async def found() -> list[tuple[str, str]]:
+        examined = await doctor.examine(harness.ctx, full=full)
+        return sorted((each.id, each.problem) for each in examined if each.state == "miscounted")
+
+    assert await found() == []
+    await count(harness.account_id, 3)
+    await count(other.id, 2)
+    wrong = [
+        (harness.account_id, "7 bytes count as stored, but its rows have 4"),
+        (other.id, "2 bytes count as stored, but its rows have 0"),
+    ]
+    reported = sorted((i, f"{p}; `agentpost limits recount {i}` corrects it") for i, p in wrong)
+    assert await found() == reported
+    assert await allowances.recount(harness.ctx, "b@example.com") == 0
+    assert await allowances.recount(harness.ctx, harness.account_id) == 4
+    assert await found() == []
+
+
+async def test_what_has_never_been_counted_is_recounted_beside_writers(harness: Harness) -> None:
+    """Of every kind: a ready upload, a work's file, a message's file."""
+    await complete(harness, await announced(harness, b"two"[:2]))
+    _, [job] = await harness.working()
+    await write(harness, job)
+    await send(harness, b"xyz")
+    await harness.ctx.db.write(lambda tx: tx.execute("DELETE FROM account_storage"))
+    await allowances.override(harness.ctx, harness.account_id, {"stored_bytes": 0})
+    more = [send(harness, b"x", conversation=f"c{n}") for n in range(8)]
+    await asyncio.gather(
+        *more, *(allowances.recount(harness.ctx, harness.account_id) for _ in "1234")
+    )
+    assert await used(harness) == 2 + 1 + 3 + 8
+
+
+async def test_a_sample_leaves_out_accounts_with_many_rows(
+    harness: Harness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for _ in range(2):
+        await send(harness, b"x")
+    await harness.ctx.db.write(lambda tx: account_storage.add(tx, harness.account_id, 1, MOST))
+    monkeypatch.setattr(storage_audit, "ROWS_MAX", 1)
+    assert await storage_audit.audit(harness.ctx, full=False) == []
+    assert len(await storage_audit.audit(harness.ctx, full=True)) == 1
+    await harness.ctx.db.write(lambda tx: account_storage.subtract(tx, [(harness.account_id, 1)]))
