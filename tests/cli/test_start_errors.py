@@ -86,7 +86,7 @@ def test_a_missing_extra_is_one_line_with_its_installation(
     if command[0] == "accounts" and extra in ("offline", "extraction"):
         assert ended.returncode == 0, "no agent is needed to list accounts: " + ended.stderr
         return
-    lines = [line for line in ended.stderr.splitlines() if "made a new database" not in line]
+    lines = [line for line in ended.stderr.splitlines() if "created a new database" not in line]
     installed = "offline" if extra == "extraction" else extra
     assert ended.returncode == 1, ended.stderr
     assert len(lines) == 1

@@ -124,7 +124,7 @@ def test_texts_for_users_are_plain_english() -> None:
 
 
 def test_the_check_sees_what_is_not_plain() -> None:
-    assert unplain("A request with the newest ETag is answered with 304.")
+    assert unplain("Who has it already is answered with 304.")
     assert unplain("The rest goes by itself.")
     assert not unplain("What should I summarise?")
 
