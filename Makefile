@@ -6,8 +6,8 @@ BIN := .venv/bin
 READY := .venv/.ready
 # Arguments of serve, test and bench: make serve ARGS="--port 9000"
 ARGS ?=
-# Test processes: a number, or auto for one per core.
-WORKERS ?= auto
+# Test processes: one more than processors, since tests wait for what they started much of the time.
+WORKERS ?= $$(($$(getconf _NPROCESSORS_ONLN) + 1))
 
 # Prints the interpreter's own path; prints nothing and fails in one that is too old.
 NEW_ENOUGH := import sys; sys.version_info >= (3, 11) or sys.exit(1); print(sys.executable)
@@ -19,7 +19,11 @@ export PYTHONDONTWRITEBYTECODE :=
 export UV_PROJECT_ENVIRONMENT := .venv
 
 .DEFAULT_GOAL := help
-.PHONY: help setup serve test check lint types imports format sizes bench clean
+QUICK := tests/domain tests/contract tests/house tests/client tests/observability tests/storage \
+  tests/threads tests/db/test_sqlite.py tests/services/test_turns.py \
+  tests/services/test_job_states.py tests/services/test_credits.py
+
+.PHONY: help setup serve test quick check lint types imports format sizes bench clean
 
 help: ## Show this list
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
@@ -31,6 +35,10 @@ serve: $(READY) ## Start the server; ARGS are those of `agentpost serve`
 
 test: $(READY) ## Run all tests in parallel; ARGS are pytest's
 	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(ARGS)
+
+quick: $(READY) ## Run the tests that need no server and no database but SQLite, in a minute
+	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -k "not postgres" --durations=0 \
+	  --durations-min=5 $(QUICK) $(ARGS)
 
 check: lint types imports ## Lint, formatting, types, import contracts
 

@@ -177,7 +177,7 @@ async def test_nothing_counts_as_stored_in_a_file_that_is_not_there_any_more(
         path.rename(moved / path.name)
     with capture_logs() as logs:
         for _ in range(3):
-            with pytest.raises(StoreUnavailable, match="not the file at"):
+            with pytest.raises(StoreUnavailable, match="no longer the file at"):
                 await db.write(insert)
     assert after == []
     assert len(logs) == 1, "said once, not for each write"

@@ -42,7 +42,7 @@ from agentpost.api.operation import Api, Operation
 from agentpost.api.published import Published
 from agentpost.clock import new_id
 from agentpost.domain import ids
-from agentpost.domain.errors import ErrorCode, Refusal
+from agentpost.domain.errors import ErrorCode, KeyEnded, Refusal
 from agentpost.services.context import AppContext
 from agentpost.services.health_state import PROBLEMS
 from agentpost.storage.incoming import TARGET_PATH, Receiver
@@ -195,6 +195,8 @@ class App:
         except Refusal as refusal:
             error = refusal.code
             response = error_response(refusal, state.id, self._docs_url)
+            if isinstance(refusal, KeyEnded):
+                self.keys.forget()  # it was live a moment ago
             if refusal.code is ErrorCode.UNAUTHORIZED:  # a key that ended has no budget left
                 state.budget = None
         except ClientDisconnect:
