@@ -1,5 +1,6 @@
 """The statements of the purge and of the request log, on both databases."""
 
+import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, replace
 from functools import partial
@@ -17,18 +18,19 @@ from agentpost.db.sqlite import SqliteDatabase
 from agentpost.domain import ids
 from agentpost.domain.endpoints import AttemptRecord
 from agentpost.services import requests
+from tests.servers import Postgres, empty_sqlite
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
 def db(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Database]:
     made: Database
     if request.param == "postgres":
-        fresh: Callable[[], str] = request.getfixturevalue("fresh_postgres")
-        url = fresh()
-        migrate.upgrade_postgres(url)
+        postgres: Postgres = request.getfixturevalue("postgres")
+        fresh: Callable[[str], str] = request.getfixturevalue("fresh_postgres")
+        url = fresh(postgres.template("with_schema", migrate.upgrade_postgres))
         made = PostgresDatabase(url, connections=2)
     else:
-        migrate.upgrade_sqlite(tmp_path / "test.db")
+        shutil.copyfile(empty_sqlite(), tmp_path / "test.db")
         made = SqliteDatabase(tmp_path / "test.db")
     made.open()
     yield made
