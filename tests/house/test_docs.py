@@ -100,3 +100,11 @@ def test_links_between_pages_lead_somewhere() -> None:
         if not (page.parent / link).exists()
     ]
     assert broken == []
+
+
+def test_blocks_of_code_begin_and_end_on_lines_of_their_own() -> None:
+    """Whatever wraps the text of a page must leave them alone."""
+    for page in [*DOCS.glob("*.md"), *ROOT.glob("*.md")]:
+        fences = [line for line in document(page).splitlines() if "```" in line]
+        assert [line for line in fences if not line.lstrip().startswith("```")] == [], page
+        assert len(fences) % 2 == 0, page
