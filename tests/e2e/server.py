@@ -218,6 +218,12 @@ class AgentServer:
     def _database_file(self) -> Path:
         return self.home / "data" / "agentpost.db"
 
+    @property
+    def pid(self) -> int:
+        """The process of the running server."""
+        assert self.process is not None, "the server does not run"
+        return self.process.pid
+
     def open_gate(self, name: str) -> None:
         """Let the agent pass where it waits, or will wait, for that gate."""
         (self.gates / name).touch()

@@ -5,32 +5,19 @@ A stopped process does not beat, so another node takes its work over. Woken, it 
 a function whose next step has long been recorded by the other one.
 """
 
-import os
-import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 
 import pytest
 
 from tests.e2e.caller import Caller
 from tests.e2e.cluster import Cluster, cluster
-from tests.e2e.server import AgentServer, until
+from tests.e2e.server import until
+from tests.frozen import frozen
 
 __all__ = ["cluster"]
 TAKE_OVER_SECONDS = 15.0
 CallerMaker = Callable[..., Caller]
-
-
-@contextmanager
-def frozen(node: AgentServer) -> Iterator[None]:
-    """Inside, the node's process stands still, as under SIGSTOP or in a suspended machine."""
-    assert node.process is not None
-    os.kill(node.process.pid, signal.SIGSTOP)
-    try:
-        yield
-    finally:
-        os.kill(node.process.pid, signal.SIGCONT)
 
 
 def owner_of(cluster: Cluster, table: str, column: str) -> str:
@@ -57,7 +44,7 @@ def test_a_woken_node_runs_no_step_of_a_job_that_went_on_elsewhere(
     first.await_gate("g")
     owner = owner_of(cluster, "jobs", "node")
     cluster.start("worker")
-    with frozen(first):
+    with frozen(first.pid):
         first.open_gate("g")
         assert caller.final(message["id"], TAKE_OVER_SECONDS)["status"] == "completed"
     until(lambda: "run_stopped" in first.log_tail() or "job_aborted" in first.log_tail())
@@ -71,7 +58,7 @@ def test_a_woken_node_does_not_try_a_step_again(cluster: Cluster, callers: Calle
     message = caller.send([["start", "Work", script]])
     first.await_gate("g")
     cluster.start("worker")
-    with frozen(first):
+    with frozen(first.pid):
         first.open_gate("g")
         assert caller.final(message["id"], TAKE_OVER_SECONDS)["status"] == "completed"
     until(lambda: "run_stopped" in first.log_tail() or "job_aborted" in first.log_tail())
@@ -88,7 +75,7 @@ def test_a_woken_node_runs_no_step_of_a_turn_that_ended_elsewhere(
     with ThreadPoolExecutor(1) as pool:
         call = pool.submit(caller.post, script)
         first.await_gate("g")
-        with frozen(first):
+        with frozen(first.pid):
             first.open_gate("g")
             until(
                 lambda: cluster.rows("SELECT turn_state FROM messages") == [("ended",)],
@@ -104,7 +91,7 @@ def test_a_woken_node_whose_job_nobody_took_goes_on(cluster: Cluster, callers: C
     script: list[list[object]] = [["gate", "g"], ["step", "f.0"], ["return", "ok"]]
     message = caller.send([["start", "Work", script]])
     only.await_gate("g")
-    with frozen(only):
+    with frozen(only.pid):
         # The other node beats on and sees it dead, but runs no jobs itself.
         until(lambda: cluster.rows("SELECT count(*) FROM nodes") == [(1,)], TAKE_OVER_SECONDS)
         only.open_gate("g")

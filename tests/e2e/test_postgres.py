@@ -14,6 +14,7 @@ import pytest
 from tests.e2e.caller import Caller, Json
 from tests.e2e.cluster import Cluster, cluster
 from tests.e2e.server import ACCOUNT, until
+from tests.frozen import frozen
 
 __all__ = ["cluster"]
 TAKE_UP_SECONDS = 5.0
@@ -216,17 +217,14 @@ def test_a_database_that_hangs_does_not_keep_the_server_from_ending(
         "SELECT pid FROM pg_stat_activity WHERE datname = current_database()"
         " AND pid <> pg_backend_pid()"
     )
-    for (pid,) in backends:
-        os.kill(int(str(pid)), signal.SIGSTOP)
     process, node.process = node.process, None
     assert process is not None
-    try:
-        process.send_signal(signal.SIGTERM)
-        assert process.wait(30) == 1, "not everything could be brought to an end"
-    finally:
-        process.kill()
-        for (pid,) in backends:
-            os.kill(int(str(pid)), signal.SIGCONT)
+    with frozen(*(int(str(pid)) for (pid,) in backends)):
+        try:
+            process.send_signal(signal.SIGTERM)
+            assert process.wait(30) == 1, "not everything could be brought to an end"
+        finally:
+            process.kill()
     node.open_gate("g")
     node.start()
     assert caller.final(message["id"], 2 * TAKE_UP_SECONDS)["status"] == "completed"
