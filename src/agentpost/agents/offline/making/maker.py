@@ -1,0 +1,63 @@
+"""What each thing's folder provides, and what making one gives back."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+
+from agentpost.agents.base import File, Job
+from agentpost.agents.offline.understanding.frame import Frame, Thing
+
+
+@dataclass(slots=True)
+class Made:
+    """The outcome of a job.
+
+    Args:
+        text: what was made, in a sentence that states the main finding.
+        files: what was written, the one to open first at the front.
+        used: inputs with what was read of them: "orders.csv (600 rows)".
+        skipped: inputs or parts that were not used, with the reason.
+        notes: everything else the reader must know.
+    """
+
+    text: str
+    files: list[File]
+    used: list[str] = field(default_factory=list)
+    skipped: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """What a maker works from. ``files`` are the frame's, in its order; ``version`` counts the
+    results of this work and is part of later file names (1 for the first)."""
+
+    frame: Frame
+    files: tuple[File, ...]
+    version: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Maker:
+    """A thing that can be made.
+
+    Args:
+        thing: which.
+        title: the noun for job titles, in English: "Chart".
+        credits: what one result costs, charged when its first file is written.
+        formats: suffixes it can write, the default first.
+        needs: kinds of input of which one must be there: ``table document image text``.
+        make: a module-level coroutine function; runs inside the job, does everything through
+            steps and writes of the job, and raises `JobFailed` with a text for the user.
+        requires: names of libraries of an extra, and the extra: when they are missing the user is
+            told what to install.
+    """
+
+    thing: Thing
+    title: str
+    credits: float
+    formats: tuple[str, ...]
+    needs: frozenset[str]
+    make: Callable[[Job, Inputs], Awaitable[Made]]
+    requires: tuple[str, str] | None = None

@@ -1,0 +1,1 @@
+"""Checked findings about tables, from which titles, reports and slides are written."""

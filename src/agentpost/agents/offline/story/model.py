@@ -1,0 +1,57 @@
+"""A checked story: what the figures say, computed once for each job and used by everything made."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+import msgspec
+
+from agentpost.agents.offline.data.model import Result
+
+
+class ClaimKind(StrEnum):
+    """What a claim says."""
+
+    TOTAL = "total"
+    GROWTH = "growth"
+    BEST = "best"
+    WORST = "worst"
+    CONTRIBUTION = "contribution"
+    CONCENTRATION = "concentration"
+    OUTLIER = "outlier"
+    TREND = "trend"
+    COMPARISON = "comparison"
+    CORRELATION = "correlation"
+    DISTRIBUTION = "distribution"
+    MISSING = "missing"
+
+
+class Claim(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One finding: its figures, the sentence that states them, and how much it matters."""
+
+    kind: ClaimKind
+    headline: str
+    """A title that states the finding: "September 2025 was the best month"."""
+    sentence: str
+    """The same with its figures."""
+    figures: tuple[tuple[str, float], ...]
+    """Name and value of each figure in the sentence, for the second computation."""
+    result: int
+    """Which of the story's results it was computed from."""
+    weight: float = 0.0
+    """0 to 1: the first claim of a story is its title."""
+    marks: tuple[str, ...] = ()
+    """Groups or periods that a picture of it highlights."""
+
+
+class Story(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What there is to say about some tables, most important first."""
+
+    claims: tuple[Claim, ...]
+    results: tuple[Result, ...]
+    """What was computed, as pictures and tables show it."""
+    sources: tuple[str, ...]
+    """"Source: orders.csv, 600 rows"."""
+    notes: tuple[str, ...] = ()
+    """What was left out or could not be read."""
+    language: str = "en"
