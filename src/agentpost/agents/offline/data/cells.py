@@ -71,6 +71,8 @@ class Format:
         day_first: of dates like ``03/04/2025``.
         ambiguous: the cells do not tell whether the day comes first.
         years: numbers that are years.
+        codes: texts of two capitals, of which NA may be Namibia.
+        spaced: texts with several blanks or line breaks in a row.
         bad: the share of filled cells that do not fit, which are read as missing.
     """
 
@@ -80,6 +82,8 @@ class Format:
     day_first: bool = False
     ambiguous: bool = False
     years: bool = False
+    codes: bool = False
+    spaced: bool = False
     bad: float = 0.0
 
 
@@ -128,7 +132,11 @@ def decide(values: Mapping[str, int], name: str, *, comma_elsewhere: bool = Fals
         found = _numbers(filled, comma_elsewhere)
         if found is not None:
             return found
-    return _dates(filled) or Format(Kind.TEXT)
+    return _dates(filled) or Format(
+        Kind.TEXT,
+        codes=len(values) > 3 and all(re.fullmatch("[A-Z]{2}", value) for value in values),
+        spaced=any(re.search(r"\s\s|[\t\r\n]", value) for value in values),
+    )
 
 
 _BOOLEANS = {"true": True, "false": False}

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 _HEAD_ROWS = 300
 _SAMPLED_VALUES = 4_000
+_SAMPLED_ROWS = 2_000
 _TYPES = {Kind.NUMBER: "double", Kind.DATE: "timestamp", Kind.BOOLEAN: "boolean"}
 _ISO = r"\d{4}-\d{2}-\d{2}([ T]\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?)?"
 
@@ -67,7 +68,7 @@ class _Loader:
     def load(self, grid: Grid, id: str, file: str) -> Loaded:
         grid = self._read(grid)
         self._notes = list(grid.notes)
-        head = self._rows(f"order by rowid limit {_HEAD_ROWS}")
+        head = self._head()
         if not head:
             raise Unreadable(f"{grid.name} has no rows")
         found = layout.find([row[1:] for row in head])
@@ -114,14 +115,25 @@ class _Loader:
             [str(grid.path), grid.delimiter, limits.ROW_CHARACTERS * 4],
         )
 
+    def _head(self) -> list[tuple[Any, ...]]:
+        near = self._rows(f"rowid < {10 * _HEAD_ROWS} order by rowid limit {_HEAD_ROWS}")
+        return near if len(near) == _HEAD_ROWS else self._rows(
+            f"true order by rowid limit {_HEAD_ROWS}"
+        )
+
     def _rows(self, rest: str) -> list[tuple[Any, ...]]:
         listed = ", ".join(f"left(c{i}, {limits.CELL_CHARACTERS})" for i in range(self._width))
         return self._db.execute(
-            f"select rowid, {listed} from {self._raw} where {self._filled()} {rest}"
+            f"select rowid, {listed} from {self._raw} where {self._filled()} and {rest}"
         ).fetchall()
 
     def _filled(self) -> str:
-        return "trim(concat_ws('', " + ", ".join(f"c{i}" for i in range(self._width)) + ")) <> ''"
+        """The condition that some cell of a row has something in it."""
+        return f"not ({self._blank()})"
+
+    def _blank(self) -> str:
+        # Most rows are told by their first cells, so this is cheap.
+        return " and ".join(f"(c{i} is null or trim(c{i}) = '')" for i in range(self._width))
 
     def _say(self, found: layout.Layout) -> None:
         if found.above:
@@ -135,7 +147,7 @@ class _Loader:
 
     def _cut(self, head: list[tuple[Any, ...]], found: layout.Layout) -> None:
         """Leave out what is no data: lines above, totals and remarks below, repeated headers."""
-        self._db.execute(f"delete from {self._raw} where not ({self._filled()})")
+        self._db.execute(f"delete from {self._raw} where {self._blank()}")
         self._db.execute(f"delete from {self._raw} where rowid < ?", [head[found.first][0]])
         if not found.headless and self._width > 1:
             header = head[found.first - 1][1:]
@@ -147,7 +159,8 @@ class _Loader:
             repeated = result[0] if result else 0
             if repeated:
                 self._notes.append(f"the header line repeats {repeated} times; left out")
-        tail = self._rows("order by rowid desc limit 30")
+        last = self._one(f"select max(rowid) from {self._raw}")
+        tail = self._rows(f"rowid > {last - 200} order by rowid desc limit 30")
         remarks = totals = 0
         for at, row in enumerate(tail[:-1]):
             only_first = sum(not layout.blank(cell) for cell in row[1:]) == 1 and row[1]
@@ -218,7 +231,7 @@ class _Loader:
             if form is None:
                 continue
             if form.kind is Kind.TEXT:
-                chosen = _clean_text(f"s.{field}", self._is_code(source, field))
+                chosen = _clean_text(f"s.{field}", form)
             elif direct:
                 chosen = _direct(f"s.{field}", form.kind)
             else:
@@ -255,48 +268,54 @@ class _Loader:
     def _formats(
         self, source: str, names: list[tuple[str, str]], decimal_comma: bool
     ) -> list[tuple[Format | None, bool]]:
-        """The format of each column, None for an empty one, and whether the database casts it."""
-        missing = literals(sorted(cells.NO_VALUE | words.every("missing") | cells.NO_FIGURE))
-        asked = []
-        for field, _ in names:
-            number = f"try_cast({field} as double)"
-            odd = f"({number} is null or not isfinite({number}))"
-            word = f"lower(trim({field})) not in ({missing})"
-            asked += [
-                f"count({field}) filter (trim({field}) <> '')",
-                f"count({field}) filter ({odd} and {word})",
-                f"count({field}) filter (regexp_full_match({field}, '\\s*0\\d+\\s*|\\s*\\d{{16,}}\\s*'))",
-                f"count({field}) filter (not regexp_full_match({field}, '{_ISO}') and {word})",
-            ]
-        row: Any = []
-        for at in range(0, len(asked), 400):
-            row += self._db.execute(f"select {', '.join(asked[at : at + 400])} from {source}").fetchone()
+        """The format of each column, None for an empty one, and whether the database casts it.
+
+        Rows spread over the whole table decide; whether the database may cast a column is checked
+        with all of its cells.
+        """
+        samples = self._samples(source, [field for field, _ in names])
         found: list[tuple[Format | None, bool]] = []
-        for at, (field, name) in enumerate(names):
-            filled, odd_numbers, codes, odd_dates = row[4 * at : 4 * at + 4]
-            if not filled:
+        checks = []
+        for (field, name), values in zip(names, samples, strict=True):
+            if not values:
+                values = self._values(source, field)
+            if not values:
                 found.append((None, False))
-            elif not odd_dates and filled:
-                found.append(self._dates(source, field))
-            elif not odd_numbers and not codes and not decimal_comma and not words.names(name, "year"):
-                found.append(self._plain_number(source, field))
-            else:
-                form = cells.decide(self._values(source, field), name, comma_elsewhere=decimal_comma)
-                found.append((form, False))
+                continue
+            form = cells.decide(values, name, comma_elsewhere=decimal_comma)
+            found.append((form, False))
+            if form.kind in (Kind.NUMBER, Kind.DATE) and not form.years:
+                checks.append((len(found) - 1, f"count({field}) filter ({_odd(field, form)})"))
+        for at in range(0, len(checks), 100):
+            asked = ", ".join(sql for _, sql in checks[at : at + 100])
+            row = self._db.execute(f"select {asked} from {source}").fetchone() or ()
+            for (place, _), odd in zip(checks[at : at + 100], row, strict=True):
+                if not odd:
+                    found[place] = found[place][0], True
+        return [self._checked(source, names[at], *found[at]) for at in range(len(names))]
+
+    def _checked(
+        self, source: str, named: tuple[str, str], form: Format | None, direct: bool
+    ) -> tuple[Format | None, bool]:
+        """The format once more by the column's most frequent cells, where not all of them fit."""
+        if form is None or direct or form.kind is Kind.TEXT:
+            return form, direct
+        values = self._values(source, named[0])
+        return cells.decide(values, named[1], comma_elsewhere=form.thousands == "."), False
+
+    def _samples(self, source: str, fields: list[str]) -> list[dict[str, int]]:
+        last = self._one(f"select max(rowid) from {source}")
+        step = max(1, last // _SAMPLED_ROWS)
+        listed = ", ".join(f"left(trim({field}), 200)" for field in fields)
+        rows = self._db.execute(
+            f"select {listed} from {source} where rowid % {step} = 0 or rowid < 100"
+        ).fetchall()
+        found: list[dict[str, int]] = [{} for _ in fields]
+        for row in rows:
+            for values, value in zip(found, row, strict=True):
+                if value:
+                    values[value] = values.get(value, 0) + 1
         return found
-
-    def _plain_number(self, source: str, field: str) -> tuple[Format, bool]:
-        some = self._one(f"select count(*) from {source} where isfinite(try_cast({field} as double))")
-        return (Format(Kind.NUMBER), True) if some else (Format(Kind.TEXT), True)
-
-    def _dates(self, source: str, field: str) -> tuple[Format, bool]:
-        bad, good = self._db.execute(
-            f"select count(*) filter (regexp_full_match({field}, '{_ISO}') and try_cast({field} as"
-            f" timestamp) is null), count(try_cast({field} as timestamp)) from {source}"
-        ).fetchone() or (0, 0)
-        if not good:
-            return Format(Kind.TEXT), True
-        return Format(Kind.DATE, bad=bad / (bad + good)), True
 
     def _values(self, source: str, field: str) -> dict[str, int]:
         rows = self._db.execute(
@@ -304,14 +323,6 @@ class _Loader:
             f" group by 1 order by 2 desc, 1 limit {_SAMPLED_VALUES}"
         ).fetchall()
         return dict(rows)
-
-    def _is_code(self, source: str, field: str) -> bool:
-        """Whether a column holds short codes in capitals, so that NA may be Namibia."""
-        found = self._one(
-            f"select bool_and(regexp_full_match({field}, '[A-Z]{{2}}')) and count(distinct {field})"
-            f" > 3 from {source} where trim({field}) <> ''"
-        )
-        return bool(found)
 
     def _mapping(self, source: str, field: str, form: Format, at: int) -> str:
         """A table with what each distinct cell of a column means."""
@@ -351,10 +362,24 @@ def _direct(field: str, kind: Kind) -> str:
     return f"case when isfinite({cast}) then {cast} end" if kind is Kind.NUMBER else cast
 
 
-def _clean_text(field: str, codes: bool) -> str:
-    gone = literals(sorted(cells.NO_VALUE - {"na"} if codes else cells.NO_VALUE))
-    plain = f"trim(regexp_replace({field}, '\\s+', ' ', 'g'))"
-    return f"case when lower(trim({field})) not in ({gone}) then {plain} end"
+def _odd(field: str, form: Format) -> str:
+    """The condition that the database would read a cell otherwise than the format does."""
+    missing = literals(sorted(cells.NO_VALUE | words.every("missing") | cells.NO_FIGURE))
+    word = f"lower(trim({field})) not in ({missing})"
+    if form.kind is Kind.DATE:
+        return f"case when regexp_full_match({field}, '{_ISO}') then false else {word} end"
+    if form.thousands == "." or form.unit:
+        return f"{field} is not null"
+    number = f"try_cast({field} as double)"
+    code = f"regexp_full_match({field}, '\\s*0\\d+\\s*|\\s*\\d{{16,}}\\s*')"
+    return f"case when isfinite({number}) then {code} else {word} end"
+
+
+def _clean_text(field: str, form: Format) -> str:
+    gone = literals(sorted(cells.NO_VALUE - {"na"} if form.codes else cells.NO_VALUE))
+    trimmed = f"trim({field})"
+    plain = f"regexp_replace({trimmed}, '\\s+', ' ', 'g')" if form.spaced else trimmed
+    return f"case when length({field}) > 10 or lower({trimmed}) not in ({gone}) then {plain} end"
 
 
 def iso(value: object) -> object:
