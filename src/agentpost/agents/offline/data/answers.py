@@ -123,9 +123,7 @@ class _Answer:
         plain = msgspec.structs.replace(measure, derived=None)
         of = msgspec.structs.replace(query, measures=(plain,), order=None)
         base = msgspec.structs.replace(of, filters=tuple(share_base(query, self._columns)))
-        part, whole = (
-            self._value(self._data.run(one).rows[0][0], plain) for one in (of, base)
-        )
+        part, whole = (self._value(self._data.run(one).rows[0][0], plain) for one in (of, base))
         return str(self._words["share_of"]).format(_upper(subject), value, part, whole)
 
     def _row_of(self, query: Query, measure: Measure, value: Cell) -> str:
@@ -258,9 +256,7 @@ class _Answer:
             )
         )
 
-    def _two_groups(
-        self, query: Query, both: Result, plain: Measure, result: Result
-    ) -> str | None:
+    def _two_groups(self, query: Query, both: Result, plain: Measure, result: Result) -> str | None:
         values = {row[0]: row[1] for row in both.rows}
         order = [row[0] for row in result.rows]
         if len(query.groups) != 1 or len(order) != 2:
