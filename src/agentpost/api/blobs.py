@@ -17,7 +17,7 @@ from starlette.responses import Response, StreamingResponse
 from agentpost.api import conditions
 from agentpost.api.operation import Api
 from agentpost.domain.errors import ErrorCode, Refusal, not_found
-from agentpost.domain.record import FileRecord
+from agentpost.domain.records import FileRecord
 from agentpost.domain.times import SECOND
 from agentpost.services import works
 from agentpost.storage.base import BlobMissing
