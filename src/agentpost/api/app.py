@@ -11,8 +11,8 @@ from collections import defaultdict
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 
+import msgspec
 import structlog
-from pydantic_core import to_json
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Match, Route
@@ -108,7 +108,7 @@ class App:
     def _add_plain_routes(self) -> None:
         """Routes that need no key."""
         url = self._ctx.settings.public_url
-        described = Published(lambda: to_json(openapi.document(OPERATIONS, url)), JSON)
+        described = Published(lambda: msgspec.json.encode(openapi.document(OPERATIONS, url)), JSON)
         self._answers["/openapi.json"]["GET"] = described
         self._answers["/docs/errors"]["GET"] = Published(errors_page.page, "text/html")
         self._answers["/favicon.ico"]["GET"] = Published(ICON.read_bytes, "image/svg+xml")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from agentpost.domain.filenames import FileKind
 from agentpost.domain.job import JobKind, JobRole, JobState, Reason
 from agentpost.domain.message import MessageStatus, TurnState
 
@@ -104,7 +105,7 @@ class FileRecord:
     job_id: str | None
     name: str
     content_type: str
-    kind: str
+    kind: FileKind
     size: int
     revision: str
     blob: str
