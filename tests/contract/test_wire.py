@@ -25,13 +25,7 @@ from agentpost.contract.shape import Shape, dumps
 from agentpost.contract.uploads import UploadCreatedShape, UploadShape
 from agentpost.contract.webhook_events import EventShape, JobEventDataShape
 from agentpost.contract.work import WorkDeletedShape, WorkItemShape, WorkListShape, WorkShape
-from agentpost.domain.endpoints import (
-    AttemptRecord,
-    DeliveryRecord,
-    DeliveryStatus,
-    DisabledReason,
-    EndpointRecord,
-)
+from agentpost.domain.endpoints import DeliveryStatus, DisabledReason
 from agentpost.domain.errors import (
     BeyondTheEnd,
     ErrorCode,
@@ -44,9 +38,19 @@ from agentpost.domain.errors import (
 from agentpost.domain.events import TEST_EVENT
 from agentpost.domain.job import JobKind, JobRole, JobState, Reason
 from agentpost.domain.message import MessageStatus
-from agentpost.domain.record import EntryRecord, FileRecord, JobLink, Snapshot, WorkRecord
+from agentpost.domain.records import (
+    AttemptRecord,
+    DeliveryRecord,
+    EndpointRecord,
+    EntryRecord,
+    FileRecord,
+    JobLink,
+    Snapshot,
+    UploadRecord,
+    WorkRecord,
+)
 from agentpost.domain.recovery import RecoveryState
-from agentpost.domain.uploads import UploadRecord, UploadStatus
+from agentpost.domain.uploads import UploadStatus
 from tests.contract.test_render import AT, DAY, FILE, JOB, LINKS, MESSAGE, blank, listed
 
 RECORDED = Path(__file__).with_name("wire.json")
@@ -100,7 +104,7 @@ def entries() -> Bytes:
     }
     for work_id, job_id in ((None, None), ("wrk_1", None), ("wrk_1", "exe_1")):
         log = [
-            EntryRecord("msg_1", n, name, AT + n, work_id, job_id, dumps(body))
+            EntryRecord("msg_1", n, name, AT + n, dumps(body), work_id, job_id)
             for n, (name, body) in enumerate(bodies.items(), 1)
         ]
         for expired in (False, True):

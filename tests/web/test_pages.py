@@ -11,9 +11,8 @@ import pytest
 
 from agentpost.clock import new_id
 from agentpost.domain import ids
-from agentpost.domain.endpoints import EndpointRecord
 from agentpost.domain.job import JobState
-from agentpost.domain.record import WorkRecord
+from agentpost.domain.records import EndpointRecord, WorkRecord
 from agentpost.services import accounts, allowances, mail
 from tests.web.site import Site, open_site
 

@@ -12,10 +12,8 @@ from agentpost.domain.errors import (
     Overloaded,
     RateLimited,
     Refusal,
-    StoreUnavailable,
 )
-
-STORE_RETRY_SECONDS = 5
+from agentpost.http.application import MethodNotAllowed
 
 
 def error_response(refusal: Refusal, request_id: str, docs_url: str) -> Response:
@@ -26,17 +24,11 @@ def error_response(refusal: Refusal, request_id: str, docs_url: str) -> Response
             headers["Retry-After"] = str(refusal.retry_after_seconds)
         case BeyondTheEnd():
             headers["Content-Range"] = f"bytes */{refusal.size}"
+        case MethodNotAllowed():
+            headers["Allow"] = refusal.allowed
         case _:
             pass
     if refusal.code is ErrorCode.UNAUTHORIZED:
         headers["WWW-Authenticate"] = "Bearer"
     shape = ErrorShape.of(refusal, request_id, docs_url)
     return respond(shape, CATALOGUE[refusal.code].status, headers)
-
-
-def fault_of_ours(error: Exception) -> Refusal:
-    """How a fault of ours is answered; what went wrong is in the log under the request id."""
-    if isinstance(error, StoreUnavailable):
-        text = "Nothing can be stored at the moment; try again in a few seconds."
-        return Overloaded(text, STORE_RETRY_SECONDS)
-    return Refusal(ErrorCode.INTERNAL, "Something went wrong on our side; try again in a moment.")

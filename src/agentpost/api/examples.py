@@ -15,7 +15,7 @@ from agentpost.domain.errors import ErrorCode, InvalidRequest, PollInProgress, P
 from agentpost.domain.events import EntryType
 from agentpost.domain.job import JobKind, JobRole, JobState
 from agentpost.domain.message import MessageStatus
-from agentpost.domain.record import FileRecord, JobLink, JobRecord, MessageRecord, Snapshot
+from agentpost.domain.records import FileRecord, JobLink, JobRecord, MessageRecord, Snapshot
 from agentpost.domain.times import SECOND, iso, seconds
 
 Body = dict[str, Any]

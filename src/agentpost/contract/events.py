@@ -9,7 +9,7 @@ from msgspec import UNSET, Meta
 from agentpost.contract.message import FileShape
 from agentpost.contract.shape import Links, Maybe, Shape, Time, loads
 from agentpost.domain.events import JobStateWord, Outcome
-from agentpost.domain.record import EntryRecord
+from agentpost.domain.records import EntryRecord
 from agentpost.domain.times import iso
 
 

@@ -19,7 +19,7 @@ from agentpost.domain.filenames import FileKind
 from agentpost.domain.job import VIEWS, JobKind, JobRole, JobState, JobStatus, Reason
 from agentpost.domain.limits import AGENT_BUSY_RETRY_SECONDS
 from agentpost.domain.message import MessageStatus
-from agentpost.domain.record import FileRecord, JobLink, JobRecord, MessageRecord, Snapshot
+from agentpost.domain.records import FileRecord, JobLink, JobRecord, MessageRecord, Snapshot
 from agentpost.domain.times import iso, iso_or_none
 
 

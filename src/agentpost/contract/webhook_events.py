@@ -11,7 +11,7 @@ from agentpost.contract.message import FileShape, JobShape, MessageShape, labels
 from agentpost.contract.shape import Links, Maybe, Shape, Time, dumps, loads
 from agentpost.domain.events import TEST_EVENT, EventName
 from agentpost.domain.job import JobRole
-from agentpost.domain.record import FileRecord, JobLink, JobRecord, MessageRecord
+from agentpost.domain.records import FileRecord, JobLink, JobRecord, MessageRecord
 from agentpost.domain.times import iso
 
 

@@ -11,14 +11,9 @@ from agentpost.contract.message import Request
 from agentpost.contract.shape import Shape, loads
 from agentpost.contract.shape import Time as Moment
 from agentpost.domain import limits
-from agentpost.domain.endpoints import (
-    AttemptRecord,
-    DeliveryRecord,
-    DeliveryStatus,
-    DisabledReason,
-    EndpointRecord,
-)
+from agentpost.domain.endpoints import DeliveryStatus, DisabledReason
 from agentpost.domain.events import ALL_EVENTS, EventName
+from agentpost.domain.records import AttemptRecord, DeliveryRecord, EndpointRecord
 from agentpost.domain.times import iso, iso_or_none
 
 URL = "Public https address on port 443 or 8443, up to 2,000 characters, without user name."

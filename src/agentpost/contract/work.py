@@ -10,7 +10,7 @@ from msgspec import Meta
 from agentpost.contract.message import FileShape
 from agentpost.contract.shape import Links, Shape, Time
 from agentpost.domain.limits import WORK_PREVIEW_CHARACTERS, WORK_TEXT_PAGE_CHARACTERS
-from agentpost.domain.record import FileRecord, WorkRecord
+from agentpost.domain.records import FileRecord, WorkRecord
 from agentpost.domain.times import iso
 
 Status = Literal["running", "idle"]
