@@ -10,7 +10,7 @@ from agentpost.contract import render
 from agentpost.contract.message import FileObject, JobShape, MessageShape
 from agentpost.domain.job import VIEWS, JobKind, JobRole, JobState, Reason
 from agentpost.domain.message import MessageStatus, TurnState
-from agentpost.domain.record import (
+from agentpost.domain.records import (
     EntryRecord,
     FileRecord,
     JobLink,
@@ -269,7 +269,7 @@ def test_metadata_is_given_back() -> None:
 @pytest.mark.rule("Message event log entry")
 def test_an_entry_knows_what_is_known() -> None:
     body = {"step": "Count", "status": "started", "file_names": []}
-    record = EntryRecord("msg_1", 3, "progress", AT, "wrk_1", "exe_1", json.dumps(body))
+    record = EntryRecord("msg_1", 3, "progress", AT, json.dumps(body), "wrk_1", "exe_1")
     assert render.entry(record, LINKS) == {
         "seq": 3,
         "type": "progress",
@@ -288,7 +288,7 @@ def test_the_files_of_an_entry_get_fresh_links() -> None:
     facts = render.file_facts(FILE)
     assert "url" not in facts
     body = json.dumps({"files": [facts]})
-    record = EntryRecord("msg_1", 1, "result", AT, "wrk_1", "exe_1", body)
+    record = EntryRecord("msg_1", 1, "result", AT, body, "wrk_1", "exe_1")
     assert render.entry(record, LINKS)["files"] == [FILE_SHAPE]
 
 

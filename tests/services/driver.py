@@ -10,7 +10,7 @@ from agentpost.clock import ManualClock, new_id
 from agentpost.contract import render
 from agentpost.domain import ids
 from agentpost.domain.journal import Call, CallState
-from agentpost.domain.record import Snapshot
+from agentpost.domain.records import Snapshot
 from agentpost.services import accounts, jobs, messages, sending, starting, turns
 from agentpost.services.attachments import Attached
 from agentpost.services.context import AppContext

@@ -26,7 +26,7 @@ from agentpost.domain import ids
 from agentpost.domain.idempotency import fingerprint
 from agentpost.domain.journal import Call, CallState
 from agentpost.domain.message import TurnFailure
-from agentpost.domain.record import FileRecord, WorkRecord
+from agentpost.domain.records import FileRecord, WorkRecord
 from agentpost.egress.addresses import AllowList
 from agentpost.egress.client import Egress
 from agentpost.engine.base import JobExecutor, Transaction

@@ -18,7 +18,7 @@ from agentpost.db import works as work_rows
 from agentpost.db.session import Tx
 from agentpost.domain import ids
 from agentpost.domain.job import JobKind, JobState
-from agentpost.domain.record import FileRecord, WorkRecord
+from agentpost.domain.records import FileRecord, WorkRecord
 from agentpost.http.application import Application
 from agentpost.services import accounts, sessions
 from agentpost.services.context import AppContext
@@ -28,7 +28,7 @@ from tests.client.scripted import served
 from tests.services.harness import blank_database, work_record
 
 T = TypeVar("T")
-COUNTERS = ("epoch", "calls", "calls_taken", "recoveries", "recovers")
+COUNTERS = ("epoch", "calls", "calls_at_takeover", "takeovers", "recover_requests")
 MESSAGE_COUNTERS = (
     "attachments",
     "turn_epoch",
@@ -109,7 +109,9 @@ class Site:
             "notes_json": "[]",
             **dict.fromkeys(("key_id", "conversation_id", "fingerprint"), "x"),
             **dict.fromkeys(MESSAGE_COUNTERS, 0),
-            **dict.fromkeys(("busy_by", "sync_by", "created_at", "updated_at"), now),
+            **dict.fromkeys(
+                ("turn_wait_deadline", "reply_deadline", "created_at", "updated_at"), now
+            ),
             "expires_at": now + 1_000_000_000,
             **fields,
         }

@@ -11,10 +11,9 @@ import pytest
 
 from agentpost.clock import new_id
 from agentpost.domain import ids
-from agentpost.domain.endpoints import EndpointRecord
 from agentpost.domain.errors import StoreUnavailable
 from agentpost.domain.job import JobState
-from agentpost.domain.record import WorkRecord
+from agentpost.domain.records import EndpointRecord, WorkRecord
 from agentpost.services import accounts, allowances, mail, overview
 from tests.web.site import Site, open_site
 

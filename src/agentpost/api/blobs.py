@@ -16,7 +16,7 @@ from starlette.responses import Response, StreamingResponse
 
 from agentpost.api.operation import Api
 from agentpost.domain.errors import ErrorCode, Refusal, not_found
-from agentpost.domain.record import FileRecord
+from agentpost.domain.records import FileRecord
 from agentpost.domain.times import SECOND
 from agentpost.http import conditions
 from agentpost.services import works

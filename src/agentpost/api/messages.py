@@ -19,7 +19,7 @@ from agentpost.contract import render
 from agentpost.contract.message import InlineFileIn, MessageIn, MessageShape
 from agentpost.domain import idempotency, limits, tracing
 from agentpost.domain.errors import ErrorCode, InvalidRequest, Problem, Refusal
-from agentpost.domain.record import Snapshot
+from agentpost.domain.records import Snapshot
 from agentpost.http.bodies import BodySlot
 from agentpost.http.conditions import if_none_match
 from agentpost.ratelimit.base import RateDecision

@@ -18,7 +18,7 @@ from agentpost.domain.limits import (
     WORK_PREVIEW_CHARACTERS,
     WORK_TEXT_PAGE_CHARACTERS,
 )
-from agentpost.domain.record import (
+from agentpost.domain.records import (
     EntryRecord,
     FileRecord,
     JobLink,

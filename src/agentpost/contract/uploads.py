@@ -9,8 +9,8 @@ from pydantic import BaseModel, Field, WithJsonSchema
 
 from agentpost.contract.message import Request
 from agentpost.domain import limits
+from agentpost.domain.records import UploadRecord
 from agentpost.domain.times import iso
-from agentpost.domain.uploads import UploadRecord
 
 # A MIME type, perhaps with parameters, that stands in a form field and in a header without being
 # changed on its way. The empty text is what a browser says of a file it does not know.

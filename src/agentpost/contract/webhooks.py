@@ -11,8 +11,8 @@ from pydantic import BaseModel, Field, WithJsonSchema
 from agentpost.contract.message import Request
 from agentpost.contract.render import Shape
 from agentpost.domain import limits
-from agentpost.domain.endpoints import AttemptRecord, DeliveryRecord, EndpointRecord
 from agentpost.domain.events import ALL_EVENTS, EventName
+from agentpost.domain.records import AttemptRecord, DeliveryRecord, EndpointRecord
 from agentpost.domain.times import iso
 
 URL = "Public https address on port 443 or 8443, up to 2,000 characters, without user name."

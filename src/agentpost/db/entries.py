@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from agentpost.db import columns
+from agentpost.db.mapper import Mapper
 from agentpost.db.session import Tx
-from agentpost.domain.record import EntryRecord
+from agentpost.domain.records import EntryRecord
 
-_AFTER = (
-    columns.select(EntryRecord, "entries")
-    + " WHERE message_id = ? AND seq > ? ORDER BY seq LIMIT ?"
-)
+ENTRIES = Mapper(EntryRecord, "entries")
+_AFTER = f"{ENTRIES.select} WHERE message_id = ? AND seq > ? ORDER BY seq LIMIT ?"
 
 
 def after(tx: Tx, message_id: str, seq: int, limit: int) -> list[EntryRecord]:
     """Entries of a message after that number, oldest first."""
-    return [EntryRecord(*row) for row in tx.all(_AFTER, (message_id, seq, limit))]
+    return ENTRIES.all(tx, _AFTER, (message_id, seq, limit))

@@ -13,6 +13,7 @@ from agentpost.db import accounts as rows
 from agentpost.db.session import Tx
 from agentpost.domain.allowances import MAY_BE_ZERO, NAMES, Allowances
 from agentpost.domain.errors import not_found
+from agentpost.domain.records import AccountRecord
 from agentpost.domain.times import SECOND
 from agentpost.ratelimit.base import Rule
 from agentpost.services.context import AppContext
@@ -113,7 +114,7 @@ async def override(ctx: AppContext, id_or_email: str, changes: Mapping[str, int 
     await ctx.db.write(fn)
 
 
-def _find(tx: Tx, id_or_email: str) -> rows.AccountRecord:
+def _find(tx: Tx, id_or_email: str) -> AccountRecord:
     account = rows.find(tx, id_or_email)
     if account is None:
         raise not_found("account")

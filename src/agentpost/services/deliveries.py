@@ -15,18 +15,14 @@ from agentpost.db import outbox
 from agentpost.db.session import Tx
 from agentpost.domain import endpoints as rules
 from agentpost.domain import ids
-from agentpost.domain.endpoints import (
-    AttemptRecord,
-    DeliveryRecord,
-    DeliveryStatus,
-    EndpointRecord,
-)
+from agentpost.domain.endpoints import DeliveryStatus
 from agentpost.domain.errors import ErrorCode, Refusal, not_found
 from agentpost.domain.events import TEST_EVENT
 from agentpost.domain.limits import (
     WEBHOOK_ATTEMPT_RESPONSE_CHARACTERS_MAX,
     WEBHOOK_ATTEMPTS_KEPT,
 )
+from agentpost.domain.records import AttemptRecord, DeliveryRecord, EndpointRecord
 from agentpost.domain.times import seconds
 from agentpost.services import lifecycle, mail
 from agentpost.services.context import AppContext

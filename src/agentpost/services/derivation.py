@@ -9,7 +9,7 @@ from agentpost.contract import render
 from agentpost.domain import status
 from agentpost.domain.events import Entry, EntryType, EventName, message_event
 from agentpost.domain.job import VIEWS
-from agentpost.domain.record import FileRecord, JobLink, JobRecord, MessageRecord
+from agentpost.domain.records import FileRecord, JobLink, JobRecord, MessageRecord
 from agentpost.domain.times import seconds
 from agentpost.services.context import AppContext
 

@@ -14,7 +14,7 @@ from agentpost.db import endpoints as rows
 from agentpost.db.session import Tx
 from agentpost.domain import endpoints as rules
 from agentpost.domain import ids
-from agentpost.domain.endpoints import DeliveryRecord, DeliveryStatus, EndpointRecord
+from agentpost.domain.endpoints import DeliveryStatus
 from agentpost.domain.errors import ErrorCode, Refusal, not_found
 from agentpost.domain.events import ALL_EVENTS, EventName
 from agentpost.domain.limits import (
@@ -22,6 +22,7 @@ from agentpost.domain.limits import (
     WEBHOOK_ENDPOINTS_MAX,
     WEBHOOK_RECENT_DELIVERIES,
 )
+from agentpost.domain.records import DeliveryRecord, EndpointRecord
 from agentpost.domain.times import seconds
 from agentpost.domain.urls import BadUrl
 from agentpost.services import lifecycle
@@ -94,14 +95,9 @@ async def create(
             account_id=account_id,
             url=url,
             events_json=_events_json(events),
+            created_at=now,
             description=description,
             secret=secret,
-            old_secret=None,
-            old_secret_until=None,
-            created_at=now,
-            disabled_at=None,
-            disabled_reason=None,
-            failing_since=None,
         )
         rows.insert(tx, endpoint)
         return endpoint

@@ -14,14 +14,13 @@ from agentpost.db import accounts, journal
 from agentpost.db import jobs as job_rows
 from agentpost.db import messages as message_rows
 from agentpost.db import works as work_rows
-from agentpost.db.accounts import AccountRecord
 from agentpost.db.session import Tx
 from agentpost.domain import signals as s
 from agentpost.domain.credits import Charge
 from agentpost.domain.job import EXECUTING, POISON_FAILURE, WORKER_KILLED_FAILURE, JobState
 from agentpost.domain.journal import Call
-from agentpost.domain.limits import POISON_RECOVERIES_MAX
-from agentpost.domain.record import FileRecord, JobRecord
+from agentpost.domain.limits import POISON_TAKEOVERS_MAX
+from agentpost.domain.records import AccountRecord, FileRecord, JobRecord
 from agentpost.domain.times import iso
 from agentpost.services import credits, history, lifecycle, record, storage_space
 from agentpost.services.context import AppContext
@@ -75,7 +74,7 @@ async def claim(ctx: AppContext, job_id: str, owner: str | None = None) -> JobTi
 
 def _is_stuck(job: JobRecord) -> bool:
     """Whether it has been interrupted often enough since a call was recorded."""
-    return job.recoveries >= POISON_RECOVERIES_MAX and job.calls == job.calls_taken
+    return job.takeovers >= POISON_TAKEOVERS_MAX and job.calls == job.calls_at_takeover
 
 
 def _ticket(tx: Tx, ctx: AppContext, job_id: str, epoch: int) -> JobTicket | None:

@@ -16,7 +16,7 @@ from agentpost.db.session import Tx
 from agentpost.domain import ids
 from agentpost.domain.errors import ErrorCode, PollInProgress, Refusal, not_found
 from agentpost.domain.limits import EVENTS_PAGE_ENTRIES, EVENTS_WAIT_SECONDS_MIN
-from agentpost.domain.record import EntryRecord, Snapshot
+from agentpost.domain.records import EntryRecord, Snapshot
 from agentpost.domain.times import SECOND, seconds
 from agentpost.services import messages
 from agentpost.services.context import AppContext

@@ -17,10 +17,9 @@ import structlog
 from agentpost.clock import new_id
 from agentpost.db import accounts
 from agentpost.db import mails as rows
-from agentpost.db.mails import MailRecord
 from agentpost.db.session import Tx
 from agentpost.domain import ids
-from agentpost.domain.endpoints import EndpointRecord
+from agentpost.domain.records import EndpointRecord, MailRecord
 from agentpost.domain.times import SECOND, iso, seconds
 from agentpost.services.context import AppContext
 

@@ -8,7 +8,7 @@ from agentpost.db import messages as message_rows
 from agentpost.db.session import Tx
 from agentpost.domain import ids
 from agentpost.domain.errors import not_found
-from agentpost.domain.record import Snapshot
+from agentpost.domain.records import Snapshot
 from agentpost.services.allowances import Rules
 from agentpost.services.context import AppContext
 

@@ -16,7 +16,7 @@ from agentpost.db.session import Tx
 from agentpost.domain import ids
 from agentpost.domain.endpoints import DeliveryStatus, wants
 from agentpost.domain.events import EventName
-from agentpost.domain.record import JobRecord, MessageRecord, Snapshot
+from agentpost.domain.records import JobRecord, MessageRecord, Snapshot
 from agentpost.services.context import AppContext
 
 

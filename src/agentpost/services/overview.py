@@ -18,7 +18,7 @@ from agentpost.domain.credits import to_credits
 from agentpost.domain.errors import not_found
 from agentpost.domain.job import JobState
 from agentpost.domain.limits import WORK_LIST_DEFAULT
-from agentpost.domain.record import FileRecord, JobRecord, MessageSummary, WorkRecord
+from agentpost.domain.records import FileRecord, JobRecord, MessageSummary, WorkRecord
 from agentpost.services.allowances import running_jobs_max
 from agentpost.services.context import AppContext
 

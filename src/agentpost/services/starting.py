@@ -19,7 +19,7 @@ from agentpost.domain.job import JobKind, JobState, Reason
 from agentpost.domain.journal import Call
 from agentpost.domain.limits import TITLE_CHARACTERS_MAX
 from agentpost.domain.message import TurnState
-from agentpost.domain.record import ConversationRecord, JobRecord, MessageRecord, WorkRecord
+from agentpost.domain.records import ConversationRecord, JobRecord, MessageRecord, WorkRecord
 from agentpost.services import record
 from agentpost.services.allowances import running_jobs_max
 from agentpost.services.context import AppContext
@@ -114,13 +114,9 @@ def _open_work(
         account_id=conversation.account_id,
         conversation_id=conversation.id,
         title=title[:TITLE_CHARACTERS_MAX],
-        text="",
-        question=None,
-        state_json="{}",
         home=int(home),
         created_at=now,
         updated_at=now,
-        deleted_at=None,
     )
     work_rows.insert(tx, work)
     return work.id
@@ -138,27 +134,9 @@ def _new_job(
         work_id=work_id,
         kind=JobKind.EXECUTION if runs else JobKind.REFUSAL,
         title=start.title[:TITLE_CHARACTERS_MAX],
-        state=JobState.RUNNING,
-        reason=None,
         fn=start.fn,
         args_json=start.args_json,
-        question=None,
-        result=None,
-        step=None,
-        running_json=None,
-        node=None,
-        epoch=0,
-        calls=0,
-        calls_taken=0,
-        recoveries=0,
-        recovers=0,
-        credits_used=0,
-        credits_needed=0,
         created_at=now,
-        started_at=None,
-        settled_at=None,
-        queue_by=None,
-        watch_by=None,
     )
 
 

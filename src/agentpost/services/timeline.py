@@ -100,7 +100,7 @@ async def build(ctx: AppContext, message_id: str) -> Timeline:
                     "state": link.job.state.value,
                     "node": link.job.node,
                     "calls": link.job.calls,
-                    "recoveries": link.job.recoveries,
+                    "takeovers": link.job.takeovers,
                     "watch_by": iso(link.job.watch_by) if link.job.watch_by else None,
                     "queue_by": iso(link.job.queue_by) if link.job.queue_by else None,
                 }

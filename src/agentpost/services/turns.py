@@ -20,7 +20,7 @@ from agentpost.domain.credits import to_credits
 from agentpost.domain.job import JobState
 from agentpost.domain.journal import Call
 from agentpost.domain.message import TurnFailure, TurnState
-from agentpost.domain.record import ConversationRecord, FileRecord, MessageRecord
+from agentpost.domain.records import ConversationRecord, FileRecord, MessageRecord
 from agentpost.domain.times import seconds
 from agentpost.services import history, jobs, lifecycle, record, storage_space
 from agentpost.services.context import AppContext
@@ -80,7 +80,7 @@ def _begin(
 def next_turn(tx: Tx, ctx: AppContext, conversation: ConversationRecord, now: int) -> None:
     """A turn is over: begin the next one of the conversation, in order of acceptance."""
     waiting = message_rows.next_waiting(tx, conversation.id)
-    while waiting is not None and waiting.busy_by <= now:
+    while waiting is not None and waiting.turn_wait_deadline <= now:
         record.apply_turn(tx, ctx, waiting, s.BusyTimedOut(), now)
         waiting = message_rows.next_waiting(tx, conversation.id)
     if waiting is None:
@@ -93,14 +93,14 @@ def next_turn(tx: Tx, ctx: AppContext, conversation: ConversationRecord, now: in
 async def expire_wait(ctx: AppContext, message_id: str, waited_until: int = 0) -> None:
     """A waiting turn's patience is over: the message ends ``agent_busy``; nothing ran.
 
-    ``waited_until``: a ``busy_by`` that has come although the clock, set back, does not say so.
+    ``waited_until``: a deadline that has passed although the clock, set back, does not say so.
     """
 
     def fn(tx: Tx) -> None:
         now = ctx.clock.now()
         by = max(now, waited_until)
         message = message_rows.lock(tx, message_id)
-        if message and message.turn_state is TurnState.WAITING and message.busy_by <= by:
+        if message and message.turn_state is TurnState.WAITING and message.turn_wait_deadline <= by:
             record.apply_turn(tx, ctx, message, s.BusyTimedOut(), now)
 
     await ctx.db.write(fn)
@@ -174,7 +174,7 @@ async def end(ctx: AppContext, ticket: TurnTicket, result: TurnResult) -> None:
         # it reads through the same lock, so what is said here is what happens (design: The POST
         # window).
         open_door = not ctx.wakeups.closing
-        in_time = ticket.epoch == 1 and now < message.sync_by and open_door
+        in_time = ticket.epoch == 1 and now < message.reply_deadline and open_door
         replied = s.TurnReplied(result.reply, result.question, delivered_sync=in_time)
         record.apply_turn(tx, ctx, message, replied, now)
         if result.state_json is not None:

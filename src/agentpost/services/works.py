@@ -10,7 +10,7 @@ from agentpost.db import works as rows
 from agentpost.db.session import Tx
 from agentpost.domain.errors import not_found
 from agentpost.domain.limits import WORK_FILES_MAX
-from agentpost.domain.record import FileRecord, WorkRecord
+from agentpost.domain.records import FileRecord, WorkRecord
 from agentpost.services import jobs
 from agentpost.services.context import AppContext
 

@@ -30,16 +30,16 @@ _CLASS = 7_301_994
 _LIVE = f"SELECT pg_try_advisory_lock({_CLASS}, %s)".encode()
 _OWNER_LIVES = (
     "EXISTS (SELECT 1 FROM pg_locks l WHERE l.locktype = 'advisory' AND l.objsubid = 2"
-    f" AND l.classid = {_CLASS} AND l.objid = holds.owner::oid AND l.granted"
+    f" AND l.classid = {_CLASS} AND l.objid = reader_locks.owner::oid AND l.granted"
     " AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database()))"
 )
 _TAKE = (
-    "INSERT INTO holds (subject, owner) VALUES (%s, %s) ON CONFLICT (subject)"
+    "INSERT INTO reader_locks (subject, owner) VALUES (%s, %s) ON CONFLICT (subject)"
     " DO UPDATE SET owner = excluded.owner"
-    f" WHERE holds.owner = excluded.owner OR NOT {_OWNER_LIVES}"
+    f" WHERE reader_locks.owner = excluded.owner OR NOT {_OWNER_LIVES}"
 ).encode()
-_GIVE_BACK = b"DELETE FROM holds WHERE subject = %s AND owner = %s"
-_CLEAR = f"DELETE FROM holds WHERE NOT {_OWNER_LIVES}".encode()
+_GIVE_BACK = b"DELETE FROM reader_locks WHERE subject = %s AND owner = %s"
+_CLEAR = f"DELETE FROM reader_locks WHERE NOT {_OWNER_LIVES}".encode()
 
 
 class PostgresWakeups(MemoryWakeups):
@@ -141,7 +141,7 @@ class _ReaderLocks:
         from psycopg import AsyncConnection
 
         connection = await AsyncConnection.connect(
-            self._url, autocommit=True, application_name="agentpost holds"
+            self._url, autocommit=True, application_name="agentpost reader locks"
         )
         # Nothing of a hold is worth waiting for the disk.
         await connection.execute(b"SET synchronous_commit = off")
