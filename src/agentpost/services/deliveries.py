@@ -375,9 +375,7 @@ async def replay(
 
 def tell_sender(tx: Tx, ctx: AppContext, endpoint_ids: Sequence[str]) -> None:
     """Something is due for these: the first attempt leaves right after the commit."""
-    sender = ctx.sender
-    if sender is not None:
-        tx.after(lambda: sender.wake(endpoint_ids))
+    tx.after(partial(ctx.deliveries_due, endpoint_ids))
 
 
 def _ready(tx: Tx, account_id: str, endpoint_id: str) -> EndpointRecord:
