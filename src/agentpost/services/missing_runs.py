@@ -9,18 +9,16 @@ from agentpost.db import messages as message_rows
 from agentpost.db import missing_runs as rows
 from agentpost.db.session import Tx
 from agentpost.services.context import AppContext
+from agentpost.services.transactions import read_transaction
 
 
-async def owned_here(ctx: AppContext) -> dict[str, dict[str, int]]:
+@read_transaction
+def owned_here(tx: Tx, ctx: AppContext) -> dict[str, dict[str, int]]:
     """The ``turns`` and ``jobs`` that this node should be running: their epochs by id."""
-
-    def fn(tx: Tx) -> dict[str, dict[str, int]]:
-        return {
-            "turns": message_rows.turns_of(tx, ctx.node),
-            "jobs": job_rows.executing_on(tx, ctx.node),
-        }
-
-    return await ctx.db.read(fn)
+    return {
+        "turns": message_rows.turns_of(tx, ctx.node),
+        "jobs": job_rows.executing_on(tx, ctx.node),
+    }
 
 
 async def report_missing(ctx: AppContext, missing: list[str]) -> None:
