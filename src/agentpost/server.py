@@ -9,7 +9,9 @@ from functools import partial
 import structlog
 
 from agentpost.agents import registry
-from agentpost.api.app import OPERATIONS, App
+from agentpost.api.app import OPERATIONS, ApiRoutes
+from agentpost.api.auth import Keys
+from agentpost.api.operation import Api
 from agentpost.bootstrap import (
     close_context,
     ends_of,
@@ -24,6 +26,7 @@ from agentpost.cluster.membership import Nodes
 from agentpost.cluster.reconciler import RunReconciler
 from agentpost.db.lock import FolderLock
 from agentpost.delivery.dispatcher import Deliveries
+from agentpost.http.application import Application, RouteGroup
 from agentpost.runtime.job_worker import JobRunner
 from agentpost.runtime.run_turn import TurnRunner
 from agentpost.runtime.steps import make_steps
@@ -37,7 +40,7 @@ from agentpost.storage.scratch import Scratch
 from agentpost.tasks.background import Background
 from agentpost.tasks.shutdown import end_all
 from agentpost.threads.loop import AgentLoop
-from agentpost.web import pages
+from agentpost.web.pages import PageRoutes
 
 log = structlog.get_logger(__name__)
 STOP_SECONDS = 5.0
@@ -61,7 +64,7 @@ class Server:
         self._job_runner: JobRunner | None = None
         self.first_key: NewKey | None = None
         self.first_login: LoginLink | None = None
-        self.app: App
+        self.app: Application
 
     async def start(self) -> None:
         """Set everything up and take up what was left behind; raises `DatabaseBusy`."""
@@ -110,11 +113,12 @@ class Server:
         parts = (job_runner, self._nodes, reconciler, smtp, self._parts.checks)
         self._background = Background(ctx, *parts)
         self._background.start()
-        self.app = self._app(ctx)
+        keys = Keys(ctx)
+        self.app = self._application(ctx, keys)
         self._parts.external_commit.target = [
             self._background.wake,
             self._deliveries.poll,
-            self.app.keys.forget,
+            keys.forget,
         ]
         if settings.egress_allow:
             log.warning("egress_open", allowed=settings.egress_allow)
@@ -122,17 +126,18 @@ class Server:
             log.info("limits_per_node", advice="set REDIS_URL to count over all nodes")
         self._ready = True
 
-    def _app(self, ctx: AppContext) -> App:
+    def _application(self, ctx: AppContext, keys: Keys) -> Application:
         """What is served; a worker answers health checks and links to files."""
-        signer, is_worker = self._parts.signer, self._settings.role == "worker"
-        return App(
-            ctx,
-            signer,
-            ready=lambda: self._ready,
-            pages=() if is_worker else pages.routes(ctx),
-            operations=() if is_worker else OPERATIONS,
+        is_worker = self._settings.role == "worker"
+        api = ApiRoutes(
+            Api(ctx, keys),
+            self._parts.signer,
+            is_ready=lambda: self._ready,
             receiver=None if is_worker else self._parts.receiver,
+            operations=() if is_worker else OPERATIONS,
         )
+        groups: list[RouteGroup] = [api] if is_worker else [PageRoutes(ctx), api]
+        return Application(groups, no_request=api.no_request)
 
     async def _bootstrap_account(self, ctx: AppContext) -> None:
         given = self._settings.bootstrap_api_key.get_secret_value()

@@ -9,7 +9,9 @@ from typing import Any, TypeVar
 import httpx2
 
 from agentpost import bootstrap
-from agentpost.api.app import App
+from agentpost.api.app import ApiRoutes
+from agentpost.api.auth import Keys
+from agentpost.api.operation import Api
 from agentpost.clock import ManualClock, new_id
 from agentpost.db import pending_deletions
 from agentpost.db import works as work_rows
@@ -17,10 +19,11 @@ from agentpost.db.session import Tx
 from agentpost.domain import ids
 from agentpost.domain.job import JobKind, JobState
 from agentpost.domain.records import FileRecord, WorkRecord
+from agentpost.http.application import Application
 from agentpost.services import accounts, sessions
 from agentpost.services.context import AppContext
 from agentpost.settings import load_settings
-from agentpost.web import pages
+from agentpost.web.pages import PageRoutes
 from tests.client.scripted import served
 from tests.services.harness import blank_database, work_record
 
@@ -145,7 +148,8 @@ def open_site(folder: Path, **settings: Any) -> Iterator[Site]:
     wanted = load_settings(data_dir=str(folder), **settings)
     (folder / "agentpost.db").write_bytes(blank_database())
     parts = asyncio.run(bootstrap.open_context(wanted, clock))
-    app = App(parts.ctx, parts.signer, ready=lambda: True, pages=pages.routes(parts.ctx))
+    api = ApiRoutes(Api(parts.ctx, Keys(parts.ctx)), parts.signer, is_ready=lambda: True)
+    app = Application([PageRoutes(parts.ctx), api], no_request=api.no_request)
     try:
         with served(app) as url:
             yield Site(url, parts.ctx, clock)

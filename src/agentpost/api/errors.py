@@ -16,11 +16,9 @@ from agentpost.domain.errors import (
     PollInProgress,
     RateLimited,
     Refusal,
-    StoreUnavailable,
 )
 from agentpost.domain.limits import PROBLEMS_MAX
-
-STORE_RETRY_SECONDS = 5
+from agentpost.http.application import MethodNotAllowed
 
 
 def error_response(refusal: Refusal, request_id: str, docs_url: str) -> Response:
@@ -43,6 +41,8 @@ def error_response(refusal: Refusal, request_id: str, docs_url: str) -> Response
             headers["Retry-After"] = str(refusal.retry_after_seconds)
         case BeyondTheEnd():
             headers["Content-Range"] = f"bytes */{refusal.size}"
+        case MethodNotAllowed():
+            headers["Allow"] = refusal.allowed
         case _:
             pass
     if refusal.code is ErrorCode.UNAUTHORIZED:
@@ -53,11 +53,3 @@ def error_response(refusal: Refusal, request_id: str, docs_url: str) -> Response
         headers,
         media_type="application/json",
     )
-
-
-def fault_of_ours(error: Exception) -> Refusal:
-    """How a fault of ours is answered; what went wrong is in the log under the request id."""
-    if isinstance(error, StoreUnavailable):
-        text = "Nothing can be stored at the moment; try again in a few seconds."
-        return Overloaded(text, STORE_RETRY_SECONDS)
-    return Refusal(ErrorCode.INTERNAL, "Something went wrong on our side; try again in a moment.")

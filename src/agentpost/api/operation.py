@@ -12,9 +12,9 @@ from starlette.responses import Response
 
 from agentpost.api.auth import Keys
 from agentpost.api.header_docs import Header
-from agentpost.api.intake import BodyBudget
-from agentpost.api.request_state import state_of
 from agentpost.domain.errors import ErrorCode
+from agentpost.http.bodies import BodyBudget
+from agentpost.http.request_state import state_of
 from agentpost.services.context import AppContext
 from agentpost.services.long_poll import HungUp
 from agentpost.services.messages import Caller

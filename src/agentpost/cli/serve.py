@@ -22,14 +22,14 @@ import typer
 import uvicorn
 
 from agentpost.agents.registry import UnknownAgent
-from agentpost.api.connection import Connection
-from agentpost.api.connections import Connections
 from agentpost.cli.checking import problems, warnings
 from agentpost.cli.context import complain
 from agentpost.cli.errors import say
 from agentpost.cli.welcome import welcome
 from agentpost.clock import SystemClock
 from agentpost.db.session import DatabaseBusy
+from agentpost.http.connection import Connection
+from agentpost.http.connections import Connections
 from agentpost.observability import logging
 from agentpost.processes import output
 from agentpost.server import Server

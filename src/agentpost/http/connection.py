@@ -24,10 +24,10 @@ from uvicorn.protocols.http.httptools_impl import (
 )
 from uvicorn.server import ServerState
 
-from agentpost.api.connections import Connections
+from agentpost.http.connections import Connections
 
 if TYPE_CHECKING:
-    from agentpost.api.app import App
+    from agentpost.http.application import Application
 
 log = structlog.get_logger(__name__)
 
@@ -57,7 +57,7 @@ class _NoRequest(Exception):
 
 
 class Connection(HttpToolsProtocol):
-    """uvicorn's protocol for `agentpost.api.app.App`, to be given as ``http`` to its Config.
+    """uvicorn's protocol for an `Application`, to be given as ``http`` to its Config.
 
     ``connections``: those it is one of, when they have a limit.
     """
@@ -73,7 +73,7 @@ class Connection(HttpToolsProtocol):
         super().__init__(config, server_state, app_state, _loop)
         self._all = connections
         self._problem: str | None = None
-        self._answerer = cast("App", config.app)
+        self._answerer = cast("Application", config.app)
         self._bytes_outside_bodies = 0
         self._refused = False
         self._arriving = True
