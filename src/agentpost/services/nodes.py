@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from agentpost.clock import Clock
-from agentpost.db import missing_runs
 from agentpost.db import nodes as rows
 from agentpost.db.session import DedicatedConnection, Tx
-from agentpost.services import record
+from agentpost.services import missing_runs, record
 from agentpost.services.context import AppContext
 from agentpost.services.transactions import write_transaction
 
@@ -50,5 +49,5 @@ async def forget(ctx: AppContext, node: str, beat: int | None = None) -> bool:
 def _forget(tx: Tx, node: str, beat: int | None) -> bool:
     gone = rows.forget(tx, node, beat)
     if gone:
-        missing_runs.put(tx, node, None)
+        missing_runs.forget(tx, node)
     return gone
