@@ -14,7 +14,7 @@ from agentpost.agents.offline.story.second import Check, group_filter
 from agentpost.agents.offline.story.shape import Line, is_additive
 from agentpost.agents.offline.style import numbers
 from agentpost.agents.offline.style.languages import language, words
-from agentpost.agents.offline.understanding.frame import Derived, Measure
+from agentpost.agents.offline.frame import Derived, Measure
 
 _PLAIN = (None, Derived.SHARE)
 

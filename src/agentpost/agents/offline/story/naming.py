@@ -7,7 +7,7 @@ from pathlib import Path
 from agentpost.agents.offline.data.model import Column, Table
 from agentpost.agents.offline.style import dates, numbers
 from agentpost.agents.offline.style.languages import language, words
-from agentpost.agents.offline.understanding.frame import (
+from agentpost.agents.offline.frame import (
     Aggregate,
     Derived,
     Filter,

@@ -14,7 +14,7 @@ from agentpost.agents.offline.story.second import Check, group_filter, period_fi
 from agentpost.agents.offline.story.shape import Line, is_additive, present
 from agentpost.agents.offline.style import dates, numbers
 from agentpost.agents.offline.style.languages import language, words
-from agentpost.agents.offline.understanding.frame import Filter, Grain
+from agentpost.agents.offline.frame import Filter, Grain
 
 _IN_A_YEAR = {Grain.MONTH: 12, Grain.QUARTER: 4}
 _EACH_PERIOD = 24

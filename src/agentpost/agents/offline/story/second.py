@@ -15,7 +15,7 @@ import msgspec
 from agentpost.agents.offline.data.model import Cell, Result, Table
 from agentpost.agents.offline.story.shape import number
 from agentpost.agents.offline.style import dates
-from agentpost.agents.offline.understanding.frame import (
+from agentpost.agents.offline.frame import (
     Derived,
     Filter,
     Grain,

@@ -15,7 +15,7 @@ from agentpost.agents.offline.story.second import Second, Source
 from agentpost.agents.offline.story.shape import grid, is_additive, number
 from agentpost.agents.offline.style import numbers
 from agentpost.agents.offline.style.languages import words
-from agentpost.agents.offline.understanding.frame import Query
+from agentpost.agents.offline.frame import Query
 
 _LATER = 0.93
 """What each further query weighs against the one before."""
