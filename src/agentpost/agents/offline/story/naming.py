@@ -5,8 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 from agentpost.agents.offline.data.model import Column, Table
-from agentpost.agents.offline.style import dates, numbers
-from agentpost.agents.offline.style.languages import language, words
 from agentpost.agents.offline.frame import (
     Aggregate,
     Derived,
@@ -16,6 +14,8 @@ from agentpost.agents.offline.frame import (
     Op,
     Query,
 )
+from agentpost.agents.offline.style import dates, numbers
+from agentpost.agents.offline.style.languages import language, words
 
 WORDS = Path(__file__).with_name("words")
 ROWS = Measure(None, Aggregate.COUNT)

@@ -13,8 +13,6 @@ from typing import Protocol
 import msgspec
 
 from agentpost.agents.offline.data.model import Cell, Result, Table
-from agentpost.agents.offline.story.shape import number
-from agentpost.agents.offline.style import dates
 from agentpost.agents.offline.frame import (
     Derived,
     Filter,
@@ -23,6 +21,8 @@ from agentpost.agents.offline.frame import (
     Op,
     Query,
 )
+from agentpost.agents.offline.story.shape import number
+from agentpost.agents.offline.style import dates
 
 
 class Source(Protocol):
