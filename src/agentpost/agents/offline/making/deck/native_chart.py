@@ -1,0 +1,134 @@
+"""Charts as PowerPoint's own: the reader can edit their figures."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from agentpost.agents.offline.making.deck.slides import Chart
+
+if TYPE_CHECKING:
+    from pptx.chart.data import CategoryChartData
+    from pptx.dml.color import RGBColor
+
+_LABELLED = 14
+_SERIES = ("grey", "accent", "bright", "muted", "shade", "dark")
+
+
+def rgb(colour: str) -> RGBColor:
+    """A colour as python-pptx wants it."""
+    from pptx.dml.color import RGBColor
+
+    return RGBColor.from_string(colour[1:].upper())
+
+
+def kind(chart: Chart) -> Any:
+    """Which of PowerPoint's chart types."""
+    from pptx.enum.chart import XL_CHART_TYPE
+
+    return {
+        "column": XL_CHART_TYPE.COLUMN_CLUSTERED,
+        "bar": XL_CHART_TYPE.BAR_CLUSTERED,
+        "line": XL_CHART_TYPE.LINE,
+    }[chart.kind]
+
+
+def data(chart: Chart) -> CategoryChartData:
+    """The figures behind the chart, which become its workbook."""
+    from pptx.chart.data import CategoryChartData
+
+    found = CategoryChartData(number_format=chart.number_format)
+    found.categories = chart.labels
+    for series in chart.series:
+        found.add_series(series.name, series.values)
+    return found
+
+
+def tones(chart: Chart) -> tuple[str, ...]:
+    """The colour role of each series: the last of two is the one that matters."""
+    count = len(chart.series)
+    if count == 1:
+        return ("grey" if chart.marks else "accent",)
+    if count == 2:
+        return ("grey", "accent")
+    return tuple(("accent", "grey", *_SERIES[2:])[at % 6] for at in range(count))
+
+
+def style(drawn: Any, chart: Chart, palette: dict[str, str], face: str) -> None:
+    """Quiet axes, direct labels, and the accent on what the title states."""
+    from pptx.enum.chart import XL_LEGEND_POSITION
+    from pptx.util import Pt
+
+    drawn.font.size, drawn.font.name = Pt(12), face
+    drawn.font.color.rgb = rgb(palette["muted"])
+    drawn.has_title = False
+    drawn.has_legend = len(chart.series) > 1
+    if drawn.has_legend:
+        drawn.legend.position = XL_LEGEND_POSITION.TOP
+        drawn.legend.include_in_layout = False
+    few = len(chart.labels) * len(chart.series) <= _LABELLED and chart.kind != "line"
+    _axes(drawn, chart, palette, few)
+    plot = drawn.plots[0]
+    if chart.kind != "line":
+        plot.gap_width, plot.overlap = 45 if len(chart.series) == 1 else 60, -6
+    for series, tone, figures in zip(plot.series, tones(chart), chart.series, strict=True):
+        if chart.kind == "line":
+            series.smooth = False
+            series.format.line.color.rgb = rgb(palette[tone])
+            series.format.line.width = Pt(2.5)
+            from pptx.enum.chart import XL_MARKER_STYLE
+
+            series.marker.style = XL_MARKER_STYLE.NONE
+            continue
+        series.format.fill.solid()
+        series.format.fill.fore_color.rgb = rgb(palette[tone])
+        series.invert_if_negative = False
+        for at in chart.marks if len(chart.series) == 1 else ():
+            fill = series.points[at].format.fill
+            fill.solid()
+            fill.fore_color.rgb = rgb(palette["accent"])
+        if few:
+            series.data_labels.show_value = True
+            series.data_labels.number_format = chart.number_format
+            series.data_labels.number_format_is_linked = False
+            series.data_labels.font.size = Pt(12)
+            series.data_labels.font.color.rgb = rgb(palette["ink"])
+        elif len(chart.series) == 1:
+            for at in chart.marks:
+                if figures.values[at] is not None:
+                    _marked(series.points[at], chart, at, palette)
+
+
+def _marked(point: Any, chart: Chart, at: int, palette: dict[str, str]) -> None:
+    from pptx.util import Pt
+
+    frame = point.data_label.text_frame
+    frame.text = chart.shown[0][at] if chart.shown else ""
+    run = frame.paragraphs[0].runs[0]
+    run.font.size, run.font.bold = Pt(13), True
+    run.font.color.rgb = rgb(palette["accent"])
+
+
+def _axes(drawn: Any, chart: Chart, palette: dict[str, str], few: bool) -> None:
+    from pptx.enum.chart import XL_TICK_LABEL_POSITION, XL_TICK_MARK
+    from pptx.util import Pt
+
+    values, names = drawn.value_axis, drawn.category_axis
+    numbers = [v for series in chart.series for v in series.values if v is not None]
+    values.visible = not few
+    values.has_major_gridlines = not few
+    if not few:
+        values.major_gridlines.format.line.color.rgb = rgb(palette["rule"])
+        values.major_gridlines.format.line.width = Pt(0.75)
+        values.format.line.fill.background()
+        values.tick_labels.number_format = chart.number_format
+        values.tick_labels.number_format_is_linked = False
+        values.tick_labels.font.size = Pt(11)
+    values.major_tick_mark = XL_TICK_MARK.NONE
+    if chart.kind != "line" and min(numbers, default=0) >= 0:
+        values.minimum_scale = 0
+    names.major_tick_mark = XL_TICK_MARK.NONE
+    names.tick_label_position = XL_TICK_LABEL_POSITION.LOW
+    names.format.line.color.rgb = rgb(palette["grey"])
+    names.tick_labels.font.size = Pt(12 if len(chart.labels) <= _LABELLED else 10)
+    if chart.kind == "bar":
+        names.reverse_order = True
