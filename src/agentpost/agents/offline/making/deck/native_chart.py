@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from agentpost.agents.offline.making.deck.slides import Chart
@@ -11,7 +12,6 @@ if TYPE_CHECKING:
     from pptx.dml.color import RGBColor
 
 _LABELLED = 14
-_SERIES = ("grey", "accent", "bright", "muted", "shade", "dark")
 
 
 def rgb(colour: str) -> RGBColor:
@@ -43,17 +43,9 @@ def data(chart: Chart) -> CategoryChartData:
     return found
 
 
-def tones(chart: Chart) -> tuple[str, ...]:
-    """The colour role of each series: the last of two is the one that matters."""
-    count = len(chart.series)
-    if count == 1:
-        return ("grey" if chart.marks else "accent",)
-    if count == 2:
-        return ("grey", "accent")
-    return tuple(("accent", "grey", *_SERIES[2:])[at % 6] for at in range(count))
-
-
-def style(drawn: Any, chart: Chart, palette: dict[str, str], face: str) -> None:
+def style(
+    drawn: Any, chart: Chart, palette: dict[str, str], tones: Sequence[str], face: str
+) -> None:
     """Quiet axes, direct labels, and the accent on what the title states."""
     from pptx.enum.chart import XL_LEGEND_POSITION
     from pptx.util import Pt
@@ -70,17 +62,19 @@ def style(drawn: Any, chart: Chart, palette: dict[str, str], face: str) -> None:
     plot = drawn.plots[0]
     if chart.kind != "line":
         plot.gap_width, plot.overlap = 45 if len(chart.series) == 1 else 60, -6
-    for series, tone, figures in zip(plot.series, tones(chart), chart.series, strict=True):
+    for series, tone, figures in zip(plot.series, tones, chart.series, strict=True):
+        if len(chart.series) == 1 and chart.marks and chart.kind != "line":
+            tone = palette["grey"]
         if chart.kind == "line":
             series.smooth = False
-            series.format.line.color.rgb = rgb(palette[tone])
+            series.format.line.color.rgb = rgb(tone)
             series.format.line.width = Pt(2.5)
             from pptx.enum.chart import XL_MARKER_STYLE
 
             series.marker.style = XL_MARKER_STYLE.NONE
             continue
         series.format.fill.solid()
-        series.format.fill.fore_color.rgb = rgb(palette[tone])
+        series.format.fill.fore_color.rgb = rgb(tone)
         series.invert_if_negative = False
         for at in chart.marks if len(chart.series) == 1 else ():
             fill = series.points[at].format.fill

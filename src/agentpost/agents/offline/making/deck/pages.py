@@ -11,6 +11,7 @@ from typing import TypeAlias
 import msgspec
 
 from agentpost.agents.offline.making.deck.slides import Chart, Grid
+from agentpost.agents.offline.style import palette
 
 Box: TypeAlias = tuple[float, float, float, float]
 """Left, top, width, height."""
@@ -78,31 +79,26 @@ class Page(msgspec.Struct, frozen=True, omit_defaults=True):
     height: float = 540
 
 
-def colours(accent: str) -> dict[str, str]:
-    """Every colour of a deck by its role, from the one that was chosen (``#rrggbb``)."""
+def colours(wish: str | None) -> dict[str, str]:
+    """Every colour of a deck by its role, from the accent that was asked for (``#rrggbb``)."""
+    accent = palette.accent(wish)
     return {
-        "ink": "#14202b",
-        "muted": "#5b6873",
-        "rule": "#d9dfe3",
-        "grey": "#b4c1c9",
-        "accent": _mixed(accent, "#000000", 0.25) if _light(accent) > 0.62 else accent,
-        "dark": _mixed(accent, "#07151d", 0.72),
-        "shade": _mixed(accent, "#07151d", 0.55),
-        "bright": _mixed(accent, "#ffffff", 0.45),
-        "light": "#ffffff",
+        "ink": palette.INK,
+        "muted": palette.SOFT,
+        "rule": palette.HAIR,
+        "grey": palette.GREY,
+        "accent": palette.legible(accent, least=3.6),
+        "dark": palette.mixed(accent, "#07151d", 0.72),
+        "shade": palette.mixed(accent, "#07151d", 0.5),
+        "bright": palette.mixed(accent, "#ffffff", 0.45),
+        "light": palette.PAPER,
         "pale": "#c7d3d9",
     }
 
 
-def _channels(colour: str) -> list[int]:
-    return [int(colour[at : at + 2], 16) for at in (1, 3, 5)]
-
-
-def _light(colour: str) -> float:
-    red, green, blue = _channels(colour)
-    return (0.299 * red + 0.587 * green + 0.114 * blue) / 255
-
-
-def _mixed(colour: str, other: str, part: float) -> str:
-    pairs = zip(_channels(colour), _channels(other), strict=True)
-    return "#" + "".join(f"{round(a * (1 - part) + b * part):02x}" for a, b in pairs)
+def series(count: int, wish: str | None) -> list[str]:
+    """Colours of several series: grey and the accent for two, else told apart by hue."""
+    accent = palette.legible(palette.accent(wish), least=3.6)
+    if count == 1:
+        return [accent]
+    return [palette.GREY, accent] if count == 2 else palette.series(count, accent)

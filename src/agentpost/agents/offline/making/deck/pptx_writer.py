@@ -17,17 +17,18 @@ from agentpost.agents.offline.making.deck.pages import (
     Plot,
     Text,
     colours,
+    series,
 )
+from agentpost.agents.offline.style.languages import language as language_of
 
 if TYPE_CHECKING:
     from pptx.slide import Slide
 
 _EMU = 12700
-_RIGHT_TO_LEFT = ("ar", "fa", "he", "ur")
 
 
 def build(
-    pages: Sequence[Page], images: Sequence[Path], *, accent: str, title: str, language: str
+    pages: Sequence[Page], images: Sequence[Path], *, accent: str | None, title: str, language: str
 ) -> bytes:
     """The .pptx file. ``images`` are pictures by their number in the pages."""
     palette = colours(accent)
@@ -37,7 +38,7 @@ def build(
     deck.core_properties.language = language
     for page in pages:
         slide = deck.slides.add_slide(layouts[page.layout])
-        _Slide(slide, page, palette, images, language).draw()
+        _Slide(slide, page, accent, images, language).draw()
     buffer = io.BytesIO()
     deck.save(buffer)
     return buffer.getvalue()
@@ -50,16 +51,17 @@ class _Slide:
         self,
         slide: Slide,
         page: Page,
-        palette: dict[str, str],
+        accent: str | None,
         images: Sequence[Path],
         language: str,
     ) -> None:
         self.slide = slide
         self.page = page
-        self.palette = palette
+        self.accent = accent
+        self.palette = colours(accent)
         self.images = images
         self.language = language
-        self.rtl = language in _RIGHT_TO_LEFT
+        self.rtl = language_of(language).direction == "rtl"
         holders = template.HOLDERS[page.layout]  # type: ignore[index]
         self.free = {
             key: shape
@@ -77,11 +79,7 @@ class _Slide:
                 case Block():
                     self._block(element)
                 case Plot():
-                    frame = self._held("plot", element.box).insert_chart(
-                        native_chart.kind(element.chart), native_chart.data(element.chart)
-                    )
-                    native_chart.style(frame.chart, element.chart, self.palette, template.FACE)
-                    frame._element.nvGraphicFramePr.cNvPr.set("descr", element.chart.alt)
+                    self._plot(element)
                 case Cells():
                     self._cells(element)
                 case Picture():
@@ -92,6 +90,14 @@ class _Slide:
             frame = self.slide.notes_slide.notes_text_frame
             assert frame is not None
             frame.text = self.page.notes
+
+    def _plot(self, plot: Plot) -> None:
+        chart = plot.chart
+        holder = self._held("plot", plot.box)
+        frame = holder.insert_chart(native_chart.kind(chart), native_chart.data(chart))
+        tones = series(len(chart.series), self.accent)
+        native_chart.style(frame.chart, chart, self.palette, tones, template.FACE)
+        frame._element.nvGraphicFramePr.cNvPr.set("descr", chart.alt)
 
     def _held(self, key: str, box: Box) -> Any:
         shape = self.free.pop(key)

@@ -99,7 +99,8 @@ class Outline(msgspec.Struct, frozen=True, omit_defaults=True):
     title: str
     slides: tuple[Slide, ...]
     language: str = "en"
-    accent: str = "#0f6e84"
+    accent: str | None = None
+    """The colour that was asked for, ``#rrggbb``."""
     used: tuple[str, ...] = ()
     skipped: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()

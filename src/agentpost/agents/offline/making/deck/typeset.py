@@ -2,77 +2,65 @@
 
 from __future__ import annotations
 
-import json
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Literal
 
 import msgspec
 
 from agentpost.agents.base import JobFailed
-from agentpost.agents.offline.making.deck.pages import Page, Picture, colours
+from agentpost.agents.offline.making.deck.pages import Page, Picture, Plot, colours, series
+from agentpost.agents.offline.style.typeset import Typeset, typeset
 
 _LAYOUT = Path(__file__).with_name("slides.typ")
-_RIGHT_TO_LEFT = ("ar", "fa", "he", "ur")
 
 
 def build(
     pages: Sequence[Page],
     images: Sequence[Path],
     *,
-    accent: str,
+    accent: str | None,
     language: str,
-    form: str = "pdf",
+    form: Literal["pdf", "png"] = "pdf",
     wide: int = 1280,
-) -> list[bytes]:
+) -> Typeset:
     """The pages typeset: one PDF, or for ``form="png"`` one picture each, ``wide`` pixels wide."""
     import typst
 
-    with tempfile.TemporaryDirectory() as name:
-        root = Path(name)
-        used = {e.image for page in pages for e in page.elements if isinstance(e, Picture)}
-        doc: dict[str, Any] = {
-            "pages": msgspec.to_builtins(pages),
-            "images": _placed(images, used, root),
-            "colours": colours(accent),
-            "language": language,
-            "rtl": language in _RIGHT_TO_LEFT,
-            "fonts": ["Inter", "Noto Sans Arabic", "Noto Sans Thai"],
-        }
-        source = root / "slides.typ"
-        source.write_bytes(_LAYOUT.read_bytes())
-        try:
-            made = typst.compile(
-                source,
-                root=root,
-                format=form,  # type: ignore[arg-type]
-                ppi=72 * wide / pages[0].width,
-                font_paths=_font_paths(),
-                sys_inputs={"doc": json.dumps(doc, ensure_ascii=False)},
-                package_path=root / "packages",
-                package_cache_path=root / "packages",
-            )
-        except typst.TypstError as error:
-            raise JobFailed("The slides could not be typeset.") from error
-    return [bytes(part) for part in made] if isinstance(made, list) else [bytes(made)]
+    assets = _assets(images, pages)
+    counts = {
+        len(element.chart.series)
+        for page in pages
+        for element in page.elements
+        if isinstance(element, Plot)
+    }
+    data = {
+        "pages": msgspec.to_builtins(pages),
+        "images": {str(number): name for number, (name, _) in assets.items()},
+        "colours": colours(accent),
+        "series": {str(count): series(count, accent) for count in counts},
+    }
+    try:
+        return typeset(
+            (_LAYOUT,),
+            data,
+            form=form,
+            code=language,
+            ppi=72 * wide / pages[0].width,
+            accent=accent,
+            assets=dict(assets.values()),
+        )
+    except typst.TypstError as error:
+        raise JobFailed("The slides could not be typeset.") from error
 
 
-def _placed(images: Sequence[Path], used: set[int], root: Path) -> dict[str, str]:
+def _assets(images: Sequence[Path], pages: Sequence[Page]) -> dict[int, tuple[str, bytes]]:
     from agentpost.agents.offline.making.image import opening
 
-    names = {}
+    used = {e.image for page in pages for e in page.elements if isinstance(e, Picture)}
+    found = {}
     for number in sorted(used):
         content, _ = opening.as_file(images[number], most=2000)
         suffix = "png" if content.startswith(b"\x89PNG") else "jpg"
-        name = f"image-{number}.{suffix}"
-        (root / name).write_bytes(content)
-        names[str(number)] = name
-    return names
-
-
-def _font_paths() -> list[Path]:
-    from importlib.util import find_spec
-
-    found = [find_spec(f"fontpkg_{name}") for name in ("inter", "noto_sans_arabic")]
-    return [Path(spec.origin).parent / "files" for spec in found if spec and spec.origin]
+        found[number] = (f"image-{number}.{suffix}", content)
+    return found
