@@ -6,7 +6,7 @@ from enum import StrEnum
 
 import msgspec
 
-from agentpost.agents.offline.frame import Query
+from agentpost.agents.offline.frame import Grain, Query
 
 Cell = str | float | bool | None
 """A value of a result; dates are ISO 8601."""
@@ -51,6 +51,8 @@ class Column(msgspec.Struct, frozen=True, omit_defaults=True):
     first: str | float | None = None
     """The smallest value; of dates, ISO 8601."""
     last: str | float | None = None
+    grain: Grain | None = None
+    """Of dates: how exact they are (days, months, quarters or years; hours when they have times)."""
 
 
 class Table(msgspec.Struct, frozen=True, omit_defaults=True):
