@@ -10,6 +10,7 @@ import msgspec
 from agentpost.agents.base import File, JobFailed
 from agentpost.agents.offline.data.model import Table
 from agentpost.agents.offline.frame import Frame
+from agentpost.agents.offline.making import queries
 from agentpost.agents.offline.story.model import Story
 from agentpost.extraction import Unreadable
 
@@ -100,8 +101,9 @@ def _tables(
     if not asked and not pasted:
         return None, (), list(files)
     try:
-        with opened(asked, pasted) as dataset:
+        with opened(asked, pasted, frame.language) as dataset:
             tables = dataset.tables
+            skipped.extend(dataset.skipped)
             story = _told(dataset, frame) if told and tables else None
     except Unreadable as error:
         skipped.append(str(error))
@@ -113,12 +115,14 @@ def _tables(
 def _told(dataset: Dataset, frame: Frame) -> Story:
     from agentpost.agents.offline.story.tell import tell
 
-    return tell(dataset, frame.queries, frame.language)
+    return tell(dataset, frame.queries or queries.chosen(dataset.tables), frame.language)
 
 
 def _papers(
     files: Sequence[File], frame: Frame, used: list[str], skipped: list[str]
 ) -> tuple[Paper, ...]:
+    if not files:
+        return ()
     from agentpost.agents.offline.documents.reading import read
 
     papers = []

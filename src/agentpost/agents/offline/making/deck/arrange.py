@@ -172,7 +172,8 @@ def _figures(
         size -= 2
     label = 20.0 if alone else 16.0
     high_of_label = max(fit.height([f.label], label, wide) for f in figures) if figures else 0
-    high = size * 1.2 + high_of_label + 34
+    notes = max((fit.height([f.note], 12, wide) for f in figures if f.note), default=0.0)
+    high = size * 1.2 + high_of_label + notes + 18
     y = top + max(0.0, (bottom - top - high) * 0.42) if alone else top + 6
     elements: list[Element] = []
     for place, figure in enumerate(figures):
@@ -183,7 +184,7 @@ def _figures(
             Text((x, y + 10 + size * 1.2, wide, high_of_label + 2), (figure.label,), label),
         ]
         if figure.note:
-            noted = (x, y + 14 + size * 1.2 + high_of_label, wide, 18.0)
+            noted = (x, y + 14 + size * 1.2 + high_of_label, wide, notes + 2)
             elements.append(Text(noted, (figure.note,), 12, "muted"))
     if points:
         start = y + high + 22
@@ -192,7 +193,7 @@ def _figures(
 
 
 def _statement(points: Sequence[str], top: float, bottom: float) -> list[Element]:
-    first, rest = points[0], points[1:]
+    first, rest = points[0], points[1:3]
     share = 1.0 if not rest else 0.55
     tall = (bottom - top) * share
     size = fit.largest([first], (_ROOM - 60, tall - 20), (18, 38))
@@ -210,6 +211,9 @@ def _statement(points: Sequence[str], top: float, bottom: float) -> list[Element
 
 def _charted(slide: Slide, top: float, bottom: float) -> list[Element]:
     assert slide.chart is not None
+    if len(slide.points) == 1:
+        under = _rows(slide.points, (_LEFT, bottom - 62, _ROOM, 62), sizes=(12, 18))
+        return [Plot((_LEFT, top - 4, _ROOM, bottom - top - 70), slide.chart), *under]
     aside = 276.0 if slide.points else 0.0
     wide = _ROOM - aside - (28 if aside else 0)
     elements: list[Element] = [Plot((_LEFT, top - 4, wide, bottom - top + 4), slide.chart)]

@@ -44,9 +44,13 @@ def _paired(slides: list[Slide]) -> bool:
     best: int | None = None
     for at in range(len(slides) - 1):
         pair = slides[at], slides[at + 1]
-        if all(_is_short(slide) for slide in pair) and pair[0].source == pair[1].source and (
-            best is None
-            or sum(s.weight for s in pair) < slides[best].weight + slides[best + 1].weight
+        if (
+            all(_is_short(slide) for slide in pair)
+            and pair[0].source == pair[1].source
+            and (
+                best is None
+                or sum(s.weight for s in pair) < slides[best].weight + slides[best + 1].weight
+            )
         ):
             best = at
     if best is None:
@@ -68,6 +72,7 @@ def _paired(slides: list[Slide]) -> bool:
 def _is_short(slide: Slide) -> bool:
     return (
         slide.layout in (Layout.POINTS, Layout.STATEMENT)
+        and slide.weight < 1
         and len(slide.points) <= _BESIDE
         and all(len(point) <= _SHORT for point in slide.points)
         and len(slide.title) <= 40

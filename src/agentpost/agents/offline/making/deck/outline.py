@@ -42,7 +42,7 @@ def planned(
 ) -> Outline:
     """The deck of what was read."""
     texts = languages.words(TEXTS, frame.language)
-    telling = Telling(found.story, found.tables, texts) if found.story is not None else None
+    telling = Telling(found.story, texts) if found.story is not None else None
     title = frame.style.title or _title(found, files)
     remarks: list[str] = list(found.story.notes) if found.story is not None else []
     sources = _sources(found, texts)

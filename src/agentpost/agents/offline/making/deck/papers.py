@@ -12,6 +12,7 @@ from agentpost.agents.offline.making.material import Paper, Paragraph
 _SENTENCE = re.compile(r"(?<=[.!?…])\s+(?=[^\s])|(?<=[。！？])")
 _MOST_POINTS = 5
 _LONG = 190
+_MOST_CHARACTERS = 300
 _NOTES = 1500
 _MOST_ROWS = 9
 _MOST_COLUMNS = 7
@@ -84,20 +85,26 @@ def slides(found: Iterable[Section], texts: dict[str, str]) -> list[Slide]:
         for rows in section.grids:
             grid = _grid(rows)
             if grid is not None:
-                made.append(
-                    Slide(
-                        Layout.TABLE, section.heading, grid=grid, source=_source(section, texts),
-                        notes=section.text[:_NOTES], weight=0.4,
-                    )  # fmt: skip
-                )
+                made.append(_tabled(section, grid, texts))
     return made
+
+
+def _tabled(section: Section, grid: Grid, texts: dict[str, str]) -> Slide:
+    return Slide(
+        Layout.TABLE,
+        section.heading,
+        grid=grid,
+        source=_source(section, texts),
+        notes=section.text[:_NOTES],
+        weight=0.4,
+    )
 
 
 def made_of(
     title: str, points: Sequence[str], section: Section, texts: dict[str, str], weight: float = 0.6
 ) -> list[Slide]:
     """Slides with these points; none when there are none."""
-    kept = list(dict.fromkeys(point for point in points if point))
+    kept = list(dict.fromkeys(_told(point) for point in points if point))
     if not kept:
         return []
     source, notes = _source(section, texts), section.text[:_NOTES]
@@ -118,6 +125,18 @@ def made_of(
         )
         for at, part in enumerate(parts)
     ]
+
+
+def _told(point: str) -> str:
+    """A point short enough for a slide: whole sentences, as many as fit; the notes have all."""
+    if len(point) <= _MOST_CHARACTERS:
+        return point
+    kept = ""
+    for sentence in sentences(point):
+        if len(kept) + len(sentence) > _MOST_CHARACTERS:
+            break
+        kept = f"{kept} {sentence}".strip()
+    return kept or point[:_MOST_CHARACTERS].rsplit(" ", 1)[0].rstrip() + " …"
 
 
 def _shared(points: list[str]) -> list[list[str]]:
@@ -161,7 +180,11 @@ def _short(cell: str) -> str:
 
 def matches(subject: str, text: str) -> bool:
     """Whether a text is about a subject: each of its words stands in it, in any form."""
-    words = [word for word in re.findall(r"\w+", subject.casefold()) if len(word) > 2 or not word.isascii()]
+    words = [
+        word
+        for word in re.findall(r"\w+", subject.casefold())
+        if len(word) > 2 or not word.isascii()
+    ]
     said = text.casefold()
     tokens = re.findall(r"\w+", said)
     return bool(words) and all(

@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 from agentpost.agents.offline.data.model import Result, Role, Table
+from agentpost.agents.offline.frame import Grain
 from agentpost.agents.offline.making.deck.slides import Chart, Series
 from agentpost.agents.offline.story import naming, shape
 from agentpost.agents.offline.style import dates, numbers
 
 _MOST_BARS = 10
 _MOST_SERIES = 5
+_LONG_AXIS = 14
+_YEAR = re.compile(r"(?<!\d)(?:19|20)(\d\d)(?!\d)")
 _UPRIGHT = 36
 """More points than this are drawn as a line."""
 
 
-def chart_of(
-    result: Result, table: Table, code: str, marks: Sequence[str] = ()
-) -> Chart | None:
+def chart_of(result: Result, table: Table, code: str, marks: Sequence[str] = ()) -> Chart | None:
     """A chart of a result; None when it has fewer than two labels or nothing to draw."""
     grid = shape.grid(result, table, code)
     units = {line.unit for line in grid.lines}
@@ -59,7 +62,9 @@ def _ordered(grid: shape.Grid) -> bool:
 
 def _short(grid: shape.Grid, at: int, code: str) -> str:
     if grid.timed:
-        return dates.period(grid.keys[at], grid.grain, code, short=True)
+        period = dates.period(grid.keys[at], grid.grain, code, short=True)
+        long = len(grid.keys) > _LONG_AXIS and grid.grain is not Grain.YEAR
+        return _YEAR.sub(r"\1", period) if long else period
     label = grid.labels[at]
     return label if len(label) <= 34 else label[:33].rstrip() + "…"
 
@@ -91,9 +96,12 @@ def _chart(
     values = [v for one in series for v in one.values if v is not None]
     form = numbers.format_for(values, unit, code)
     shown = tuple(tuple("" if v is None else form.bare(v) for v in one.values) for one in series)
+    ticks = _ticks(values, form)
+    step = (ticks[1][0] - ticks[0][0]) / form.divisor
+    digits = next((d for d in range(4) if abs(step * 10**d - round(step * 10**d)) < 1e-6), 4)
     return Chart(
-        kind, labels, series, marks, shown, _ticks(values, form), excel_format(form),
-        alt=_alt(labels, series, shown),
+        kind, labels, series, marks, shown, ticks, excel_format(form),
+        excel_format(replace(form, digits=digits)), alt=_alt(labels, series, shown),
     )  # fmt: skip
 
 

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from pptx.slide import Slide
 
 _EMU = 12700
+_STYLE = "{http://schemas.openxmlformats.org/presentationml/2006/main}style"
 
 
 def build(
@@ -117,7 +118,7 @@ class _Slide:
         shape.fill.solid()
         shape.fill.fore_color.rgb = native_chart.rgb(self.palette[block.colour])
         shape.line.fill.background()
-        shape.shadow.inherit = False
+        shape._element.remove(shape._element.find(_STYLE))  # a theme's shadow and outline
         _decorative(shape)
 
     def _text(self, text: Text) -> None:
@@ -198,7 +199,7 @@ class _Slide:
         holder._element.getparent().remove(holder._element)
         content, size = opening.as_file(self.images[picture.image], most=2000)
         left, top, wide, tall = opening.within(size, self._at(picture.box))
-        placed = self.slide.shapes.add_picture(
+        placed: Any = self.slide.shapes.add_picture(
             io.BytesIO(content), *(Emu(round(v * _EMU)) for v in (left, top, wide, tall))
         )
         placed._element.nvPicPr.cNvPr.set("descr", picture.alt)

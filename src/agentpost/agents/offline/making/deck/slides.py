@@ -43,6 +43,7 @@ class Chart(msgspec.Struct, frozen=True, omit_defaults=True):
     """Values of the axis, as people read them."""
     number_format: str = "#,##0"
     """How a spreadsheet writes the values."""
+    tick_format: str = "#,##0"
     alt: str = ""
 
 

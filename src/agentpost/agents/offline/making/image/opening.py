@@ -36,13 +36,13 @@ def upright(path: Path, name: str, most: int | None = None) -> Image:
 
     Raises `Unreadable` when it is no picture, damaged, or larger than `MOST_PIXELS`.
     """
-    from PIL import ImageOps
+    from PIL import Image, ImageOps
 
     with _opened(path, name) as image:
         if most and image.format == "JPEG":
             image.draft("RGB", (most, most))
         if most:
-            image.thumbnail((most, most), resample=1)
+            image.thumbnail((most, most), Image.Resampling.LANCZOS)
         found = ImageOps.exif_transpose(image)
         clear = found.mode in ("RGBA", "LA", "PA") or "transparency" in found.info
         found = found.convert("RGBA" if clear else "RGB")
