@@ -15,7 +15,7 @@ from datetime import datetime
 
 from agentpost.agents.offline.data import words
 from agentpost.agents.offline.data.model import Kind
-from agentpost.agents.offline.understanding.frame import Grain
+from agentpost.agents.offline.frame import Grain
 
 ERRORS = frozenset(
     {

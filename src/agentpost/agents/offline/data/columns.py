@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from agentpost.agents.offline.data import limits, roles
 from agentpost.agents.offline.data.cells import Format
 from agentpost.agents.offline.data.model import Column, Kind, Role
-from agentpost.agents.offline.understanding.frame import Grain
+from agentpost.agents.offline.frame import Grain
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection

@@ -21,7 +21,7 @@ from agentpost.agents import File, JobFailed, Unreadable
 from agentpost.agents.offline.data import limits, running, sources
 from agentpost.agents.offline.data.loading import Loaded, load
 from agentpost.agents.offline.data.model import Cell, Kind, Result, Table
-from agentpost.agents.offline.understanding.frame import Query
+from agentpost.agents.offline.frame import Query
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection

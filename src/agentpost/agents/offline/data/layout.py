@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from agentpost.agents.offline.data import words
 from agentpost.agents.offline.data.cells import is_missing, looks_typed, moment
-from agentpost.agents.offline.understanding.frame import Grain
+from agentpost.agents.offline.frame import Grain
 
 Row = Sequence[str | None]
 NAME_CHARACTERS = 120

@@ -6,7 +6,7 @@ from enum import StrEnum
 
 import msgspec
 
-from agentpost.agents.offline.understanding.frame import Grain, Query
+from agentpost.agents.offline.frame import Grain, Query
 
 Cell = str | float | bool | None
 """A value of a result; dates are ISO 8601."""

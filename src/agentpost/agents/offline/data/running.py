@@ -15,7 +15,7 @@ from agentpost.agents.offline.data import words as words_of_tables
 from agentpost.agents.offline.data.loading import Loaded
 from agentpost.agents.offline.data.model import Cell, Kind, Result
 from agentpost.agents.offline.data.sql import Compiler
-from agentpost.agents.offline.understanding.frame import (
+from agentpost.agents.offline.frame import (
     Aggregate,
     Derived,
     Grain,

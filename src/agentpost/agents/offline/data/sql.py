@@ -17,7 +17,7 @@ from typing import Any
 from agentpost.agents import JobFailed
 from agentpost.agents.offline.data.loading import Loaded, quoted
 from agentpost.agents.offline.data.model import Column, Kind
-from agentpost.agents.offline.understanding.frame import (
+from agentpost.agents.offline.frame import (
     Aggregate,
     Derived,
     Filter,

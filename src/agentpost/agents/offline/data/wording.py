@@ -10,7 +10,7 @@ from typing import Any
 
 from agentpost.agents.offline.data.model import Cell, Column, Kind, Result, Table
 from agentpost.agents.offline.style import dates, languages, numbers
-from agentpost.agents.offline.understanding.frame import (
+from agentpost.agents.offline.frame import (
     Aggregate,
     Derived,
     Filter,

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
 from agentpost.agents.base import File, Job
-from agentpost.agents.offline.understanding.frame import Frame, Thing
+from agentpost.agents.offline.frame import Frame, Thing
 
 
 @dataclass(slots=True)

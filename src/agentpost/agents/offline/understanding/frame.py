@@ -1,187 +1,35 @@
-"""What one clause of a message asks for: the contract between understanding and making.
+"""Where the frames were; import `agentpost.agents.offline.frame` instead."""
 
-A `Frame` is plain data: it is recorded with the conversation, handed to jobs as JSON, and a
-follow-up replaces only the fields that it names. Understanding fills it in two passes: the words
-of the clause alone (`Wish`), then the columns and values of the files they mean (`Reading`).
-"""
+from agentpost.agents.offline.frame import (
+    Act,
+    Aggregate,
+    Derived,
+    Filter,
+    Frame,
+    Grain,
+    Measure,
+    Op,
+    Order,
+    Query,
+    Style,
+    Thing,
+    from_json,
+    to_json,
+)
 
-from __future__ import annotations
-
-from enum import StrEnum
-from typing import Any
-
-import msgspec
-
-
-class Act(StrEnum):
-    """What a clause does."""
-
-    MAKE = "make"
-    CHANGE = "change"
-    ASK = "ask"
-    CONTROL = "control"
-    TALK = "talk"
-
-
-class Thing(StrEnum):
-    """What can be made or answered with; each has a folder of its own in `making`."""
-
-    ANSWER = "answer"
-    CHART = "chart"
-    REPORT = "report"
-    DECK = "deck"
-    SITE = "site"
-    IMAGE = "image"
-    VIDEO = "video"
-    TABLE = "table"
-    BRIEF = "brief"
-    SUMMARY = "summary"
-    WRITING = "writing"
-
-
-class Aggregate(StrEnum):
-    """How the rows of a group become one number."""
-
-    SUM = "sum"
-    MEAN = "mean"
-    MEDIAN = "median"
-    MIN = "min"
-    MAX = "max"
-    COUNT = "count"
-    DISTINCT = "distinct"
-
-
-class Derived(StrEnum):
-    """What is computed from the aggregates."""
-
-    SHARE = "share"
-    """Of the total, in percent."""
-    GROWTH = "growth"
-    """Against the period before, in percent."""
-    DIFFERENCE = "difference"
-    """Between the first two groups, or two periods."""
-    RANK = "rank"
-    CUMULATIVE = "cumulative"
-
-
-class Grain(StrEnum):
-    """The length of the periods of a time axis."""
-
-    HOUR = "hour"
-    DAY = "day"
-    WEEKDAY = "weekday"
-    WEEK = "week"
-    MONTH = "month"
-    QUARTER = "quarter"
-    YEAR = "year"
-
-
-class Op(StrEnum):
-    """How a filter compares a column with its values."""
-
-    IS = "is"
-    IS_NOT = "is_not"
-    AT_LEAST = "at_least"
-    ABOVE = "above"
-    AT_MOST = "at_most"
-    BELOW = "below"
-    BETWEEN = "between"
-    """Both ends included; of dates, the second value's whole day."""
-    CONTAINS = "contains"
-    MISSING = "missing"
-    PRESENT = "present"
-
-
-class Measure(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A number to compute. ``column`` is None for the number of rows."""
-
-    column: str | None
-    aggregate: Aggregate
-    derived: Derived | None = None
-
-
-class Filter(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Which rows count. Dates are ISO 8601 days; ``grain`` compares a part of the date instead:
-    weekdays 1 (Monday) to 7, months 1 to 12, quarters 1 to 4, hours 0 to 23, years."""
-
-    column: str
-    op: Op
-    values: tuple[str | float, ...] = ()
-    grain: Grain | None = None
-
-
-class Order(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The best or worst ``count`` groups; None keeps all, sorted."""
-
-    descending: bool = True
-    count: int | None = None
-
-
-class Query(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What to compute from a table, in its own column names."""
-
-    table: str
-    """The table's id (`data.model.Table.id`)."""
-    measures: tuple[Measure, ...] = ()
-    groups: tuple[str, ...] = ()
-    time: str | None = None
-    """The date column of the time axis."""
-    grain: Grain | None = None
-    filters: tuple[Filter, ...] = ()
-    order: Order | None = None
-
-
-class Style(msgspec.Struct, frozen=True, omit_defaults=True):
-    """How the result looks. Every field None: as the maker thinks best."""
-
-    chart: str | None = None
-    """``bar grouped stacked line area scatter histogram heatmap donut multiples``."""
-    colour: str | None = None
-    """``#rrggbb``."""
-    title: str | None = None
-    size: tuple[int, int] | None = None
-    """Pixels, or the proportions of them."""
-    pages: int | None = None
-    """Pages, slides, sentences: the thing's own unit."""
-    seconds: float | None = None
-    length: str | None = None
-    """``shorter`` or ``longer`` than before; ``half``; ``double``."""
-    sections: tuple[str, ...] = ()
-    """Subjects that were named: "a slide about risks"."""
-    options: dict[str, Any] = msgspec.field(default_factory=dict)
-    """What only one thing knows: an image's ``crop``, a video's ``captions``."""
-
-
-class Frame(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What one clause asks for."""
-
-    act: Act
-    thing: Thing | None = None
-    queries: tuple[Query, ...] = ()
-    style: Style = Style()
-    formats: tuple[str, ...] = ()
-    """File suffixes without the dot."""
-    language: str = "en"
-    """Of the reply and of what is made: ISO 639-1."""
-    files: tuple[str, ...] = ()
-    """Ids of the files it is made from."""
-    target: str | None = None
-    """The work that a change is about."""
-    text: str = ""
-    """Material in the message itself: a pasted table, a text to summarise."""
-    said: str = ""
-    """The clause in the user's own words."""
-    unused: tuple[str, ...] = ()
-    """Content words that no field stands for: with any, a question is not answered as if it were
-    understood."""
-
-
-def to_json(frame: Frame) -> dict[str, Any]:
-    """The frame as arguments of a job or as state of a work."""
-    made: dict[str, Any] = msgspec.to_builtins(frame)
-    return made
-
-
-def from_json(data: object) -> Frame:
-    """The opposite of `to_json`; raises `msgspec.ValidationError`."""
-    return msgspec.convert(data, Frame)
+__all__ = [
+    "Act",
+    "Aggregate",
+    "Derived",
+    "Filter",
+    "Frame",
+    "Grain",
+    "Measure",
+    "Op",
+    "Order",
+    "Query",
+    "Style",
+    "Thing",
+    "from_json",
+    "to_json",
+]

@@ -1,0 +1,36 @@
+"""What a question is answered with: three honest outcomes, never mixed.
+
+Two step functions give one, as JSON (`msgspec.to_builtins`):
+
+- ``data.answers.answer(files, frame, pasted="")`` runs the queries of a resolved frame (as JSON);
+- ``documents.answers.answer(files, question, language, pasted="")`` searches documents.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+import msgspec
+
+
+class Outcome(StrEnum):
+    """How far a question was answered."""
+
+    ANSWERED = "answered"
+    """``text`` is the answer with its source."""
+    PASSAGES = "passages"
+    """``text`` lists the closest passages, quoted and cited; none is claimed to be the answer."""
+    ABSENT = "absent"
+    """Everything was read and no content word of the question stands in it."""
+
+
+class Answer(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The outcome of a question, in the language of its frame."""
+
+    outcome: Outcome
+    text: str = ""
+    used: tuple[str, ...] = ()
+    """What was read: "orders.csv (600 rows)"."""
+    skipped: tuple[str, ...] = ()
+    """What was not, with the reason."""
+    notes: tuple[str, ...] = ()
