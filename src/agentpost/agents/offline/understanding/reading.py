@@ -103,7 +103,7 @@ def resolve(
     frame = Frame(
         act=made.act,
         thing=made.thing,
-        queries=(query,) if draft.named or made.act is Act.ASK and _computes(query) else (),
+        queries=(query,) if draft.named or (made.act is Act.ASK and _computes(query)) else (),
         style=look.style(),
         formats=tuple(look.formats),
         language=language,
