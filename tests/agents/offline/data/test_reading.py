@@ -28,7 +28,9 @@ CASES: dict[str, tuple[str, list[str], Rows]] = {
         ["Datum", "Kunde", "Umsatz", "Anteil"],
         [("2025-02-01", "A", 1234.5, 12.5), ("2025-03-15", "B", 99.0, 3.0)],
     ),
-    "thousands with points": ("k;v\na;1.234\nb;5.678\n", ["k", "v"], [("a", 1234.0), ("b", 5678.0)]),
+    "thousands with points": (
+        "k;v\na;1.234\nb;5.678\n", ["k", "v"], [("a", 1234.0), ("b", 5678.0)],
+    ),
     "decimals with points": ("k,v\na,1.234\nb,5.678\n", ["k", "v"], [("a", 1.234), ("b", 5.678)]),
     "currencies and brackets": (
         'k,v\na,"$1,200"\nb,-$5.25\nc,($3.00)\n', ["k", "v"],
@@ -50,8 +52,10 @@ CASES: dict[str, tuple[str, list[str], Rows]] = {
         [("A", 1.0, 2.0, 3.0, 4.0), ("B", 5.0, 6.0, 7.0, 8.0)],
     ),
     "a title and groups": (
-        "Sales report 2025\nRegion;North;;South;\nMonth;Units;Revenue;Units;Revenue\n"
-        "2025-01;1;2;3;4\n2025-02;5;6;7;8\n",
+        (
+            "Sales report 2025\nRegion;North;;South;\nMonth;Units;Revenue;Units;Revenue\n"
+            "2025-01;1;2;3;4\n2025-02;5;6;7;8\n"
+        ),
         ["Month", "North Units", "North Revenue", "South Units", "South Revenue"],
         [("2025-01-01", 1.0, 2.0, 3.0, 4.0), ("2025-02-01", 5.0, 6.0, 7.0, 8.0)],
     ),

@@ -75,10 +75,8 @@ def test_a_table_and_a_query(
             measure = Measure("amount", how)
             limits = (Filter("amount", op, (limit,)),)
             whole = data.run(Query(table.id, (measure,), filters=limits)).rows[0][0]
-            groups = dict(
-                (row[0], row[1])
-                for row in data.run(Query(table.id, (measure,), ("region",), filters=limits)).rows
-            )
+            by_region = data.run(Query(table.id, (measure,), ("region",), filters=limits))
+            groups = {row[0]: row[1] for row in by_region.rows}
     kept = [(n, v) for n, v in rows if v is not None and TESTS[op](v, limit)]
     counts = how in (Aggregate.COUNT, Aggregate.DISTINCT)
     if not kept:
