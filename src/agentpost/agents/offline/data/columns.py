@@ -30,7 +30,8 @@ def described(
     if form.kind is Kind.NUMBER:
         low, high, whole = _one(
             db,
-            f"select min({field}), max({field}), bool_and({field} = trunc({field})) from {relation}",
+            f"select min({field}), max({field}), bool_and({field} = trunc({field}))"
+            f" from {relation}",
         )
         facts = roles.Facts(filled, distinct, bool(whole), low, high)
         role = roles.role(name, Kind.NUMBER, unit, facts)
