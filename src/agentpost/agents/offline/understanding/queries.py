@@ -127,7 +127,10 @@ def _day(value: object) -> dt.date | None:
 
 
 def _compares(found: Sequence[Segment]) -> bool:
-    return any(segment.has("compare") and not segment.has("and") for segment in found)
+    return any(
+        segment.has("act", "compare") or (segment.has("compare") and not segment.has("and"))
+        for segment in found
+    )
 
 
 def _groups(draft: Draft) -> None:
