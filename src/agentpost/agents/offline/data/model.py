@@ -6,7 +6,7 @@ from enum import StrEnum
 
 import msgspec
 
-from agentpost.agents.offline.frame import Query
+from agentpost.agents.offline.frame import Grain, Query
 
 Cell = str | float | bool | None
 """A value of a result; dates are ISO 8601."""
@@ -47,10 +47,12 @@ class Column(msgspec.Struct, frozen=True, omit_defaults=True):
     distinct: int = 0
     missing: int = 0
     values: tuple[str, ...] = ()
-    """Of a category: its values, most frequent first, as far as they are kept (see ``distinct``)."""
+    """Of a category: its values, most frequent first; the first hundreds (see ``distinct``)."""
     first: str | float | None = None
     """The smallest value; of dates, ISO 8601."""
     last: str | float | None = None
+    grain: Grain | None = None
+    """Of dates: how exact they are (hours when they have a time of day)."""
 
 
 class Table(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -6,7 +6,7 @@ from enum import StrEnum
 
 import msgspec
 
-from agentpost.agents.offline.data.model import Result
+from agentpost.agents.offline.data.model import Result, Table
 
 
 class ClaimKind(StrEnum):
@@ -31,7 +31,7 @@ class Claim(msgspec.Struct, frozen=True, omit_defaults=True):
 
     kind: ClaimKind
     headline: str
-    """A title that states the finding: "September 2025 was the best month"."""
+    """A title that states the finding: "September 2025 had the highest revenue"."""
     sentence: str
     """The same with its figures."""
     figures: tuple[tuple[str, float], ...]
@@ -41,7 +41,9 @@ class Claim(msgspec.Struct, frozen=True, omit_defaults=True):
     weight: float = 0.0
     """0 to 1: the first claim of a story is its title."""
     marks: tuple[str, ...] = ()
-    """Groups or periods that a picture of it highlights."""
+    """Groups or periods that a picture of it highlights, as they stand in the result."""
+    key: tuple[str, str] | None = None
+    """The one figure to show large, as written, and what it is: "+13%", "Revenue, 2025"."""
 
 
 class Story(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -55,3 +57,14 @@ class Story(msgspec.Struct, frozen=True, omit_defaults=True):
     notes: tuple[str, ...] = ()
     """What was left out or could not be read."""
     language: str = "en"
+    tables: tuple[Table, ...] = ()
+    """The tables of the results, for the labels and units of their columns."""
+
+    def about(self, result: int) -> tuple[Claim, ...]:
+        """The claims that were computed from one of the results."""
+        return tuple(claim for claim in self.claims if claim.result == result)
+
+    def table(self, result: int) -> Table:
+        """The table that a result was computed from."""
+        wanted = self.results[result].query.table
+        return next(table for table in self.tables if table.id == wanted)

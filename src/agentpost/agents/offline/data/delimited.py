@@ -1,0 +1,243 @@
+"""Delimited text (CSV, TSV and their relatives) made ready for the database."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import io
+import os
+import re
+import tempfile
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from agentpost.agents.offline.data import limits
+from agentpost.extraction import Unreadable
+
+SAMPLE_BYTES = 256 * 1024
+DELIMITERS = ",;\t|"
+
+
+@dataclass(slots=True)
+class Grid:
+    """A grid of cells as a delimited text file that the database can read.
+
+    Args:
+        name: what people call it: ``sales.csv``, ``book.xlsx, sheet Orders``.
+        path: the file, in UTF-8.
+        delimiter: between its cells.
+        width: the most cells of a row.
+        decimal_comma: whether the delimiter tells that decimals are written with a comma.
+        notes: what the reader must know.
+        exact: whether we wrote the file ourselves; if not, it may turn out to be malformed.
+    """
+
+    name: str
+    path: Path
+    delimiter: str = ","
+    width: int = 0
+    decimal_comma: bool = False
+    notes: list[str] = field(default_factory=list)
+    exact: bool = True
+    skip: int = 0
+
+
+def sample(path: Path, name: str) -> tuple[str, str]:
+    """The beginning of a text file, and its encoding. Raises `Unreadable` for no text."""
+    with path.open("rb") as file:
+        data = file.read(SAMPLE_BYTES)
+    for mark, encoding in (
+        (codecs.BOM_UTF8, "utf-8-sig"),
+        (codecs.BOM_UTF16_LE, "utf-16"),
+        (codecs.BOM_UTF16_BE, "utf-16"),
+    ):
+        if data.startswith(mark):
+            return data.decode(encoding, "ignore"), encoding
+    zeros = data[0:4096:2].count(0), data[1:4096:2].count(0)
+    if min(zeros) * 20 <= max(zeros) and max(zeros) * 4 > len(data[:4096]) >= 8:
+        encoding = "utf-16-be" if zeros[0] > zeros[1] else "utf-16-le"
+        return data.decode(encoding, "ignore"), encoding
+    controls = sum(byte < 9 or 13 < byte < 27 for byte in data[:65_536])
+    if controls * 50 > len(data[:65_536]):
+        raise Unreadable(f"{name} is not a text file")
+    try:
+        return codecs.getincrementaldecoder("utf-8")().decode(data, final=False), "utf-8"
+    except UnicodeDecodeError:
+        encoding = _eight_bits(data)
+        return data.decode(encoding, "replace"), encoding
+
+
+def _eight_bits(data: bytes) -> str:
+    """The encoding of text that is not Unicode: Chinese characters come in pairs of high bytes,
+    which western text hardly ever has."""
+    try:
+        text = codecs.getincrementaldecoder("gb18030")().decode(data, final=False)
+    except UnicodeDecodeError:
+        return "cp1252"
+    chinese = sum("\u4e00" <= c <= "\u9fff" for c in text)
+    high = sum(byte > 127 for byte in data)
+    return "gb18030" if high and chinese * 2 >= 0.8 * high else "cp1252"
+
+
+def find_delimiter(text: str) -> tuple[str, float]:
+    """The delimiter that cuts the most lines of a sample into the same number of cells, and the
+    share of lines that it cuts so (0 when none cuts any)."""
+    best, best_score, share = ",", 0.0, 0.0
+    for delimiter in DELIMITERS:
+        try:
+            lines = list(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter))[:300]
+        except csv.Error:
+            continue
+        widths = Counter(len(line) for line in lines if any(cell.strip() for cell in line))
+        if not widths:
+            continue
+        width, count = max(widths.items(), key=lambda item: (item[1] * (item[0] > 1), item[0]))
+        score = count / sum(widths.values()) * (1 + width / 100) if width > 1 else 0
+        if score > best_score:
+            best, best_score, share = delimiter, score, count / sum(widths.values())
+    return best, share
+
+
+def whole_lines(text: str) -> str:
+    """A sample without its last line, which may be cut; all of it when it has one line."""
+    cut = text.rfind("\n") + 1
+    return text[:cut] if cut and len(text.encode()) >= SAMPLE_BYTES - 4 else text
+
+
+def grid(path: Path, name: str, folder: Path) -> Grid:
+    """A delimited text file as the database can read it: the file itself where it is UTF-8 and has
+    no row out of shape, else a cleaned copy in ``folder``. Raises `Unreadable`."""
+    text, encoding = sample(path, name)
+    text = whole_lines(text)
+    first = text[:40].partition("\n")[0]
+    said = first.strip().lower()
+    skip = 1 if said.startswith("sep=") and len(first.strip("\r\n")) == 5 else 0
+    delimiter = first[4] if skip else find_delimiter(text)[0]
+    plain = encoding == "utf-8" and not skip and "\0" not in text
+    lone_returns = "\r" in text.replace("\r\n", "")
+    width = max((len(row) for row in _sampled(text, delimiter)), default=0)
+    found = Grid(name, path, delimiter, width, delimiter == ";", exact=False)
+    if not plain or lone_returns or width > limits.COLUMNS or not width:
+        return cleaned(found, folder, encoding, skip)
+    return found
+
+
+def _sampled(text: str, delimiter: str) -> Iterator[list[str]]:
+    try:
+        yield from csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+    except csv.Error:
+        return
+
+
+def cleaned(found: Grid, folder: Path, encoding: str = "", skip: int = 0) -> Grid:
+    """The grid copied row by row with the standard reader, which forgives more than the database.
+    Raises `Unreadable`."""
+    encoding = encoding or sample(found.path, found.name)[1]
+    try:
+        return _copied(found, folder, encoding, skip)
+    except UnicodeDecodeError:
+        return _copied(found, folder, "cp1252", skip)
+
+
+def _copied(found: Grid, folder: Path, encoding: str, skip: int) -> Grid:
+    lenient = "strict" if encoding.startswith("utf-8") else "replace"
+    with found.path.open(encoding=encoding, errors=lenient, newline="") as file:
+        lines = _Lines(file, found.name)
+        for _ in range(skip):
+            next(lines, None)
+        try:
+            made = written(_rows(lines, found.delimiter), found.name, folder)
+        except csv.Error as error:
+            raise Unreadable(f"{found.name} is not a valid CSV file ({error})") from error
+    made.decimal_comma = found.decimal_comma
+    made.notes = [*found.notes, *made.notes]
+    return made
+
+
+def _rows(lines: _Lines, delimiter: str) -> Iterator[list[str]]:
+    csv.field_size_limit(limits.ROW_CHARACTERS * 2)
+    for row in csv.reader(lines, delimiter=delimiter):
+        lines.row_ended()
+        yield row
+
+
+class _Lines:
+    """The lines of a text; refuses a row that never ends, which the reader would hold whole."""
+
+    def __init__(self, file: io.TextIOBase | io.TextIOWrapper, name: str) -> None:
+        self._pieces = self._split(file)
+        self._name = name
+        self._row_characters = 0
+
+    def __iter__(self) -> _Lines:
+        return self
+
+    def __next__(self) -> str:
+        line = next(self._pieces)
+        self._row_characters += len(line)
+        if self._row_characters > limits.ROW_CHARACTERS:
+            most = f"{limits.ROW_CHARACTERS:,}"
+            raise Unreadable(f"{self._name} has a row of more than {most} characters")
+        return line
+
+    @staticmethod
+    def _split(file: io.TextIOBase | io.TextIOWrapper) -> Iterator[str]:
+        held = ""
+        while piece := file.read(SAMPLE_BYTES):
+            lines = re.findall(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+$", held + piece.replace("\0", ""))
+            held = lines.pop() if lines else ""
+            yield from lines
+            if len(held) > limits.ROW_CHARACTERS:
+                yield held  # is refused
+        if held:
+            yield held
+
+    def row_ended(self) -> None:
+        """A new row begins with the next line."""
+        self._row_characters = 0
+
+
+def written(rows: Iterable[Iterable[object]], name: str, folder: Path) -> Grid:
+    """Rows of cells as a delimited text file in ``folder``. Raises `Unreadable` beyond limits."""
+    descriptor, made_path = tempfile.mkstemp(suffix=".csv", dir=folder)
+    os.close(descriptor)
+    path = Path(made_path)
+    width = cells = 0
+    wide = cut = False
+    with path.open("w", encoding="utf-8", errors="replace", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        for row in rows:
+            made = [_text(cell) for cell in row]
+            if len(made) > limits.COLUMNS:
+                wide = wide or any(cell for cell in made[limits.COLUMNS :])
+                made = made[: limits.COLUMNS]
+            if not any(made):
+                continue
+            for at, cell in enumerate(made):
+                if len(cell) > limits.CELL_CHARACTERS:
+                    made[at], cut = cell[: limits.CELL_CHARACTERS], True
+            width = max(width, len(made))
+            cells += len(made)
+            if cells > limits.CELLS:
+                raise Unreadable(f"{name} has more than {limits.CELLS:,} cells")
+            writer.writerow(made)
+    notes = []
+    if wide:
+        notes.append(f"only the first {limits.COLUMNS} columns are read")
+    if cut:
+        notes.append(f"texts are cut after {limits.CELL_CHARACTERS:,} characters")
+    return Grid(name, path, ",", width, notes=notes)
+
+
+def _text(cell: object) -> str:
+    if cell is None:
+        return ""
+    if isinstance(cell, bool):
+        return "true" if cell else "false"
+    if isinstance(cell, str):
+        return cell.strip().replace("\0", "")
+    if isinstance(cell, float):
+        return repr(int(cell)) if cell.is_integer() and abs(cell) < 1e15 else repr(cell)
+    return str(cell)

@@ -1,0 +1,241 @@
+"""Running queries: the statement, its rows, ties, and how the question was understood."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from agentpost.agents import JobFailed
+from agentpost.agents.offline.data import limits, wording
+from agentpost.agents.offline.data import words as words_of_tables
+from agentpost.agents.offline.data.loading import Loaded
+from agentpost.agents.offline.data.model import Cell, Kind, Result
+from agentpost.agents.offline.data.sql import Compiler
+from agentpost.agents.offline.frame import (
+    Aggregate,
+    Derived,
+    Grain,
+    Measure,
+    Order,
+    Query,
+)
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+_TIES_SHOWN = 5
+_POINTS = 60
+_DAYS = {Grain.HOUR: 1 / 24, Grain.DAY: 1, Grain.WEEK: 7, Grain.MONTH: 30.4, Grain.QUARTER: 91.3,
+         Grain.YEAR: 365.25}  # fmt: skip
+_FINEST = (Grain.HOUR, Grain.DAY, Grain.WEEK, Grain.MONTH, Grain.QUARTER, Grain.YEAR)
+
+
+def run(db: DuckDBPyConnection, loaded: Loaded, query: Query, language: str) -> Result:
+    """Compute a query; see `Dataset.run`."""
+    compiler = Compiler(loaded)
+    if not query.measures:
+        query = msgspec.structs.replace(query, measures=(Measure(None, Aggregate.COUNT),))
+    where = compiler.where(query.filters)
+    counted = _one(db, f"select count(*) from {loaded.relation} where {where.sql}", where.values)[0]
+    clock = False
+    if query.time is not None:
+        query, clock = _with_grain(db, compiler, loaded, query)
+    clause = compiler.compile(query, clock=clock)
+    rows = db.execute(clause.sql, clause.values).fetchall()
+    notes: list[str] = []
+    words = wording.texts(language)
+    left = counted - sum(row[-1] for row in rows) if query.groups or query.time else 0
+    among = any(m.derived in (Derived.SHARE, Derived.RANK) for m in query.measures)
+    if left > 0 and not (among and any(f.column in query.groups for f in query.filters)):
+        notes.append(wording.plural(words, "without_group", left))
+    made = [tuple(row[:-1]) for row in rows]
+    keys = len(query.groups) + (query.time is not None)
+    made = _sorted(made, query, keys)
+    made = _differences(made, query, keys)
+    made, ties = _cut(made, query, keys)
+    if ties:
+        notes.append(words["ties"].format(count=ties))
+    if len(made) > limits.ROWS_RETURNED:
+        notes.append(words["rows_cut"].format(count=limits.ROWS_RETURNED, all=len(made)))
+        made = made[: limits.ROWS_RETURNED]
+    cells = [tuple(_cell(value) for value in row) for row in made]
+    if any(isinstance(v, float) and not math.isfinite(v) for row in made for v in row):
+        notes.append(words["too_large"])
+    result = Result(query, header(query), tuple(cells), counted, notes=tuple(notes))
+    reading = wording.reading(loaded.table, result, language)
+    return msgspec.structs.replace(result, reading=reading)
+
+
+def _one(db: DuckDBPyConnection, sql: str, values: Sequence[Any] = ()) -> Any:
+    return db.execute(sql, list(values)).fetchone()
+
+
+def _with_grain(
+    db: DuckDBPyConnection, compiler: Compiler, loaded: Loaded, query: Query
+) -> tuple[Query, bool]:
+    """The query with a grain, and whether hours are moments rather than hours of the day."""
+    assert query.time is not None
+    column = compiler.column(query.time)
+    if column.kind is not Kind.DATE:
+        raise JobFailed(f"“{column.label}” holds no dates.")
+    if query.grain not in (None, Grain.HOUR):
+        return query, False
+    where = compiler.where(query.filters)
+    field = compiler.field(query.time)
+    days = _one(
+        db,
+        f"select date_diff('day', min({field}), max({field})) from {loaded.relation}"
+        f" where {where.sql}",
+        where.values,
+    )[0]
+    days = days or 0
+    if query.grain is Grain.HOUR:
+        return query, days < 3
+    finest = _FINEST.index(column.grain or Grain.DAY)
+    grain = next(
+        (g for g in _FINEST[finest:] if g is not Grain.WEEK and days / _DAYS[g] <= _POINTS),
+        Grain.YEAR,
+    )
+    return msgspec.structs.replace(query, grain=grain), grain is Grain.HOUR
+
+
+def header(query: Query) -> tuple[str, ...]:
+    """The names of a result's columns: groups, the time axis, measures. A measure is called like
+    its column; ``rows`` counts rows; what is derived and what repeats says so after the name."""
+    names = list(query.groups) + ([query.time] if query.time else [])
+    for measure in query.measures:
+        name = measure.column or "rows"
+        if measure.derived is not None:
+            name = f"{name} {measure.derived}"
+        if name in names:
+            name = f"{name} {measure.aggregate}"
+        count = 1
+        base = name
+        while name in names:
+            count += 1
+            name = f"{base} ({count})"
+        names.append(name)
+    return tuple(names)
+
+
+def _sorted(rows: list[tuple[Any, ...]], query: Query, keys: int) -> list[tuple[Any, ...]]:
+    """The rows in their order: as asked, else by time, else the largest first."""
+    if not keys:
+        return rows
+    groups = len(query.groups)
+    by_key = sorted(rows, key=lambda row: tuple((v is None, _order(v)) for v in row[:keys]))
+    if query.order is None and query.time is not None:
+        if not groups:
+            return by_key
+        totals: dict[tuple[Any, ...], float] = {}
+        for row in by_key:
+            value = row[keys]
+            size = float(value) if isinstance(value, (int, float)) else 0.0
+            totals[row[:groups]] = totals.get(row[:groups], 0.0) + size
+        place = {key: i for i, key in enumerate(sorted(totals, key=lambda k: -totals[k]))}
+        return sorted(by_key, key=lambda row: (place[row[:groups]], _order(row[groups])))
+    if query.order is None and groups == 1 and keys == 1 and (numbers := _calendar(by_key)):
+        return sorted(by_key, key=lambda row: numbers[str(row[0]).lower().rstrip(".")])
+    order = query.order or Order()
+    have = [row for row in by_key if row[keys] is not None]
+    have.sort(key=lambda row: _order(row[keys]), reverse=order.descending)
+    return have + [row for row in by_key if row[keys] is None]
+
+
+def _calendar(rows: list[tuple[Any, ...]]) -> dict[str, int]:
+    """The order of groups that are all months, or all days of the week; else nothing."""
+    said = {str(row[0]).lower().rstrip(".") for row in rows}
+    for places in (words_of_tables.months(), words_of_tables.weekdays()):
+        if len(said) > 1 and said <= places.keys():
+            return places
+    return {}
+
+
+def _order(value: Any) -> Any:
+    return value.lower() if isinstance(value, str) else value
+
+
+def _differences(rows: list[tuple[Any, ...]], query: Query, keys: int) -> list[tuple[Any, ...]]:
+    """What is derived between groups: the first row has its difference to the second, each other
+    one its difference to the first. Growth likewise, in percent of the first."""
+    if query.time is not None or not query.groups:
+        return rows
+    places = [
+        (keys + i, m.derived)
+        for i, m in enumerate(query.measures)
+        if m.derived in (Derived.DIFFERENCE, Derived.GROWTH)
+    ]
+    if not places:
+        return rows
+    said = {
+        str(value).lower(): i
+        for f in query.filters if f.column == query.groups[0]
+        for i, value in enumerate(f.values)
+    }  # fmt: skip
+    ordered = sorted(rows, key=lambda row: said.get(str(row[0]).lower(), len(said)))
+    made = []
+    for at, row in enumerate(ordered):
+        other = ordered[0] if at else ordered[1] if len(ordered) > 1 else None
+        cells = list(row)
+        for place, derived in places:
+            mine, base = row[place], other[place] if other else None
+            if mine is None or base is None:
+                cells[place] = None
+            elif derived is Derived.DIFFERENCE:
+                cells[place] = mine - base
+            else:
+                cells[place] = 100 * (mine - base) / abs(base) if base else None
+        made.append(tuple(cells))
+    return made
+
+
+def _cut(rows: list[tuple[Any, ...]], query: Query, keys: int) -> tuple[list[tuple[Any, ...]], int]:
+    """The best rows, with those that tie with the last one, as far as they are few; and how many
+    rows have the value of the last one when that is what cuts them off."""
+    if query.order is None or query.order.count is None or not keys:
+        return rows, 0
+    count = max(1, query.order.count)
+    rows = [row for row in rows if row[keys] is not None] or rows
+    if len(rows) <= count:
+        return rows, 0
+    last = rows[count - 1][keys]
+    tied = sum(row[keys] == last for row in rows)
+    after = sum(row[keys] == last for row in rows[count:])
+    if not after:
+        return rows[:count], 0
+    return rows[: count + (after if after <= _TIES_SHOWN else 0)], tied
+
+
+def cells(
+    db: DuckDBPyConnection,
+    loaded: Loaded,
+    columns: Sequence[str] | None,
+    limit: int,
+    query: Query | None,
+) -> tuple[tuple[str, ...], list[tuple[Cell, ...]]]:
+    """Rows of a table; see `Dataset.cells`."""
+    compiler = Compiler(loaded)
+    names = tuple(columns) if columns is not None else tuple(c.name for c in loaded.table.columns)
+    if not names:
+        return (), []
+    where = compiler.where(query.filters if query else ())
+    listed = ", ".join(compiler.field(name) for name in names)
+    rows = db.execute(
+        f"select {listed} from {loaded.relation} where {where.sql} order by rowid limit ?",
+        [*where.values, limit],
+    ).fetchall()
+    return names, [tuple(_cell(value) for value in row) for row in rows]
+
+
+def _cell(value: Any) -> Cell:
+    if value is None or isinstance(value, (bool, str)):
+        return value
+    if isinstance(value, datetime):
+        whole = value.time() == datetime.min.time()
+        return value.date().isoformat() if whole else value.isoformat()
+    figure = float(value)
+    return figure if math.isfinite(figure) else None

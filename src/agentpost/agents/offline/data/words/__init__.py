@@ -1,0 +1,63 @@
+"""Words that tables use, one data file for each language."""
+
+from __future__ import annotations
+
+import functools
+import re
+import tomllib
+from importlib import resources
+from typing import Any
+
+
+@functools.cache
+def languages() -> dict[str, dict[str, Any]]:
+    """Every language's words, by its ISO 639-1 code; a language is added by its file alone."""
+    found: dict[str, dict[str, Any]] = {}
+    for entry in sorted(resources.files(__name__).iterdir(), key=lambda e: e.name):
+        if entry.name.endswith(".toml"):
+            found[entry.name.removesuffix(".toml")] = tomllib.loads(entry.read_text("utf-8"))
+    return found
+
+
+@functools.cache
+def every(key: str) -> frozenset[str]:
+    """The words under a key, of all languages together."""
+    return frozenset(word for words in languages().values() for word in words.get(key, ()))
+
+
+@functools.cache
+def months() -> dict[str, int]:
+    """The number of the month by each of its names."""
+    found: dict[str, int] = {}
+    for words in languages().values():
+        for names in (words["months"], words["short_months"]):
+            for number, name in enumerate(names, 1):
+                found.setdefault(name, number)
+    return found
+
+
+@functools.cache
+def weekdays() -> dict[str, int]:
+    """The number of the day of the week, Monday 1, by each of its names."""
+    found: dict[str, int] = {}
+    for words in languages().values():
+        for number, name in enumerate(words["weekdays"], 1):
+            for said in (name, name[:3], name[:2]):
+                found.setdefault(said, number)
+    return found
+
+
+def tokens(name: str) -> list[str]:
+    """The words of a column's name in lower case; ``camelCase`` and ``snake_case`` are cut."""
+    spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z][a-z])", " ", name).replace("_", " ").lower()
+    return re.findall(r"[^\W_]+|[%€$£¥°]", spaced)
+
+
+def names(name: str, key: str) -> bool:
+    """Whether a column's name has one of the words under a key. Chinese is written without blanks,
+    so its words may stand anywhere in the name."""
+    found = set(tokens(name))
+    joined = name.lower()
+    return any(
+        word in found or ("\u3400" <= word[0] <= "\u9fff" and word in joined) for word in every(key)
+    )

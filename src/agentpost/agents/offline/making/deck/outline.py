@@ -1,0 +1,177 @@
+"""Plans a deck: which slides, in which order, as many as were asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path, PurePath
+from typing import Any
+
+import msgspec
+
+from agentpost.agents.base import File
+from agentpost.agents.offline.frame import Frame, from_json
+from agentpost.agents.offline.making import material
+from agentpost.agents.offline.making.deck import counted, papers
+from agentpost.agents.offline.making.deck.slides import Layout, Outline, Slide
+from agentpost.agents.offline.making.deck.told import Telling
+from agentpost.agents.offline.style import languages, palette
+
+TEXTS = Path(__file__).with_name("texts")
+MOST_SLIDES = 40
+_COMFORTABLE = 12
+
+
+def plan(files: Sequence[File], frame: dict[str, Any], before: int = 0) -> dict[str, Any]:
+    """A step: read everything and plan the deck (an `Outline` as JSON).
+
+    Args:
+        files: the frame's files.
+        frame: the frame as JSON.
+        before: how many slides the deck had before this change; 0 for a new one.
+
+    Raises `JobFailed` when nothing could be read.
+    """
+    wish = from_json(frame)
+    made = planned(material.gathered(files, wish), files, wish, before)
+    built: dict[str, Any] = msgspec.to_builtins(made)
+    return built
+
+
+def planned(
+    found: material.Material, files: Sequence[File], frame: Frame, before: int = 0
+) -> Outline:
+    """The deck of what was read."""
+    texts = languages.words(TEXTS, frame.language)
+    telling = Telling(found.story, texts) if found.story is not None else None
+    title = frame.style.title or _title(found, files)
+    remarks: list[str] = list(found.story.notes) if found.story is not None else []
+    sources = _sources(found, texts)
+    opening = Slide(
+        Layout.TITLE, title, subtitle=_subtitle(telling, found, title),
+        backdrop=telling.course() if telling else (), source=sources,
+        notes=" ".join(telling.points(3)) if telling else "", weight=2.0,
+    )  # fmt: skip
+    body = telling.slides() if telling is not None else []
+    sections = papers.sections(found.papers)
+    body += papers.slides(sections, texts)
+    body = _with_subjects(body, frame, found, texts, remarks)
+    body += [_pictured(number, files, texts) for number in found.images]
+    closing = _closing(telling, body, sources, texts)
+    asked = _asked(frame, before, len(body) + 2)
+    extra = telling.extra() if telling is not None else []
+    slides = counted.fitted(opening, body, closing, extra, asked or _comfortable(body))
+    if asked and len(slides) != asked:
+        remarks.append(texts["fewer"].format(asked=asked, count=len(slides)))
+    return Outline(
+        title, tuple(slides), frame.language, _accent(frame), found.used, found.skipped,
+        tuple(remarks), finding=found.story.claims[0].sentence
+        if found.story is not None and found.story.claims else "",
+    )  # fmt: skip
+
+
+def _accent(frame: Frame) -> str | None:
+    return palette.colour(frame.style.colour) if frame.style.colour else None
+
+
+def _title(found: material.Material, files: Sequence[File]) -> str:
+    if found.papers and not found.tables:
+        return found.papers[0].title or _stem(found.papers[0].name)
+    names = [table.name.partition(",")[0] for table in found.tables]
+    names += [files[number].name for number in found.images] if not names else []
+    return _stem(names[0]) if names else ""
+
+
+def _stem(name: str) -> str:
+    words = PurePath(name).stem.replace("_", " ").replace("-", " ").split()
+    return " ".join(words)[:1].upper() + " ".join(words)[1:]
+
+
+def _subtitle(telling: Telling | None, found: material.Material, title: str) -> str:
+    if telling is not None and telling.story.claims:
+        return telling.story.claims[0].headline
+    for section in papers.sections(found.papers):
+        for text in section.paragraphs[:1]:
+            first = papers.sentences(text)[:1]
+            if first and len(first[0]) <= 160 and first[0] != title:
+                return first[0]
+    return ""
+
+
+def _sources(found: material.Material, texts: dict[str, Any]) -> str:
+    parts = list(found.story.sources) if found.story is not None else []
+    names = [paper.name for paper in found.papers]
+    if names:
+        parts.append(texts["source"].format(names=", ".join(names)))
+    return "; ".join(parts)
+
+
+def _with_subjects(
+    body: list[Slide],
+    frame: Frame,
+    found: material.Material,
+    texts: dict[str, Any],
+    remarks: list[str],
+) -> list[Slide]:
+    """The slides with one for each subject that was named; those that are there already stay."""
+    for subject in frame.style.sections:
+        there = [at for at, slide in enumerate(body) if papers.matches(subject, slide.title)]
+        if there:
+            for at in there:
+                body[at] = msgspec.structs.replace(body[at], weight=1.0)
+            continue
+        made = papers.about(subject, found.papers, texts)
+        if made:
+            body = body + made
+            continue
+        claims = found.story.claims if found.story is not None else ()
+        said = [claim.sentence for claim in claims if papers.matches(subject, claim.sentence)]
+        if said:
+            body.append(Slide(Layout.POINTS if len(said) > 1 else Layout.STATEMENT,
+                              subject[:1].upper() + subject[1:], points=tuple(said[:5]),
+                              weight=1.0))  # fmt: skip
+        else:
+            remarks.append(texts["nothing"].format(subject=subject))
+    return body
+
+
+def _pictured(number: int, files: Sequence[File], texts: dict[str, Any]) -> Slide:
+    name = files[number].name
+    return Slide(
+        Layout.IMAGE, files[number].label or _stem(name), image=number,
+        source=texts["source"].format(names=name), weight=0.7,
+    )  # fmt: skip
+
+
+def _closing(
+    telling: Telling | None, body: Sequence[Slide], sources: str, texts: dict[str, Any]
+) -> Slide | None:
+    """The three things to remember: findings first, then the first point of each section."""
+    points = list(telling.points(3)) if telling is not None else []
+    for slide in body:
+        if len(points) >= 3:
+            break
+        first = slide.points[:1] if slide.layout in (Layout.POINTS, Layout.STATEMENT) else ()
+        points += [point for point in first if len(point) <= 200 and point not in points]
+    if len(points) < 2:
+        return None
+    return Slide(Layout.CLOSING, texts["takeaways"], points=tuple(points), source=sources,
+                 notes=" ".join(points), weight=0.9)  # fmt: skip
+
+
+def _asked(frame: Frame, before: int, natural: int) -> int | None:
+    style = frame.style
+    base = before or natural
+    asked = {
+        "half": max(2, round(base / 2)),
+        "shorter": max(2, round(base * 2 / 3)),
+        "longer": round(base * 1.5),
+        "double": base * 2,
+    }.get(style.length or "")
+    number = asked if before and asked else style.pages or asked
+    return min(number, MOST_SLIDES) if number else None
+
+
+def _comfortable(body: Sequence[Slide]) -> int:
+    """How many slides a deck has when nobody said: all, as far as people sit through them."""
+    named = sum(slide.weight >= 1 for slide in body)
+    return min(len(body) + 2, max(_COMFORTABLE, named + 4))

@@ -1,0 +1,66 @@
+"""A placed deck typeset by Typst: as PDF, or as pictures for films and previews."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from agentpost.agents.base import JobFailed
+from agentpost.agents.offline.making.deck.pages import Page, Picture, Plot, colours, series
+from agentpost.agents.offline.style.typeset import Typeset, typeset
+
+_LAYOUT = Path(__file__).with_name("slides.typ")
+
+
+def build(
+    pages: Sequence[Page],
+    images: Sequence[Path],
+    *,
+    accent: str | None,
+    language: str,
+    form: Literal["pdf", "png"] = "pdf",
+    wide: int = 1280,
+) -> Typeset:
+    """The pages typeset: one PDF, or for ``form="png"`` one picture each, ``wide`` pixels wide."""
+    import typst
+
+    assets = _assets(images, pages)
+    counts = {
+        len(element.chart.series)
+        for page in pages
+        for element in page.elements
+        if isinstance(element, Plot)
+    }
+    data = {
+        "pages": msgspec.to_builtins(pages),
+        "images": {str(number): name for number, (name, _) in assets.items()},
+        "colours": colours(accent),
+        "series": {str(count): series(count, accent) for count in counts},
+    }
+    try:
+        return typeset(
+            (_LAYOUT,),
+            data,
+            form=form,
+            code=language,
+            ppi=72 * wide / pages[0].width,
+            accent=accent,
+            assets=dict(assets.values()),
+        )
+    except typst.TypstError as error:
+        raise JobFailed("The slides could not be typeset.") from error
+
+
+def _assets(images: Sequence[Path], pages: Sequence[Page]) -> dict[int, tuple[str, bytes]]:
+    from agentpost.agents.offline.making.image import opening
+
+    used = {e.image for page in pages for e in page.elements if isinstance(e, Picture)}
+    found = {}
+    for number in sorted(used):
+        content, _ = opening.as_file(images[number], most=2000)
+        suffix = "png" if content.startswith(b"\x89PNG") else "jpg"
+        found[number] = (f"image-{number}.{suffix}", content)
+    return found

@@ -1,0 +1,100 @@
+"""Opens strangers' pictures: size asked of the header before a pixel is decoded, turned upright."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from agentpost.extraction import Unreadable
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+MOST_PIXELS = 60_000_000
+"""A picture of a good camera; decoded it takes 180 MB."""
+MOST_SIDE = 30_000
+FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "BMP", "TIFF")
+
+
+def size_of(path: Path, name: str) -> tuple[int, int]:
+    """Width and height as the picture is seen, from its header; raises `Unreadable`."""
+    with _opened(path, name) as image:
+        turned = image.getexif().get(0x0112, 1) in (5, 6, 7, 8)
+        return (image.height, image.width) if turned else (image.width, image.height)
+
+
+def upright(path: Path, name: str, most: int | None = None) -> Image:
+    """The decoded picture: first frame, turned as its EXIF data says, free of all metadata.
+
+    Args:
+        path: where the bytes are.
+        name: what the sender called it, for the error.
+        most: its longer side may be made this short, which saves memory.
+
+    Raises `Unreadable` when it is no picture, damaged, or larger than `MOST_PIXELS`.
+    """
+    from PIL import Image, ImageOps
+
+    with _opened(path, name) as image:
+        if most and image.format == "JPEG":
+            image.draft("RGB", (most, most))
+        if most:
+            image.thumbnail((most, most), Image.Resampling.LANCZOS)
+        found = ImageOps.exif_transpose(image)
+        clear = found.mode in ("RGBA", "LA", "PA") or "transparency" in found.info
+        found = found.convert("RGBA" if clear else "RGB")
+        found.info.clear()
+        found.getexif().clear()
+        return found
+
+
+@contextlib.contextmanager
+def _opened(path: Path, name: str) -> Iterator[Image]:
+    import warnings
+
+    from PIL import Image, UnidentifiedImageError
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", Image.DecompressionBombWarning)
+            with Image.open(path, formats=FORMATS) as image:
+                wide, tall = image.size
+                if wide * tall > MOST_PIXELS or max(wide, tall) > MOST_SIDE:
+                    raise Unreadable(
+                        f"{name} has {wide} × {tall} pixels, more than the "
+                        f"{MOST_PIXELS // 1_000_000} million that are read"
+                    )
+                yield image
+    except Unreadable:
+        raise
+    except UnidentifiedImageError as error:
+        raise Unreadable(f"{name} is not a picture that can be read") from error
+    except Image.DecompressionBombError as error:
+        raise Unreadable(f"{name} has more pixels than are read") from error
+    except (OSError, ValueError, SyntaxError, EOFError, IndexError) as error:
+        raise Unreadable(f"{name} is a damaged picture") from error
+
+
+def as_file(path: Path, *, name: str = "The picture", most: int) -> tuple[bytes, tuple[int, int]]:
+    """A picture for use in a document: upright, at most ``most`` pixels wide or high, without
+    metadata; PNG where it is transparent, else JPEG. Returns the bytes and (width, height)."""
+    image = upright(path, name, most)
+    buffer = io.BytesIO()
+    if image.mode == "RGBA":
+        image.save(buffer, "PNG")
+    else:
+        image.save(buffer, "JPEG", quality=88)
+    return buffer.getvalue(), image.size
+
+
+def within(
+    size: tuple[int, int], box: tuple[float, float, float, float]
+) -> tuple[float, float, float, float]:
+    """The largest place with a picture's proportions in the middle of a box."""
+    left, top, wide, tall = box
+    scale = min(wide / size[0], tall / size[1])
+    width, height = size[0] * scale, size[1] * scale
+    return left + (wide - width) / 2, top + (tall - height) / 2, width, height

@@ -1,0 +1,140 @@
+"""What a result is made from: the files of a frame, sorted by what they are, read once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from agentpost.agents.base import File, JobFailed
+from agentpost.agents.offline.data.model import Table
+from agentpost.agents.offline.frame import Frame
+from agentpost.agents.offline.making import queries
+from agentpost.agents.offline.story.model import Story
+from agentpost.extraction import Unreadable
+
+if TYPE_CHECKING:
+    from agentpost.agents.offline.data.dataset import Dataset
+
+_TABLES = (".csv", ".tsv", ".tab", ".xlsx", ".xlsm", ".xls", ".ods", ".json", ".jsonl", ".ndjson")
+
+
+class Paragraph(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A piece of a document: ``heading``, ``paragraph``, ``item``, ``table`` or ``code``."""
+
+    kind: str
+    text: str
+    level: int = 0
+    place: str = ""
+    rows: tuple[tuple[str, ...], ...] = ()
+
+
+class Paper(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A document that was read."""
+
+    title: str
+    name: str
+    """Its file's name."""
+    blocks: tuple[Paragraph, ...]
+
+
+class Material(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Everything there is to work with."""
+
+    story: Story | None = None
+    tables: tuple[Table, ...] = ()
+    papers: tuple[Paper, ...] = ()
+    images: tuple[int, ...] = ()
+    """Which of the files are pictures."""
+    used: tuple[str, ...] = ()
+    skipped: tuple[str, ...] = ()
+
+
+def is_picture(file: File) -> bool:
+    """Whether a file is a picture by its first bytes."""
+    with file.local.open("rb") as opened:
+        head = opened.read(16)
+    return (
+        head.startswith((b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"BM", b"II*\0", b"MM\0*"))
+        or head[8:12] == b"WEBP"
+    )
+
+
+def gathered(files: Sequence[File], frame: Frame, *, told: bool = True) -> Material:
+    """Read the files of a frame; ``told`` computes the story of its tables.
+
+    Raises `JobFailed` when not one of them can be used.
+    """
+    from agentpost.agents.offline.making.image import opening
+
+    images: list[int] = []
+    others: list[File] = []
+    used: list[str] = []
+    skipped: list[str] = []
+    for number, file in enumerate(files):
+        if not is_picture(file):
+            others.append(file)
+            continue
+        try:
+            wide, tall = opening.size_of(file.local, file.name)
+        except Unreadable as error:
+            skipped.append(str(error))
+            continue
+        images.append(number)
+        used.append(f"{file.name} ({wide} × {tall})")
+    story, tables, left = _tables(others, frame, used, skipped, told=told)
+    papers = _papers(left, frame, used, skipped)
+    if not (images or tables or papers):
+        raise JobFailed("; ".join(skipped) + "." if skipped else "There is nothing to work with.")
+    return Material(story, tables, papers, tuple(images), tuple(used), tuple(skipped))
+
+
+def _tables(
+    files: Sequence[File], frame: Frame, used: list[str], skipped: list[str], *, told: bool
+) -> tuple[Story | None, tuple[Table, ...], list[File]]:
+    """The story of those that are tables, their descriptions, and the other files."""
+    from agentpost.agents.offline.data.dataset import opened
+
+    asked = [file for file in files if file.name.lower().endswith(_TABLES)]
+    pasted = frame.text if "\t" in frame.text or frame.text.count(",") > 5 else ""
+    if not asked and not pasted:
+        return None, (), list(files)
+    try:
+        with opened(asked, pasted, frame.language) as dataset:
+            tables = dataset.tables
+            skipped.extend(dataset.skipped)
+            story = _told(dataset, frame) if told and tables else None
+    except Unreadable as error:
+        skipped.append(str(error))
+        return None, (), [file for file in files if file not in asked]
+    used.extend(f"{table.name} ({table.rows:,} rows)" for table in tables)
+    return story, tables, [file for file in files if file not in asked]
+
+
+def _told(dataset: Dataset, frame: Frame) -> Story:
+    from agentpost.agents.offline.story.tell import tell
+
+    return tell(dataset, frame.queries or queries.chosen(dataset.tables), frame.language)
+
+
+def _papers(
+    files: Sequence[File], frame: Frame, used: list[str], skipped: list[str]
+) -> tuple[Paper, ...]:
+    if not files:
+        return ()
+    from agentpost.agents.offline.documents.reading import read
+
+    papers = []
+    for file in files:
+        try:
+            found: Any = read(file)
+        except Unreadable as error:
+            skipped.append(str(error))
+            continue
+        papers.append(msgspec.convert(
+            {"title": found.title, "name": file.name, "blocks": msgspec.to_builtins(found.blocks)},
+            Paper,
+        ))  # fmt: skip
+        used.append(file.name)
+    return tuple(papers)

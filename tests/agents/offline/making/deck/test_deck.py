@@ -1,0 +1,181 @@
+"""Decks from real inputs, written and opened again: what is on the slides and how it fits."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from pptx import Presentation
+
+from agentpost.agents import File, JobFailed
+from agentpost.agents.offline.frame import Style, Thing
+from agentpost.agents.offline.making import fit, material
+from agentpost.agents.offline.making.deck import MAKER, making, outline
+from agentpost.agents.offline.making.deck.arrange import arranged
+from agentpost.agents.offline.making.deck.pages import Text
+from agentpost.agents.offline.making.deck.slides import Layout, Outline, Slide
+from agentpost.agents.offline.making.maker import Inputs
+from tests.agents.fakes import FakeJob, file
+from tests.agents.offline.making import stories
+
+LANGUAGES = ("en", "de", "es", "fr", "zh", "ar")
+
+
+@pytest.fixture
+def orders(tmp_path: Path) -> File:
+    return stories.orders(tmp_path)
+
+
+def from_papers(style: Style | None = None, before: int = 0) -> Outline:
+    found = material.Material(papers=(stories.plan(),), used=("plan.md",))
+    return outline.planned(found, [], stories.frame(Thing.DECK, style=style), before)
+
+
+async def made(
+    folder: Path, files: list[File], **wish: Any
+) -> tuple[FakeJob, Any, dict[str, Presentation]]:  # type: ignore[valid-type]
+    job = FakeJob(folder)
+    result = await MAKER.make(job, Inputs(stories.frame(Thing.DECK, files, **wish), tuple(files)))
+    decks = {
+        name: Presentation(io.BytesIO((folder / name).read_bytes()))
+        for name in job.written
+        if name.endswith("pptx")
+    }
+    return job, result, decks
+
+
+async def test_a_deck_of_a_table_has_native_charts_titles_and_notes(
+    tmp_path: Path, orders: File
+) -> None:
+    job, result, decks = await made(tmp_path, [orders])
+    deck: Any = decks["orders-deck.pptx"]
+    slides = list(deck.slides)
+    layouts = [slide.slide_layout.name for slide in slides]
+    assert layouts[0] == "Title"
+    assert {"Key figures", "Chart and takeaways", "Table", "Closing"} <= set(layouts)
+    charts = [shape.chart for slide in slides for shape in slide.shapes if shape.has_chart]
+    by_month = charts[0].plots[0]
+    assert len(list(by_month.categories)) == 24
+    total = sum(by_month.series[0].values)
+    lines = Path(orders.blob).read_text().splitlines()[1:]
+    assert total == pytest.approx(sum(float(line.split(",")[-1]) for line in lines))
+    assert all(slide.shapes.title.text_frame.text for slide in slides)
+    assert all(slide.has_notes_slide for slide in slides if slide.slide_layout.name != "Title")
+    assert result.text.startswith("“Orders” is ready: orders-deck.pptx")
+    assert result.used == ["orders.csv (240 rows)"]
+    assert job.charged == MAKER.credits
+
+
+@pytest.mark.parametrize("count", [3, 5, 8, 12])
+async def test_a_deck_has_as_many_slides_as_were_asked_for(
+    tmp_path: Path, orders: File, count: int
+) -> None:
+    _, _, decks = await made(tmp_path, [orders], style=Style(pages=count), formats=("pptx", "pdf"))
+    deck: Any = decks["orders-deck.pptx"]
+    assert len(list(deck.slides)) == count
+
+
+@pytest.mark.parametrize("count", range(2, 16))
+def test_documents_fill_the_slides_asked_for(count: int) -> None:
+    planned = from_papers(Style(pages=count))
+    assert len(planned.slides) == count
+    assert planned.slides[0].layout is Layout.TITLE
+
+
+def test_sections_are_slides_in_their_order() -> None:
+    titles = [slide.title for slide in from_papers().slides]
+    assert titles == [
+        "Expansion plan 2026", "Expansion plan 2026", "Goals", "Costs", "Timetable", "Risks",
+        "Outlook", "Outlook", "What to take away",
+    ]  # fmt: skip
+
+
+def test_a_named_subject_gets_a_slide_from_the_passages() -> None:
+    planned = from_papers(Style(sections=("suppliers",), pages=6))
+    found = [slide for slide in planned.slides if slide.title == "Suppliers"]
+    assert found[0].points == ("Two suppliers make 80 % of our parts.",)
+    kept = from_papers(Style(sections=("risk",), pages=3))
+    assert "Risks" in [slide.title for slide in kept.slides]
+
+
+def test_a_subject_nobody_wrote_about_is_said() -> None:
+    planned = from_papers(Style(sections=("dragons",)))
+    assert any("dragons" in remark for remark in planned.remarks)
+    assert not any("ragons" in slide.title for slide in planned.slides)
+
+
+@pytest.mark.parametrize(("length", "count"), [("half", 4), ("shorter", 5), ("double", 14)])
+def test_a_change_of_length_counts_from_the_deck_before(length: str, count: int) -> None:
+    assert len(from_papers(Style(length=length), before=7).slides) == count
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+async def test_decks_speak_the_language_of_the_wish(
+    tmp_path: Path, orders: File, language: str
+) -> None:
+    planned = outline.plan(
+        stories.local([orders]),
+        msgspec.to_builtins(stories.frame(Thing.DECK, [orders], language=language)),
+    )
+    closing = msgspec.convert(planned, Outline).slides[-1]
+    expected = {"en": "What to take away", "de": "Was bleibt", "es": "Lo esencial",
+                "fr": "L’essentiel", "zh": "要点总结", "ar": "الخلاصة"}  # fmt: skip
+    assert closing.title == expected[language]
+    content = making.write_pptx(planned, stories.local([orders]))
+    deck: Any = Presentation(io.BytesIO(content))
+    rights = b'rtl="1"' in deck.slides[0].shapes.title._element.xml.encode()
+    assert rights == (language == "ar")
+
+
+@pytest.mark.parametrize("layout", [Layout.POINTS, Layout.CLOSING, Layout.STATEMENT])
+@pytest.mark.parametrize("count", [1, 2, 3, 5])
+@pytest.mark.parametrize("length", [4, 60, 290])
+def test_points_fill_their_slide_without_overflowing(
+    layout: Layout, count: int, length: int
+) -> None:
+    words = ("sentence " * 60)[:length].strip()
+    if layout is Layout.STATEMENT and count * length > 300:
+        return  # statements hold one long point, or three short ones
+    page = arranged(Slide(layout, "Title", points=tuple(words for _ in range(count))), 2)
+    for element in page.elements:
+        left, top, wide, tall = element.box
+        assert left >= 0
+        assert left + wide <= page.width + 0.5
+        assert top + tall <= page.height + 0.5
+        if isinstance(element, Text):
+            assert fit.height(element.paragraphs, element.size, wide, bold=element.bold) <= tall + 9
+
+
+async def test_a_picture_becomes_a_slide_and_a_broken_one_is_said(
+    tmp_path: Path, orders: File
+) -> None:
+    shop = stories.picture(tmp_path)
+    broken = stories.picture(tmp_path, "broken.png")
+    Path(broken.blob).write_bytes(Path(broken.blob).read_bytes()[:20])
+    _, result, decks = await made(tmp_path, [orders, shop, broken])
+    deck: Any = decks["orders-deck.pptx"]
+    images = [s for slide in deck.slides for s in slide.shapes if s.shape_type == 13]
+    assert len(images) == 1
+    assert images[0]._element.nvPicPr.cNvPr.get("descr") == "Shop"
+    assert any("broken.png" in text for text in result.skipped)
+
+
+async def test_nothing_to_work_with_is_said(tmp_path: Path) -> None:
+    broken = stories.picture(tmp_path, "broken.png")
+    Path(broken.blob).write_bytes(b"\x89PNG\r\n\x1a\nnothing")
+    with pytest.raises(JobFailed, match=r"broken\.png"):
+        await made(tmp_path, [broken])
+
+
+async def test_words_of_files_are_text_only(tmp_path: Path) -> None:
+    path = tmp_path / "evil.csv"
+    rows = [f"2025-{m:02d}-01,#eval(1) <b>{g}</b>,{m * 10}" for m in range(1, 13) for g in "AB"]
+    path.write_text("\n".join(["date,group,revenue", *rows]))
+    _, _, decks = await made(tmp_path, [file(path, "text/csv")], formats=("pptx", "pdf"))
+    deck: Any = decks["evil-deck.pptx"]
+    charts = [s.chart for slide in deck.slides for s in slide.shapes if s.has_chart]
+    names = [name for chart in charts for name in chart.plots[0].categories]
+    assert "#eval(1) <b>A</b>" in names
