@@ -20,7 +20,39 @@ from agentpost.agents.offline.understanding.names import Names
 from agentpost.agents.offline.understanding.segments import Segment
 
 IGNORED = frozenset(
-    ["filler", "act", "question", "from", "of", "for", "and", "thing", "too", "pronoun", "talk", "the", "compare", "sort", "format", "kind", "by", "option", "unit", "about", "title", "add", "instead", "when", "counter", "trend", "only", "hint", "scale", "length", "in"]
+    [
+        "filler",
+        "act",
+        "question",
+        "from",
+        "of",
+        "for",
+        "and",
+        "thing",
+        "too",
+        "pronoun",
+        "talk",
+        "the",
+        "compare",
+        "sort",
+        "format",
+        "kind",
+        "by",
+        "option",
+        "unit",
+        "about",
+        "title",
+        "add",
+        "instead",
+        "when",
+        "counter",
+        "trend",
+        "only",
+        "hint",
+        "scale",
+        "length",
+        "in",
+    ]
 )
 """Sections whose words may be left over: they say how, not what."""
 

@@ -238,9 +238,9 @@ def _counted(found: Sequence[Segment], at: int, period: Period) -> int:
         return 0
     unit = found[after]
     if unit.has("grain", "quarter") and 1 <= value <= 4 and period.quarter is None:
-        if not segment.has("ordinal") and segment.has("number") is False and after == at + 1:
-            if unit.kind != "han" and not unit.text.startswith("季"):
-                return 0
+        told = segment.has("ordinal") or segment.has("number") or after > at + 1
+        if not told and not unit.text.startswith("季"):
+            return 0
         period.quarter = value
         return after + 1 - at
     if unit.has("monthmark") and 1 <= value <= 12 and period.month is None:

@@ -15,7 +15,17 @@ _KINDS = (
     "bar",
 )  # fmt: skip
 _OF_OPTION = {
-    Thing.IMAGE: ["crop", "square", "resize", "convert", "collage", "poster", "card", "rotate", "grayscale"],
+    Thing.IMAGE: [
+        "crop",
+        "square",
+        "resize",
+        "convert",
+        "collage",
+        "poster",
+        "card",
+        "rotate",
+        "grayscale",
+    ],
     Thing.VIDEO: ["race", "captions", "voice", "slideshow"],
     Thing.TABLE: ["clean", "pivot", "join", "formulas"],
     Thing.BRIEF: ["contradictions", "gaps"],
