@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from agentpost.agents.offline.data.model import Cell, Column, Kind, Result, Table
-from agentpost.agents.offline.style import dates, languages, numbers
 from agentpost.agents.offline.frame import (
     Aggregate,
     Derived,
@@ -18,6 +17,7 @@ from agentpost.agents.offline.frame import (
     Measure,
     Op,
 )
+from agentpost.agents.offline.style import dates, languages, numbers
 
 _SIGNS = {Op.IS: "=", Op.IS_NOT: "≠", Op.AT_LEAST: "≥", Op.ABOVE: ">", Op.AT_MOST: "≤",
           Op.BELOW: "<"}  # fmt: skip
