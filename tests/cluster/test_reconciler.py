@@ -15,7 +15,7 @@ from tests.runtime.running import Fault, Running, Script, running, step
 from tests.services.databases import clock, ctx, schema_url
 
 __all__ = ["clock", "ctx", "schema_url"]
-JOB = "SELECT state, epoch, recoveries FROM jobs"
+JOB = "SELECT state, epoch, takeovers FROM jobs"
 
 
 @pytest.fixture

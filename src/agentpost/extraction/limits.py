@@ -54,6 +54,9 @@ MAX_SHARED_CHARACTERS: Final = 64 * 2**20
 MAX_STYLES: Final = 100_000
 """Most cell formats of a workbook; Excel itself takes 65,490."""
 
+MAX_MERGED_RANGES: Final = 10_000
+"""Most ranges of merged cells of a worksheet that are looked at."""
+
 MAX_SHEETS: Final = 1_000
 """Most worksheets that are looked at."""
 

@@ -8,10 +8,12 @@ and on processor time, and its end ends nothing else.
 from __future__ import annotations
 
 import contextlib
+import json
 import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -21,12 +23,43 @@ _PASSWORD, _DAMAGED, _MEMORY = 3, 4, 5
 _REASONS: Final = {_PASSWORD: "is protected by a password", _DAMAGED: "is damaged"}
 
 
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line of a page: its text, the size of its letters in points, whether they are bold, and
+    where it begins: points from the page's left edge, and the share of the page's height that is
+    above it (0 is the top)."""
+
+    text: str
+    size: float
+    bold: bool
+    left: float
+    top: float
+
+
 def read_pages(path: Path, name: str, max_characters: int) -> str:
     """The text of a PDF's pages with form feeds between; raises `Unreadable`.
 
     Reading ends after the page that brings the text to ``max_characters``.
     """
-    argv = [sys.executable, "-P", "-m", __name__, str(path), str(max_characters)]
+    text = _apart(path, name, max_characters, "text")
+    if not text.strip():
+        raise Unreadable(f"{name} has no text in it (is it a scan?)")
+    return text
+
+
+def read_lines(path: Path, name: str, max_characters: int) -> list[list[Line]]:
+    """The lines of a PDF's pages, for readers that look at letters and places; raises like
+    `read_pages`."""
+    written = _apart(path, name, max_characters, "lines")
+    pages = [[Line(*line) for line in json.loads(page)] for page in written.splitlines()]
+    if not any(line.text.strip() for page in pages for line in page):
+        raise Unreadable(f"{name} has no text in it (is it a scan?)")
+    return pages
+
+
+def _apart(path: Path, name: str, max_characters: int, what: str) -> str:
+    """What `main` writes in a process of its own."""
+    argv = [sys.executable, "-P", "-m", __name__, str(path), str(max_characters), what]
     try:
         with _terminations_held():
             done = subprocess.run(  # noqa: S603 - our own module
@@ -42,10 +75,7 @@ def read_pages(path: Path, name: str, max_characters: int) -> str:
     if done.returncode:
         reason = _REASONS.get(done.returncode, "takes too much memory or time to read")
         raise Unreadable(f"{name} {reason}")
-    text = done.stdout.decode(errors="replace")
-    if not text.strip():
-        raise Unreadable(f"{name} has no text in it (is it a scan?)")
-    return text
+    return done.stdout.decode(errors="replace")
 
 
 @contextlib.contextmanager
@@ -59,8 +89,9 @@ def _terminations_held() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def main(path: str, max_characters: int) -> int:
-    """Write the text of a PDF to the standard output; the exit code says why there is none."""
+def main(path: str, max_characters: int, what: str = "text") -> int:
+    """Write the text or the lines of a PDF to the standard output; the exit code says why there is
+    none."""
     import pypdfium2
 
     _limit()
@@ -68,7 +99,10 @@ def main(path: str, max_characters: int) -> int:
         document = pypdfium2.PdfDocument(path)
         written = 0
         for number in range(min(len(document), limits.MAX_PAGES)):
-            text = ("\f" if number else "") + _page(document, number, max_characters)
+            if what == "lines":
+                text = _lines(document, number, max_characters) + "\n"
+            else:
+                text = ("\f" if number else "") + _page(document, number, max_characters)
             sys.stdout.buffer.write(text.encode(errors="replace"))
             written += len(text)
             if written >= max_characters:
@@ -79,6 +113,42 @@ def main(path: str, max_characters: int) -> int:
     except MemoryError:
         return _MEMORY
     return 0
+
+
+def _lines(document: Any, number: int, max_characters: int) -> str:
+    """The lines of a page as one line of JSON."""
+    import ctypes
+
+    import pypdfium2.raw as pdfium
+
+    found: list[list[Any]] = []
+    page = document[number]
+    with _closing(page), _closing(page.get_textpage()) as text_page:
+        raw = text_page.raw
+        height = page.get_height() or 1.0
+        count = min(text_page.count_chars(), max_characters)
+        edges = [ctypes.c_double() for _ in range(4)]
+        begin, characters = 0, []
+        for at in range(count + 1):
+            code = pdfium.FPDFText_GetUnicode(raw, at) if at < count else 10
+            if code not in (10, 13):
+                characters.append(code)
+                continue
+            text = "".join(map(chr, characters)).replace("\0", "")
+            if text.strip():
+                middle = begin + len(characters) // 2
+                pdfium.FPDFText_GetCharBox(raw, begin, *map(ctypes.byref, edges))
+                found.append(
+                    [
+                        text,
+                        round(pdfium.FPDFText_GetFontSize(raw, middle), 1),
+                        pdfium.FPDFText_GetFontWeight(raw, middle) >= 600,
+                        round(edges[0].value, 1),
+                        round(1 - edges[3].value / height, 4),
+                    ]
+                )
+            begin, characters = at + 1, []
+    return json.dumps(found)
 
 
 def _page(document: Any, number: int, max_characters: int) -> str:
@@ -119,4 +189,4 @@ def _limit() -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1], int(sys.argv[2])))
+    sys.exit(main(sys.argv[1], int(sys.argv[2]), sys.argv[3]))

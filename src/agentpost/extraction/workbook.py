@@ -24,7 +24,7 @@ WORKBOOK: Final = "xl/workbook.xml"
 
 _MAIN = names(
     "spreadsheetml/2006/main",
-    "workbookPr sheet si t rPh numFmt cellXfs xf row c v is",
+    "workbookPr sheet si t rPh numFmt cellXfs xf row c v is mergeCell",
 )
 _COLUMNS_MAX: Final = 16_384
 _FORMAT_CHARACTERS_MAX: Final = 255
@@ -55,12 +55,25 @@ class Workbook:
         At most ``columns`` cells per row, texts are cut after ``characters``. The rows that are
         not asked for are not read.
         """
+        for _, row in self.numbered_rows(sheet, columns=columns, characters=characters):
+            yield row
+
+    def numbered_rows(
+        self, sheet: Sheet, *, columns: int, characters: int, merged: list[str] | None = None
+    ) -> Iterator[tuple[int, list[Cell]]]:
+        """Like `rows`, with the number that each row has in its sheet, counted from 1.
+
+        ``merged`` is filled with the ranges of merged cells (``A2:A5``); a workbook lists them
+        behind the rows, so they are complete at the end.
+        """
         reader = _Rows(self._strings, self._dated, self._epoch_1904, columns, characters)
         for _ in self._archive.parse(
             sheet.member, reader.start, reader.end, reader.text, most=limits.MAX_WORKBOOK_ELEMENTS
         ):
             yield from reader.rows
             reader.rows.clear()
+        if merged is not None:
+            merged += reader.merged
 
     def _targets(self) -> dict[str, tuple[str, str]]:
         """Kind and member of what the workbook refers to, by the id of the reference."""
@@ -189,7 +202,9 @@ class _Rows:
         self, strings: list[str], dated: list[bool], epoch_1904: bool, columns: int,
         characters: int,
     ) -> None:  # fmt: skip
-        self.rows: list[list[Cell]] = []
+        self.rows: list[tuple[int, list[Cell]]] = []
+        self.merged: list[str] = []
+        self._number = 0
         self._strings, self._dated, self._epoch_1904 = strings, dated, epoch_1904
         self._columns, self._characters = columns, characters
         self._row: list[Cell] = []
@@ -213,6 +228,10 @@ class _Rows:
             self._reading_aid = True
         elif name == "row":
             self._row, self._column = [], -1
+            number = _whole(attributes.get("r", ""))
+            self._number = self._number + 1 if number is None else number
+        elif name == "mergeCell" and len(self.merged) < limits.MAX_MERGED_RANGES:
+            self.merged.append(attributes.get("ref", "")[:30])
         self._typing = name == "v" or (name == "t" and not self._reading_aid)
 
     def end(self, tag: str) -> None:
@@ -225,7 +244,7 @@ class _Rows:
                 row[self._column] = self._value("".join(self._pieces))
         elif name == "row":
             if self._row:
-                self.rows.append(self._row)
+                self.rows.append((self._number, self._row))
             self._row = []
         elif name == "rPh":
             self._reading_aid = False

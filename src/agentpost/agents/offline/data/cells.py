@@ -15,9 +15,22 @@ from datetime import datetime
 
 from agentpost.agents.offline.data import words
 from agentpost.agents.offline.data.model import Kind
-from agentpost.agents.offline.understanding.frame import Grain
+from agentpost.agents.offline.frame import Grain
 
-ERRORS = frozenset("#div/0! #n/a #ref! #value! #name? #num! #null! #spill! #calc! #error!".split())
+ERRORS = frozenset(
+    {
+        "#div/0!",
+        "#n/a",
+        "#ref!",
+        "#value!",
+        "#name?",
+        "#num!",
+        "#null!",
+        "#spill!",
+        "#calc!",
+        "#error!",
+    }
+)
 """What spreadsheets show where a formula failed."""
 
 NO_VALUE = frozenset(
@@ -28,11 +41,12 @@ NO_VALUE = frozenset(
 
 NO_FIGURE = frozenset(
     ("-", "–", "—", ".", "..", "...", "…", "?", "inf", "+inf", "-inf", "infinity", "-infinity", "∞",
-     "-∞", "x")
+     "-∞")
 )  # fmt: skip
 _CURRENCIES = {
     "$": "$", "€": "€", "£": "£", "¥": "¥", "₹": "₹", "₽": "₽", "₩": "₩", "元": "元", "us$": "$",
-    "usd": "USD", "eur": "EUR", "gbp": "GBP", "chf": "CHF", "jpy": "JPY", "cny": "CNY", "rmb": "RMB",
+    "usd": "USD", "eur": "EUR", "gbp": "GBP", "chf": "CHF", "jpy": "JPY", "cny": "CNY",
+    "rmb": "RMB",
     "inr": "INR", "sek": "SEK", "nok": "NOK", "dkk": "DKK", "pln": "PLN", "zł": "zł", "kr": "kr",
     "cad": "CAD", "aud": "AUD", "brl": "BRL", "r$": "R$", "mxn": "MXN", "aed": "AED", "sar": "SAR",
 }  # fmt: skip
@@ -132,7 +146,7 @@ def decide(values: Mapping[str, int], name: str, *, comma_elsewhere: bool = Fals
         found = _numbers(filled, comma_elsewhere)
         if found is not None:
             return found
-    return _dates(filled) or Format(
+    return _dates(filled, comma_elsewhere) or Format(
         Kind.TEXT,
         codes=len(values) > 3 and all(re.fullmatch("[A-Z]{2}", value) for value in values),
         spaced=any(re.search(r"\s\s|[\t\r\n]", value) for value in values),
@@ -328,10 +342,12 @@ def _with_clock(day: datetime, clock: str | None, grain: Grain) -> tuple[datetim
     return found, Grain.HOUR if found.time() != day.time() else grain
 
 
-def _dates(filled: Mapping[str, int]) -> Format | None:
+def _dates(filled: Mapping[str, int], comma_elsewhere: bool) -> Format | None:
     slashed = [m for value in filled if (m := _SLASHED.fullmatch(value.strip())) and m[2] != "."]
     day_first = any(int(match[1]) > 12 for match in slashed)
     ambiguous = bool(slashed) and not day_first and all(int(match[3]) <= 12 for match in slashed)
+    if ambiguous and comma_elsewhere:  # nobody who writes a decimal comma puts the month first
+        day_first, ambiguous = True, False
     total = sum(filled.values())
     fits = sum(n for value, n in filled.items() if moment(value, day_first=day_first))
     if fits < total * ENOUGH:
@@ -372,6 +388,6 @@ def looks_typed(text: str) -> bool:
     if _YEAR.fullmatch(text.strip()):
         return False
     found = moment(text, day_first=False)
-    return found is None and parts(text, ",") is not None and not re.search(r"[^\W\d]", text) or (
+    return (found is None and parts(text, ",") is not None and not re.search(r"[^\W\d]", text)) or (
         found is not None and found[1] in (Grain.DAY, Grain.HOUR)
     )  # fmt: skip

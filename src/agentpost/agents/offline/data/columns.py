@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from agentpost.agents.offline.data import limits, roles
 from agentpost.agents.offline.data.cells import Format
 from agentpost.agents.offline.data.model import Column, Kind, Role
-from agentpost.agents.offline.understanding.frame import Grain
+from agentpost.agents.offline.frame import Grain
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -30,7 +30,8 @@ def described(
     if form.kind is Kind.NUMBER:
         low, high, whole = _one(
             db,
-            f"select min({field}), max({field}), bool_and({field} = trunc({field})) from {relation}",
+            f"select min({field}), max({field}), bool_and({field} = trunc({field}))"
+            f" from {relation}",
         )
         facts = roles.Facts(filled, distinct, bool(whole), low, high)
         role = roles.role(name, Kind.NUMBER, unit, facts)

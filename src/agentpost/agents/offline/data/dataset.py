@@ -21,7 +21,7 @@ from agentpost.agents import File, JobFailed, Unreadable
 from agentpost.agents.offline.data import limits, running, sources
 from agentpost.agents.offline.data.loading import Loaded, load
 from agentpost.agents.offline.data.model import Cell, Kind, Result, Table
-from agentpost.agents.offline.understanding.frame import Query
+from agentpost.agents.offline.frame import Query
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -39,14 +39,14 @@ class Dataset:
         """Files and tables that could not be read, each with the reason."""
         self.language = language
 
-    def table(self, id: str) -> Table:
+    def table(self, table_id: str) -> Table:
         """The table of this id; raises `JobFailed`."""
-        return self._find(id).table
+        return self._find(table_id).table
 
-    def _find(self, id: str) -> Loaded:
-        if id not in self._loaded:
+    def _find(self, table_id: str) -> Loaded:
+        if table_id not in self._loaded:
             raise JobFailed("The table is no longer there; attach its file again.")
-        return self._loaded[id]
+        return self._loaded[table_id]
 
     def run(self, query: Query) -> Result:
         """Compute a query over all rows of its table.
@@ -108,11 +108,11 @@ def _loaded(
             skipped.append(f"further tables after the first {limits.TABLES}")
             break
         number = ids[source.file] = ids.get(source.file, -1) + 1
-        id = f"{source.file}#{number}"
+        table_id = f"{source.file}#{number}"
         try:
             with sources.only_unreadable(source.grid.name):
                 found.append(
-                    load(db, source.grid, len(found), work, id=id, file=source.file)
+                    load(db, source.grid, len(found), work, table_id=table_id, file=source.file)
                 )
         except Unreadable as error:
             if not source.maybe:

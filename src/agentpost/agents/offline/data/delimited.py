@@ -5,7 +5,9 @@ from __future__ import annotations
 import codecs
 import csv
 import io
+import os
 import re
+import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -109,7 +111,7 @@ def grid(path: Path, name: str, folder: Path) -> Grid:
     no row out of shape, else a cleaned copy in ``folder``. Raises `Unreadable`."""
     text, encoding = sample(path, name)
     text = whole_lines(text)
-    first, _, rest = text[:40].partition("\n")
+    first = text[:40].partition("\n")[0]
     said = first.strip().lower()
     skip = 1 if said.startswith("sep=") and len(first.strip("\r\n")) == 5 else 0
     delimiter = first[4] if skip else find_delimiter(text)[0]
@@ -199,7 +201,9 @@ class _Lines:
 
 def written(rows: Iterable[Iterable[object]], name: str, folder: Path) -> Grid:
     """Rows of cells as a delimited text file in ``folder``. Raises `Unreadable` beyond limits."""
-    path = folder / f"grid{len(list(folder.iterdir()))}.csv"
+    descriptor, made_path = tempfile.mkstemp(suffix=".csv", dir=folder)
+    os.close(descriptor)
+    path = Path(made_path)
     width = cells = 0
     wide = cut = False
     with path.open("w", encoding="utf-8", errors="replace", newline="") as file:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from agentpost.agents.offline.data import words
 from agentpost.agents.offline.data.cells import is_missing, looks_typed, moment
-from agentpost.agents.offline.understanding.frame import Grain
+from agentpost.agents.offline.frame import Grain
 
 Row = Sequence[str | None]
 NAME_CHARACTERS = 120
@@ -62,7 +62,7 @@ def find(head: Sequence[Row]) -> Layout:
     width = max(Counter(filled).items(), key=lambda item: (item[1], item[0]))[0]
     first = next(i for i, count in enumerate(filled) if count >= max(1, width - (width > 3)))
     # A heading over groups of columns has fewer cells than the table, but more than a title.
-    if 0 < first and _is_group_line(head, first - 1, first):
+    if first > 0 and _is_group_line(head, first - 1, first):
         first -= 1
     title = _title(head[:first])
     columns = max(len(row) for row in head)
@@ -153,9 +153,11 @@ def _joined(lines: list[list[str]]) -> list[str]:
         return lines[0]
     upper, lower = lines
     names, group = [], ""
-    for above, below in zip(upper, lower, strict=True):
+    for at, (above, below) in enumerate(zip(upper, lower, strict=True)):
         group = above or (group if below else "")
-        names.append(" ".join(part for part in (group, below) if part))
+        alone = at == 0 and len(upper) > 1 and bool(upper[1]) and below
+        parts = (below,) if alone or group == below else (group, below)
+        names.append(" ".join(part for part in parts if part))
     return names
 
 
@@ -198,7 +200,13 @@ def _periods(layout: Layout, body: Sequence[Row]) -> Periods | None:
     if len({(period, rest) for _, period, rest in found}) != len(found):
         return None
     values = tuple(rest or _value_name(layout) for rest in rests)
-    columns = tuple((index, period, rests.index(rest)) for index, period, rest in found)
+    year = _YEAR.search(layout.title)
+    dated = (
+        f" {year[1]}"
+        if year and all(p.lower().rstrip(".") in words.months() for p in periods)
+        else ""
+    )
+    columns = tuple((index, period + dated, rests.index(rest)) for index, period, rest in found)
     return Periods(columns, _time_name(periods[0]), values, tuple(totals))
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -52,10 +51,10 @@ def literals(texts: Sequence[str]) -> str:
 
 
 def load(
-    db: DuckDBPyConnection, grid: Grid, number: int, folder: Path, *, id: str, file: str
+    db: DuckDBPyConnection, grid: Grid, number: int, folder: Path, *, table_id: str, file: str
 ) -> Loaded:
     """Load a grid as table ``number``. Raises `Unreadable` when there is no table in it."""
-    return _Loader(db, number, folder).load(grid, id, file)
+    return _Loader(db, number, folder).load(grid, table_id, file)
 
 
 class _Loader:
@@ -65,7 +64,7 @@ class _Loader:
         self._number = number
         self._notes: list[str] = []
 
-    def load(self, grid: Grid, id: str, file: str) -> Loaded:
+    def load(self, grid: Grid, table_id: str, file: str) -> Loaded:
         grid = self._read(grid)
         self._notes = list(grid.notes)
         head = self._head()
@@ -82,7 +81,7 @@ class _Loader:
         if not columns:
             raise Unreadable(f"{grid.name} has no values")
         rows = self._one(f"select count(*) from {self._relation}")
-        table = Table(id, file, grid.name, rows, tuple(columns), tuple(self._notes))
+        table = Table(table_id, file, grid.name, rows, tuple(columns), tuple(self._notes))
         return Loaded(table, self._relation, fields)
 
     def _one(self, sql: str) -> Any:
@@ -117,8 +116,10 @@ class _Loader:
 
     def _head(self) -> list[tuple[Any, ...]]:
         near = self._rows(f"rowid < {10 * _HEAD_ROWS} order by rowid limit {_HEAD_ROWS}")
-        return near if len(near) == _HEAD_ROWS else self._rows(
-            f"true order by rowid limit {_HEAD_ROWS}"
+        return (
+            near
+            if len(near) == _HEAD_ROWS
+            else self._rows(f"true order by rowid limit {_HEAD_ROWS}")
         )
 
     def _rows(self, rest: str) -> list[tuple[Any, ...]]:
@@ -187,7 +188,7 @@ class _Loader:
             return self._raw, names
         moved = {index for index, _, _ in periods.columns} | set(periods.left_out)
         kept = [(field, name) for i, (field, name) in enumerate(names) if i not in moved]
-        pieces = []
+        pieces: list[str] = []
         for period in dict.fromkeys(said for _, said, _ in periods.columns):
             at = {value: index for index, said, value in periods.columns if said == period}
             values = ", ".join(f"c{at[v]} as v{v}" for v in range(len(periods.values)))
@@ -249,7 +250,7 @@ class _Loader:
         columns = [
             described(self._db, self._relation, f"k{at}", name, form) for at, name, form in kept
         ]
-        for at, name, form in kept:
+        for _, name, form in kept:
             self._say_bad(name, form)
         found = [column for column in columns if column is not None]
         fields = {name: f"k{at}" for (at, name, _), c in zip(kept, columns, strict=True) if c}
@@ -380,10 +381,3 @@ def _clean_text(field: str, form: Format) -> str:
     trimmed = f"trim({field})"
     plain = f"regexp_replace({trimmed}, '\\s+', ' ', 'g')" if form.spaced else trimmed
     return f"case when length({field}) > 10 or lower({trimmed}) not in ({gone}) then {plain} end"
-
-
-def iso(value: object) -> object:
-    """A value of the database as a result's cell."""
-    if isinstance(value, datetime):
-        return value.date().isoformat() if value.time() == datetime.min.time() else value.isoformat()
-    return value

@@ -47,12 +47,12 @@ class Column(msgspec.Struct, frozen=True, omit_defaults=True):
     distinct: int = 0
     missing: int = 0
     values: tuple[str, ...] = ()
-    """Of a category: its values, most frequent first, as far as they are kept (see ``distinct``)."""
+    """Of a category: its values, most frequent first; the first hundreds (see ``distinct``)."""
     first: str | float | None = None
     """The smallest value; of dates, ISO 8601."""
     last: str | float | None = None
     grain: Grain | None = None
-    """Of dates: how exact they are (days, months, quarters or years; hours when they have times)."""
+    """Of dates: how exact they are (hours when they have a time of day)."""
 
 
 class Table(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -9,7 +9,28 @@ from dataclasses import dataclass
 from agentpost.agents.offline.data import words
 from agentpost.agents.offline.data.model import Kind, Role
 
-_ACRONYMS = frozenset("id url api usd eur gbp kpi roi vat sku uk us eu co2 ai hr it b2b".split())
+_ACRONYMS = frozenset(
+    {
+        "id",
+        "url",
+        "api",
+        "usd",
+        "eur",
+        "gbp",
+        "kpi",
+        "roi",
+        "vat",
+        "sku",
+        "uk",
+        "us",
+        "eu",
+        "co2",
+        "ai",
+        "hr",
+        "it",
+        "b2b",
+    }
+)
 _UNITS = {
     "eur": "€", "usd": "$", "gbp": "£", "chf": "CHF", "pct": "%", "percent": "%", "kg": "kg",
     "km": "km", "ms": "ms", "gb": "GB", "mb": "MB", "cm": "cm", "k": "k", "keur": "k€",
@@ -83,7 +104,7 @@ def role(name: str, kind: Kind, unit: str | None, facts: Facts) -> Role:
         return Role.IDENTIFIER
     if _counts_up(facts) and not words.names(name, "amount"):
         return Role.IDENTIFIER
-    if not facts.whole and 0 <= facts.lowest and facts.highest <= 1 and facts.rows > 3:
+    if not facts.whole and facts.lowest >= 0 and facts.highest <= 1 and facts.rows > 3:
         return Role.RATE
     return Role.AMOUNT
 

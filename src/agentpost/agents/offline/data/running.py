@@ -11,10 +11,11 @@ import msgspec
 
 from agentpost.agents import JobFailed
 from agentpost.agents.offline.data import limits, wording
+from agentpost.agents.offline.data import words as words_of_tables
 from agentpost.agents.offline.data.loading import Loaded
 from agentpost.agents.offline.data.model import Cell, Kind, Result
 from agentpost.agents.offline.data.sql import Compiler
-from agentpost.agents.offline.understanding.frame import (
+from agentpost.agents.offline.frame import (
     Aggregate,
     Derived,
     Grain,
@@ -137,19 +138,28 @@ def _sorted(rows: list[tuple[Any, ...]], query: Query, keys: int) -> list[tuple[
             totals[row[:groups]] = totals.get(row[:groups], 0.0) + size
         place = {key: i for i, key in enumerate(sorted(totals, key=lambda k: -totals[k]))}
         return sorted(by_key, key=lambda row: (place[row[:groups]], _order(row[groups])))
+    if query.order is None and groups == 1 and keys == 1 and (numbers := _calendar(by_key)):
+        return sorted(by_key, key=lambda row: numbers[str(row[0]).lower().rstrip(".")])
     order = query.order or Order()
     have = [row for row in by_key if row[keys] is not None]
     have.sort(key=lambda row: _order(row[keys]), reverse=order.descending)
     return have + [row for row in by_key if row[keys] is None]
 
 
+def _calendar(rows: list[tuple[Any, ...]]) -> dict[str, int]:
+    """The order of groups that are all months, or all days of the week; else nothing."""
+    said = {str(row[0]).lower().rstrip(".") for row in rows}
+    for places in (words_of_tables.months(), words_of_tables.weekdays()):
+        if len(said) > 1 and said <= places.keys():
+            return places
+    return {}
+
+
 def _order(value: Any) -> Any:
     return value.lower() if isinstance(value, str) else value
 
 
-def _differences(
-    rows: list[tuple[Any, ...]], query: Query, keys: int
-) -> list[tuple[Any, ...]]:
+def _differences(rows: list[tuple[Any, ...]], query: Query, keys: int) -> list[tuple[Any, ...]]:
     """What is derived between groups: the first row has its difference to the second, each other
     one its difference to the first. Growth likewise, in percent of the first."""
     if query.time is not None or not query.groups:
@@ -183,9 +193,7 @@ def _differences(
     return made
 
 
-def _cut(
-    rows: list[tuple[Any, ...]], query: Query, keys: int
-) -> tuple[list[tuple[Any, ...]], int]:
+def _cut(rows: list[tuple[Any, ...]], query: Query, keys: int) -> tuple[list[tuple[Any, ...]], int]:
     """The best rows, with those that tie with the last one, as far as they are few; and how many
     rows have the value of the last one when that is what cuts them off."""
     if query.order is None or query.order.count is None or not keys:

@@ -17,7 +17,7 @@ from typing import Any
 from agentpost.agents import JobFailed
 from agentpost.agents.offline.data.loading import Loaded, quoted
 from agentpost.agents.offline.data.model import Column, Kind
-from agentpost.agents.offline.understanding.frame import (
+from agentpost.agents.offline.frame import (
     Aggregate,
     Derived,
     Filter,
@@ -92,7 +92,9 @@ class Compiler:
         if one.op is Op.PRESENT:
             return Clause(f"{name} is not null")
         if one.op is Op.CONTAINS:
-            said = " or ".join(f"contains(lower(cast({name} as varchar)), lower(?))" for _ in one.values)
+            said = " or ".join(
+                f"contains(lower(cast({name} as varchar)), lower(?))" for _ in one.values
+            )
             return Clause(said or "true", [str(value) for value in one.values])
         if one.grain is not None and column.kind is Kind.DATE:
             return _compared(_PARTS[one.grain].format(name), one, [_figure(v) for v in one.values])
@@ -153,7 +155,9 @@ class Compiler:
         )
         values = list(where.values)
         chosen, more = self._derived(query, [key for key, _ in keys], clock)
-        sql += f", derived as (select {', '.join([*(k for k, _ in keys), *chosen, 'n'])} from groups)"
+        sql += (
+            f", derived as (select {', '.join([*(k for k, _ in keys), *chosen, 'n'])} from groups)"
+        )
         values += more
         kept = [self._shown(f, query) for f in outer]
         shown = " and ".join(f"({clause.sql})" for clause in kept) or "true"
@@ -268,9 +272,7 @@ def span(text: str) -> tuple[str, str] | None:
             months = 1 if match[3] else 12
     except ValueError:
         return None
-    days = sum(
-        calendar.monthrange(min(year, 9999), first.month + i)[1] for i in range(months)
-    )
+    days = sum(calendar.monthrange(min(year, 9999), first.month + i)[1] for i in range(months))
     after = (datetime.datetime.combine(first, datetime.time()) - _EPOCH).days + days
     return first.isoformat(), _day(after)
 

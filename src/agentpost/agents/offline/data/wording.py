@@ -10,7 +10,7 @@ from typing import Any
 
 from agentpost.agents.offline.data.model import Cell, Column, Kind, Result, Table
 from agentpost.agents.offline.style import dates, languages, numbers
-from agentpost.agents.offline.understanding.frame import (
+from agentpost.agents.offline.frame import (
     Aggregate,
     Derived,
     Filter,
@@ -62,7 +62,9 @@ def cell(value: Cell, measure: Measure, column: Column | None, language: str) ->
         return "–"
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         dated = column is not None and column.kind is Kind.DATE
-        return dates.period(value, column.grain if column else None, language) if dated else str(value)
+        return (
+            dates.period(value, column.grain if column else None, language) if dated else str(value)
+        )
     return figure(value, unit_of(measure, column), language)
 
 
@@ -71,7 +73,7 @@ def key(value: Cell, column: Column, grain: Grain | None, language: str) -> str:
     if value is None:
         return "–"
     if column.kind is Kind.DATE:
-        return dates.period(value, grain or column.grain, language)
+        return str(dates.period(value, grain or column.grain, language))
     if isinstance(value, float):
         return figure(value, column.unit, language)
     return str(value)
@@ -87,7 +89,7 @@ def measure(one: Measure, column: Column | None, language: str) -> str:
     else:
         said = words[str(one.aggregate)]
     text = said.format(column.label if column else "")
-    return words[str(one.derived)].format(text) if one.derived else text
+    return str(words[str(one.derived)]).format(text) if one.derived else str(text)
 
 
 def filtered(one: Filter, column: Column, language: str) -> str:

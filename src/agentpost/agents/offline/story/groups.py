@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import math
 import statistics
+from dataclasses import replace
 from typing import TypeAlias
 
+from msgspec import structs
+
 from agentpost.agents.offline.data.model import Cell
+from agentpost.agents.offline.frame import Derived, Measure, Query
 from agentpost.agents.offline.story import naming
 from agentpost.agents.offline.story.draft import Draft, Subject
 from agentpost.agents.offline.story.model import ClaimKind
@@ -14,7 +18,6 @@ from agentpost.agents.offline.story.second import Check, group_filter
 from agentpost.agents.offline.story.shape import Line, is_additive
 from agentpost.agents.offline.style import numbers
 from agentpost.agents.offline.style.languages import language, words
-from agentpost.agents.offline.understanding.frame import Derived, Measure
 
 _PLAIN = (None, Derived.SHARE)
 
@@ -38,7 +41,7 @@ def totals(subject: Subject) -> list[Draft]:
 def sums(subject: Subject) -> list[Draft]:
     """The total of what a grouped result adds up to."""
     query = subject.result.query
-    if query.order is not None and query.order.count is not None:
+    if _limited(query):
         return []
     drafts = []
     for measure in query.measures:
@@ -63,6 +66,26 @@ def _whole(subject: Subject, count: int) -> str:
     return numbers.full(count, None, subject.code)
 
 
+def _limited(query: Query) -> bool:
+    return bool(query.having) or (query.order is not None and query.order.count is not None)
+
+
+def added_up(subject: Subject) -> Subject:
+    """Of a result by two groups of what may be added up: the first group's sums."""
+    query, lines = subject.result.query, subject.grid.lines
+    if len(query.groups) != 2 or _limited(query) or subject.grid.timed or not lines:
+        return subject
+    measure = lines[0].measure
+    if len(query.measures) != 1 or not is_additive(measure) or measure.derived is not None:
+        return subject
+    columns = zip(*(line.values for line in lines), strict=True)
+    sums = tuple(math.fsum(v for v in column if v is not None) for column in columns)
+    name = naming.measure(measure, subject.table, subject.code)
+    grid = replace(subject.grid, lines=(Line(name, None, measure, lines[0].unit, sums),))
+    result = structs.replace(subject.result, query=structs.replace(query, groups=query.groups[:1]))
+    return Subject(result, grid, subject.table, subject.code)
+
+
 def of_groups(subject: Subject, whole: float | None) -> list[Draft]:
     """What the groups of one category say; ``whole`` is the measure over all rows, None where a
     share of it would mean nothing."""
@@ -83,7 +106,7 @@ def of_groups(subject: Subject, whole: float | None) -> list[Draft]:
     if len(entries) < 2:
         return []
     drafts = _two(subject, line, entries) if len(entries) == 2 else []
-    limited = query.order is not None and query.order.count is not None
+    limited = _limited(query)
     lowest = limited and query.order is not None and not query.order.descending
     if not lowest:
         drafts += _leader(subject, line, entries, whole)

@@ -5,9 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from agentpost.agents.offline.data.model import Column, Table
-from agentpost.agents.offline.style import dates, numbers
-from agentpost.agents.offline.style.languages import language, words
-from agentpost.agents.offline.understanding.frame import (
+from agentpost.agents.offline.frame import (
     Aggregate,
     Derived,
     Filter,
@@ -16,6 +14,8 @@ from agentpost.agents.offline.understanding.frame import (
     Op,
     Query,
 )
+from agentpost.agents.offline.style import dates, numbers
+from agentpost.agents.offline.style.languages import language, words
 
 WORDS = Path(__file__).with_name("words")
 ROWS = Measure(None, Aggregate.COUNT)

@@ -7,6 +7,7 @@ import statistics
 from datetime import date, timedelta
 
 from agentpost.agents.offline.data.model import Cell
+from agentpost.agents.offline.frame import Filter, Grain
 from agentpost.agents.offline.story import naming
 from agentpost.agents.offline.story.draft import Draft, Subject
 from agentpost.agents.offline.story.model import ClaimKind
@@ -14,7 +15,6 @@ from agentpost.agents.offline.story.second import Check, group_filter, period_fi
 from agentpost.agents.offline.story.shape import Line, is_additive, present
 from agentpost.agents.offline.style import dates, numbers
 from agentpost.agents.offline.style.languages import language, words
-from agentpost.agents.offline.understanding.frame import Filter, Grain
 
 _IN_A_YEAR = {Grain.MONTH: 12, Grain.QUARTER: 4}
 _EACH_PERIOD = 24
@@ -175,7 +175,7 @@ def _growth(subject: Subject, line: Line, places: list[int]) -> list[Draft]:
         "last": last,
     }
     figures = {"before": before, "after": after}
-    marks = tuple(keys[n] for n in spans[1]) if not whole_years else ()
+    marks = tuple(keys[n] for n in spans[1])
     weight = 0.8 if whole_years else 0.5
     key: tuple[str, str] | None
     if before > 0 and after >= 0 and line.unit != numbers.PERCENT:

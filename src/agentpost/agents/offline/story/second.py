@@ -13,9 +13,7 @@ from typing import Protocol
 import msgspec
 
 from agentpost.agents.offline.data.model import Cell, Result, Table
-from agentpost.agents.offline.story.shape import number
-from agentpost.agents.offline.style import dates
-from agentpost.agents.offline.understanding.frame import (
+from agentpost.agents.offline.frame import (
     Derived,
     Filter,
     Grain,
@@ -23,6 +21,8 @@ from agentpost.agents.offline.understanding.frame import (
     Op,
     Query,
 )
+from agentpost.agents.offline.story.shape import number
+from agentpost.agents.offline.style import dates
 
 
 class Source(Protocol):

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from datetime import date
 
 from agentpost.agents.offline.data.model import Cell, Result, Table
+from agentpost.agents.offline.frame import Aggregate, Derived, Grain, Measure
 from agentpost.agents.offline.story import naming
 from agentpost.agents.offline.style import dates
 from agentpost.agents.offline.style.languages import words
-from agentpost.agents.offline.understanding.frame import Aggregate, Derived, Grain, Measure
 
 _MOST_PERIODS = 4000
 _REGULAR = (Grain.DAY, Grain.WEEK, Grain.MONTH, Grain.QUARTER, Grain.YEAR)

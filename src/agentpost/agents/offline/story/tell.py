@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Sequence
 
 import msgspec
 
 from agentpost.agents.offline.data.model import Column, Result, Table
+from agentpost.agents.offline.frame import Query
 from agentpost.agents.offline.story import groups, naming, periods
 from agentpost.agents.offline.story.draft import Draft, Subject
 from agentpost.agents.offline.story.model import Claim, ClaimKind, Story
@@ -15,7 +17,6 @@ from agentpost.agents.offline.story.second import Second, Source
 from agentpost.agents.offline.story.shape import grid, is_additive, number
 from agentpost.agents.offline.style import numbers
 from agentpost.agents.offline.style.languages import words
-from agentpost.agents.offline.understanding.frame import Query
 
 _LATER = 0.93
 """What each further query weighs against the one before."""
@@ -90,9 +91,24 @@ def _drafts(source: Source, subject: Subject) -> list[Draft]:
         return groups.totals(subject)
     if subject.grid.timed:
         found = [*periods.over_time(subject), *periods.drivers(subject)]
+        found += _standing(source, subject)
     else:
-        found = groups.of_groups(subject, _whole(source, subject))
+        found = groups.of_groups(groups.added_up(subject), _whole(source, subject))
     return [*found, *groups.sums(subject)]
+
+
+def _standing(source: Source, subject: Subject) -> list[Draft]:
+    """Of groups over time, how they stand over the whole time."""
+    query = subject.result.query
+    if len(query.groups) != 1 or query.order is not None or query.having:
+        return []
+    if any(measure.derived is not None for measure in query.measures):
+        return []
+    overall = source.run(msgspec.structs.replace(query, time=None, grain=None))
+    laid = grid(overall, subject.table, subject.code)
+    standing = Subject(overall, laid, subject.table, subject.code)
+    drafts = groups.of_groups(standing, _whole(source, standing))
+    return [dataclasses.replace(draft, weight=draft.weight * 0.85) for draft in drafts]
 
 
 def _whole(source: Source, subject: Subject) -> float | None:
@@ -103,9 +119,10 @@ def _whole(source: Source, subject: Subject) -> float | None:
     line = subject.grid.lines[0]
     if line.measure.derived is not None:
         return None
-    if query.order is None or query.order.count is None:
-        return math.fsum(value for value in line.values if value is not None)
-    everything = msgspec.structs.replace(query, order=None, measures=(line.measure,))
+    if not query.having and (query.order is None or query.order.count is None):
+        lines = [other for other in subject.grid.lines if other.measure == line.measure]
+        return math.fsum(v for other in lines for v in other.values if v is not None)
+    everything = msgspec.structs.replace(query, order=None, having=(), measures=(line.measure,))
     values = [number(row[-1]) for row in source.run(everything).rows]
     return math.fsum(value for value in values if value is not None)
 

@@ -6,8 +6,8 @@ import re
 from datetime import date, timedelta
 
 from agentpost.agents.offline.data.model import Cell
+from agentpost.agents.offline.frame import Grain
 from agentpost.agents.offline.style.languages import language
-from agentpost.agents.offline.understanding.frame import Grain
 
 _DATE = re.compile(r"(\d{4})(?:-(\d\d))?(?:-(\d\d))?(?:[T ](\d\d))?")
 _QUARTER = re.compile(r"(\d{4})-?Q([1-4])")

@@ -15,10 +15,13 @@ MINUS = "−"
 PERCENT = "%"
 _SYMBOLS = frozenset("€$£¥₹₽₩₺₴₪฿₫₱")
 _CODES = frozenset(
-    ("EUR", "USD", "GBP", "CHF", "JPY", "CNY", "INR", "SEK", "NOK", "DKK", "PLN", "CZK", "AED")
-    + ("SAR", "EGP", "MXN", "BRL", "CAD", "AUD", "TRY", "ZAR", "KRW")
+    (
+        *("EUR", "USD", "GBP", "CHF", "JPY", "CNY", "INR", "SEK", "NOK", "DKK", "PLN", "CZK"),
+        *("AED", "SAR", "EGP", "MXN", "BRL", "CAD", "AUD", "TRY", "ZAR", "KRW"),
+    )
 )
 _SHORT_FROM = 10_000.0
+_PLAIN_BELOW = 100_000.0
 _LARGEST = 1e15
 
 
@@ -103,8 +106,10 @@ def with_unit(number: str, unit: str | None, code: str) -> str:
     return tongue.unit.format(unit=unit, number=number)
 
 
-def format_for(values: Iterable[float], unit: str | None = None, code: str = "en") -> NumberFormat:
-    """The one format that suits all of a picture's values."""
+def format_for(
+    values: Iterable[float], unit: str | None = None, code: str = "en", *, compact: bool = False
+) -> NumberFormat:
+    """The one format that suits all of a picture's values; ``compact`` when it must be short."""
     sizes = [abs(v) for v in values if math.isfinite(v)]
     largest = max(sizes, default=0.0)
     nonzero = [s for s in sizes if s > 0]
@@ -112,8 +117,8 @@ def format_for(values: Iterable[float], unit: str | None = None, code: str = "en
     tongue = language(code)
     for divisor, suffix in tongue.scales if _SHORT_FROM <= largest < _LARGEST else ():
         if largest >= divisor:
-            few = largest < 1e6 and smallest < divisor / 10 and len(nonzero) > 1
-            if few:
+            few = largest < _PLAIN_BELOW and smallest < divisor and len(nonzero) > 1
+            if few and not compact:
                 return NumberFormat(code, unit or "", digits=0)
             scaled = [s / divisor for s in nonzero]
             return NumberFormat(code, unit or "", divisor, suffix, _digits(scaled))

@@ -36,6 +36,17 @@ def months() -> dict[str, int]:
     return found
 
 
+@functools.cache
+def weekdays() -> dict[str, int]:
+    """The number of the day of the week, Monday 1, by each of its names."""
+    found: dict[str, int] = {}
+    for words in languages().values():
+        for number, name in enumerate(words["weekdays"], 1):
+            for said in (name, name[:3], name[:2]):
+                found.setdefault(said, number)
+    return found
+
+
 def tokens(name: str) -> list[str]:
     """The words of a column's name in lower case; ``camelCase`` and ``snake_case`` are cut."""
     spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z][a-z])", " ", name).replace("_", " ").lower()

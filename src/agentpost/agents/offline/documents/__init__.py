@@ -1,0 +1,1 @@
+"""Reading documents into blocks that know their place, and finding passages in them."""

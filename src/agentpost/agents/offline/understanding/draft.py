@@ -1,0 +1,162 @@
+"""A query while it is put together from the segments of a clause."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from agentpost.agents.offline.data.model import Column, Kind, Role
+from agentpost.agents.offline.frame import (
+    Aggregate,
+    Derived,
+    Filter,
+    Grain,
+    Measure,
+    Op,
+    Order,
+    Query,
+)
+from agentpost.agents.offline.understanding.names import Names
+from agentpost.agents.offline.understanding.segments import Segment
+
+IGNORED = frozenset(
+    "filler act question from of for and thing too pronoun talk the compare sort format kind by "
+    "option unit about title add instead when counter trend only hint scale length in".split()
+)
+"""Sections whose words may be left over: they say how, not what."""
+
+
+@dataclass
+class Draft:
+    """What is known of the query so far."""
+
+    found: list[Segment]
+    names: Names
+    measures: list[Measure] = field(default_factory=list)
+    groups: list[str] = field(default_factory=list)
+    time: str | None = None
+    grain: Grain | None = None
+    filters: list[Filter] = field(default_factory=list)
+    having: list[Filter] = field(default_factory=list)
+    order: Order | None = None
+    ambiguous: list[tuple[str, tuple[str, ...]]] = field(default_factory=list)
+    """Words with the columns that each could mean."""
+    named: set[str] = field(default_factory=set)
+    """Which fields the clause itself names: ``measure group time filter order``."""
+
+    def column(self, name: str) -> Column:
+        """The table's column with a name."""
+        return self.names.column(name)
+
+    @property
+    def dates(self) -> list[Column]:
+        """Date columns, the first as the axis."""
+        return [c for c in self.names.table.columns if c.kind is Kind.DATE]
+
+    def numeric(self, segment: Segment) -> str | None:
+        """The number column that a segment names and nothing has used."""
+        if segment.used:
+            return None
+        found = [name for name in segment.columns if is_number(self.column(name))]
+        return self._one(segment, found)
+
+    def category(self, segment: Segment) -> str | None:
+        """The column to group by that a segment names and nothing has used."""
+        if segment.used:
+            return None
+        found = [name for name in segment.columns if not is_number(self.column(name))]
+        return self._one(segment, found)
+
+    def _one(self, segment: Segment, found: Sequence[str]) -> str | None:
+        if len(found) > 1 and len(segment.columns) == len(found):
+            self.ambiguous.append((segment.text, tuple(found)))
+        return found[0] if found else None
+
+    def add_filter(self, made: Filter) -> None:
+        """Add a filter; values of one column that are all kept or all excluded are one filter."""
+        self.named.add("filter")
+        for index, one in enumerate(self.filters):
+            if (one.column, one.op, one.grain) == (made.column, made.op, made.grain) and (
+                made.op in (Op.IS, Op.IS_NOT)
+            ):
+                values = (*one.values, *(v for v in made.values if v not in one.values))
+                self.filters[index] = Filter(one.column, one.op, values, one.grain)
+                return
+        self.filters.append(made)
+
+    def add_group(self, column: str) -> None:
+        """Group by a column; a date column is the time axis."""
+        self.named.add("group")
+        if self.column(column).kind is Kind.DATE:
+            self.time = column
+            self.named.add("time")
+        elif column not in self.groups:
+            self.groups.append(column)
+
+    def set_grain(self, grain: Grain) -> bool:
+        """Make the date column the axis; False when the table has none."""
+        if not self.dates:
+            return False
+        self.time = self.time or self.dates[0].name
+        self.grain = grain
+        self.named.add("time")
+        return True
+
+    def derive(self, derived: Derived) -> None:
+        """Compute something from every measure."""
+        self.measures = [Measure(m.column, m.aggregate, derived) for m in self.measures]
+
+    def query(self) -> Query:
+        """What was put together."""
+        return Query(
+            table=self.names.table.id,
+            measures=tuple(self.measures),
+            groups=tuple(self.groups),
+            time=self.time,
+            grain=self.grain,
+            filters=tuple(self.filters),
+            having=tuple(self.having),
+            order=self.order,
+        )
+
+    def unused(self) -> tuple[str, ...]:
+        """Content words that nothing stands for."""
+        left: list[str] = []
+        for segment in self.found:
+            if segment.used or segment.kind in ("mark", "file"):
+                continue
+            if segment.tags and all(tag.section in IGNORED for tag in segment.tags):
+                continue
+            ignorable = any(tag.section in IGNORED for tag in segment.tags)
+            if ignorable and not segment.columns and not segment.values:
+                continue
+            left.append(segment.text)
+        return tuple(dict.fromkeys(left))
+
+
+def is_number(column: Column) -> bool:
+    """Whether a column holds numbers that may be computed with."""
+    return column.kind is Kind.NUMBER and column.role in (Role.AMOUNT, Role.RATE)
+
+
+def default_aggregate(column: Column) -> Aggregate:
+    """What a column's rows become when nothing is said."""
+    if column.role is Role.AMOUNT:
+        return Aggregate.SUM
+    return Aggregate.MEAN if is_number(column) else Aggregate.DISTINCT
+
+
+_PREFERRED = ("revenue", "profit", "cost", "quantity", "orders", "visits", "budget")
+
+
+def default_measure(names: Names) -> Measure:
+    """What a table is usually asked for: revenue before quantity, never a sum of rates."""
+    for concept in _PREFERRED:
+        for name in names.concepts.get(concept, ()):
+            if names.column(name).role is Role.AMOUNT and is_number(names.column(name)):
+                return Measure(name, Aggregate.SUM)
+    for role, aggregate in ((Role.AMOUNT, Aggregate.SUM), (Role.RATE, Aggregate.MEAN)):
+        for column in names.table.columns:
+            if column.role is role and is_number(column):
+                return Measure(column.name, aggregate)
+    return Measure(None, Aggregate.COUNT)

@@ -1,0 +1,315 @@
+"""What a clause does, told by its words alone: act, thing, and what it refers to."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from agentpost.agents.offline.frame import Act, Thing
+from agentpost.agents.offline.understanding.clauses import is_source
+from agentpost.agents.offline.understanding.segments import Segment
+from agentpost.agents.offline.understanding.styles import of_options
+
+_SHORT = 8
+_TALK_WORDS = 6
+
+
+@dataclass
+class Intent:
+    """The outcome: what a clause does and to what."""
+
+    act: Act
+    thing: Thing | None = None
+    talk: str | None = None
+    """``hello thanks help price nothing unable`` when it only talks."""
+    subject: str | None = None
+    """What cannot be made: a key of the section ``unable``."""
+    control: str | None = None
+    """``stop`` or ``status``."""
+    all: bool = False
+    it: bool = False
+    """Whether it refers to something made before."""
+    definite: bool = False
+    """Whether its thing is one that is there: "the chart"."""
+    ordinal: int | None = None
+    undo: bool = False
+    split: bool = False
+    too: bool = False
+    instead: bool = False
+    add: bool = False
+    remove: bool = False
+    verb: bool = False
+    """Whether a verb of making was said."""
+    question: bool = False
+
+
+def intent(found: Sequence[Segment], text: str, *, works: bool, running: bool = False) -> Intent:
+    """Decide what a clause does. ``works``: whether something was made before in the
+    conversation, which makes fragments changes to it."""
+    made = _marks(found)
+    small = _small(found, made, text, running=running)
+    if small is not None:
+        return small
+    made.thing = _thing(found, made)
+    if made.thing is Thing.IMAGE and any(s.has("trend") or s.has("kind") for s in found):
+        made.thing = Thing.CHART
+    made.question = _asks(found, text)
+    unable = next((s for s in found if s.has("unable") and not s.columns and not s.values), None)
+    if unable is not None and not made.question and _means_unable(found, unable, made):
+        made.act, made.talk, made.subject = Act.TALK, "unable", unable.key("unable")
+        return made
+    if made.question and not _wants(found):
+        summary = made.thing is Thing.SUMMARY
+        made.act = Act.MAKE if summary else Act.ASK
+        if not summary:
+            made.thing = Thing.ANSWER
+        return made
+    if works and _changes(found, made):
+        made.act = Act.CHANGE
+        return made
+    if made.thing is None:
+        made.thing = _implied(found)
+    if made.thing is not None:
+        made.act = Act.MAKE
+        return made
+    made.act, made.thing = Act.ASK, Thing.ANSWER
+    return made
+
+
+def _marks(found: Sequence[Segment]) -> Intent:
+    made = Intent(Act.ASK)
+    for at, segment in enumerate(found):
+        made.it = made.it or segment.has("pronoun")
+        made.undo = made.undo or segment.has("undo")
+        made.split = made.split or segment.has("act", "split")
+        made.too = made.too or segment.has("too")
+        made.instead = made.instead or segment.has("instead")
+        made.add = made.add or segment.has("act", "add")
+        made.remove = made.remove or segment.has("act", "remove")
+        made.verb = made.verb or segment.has("act", "make", "want", "into")
+        made.all = made.all or segment.has("control", "all")
+        if segment.has("ordinal") and not _counts(found, at):
+            made.ordinal = int(segment.key("ordinal") or 1)
+    return made
+
+
+def _counts(found: Sequence[Segment], at: int) -> bool:
+    """ "second quarter" and "first half" count time, not works."""
+    following = [s for s in found[at + 1 : at + 3] if s.text != "."]
+    return any(s.has("grain") or s.has("half") for s in following) or found[at].has("period")
+
+
+def _small(found: Sequence[Segment], made: Intent, text: str, *, running: bool) -> Intent | None:
+    """Control and small talk."""
+    words = [s for s in found if s.kind != "mark"]
+    content = [
+        s for s in words
+        if not any(s.has(section) for section in ("filler", "talk", "the", "pronoun", "too"))
+        and not s.has("question", "yes")
+    ]  # fmt: skip
+    size = sum(len(s.text.split()) if s.kind != "han" else 1 for s in words)
+    for key in ("stop", "status"):
+        at = next((i for i, s in enumerate(words) if s.has("control", key)), None)
+        if at is None:
+            continue
+        rest = [s for s in content if not s.has("control")]
+        leads = all(s.has("filler") or s.has("talk") for s in words[:at])
+        known = all(s.has("thing") or s.has("number") or s.has("ordinal") for s in rest)
+        short = words[at].text.casefold() == text.strip(" .!?¿¡？！。").casefold()
+        if short or (leads and (known or running) and size <= _SHORT):
+            made.act, made.control = Act.CONTROL, key
+            made.thing = _thing(found, made)
+            return made
+    talk = {tag.key for s in words for tag in s.tags if tag.section == "talk"}
+    if not words or (talk and (not content or "price" in talk or "help" in talk) and size <= 12):
+        priced = "price" in talk and any(s.has("thing") or s.has("talk", "price") for s in words)
+        for key in ("price", "help", "hello", "thanks", "nothing"):
+            if key in talk and (key != "price" or priced):
+                if key in ("hello", "thanks", "nothing") and content:
+                    continue
+                if key == "help" and size > 6 and len(content) > 2:
+                    continue
+                made.act, made.talk = Act.TALK, key
+                return made
+    if not content and not any(s.has("question", "many", "who", "when", "where") for s in words):
+        made.act, made.talk = Act.TALK, "nothing"
+        return made
+    return None
+
+
+def _thing(found: Sequence[Segment], made: Intent) -> Thing | None:
+    """The object of the clause; of a compound ("sales report chart") its last word."""
+    fallback: Thing | None = None
+    at = 0
+    while at < len(found):
+        segment = found[at]
+        if (
+            not segment.has("thing")
+            or segment.values
+            or (segment.literal and not segment.has("act"))
+        ):
+            at += 1
+            continue
+        last = at
+        while (
+            last + 1 < len(found)
+            and found[last + 1].has("thing")
+            and not found[last + 1].values
+            and not (found[last].has("format") and not found[last + 1].has("thing"))
+        ):
+            last += 1
+        thing = _key(found[last])
+        if segment.has("filler") and _definite(found, at):
+            at = last + 1
+            continue
+        if is_source(found, at):
+            # "an image of the chart" is a chart.
+            if fallback is Thing.IMAGE and thing is Thing.CHART:
+                return thing
+            at = last + 1
+            continue
+        made.definite = made.definite or (at > 0 and _definite(found, at))
+        if thing is Thing.IMAGE and fallback is None:
+            fallback = thing
+            at = last + 1
+            continue
+        if fallback is None or fallback is Thing.IMAGE:
+            return thing
+        at = last + 1
+    return fallback
+
+
+def _key(segment: Segment) -> Thing:
+    keys = {tag.key for tag in segment.tags if tag.section == "thing"}
+    return next(thing for thing in Thing if thing.value in keys)
+
+
+def _definite(found: Sequence[Segment], at: int) -> bool:
+    index = at - 1
+    while index >= 0 and (
+        any(found[index].has(section) for section in ("ordinal", "kind", "grain", "number"))
+    ):
+        index -= 1
+    return index >= 0 and found[index].has("the")
+
+
+def _asks(found: Sequence[Segment], text: str) -> bool:
+    """Whether it is a question: by its first words, or by its mark."""
+    marked = text.rstrip().endswith(("?", "？", "؟"))
+    for segment in found:
+        if segment.kind == "mark":
+            continue
+        if segment.has("question", "yes"):
+            return marked or not segment.has("filler")
+        if segment.has("question") and not segment.has("for"):
+            return True
+        if (
+            segment.has("filler")
+            or segment.has("talk")
+            or segment.has("and")
+            or segment.has("from")
+        ):
+            continue
+        break
+    for segment in found:
+        if segment.has("act", "make", "want", "into") or (segment.has("thing") and not marked):
+            break
+        asking = segment.has("question") and not segment.has("question", "yes")
+        if asking and not segment.has("filler") and not segment.has("for"):
+            return True
+    return marked and not any(s.has("thing") or s.has("kind") for s in found)
+
+
+def _wants(found: Sequence[Segment]) -> bool:
+    """ "Can you make …?", "how about a chart?": a wish in the form of a question."""
+    for at, segment in enumerate(found):
+        if segment.has("act", "make", "want") and not segment.has("question"):
+            later = any(s.has("thing") or s.has("kind") for s in found[at:])
+            early = all(
+                s.has("filler")
+                or s.has("talk")
+                or s.has("question", "yes", "how")
+                or s.kind == "mark"
+                for s in found[:at]
+            )
+            if early and later:
+                return True
+    return False
+
+
+def _means_unable(found: Sequence[Segment], unable: Segment, made: Intent) -> bool:
+    if made.thing is None:
+        first = next((s for s in found if s.kind != "mark" and not s.has("filler")), None)
+        return made.verb or first is unable or unable.has("act")
+    return False
+
+
+def _changes(found: Sequence[Segment], made: Intent) -> bool:
+    """Whether a clause without a question changes what was made before."""
+    acts = ("change", "add", "remove", "split")
+    changing = any(s.has("act", *acts) for s in found) or made.instead or made.undo
+    if made.thing is not None:
+        described = _described(found)
+        if made.definite:
+            return changing or described or made.verb
+        if made.ordinal is not None and (changing or described):
+            return True
+        if (
+            made.thing is Thing.CHART
+            and (made.it or changing)
+            and any(s.has("kind") for s in found)
+        ):
+            return not any(s.has("pronoun") and _sourced(found, i) for i, s in enumerate(found))
+        counted = any(s.has("unit") and s.has("thing") for s in found) and not made.verb
+        if counted:
+            return True
+        formats = [s for s in found if s.has("thing")]
+        if all(s.has("format") or s.has("unit") for s in formats) and (made.it or made.add):
+            return True
+        return made.add and made.thing in (Thing.DECK, Thing.IMAGE, Thing.CHART, Thing.TABLE)
+    if changing or made.ordinal is not None:
+        return True
+    measured = any(s.columns for s in found) and any(s.has("by") for s in found)
+    complete = measured and sum(bool(s.columns) for s in found) > 1
+    return not complete or made.it
+
+
+def _sourced(found: Sequence[Segment], at: int) -> bool:
+    return at > 0 and (found[at - 1].has("about") or found[at - 1].has("from"))
+
+
+def _described(found: Sequence[Segment]) -> bool:
+    sections = ("colour", "length", "kind", "format", "title", "unit", "not", "only", "by")
+    return any(s.has(section) for s in found for section in sections)
+
+
+def _implied(found: Sequence[Segment]) -> Thing | None:
+    """The thing that is meant without its name."""
+    option = of_options(found)
+    compared = any(s.has("compare") and s.has("act") for s in found)
+    if compared and any(s.has("documents") for s in found):
+        return Thing.BRIEF
+    if option is not None:
+        return option
+    kinds = [s for s in found if s.has("kind") and not s.columns and not s.values]
+    shows = any(s.has("act", "make", "want", "show") for s in found)
+    if kinds and (shows or len(found) <= 8 or any(s.has("strong") for s in kinds)):
+        return Thing.CHART
+    if any(s.has("trend") for s in found) and shows:
+        return Thing.CHART
+    if any(s.has("implies", "chart") for s in found):
+        return Thing.CHART
+    formats = {s.key("format") for s in found if s.has("format")}
+    if formats & {"pdf", "docx", "md"}:
+        return Thing.REPORT
+    if formats & {"png", "svg"}:
+        return Thing.CHART
+    if formats & {"jpg", "webp", "gif"}:
+        return Thing.IMAGE
+    if formats & {"xlsx", "csv"}:
+        return Thing.TABLE
+    if formats & {"pptx"}:
+        return Thing.DECK
+    if formats & {"html"}:
+        return Thing.SITE
+    return Thing.VIDEO if formats & {"mp4"} else None

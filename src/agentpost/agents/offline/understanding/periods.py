@@ -1,0 +1,460 @@
+"""Dates and periods in a clause, as filters on the table's date column."""
+
+from __future__ import annotations
+
+import calendar
+import datetime as dt
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from agentpost.agents.offline.frame import Filter, Grain, Op
+from agentpost.agents.offline.understanding.segments import Segment
+
+_BACK = 4
+"""How many segments before a period can hold its "since" or "between"."""
+
+
+@dataclass
+class Period:
+    """A stretch of time that was named, between two segments (the second one not included)."""
+
+    first: int
+    end: int
+    year: int | None = None
+    half: int | None = None
+    quarter: int | None = None
+    month: int | None = None
+    day: int | None = None
+    days: tuple[dt.date, dt.date] | None = None
+    """First and last day of what has no other form: "last 3 months"."""
+
+    @property
+    def grain(self) -> Grain:
+        """The finest part that was named."""
+        if self.day:
+            return Grain.DAY
+        if self.month:
+            return Grain.MONTH
+        return Grain.QUARTER if self.quarter or self.half else Grain.YEAR
+
+    def range(self) -> tuple[dt.date, dt.date] | None:
+        """Its first and last day; None when its year was not named."""
+        if self.days:
+            return self.days
+        if self.year is None:
+            return None
+        first, last = 1, 12
+        if self.half:
+            first, last = (1, 6) if self.half == 1 else (7, 12)
+        if self.quarter:
+            first, last = self.quarter * 3 - 2, self.quarter * 3
+        if self.month:
+            first = last = self.month
+        if self.day:
+            day = min(self.day, calendar.monthrange(self.year, first)[1])
+            return dt.date(self.year, first, day), dt.date(self.year, first, day)
+        end = calendar.monthrange(self.year, last)[1]
+        return dt.date(self.year, first, 1), dt.date(self.year, last, end)
+
+
+@dataclass(frozen=True)
+class Calendar:
+    """What a table says about time: its date column, and from when to when it reaches."""
+
+    column: str
+    first: dt.date
+    last: dt.date
+    today: dt.date
+
+
+def periods(found: Sequence[Segment], calendar: Calendar) -> list[Period]:
+    """The periods that segments name, in order."""
+    named: list[Period] = []
+    at = 0
+    while at < len(found):
+        period = _relative(found, at, calendar) or _absolute(found, at)
+        if period is None:
+            at += 1
+            continue
+        named.append(period)
+        at = period.end
+    return named
+
+
+def filters(found: Sequence[Segment], named: Sequence[Period], calendar: Calendar) -> list[Filter]:
+    """The filters for periods that restrict the rows; marks their segments and words as used."""
+    made: list[Filter] = []
+    at = 0
+    while at < len(named):
+        period = named[at]
+        following = named[at + 1] if at + 1 < len(named) else None
+        if following is not None and _joined(found, period, following):
+            made += _between(period, following, calendar)
+            _use(found, period.first, following.end)
+            _use_back(found, period.first, ("when", "op"))
+            at += 2
+            continue
+        made.append(_one(found, period, calendar))
+        _use(found, period.first, period.end)
+        at += 1
+    return _merged(made)
+
+
+def listed(named: Sequence[Period], calendar: Calendar) -> list[Filter]:
+    """The filters that keep exactly these periods, each a group of its own: for comparisons."""
+    column = calendar.column
+    made: list[Filter] = []
+    for grain, key in (
+        (Grain.YEAR, "year"), (Grain.QUARTER, "quarter"), (Grain.MONTH, "month"),
+    ):  # fmt: skip
+        said = {getattr(period, key) for period in named} - {None}
+        if said:
+            values = tuple(float(value) for value in sorted(said))
+            made.append(Filter(column, Op.IS, values, grain))
+    return made
+
+
+def weekdays(found: Sequence[Segment], column: str) -> list[Filter]:
+    """Filters by day of the week."""
+    days: set[int] = set()
+    excluded = False
+    for at, segment in enumerate(found):
+        key = segment.key("weekday")
+        if segment.used or key is None or (at and found[at - 1].has("by")):
+            continue
+        if segment.has("grain") and not (_near(found, at, "only") or _near(found, at, "for")):
+            continue
+        first, _, last = key.partition("-")
+        days |= set(range(int(first), int(last or first) + 1))
+        excluded = excluded or _use_back(found, at, ("not",))
+        segment.used = True
+    if not days:
+        return []
+    kept = tuple(float(day) for day in sorted(days))
+    return [Filter(column, Op.IS_NOT if excluded else Op.IS, kept, Grain.WEEKDAY)]
+
+
+def _near(found: Sequence[Segment], at: int, section: str) -> bool:
+    around = [*found[max(0, at - 2) : at], *found[at + 1 : at + 2]]
+    return any(segment.has(section) for segment in around)
+
+
+def _absolute(found: Sequence[Segment], at: int) -> Period | None:
+    period = Period(at, at)
+    while period.end < len(found):
+        size = _part(found, period.end, period)
+        if size == 0:
+            glue = _glue(found, period.end)
+            if period.end == at or not glue:
+                break
+            probe = Period(at, at)
+            if not _part(found, period.end + glue, probe) or _clashes(period, probe):
+                break
+            period.end += glue
+            continue
+        period.end += size
+    return period if period.end > at else None
+
+
+def _clashes(period: Period, probe: Period) -> bool:
+    named = ("year", "half", "quarter", "month", "day")
+    return any(getattr(period, key) and getattr(probe, key) for key in named)
+
+
+def _glue(found: Sequence[Segment], at: int) -> int:
+    """How many small words stand between the parts of one date."""
+    size = 0
+    while at + size < len(found) and size < 2:
+        segment = found[at + size]
+        small = segment.has("of") or segment.has("filler") or segment.text in (",", "/", ".")
+        if segment.has("when") or segment.has("and") or not small or segment.has("question"):
+            break
+        size += 1
+    return size
+
+
+def _part(found: Sequence[Segment], at: int, period: Period) -> int:
+    """Read one part of a date at a place into the period; how many segments it took."""
+    if at >= len(found):
+        return 0
+    segment = found[at]
+    following = found[at + 1] if at + 1 < len(found) else None
+    if segment.used or segment.values:
+        return 0
+    if segment.kind == "date" and period.year is None:
+        return _written(segment.text, period)
+    if segment.kind == "part" and period.quarter is None and period.half is None:
+        digit = int(segment.text[1])
+        if segment.text[0] in "qQtT":
+            period.quarter = digit
+        elif digit <= 2:
+            period.half = digit
+        else:
+            return 0
+        return 1
+    counted = _counted(found, at, period)
+    if counted:
+        return counted
+    if _is_year(found, at) and period.year is None:
+        period.year = int(segment.number or 0)
+        return 1
+    if segment.has("month") and period.month is None and _means_month(found, at):
+        period.month = int(segment.key("month") or 1)
+        return 1
+    if segment.has("half") and period.half is None:
+        period.half = int(segment.key("half") or 1)
+        return 1
+    day = segment.number
+    if day is not None and 1 <= day <= 31 and day == int(day) and period.day is None:
+        after = following is not None and following.has("month") and _means_month(found, at + 1)
+        if after or (period.month and _glued(found, at) and not _units_follow(following)):
+            period.day = int(day)
+            return 1
+    return 0
+
+
+def _counted(found: Sequence[Segment], at: int, period: Period) -> int:
+    """ "second quarter", "2. Quartal", "3月": an ordinal or a number before its unit."""
+    segment = found[at]
+    index = segment.key("ordinal")
+    value = int(index) if index and int(index) > 0 else None
+    if value is None and segment.number is not None and segment.number <= 12:
+        value = int(segment.number)
+    if value is None and segment.has("number"):
+        read = float(segment.key("number") or 0)
+        value = int(read) if read == int(read) else None
+    if value is None:
+        return 0
+    after = at + 1
+    while after < len(found) and (found[after].text == "." or found[after].has("counter")):
+        after += 1
+    if after >= len(found):
+        return 0
+    unit = found[after]
+    if unit.has("grain", "quarter") and 1 <= value <= 4 and period.quarter is None:
+        if not segment.has("ordinal") and segment.has("number") is False and after == at + 1:
+            if unit.kind != "han" and not unit.text.startswith("季"):
+                return 0
+        period.quarter = value
+        return after + 1 - at
+    if unit.has("monthmark") and 1 <= value <= 12 and period.month is None:
+        period.month = value
+        return after + 1 - at
+    return 0
+
+
+def _written(text: str, period: Period) -> int:
+    parts = [int(part) for part in re.split(r"[-./]", text)]
+    if parts[0] > 31:
+        year, month, day = (*parts, 0)[:3]
+    else:
+        day, month, year = parts
+        if month > 12 >= day:
+            day, month = month, day
+    if not 1 <= month <= 12 or not 0 <= day <= 31:
+        return 0
+    period.year, period.month, period.day = year, month, day or None
+    return 1
+
+
+def _is_year(found: Sequence[Segment], at: int) -> bool:
+    segment = found[at]
+    if segment.number is None or not re.fullmatch(r"(?:19|20)\d\d", segment.text):
+        return False
+    before = next((found[i] for i in range(at - 1, -1, -1) if not found[i].has("filler")), None)
+    if before is None or not before.has("op") or before.has("when") or before.has("op", "between"):
+        following = found[at + 1] if at + 1 < len(found) else None
+        return following is None or not _units_follow(following)
+    return False
+
+
+def _units_follow(following: Segment | None) -> bool:
+    return following is not None and (following.has("unit") or following.has("scale"))
+
+
+def _glued(found: Sequence[Segment], at: int) -> bool:
+    return at > 0 and found[at - 1].has("month")
+
+
+def _means_month(found: Sequence[Segment], at: int) -> bool:
+    """ "may" and "mar" are months next to a date word only."""
+    segment = found[at]
+    if not segment.has("filler") and len(segment.text) > 3:
+        return True
+    before = found[at - 1] if at else None
+    following = found[at + 1] if at + 1 < len(found) else None
+    near = [part for part in (before, following) if part is not None]
+    told = any(
+        part.has("when") or part.has("for") or part.has("month") or part.number is not None
+        or part.has("op", "between") or part.has("of")
+        for part in near
+    )  # fmt: skip
+    return told or (segment.text[:1].isupper() and at > 0)
+
+
+def _relative(found: Sequence[Segment], at: int, calendar: Calendar) -> Period | None:
+    """ "last 3 months", "this year", "last quarter"."""
+    segment = found[at]
+    if not segment.has("period") or segment.used:
+        return None
+    after = at + 1
+    count = 1
+    if after < len(found) and (found[after].number is not None or found[after].has("number")):
+        count = int(found[after].number or float(found[after].key("number") or 1))
+        after += 1
+    elif at and found[at - 1].number is not None and segment.has("period", "last"):
+        count = int(found[at - 1].number or 1)
+    if after < len(found) and found[after].has("counter"):
+        after += 1
+    grain = found[after].key("grain") if after < len(found) else None
+    if grain is None or grain in ("hour", "weekday") or not 0 < count < 1000:
+        return None
+    counted = after - at > 1 or count > 1
+    days = _reach(grain, count, counted, segment.has("period", "this"), calendar)
+    return Period(at, after + 1, days=days)
+
+
+def _reach(
+    grain: str, count: int, counted: bool, this: bool, calendar: Calendar
+) -> tuple[dt.date, dt.date]:
+    """ "last year" is the one before today's; "last 3 months" end where the data does."""
+    now = min(calendar.today, calendar.last)
+    if grain == "day":
+        return now - dt.timedelta(days=count - 1), now
+    if grain == "week":
+        monday = now - dt.timedelta(days=now.weekday())
+        first = monday if this else monday - dt.timedelta(days=7 * (count - counted))
+        last = monday + dt.timedelta(days=6 if this or counted else -1)
+        return first, last
+    length = {"month": 1, "quarter": 3, "year": 12}[grain]
+    if not counted and not this and grain == "year" and calendar.today > calendar.last:
+        now = min(calendar.today, calendar.last.replace(month=12, day=31) + dt.timedelta(days=1))
+    index = (now.year * 12 + now.month - 1) // length
+    if this:
+        first_index, last_index = index, index
+    elif counted:
+        first_index, last_index = index - count + 1, index
+    else:
+        first_index = last_index = index - 1
+    first = _month_start(first_index * length)
+    return first, _month_start((last_index + 1) * length) - dt.timedelta(days=1)
+
+
+def _month_start(months: int) -> dt.date:
+    return dt.date(months // 12, months % 12 + 1, 1)
+
+
+def _joined(found: Sequence[Segment], one: Period, other: Period) -> bool:
+    """Whether two periods are the ends of one range."""
+    between = found[one.end : other.first]
+    if len(between) > 3 or not any(segment.has("when", "to") for segment in between):
+        return False
+    dashed = any(segment.text in "-–" for segment in between)
+    opened = any(
+        segment.has("op", "between") or segment.has("when", "since")
+        for segment in found[max(0, one.first - 2) : one.first]
+    )
+    plain_and = all(segment.has("and") or segment.has("filler") for segment in between)
+    return dashed or opened or not plain_and
+
+
+def _between(one: Period, other: Period, calendar: Calendar) -> list[Filter]:
+    if one.year is None:
+        one.year = other.year
+    if other.year is None:
+        other.year = one.year
+    if one.year is None and calendar.first.year == calendar.last.year:
+        one.year = other.year = calendar.first.year
+    first, last = one.range(), other.range()
+    if first is not None and last is not None:
+        values = (first[0].isoformat(), last[1].isoformat())
+        return [Filter(calendar.column, Op.BETWEEN, values)]
+    low, high = _months(one), _months(other)
+    months = tuple(float(month) for month in range(low[0], high[-1] + 1))
+    return [Filter(calendar.column, Op.IS, months, Grain.MONTH)]
+
+
+def _months(period: Period) -> tuple[int, ...]:
+    if period.month:
+        return (period.month,)
+    if period.quarter:
+        return tuple(range(period.quarter * 3 - 2, period.quarter * 3 + 1))
+    return tuple(range(1, 7) if period.half == 1 else range(7, 13))
+
+
+def _one(found: Sequence[Segment], period: Period, calendar: Calendar) -> Filter:
+    column = calendar.column
+    if period.year is None and period.days is None and calendar.first.year == calendar.last.year:
+        period.year = calendar.first.year
+    reach = period.range()
+    before = _before(found, period.first)
+    if reach is None:
+        grain = Grain.QUARTER if period.quarter else Grain.MONTH
+        values = (period.quarter,) if period.quarter else _months(period)
+        excluded = _use_back(found, period.first, ("not",))
+        op = Op.IS_NOT if excluded else Op.IS
+        return Filter(column, op, tuple(float(value) for value in values), grain)
+    if before is not None:
+        when = before.key("when") if before.has("when") else None
+        single = reach[0].isoformat(), reach[1].isoformat()
+        ops = {
+            "since": (Op.AT_LEAST, single[0]), "after": (Op.ABOVE, single[1]),
+            "before": (Op.BELOW, single[0]), "until": (Op.AT_MOST, single[1]),
+        }  # fmt: skip
+        keys = [key for key in ops if before.has("when", key)]
+        strict = keys and not (before.has("for") or before.has("of") or before.has("from"))
+        if when is not None and keys and (strict or "since" not in keys):
+            before.used = True
+            return Filter(column, ops[keys[0]][0], (ops[keys[0]][1],))
+        if before.has("not") and period.grain is Grain.YEAR:
+            before.used = True
+            return Filter(column, Op.IS_NOT, (float(period.year or 0),), Grain.YEAR)
+        if before.has("not") and period.month and not period.day:
+            before.used = True
+            return Filter(column, Op.IS_NOT, (float(period.month),), Grain.MONTH)
+    return Filter(column, Op.BETWEEN, (reach[0].isoformat(), reach[1].isoformat()))
+
+
+def _before(found: Sequence[Segment], at: int) -> Segment | None:
+    """The word that says how a period restricts the rows, if one stands before it."""
+    for index in range(at - 1, max(-1, at - 1 - _BACK), -1):
+        segment = found[index]
+        if segment.has("when", "since", "after", "before", "until") or segment.has("not"):
+            return segment
+        if not (segment.has("filler") or segment.has("of") or segment.text in ",("):
+            return None
+    return None
+
+
+def _merged(made: Sequence[Filter]) -> list[Filter]:
+    """Several single periods of one kind keep the rows of any of them."""
+    ranges = [one for one in made if one.op is Op.BETWEEN]
+    others = [one for one in made if one.op is not Op.BETWEEN]
+    if len(ranges) > 1:
+        low = min(str(one.values[0]) for one in ranges)
+        high = max(str(one.values[1]) for one in ranges)
+        ranges = [Filter(ranges[0].column, Op.BETWEEN, (low, high))]
+    grains: dict[Grain | None, Filter] = {}
+    for one in others:
+        same = grains.get(one.grain)
+        if one.grain is not None and same is not None and same.op is one.op:
+            values = tuple(sorted({*same.values, *one.values}, key=float))
+            grains[one.grain] = Filter(one.column, one.op, values, one.grain)
+        elif one.grain is not None:
+            grains[one.grain] = one
+    return [*ranges, *(one for one in others if one.grain is None), *grains.values()]
+
+
+def _use(found: Sequence[Segment], first: int, end: int) -> None:
+    for segment in found[first:end]:
+        segment.used = True
+
+
+def _use_back(found: Sequence[Segment], at: int, sections: tuple[str, ...]) -> bool:
+    """Mark words of some sections shortly before a place as used; whether there was one."""
+    there = False
+    for segment in found[max(0, at - _BACK) : at]:
+        if any(segment.has(section) for section in sections) and not segment.columns:
+            segment.used = there = True
+    return there

@@ -1,0 +1,92 @@
+"""How many connections there may be at once, and which of them makes room."""
+
+import pytest
+from structlog.testing import capture_logs
+
+from agentpost.cli.serve import _connections_max
+from agentpost.clock import ManualClock
+from agentpost.http.connections import LOG_SECONDS, Connections
+
+
+class Line:
+    """A connection; whether it was closed."""
+
+    def __init__(self) -> None:
+        self.is_closed = False
+
+    def make_room(self) -> None:
+        self.is_closed = True
+
+
+def opened(connections: Connections, *addresses: str) -> list[Line]:
+    lines = [Line() for _ in addresses]
+    for line, address in zip(lines, addresses, strict=True):
+        connections.opened(line, address)
+    return lines
+
+
+def test_the_one_idle_longest_makes_room() -> None:
+    connections = Connections(3, ManualClock())
+    first, second, third = opened(connections, "a", "a", "a")
+    connections.busy(first)
+    connections.busy(second)
+    connections.idle(second)
+    connections.idle(first)
+    for closed in (third, second, first):
+        opened(connections, "a")
+        assert [line.is_closed for line in (third, second, first)].count(True) == 1
+        assert closed.is_closed
+        closed.is_closed = False
+
+
+def test_the_busy_stay() -> None:
+    connections = Connections(2, ManualClock())
+    busy = opened(connections, "a", "a")
+    for line in busy:
+        connections.busy(line)
+    [new] = opened(connections, "b")
+    assert [line.is_closed for line in (*busy, new)] == [False, False, True]
+
+
+def test_who_has_most_loses_one_first() -> None:
+    connections = Connections(4, ManualClock())
+    lines = opened(connections, "honest", "greedy", "greedy", "greedy", "other")
+    assert [line.is_closed for line in lines] == [False, True, False, False, False]
+
+
+def test_a_place_is_free_once_its_connection_is_gone() -> None:
+    connections = Connections(2, ManualClock())
+    lines = opened(connections, "a", "a")
+    for _ in range(2):
+        connections.closed(lines[0])
+        connections.idle(lines[0])
+    lines += opened(connections, "a")
+    assert not any(line.is_closed for line in lines)
+
+
+def test_a_flood_is_one_line_in_the_log() -> None:
+    clock = ManualClock()
+    connections = Connections(1, clock)
+    with capture_logs() as logs:
+        opened(connections, *["a"] * 10)
+        clock.advance(LOG_SECONDS)
+        opened(connections, "a")
+    assert [(line["event"], line["closed_idle"]) for line in logs] == [
+        ("connections_full", 1),
+        ("connections_full", 9),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "files", "most"),
+    [
+        (0, 1_024, 768),
+        (0, 256, 128),
+        (0, 1_048_576, 1_046_576),
+        (0, 64, 32),
+        (50, 1_024, 50),
+        (5_000, 1_024, 768),
+    ],
+)
+def test_connections_leave_files_for_all_else(wanted: int, files: int, most: int) -> None:
+    assert _connections_max(wanted, files) == most
