@@ -154,7 +154,9 @@ def _object(before: Sequence[Segment]) -> bool:
         if segment.has("thing") and not segment.columns:
             rest = before[at + 1 :]
             for index, part in enumerate(rest):
-                if part.has("from") and any(p.has("thing") for p in rest[index + 1 : index + 4]):
+                if part.has("from") and any(
+                    p.has("thing") and not p.has("unit") for p in rest[index + 1 : index + 4]
+                ):
                     return False
             return not is_source(before, at)
     return False

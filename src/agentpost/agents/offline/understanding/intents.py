@@ -58,6 +58,9 @@ def intent(found: Sequence[Segment], text: str, *, works: bool, running: bool = 
     if unable is not None and not made.question and _means_unable(found, unable, made):
         made.act, made.talk, made.subject = Act.TALK, "unable", unable.key("unable")
         return made
+    if works and made.question and _fragment(found):
+        made.act, made.question = Act.CHANGE, False
+        return made
     if made.question and not _wants(found):
         summary = made.thing is Thing.SUMMARY
         made.act = Act.MAKE if summary else Act.ASK
@@ -96,6 +99,8 @@ def _marks(found: Sequence[Segment]) -> Intent:
 def _counts(found: Sequence[Segment], at: int) -> bool:
     """ "second quarter" and "first half" count time, not works."""
     following = [s for s in found[at + 1 : at + 3] if s.text != "."]
+    if at and found[at].has("unit") and (found[at - 1].number or found[at - 1].has("number")):
+        return True
     return any(s.has("grain") or s.has("half") for s in following) or found[at].has("period")
 
 
@@ -218,6 +223,14 @@ def _asks(found: Sequence[Segment], text: str) -> bool:
         if asking and not segment.has("filler") and not segment.has("for"):
             return True
     return marked and not any(s.has("thing") or s.has("kind") for s in found)
+
+
+def _fragment(found: Sequence[Segment]) -> bool:
+    """ "And for 2024?": no question of its own, but the one before about something else."""
+    words = [s for s in found if s.kind != "mark"]
+    leads = bool(words) and (words[0].has("and") or words[0].has("act", "want"))
+    asks = any(s.has("question") and not s.has("filler") and not s.has("for") for s in words[1:])
+    return leads and not asks and not any(s.has("thing") for s in words) and len(words) <= 6
 
 
 def _wants(found: Sequence[Segment]) -> bool:

@@ -168,7 +168,12 @@ def _glue(found: Sequence[Segment], at: int) -> int:
     while at + size < len(found) and size < 2:
         segment = found[at + size]
         small = segment.has("of") or segment.has("filler") or segment.text in (",", "/", ".")
-        if segment.has("when") or segment.has("and") or not small or segment.has("question"):
+        if (
+            (segment.has("when") and not segment.has("of"))
+            or segment.has("and")
+            or not small
+            or segment.has("question")
+        ):
             break
         size += 1
     return size
@@ -198,7 +203,7 @@ def _part(found: Sequence[Segment], at: int, period: Period) -> int:
         return counted
     if _is_year(found, at) and period.year is None:
         period.year = int(segment.number or 0)
-        return 1
+        return 2 if following is not None and following.has("yearmark") else 1
     if segment.has("month") and period.month is None and _means_month(found, at):
         period.month = int(segment.key("month") or 1)
         return 1
@@ -233,9 +238,9 @@ def _counted(found: Sequence[Segment], at: int, period: Period) -> int:
         return 0
     unit = found[after]
     if unit.has("grain", "quarter") and 1 <= value <= 4 and period.quarter is None:
-        if not segment.has("ordinal") and segment.has("number") is False and after == at + 1:
-            if unit.kind != "han" and not unit.text.startswith("季"):
-                return 0
+        told = segment.has("ordinal") or segment.has("number") or after > at + 1
+        if not told and not unit.text.startswith("季"):
+            return 0
         period.quarter = value
         return after + 1 - at
     if unit.has("monthmark") and 1 <= value <= 12 and period.month is None:

@@ -127,7 +127,10 @@ def _day(value: object) -> dt.date | None:
 
 
 def _compares(found: Sequence[Segment]) -> bool:
-    return any(segment.has("compare") and not segment.has("and") for segment in found)
+    return any(
+        segment.has("act", "compare") or (segment.has("compare") and not segment.has("and"))
+        for segment in found
+    )
 
 
 def _groups(draft: Draft) -> None:
@@ -251,10 +254,11 @@ def _which(draft: Draft, best: tuple[int, bool, int | None] | None) -> None:
 def _measures(draft: Draft, best: tuple[int, bool, int | None] | None) -> None:
     found = draft.found
     counting = [
-        at for at, s in enumerate(found)
-        if (s.has("question", "many") or s.has("aggregate", "count") or s.has("aggregate", "distinct"))
-        and not s.used and not s.columns
-    ]  # fmt: skip
+        at
+        for at, s in enumerate(found)
+        if (s.has("question", "many") or s.has("aggregate", "count", "distinct"))
+        and not (s.used or s.columns)
+    ]
     for at, segment in enumerate(found):
         column = draft.numeric(segment)
         if column is None or (segment.values and not segment.literal):

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 import msgspec
 
 from agentpost.agents.offline.data.model import Table
-from agentpost.agents.offline.frame import Act, Frame, Query, Thing
+from agentpost.agents.offline.frame import Act, Aggregate, Frame, Query, Thing
 from agentpost.agents.offline.understanding.draft import Draft
 from agentpost.agents.offline.understanding.intents import Intent, intent
 from agentpost.agents.offline.understanding.names import Names, names_of
@@ -42,6 +42,8 @@ class Reading:
     """Names of tables that fit equally well, when it cannot be told which is meant."""
     corrected: tuple[tuple[str, str], ...] = ()
     """Typos, with what they were read as."""
+    aggregate: Aggregate | None = None
+    """An aggregate that was said without a column, for a change of one made before."""
 
 
 def wish(
@@ -100,6 +102,8 @@ def resolve(
     _, draft, made, look, found = best
     look.title = title
     query = draft.query()
+    changes = made.act is Act.CHANGE and "measure" not in draft.named
+    aggregate = _aggregate(found) if changes else None
     frame = Frame(
         act=made.act,
         thing=made.thing,
@@ -118,7 +122,17 @@ def resolve(
         tuple(dict.fromkeys(draft.ambiguous)),
         tuple(equal) if len(equal) > 1 else (),
         tuple((s.text, s.corrected) for s in found if s.corrected),
+        aggregate,
     )
+
+
+def _aggregate(found: Sequence[Segment]) -> Aggregate | None:
+    """The aggregate that a change asks for: the first one said, "instead of" the other."""
+    said = [s for s in found if s.has("aggregate") and not s.columns]
+    keys = [key for s in said if (key := s.key("aggregate")) and key not in ("count", "distinct")]
+    for segment in said:
+        segment.used = True
+    return Aggregate(keys[0]) if keys else None
 
 
 def _computes(query: Query) -> bool:
