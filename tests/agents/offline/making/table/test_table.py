@@ -53,9 +53,7 @@ def test_a_pivot_has_formulas_and_the_data_beside_it(tmp_path: Path) -> None:
     rows = shop()
     files = [file(tmp_path, "shop.csv", shop_csv(rows))]
     table = describe(files)[0]["id"]
-    query = Query(
-        table, (Measure("revenue", Aggregate.SUM),), ("country",), "date", Grain.YEAR
-    )
+    query = Query(table, (Measure("revenue", Aggregate.SUM),), ("country",), "date", Grain.YEAR)
     told, book = made(tmp_path, files, frame(query))
     assert book.sheetnames == ["Pivot", "Data"]
     page = book["Pivot"]
