@@ -27,13 +27,14 @@ _MOST_GROUPS = 15
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Several tables against each other: the finding as a title and a sentence, the total of each,
-    and the section with the figures."""
+    """Several tables against each other: the finding as a title and in sentences, the total of
+    each, the section with the figures, and the ``labels`` of the groups that it compares."""
 
     title: str
-    sentence: str
+    sentences: tuple[str, ...]
     figures: tuple[Figure, ...]
     section: Section
+    labels: frozenset[str] = frozenset()
 
 
 def compared(
@@ -59,15 +60,22 @@ def compared(
     name_of = naming.measure(same[0][1], same[0][0], code)
     sentence = _ahead(same, known, code)
     blocks = [Block("text", sentence), _totals(same, known, code)]
-    common = _common([table for table, _ in same])
-    if common is not None:
-        blocks += _by_group(dataset, same, common, code, style, drawings)
+    sentences = [sentence]
+    labels = _common([table for table, _ in same])
+    for n, label in enumerate(labels):
+        found = _grouped(dataset, same, label, code)
+        drawn = _by_group(found, same, label, code, style, drawings)
+        driver = _driver(found, same, known, code)
+        if driver and not n:
+            sentences.append(driver)
+        blocks += ([Block("text", driver)] if driver else []) + drawn
     keys = tuple(
         Figure(numbers.short(total, naming.unit(own, table), code), f"{name_of}, {table.name}")
         for (table, own), total in zip(same, known, strict=True)
     )
-    return Comparison(_headline(same, known, code), sentence, keys[:4],
-                      Section(heading, tuple(blocks)))  # fmt: skip
+    section = Section(heading, tuple(blocks))
+    lowered = frozenset(label.casefold() for label in labels)
+    return Comparison(_headline(same, known, code), tuple(sentences), keys[:4], section, lowered)
 
 
 def _headline(same: Sequence[tuple[Table, Measure]], totals: Sequence[float], code: str) -> str:
@@ -122,8 +130,8 @@ def _totals(same: Sequence[tuple[Table, Measure]], totals: Sequence[float], code
     return Block("table", header=header, rows=rows)
 
 
-def _common(tables: Sequence[Table]) -> str | None:
-    """The label of a category that all tables have, with the fewest values."""
+def _common(tables: Sequence[Table]) -> list[str]:
+    """The labels of up to two categories that all tables have, with the fewest values."""
     labels: dict[str, list[Column]] = {}
     for table in tables:
         for column in table.columns:
@@ -131,7 +139,8 @@ def _common(tables: Sequence[Table]) -> str | None:
                 labels.setdefault(column.label.casefold(), []).append(column)
     shared = [found for found in labels.values() if len(found) == len(tables)]
     shared = [found for found in shared if _overlap(found)]
-    return min(shared, key=lambda found: found[0].distinct)[0].label if shared else None
+    shared.sort(key=lambda found: found[0].distinct)
+    return [found[0].label for found in shared[:2]]
 
 
 def _overlap(columns: Sequence[Column]) -> bool:
@@ -139,16 +148,56 @@ def _overlap(columns: Sequence[Column]) -> bool:
     return bool(set.intersection(*values))
 
 
-def _by_group(
-    dataset: Dataset, same: Sequence[tuple[Table, Measure]], label: str, code: str,
-    style: Style, drawings: list[Drawing],
-) -> list[Block]:  # fmt: skip
-    found: dict[str, list[float | None]] = {}
+_Found = dict[str, list[float | None]]
+
+
+def _grouped(
+    dataset: Dataset, same: Sequence[tuple[Table, Measure]], label: str, code: str
+) -> _Found:
+    """For each group its value in each table."""
+    found: _Found = {}
     for n, (table, measure) in enumerate(same):
         column = next(c for c in table.columns if c.label.casefold() == label.casefold())
         for row in dataset.run(Query(table.id, (measure,), (column.name,))).rows:
             values = found.setdefault(shown(row[0], code), [None] * len(same))
             values[n] = number(row[-1])
+    return found
+
+
+def _driver(
+    found: _Found, same: Sequence[tuple[Table, Measure]], totals: Sequence[float], code: str
+) -> str:
+    """Which group made most of the difference between two tables; empty where none did, or where
+    the groups do not add up to the totals."""
+    if len(same) != 2 or not is_additive(same[0][1]) or len(found) < 2:
+        return ""
+    sums = [math.fsum(values[n] or 0 for values in found.values()) for n in (0, 1)]
+    if not all(math.isclose(a, b, rel_tol=1e-9) for a, b in zip(sums, totals, strict=True)):
+        return ""
+    change = totals[1] - totals[0]
+    parts = sorted(((two or 0) - (one or 0), key) for key, (one, two) in found.items())
+    if not change:
+        return ""
+    (part, leader), (other, second) = (parts[-1], parts[-2]) if change > 0 else (parts[0], parts[1])
+    table, measure = same[0]
+    form = numbers.format_for([change, part, other], naming.unit(measure, table), code)
+
+    def signed(value: float) -> str:
+        return ("+" if value > 0 else "") + form.text(value)
+
+    pattern = words(naming.WORDS, code)["claims"]["driver"][1]
+    name = naming.inner(naming.measure(measure, table, code), code)
+    said: str = pattern.format(
+        first=table.name, last=same[1][0].name, m=name, change=signed(change), group=leader,
+        part=signed(part), second=second, other=signed(other),
+    )  # fmt: skip
+    return said
+
+
+def _by_group(
+    found: _Found, same: Sequence[tuple[Table, Measure]], label: str, code: str, style: Style,
+    drawings: list[Drawing],
+) -> list[Block]:  # fmt: skip
     order = sorted(found, key=lambda key: -math.fsum(abs(v or 0) for v in found[key]))
     order = order[:_MOST_GROUPS]
     first, measure = same[0]
@@ -180,7 +229,7 @@ def _by_group(
 
 
 def _difference(
-    found: dict[str, list[float | None]], order: Sequence[str],
+    found: _Found, order: Sequence[str],
     same: Sequence[tuple[Table, Measure]], label: str, code: str,
 ) -> Block:  # fmt: skip
     tongue = language(code)

@@ -55,11 +55,20 @@ def key_figures(story: Story) -> tuple[Figure, ...]:
     return tuple(found.values())
 
 
-def sections(story: Story, style: Style, drawings: list[Drawing], said: set[str]) -> list[Section]:
+def sections(
+    story: Story,
+    style: Style,
+    drawings: list[Drawing],
+    said: set[str],
+    known: frozenset[str] = frozenset(),
+) -> list[Section]:
     """A section for each result; its picture goes to ``drawings``, what was ``said`` before is not
-    said again."""
+    said again, and groups whose labels are ``known`` are not shown again."""
     made: list[Section] = []
     for n in _order(story):
+        query, table = story.results[n].query, story.table(n)
+        if query.groups and {naming.label(g, table).casefold() for g in query.groups} <= known:
+            continue
         section = _section(story, n, style, drawings, said)
         if section is not None:
             made.append(section)

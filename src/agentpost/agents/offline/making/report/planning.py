@@ -60,7 +60,7 @@ def plan(files: Sequence[File], frame: dict[str, Any]) -> Any:
     title, subtitle = _titles(read, wanted, texts)
     sections = _sections(read, wanted, drawings, {title, *leading}, texts)
     if read.comparison is not None:
-        leading = (read.comparison.sentence, *leading[:2])
+        leading = read.comparison.sentences
     if not leading:
         leading = tuple(filter(None, (papers.opening(d) for d in read.documents[:2])))
     report = Report(
@@ -191,8 +191,9 @@ def _sections(
     if style.pages:
         most = max(1, style.pages * _PER_PAGE)
     made: list[Section] = [read.comparison.section] if read.comparison is not None else []
+    known = read.comparison.labels if read.comparison is not None else frozenset()
     if read.story is not None:
-        made += figures.sections(read.story, style, drawings, said)
+        made += figures.sections(read.story, style, drawings, said, known)
     made = made[:most]
     quoted, nowhere = papers.sections(read.documents, style.sections, max(2, most))
     if len(read.documents) > 1:
