@@ -42,6 +42,8 @@ class Reading:
     """Names of tables that fit equally well, when it cannot be told which is meant."""
     corrected: tuple[tuple[str, str], ...] = ()
     """Typos, with what they were read as."""
+    data: bool = False
+    """Whether it has words like "by", "only" and "without", which are followed by data."""
     aggregate: Aggregate | None = None
     """An aggregate that was said without a column, for a change of one made before."""
 
@@ -122,6 +124,7 @@ def resolve(
         tuple(dict.fromkeys(draft.ambiguous)),
         tuple(equal) if len(equal) > 1 else (),
         tuple((s.text, s.corrected) for s in found if s.corrected),
+        any(s.has("by") or s.has("only") or s.has("not") for s in found),
         aggregate,
     )
 
