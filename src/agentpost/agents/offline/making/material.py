@@ -61,6 +61,13 @@ def is_picture(file: File) -> bool:
     )
 
 
+def table_files(files: Sequence[File], frame: Frame) -> tuple[list[File], str]:
+    """The files that hold tables, and the table pasted into the message."""
+    asked = [file for file in files if file.name.lower().endswith(_TABLES)]
+    pasted = frame.text if "\t" in frame.text or frame.text.count(",") > 5 else ""
+    return asked, pasted
+
+
 def gathered(files: Sequence[File], frame: Frame, *, told: bool = True) -> Material:
     """Read the files of a frame; ``told`` computes the story of its tables.
 
@@ -96,8 +103,7 @@ def _tables(
     """The story of those that are tables, their descriptions, and the other files."""
     from agentpost.agents.offline.data.dataset import opened
 
-    asked = [file for file in files if file.name.lower().endswith(_TABLES)]
-    pasted = frame.text if "\t" in frame.text or frame.text.count(",") > 5 else ""
+    asked, pasted = table_files(files, frame)
     if not asked and not pasted:
         return None, (), list(files)
     try:
