@@ -45,7 +45,7 @@ async def make(here: Surroundings, reading: Reading) -> None:
         return
     frame = reading.frame
     base = here.works[0] if here.works else None
-    if base is not None and not here.turn.message.files and reading.intent.it:
+    if base is not None and not here.turn.message.files and _refers(base, reading):
         frame = followups.another(base.frame, reading)
     formats = _formats(here, maker, frame.formats)
     if formats is None:
@@ -83,6 +83,11 @@ def _maker(here: Surroundings, thing: Thing) -> Maker | None:
         here.turn.reply(_upper(say(language, "install", thing=name, extra=extra)))
         return None
     return found
+
+
+def _refers(base: Work, reading: Reading) -> bool:
+    """Whether a new thing is made of what came before: "a report about it", or of an answer."""
+    return reading.intent.it or (base.id == ANSWERED and not reading.named)
 
 
 def _formats(here: Surroundings, maker: Maker, wanted: Sequence[str]) -> tuple[str, ...] | None:

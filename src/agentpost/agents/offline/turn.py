@@ -83,7 +83,7 @@ def _read(here: Surroundings, text: str) -> Message:
     return messages.read(
         text,
         here.tables,
-        works=bool(here.works),
+        works=bool(here.works) or bool(here.turn.running and not here.turn.message.files),
         running=bool(here.turn.running),
         today=here.turn.message.at[:10],
         language=here.language,

@@ -287,12 +287,14 @@ def _changes(found: Sequence[Segment], made: Intent) -> bool:
     if any(s.has("act", "show", "compare") and not s.has("filler") for s in found):
         return False
     measured = any(s.columns for s in found) and any(s.has("by") for s in found)
-    complete = measured and sum(bool(s.columns) for s in found) > 1
+    columns = sum(bool(s.columns) for s in found)
+    aggregated = any(s.has("aggregate") and not s.columns for s in found)
+    complete = (measured and columns > 1) or (columns > 0 and aggregated)
     return not complete or made.it
 
 
 def _only_changes(found: Sequence[Segment], made: Intent) -> bool:
-    """"Make it green" changes something, also when nothing was made yet."""
+    """ "Make it green" changes something, also when nothing was made yet."""
     styled = any(s.has("colour") or s.has("length") for s in found)
     return made.thing is None and made.it and styled and len(found) <= _SHORT
 

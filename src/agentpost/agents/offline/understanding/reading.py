@@ -85,6 +85,7 @@ def resolve(
         if made.act in (Act.TALK, Act.CONTROL):
             best, equal = None, []
             break
+        _use_audience(found)
         about = _changed_thing(made, base)
         _use_thing(found, made)
         if about in (Thing.DECK, Thing.REPORT, Thing.SITE, Thing.VIDEO) and made.add:
@@ -177,6 +178,20 @@ def _use_thing(found: Sequence[Segment], made: Intent) -> None:
             segment.used = True
         if segment.has("ordinal") and made.ordinal is not None and made.act is Act.CHANGE:
             segment.used = True
+
+
+def _use_audience(found: Sequence[Segment]) -> None:
+    """"for Monday's board meeting" says whom it is for, not which rows count."""
+    for at, segment in enumerate(found):
+        if not segment.has("for"):
+            continue
+        for end in range(at + 1, min(len(found), at + 6)):
+            if found[end].has("audience") and not found[end].columns and not found[end].values:
+                for part in found[at : end + 1]:
+                    part.used = True
+                break
+            if found[end].columns or found[end].values or found[end].kind == "mark":
+                break
 
 
 def _covered(draft: Draft) -> int:
