@@ -4,7 +4,6 @@ understood — never one for another."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import msgspec
 
@@ -73,13 +72,15 @@ async def _from_tables(here: Surroundings, reading: Reading) -> None:
         files=tuple(file.id for file in files),
     )  # fmt: skip
     try:
-        found: dict[str, Any] = await turn.step(steps.ask_tables, files, to_json(frame))
+        data = await turn.step(steps.ask_tables, files, to_json(frame))
     except (Unreadable, JobFailed, TimeoutError, WorkerDied) as error:
         turn.reply(str(error))
         return
-    lines = [str(found.get("text") or say(language, "absent_answer"))]
+    found = msgspec.convert(data, Answer)
+    lines = [found.text or say(language, "absent_answer")]
     lines += [say(language, "read_as", typed=a, meant=b) for a, b in reading.corrected]
-    told = details(language, (), here.skipped, _texts(found.get("notes")))
+    skipped = list(dict.fromkeys((*found.skipped, *here.skipped)))
+    told = details(language, found.used, skipped, found.notes)
     turn.state["answered"] = to_json(frame)
     turn.reply("\n\n".join(filter(None, ["\n".join(lines), told])))
 
@@ -172,7 +173,3 @@ def _described(language: str, table: Table) -> str:
         language, "table_is", table=table.name, rows=table.rows,
         columns=_columns(language, table),
     )  # fmt: skip
-
-
-def _texts(found: Any) -> list[str]:
-    return [str(one) for one in found] if isinstance(found, list) else []

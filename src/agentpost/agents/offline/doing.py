@@ -45,7 +45,7 @@ async def make(here: Surroundings, reading: Reading) -> None:
         return
     frame = reading.frame
     base = here.works[0] if here.works else None
-    if base is not None and not here.turn.message.files and _refers(reading):
+    if base is not None and not here.turn.message.files and _refers(base, reading):
         frame = followups.another(base.frame, reading)
     formats = _formats(here, maker, frame.formats)
     if formats is None:
@@ -85,9 +85,9 @@ def _maker(here: Surroundings, thing: Thing) -> Maker | None:
     return found
 
 
-def _refers(reading: Reading) -> bool:
-    """Whether a new thing is to be made of what was made before."""
-    return not reading.named or reading.intent.it
+def _refers(base: Work, reading: Reading) -> bool:
+    """Whether a new thing is made of what came before: "a report about it", or of an answer."""
+    return reading.intent.it or (base.id == ANSWERED and not reading.named)
 
 
 def _formats(here: Surroundings, maker: Maker, wanted: Sequence[str]) -> tuple[str, ...] | None:
@@ -133,8 +133,17 @@ def _unclear(here: Surroundings, reading: Reading, thing: Thing) -> bool:
     if reading.ambiguous or (reading.tables and thing in _FROM_TABLES):
         asking.which(here, reading)
         return True
-    unused = reading.frame.unused
     only_tables = bool(here.tables) and not here.documents
+    if only_tables and not here.material and not reading.intent.add:
+        # What a text is about cannot be told from its words; what a table is about can.
+        about = reading.frame.style.sections
+        reading.frame = msgspec.structs.replace(
+            reading.frame, unused=(*reading.frame.unused, *about)
+        )
+        if about:
+            asking.lacks(here, reading)
+            return True
+    unused = reading.frame.unused
     if not unused or not only_tables or here.material:
         return False
     if thing in _FROM_TABLES or reading.named & {"measure", "group"}:
@@ -176,10 +185,10 @@ async def change(here: Surroundings, reading: Reading) -> None:
     work = target(here.works, reading)
     thing = reading.frame.thing
     if work is None:
-        name = (
-            say(language, f"things.{thing.value}") if thing in catalogue.FOLDERS and thing else ""
-        )
-        turn.reply(say(language, "no_such_work", thing=name or "—"))
+        if thing in catalogue.FOLDERS and thing is not None:
+            turn.reply(say(language, "no_such_work", thing=say(language, f"things.{thing.value}")))
+        else:
+            turn.reply(say(language, "nothing_to_change"))
         return
     if work.id == ANSWERED:
         await _ask_again(here, reading, work)
@@ -224,12 +233,7 @@ async def _remake(here: Surroundings, reading: Reading, work: Work) -> None:
         return
     frame = changed(work, reading, formats=maker.formats[:1])
     if frame is None:
-        if (
-            reading.frame.unused
-            and here.tables
-            and reading.intent.act is Act.CHANGE
-            and _columns_meant(reading)
-        ):
+        if reading.frame.unused and here.tables and (reading.data or not reading.intent.it):
             asking.lacks(here, reading)
             return
         clause = shortened(reading.frame.said)
@@ -253,12 +257,6 @@ async def _remake(here: Surroundings, reading: Reading, work: Work) -> None:
     await _start(here, maker, frame, files, work.id, number)
     if left:
         turn.reply(say(language, "words_left", words=quoted(language, left, "and")))
-
-
-def _columns_meant(reading: Reading) -> bool:
-    """Whether a change names data: "by country" names a column that is not there."""
-    said = reading.frame.said.casefold()
-    return not reading.look.empty or reading.intent.split or len(said.split()) <= 6
 
 
 async def _start(

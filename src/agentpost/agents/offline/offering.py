@@ -19,7 +19,8 @@ def price_list(language: str) -> str:
         name = say(language, f"things.{found.thing.value}")
         price = say(language, "free")
         if found.credits:
-            price = say(language, "credits", count=f"{found.credits:g}")
+            key = "credit" if found.credits == 1 else "credits"
+            price = say(language, key, count=f"{found.credits:g}")
         line = say(language, "thing_line", name=name, formats=", ".join(found.formats), price=price)
         lines.append(f'{line} (`pip install "agentpost[{extra}]"`)' if extra else line)
     return "\n".join(lines)

@@ -19,6 +19,7 @@ from agentpost.agents.offline.replying import listed, quoted, say
 from agentpost.agents.offline.scope import (
     Surroundings,
     absent_files,
+    files_by_id,
     files_of,
     is_usable,
     tables_from,
@@ -26,6 +27,7 @@ from agentpost.agents.offline.scope import (
 )
 from agentpost.agents.offline.understanding import messages
 from agentpost.agents.offline.understanding.clauses import wish_and_material
+from agentpost.agents.offline.understanding.conversation import target
 from agentpost.agents.offline.understanding.messages import Message
 from agentpost.agents.offline.understanding.reading import Reading
 from agentpost.extraction import Unreadable
@@ -58,10 +60,11 @@ async def agent(turn: Turn) -> None:
         if chosen:
             await control(here, "stop", chosen)
             return
+    _reach_back(here, message)
     if _concerns_files(message):
-        absent = absent_files(turn, said) if files else []
+        absent = absent_files(turn, said) if here.files else []
         if absent:
-            there = listed(here.language, [file.name for file in files])
+            there = listed(here.language, [file.name for file in here.files])
             missing = listed(here.language, absent)
             turn.ask(say(here.language, "absent_file", missing=missing, there=there))
             return
@@ -80,12 +83,22 @@ def _read(here: Surroundings, text: str) -> Message:
     return messages.read(
         text,
         here.tables,
-        works=bool(here.works),
+        works=bool(here.works) or bool(here.turn.running and not here.turn.message.files),
         running=bool(here.turn.running),
         today=here.turn.message.at[:10],
         language=here.language,
         base=here.works[0].frame if here.works else None,
     )
+
+
+def _reach_back(here: Surroundings, message: Message) -> None:
+    """A change to a work is about the files that the work was made from."""
+    for reading in message.readings:
+        work = target(here.works, reading)
+        if work is not None:
+            files = files_by_id(here.turn, work.frame.files)
+            here.files = files or here.files
+            return
 
 
 def _concerns_files(message: Message) -> bool:

@@ -141,6 +141,9 @@ def _is_verb(found: Sequence[Segment], at: int) -> bool:
 
 def _whole(before: Sequence[Segment]) -> bool:
     """Whether what was said so far can stand alone."""
+    grouped = any(segment.has("by") for segment in before)
+    if grouped and any(segment.has("concept") for segment in before):
+        return True
     return any(
         segment.has("thing") or segment.has("act") or segment.has("question")
         or segment.has("option") or segment.has("colour") or segment.has("control")

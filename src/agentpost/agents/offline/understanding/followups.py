@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import calendar
 from collections.abc import Sequence
 
 import msgspec
@@ -10,7 +11,9 @@ from agentpost.agents.offline.frame import (
     Act,
     Filter,
     Frame,
+    Grain,
     Measure,
+    Op,
     Query,
     Style,
     Thing,
@@ -147,11 +150,28 @@ def _axes(old: Query, new: Query, *, adds: bool) -> dict[str, object]:
 
 def _filters(old: Sequence[Filter], new: Sequence[Filter]) -> tuple[Filter, ...]:
     """A new condition takes the place of those on the same column; a weekday stands beside a
-    date."""
-    replaced = {(one.column, one.grain if one.grain == "weekday" else None) for one in new}
-    kept = [
-        one
-        for one in old
-        if (one.column, one.grain if one.grain == "weekday" else None) not in replaced
-    ]
-    return (*kept, *new)
+    date, and "in June" stays in the year that was meant before."""
+    dated = [_in_year(one, old) for one in new]
+    replaced = {_place(one) for one in dated}
+    return (*(one for one in old if _place(one) not in replaced), *dated)
+
+
+def _place(one: Filter) -> tuple[str, bool]:
+    return one.column, one.grain is Grain.WEEKDAY
+
+
+def _in_year(one: Filter, old: Sequence[Filter]) -> Filter:
+    """A month or quarter without a year, in the only year of the filter that it replaces."""
+    length = {Grain.MONTH: 1, Grain.QUARTER: 3}.get(one.grain) if one.grain else None
+    if length is None or one.op is not Op.IS or len(one.values) != 1:
+        return one
+    for before in old:
+        if before.column != one.column or before.op is not Op.BETWEEN or before.grain is not None:
+            continue
+        years = {str(value)[:4] for value in before.values}
+        if len(years) == 1:
+            year, last = int(years.pop()), int(one.values[0]) * length
+            days = calendar.monthrange(year, last)[1]
+            begin = f"{year}-{last - length + 1:02d}-01"
+            return Filter(one.column, Op.BETWEEN, (begin, f"{year}-{last:02d}-{days}"))
+    return one

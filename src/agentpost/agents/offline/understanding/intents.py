@@ -67,7 +67,7 @@ def intent(found: Sequence[Segment], text: str, *, works: bool, running: bool = 
         if not summary:
             made.thing = Thing.ANSWER
         return made
-    if works and _changes(found, made):
+    if (works or _only_changes(found, made)) and _changes(found, made):
         made.act = Act.CHANGE
         return made
     if made.thing is None:
@@ -82,7 +82,8 @@ def intent(found: Sequence[Segment], text: str, *, works: bool, running: bool = 
 def _marks(found: Sequence[Segment]) -> Intent:
     made = Intent(Act.ASK)
     for at, segment in enumerate(found):
-        made.it = made.it or segment.has("pronoun")
+        swallowed = segment.has("act", "change") and " " in segment.text
+        made.it = made.it or segment.has("pronoun") or swallowed
         made.undo = made.undo or segment.has("undo")
         made.split = made.split or segment.has("act", "split")
         made.too = made.too or segment.has("too")
@@ -253,7 +254,8 @@ def _wants(found: Sequence[Segment]) -> bool:
 def _means_unable(found: Sequence[Segment], unable: Segment, made: Intent) -> bool:
     if made.thing is None:
         first = next((s for s in found if s.kind != "mark" and not s.has("filler")), None)
-        return made.verb or first is unable or unable.has("act")
+        shown = any(s.has("act", "show") for s in found)
+        return made.verb or shown or first is unable or unable.has("act")
     return False
 
 
@@ -282,9 +284,19 @@ def _changes(found: Sequence[Segment], made: Intent) -> bool:
         return made.add and made.thing in (Thing.DECK, Thing.IMAGE, Thing.CHART, Thing.TABLE)
     if changing or made.ordinal is not None:
         return True
+    if any(s.has("act", "show", "compare") and not s.has("filler") for s in found):
+        return False
     measured = any(s.columns for s in found) and any(s.has("by") for s in found)
-    complete = measured and sum(bool(s.columns) for s in found) > 1
+    columns = sum(bool(s.columns) for s in found)
+    aggregated = any(s.has("aggregate") and not s.columns for s in found)
+    complete = (measured and columns > 1) or (columns > 0 and aggregated)
     return not complete or made.it
+
+
+def _only_changes(found: Sequence[Segment], made: Intent) -> bool:
+    """ "Make it green" changes something, also when nothing was made yet."""
+    styled = any(s.has("colour") or s.has("length") for s in found)
+    return made.thing is None and made.it and styled and len(found) <= _SHORT
 
 
 def _sourced(found: Sequence[Segment], at: int) -> bool:
