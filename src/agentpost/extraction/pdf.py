@@ -27,7 +27,7 @@ _REASONS: Final = {_PASSWORD: "is protected by a password", _DAMAGED: "is damage
 class Line:
     """A line of a page: its text, the size of its letters in points, whether they are bold, and
     where it begins: points from the page's left edge, and the share of the page's height that is
-    above it (0 is the top)."""
+    above the foot of its letters (0 is the top)."""
 
     text: str
     size: float
@@ -127,24 +127,27 @@ def _lines(document: Any, number: int, max_characters: int) -> str:
         raw = text_page.raw
         height = page.get_height() or 1.0
         count = min(text_page.count_chars(), max_characters)
-        edges = [ctypes.c_double() for _ in range(4)]
+        left, base = ctypes.c_double(), ctypes.c_double()
         begin, characters = 0, []
         for at in range(count + 1):
             code = pdfium.FPDFText_GetUnicode(raw, at) if at < count else 10
-            if code not in (10, 13):
+            hyphen = code in (0x02, 0xFFFE)  # the word goes on in the next line
+            if hyphen:
+                characters.append(0xAD)
+            elif code not in (10, 13):
                 characters.append(code)
                 continue
             text = "".join(map(chr, characters)).replace("\0", "")
             if text.strip():
                 middle = begin + len(characters) // 2
-                pdfium.FPDFText_GetCharBox(raw, begin, *map(ctypes.byref, edges))
+                pdfium.FPDFText_GetCharOrigin(raw, begin, ctypes.byref(left), ctypes.byref(base))
                 found.append(
                     [
                         text,
                         round(pdfium.FPDFText_GetFontSize(raw, middle), 1),
                         pdfium.FPDFText_GetFontWeight(raw, middle) >= 600,
-                        round(edges[0].value, 1),
-                        round(1 - edges[3].value / height, 4),
+                        round(left.value, 1),
+                        round(1 - base.value / height, 4),
                     ]
                 )
             begin, characters = at + 1, []

@@ -111,6 +111,19 @@ def filtered(one: Filter, column: Column, language: str) -> str:
     return f"{label} {_SIGNS.get(one.op, '=')} {_any(said, words)}"
 
 
+def kept(one: Filter, column: Column | None, language: str) -> str:
+    """A condition on groups in words: ``total Revenue > 1,000``."""
+    label = column.label if column else str(texts(language)["rows_measure"])
+    unit = column.unit if column else None
+    said = [
+        figure(value, unit, language) if isinstance(value, (int, float)) else value
+        for value in one.values
+    ]
+    if one.op is Op.BETWEEN and len(said) == 2:
+        return str(texts(language)["from_to"]).format(label, *said)
+    return f"{label} {_SIGNS.get(one.op, '=')} {_any(said, texts(language))}"
+
+
 def _any(values: Sequence[Any], words: dict[str, Any]) -> str:
     said = [str(value) for value in values]
     if len(said) > _SHOWN:
@@ -201,5 +214,6 @@ def reading(table: Table, result: Result, language: str) -> str:
         text += " " + str(words["by"]).format(str(words["and"]).join(groups))
     parts = [text]
     parts += [filtered(one, columns[one.column], language) for one in query.filters]
+    parts += [kept(one, columns.get(one.column), language) for one in query.having]
     parts.append(plural(words, "rows", result.counted))
     return (", " if language != "zh" else "，").join(parts)

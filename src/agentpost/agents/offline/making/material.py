@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from agentpost.agents.base import File, JobFailed
 from agentpost.agents.offline.data.model import Table
+from agentpost.agents.offline.documents.model import Document
 from agentpost.agents.offline.frame import Frame
 from agentpost.agents.offline.making import queries
 from agentpost.agents.offline.story.model import Story
@@ -20,31 +21,12 @@ if TYPE_CHECKING:
 _TABLES = (".csv", ".tsv", ".tab", ".xlsx", ".xlsm", ".xls", ".ods", ".json", ".jsonl", ".ndjson")
 
 
-class Paragraph(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A piece of a document: ``heading``, ``paragraph``, ``item``, ``table`` or ``code``."""
-
-    kind: str
-    text: str
-    level: int = 0
-    place: str = ""
-    rows: tuple[tuple[str, ...], ...] = ()
-
-
-class Paper(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A document that was read."""
-
-    title: str
-    name: str
-    """Its file's name."""
-    blocks: tuple[Paragraph, ...]
-
-
 class Material(msgspec.Struct, frozen=True, omit_defaults=True):
     """Everything there is to work with."""
 
     story: Story | None = None
     tables: tuple[Table, ...] = ()
-    papers: tuple[Paper, ...] = ()
+    papers: tuple[Document, ...] = ()
     images: tuple[int, ...] = ()
     """Which of the files are pictures."""
     used: tuple[str, ...] = ()
@@ -59,6 +41,13 @@ def is_picture(file: File) -> bool:
         head.startswith((b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"BM", b"II*\0", b"MM\0*"))
         or head[8:12] == b"WEBP"
     )
+
+
+def table_files(files: Sequence[File], frame: Frame) -> tuple[list[File], str]:
+    """The files that hold tables, and the table pasted into the message."""
+    asked = [file for file in files if file.name.lower().endswith(_TABLES)]
+    pasted = frame.text if "\t" in frame.text or frame.text.count(",") > 5 else ""
+    return asked, pasted
 
 
 def gathered(files: Sequence[File], frame: Frame, *, told: bool = True) -> Material:
@@ -96,8 +85,7 @@ def _tables(
     """The story of those that are tables, their descriptions, and the other files."""
     from agentpost.agents.offline.data.dataset import opened
 
-    asked = [file for file in files if file.name.lower().endswith(_TABLES)]
-    pasted = frame.text if "\t" in frame.text or frame.text.count(",") > 5 else ""
+    asked, pasted = table_files(files, frame)
     if not asked and not pasted:
         return None, (), list(files)
     try:
@@ -120,7 +108,7 @@ def _told(dataset: Dataset, frame: Frame) -> Story:
 
 def _papers(
     files: Sequence[File], frame: Frame, used: list[str], skipped: list[str]
-) -> tuple[Paper, ...]:
+) -> tuple[Document, ...]:
     if not files:
         return ()
     from agentpost.agents.offline.documents.reading import read
@@ -128,13 +116,11 @@ def _papers(
     papers = []
     for file in files:
         try:
-            found: Any = read(file)
+            found = read(file)
         except Unreadable as error:
             skipped.append(str(error))
             continue
-        papers.append(msgspec.convert(
-            {"title": found.title, "name": file.name, "blocks": msgspec.to_builtins(found.blocks)},
-            Paper,
-        ))  # fmt: skip
+        papers.append(found)
         used.append(file.name)
+        skipped.extend(f"{file.name}: {note}" for note in found.notes)
     return tuple(papers)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from agentpost.agents.offline.data.model import Column, Kind, Role
 from agentpost.agents.offline.frame import (
@@ -55,6 +56,10 @@ IGNORED = frozenset(
     ]
 )
 """Sections whose words may be left over: they say how, not what."""
+
+
+Best: TypeAlias = tuple[int, bool, int | None]
+"""Where "top" was said, whether the largest are meant, and how many."""
 
 
 @dataclass

@@ -1,0 +1,311 @@
+"""Questions about tables, answered in a sentence with its number, its reading and its source."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from agentpost.agents import File
+from agentpost.agents.offline.answer import Answer, Outcome
+from agentpost.agents.offline.data import wording
+from agentpost.agents.offline.data.dataset import Dataset, opened
+from agentpost.agents.offline.data.model import Cell, Column, Kind, Result, Table
+from agentpost.agents.offline.data.sql import share_base
+from agentpost.agents.offline.frame import (
+    Aggregate,
+    Derived,
+    Filter,
+    Frame,
+    Measure,
+    Op,
+    Order,
+    Query,
+    from_json,
+)
+from agentpost.agents.offline.style.languages import language as tongue
+
+_NEXT = 3
+_LINES = 20
+
+
+def answer(files: Sequence[File], frame: Any, pasted: str = "") -> Any:
+    """Answer the queries of a frame (a step).
+
+    Args:
+        files: the frame's files.
+        frame: a `Frame` as JSON.
+        pasted: the message, when it has tables in it.
+
+    Returns an `Answer` as JSON; its text has the answer to each query, how the query was
+    understood, and its source. Raises `JobFailed`.
+    """
+    read: Frame = from_json(frame)
+    with opened(files, pasted or read.text, read.language) as data:
+        queries = [query for query in read.queries if query.table]
+        said: list[str] = []
+        notes: list[str] = []
+        used: list[str] = []
+        for query in queries:
+            table = data.table(query.table)
+            text, result = _Answer(data, table, read.language).of(query)
+            said.append(text)
+            count = wording.plural(wording.texts(read.language), "rows", table.rows)
+            used.append(f"{table.name} ({count})")
+            notes += [n for n in (*result.notes, *table.notes) if n not in notes]
+        found = Answer(
+            Outcome.ANSWERED if said else Outcome.ABSENT,
+            "\n\n".join(said),
+            used=tuple(dict.fromkeys(used)),
+            skipped=data.skipped,
+            notes=tuple(notes),
+        )
+    return msgspec.to_builtins(found)
+
+
+class _Answer:
+    """Answers queries of one table."""
+
+    def __init__(self, data: Dataset, table: Table, language: str) -> None:
+        self._data, self._table, self._language = data, table, language
+        self._columns = {column.name: column for column in table.columns}
+        self._words = wording.texts(language)
+
+    def of(self, query: Query) -> tuple[str, Result]:
+        """The answer to a query, and the result it states."""
+        result = self._data.run(query)
+        query = result.query
+        if not result.counted and not _counts(query):
+            text = str(self._words["none"]).format(result.reading)
+        elif not result.rows or all(row[-1] is None for row in result.rows):
+            text = str(self._words["no_value"]).format(result.reading)
+        else:
+            text = self._stated(query, result)
+        source = str(self._words["reading"]).format(result.reading, self._table.name)
+        return f"{text}\n{source}", result
+
+    def _stated(self, query: Query, result: Result) -> str:
+        derived = query.measures[0].derived
+        keys = len(query.groups) + (query.time is not None)
+        if not keys:
+            return self._single(query, result)
+        if derived in (Derived.GROWTH, Derived.DIFFERENCE):
+            text = self._compared(query, result, keys)
+            if text is not None:
+                return text
+        if derived is Derived.RANK and len(result.rows) == 1:
+            return self._ranked(query, result, keys)
+        if query.order is not None and query.order.count == 1:
+            return self._best(query, result, keys)
+        return "\n".join(self._lines(query, result, keys))
+
+    # One number
+
+    def _single(self, query: Query, result: Result) -> str:
+        parts = []
+        for at, measure in enumerate(query.measures):
+            subject = self._subject(measure)
+            value = self._value(result.rows[0][at], measure)
+            if measure.derived is Derived.SHARE:
+                parts.append(self._share(query, measure, subject, value))
+            else:
+                parts.append(f"{_upper(subject)}{tongue(self._language).colon}{value}.")
+        lines = [" ".join(parts)]
+        extreme = query.measures[0]
+        if extreme.aggregate in (Aggregate.MIN, Aggregate.MAX) and extreme.column:
+            where = self._row_of(query, extreme, result.rows[0][0])
+            lines += [where] if where else []
+        missing = self._missing(query, result)
+        return "\n".join([*lines, *missing])
+
+    def _share(self, query: Query, measure: Measure, subject: str, value: str) -> str:
+        plain = msgspec.structs.replace(measure, derived=None)
+        of = msgspec.structs.replace(query, measures=(plain,), order=None)
+        base = msgspec.structs.replace(of, filters=tuple(share_base(query, self._columns)))
+        part, whole = (self._value(self._data.run(one).rows[0][0], plain) for one in (of, base))
+        return str(self._words["share_of"]).format(_upper(subject), value, part, whole)
+
+    def _row_of(self, query: Query, measure: Measure, value: Cell) -> str:
+        """The row in which an extreme value stands, described by its other columns."""
+        if value is None or isinstance(value, bool):
+            return ""
+        assert measure.column is not None
+        held = msgspec.structs.replace(
+            query, filters=(*query.filters, Filter(measure.column, Op.IS, (value,)))
+        )
+        others = [
+            c.name
+            for c in self._table.columns
+            if c.name != measure.column and c.kind is not Kind.NUMBER
+        ][:4]
+        _, rows = self._data.cells(self._table.id, others, 2, held)
+        if len(rows) != 1:
+            return ""
+        cells = zip(others, rows[0], strict=True)
+        said = [
+            f"{self._columns[name].label} {self._key(cell, name)}"
+            for name, cell in cells
+            if cell is not None
+        ]
+        return f"({', '.join(said)})" if said else ""
+
+    def _missing(self, query: Query, result: Result) -> list[str]:
+        """How many of the rows have no value to compute with."""
+        measure = query.measures[0]
+        if measure.column is None or measure.aggregate in (Aggregate.COUNT, Aggregate.DISTINCT):
+            return []
+        count = Query(
+            query.table,
+            (Measure(None, Aggregate.COUNT), Measure(measure.column, Aggregate.COUNT)),
+            filters=query.filters,
+        )
+        rows, filled = self._data.run(count).rows[0]
+        gone = int(float(rows or 0) - float(filled or 0))
+        label = self._columns[measure.column].label
+        return [_upper(wording.plural(self._words, "missing", gone, label)) + "."] if gone else []
+
+    # Groups
+
+    def _best(self, query: Query, result: Result, keys: int) -> str:
+        assert query.order is not None
+        more = msgspec.structs.replace(
+            query, order=Order(query.order.descending, len(result.rows) + _NEXT)
+        )
+        rows = self._data.run(more).rows
+        measure = query.measures[0]
+        best = result.rows
+        subject = self._subject(measure)
+        names = tongue(self._language).listed([self._name(query, row, keys) for row in best])
+        value = self._value(best[0][keys], measure)
+        word = self._words["highest" if query.order.descending else "lowest"].format(subject)
+        text = f"{_upper(names)}{tongue(self._language).colon}{value} ({word})."
+        if len(best) > 1:
+            text += " " + _upper(str(self._words["tie"]).format(names)) + "."
+        others = [
+            f"{self._name(query, row, keys)} {self._value(row[keys], measure)}"
+            for row in rows[len(best) : len(best) + _NEXT]
+            if row[keys] is not None
+        ]
+        if others:
+            listed = tongue(self._language).listed(others)
+            text += " " + str(self._words["next"]).format(listed)
+        return text
+
+    def _lines(self, query: Query, result: Result, keys: int) -> list[str]:
+        colon = tongue(self._language).colon
+        rows = result.rows[:_LINES]
+        subjects = [self._subject(measure) for measure in query.measures]
+        head = f"{_upper(', '.join(subjects))}{colon.rstrip() or ':'}"
+        lines = [head] if len(rows) > 1 else []
+        for row in rows:
+            values = ", ".join(
+                self._value(row[keys + i], measure) for i, measure in enumerate(query.measures)
+            )
+            name = self._name(query, row, keys)
+            lines.append(f"- {name}{colon}{values}" if len(rows) > 1 else f"{name}{colon}{values}.")
+        if len(result.rows) > len(rows):
+            left = f"{len(result.rows) - len(rows):,}"
+            lines.append("- " + str(self._words["more"]).format(left))
+        return lines
+
+    def _ranked(self, query: Query, result: Result, keys: int) -> str:
+        measure = query.measures[0]
+        plain = msgspec.structs.replace(measure, derived=None)
+        kept = tuple(f for f in query.filters if f.column not in query.groups)
+        among = self._data.run(
+            msgspec.structs.replace(query, measures=(plain,), filters=kept, order=None)
+        )
+        row = result.rows[0]
+        value = next((r[keys] for r in among.rows if r[:keys] == row[:keys]), None)
+        return str(self._words["rank_of"]).format(
+            self._name(query, row, keys),
+            wording.figure(float(row[keys] or 0), None, self._language),
+            f"{len(among.rows):,}",
+            self._value(value, plain),
+        )
+
+    def _compared(self, query: Query, result: Result, keys: int) -> str | None:
+        """The difference of two groups or two periods, with both of their values."""
+        measure = query.measures[0]
+        plain = msgspec.structs.replace(measure, derived=None)
+        both = self._data.run(msgspec.structs.replace(query, measures=(plain, measure), order=None))
+        if query.time is None:
+            return self._two_groups(query, both, plain, result)
+        if query.groups or len(both.rows) > 2:
+            return None
+        if len(both.rows) < 2:
+            return str(self._words["no_before"])
+        (first, before, _), (last, after, change) = (row[-3:] for row in both.rows)
+        if change is None or before is None or after is None:
+            return None
+        assert isinstance(change, float)
+        key = "grew" if change > 0 else "fell" if change < 0 else "same"
+        size = wording.figure(abs(change), wording.unit_of(measure, self._column(measure)),
+                              self._language)  # fmt: skip
+        return _upper(
+            str(self._words[key]).format(
+                self._subject(plain),
+                size,
+                self._value(before, plain),
+                self._period(query, first),
+                self._value(after, plain),
+                self._period(query, last),
+            )
+        )
+
+    def _two_groups(self, query: Query, both: Result, plain: Measure, result: Result) -> str | None:
+        values = {row[0]: row[1] for row in both.rows}
+        order = [row[0] for row in result.rows]
+        if len(query.groups) != 1 or len(order) != 2:
+            return None
+        one, other = values.get(order[0]), values.get(order[1])
+        if not isinstance(one, float) or not isinstance(other, float):
+            return None
+        measure = query.measures[0]
+        change = result.rows[0][1]
+        key = "more_than" if one > other else "less_than" if one < other else "equal"
+        unit = wording.unit_of(measure, self._column(measure))
+        size = wording.figure(abs(float(change or 0)), unit, self._language)
+        first, second = (self._key(name, query.groups[0]) for name in order)
+        stated = (self._value(one, plain), self._value(other, plain))
+        subject = f"{_upper(self._subject(plain))}{tongue(self._language).colon}"
+        return subject + str(self._words[key]).format(first, size, second, *stated)
+
+    # Words
+
+    def _column(self, measure: Measure) -> Column | None:
+        return self._columns.get(measure.column) if measure.column else None
+
+    def _subject(self, measure: Measure) -> str:
+        return wording.measure(measure, self._column(measure), self._language)
+
+    def _value(self, value: Cell, measure: Measure) -> str:
+        return wording.cell(value, measure, self._column(measure), self._language)
+
+    def _key(self, value: Cell, name: str) -> str:
+        return wording.key(value, self._columns[name], None, self._language)
+
+    def _period(self, query: Query, value: Cell) -> str:
+        assert query.time is not None
+        return wording.key(value, self._columns[query.time], query.grain, self._language)
+
+    def _name(self, query: Query, row: Sequence[Cell], keys: int) -> str:
+        names = [
+            self._key(value, name)
+            for value, name in zip(row[: len(query.groups)], query.groups, strict=True)
+        ]
+        if query.time is not None:
+            names.append(self._period(query, row[keys - 1]))
+        return ", ".join(names)
+
+
+def _counts(query: Query) -> bool:
+    return all(
+        m.aggregate in (Aggregate.COUNT, Aggregate.DISTINCT) and m.derived is None
+        for m in query.measures
+    ) and not (query.groups or query.time)
+
+
+def _upper(text: str) -> str:
+    return text[:1].upper() + text[1:]

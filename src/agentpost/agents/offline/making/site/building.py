@@ -1,0 +1,226 @@
+"""A site from files: a home with the findings, a page for each table and document, a gallery."""
+
+from __future__ import annotations
+
+import base64
+import io
+import re
+import zipfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from agentpost.agents.base import File
+from agentpost.agents.offline.documents.model import Document
+from agentpost.agents.offline.frame import Frame
+from agentpost.agents.offline.making import material
+from agentpost.agents.offline.making.deck import papers as deck_papers
+from agentpost.agents.offline.making.deck.outline import planned
+from agentpost.agents.offline.making.deck.slides import Layout, Outline
+from agentpost.agents.offline.making.site import charts, data_pages, documents, rendering
+from agentpost.agents.offline.making.site.rendering import Fragment, Look
+from agentpost.agents.offline.style import languages
+from agentpost.extraction.reading import read_text
+
+TEXTS = Path(__file__).with_name("texts")
+MOST_BYTES = 20 * 2**20
+_LARGE, _SMALL = 1600, 640
+_MOST_PICTURES = 60
+
+
+@dataclass(slots=True)
+class Site:
+    """What is built before it is written.
+
+    Args:
+        fragments: the pages' insides, the home first.
+        assets: pictures by their path.
+    """
+
+    look: Look
+    outline: Outline
+    fragments: list[Fragment] = field(default_factory=list)
+    assets: dict[str, bytes] = field(default_factory=dict)
+    skipped: list[str] = field(default_factory=list)
+
+
+def built(files: Sequence[File], frame: Frame, *, single: bool) -> Site:
+    """Read the files and build the pages; raises `JobFailed` when nothing can be read."""
+    texts = languages.words(TEXTS, frame.language)
+    found = material.gathered(files, frame)
+    outline = planned(found, files, frame)
+    names = [one.partition(" (")[0] for one in found.used]
+    listed = languages.language(frame.language).listed(list(dict.fromkeys(names)))
+    footer = texts["made_from"].format(names=listed)
+    look = Look(outline.title, frame.language, outline.accent, texts, footer)
+    site = Site(look, outline, skipped=list(found.skipped))
+    slugs = _Slugs()
+    links: dict[str, str] = {}
+    inner = [
+        *_data(files, frame, texts, slugs, links, single=single),
+        *_documents(found.papers, files, slugs, links, single=single),
+        *_gallery(found.images, files, site, slugs, single=single),
+    ]
+    home = _home(outline, found, inner, texts, single=single)
+    site.fragments = [home, *inner]
+    return site
+
+
+class _Slugs:
+    """Names of pages: letters of any script, each once."""
+
+    def __init__(self) -> None:
+        self._taken = {rendering.HOME, "assets"}
+
+    def of(self, name: str) -> str:
+        base = re.sub(r"[^\w]+|_+", "-", name.casefold()).strip("-")[:50] or "page"
+        slug, number = base, 2
+        while slug in self._taken:
+            slug, number = f"{base}-{number}", number + 1
+        self._taken.add(slug)
+        return slug
+
+
+def _data(
+    files: Sequence[File],
+    frame: Frame,
+    texts: dict[str, Any],
+    slugs: _Slugs,
+    links: dict[str, str],
+    *,
+    single: bool,
+) -> Iterator[Fragment]:
+    """A page for each table; ``links`` learns where each file's first table is."""
+    names = {file.id: file.name for file in files}
+    asked, pasted = material.table_files(files, frame)
+    if not asked and not pasted:
+        return
+    from agentpost.agents.offline.data.dataset import opened
+
+    with opened(asked, pasted, frame.language) as dataset:
+        for table in dataset.tables:
+            slug = slugs.of(table.name.rpartition(".")[0] or table.name)
+            links.setdefault(names.get(table.file, ""), rendering.address(slug, single=single))
+            yield data_pages.fragment(dataset, table, slug, texts, frame.language)
+
+
+def _documents(
+    found: Sequence[Document],
+    files: Sequence[File],
+    slugs: _Slugs,
+    links: dict[str, str],
+    *,
+    single: bool,
+) -> Iterator[Fragment]:
+    named = {paper.name: slugs.of(Path(paper.name).stem) for paper in found}
+    links.update({n: rendering.address(slug, single=single) for n, slug in named.items()})
+    by_name = {file.name: file for file in files}
+    for paper in found:
+        slug, file = named[paper.name], by_name.get(paper.name)
+        if file is not None and documents.is_markdown(paper.name):
+            text = read_text(file.local, file.name, file.content_type)
+            body = documents.from_markdown(text, links, slug)
+        else:
+            body = documents.from_blocks(paper, slug)
+        words = " ".join(block.text for block in paper.blocks)
+        yield Fragment(slug, paper.title, body, "document", _first(paper), words)
+
+
+def _first(paper: Document) -> str:
+    for section in deck_papers.sections([paper]):
+        for text in section.paragraphs[:1]:
+            return " ".join(deck_papers.sentences(text)[:1])[:220]
+    return ""
+
+
+def _gallery(
+    numbers: Sequence[int], files: Sequence[File], site: Site, slugs: _Slugs, *, single: bool
+) -> Iterator[Fragment]:
+    from agentpost.agents.offline.making.image import opening
+
+    pictures = []
+    for number in numbers[:_MOST_PICTURES]:
+        file = files[number]
+        sides = {}
+        for name, most in (("large", _LARGE), ("small", _SMALL)):
+            content, size = opening.as_file(file.local, name=file.name, most=most)
+            suffix = "png" if content.startswith(b"\x89PNG") else "jpg"
+            path = f"assets/{slugs.of(f'{Path(file.name).stem}-{name}')}.{suffix}"
+            kind = "png" if suffix == "png" else "jpeg"
+            if single:
+                sides[name] = f"data:image/{kind};base64,{base64.b64encode(content).decode()}"
+                if name == "large":
+                    continue
+            else:
+                sides[name] = path
+                site.assets[path] = content
+            sides["width"], sides["height"] = str(size[0]), str(size[1])
+        if single:
+            sides["large"] = sides["small"]
+        words = Path(file.name).stem.replace("_", " ").replace("-", " ")
+        pictures.append({**sides, "title": file.label or words[:1].upper() + words[1:]})
+    if pictures:
+        title = site.look.texts["pictures"]
+        body = rendering.rendered("gallery.html", title=title, pictures=pictures)
+        words = " ".join(str(one["title"]) for one in pictures)
+        yield Fragment(slugs.of("pictures"), title, body, "gallery", words[:120], words)
+
+
+def _home(
+    outline: Outline,
+    found: material.Material,
+    inner: Sequence[Fragment],
+    texts: dict[str, Any],
+    *,
+    single: bool,
+) -> Fragment:
+    figures = next((s for s in outline.slides if s.layout is Layout.FIGURES), None)
+    findings = [
+        {
+            "title": slide.title,
+            "subtitle": slide.subtitle,
+            "chart": charts.html_of(slide.chart),
+            "points": slide.points,
+        }
+        for slide in outline.slides
+        if slide.chart is not None
+    ]
+    claims = found.story.claims if found.story is not None else ()
+    opening = outline.slides[0]
+    headline = claims[0].headline if claims else outline.title
+    lead = [claim.sentence for claim in claims[:2]] or [t for t in (opening.subtitle,) if t]
+    cards = [
+        {
+            "url": rendering.address(one.slug, single=single),
+            "title": one.title,
+            "text": one.about,
+            "image": "",
+        }
+        for one in inner
+    ]
+    body = rendering.rendered(
+        "home.html",
+        headline=headline,
+        lead=lead,
+        figures=figures.figures if figures is not None else (),
+        findings=findings,
+        cards=cards,
+        source=opening.source,
+        texts=texts,
+    )
+    words = " ".join(claim.sentence for claim in claims)
+    return Fragment(rendering.HOME, outline.title, body, "home", headline, words)
+
+
+def zipped(site: Site, stem: str) -> bytes:
+    """The site as a zip with one folder in it; raises `JobFailed` when it is too large."""
+    made = {**rendering.files(site.fragments, site.look), **site.assets}
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for path, content in made.items():
+            info = zipfile.ZipInfo(f"{stem}/{path}", date_time=(2025, 1, 1, 0, 0, 0))
+            info.compress_type = zipfile.ZIP_DEFLATED
+            info.external_attr = 0o644 << 16
+            archive.writestr(info, content)
+    return buffer.getvalue()
