@@ -131,7 +131,10 @@ def _lines(document: Any, number: int, max_characters: int) -> str:
         begin, characters = 0, []
         for at in range(count + 1):
             code = pdfium.FPDFText_GetUnicode(raw, at) if at < count else 10
-            if code not in (10, 13):
+            hyphen = code in (0x02, 0xFFFE)  # the word goes on in the next line
+            if hyphen:
+                characters.append(0xAD)
+            elif code not in (10, 13):
                 characters.append(code)
                 continue
             text = "".join(map(chr, characters)).replace("\0", "")

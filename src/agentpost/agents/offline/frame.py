@@ -12,6 +12,9 @@ from typing import Any
 
 import msgspec
 
+Cell = str | float | bool | None
+"""A value of a table or a result; dates are ISO 8601."""
+
 
 class Act(StrEnum):
     """What a clause does."""

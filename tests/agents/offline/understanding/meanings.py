@@ -58,7 +58,9 @@ def query_terms(query: Query) -> dict[str, str]:
     found: dict[str, str] = {}
     if query.measures:
         found["m"] = ",".join(
-            ".".join([m.column or "#", m.aggregate.value, *([m.derived.value] if m.derived else [])])
+            ".".join(
+                [m.column or "#", m.aggregate.value, *([m.derived.value] if m.derived else [])]
+            )
             for m in query.measures
         )
     if query.groups:
@@ -113,7 +115,7 @@ def differences(frame: Frame, meaning: str, act: str) -> list[str]:
         for key, value in wanted.items()
         if had.get(key, "") != value
     ]
-    if any(key in wanted for key in _QUERY) or act in ("ask",) and query:
+    if any(key in wanted for key in _QUERY) or (act in ("ask",) and query):
         extra = [key for key in _QUERY if key in query and key not in wanted]
         if "unused" not in wanted:
             wrong += [f"{key}: {query[key]!r}, but nothing was said" for key in extra]

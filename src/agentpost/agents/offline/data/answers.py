@@ -7,59 +7,61 @@ from typing import Any
 
 import msgspec
 
-from agentpost.agents import File, JobFailed
+from agentpost.agents import File
+from agentpost.agents.offline.answer import Answer, Outcome
 from agentpost.agents.offline.data import wording
 from agentpost.agents.offline.data.dataset import Dataset, opened
 from agentpost.agents.offline.data.model import Cell, Column, Kind, Result, Table
 from agentpost.agents.offline.data.sql import share_base
-from agentpost.agents.offline.style.languages import language as tongue
-from agentpost.agents.offline.understanding.frame import (
+from agentpost.agents.offline.frame import (
     Aggregate,
     Derived,
+    Filter,
     Frame,
     Measure,
+    Op,
     Order,
     Query,
     from_json,
 )
+from agentpost.agents.offline.style.languages import language as tongue
 
 _NEXT = 3
 _LINES = 20
 
 
-def answer(files: Sequence[File], frame: Any) -> dict[str, Any]:
+def answer(files: Sequence[File], frame: Any, pasted: str = "") -> Any:
     """Answer the queries of a frame (a step).
 
     Args:
         files: the frame's files.
         frame: a `Frame` as JSON.
+        pasted: the message, when it has tables in it.
 
-    Returns ``text`` (None when there is no table or no query), ``readings`` (how each query was
-    understood), ``sources`` (the tables), ``results`` (each `Result` as JSON), ``notes`` and
-    ``skipped``. Raises `JobFailed`.
+    Returns an `Answer` as JSON; its text has the answer to each query, how the query was
+    understood, and its source. Raises `JobFailed`.
     """
     read: Frame = from_json(frame)
-    with opened(files, read.text, read.language) as data:
+    with opened(files, pasted or read.text, read.language) as data:
         queries = [query for query in read.queries if query.table]
         said: list[str] = []
-        found: list[Result] = []
         notes: list[str] = []
-        sources: list[str] = []
+        used: list[str] = []
         for query in queries:
             table = data.table(query.table)
             text, result = _Answer(data, table, read.language).of(query)
             said.append(text)
-            found.append(result)
-            sources.append(table.name)
+            count = wording.plural(wording.texts(read.language), "rows", table.rows)
+            used.append(f"{table.name} ({count})")
             notes += [n for n in (*result.notes, *table.notes) if n not in notes]
-        return {
-            "text": "\n".join(said) or None,
-            "readings": [result.reading for result in found],
-            "sources": list(dict.fromkeys(sources)),
-            "results": msgspec.to_builtins(found),
-            "notes": notes,
-            "skipped": list(data.skipped),
-        }
+        found = Answer(
+            Outcome.ANSWERED if said else Outcome.ABSENT,
+            "\n\n".join(said),
+            used=tuple(dict.fromkeys(used)),
+            skipped=data.skipped,
+            notes=tuple(notes),
+        )
+    return msgspec.to_builtins(found)
 
 
 class _Answer:
@@ -96,8 +98,6 @@ class _Answer:
             return self._ranked(query, result, keys)
         if query.order is not None and query.order.count == 1:
             return self._best(query, result, keys)
-        if len(result.rows) == 1 and keys == 1:
-            return "\n".join(self._lines(query, result, keys))
         return "\n".join(self._lines(query, result, keys))
 
     # One number
@@ -130,8 +130,6 @@ class _Answer:
         """The row in which an extreme value stands, described by its other columns."""
         if value is None or isinstance(value, bool):
             return ""
-        from agentpost.agents.offline.understanding.frame import Filter, Op
-
         assert measure.column is not None
         held = msgspec.structs.replace(
             query, filters=(*query.filters, Filter(measure.column, Op.IS, (value,)))
@@ -311,6 +309,3 @@ def _counts(query: Query) -> bool:
 
 def _upper(text: str) -> str:
     return text[:1].upper() + text[1:]
-
-
-__all__ = ["JobFailed", "answer"]

@@ -6,10 +6,9 @@ from enum import StrEnum
 
 import msgspec
 
-from agentpost.agents.offline.frame import Grain, Query
+from agentpost.agents.offline.frame import Cell, Grain, Query
 
-Cell = str | float | bool | None
-"""A value of a result; dates are ISO 8601."""
+__all__ = ["Cell", "Column", "Kind", "Result", "Role", "Table"]
 
 
 class Kind(StrEnum):

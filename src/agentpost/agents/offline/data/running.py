@@ -50,7 +50,8 @@ def run(db: DuckDBPyConnection, loaded: Loaded, query: Query, language: str) -> 
     words = wording.texts(language)
     left = counted - sum(row[-1] for row in rows) if query.groups or query.time else 0
     among = any(m.derived in (Derived.SHARE, Derived.RANK) for m in query.measures)
-    if left > 0 and not (among and any(f.column in query.groups for f in query.filters)):
+    among = among and any(f.column in query.groups for f in query.filters)
+    if left > 0 and not among and not query.having:
         notes.append(wording.plural(words, "without_group", left))
     made = [tuple(row[:-1]) for row in rows]
     keys = len(query.groups) + (query.time is not None)

@@ -155,14 +155,23 @@ class Compiler:
         )
         values = list(where.values)
         chosen, more = self._derived(query, [key for key, _ in keys], clock)
-        sql += (
-            f", derived as (select {', '.join([*(k for k, _ in keys), *chosen, 'n'])} from groups)"
-        )
+        held = [f"a{i}" for i in range(len(query.measures))]
+        listed = ", ".join([*(key for key, _ in keys), *chosen, *held, "n"])
+        sql += f", derived as (select {listed} from groups)"
         values += more
-        kept = [self._shown(f, query) for f in outer]
+        wanted = ", ".join([*(key for key, _ in keys), *(f"m{i}" for i in range(len(chosen))), "n"])
+        kept = [self._shown(f, query) for f in outer] + [self._kept(f, query) for f in query.having]
         shown = " and ".join(f"({clause.sql})" for clause in kept) or "true"
         values += [value for clause in kept for value in clause.values]
-        return Clause(f"{sql} select * from derived where {shown}", values)
+        return Clause(f"{sql} select {wanted} from derived where {shown}", values)
+
+    def _kept(self, one: Filter, query: Query) -> Clause:
+        """The condition for the groups that are kept by what is computed of them."""
+        places = [i for i, m in enumerate(query.measures) if (m.column or "") == one.column]
+        name = f"a{places[0]}" if places else "n"
+        if one.column and not places:
+            raise JobFailed(f"“{one.column}” is not among what is computed of the groups.")
+        return _compared(name, one, [_figure(value) for value in one.values])
 
     def _shown(self, one: Filter, query: Query) -> Clause:
         clause = self._condition(one)

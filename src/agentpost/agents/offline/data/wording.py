@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from agentpost.agents.offline.data.model import Cell, Column, Kind, Result, Table
-from agentpost.agents.offline.style import dates, languages, numbers
 from agentpost.agents.offline.frame import (
     Aggregate,
     Derived,
@@ -18,6 +17,7 @@ from agentpost.agents.offline.frame import (
     Measure,
     Op,
 )
+from agentpost.agents.offline.style import dates, languages, numbers
 
 _SIGNS = {Op.IS: "=", Op.IS_NOT: "≠", Op.AT_LEAST: "≥", Op.ABOVE: ">", Op.AT_MOST: "≤",
           Op.BELOW: "<"}  # fmt: skip
@@ -111,6 +111,19 @@ def filtered(one: Filter, column: Column, language: str) -> str:
     return f"{label} {_SIGNS.get(one.op, '=')} {_any(said, words)}"
 
 
+def kept(one: Filter, column: Column | None, language: str) -> str:
+    """A condition on groups in words: ``total Revenue > 1,000``."""
+    label = column.label if column else str(texts(language)["rows_measure"])
+    unit = column.unit if column else None
+    said = [
+        figure(value, unit, language) if isinstance(value, (int, float)) else value
+        for value in one.values
+    ]
+    if one.op is Op.BETWEEN and len(said) == 2:
+        return str(texts(language)["from_to"]).format(label, *said)
+    return f"{label} {_SIGNS.get(one.op, '=')} {_any(said, texts(language))}"
+
+
 def _any(values: Sequence[Any], words: dict[str, Any]) -> str:
     said = [str(value) for value in values]
     if len(said) > _SHOWN:
@@ -201,5 +214,6 @@ def reading(table: Table, result: Result, language: str) -> str:
         text += " " + str(words["by"]).format(str(words["and"]).join(groups))
     parts = [text]
     parts += [filtered(one, columns[one.column], language) for one in query.filters]
+    parts += [kept(one, columns.get(one.column), language) for one in query.having]
     parts.append(plural(words, "rows", result.counted))
     return (", " if language != "zh" else "，").join(parts)

@@ -14,11 +14,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
+
 from agentpost.agents import File, Unreadable
+from agentpost.agents.offline.answer import Answer, Outcome
 from agentpost.agents.offline.documents import language as tongues
 from agentpost.agents.offline.documents.model import Document
 from agentpost.agents.offline.documents.passages import Sentence, sentences
 from agentpost.agents.offline.documents.reading import read, read_text
+from agentpost.agents.offline.style.languages import language as style_language
 
 _K1, _B = 1.4, 0.6
 _CLOSEST = 3
@@ -26,12 +30,19 @@ _SAME_AGAIN = 0.85
 _CHARACTERS = 4_000_000
 _QUOTE = 700
 _DIGIT = re.compile(r"\d|[一二三四五六七八九十百千万]|[٠-٩]")
-_NUMBER_WORDS = frozenset(
-    ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "dozen", "hundred", "thousand", "million", "none", "half", "twice", "eins", "zwei", "drei", "vier", "fünf", "sechs", "sieben", "acht", "neun", "zehn", "hundert", "tausend", "dos", "tres", "cuatro", "cinco", "seis", "siete", "ocho", "nueve", "diez", "deux", "trois", "quatre", "cinq", "six", "sept", "huit", "neuf", "dix"]
-)
+# fmt: off
+_NUMBER_WORDS = frozenset((
+    "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven",
+    "twelve", "dozen", "hundred", "thousand", "million", "none", "half", "twice", "eins",
+    "zwei", "drei", "vier", "fünf", "sechs", "sieben", "acht", "neun", "zehn", "hundert",
+    "tausend", "dos", "tres", "cuatro", "cinco", "seis", "siete", "ocho", "nueve", "diez",
+    "deux", "trois", "quatre", "cinq", "six", "sept", "huit", "neuf", "dix",
+))
+# fmt: on
 _DATED = re.compile(
-    r"\d{4}|\d{1,2}[./:]\d{1,2}|\d{1,2}(?:st|nd|rd|th)\b|\b\d+ (?:days?|weeks?|months?|years?|hours?"
-    r"|Tage?n?|Wochen?|Monate?n?|Jahre?n?|días?|semanas?|meses|años?|jours?|semaines?|mois|ans?)\b"
+    r"\d{4}|\d{1,2}[./:]\d{1,2}|\d{1,2}(?:st|nd|rd|th)\b"
+    r"|\b\d+ (?:days?|weeks?|months?|years?|hours?|Tage?n?|Wochen?|Monate?n?|Jahre?n?"
+    r"|días?|semanas?|meses|años?|jours?|semaines?|mois|ans?)\b"
     r"|[年月日]",
     re.IGNORECASE,
 )
@@ -56,10 +67,45 @@ class _Index:
             self.languages.append(language)
 
 
-def answer(
+def answer(files: Sequence[File], question: str, language: str = "en", pasted: str = "") -> Any:
+    """Answer a question from documents (a step).
+
+    Args:
+        files: the documents.
+        question: in the user's words.
+        language: the user's language.
+        pasted: a text that came with the message.
+
+    Returns an `Answer` as JSON: ``answered`` when a passage really covers the question,
+    ``passages`` for up to three that share words with it, ``absent`` when none does. The text is
+    the passages,
+    verbatim and cited.
+    """
+    found = find(files, question, language, pasted)
+    outcome = {"answer": Outcome.ANSWERED, "closest": Outcome.PASSAGES}.get(
+        found["kind"], Outcome.ABSENT
+    )
+    tongue = style_language(language)
+    lines = []
+    for passage in found["passages"]:
+        quote = f"{tongue.quotes[0]}{passage['text']}{tongue.quotes[1]}"
+        cited = f" — {passage['citation']}" if passage["citation"] else ""
+        lines.append(quote + cited)
+    text = lines[0] if len(lines) == 1 else "\n".join(f"- {line}" for line in lines)
+    made = Answer(
+        outcome,
+        text,
+        used=tuple(found["read"]),
+        skipped=tuple(found["skipped"]),
+        notes=(),
+    )
+    return msgspec.to_builtins(made)
+
+
+def find(
     files: Sequence[File], question: str, language: str = "en", text: str = ""
 ) -> dict[str, Any]:
-    """Answer a question from documents (a step).
+    """The passages that answer a question, or the closest ones.
 
     Args:
         files: the documents.
@@ -114,7 +160,7 @@ def answer(
 
 def search(index: _Index, question: str, language: str) -> tuple[str, list[Sentence], list[str]]:
     """The kind of answer, its passages, and the words that stand nowhere."""
-    codes = list(dict.fromkeys([*index.languages, language]))[:3]
+    codes = list(dict.fromkeys([language, *index.languages]))[:3]
     asked = tongues.content(question, codes)
     if not asked or not index.sentences:
         return "none", [], asked
@@ -239,12 +285,10 @@ def _fits(text: str, wants: set[str]) -> bool:
 
 
 def _is_named_day(text: str) -> bool:
-    from agentpost.agents.offline.style.languages import language as tongue
-
     low = text.lower()
     return any(
         name.lower() in low
         for code in tongues.languages()
-        for name in (*tongue(code).months, *tongue(code).weekdays)
+        for name in (*style_language(code).months, *style_language(code).weekdays)
         if len(name) > 2
     )

@@ -99,5 +99,6 @@ def _abbreviated(before: str, known: frozenset[str]) -> bool:
     if match is None:
         return False
     word = match[1].lower().strip("(\"'„“«")
-    return word in known or (len(word) == 1 and word.isalpha()) or bool(re.fullmatch(r"\d{1,2}", word)
-                                                                       and len(before) < 4)  # fmt: skip
+    if word in known or (len(word) == 1 and word.isalpha()):
+        return True
+    return len(before) < 4 and re.fullmatch(r"\d{1,2}", word) is not None

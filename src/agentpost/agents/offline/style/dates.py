@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from datetime import date, timedelta
 
-from agentpost.agents.offline.data.model import Cell
-from agentpost.agents.offline.frame import Grain
+from agentpost.agents.offline.frame import Cell, Grain
 from agentpost.agents.offline.style.languages import language
 
 _DATE = re.compile(r"(\d{4})(?:-(\d\d))?(?:-(\d\d))?(?:[T ](\d\d))?")

@@ -141,6 +141,9 @@ def _is_verb(found: Sequence[Segment], at: int) -> bool:
 
 def _whole(before: Sequence[Segment]) -> bool:
     """Whether what was said so far can stand alone."""
+    grouped = any(segment.has("by") for segment in before)
+    if grouped and any(segment.has("concept") for segment in before):
+        return True
     return any(
         segment.has("thing") or segment.has("act") or segment.has("question")
         or segment.has("option") or segment.has("colour") or segment.has("control")
@@ -154,7 +157,9 @@ def _object(before: Sequence[Segment]) -> bool:
         if segment.has("thing") and not segment.columns:
             rest = before[at + 1 :]
             for index, part in enumerate(rest):
-                if part.has("from") and any(p.has("thing") for p in rest[index + 1 : index + 4]):
+                if part.has("from") and any(
+                    p.has("thing") and not p.has("unit") for p in rest[index + 1 : index + 4]
+                ):
                     return False
             return not is_source(before, at)
     return False

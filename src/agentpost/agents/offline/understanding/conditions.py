@@ -243,6 +243,5 @@ def _use_own_name(draft: Draft, at: int, column: str) -> None:
     grouped = before > 0 and (
         found[before - 1].has("by") or found[before - 1].has("question", "which", "what")
     )
-    if before >= 0 and column in found[before].columns and not grouped:
-        if not found[before].used and found[before].columns == (column,):
-            found[before].used = True
+    if before >= 0 and found[before].columns == (column,) and not grouped:
+        found[before].used = True

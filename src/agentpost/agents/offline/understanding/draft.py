@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from agentpost.agents.offline.data.model import Column, Kind, Role
 from agentpost.agents.offline.frame import (
@@ -20,10 +21,45 @@ from agentpost.agents.offline.understanding.names import Names
 from agentpost.agents.offline.understanding.segments import Segment
 
 IGNORED = frozenset(
-    "filler act question from of for and thing too pronoun talk the compare sort format kind by "
-    "option unit about title add instead when counter trend only hint scale length in".split()
+    [
+        "filler",
+        "act",
+        "question",
+        "from",
+        "of",
+        "for",
+        "and",
+        "thing",
+        "too",
+        "pronoun",
+        "talk",
+        "the",
+        "compare",
+        "sort",
+        "format",
+        "kind",
+        "by",
+        "option",
+        "unit",
+        "about",
+        "title",
+        "add",
+        "instead",
+        "when",
+        "counter",
+        "trend",
+        "only",
+        "hint",
+        "scale",
+        "length",
+        "in",
+    ]
 )
 """Sections whose words may be left over: they say how, not what."""
+
+
+Best: TypeAlias = tuple[int, bool, int | None]
+"""Where "top" was said, whether the largest are meant, and how many."""
 
 
 @dataclass

@@ -58,13 +58,16 @@ def intent(found: Sequence[Segment], text: str, *, works: bool, running: bool = 
     if unable is not None and not made.question and _means_unable(found, unable, made):
         made.act, made.talk, made.subject = Act.TALK, "unable", unable.key("unable")
         return made
+    if works and made.question and _fragment(found):
+        made.act, made.question = Act.CHANGE, False
+        return made
     if made.question and not _wants(found):
         summary = made.thing is Thing.SUMMARY
         made.act = Act.MAKE if summary else Act.ASK
         if not summary:
             made.thing = Thing.ANSWER
         return made
-    if works and _changes(found, made):
+    if (works or _only_changes(found, made)) and _changes(found, made):
         made.act = Act.CHANGE
         return made
     if made.thing is None:
@@ -79,7 +82,8 @@ def intent(found: Sequence[Segment], text: str, *, works: bool, running: bool = 
 def _marks(found: Sequence[Segment]) -> Intent:
     made = Intent(Act.ASK)
     for at, segment in enumerate(found):
-        made.it = made.it or segment.has("pronoun")
+        swallowed = segment.has("act", "change") and " " in segment.text
+        made.it = made.it or segment.has("pronoun") or swallowed
         made.undo = made.undo or segment.has("undo")
         made.split = made.split or segment.has("act", "split")
         made.too = made.too or segment.has("too")
@@ -96,6 +100,8 @@ def _marks(found: Sequence[Segment]) -> Intent:
 def _counts(found: Sequence[Segment], at: int) -> bool:
     """ "second quarter" and "first half" count time, not works."""
     following = [s for s in found[at + 1 : at + 3] if s.text != "."]
+    if at and found[at].has("unit") and (found[at - 1].number or found[at - 1].has("number")):
+        return True
     return any(s.has("grain") or s.has("half") for s in following) or found[at].has("period")
 
 
@@ -220,6 +226,14 @@ def _asks(found: Sequence[Segment], text: str) -> bool:
     return marked and not any(s.has("thing") or s.has("kind") for s in found)
 
 
+def _fragment(found: Sequence[Segment]) -> bool:
+    """ "And for 2024?": no question of its own, but the one before about something else."""
+    words = [s for s in found if s.kind != "mark"]
+    leads = bool(words) and (words[0].has("and") or words[0].has("act", "want"))
+    asks = any(s.has("question") and not s.has("filler") and not s.has("for") for s in words[1:])
+    return leads and not asks and not any(s.has("thing") for s in words) and len(words) <= 6
+
+
 def _wants(found: Sequence[Segment]) -> bool:
     """ "Can you make …?", "how about a chart?": a wish in the form of a question."""
     for at, segment in enumerate(found):
@@ -240,7 +254,8 @@ def _wants(found: Sequence[Segment]) -> bool:
 def _means_unable(found: Sequence[Segment], unable: Segment, made: Intent) -> bool:
     if made.thing is None:
         first = next((s for s in found if s.kind != "mark" and not s.has("filler")), None)
-        return made.verb or first is unable or unable.has("act")
+        shown = any(s.has("act", "show") for s in found)
+        return made.verb or shown or first is unable or unable.has("act")
     return False
 
 
@@ -269,9 +284,19 @@ def _changes(found: Sequence[Segment], made: Intent) -> bool:
         return made.add and made.thing in (Thing.DECK, Thing.IMAGE, Thing.CHART, Thing.TABLE)
     if changing or made.ordinal is not None:
         return True
+    if any(s.has("act", "show", "compare") and not s.has("filler") for s in found):
+        return False
     measured = any(s.columns for s in found) and any(s.has("by") for s in found)
-    complete = measured and sum(bool(s.columns) for s in found) > 1
+    columns = sum(bool(s.columns) for s in found)
+    aggregated = any(s.has("aggregate") and not s.columns for s in found)
+    complete = (measured and columns > 1) or (columns > 0 and aggregated)
     return not complete or made.it
+
+
+def _only_changes(found: Sequence[Segment], made: Intent) -> bool:
+    """ "Make it green" changes something, also when nothing was made yet."""
+    styled = any(s.has("colour") or s.has("length") for s in found)
+    return made.thing is None and made.it and styled and len(found) <= _SHORT
 
 
 def _sourced(found: Sequence[Segment], at: int) -> bool:

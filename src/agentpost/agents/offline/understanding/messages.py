@@ -45,9 +45,7 @@ def read(
     spoken = language_of(said or material, language)
     pieces = clauses(said, spoken)
     found = [
-        resolve(
-            piece, spoken, tables, works=works, running=running, today=today, base=base
-        )
+        resolve(piece, spoken, tables, works=works, running=running, today=today, base=base)
         for piece in pieces[:CLAUSES_MAX]
     ]
     return Message(spoken, _whole(found), material, tuple(pieces[CLAUSES_MAX:]))

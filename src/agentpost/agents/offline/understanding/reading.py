@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 import msgspec
 
 from agentpost.agents.offline.data.model import Table
-from agentpost.agents.offline.frame import Act, Frame, Query, Thing
+from agentpost.agents.offline.frame import Act, Aggregate, Frame, Query, Thing
 from agentpost.agents.offline.understanding.draft import Draft
 from agentpost.agents.offline.understanding.intents import Intent, intent
 from agentpost.agents.offline.understanding.names import Names, names_of
@@ -42,6 +42,10 @@ class Reading:
     """Names of tables that fit equally well, when it cannot be told which is meant."""
     corrected: tuple[tuple[str, str], ...] = ()
     """Typos, with what they were read as."""
+    data: bool = False
+    """Whether it has words like "by", "only" and "without", which are followed by data."""
+    aggregate: Aggregate | None = None
+    """An aggregate that was said without a column, for a change of one made before."""
 
 
 def wish(
@@ -81,6 +85,7 @@ def resolve(
         if made.act in (Act.TALK, Act.CONTROL):
             best, equal = None, []
             break
+        _use_audience(found)
         about = _changed_thing(made, base)
         _use_thing(found, made)
         if about in (Thing.DECK, Thing.REPORT, Thing.SITE, Thing.VIDEO) and made.add:
@@ -100,10 +105,12 @@ def resolve(
     _, draft, made, look, found = best
     look.title = title
     query = draft.query()
+    changes = made.act is Act.CHANGE and "measure" not in draft.named
+    aggregate = _aggregate(found) if changes else None
     frame = Frame(
         act=made.act,
         thing=made.thing,
-        queries=(query,) if draft.named or made.act is Act.ASK and _computes(query) else (),
+        queries=(query,) if draft.named or (made.act is Act.ASK and _computes(query)) else (),
         style=look.style(),
         formats=tuple(look.formats),
         language=language,
@@ -118,7 +125,18 @@ def resolve(
         tuple(dict.fromkeys(draft.ambiguous)),
         tuple(equal) if len(equal) > 1 else (),
         tuple((s.text, s.corrected) for s in found if s.corrected),
+        any(s.has("by") or s.has("only") or s.has("not") for s in found),
+        aggregate,
     )
+
+
+def _aggregate(found: Sequence[Segment]) -> Aggregate | None:
+    """The aggregate that a change asks for: the first one said, "instead of" the other."""
+    said = [s for s in found if s.has("aggregate") and not s.columns]
+    keys = [key for s in said if (key := s.key("aggregate")) and key not in ("count", "distinct")]
+    for segment in said:
+        segment.used = True
+    return Aggregate(keys[0]) if keys else None
 
 
 def _computes(query: Query) -> bool:
@@ -160,6 +178,20 @@ def _use_thing(found: Sequence[Segment], made: Intent) -> None:
             segment.used = True
         if segment.has("ordinal") and made.ordinal is not None and made.act is Act.CHANGE:
             segment.used = True
+
+
+def _use_audience(found: Sequence[Segment]) -> None:
+    """"for Monday's board meeting" says whom it is for, not which rows count."""
+    for at, segment in enumerate(found):
+        if not segment.has("for"):
+            continue
+        for end in range(at + 1, min(len(found), at + 6)):
+            if found[end].has("audience") and not found[end].columns and not found[end].values:
+                for part in found[at : end + 1]:
+                    part.used = True
+                break
+            if found[end].columns or found[end].values or found[end].kind == "mark":
+                break
 
 
 def _covered(draft: Draft) -> int:

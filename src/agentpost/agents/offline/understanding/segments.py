@@ -145,7 +145,7 @@ def _named(
     plain = tuple(folded(token.text) for token in tokens(said) if token.kind != "mark")
     columns = names.columns.get(keys) or names.columns.get(plain) or []
     literal = bool(columns)
-    if not columns:
+    if not columns and not _common(tags):
         for tag in tags:
             if tag.section == "concept":
                 columns = names.concepts.get(tag.key, [])

@@ -15,11 +15,21 @@ _KINDS = (
     "bar",
 )  # fmt: skip
 _OF_OPTION = {
-    Thing.IMAGE: "crop square resize convert collage poster card rotate grayscale".split(),
-    Thing.VIDEO: "race captions voice slideshow".split(),
-    Thing.TABLE: "clean pivot join formulas".split(),
-    Thing.BRIEF: "contradictions gaps".split(),
-    Thing.WRITING: "minutes letter faq changelog email newsletter".split(),
+    Thing.IMAGE: [
+        "crop",
+        "square",
+        "resize",
+        "convert",
+        "collage",
+        "poster",
+        "card",
+        "rotate",
+        "grayscale",
+    ],
+    Thing.VIDEO: ["race", "captions", "voice", "slideshow"],
+    Thing.TABLE: ["clean", "pivot", "join", "formulas"],
+    Thing.BRIEF: ["contradictions", "gaps"],
+    Thing.WRITING: ["minutes", "letter", "faq", "changelog", "email", "newsletter"],
 }
 _QUOTED = re.compile(r"[\"“„«「『]([^\"”“»」』]{1,120})[\"”“»」』]")
 
@@ -141,7 +151,7 @@ def _count(segments: Sequence[Segment], at: int, look: Look) -> bool:
         if index < 0:
             break
         before = segments[index]
-        if before.used or before.has("ordinal") and not before.has("number"):
+        if before.used or (before.has("ordinal") and not before.has("number")):
             continue
         if before.number is not None or before.has("number"):
             number = before

@@ -15,7 +15,7 @@ from functools import cache, lru_cache
 from importlib import resources
 from typing import Any, Final, NamedTuple
 
-LANGUAGES: Final = ("en",)
+LANGUAGES: Final = ("en", "de", "es", "fr", "zh", "ar")
 WISH_CHARACTERS: Final = 1_500
 """As much of a message as is read as a wish; material that it brings along is kept whole."""
 
@@ -32,6 +32,7 @@ _TOKEN: Final = re.compile(
     rf"|(?P<word>[^\W\d_{_HAN}]+)"
     rf"|(?P<mark><=|>=|[^\w\s])",
 )
+_INSIDE: Final = re.compile(r"[^\W\d_](?:-(?=[^\W\d_A-Z])|'(?=[^\W_]))")
 _ARABIC_MARKS: Final = re.compile("[\u064b-\u0652\u0640\u0670]")
 _ARABIC_FORMS: Final = str.maketrans("أإآٱىةؤئ", "اااايهوي")
 _ARABIC_BEFORE: Final = re.compile(r"^(?:وال|بال|كال|فال|لل|ال)(?=..)")
@@ -93,10 +94,12 @@ def folded(word: str) -> str:
 
 
 def tokens(text: str) -> list[Token]:
-    """The tokens of a text that is already `normal`."""
+    """The tokens of a text that is already `normal`; a hyphen or apostrophe inside a word parts it
+    and is none."""
     return [
         Token(match[0], match.lastgroup or "mark", match.start(), match.end())
         for match in _TOKEN.finditer(text)
+        if not (match[0] in "-'" and _INSIDE.match(text, max(0, match.start() - 1)))
     ]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import msgspec
@@ -27,10 +27,12 @@ from agentpost.agents.offline.style import dates, numbers, palette
 from agentpost.agents.offline.style.languages import language, words
 from agentpost.agents.offline.style.numbers import NumberFormat
 
-WORDS = Path(__file__).with_name("words")
+TEXTS = Path(__file__).with_name("texts")
 _TITLE = 160
 _ALT_VALUES = 12
 _SAME_SCALE = 20.0
+_NAMED = 3
+"""Of more marked columns the numbers are not written."""
 _TICKS_FROM = 13
 """From so many columns on, an axis with lines replaces the number on each column."""
 
@@ -52,7 +54,7 @@ class Wish:
     table: Table
     source: str
     claims: Sequence[Claim] = ()
-    style: Style = Style()
+    style: Style = field(default_factory=Style)
     code: str = "en"
 
 
@@ -60,7 +62,7 @@ def draw(wish: Wish) -> Drawing:
     """The picture of a result. One without rows is a picture with no bars: ask before."""
     full = grid(wish.result, wish.table, wish.code)
     notes: list[str] = []
-    tongue = words(WORDS, wish.code)
+    tongue = words(TEXTS, wish.code)
     full = _one_scale(full, notes, tongue["notes"]["other_scale"], wish)
     choice = choosing.choose(full, wish.style.chart)
     if choice.why:
@@ -92,7 +94,9 @@ def chosen_claim(claims: Sequence[Claim], shown: Grid) -> Claim | None:
     fitting = [
         claim
         for claim in claims
-        if len(shown.lines) < 2 or claim.kind not in (ClaimKind.BEST, ClaimKind.WORST)
+        if len(shown.lines) < 2
+        or not shown.timed
+        or claim.kind not in (ClaimKind.BEST, ClaimKind.WORST)
     ]
     return next(
         (c for c in [*speaking, *fitting, *claims] if c.kind is not ClaimKind.MISSING), None
@@ -218,7 +222,7 @@ def _lines(
         series = tuple(stacked)
     values = [v for s in series for v in present(s.values)]
     axis = axes.axis(values, form, zero=base.filled)
-    notes = ()
+    notes: tuple[Note, ...] = ()
     if len(series) == 1 and not base.stacked:
         line = series[0]
         middle = (axis.low + axis.high) / 2
@@ -319,7 +323,7 @@ def data_of(full: Grid) -> tuple[tuple[str, ...], tuple[tuple[str | float | None
 
 
 def _alt(picture: Picture, wish: Wish, claim: Claim | None) -> str:
-    tongue = words(WORDS, wish.code)
+    tongue = words(TEXTS, wish.code)
     said = [tongue["alt"].format(tongue["kinds"][picture.kind], picture.title)]
     if picture.subtitle:
         said.append(picture.subtitle)
@@ -340,7 +344,7 @@ def _figures(picture: Picture) -> tuple[str, ...]:
         return tuple(text for s in picture.series for text in s.texts if text)
     if picture.kind in ("line", "area", "multiples"):
         return tuple(s.end for s in picture.series if s.end)
-    if picture.kind == "column" and len(picture.series) == 1 and not picture.stacked:
+    if picture.kind == "column" and len(picture.series) == 1 and len(picture.marked) <= _NAMED:
         return tuple(picture.series[0].texts[n] for n in picture.marked)
     return tuple(picture.totals)
 

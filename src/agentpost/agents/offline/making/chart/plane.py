@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import statistics
 from bisect import bisect_right
@@ -10,7 +11,7 @@ from collections.abc import Sequence
 from agentpost.agents.offline.data.model import Cell
 from agentpost.agents.offline.frame import Aggregate, Measure
 from agentpost.agents.offline.making.chart import axes
-from agentpost.agents.offline.making.chart.drawing import WORDS, Wish
+from agentpost.agents.offline.making.chart.drawing import TEXTS, Wish
 from agentpost.agents.offline.making.chart.picture import (
     Axis,
     Drawing,
@@ -53,7 +54,7 @@ def histogram(wish: Wish, column: str, rows: Sequence[tuple[Cell, ...]]) -> Draw
     ticks = tuple(Tick(edge, form.tick(edge, step)) for edge in edges)
     median = statistics.median(values)
     claim = _distribution(wish, name, unit, values)
-    tongue = words(WORDS, code)
+    tongue = words(TEXTS, code)
     marked = [
         n
         for n in range(len(counts))
@@ -76,15 +77,11 @@ def histogram(wish: Wish, column: str, rows: Sequence[tuple[Cell, ...]]) -> Draw
         line=Mark(median, tongue["median"].format(shown)),
     )
     header = (name, tongue["rows"])
-    spans = [f"{form.tick(a, step)} – {form.tick(b, step)}" for a, b in _pairs(edges)]
+    spans = [f"{form.tick(a, step)} – {form.tick(b, step)}" for a, b in itertools.pairwise(edges)]
     table = tuple((span, float(count)) for span, count in zip(spans, counts, strict=True))
     said = claim[0].sentence if claim else ""
     alt = f"{tongue['alt'].format(tongue['kinds']['histogram'], picture.title)}. {said}".strip()
     return Drawing(picture, alt, header, table, (shown,))
-
-
-def _pairs(edges: Sequence[float]) -> list[tuple[float, float]]:
-    return list(zip(edges, edges[1:], strict=False))
 
 
 def _below(name: str, unit: str | None, wish: Wish) -> str:
@@ -131,20 +128,23 @@ def scatter(wish: Wish, columns: tuple[str, str], rows: Sequence[tuple[Cell, ...
     where that is known."""
     code = wish.code
     points = [
-        (a, b, row[2] if len(row) > 2 else None)
+        (a, b, str(row[2] or "") if len(row) > 2 else "")
         for row in rows
         if (a := number(row[0])) is not None and (b := number(row[1])) is not None
     ]
     every = max(1, math.ceil(len(points) / MOST_DOTS))
     drawn = points[::every]
-    tongue = words(WORDS, code)
+    tongue = words(TEXTS, code)
     notes = []
     if every > 1:
         counts = [numbers.full(n, None, code) for n in (len(drawn), len(points))]
         notes.append(tongue["notes"]["sample"].format(*counts))
     names = [naming.label(column, wish.table) for column in columns]
     units = [naming.unit(Measure(column, Aggregate.SUM), wish.table) for column in columns]
-    forms = [numbers.format_for([p[n] for p in points], unit, code) for n, unit in enumerate(units)]
+    forms = [
+        numbers.format_for([p[0] for p in points], units[0], code),
+        numbers.format_for([p[1] for p in points], units[1], code),
+    ]
     titles = [
         f"{name} ({unit})" if unit and unit != numbers.PERCENT else name
         for name, unit in zip(names, units, strict=True)
@@ -158,7 +158,7 @@ def scatter(wish: Wish, columns: tuple[str, str], rows: Sequence[tuple[Cell, ...
             titles[1],
             titles[0],
             *(naming.condition(f, wish.table, code) for f in wish.result.query.filters),
-        ]  # fmt: skip
+        ]
     )
     picture = Picture(
         kind="scatter",
@@ -177,9 +177,9 @@ def scatter(wish: Wish, columns: tuple[str, str], rows: Sequence[tuple[Cell, ...
     return Drawing(picture, alt, (names[0], names[1]), table, (), tuple(notes))
 
 
-def _far(points: Sequence[tuple[float, float, Cell]]) -> tuple[Note, ...]:
+def _far(points: Sequence[tuple[float, float, str]]) -> tuple[Note, ...]:
     """Names for the points farthest from the middle, or for all when they are few."""
-    named = [(a, b, str(name)) for a, b, name in points if name not in (None, "")]
+    named = [point for point in points if point[2]]
     if len(named) < 2:
         return ()
     xs, ys = [p[0] for p in named], [p[1] for p in named]

@@ -1,0 +1,119 @@
+"""The job: one function for every thing, from the frame to the finished work.
+
+Progress tells the plan; the maker reads, builds and checks; follow-up messages that arrive
+meanwhile change the frame, and what could not be followed is said in the result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from agentpost.agents.base import File, Job, JobFailed, Said
+from agentpost.agents.offline import steps
+from agentpost.agents.offline.data.model import Table
+from agentpost.agents.offline.frame import Act, Frame, from_json, to_json
+from agentpost.agents.offline.making import catalogue
+from agentpost.agents.offline.making.maker import Inputs, Made, Maker
+from agentpost.agents.offline.replying import details, listed, say, shortened, sources
+from agentpost.agents.offline.understanding import messages
+from agentpost.agents.offline.understanding.conversation import Work, changed
+from agentpost.extraction import Unreadable
+
+ROUNDS = 4
+"""How often one job makes its result: follow-ups after that come too late."""
+_EARLIER = 10
+"""How many earlier frames of a work are kept, for "back to the first one"."""
+
+
+async def make(job: Job, frame: dict[str, Any], files: list[File], version: int) -> str:
+    """Make the thing of a frame from files. ``version`` counts the results of this work."""
+    wanted = from_json(frame)
+    assert wanted.thing is not None, "only things are made in jobs"
+    maker = catalogue.maker(wanted.thing)
+    if maker is None:
+        name = say(wanted.language, f"things.{wanted.thing.value}")
+        raise JobFailed(say(wanted.language, "not_made", thing=name))
+    ignored: list[str] = []
+    earlier = _earlier(job, version)
+    before = wanted
+    wanted = await _followed(job, wanted, files, await job.inbox(), ignored)
+    for left in range(ROUNDS - 1, -1, -1):
+        await job.progress(_plan(wanted, maker, files))
+        try:
+            made = await maker.make(job, Inputs(wanted, tuple(files), version))
+        except Unreadable as error:
+            raise JobFailed(f"{str(error).rstrip('.')}.") from error
+        said = await job.inbox()
+        if not said:
+            break
+        if left == 0:
+            ignored += [say(wanted.language, "late", text=shortened(one.text)) for one in said]
+            break
+        before, wanted = wanted, await _followed(job, wanted, files, said, ignored)
+        if wanted == before:
+            break
+        earlier.append(to_json(before))
+        version += 1
+    job.state.update(
+        frame=to_json(wanted), earlier=earlier[-_EARLIER:], version=version,
+        thing=str(wanted.thing),
+    )  # fmt: skip
+    return _text(made, wanted.language, ignored)
+
+
+def _earlier(job: Job, version: int) -> list[Any]:
+    """The frames of this work so far, its last one included."""
+    known = job.state.get("earlier")
+    earlier: list[Any] = list(known) if isinstance(known, list) else []
+    last = job.state.get("frame")
+    if version > 1 and last is not None:
+        earlier.append(last)
+    return earlier
+
+
+def _plan(frame: Frame, maker: Maker, files: Sequence[File]) -> str:
+    language = frame.language
+    formats = frame.formats or maker.formats[:1]
+    steps_of = [
+        say(language, "plan_read", files=sources(language, [file.name for file in files])),
+        say(
+            language, "plan_make",
+            thing=say(language, f"things.{maker.thing.value}"), formats=listed(language, formats),
+        ),
+        say(language, "plan_check"),
+    ]  # fmt: skip
+    return say(language, "plan", steps="; ".join(steps_of))
+
+
+async def _followed(
+    job: Job, frame: Frame, files: Sequence[File], said: Sequence[Said], ignored: list[str]
+) -> Frame:
+    """The frame after follow-up messages; those that cannot be followed go to ``ignored``."""
+    if not said:
+        return frame
+    surveyed = await job.step(steps.survey, list(files), frame.text, timeout=steps.SECONDS)
+    tables = msgspec.convert(surveyed["tables"], list[Table])
+    for one in said:
+        read = messages.read(
+            one.text, tables, works=True, today=one.at[:10], language=frame.language, base=frame
+        )
+        done = bool(read.readings)
+        for reading in read.readings:
+            after = None
+            if reading.frame.act is Act.CHANGE and not reading.ambiguous:
+                after = changed(Work(job.work_id, frame), reading)
+            if after is None or reading.frame.unused:
+                done = False
+            else:
+                frame = msgspec.structs.replace(after, unused=())
+        if not done:
+            ignored.append(say(frame.language, "not_followed", text=shortened(one.text)))
+    return frame
+
+
+def _text(made: Made, language: str, ignored: Sequence[str]) -> str:
+    told = details(language, made.used, made.skipped, [*made.notes, *ignored])
+    return f"{made.text.rstrip()}\n\n{told}".strip()

@@ -1,0 +1,169 @@
+"""What a message is about: its files and their kinds, and the works of the conversation."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+
+from agentpost.agents.base import File, Turn, WorkRef
+from agentpost.agents.offline.data.model import Table
+from agentpost.agents.offline.frame import Frame, Thing, from_json
+from agentpost.agents.offline.understanding.conversation import Work
+
+_TABLES = re.compile(r"\.(?:csv|tsv|tab|xlsx?|xlsm|xlsb|ods|json|jsonl|parquet)$", re.IGNORECASE)
+_IMAGES = re.compile(r"\.(?:png|jpe?g|webp|gif|bmp|tiff?)$", re.IGNORECASE)
+_UNUSABLE = ("video", "audio")
+_NAMED = re.compile(
+    r"(?<![\w.-])[\w-][\w.-]{0,100}\.(?:csv|tsv|tab|xlsx?|xlsm|md|txt|pdf|docx?|html?|json|pptx|png"
+    r"|jpe?g|webp)\b",
+    re.IGNORECASE,
+)
+_NAMING = re.compile(
+    r"(?:\bas|called|named|\bto|\binto|titled?|als|como|comme)\s+[\"“„'«]?$", re.IGNORECASE
+)
+ANSWERED = ""
+"""The id of the work that stands for the last question that was answered."""
+
+
+@dataclass
+class Surroundings:
+    """Everything that decides what a message means, besides its words."""
+
+    turn: Turn
+    language: str
+    files: list[File]
+    tables: list[Table] = field(default_factory=list)
+    skipped: list[str] = field(default_factory=list)
+    material: str = ""
+    works: list[Work] = field(default_factory=list)
+
+    def of_table(self, table: str) -> list[File]:
+        """The file that a table is in; none for one pasted into the message."""
+        file = next((one.file for one in self.tables if one.id == table), "")
+        return [one for one in self.files if one.id == file]
+
+    @property
+    def table_files(self) -> list[File]:
+        """Files in which there are tables."""
+        with_tables = {table.file for table in self.tables}
+        return [file for file in self.files if file.id in with_tables]
+
+    @property
+    def documents(self) -> list[File]:
+        """Files that are read as text."""
+        return [f for f in self.files if not is_table(f) and not is_image(f) and is_usable(f)]
+
+    @property
+    def images(self) -> list[File]:
+        """Pictures."""
+        return [file for file in self.files if is_image(file)]
+
+    @property
+    def usable(self) -> list[File]:
+        """Files that can be made something of."""
+        return [file for file in self.files if is_usable(file)]
+
+    @property
+    def kinds(self) -> set[str]:
+        """Kinds of input that are there, as `Maker.needs` names them."""
+        found = {
+            "table": bool(self.tables), "document": bool(self.documents),
+            "image": bool(self.images), "text": bool(self.material),
+        }  # fmt: skip
+        if any(is_table(file) for file in self.files):
+            found["table"] = True
+        return {kind for kind, there in found.items() if there}
+
+
+def is_table(file: File) -> bool:
+    """Whether a file is data and not text."""
+    return file.kind == "data" or bool(_TABLES.search(file.name))
+
+
+def is_image(file: File) -> bool:
+    """Whether a file is a picture."""
+    return file.kind == "image" or bool(_IMAGES.search(file.name))
+
+
+def is_usable(file: File) -> bool:
+    """Whether anything can be made of a file."""
+    return file.kind not in _UNUSABLE
+
+
+def files_of(turn: Turn, wish: str) -> list[File]:
+    """The files a message is about: its own, else those it names, else the last ones sent."""
+    said = wish.casefold()
+    if turn.message.files:
+        named = [file for file in turn.message.files if file.name.casefold() in said]
+        return named or list(turn.message.files)
+    sent = [one.files for one in reversed(turn.history) if one.role == "user" and one.files]
+    earlier = {f.name: f for files in reversed(sent) for f in files if f.name.casefold() in said}
+    return list(earlier.values()) or list(sent[0] if sent else ())
+
+
+def absent_files(turn: Turn, wish: str) -> list[str]:
+    """Files that a wish names as sources and that nobody has sent."""
+    known = [file.name for one in (turn.message, *turn.history) for file in one.files]
+    known += [file.name for work in turn.works for file in work.files]
+    there = " ".join(known).casefold()
+    found = [
+        match[0]
+        for match in _NAMED.finditer(wish)
+        if match[0].casefold() not in there and not _NAMING.search(wish[: match.start()][-20:])
+    ]
+    return list(dict.fromkeys(found))
+
+
+def files_by_id(turn: Turn, ids: Iterable[str]) -> list[File]:
+    """Files of the conversation by their ids; those that are gone are left out."""
+    known = {f.id: f for one in (turn.message, *turn.history) for f in one.files}
+    known |= {f.id: f for work in turn.works for f in work.files}
+    return [known[key] for key in ids if key in known]
+
+
+def works_of(turn: Turn) -> list[Work]:
+    """The works with frames, newest first; the last answer before them when it came last."""
+    found = [made for work in turn.works if (made := _work(work)) is not None]
+    answered = _frame(turn.state.get("answered"))
+    if answered is not None:
+        found.insert(0, Work(ANSWERED, answered))
+    return found
+
+
+def _work(work: WorkRef) -> Work | None:
+    frame = _frame(work.state.get("frame"))
+    if frame is None:
+        return None
+    kept = work.state.get("earlier")
+    earlier = [_frame(one) for one in kept] if isinstance(kept, list) else []
+    return Work(work.work_id, frame, tuple(one for one in earlier if one is not None))
+
+
+def _frame(data: Any) -> Frame | None:
+    if not isinstance(data, dict):
+        return None
+    try:
+        return from_json(data)
+    except msgspec.ValidationError:
+        return None  # written by another version
+
+
+def running_things(turn: Turn) -> dict[str, Thing]:
+    """What each running job makes, as far as it is remembered."""
+    kept = turn.state.get("started")
+    found: dict[str, Thing] = {}
+    if isinstance(kept, dict):
+        for job in turn.running:
+            name = kept.get(job.job_id)
+            if isinstance(name, str) and name in list(Thing):
+                found[job.job_id] = Thing(name)
+    return found
+
+
+def tables_from(data: Sequence[Any]) -> list[Table]:
+    """Tables from their JSON."""
+    return msgspec.convert(list(data), list[Table])

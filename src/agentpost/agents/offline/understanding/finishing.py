@@ -1,0 +1,150 @@
+"""What the parts of a clause make together: comparisons, derived figures, axes, order."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Sequence
+
+from agentpost.agents.offline.data.model import Role
+from agentpost.agents.offline.frame import (
+    Aggregate,
+    Derived,
+    Filter,
+    Grain,
+    Measure,
+    Op,
+    Order,
+)
+from agentpost.agents.offline.understanding.draft import Best, Draft
+from agentpost.agents.offline.understanding.measuring import default, has_hint
+from agentpost.agents.offline.understanding.segments import Segment
+
+_TOP = 10
+"""How many "top products" are when no number is said."""
+
+
+def finish(
+    draft: Draft,
+    derived: Derived | None,
+    best: Best | None,
+    *,
+    asked: bool,
+) -> None:
+    """Complete a draft whose parts were all taken."""
+    trend = any(segment.has("trend") for segment in draft.found)
+    values = {f.column: f for f in draft.filters if f.op is Op.IS and f.grain is None}
+    several = [c for c, f in values.items() if len(f.values) > 1]
+    if asked and compares(draft.found) and derived in (None, Derived.DIFFERENCE):
+        if several and several[0] not in draft.groups:
+            draft.groups.append(several[0])
+        if several or draft.time:
+            derived = Derived.DIFFERENCE
+    if (asked or draft.named or trend) and not draft.measures:
+        needed = draft.groups or draft.time or best or derived or trend or draft.having
+        aggregate = next((s for s in draft.found if s.has("aggregate") and not s.columns), None)
+        if needed or aggregate is not None or (asked and draft.filters and has_hint(draft)):
+            default(draft)
+    if trend and not draft.time and draft.dates and not (best and draft.groups):
+        draft.time = draft.dates[0].name
+    if derived is not None:
+        _apply(draft, derived, values)
+    if draft.time and draft.grain is None:
+        draft.grain = _fitting_grain(draft)
+    _ordered(draft, best, asked=asked)
+
+
+def _apply(draft: Draft, derived: Derived, values: dict[str, Filter]) -> None:
+    if not draft.measures:
+        return
+    if derived in (Derived.SHARE, Derived.RANK) and not draft.groups:
+        column = next(iter(values), None)
+        if column is not None:
+            draft.groups.append(column)
+    if derived in (Derived.GROWTH, Derived.CUMULATIVE) and not draft.time and draft.dates:
+        draft.time = draft.dates[0].name
+        draft.grain = _growth_grain(draft)
+    if derived is Derived.DIFFERENCE and not draft.groups and not draft.time:
+        return
+    draft.derive(derived)
+
+
+def _growth_grain(draft: Draft) -> Grain:
+    column = draft.dates[0]
+    first, last = day_of(column.first), day_of(column.last)
+    if first and last and first.year != last.year:
+        return Grain.YEAR
+    return Grain.MONTH
+
+
+def _fitting_grain(draft: Draft) -> Grain:
+    """The finest grain of at most about 60 points, not finer than the data is."""
+    column = draft.column(draft.time or "")
+    first, last = day_of(column.first), day_of(column.last)
+    if first is None or last is None:
+        return Grain.MONTH
+    days = (last - first).days + 1
+    if column.distinct and column.distinct <= 60 and days > 62:
+        gap = days / column.distinct
+        if gap >= 300:
+            return Grain.YEAR
+        if gap >= 80:
+            return Grain.QUARTER
+        return Grain.MONTH if gap >= 25 else _by_length(days)
+    return _by_length(days)
+
+
+def _by_length(days: int) -> Grain:
+    if days <= 62:
+        return Grain.DAY
+    if days <= 60 * 31:
+        return Grain.MONTH
+    return Grain.QUARTER if days <= 60 * 92 else Grain.YEAR
+
+
+def _ordered(draft: Draft, best: Best | None, *, asked: bool) -> None:
+    if best is None:
+        for segment in draft.found:
+            if segment.has("sort") and not segment.columns:
+                draft.order = Order(descending=not segment.has("sort", "asc"))
+                draft.named.add("order")
+        return
+    at, descending, count = best
+    if draft.groups or draft.time:
+        one = asked and count is None and not _plural_top(draft, at)
+        draft.order = Order(descending, count if count else 1 if one else _TOP)
+        if draft.groups and draft.column(draft.groups[0]).role is Role.TEXT:
+            most = Aggregate.MAX if descending else Aggregate.MIN
+            draft.measures = [
+                Measure(m.column, most, m.derived) if m.aggregate is Aggregate.MEAN else m
+                for m in draft.measures
+            ]
+        draft.named.add("order")
+        return
+    if count is not None:
+        draft.order = Order(descending, count)
+        draft.named.add("order")
+        return
+    if draft.measures and draft.measures[0].column is not None:
+        aggregate = Aggregate.MAX if descending else Aggregate.MIN
+        draft.measures = [Measure(m.column, aggregate, m.derived) for m in draft.measures]
+
+
+def _plural_top(draft: Draft, at: int) -> bool:
+    """ "top products" asks for several; "best product" for one."""
+    return draft.found[at].text.casefold() == "top"
+
+
+def compares(found: Sequence[Segment]) -> bool:
+    """Whether groups or periods are to be compared."""
+    return any(
+        segment.has("act", "compare") or (segment.has("compare") and not segment.has("and"))
+        for segment in found
+    )
+
+
+def day_of(value: object) -> dt.date | None:
+    """The day of an ISO 8601 date or time."""
+    try:
+        return dt.date.fromisoformat(str(value)[:10])
+    except ValueError:
+        return None

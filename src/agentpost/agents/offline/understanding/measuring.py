@@ -1,0 +1,152 @@
+"""What a clause measures: columns with their aggregates, counts of rows, the usual measure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from agentpost.agents.offline.data.model import Role
+from agentpost.agents.offline.frame import Aggregate, Measure
+from agentpost.agents.offline.understanding.draft import (
+    Best,
+    Draft,
+    default_aggregate,
+    default_measure,
+    is_number,
+)
+from agentpost.agents.offline.understanding.segments import Segment
+
+
+def measures(draft: Draft, best: Best | None) -> None:
+    """Take the columns that are measured, and what is counted."""
+    found = draft.found
+    counting = [
+        at
+        for at, s in enumerate(found)
+        if (s.has("question", "many") or s.has("aggregate", "count", "distinct"))
+        and not (s.used or s.columns)
+    ]
+    for at, segment in enumerate(found):
+        column = draft.numeric(segment)
+        if column is None or (segment.values and not segment.literal):
+            continue
+        made = Measure(column, _aggregate(draft, at, column))
+        if all(one.column != column for one in draft.measures):
+            draft.measures.append(made)
+            draft.named.add("measure")
+        segment.used = True
+    summed = any(m.aggregate is Aggregate.SUM for m in draft.measures)
+    for segment in found:
+        if segment.has("aggregate", "sum") and not segment.columns and (summed or counting):
+            segment.used = True
+    for at in counting:
+        found[at].used = True
+        if draft.measures:
+            continue
+        _count(draft, at)
+    if not draft.measures and not counting:
+        row_words = [
+            s for s in found if (s.has("rows") and not s.columns) or _is_table_name(draft, s)
+        ]
+        grouped = bool(draft.groups or draft.time) or best is not None
+        if row_words and (grouped or draft.filters):
+            draft.measures.append(Measure(None, Aggregate.COUNT))
+            draft.named.add("measure")
+            for segment in row_words:
+                segment.used = True
+
+
+def _is_table_name(draft: Draft, segment: Segment) -> bool:
+    return not segment.columns and names_table(segment.text.casefold(), draft.names.words)
+
+
+def names_table(plain: str, words: frozenset[str]) -> bool:
+    """Whether a word is one of a table's own name, or its plural."""
+    return len(plain) > 2 and any(plain in (word, f"{word}s") for word in words)
+
+
+def _count(draft: Draft, at: int) -> None:
+    """What "how many" counts: different values of a column, or rows."""
+    found = draft.found
+    for segment in found[at + 1 :]:
+        if segment.used:
+            if segment.has("aggregate", "distinct"):
+                continue
+            if not _is_table_name(draft, segment):
+                continue
+        column = draft.category(segment)
+        if column is not None and not segment.values and not segment.used:
+            segment.used = True
+            draft.measures.append(Measure(column, Aggregate.DISTINCT))
+            draft.named.add("measure")
+            _use_distinct(found)
+            return
+        if (segment.has("rows") and not segment.columns) or _is_table_name(draft, segment):
+            segment.used = True
+            break
+        if not segment.tags and segment.kind in ("word", "han"):
+            return
+    draft.measures.append(Measure(None, Aggregate.COUNT))
+    draft.named.add("measure")
+
+
+def _use_distinct(found: Sequence[Segment]) -> None:
+    for segment in found:
+        if segment.has("aggregate", "distinct", "count", "sum"):
+            segment.used = True
+
+
+def _aggregate(draft: Draft, at: int, column: str) -> Aggregate:
+    """The aggregate word nearest to a column, else the column's own."""
+    found = draft.found
+    order = [*range(at - 1, max(-1, at - 6), -1), *range(at + 1, min(len(found), at + 4))]
+    for index in order:
+        key = found[index].key("aggregate")
+        if key is None or key in ("count", "distinct") or found[index].columns:
+            continue
+        between = found[min(at, index) + 1 : max(at, index)]
+        if any(s.columns and not s.used for s in between) and index > at:
+            continue
+        found[index].used = True
+        aggregate = Aggregate(key)
+        rate = draft.column(column).role is Role.RATE
+        return Aggregate.MEAN if aggregate is Aggregate.SUM and rate else aggregate
+    return default_aggregate(draft.column(column))
+
+
+def hinted(draft: Draft, concept: str) -> None:
+    """Measure the column of a concept, as "oldest" means ages."""
+    if draft.measures:
+        return
+    for name in draft.names.concepts.get(concept, ()):
+        column = draft.column(name)
+        if is_number(column):
+            draft.measures.append(Measure(name, default_aggregate(column)))
+            draft.named.add("measure")
+            return
+
+
+def has_hint(draft: Draft) -> bool:
+    """Whether a verb like "earn" says what is measured."""
+    return any(segment.has("hint") for segment in draft.found)
+
+
+def default(draft: Draft) -> None:
+    """Measure what is usually asked for, where nothing was named."""
+    made = None
+    for segment in draft.found:
+        for tag in sorted(segment.tags):
+            if tag.section == "hint" and made is None:
+                for name in draft.names.concepts.get(tag.key, ()):
+                    column = draft.column(name)
+                    if is_number(column):
+                        made = Measure(name, default_aggregate(column))
+    made = made or default_measure(draft.names)
+    for segment in draft.found:
+        key = segment.key("aggregate")
+        if key and not segment.used and made.column and key not in ("count", "distinct"):
+            rate = draft.column(made.column).role is Role.RATE
+            aggregate = Aggregate(key)
+            segment.used = True
+            if not (rate and aggregate is Aggregate.SUM):
+                made = Measure(made.column, aggregate)
+    draft.measures.append(made)

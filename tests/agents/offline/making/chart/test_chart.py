@@ -1,0 +1,249 @@
+"""Charts by their maker: every kind, each opened again as its reader would."""
+
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+
+import pypdfium2
+import pytest
+from msgspec.structs import replace
+from PIL import Image
+
+from agentpost.agents import File, JobFailed
+from agentpost.agents.offline.frame import (
+    Aggregate,
+    Filter,
+    Grain,
+    Measure,
+    Op,
+    Order,
+    Query,
+    Style,
+    Thing,
+)
+from agentpost.agents.offline.making.chart import MAKER
+from agentpost.agents.offline.making.maker import Inputs, Made
+from tests.agents.fakes import FakeJob, file
+from tests.agents.offline.making import stories
+
+REVENUE = Measure("revenue", Aggregate.SUM)
+PRICE = Measure("price", Aggregate.MEAN)
+
+
+def table(folder: Path, name: str, text: str) -> File:
+    """A file of comma-separated values."""
+    (folder / name).write_text(text, "utf-8")
+    return file(folder / name, "text/csv")
+
+
+async def made(
+    folder: Path, source: File, query: Query | None, style: Style | None = None, **given: object
+) -> tuple[Made, FakeJob]:
+    """What the maker gives back for one query."""
+    out = folder / "out"
+    out.mkdir(exist_ok=True)
+    frame = stories.frame(Thing.CHART, [source], style=style, **given)  # type: ignore[arg-type]
+    if query is not None:
+        frame = replace(frame, queries=(query,))
+    job = FakeJob(out)
+    return await MAKER.make(job, Inputs(frame, (source,))), job
+
+
+def read(path: Path) -> str:
+    """The text of a PDF."""
+    with pypdfium2.PdfDocument(path) as document:
+        return "".join(page.get_textpage().get_text_range() for page in document)
+
+
+def query(source: File, *groups: str, measure: Measure = REVENUE, **given: object) -> Query:
+    """A query of a file's only table."""
+    return Query(f"{source.id}#0", (measure,), groups, **given)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("kind", "groups", "grain", "drawn"),
+    [
+        (None, ("product",), None, "Bar chart"),
+        (None, (), Grain.MONTH, "Column chart"),
+        (None, ("region",), Grain.QUARTER, "Line chart"),
+        (None, ("region", "product"), None, "Column chart"),
+        (None, (), Grain.WEEKDAY, "Column chart"),
+        ("line", (), Grain.MONTH, "Line chart"),
+        ("area", ("region",), Grain.MONTH, "Area chart"),
+        ("stacked", ("region",), Grain.QUARTER, "Column chart"),
+        ("grouped", ("product", "region"), None, "Column chart"),
+        ("donut", ("product",), None, "Donut chart"),
+        ("heatmap", ("region",), Grain.MONTH, "Heat map"),
+        ("multiples", ("region",), Grain.MONTH, "Small multiples"),
+        ("histogram", (), None, "Histogram"),
+    ],
+)
+async def test_kinds(
+    tmp_path: Path, kind: str | None, groups: tuple[str, ...], grain: Grain | None, drawn: str
+) -> None:
+    source = stories.orders(tmp_path)
+    time = "date" if grain else None
+    result, job = await made(
+        tmp_path, source, query(source, *groups, time=time, grain=grain), Style(chart=kind)
+    )
+    assert result.text.startswith(drawn)
+    assert [f.name for f in result.files] == [
+        "orders-chart.png", "orders-chart-data.csv", "orders-chart-alt.txt",
+    ]  # fmt: skip
+    with Image.open(tmp_path / "out/orders-chart.png") as image:
+        assert image.size == (1600, 900)
+    assert job.charged == MAKER.credits
+    assert result.used == ["orders.csv (240 rows)"]
+
+
+async def test_a_scatter_plot_of_two_columns(tmp_path: Path) -> None:
+    rows = "\n".join(f"{n * 7 % 50},{n * 14 % 100}.5" for n in range(50))
+    source = table(tmp_path, "pairs.csv", f"size,price\n{rows}")
+    result, _ = await made(
+        tmp_path, source, Query("file_pairs.csv#0", (PRICE,)), Style(chart="scatter")
+    )
+    assert "Price rises with size" in result.text
+    assert "correlation 1.00 over 50 rows" in result.text
+
+
+async def test_the_title_states_the_finding_and_the_figures_are_in_the_file(
+    tmp_path: Path,
+) -> None:
+    source = table(tmp_path, "sales.csv", "shop,revenue\nA,4000\nB,1000\nC,3000\nD,2000\n")
+    result, _ = await made(tmp_path, source, query(source, "shop"), formats=("pdf",))
+    text = read(tmp_path / "out/sales-chart.pdf")
+    assert "A leads with 40% of revenue" in text
+    assert [figure in text for figure in ("4,000", "3,000", "2,000", "1,000")] == [True] * 4
+    assert "Source: sales.csv, 4 rows" in text
+    data = list(csv.reader(io.StringIO((tmp_path / "out/sales-chart-data.csv").read_text())))
+    assert data[1:] == [["A", "4000"], ["C", "3000"], ["D", "2000"], ["B", "1000"]]
+    alt = (tmp_path / "out/sales-chart-alt.txt").read_text()
+    assert alt.startswith("Bar chart: A leads with 40% of revenue.")
+    assert "C 3,000" in alt
+    assert "A accounts for 4k of 10k (40%)" in result.text
+
+
+@pytest.mark.parametrize("form", ["svg", "pdf", "png"])
+async def test_formats_and_sizes(tmp_path: Path, form: str) -> None:
+    source = stories.orders(tmp_path)
+    result, _ = await made(
+        tmp_path, source, query(source, "region"), Style(size=(1080, 1350)), formats=(form,)
+    )
+    assert result.files[0].name == f"orders-chart.{form}"
+    if form == "png":
+        with Image.open(tmp_path / "out/orders-chart.png") as image:
+            assert image.size == (1080, 1350)
+
+
+@pytest.mark.parametrize(
+    ("code", "title"),
+    [
+        ("de", "A liegt vorn mit 40 % (Revenue)"),
+        ("es", "A va en cabeza con el 40 % (revenue)"),
+        ("fr", "A en tête avec 40 % (revenue)"),
+        ("zh", "A领先，占Revenue的40%"),
+        ("ar", "A في الصدارة بنسبة 40% (Revenue)"),
+    ],
+)
+async def test_languages(tmp_path: Path, code: str, title: str) -> None:
+    source = table(tmp_path, "sales.csv", "shop,revenue\nA,4000\nB,1000\nC,3000\nD,2000\n")
+    result, _ = await made(tmp_path, source, query(source, "shop"), language=code)
+    assert title in result.text.replace("\u00a0", " ").replace("\u202f", " ")
+
+
+async def test_a_long_axis_gets_longer_periods(tmp_path: Path) -> None:
+    source = stories.orders(tmp_path)
+    result, _ = await made(tmp_path, source, query(source, time="date", grain=Grain.DAY))
+    assert "drawn per month to keep it readable" in result.notes
+
+
+async def test_many_groups_and_long_names_fit(tmp_path: Path) -> None:
+    rows = "\n".join(f"The {n}th of many long names of things,{n * n}" for n in range(1, 61))
+    source = table(tmp_path, "many.csv", f"name,revenue\n{rows}")
+    result, _ = await made(tmp_path, source, query(source, "name"), formats=("pdf",))
+    assert result.notes == ["39 groups with small values are not shown"]
+    assert "3,600" in read(tmp_path / "out/many-chart.pdf")
+
+
+@pytest.mark.parametrize(
+    ("kind", "note"),
+    [
+        ("donut", "drawn as bars, because a ring cannot show negative or empty values"),
+        ("stacked", "drawn unstacked, because there is one series"),
+    ],
+)
+async def test_a_kind_that_cannot_show_the_values_is_replaced(
+    tmp_path: Path, kind: str, note: str
+) -> None:
+    source = table(tmp_path, "profit.csv", "unit,revenue\nA,12000\nB,-4500\nC,3000\n")
+    result, _ = await made(
+        tmp_path, source, query(source, "unit"), Style(chart=kind), formats=("pdf",)
+    )
+    assert note in result.notes
+    assert "−4.5k" in read(tmp_path / "out/profit-chart.pdf")
+
+
+async def test_averages_are_no_parts_of_a_ring(tmp_path: Path) -> None:
+    source = table(tmp_path, "prices.csv", "shop,price\nA,4\nB,1\nC,3\n")
+    result, _ = await made(
+        tmp_path, source, query(source, "shop", measure=PRICE), Style(chart="donut")
+    )
+    assert "drawn as bars, because averages are no parts of a whole" in result.notes
+
+
+async def test_one_value_and_odd_cells(tmp_path: Path) -> None:
+    text = "shop,revenue\n=cmd|' /C calc'!A0,5\n"
+    source = table(tmp_path, "odd.csv", text)
+    result, _ = await made(tmp_path, source, query(source, "shop"), formats=("pdf",))
+    assert result.files[0].name == "odd-chart.pdf"
+    assert "'=cmd" in (tmp_path / "out/odd-chart-data.csv").read_text()
+
+
+async def test_markup_in_names_is_text(tmp_path: Path) -> None:
+    text = 'shop,revenue\n"#panic(1) *x* $y$ \\",5\n<b>&amp;,7\n'
+    source = table(tmp_path, "markup.csv", text)
+    await made(tmp_path, source, query(source, "shop"), formats=("pdf",))
+    shown = read(tmp_path / "out/markup-chart.pdf")
+    assert "#panic(1) *x* $y$ \\" in shown
+    assert "<b>&amp;" in shown
+
+
+async def test_characters_without_a_font_are_said(tmp_path: Path) -> None:
+    source = table(tmp_path, "names.csv", "shop,revenue\nA\u0fa4B,5\nC,7\n")
+    result, _ = await made(tmp_path, source, query(source, "shop"))
+    assert "no font here has \u0fa4; an ellipsis stands for them" in result.notes
+
+
+async def test_nothing_to_draw_is_said_before_anything_is_charged(tmp_path: Path) -> None:
+    source = stories.orders(tmp_path)
+    nowhere = (Filter("region", Op.IS, ("Mars",)),)
+    with pytest.raises(JobFailed, match="region = Mars"):
+        await made(tmp_path, source, query(source, "product", filters=nowhere))
+
+
+async def test_without_a_query_the_main_figure_is_drawn(tmp_path: Path) -> None:
+    source = stories.orders(tmp_path)
+    result, _ = await made(tmp_path, source, None)
+    assert result.text.startswith("Column chart “Revenue")
+
+
+async def test_the_best_two(tmp_path: Path) -> None:
+    source = stories.orders(tmp_path)
+    result, _ = await made(
+        tmp_path, source, query(source, "product", order=Order(count=2)), formats=("pdf",)
+    )
+    shown = read(tmp_path / "out/orders-chart.pdf")
+    assert "Espresso Machine leads with" in result.text
+    assert "Grinder" in shown
+    assert "Beans" not in shown
+
+
+async def test_a_second_run_after_a_crash_takes_the_same_way(tmp_path: Path) -> None:
+    source = stories.orders(tmp_path)
+    _, job = await made(tmp_path, source, query(source, "region"))
+    again = FakeJob(tmp_path / "out", journal=job.journal)
+    frame = replace(stories.frame(Thing.CHART, [source]), queries=(query(source, "region"),))
+    await MAKER.make(again, Inputs(frame, (source,)))
+    assert again.ran == []
