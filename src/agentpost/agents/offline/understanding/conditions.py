@@ -94,7 +94,8 @@ def _skip(found: Sequence[Segment], at: int, sections: tuple[str, ...]) -> int:
 def _column_near(draft: Draft, at: int, after: int) -> tuple[str, int] | None:
     """The number column a condition is about: the one before it, else after, else the only one."""
     found = draft.found
-    for index in range(at - 1, max(-1, at - 1 - _NEAR), -1):
+    people = _people_before(draft, at)
+    for index in range(at - 1, max(-1, at - 1 - (0 if people else _NEAR)), -1):
         column = _numeric_at(draft, index)
         if column is not None:
             return column, index
@@ -110,12 +111,22 @@ def _column_near(draft: Draft, at: int, after: int) -> tuple[str, int] | None:
                 for name in draft.names.concepts.get(tag.key, ()):
                     if is_number(draft.column(name)):
                         return name, index
+    if people:
+        for name in draft.names.concepts.get("age", ()):
+            return name, at
+        return None
     named = {c for s in found for c in s.columns if is_number(draft.column(c))}
     if len(named) == 1:
         column = named.pop()
         place = next(i for i, s in enumerate(found) if column in s.columns)
         return column, place
     return None
+
+
+def _people_before(draft: Draft, at: int) -> bool:
+    """ "People over 50": what stands before the condition is no column."""
+    before = next((s for s in reversed(draft.found[:at]) if not s.has("question", "yes")), None)
+    return before is not None and before.has("rows") and not before.literal
 
 
 def _numeric_at(draft: Draft, index: int) -> str | None:
@@ -127,9 +138,11 @@ def _numeric_at(draft: Draft, index: int) -> str | None:
 def _of_groups(draft: Draft, place: int) -> bool:
     """Whether a condition is about groups ("which regions made more than"), not about rows."""
     for index, segment in enumerate(draft.found[:place]):
-        if not segment.has("question", "which", "what", "who"):
+        if not segment.has("question", "which", "what", "who", "many"):
             continue
         for other in draft.found[index + 1 : index + 4]:
+            if other.has("rows") and not other.literal:
+                return False
             if any(not is_number(draft.column(name)) for name in other.columns):
                 return True
     return False

@@ -77,6 +77,8 @@ class Draft:
     order: Order | None = None
     ambiguous: list[tuple[str, tuple[str, ...]]] = field(default_factory=list)
     """Words with the columns that each could mean."""
+    unclear: list[str] = field(default_factory=list)
+    """What was said that no query can say: "revenue per order"."""
     named: set[str] = field(default_factory=set)
     """Which fields the clause itself names: ``measure group time filter order``."""
 
@@ -157,7 +159,7 @@ class Draft:
 
     def unused(self) -> tuple[str, ...]:
         """Content words that nothing stands for."""
-        left: list[str] = []
+        left: list[str] = [*self.unclear]
         for segment in self.found:
             if segment.used or segment.kind in ("mark", "file"):
                 continue

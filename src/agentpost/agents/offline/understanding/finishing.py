@@ -34,23 +34,45 @@ def finish(
     trend = any(segment.has("trend") for segment in draft.found)
     values = {f.column: f for f in draft.filters if f.op is Op.IS and f.grain is None}
     several = [c for c, f in values.items() if len(f.values) > 1]
-    if asked and compares(draft.found) and derived in (None, Derived.DIFFERENCE):
+    compared = compares(draft.found) or derived is Derived.DIFFERENCE
+    if compared and derived in (None, Derived.DIFFERENCE):
         if several and several[0] not in draft.groups:
             draft.groups.append(several[0])
-        if several or draft.time:
+        if asked and (several or draft.time):
             derived = Derived.DIFFERENCE
     if (asked or draft.named or trend) and not draft.measures:
         needed = draft.groups or draft.time or best or derived or trend or draft.having
         aggregate = next((s for s in draft.found if s.has("aggregate") and not s.columns), None)
-        if needed or aggregate is not None or (asked and draft.filters and has_hint(draft)):
+        only_listed = (
+            asked and (draft.groups or draft.time) and aggregate is None and not has_hint(draft)
+            and not (best or derived or trend or draft.having or compared)
+        )  # fmt: skip
+        if only_listed:
+            draft.measures.append(Measure(None, Aggregate.COUNT))
+        elif needed or aggregate is not None or (asked and draft.filters and has_hint(draft)):
             default(draft)
     if trend and not draft.time and draft.dates and not (best and draft.groups):
         draft.time = draft.dates[0].name
+    _refuse_nested(draft, derived)
     if derived is not None:
         _apply(draft, derived, values)
     if draft.time and draft.grain is None:
         draft.grain = _fitting_grain(draft)
     _ordered(draft, best, asked=asked)
+
+
+def _refuse_nested(draft: Draft, derived: Derived | None) -> None:
+    """ "Average revenue per month" may mean the average of the months' totals, which no query
+    computes, so it is not answered with something else."""
+    if draft.time is None or derived is not None:
+        return
+    for measure in draft.measures:
+        amount = measure.column is not None and draft.column(measure.column).role is Role.AMOUNT
+        if amount and measure.aggregate is Aggregate.MEAN:
+            said = next((s.text for s in draft.found if s.has("aggregate", "mean")), None)
+            length = next((s.text for s in draft.found if s.has("grain")), None)
+            if said and length:
+                draft.unclear.append(f"{said} … {length}")
 
 
 def _apply(draft: Draft, derived: Derived, values: dict[str, Filter]) -> None:

@@ -275,7 +275,7 @@ def _changes(found: Sequence[Segment], made: Intent) -> bool:
             and any(s.has("kind") for s in found)
         ):
             return not any(s.has("pronoun") and _sourced(found, i) for i, s in enumerate(found))
-        counted = any(s.has("unit") and s.has("thing") for s in found) and not made.verb
+        counted = all(s.has("unit") for s in found if s.has("thing")) and not made.verb
         if counted:
             return True
         formats = [s for s in found if s.has("thing")]

@@ -14,6 +14,7 @@ from agentpost.agents.offline.understanding.clauses import (
     clauses,
     wish_and_material,
 )
+from agentpost.agents.offline.understanding.followups import changed
 from agentpost.agents.offline.understanding.reading import Reading, resolve
 from agentpost.agents.offline.understanding.words import language_of, normal
 
@@ -44,11 +45,36 @@ def read(
     said, material = wish_and_material(text)
     spoken = language_of(said or material, language)
     pieces = clauses(said, spoken)
-    found = [
-        resolve(piece, spoken, tables, works=works, running=running, today=today, base=base)
-        for piece in pieces[:CLAUSES_MAX]
-    ]
+    found: list[Reading] = []
+    for piece in pieces[:CLAUSES_MAX]:
+        last = found[-1] if found and found[-1].frame.act is Act.MAKE else None
+        one = resolve(
+            piece,
+            spoken,
+            tables,
+            works=works or last is not None,
+            running=running,
+            today=today,
+            base=last.frame if last else base,
+        )
+        if last is None or not _continues(last, one):
+            found.append(one)
     return Message(spoken, _whole(found), material, tuple(pieces[CLAUSES_MAX:]))
+
+
+def _continues(last: Reading, one: Reading) -> bool:
+    """Let "Use red." change the wish that stands before it in the same message."""
+    same = one.frame.thing in (None, last.frame.thing)
+    if one.frame.act is not Act.CHANGE or not same or "measure" in one.named:
+        return False
+    frame = changed(last.frame, one)
+    if frame is None or one.frame.unused:
+        return False
+    last.frame = msgspec.structs.replace(
+        frame, said=f"{last.frame.said} {one.frame.said}", unused=last.frame.unused
+    )
+    last.named = last.named | one.named
+    return True
 
 
 def _whole(found: Sequence[Reading]) -> list[Reading]:

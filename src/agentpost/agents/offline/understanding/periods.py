@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import calendar
+import dataclasses
 import datetime as dt
 import re
 from collections.abc import Sequence
@@ -63,10 +64,22 @@ class Calendar:
     first: dt.date
     last: dt.date
     today: dt.date
+    anchored: bool = False
+    """Whether "this" and "last" count from where the data ends: today is far behind it."""
+
+    @property
+    def anchor(self) -> dt.date:
+        """The day from which "this year" and "last year" count."""
+        return min(self.today, self.last) if self.anchored else self.today
 
 
 def periods(found: Sequence[Segment], calendar: Calendar) -> list[Period]:
     """The periods that segments name, in order."""
+    if not calendar.anchored:
+        said = [one for at in range(len(found)) if (one := _relative(found, at, calendar))]
+        reaches = [reach for one in said if (reach := one.range())]
+        if any(reach[0] > calendar.last or reach[1] < calendar.first for reach in reaches):
+            calendar = dataclasses.replace(calendar, anchored=True)
     named: list[Period] = []
     at = 0
     while at < len(found):
@@ -255,15 +268,21 @@ def _relative(found: Sequence[Segment], at: int, calendar: Calendar) -> Period |
     if grain is None or grain in ("hour", "weekday") or not 0 < count < 1000:
         return None
     counted = after - at > 1 or count > 1
-    days = _reach(grain, count, counted, segment.has("period", "this"), calendar)
-    return Period(at, after + 1, days=days)
+    this = segment.has("period", "this")
+    days = _reach(grain, count, counted, this, calendar)
+    if counted or grain in ("day", "week"):
+        return Period(at, after + 1, days=days)
+    first = days[0]
+    quarter = (first.month + 2) // 3 if grain == "quarter" else None
+    month = first.month if grain == "month" else None
+    return Period(at, after + 1, year=first.year, quarter=quarter, month=month)
 
 
 def _reach(
     grain: str, count: int, counted: bool, this: bool, calendar: Calendar
 ) -> tuple[dt.date, dt.date]:
     """ "last year" is the one before today's; "last 3 months" end where the data does."""
-    now = min(calendar.today, calendar.last)
+    now = min(calendar.today, calendar.last) if counted else calendar.anchor
     if grain == "day":
         return now - dt.timedelta(days=count - 1), now
     if grain == "week":
@@ -272,8 +291,6 @@ def _reach(
         last = monday + dt.timedelta(days=6 if this or counted else -1)
         return first, last
     length = {"month": 1, "quarter": 3, "year": 12}[grain]
-    if not counted and not this and grain == "year" and calendar.today > calendar.last:
-        now = min(calendar.today, calendar.last.replace(month=12, day=31) + dt.timedelta(days=1))
     index = (now.year * 12 + now.month - 1) // length
     if this:
         first_index, last_index = index, index

@@ -6,9 +6,9 @@ import datetime as dt
 from collections.abc import Sequence
 
 from agentpost.agents.offline.data.model import Column, Kind, Role
-from agentpost.agents.offline.frame import Derived, Grain, Measure
+from agentpost.agents.offline.frame import Aggregate, Derived, Grain, Measure, Op
 from agentpost.agents.offline.understanding import conditions, dates, periods
-from agentpost.agents.offline.understanding.draft import Best, Draft
+from agentpost.agents.offline.understanding.draft import Best, Draft, is_number
 from agentpost.agents.offline.understanding.finishing import compares, day_of, finish
 from agentpost.agents.offline.understanding.measuring import hinted, measures, names_table
 from agentpost.agents.offline.understanding.names import Names
@@ -28,6 +28,7 @@ def drafted(found: list[Segment], names: Names, today: str, *, asked: bool) -> D
     _times(draft, derived, today)
     conditions.missing(draft)
     conditions.numeric(draft)
+    _ratio(draft)
     _groups(draft)
     best = _extreme(draft)
     conditions.values(draft)
@@ -102,6 +103,19 @@ def _calendar(column: Column, today: str) -> periods.Calendar:
     return periods.Calendar(column.name, first, last, now)
 
 
+def _ratio(draft: Draft) -> None:
+    """ "Revenue per order" divides one column by another, which no query does."""
+    found = draft.found
+    for at, segment in enumerate(found[:-1]):
+        if not segment.has("ratio") or segment.columns:
+            continue
+        over = next((s for s in found[at + 1 : at + 3] if not s.has("filler") or s.columns), None)
+        before = any(is_number(draft.column(c)) for s in found[:at] for c in s.columns)
+        counted = over is not None and any(is_number(draft.column(c)) for c in over.columns)
+        if over is not None and counted and before and not segment.has("of"):
+            draft.unclear.append(f"{segment.text} {over.text}")
+
+
 def _groups(draft: Draft) -> None:
     """What follows "by", "per", "each": columns and lengths of time."""
     found = draft.found
@@ -173,7 +187,23 @@ def _extreme(draft: Draft) -> Best | None:
         segment.used = True
         if concept:
             hinted(draft, concept)
-        return at, _FLIPPED[direction], count
+        return at, _FLIPPED[direction], count or _counted(found, at)
+    return None
+
+
+def _counted(found: Sequence[Segment], at: int) -> int | None:
+    """ "Which 3 months", "the second best": how many of the best show the answer."""
+    for index, segment in enumerate(found):
+        before = found[index - 1] if index else None
+        asked = before is not None and before.has("question", "which", "what")
+        if asked and not segment.used and segment.number is not None and segment.number <= 100:
+            segment.used = True
+            return int(segment.number)
+    before = found[at - 1] if at else None
+    place = before.key("ordinal") if before is not None else None
+    if before is not None and place and int(place) > 1 and not before.used:
+        before.used = True
+        return int(place)
     return None
 
 
@@ -190,7 +220,7 @@ def _which(draft: Draft, best: Best | None) -> None:
                     draft.add_group(column)
                     other.used = True
                     break
-        elif segment.has("question", "who") and best is not None and not draft.groups:
+        elif segment.has("question", "who") and not draft.groups:
             for name in draft.names.concepts.get("name", ()):
                 draft.add_group(name)
                 break
