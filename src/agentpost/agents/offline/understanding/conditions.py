@@ -72,11 +72,13 @@ def numeric(draft: Draft) -> None:
             draft.named.add("filter")
         else:
             draft.add_filter(condition)
-            found[place].used = found[place].used or _only_condition(draft, place)
+            if _only_condition(draft, place):
+                for other in found:
+                    other.used = other.used or (other.columns == (column,) and not other.values)
 
 
 def _number_before(found: Sequence[Segment], at: int, key: str) -> tuple[float | None, int, int]:
-    """ "10 or more"; in Chinese "10以上"."""
+    """As in "10 or more"; in Chinese "10以上"."""
     if key in ("at_least", "at_most", "above", "below") and at and found[at - 1].kind == "number":
         value, _ = value_at(found, at - 1)
         if value is not None:
@@ -124,7 +126,7 @@ def _column_near(draft: Draft, at: int, after: int) -> tuple[str, int] | None:
 
 
 def _people_before(draft: Draft, at: int) -> bool:
-    """ "People over 50": what stands before the condition is no column."""
+    """As in "People over 50": what stands before the condition is no column."""
     before = next((s for s in reversed(draft.found[:at]) if not s.has("question", "yes")), None)
     return before is not None and before.has("rows") and not before.literal
 
@@ -169,7 +171,7 @@ def _use_negation(found: Sequence[Segment], at: int) -> None:
 
 
 def missing(draft: Draft) -> None:
-    """ "have no agent", "with empty city"."""
+    """As in "have no agent", "with empty city"."""
     found = draft.found
     for at, segment in enumerate(found):
         if segment.used or not segment.has("not", "missing"):
@@ -244,7 +246,7 @@ def _value(draft: Draft, at: int) -> tuple[str, str]:
 
 
 def _use_own_name(draft: Draft, at: int, column: str) -> None:
-    """ "the North region", "status is open": the column's name belongs to its value."""
+    """As in "the North region", "status is open": the column's name belongs to its value."""
     found = draft.found
     after, before = at + 1, at - 1
     if after < len(found) and column in found[after].columns and not found[after].used:

@@ -62,7 +62,7 @@ def finish(
 
 
 def _refuse_nested(draft: Draft, derived: Derived | None) -> None:
-    """ "Average revenue per month" may mean the average of the months' totals, which no query
+    """As in "Average revenue per month" may mean the average of the months' totals, which no query
     computes, so it is not answered with something else."""
     if draft.time is None or derived is not None:
         return
@@ -78,10 +78,13 @@ def _refuse_nested(draft: Draft, derived: Derived | None) -> None:
 def _apply(draft: Draft, derived: Derived, values: dict[str, Filter]) -> None:
     if not draft.measures:
         return
-    if derived in (Derived.SHARE, Derived.RANK) and not draft.groups:
+    if derived in (Derived.SHARE, Derived.RANK) and not draft.groups and not draft.time:
         column = next(iter(values), None)
-        if column is not None:
-            draft.groups.append(column)
+        if column is None:
+            said = next((s.text for s in draft.found if s.has("derived")), derived.value)
+            draft.unclear.append(said)
+            return
+        draft.groups.append(column)
     if derived in (Derived.GROWTH, Derived.CUMULATIVE) and not draft.time and draft.dates:
         draft.time = draft.dates[0].name
         draft.grain = _growth_grain(draft)
@@ -152,7 +155,7 @@ def _ordered(draft: Draft, best: Best | None, *, asked: bool) -> None:
 
 
 def _plural_top(draft: Draft, at: int) -> bool:
-    """ "top products" asks for several; "best product" for one."""
+    """As in "top products" asks for several; "best product" for one."""
     return draft.found[at].text.casefold() == "top"
 
 

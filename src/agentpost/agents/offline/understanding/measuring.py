@@ -24,6 +24,7 @@ def measures(draft: Draft, best: Best | None) -> None:
         for at, s in enumerate(found)
         if (s.has("question", "many") or s.has("aggregate", "count", "distinct"))
         and not (s.used or s.columns)
+        and not (s.has("question", "much") and has_hint(draft))
     ]
     for at, segment in enumerate(found):
         column = draft.numeric(segment)
@@ -67,7 +68,7 @@ def names_table(plain: str, words: frozenset[str]) -> bool:
 
 
 def _list_counted(draft: Draft, at: int) -> None:
-    """"How many months had more than …" is answered with those months."""
+    """As in "How many months had more than …" is answered with those months."""
     for segment in draft.found[at + 1 :]:
         column = draft.category(segment)
         if column is not None and not segment.values:
@@ -105,6 +106,8 @@ def _count(draft: Draft, at: int) -> None:
             return
     draft.measures.append(Measure(None, Aggregate.COUNT))
     draft.named.add("measure")
+    for segment in found:
+        segment.used = segment.used or (segment.has("rows") and not segment.columns)
 
 
 def _use_distinct(found: Sequence[Segment]) -> None:

@@ -184,7 +184,7 @@ def _use_thing(found: Sequence[Segment], made: Intent) -> None:
 
 
 def _use_audience(found: Sequence[Segment]) -> None:
-    """ "for Monday's board meeting" says whom it is for, not which rows count."""
+    """As in "for Monday's board meeting" says whom it is for, not which rows count."""
     for at, segment in enumerate(found):
         if not segment.has("for"):
             continue

@@ -182,13 +182,13 @@ def _length(segment: Segment) -> str:
 
 
 def _length_fits(segments: Sequence[Segment], at: int, changing: bool) -> bool:
-    """ "How long" and "the long list" say nothing about the result's length."""
+    """As in "How long" and "the long list" say nothing about the result's length."""
     before = segments[at - 1] if at else None
     return not (before is not None and before.has("question"))
 
 
 def _source(segments: Sequence[Segment], at: int) -> bool:
-    """ "from the attached PDF" says where something comes from."""
+    """As in "from the attached PDF" says where something comes from."""
     index = at - 1
     determined = False
     later = any(segment.has("into") or segment.has("act", "into") for segment in segments[at + 1 :])
