@@ -12,8 +12,8 @@ from typing import Any
 from PIL import Image
 
 from agentpost.agents import File
+from agentpost.agents.offline.documents.model import Block, BlockKind, Document
 from agentpost.agents.offline.frame import Act, Frame, Style, Thing
-from agentpost.agents.offline.making.material import Paper, Paragraph
 from tests.agents.fakes import file
 
 _PRICES = {"Espresso Machine": 850.0, "Grinder": 185.0, "Beans 1kg": 24.9}
@@ -74,7 +74,7 @@ def frame(
     )  # fmt: skip
 
 
-def plan() -> Paper:
+def plan() -> Document:
     """A document of five sections."""
     heads = {
         "Goals": ("Deliver within two days.", "Raise revenue by 15 %.", "Fewer complaints."),
@@ -83,11 +83,11 @@ def plan() -> Paper:
         "Risks": ("Two suppliers make 80 % of our parts.", "The harbour may close in winter."),
         "Outlook": ("If the plan works, we repeat it in Poland.",),
     }
-    blocks = [Paragraph("paragraph", "We open a second warehouse within one year.")]
+    blocks = [Block(BlockKind.PARAGRAPH, "We open a second warehouse within one year.")]
     for heading, points in heads.items():
-        blocks.append(Paragraph("heading", heading, 2))
-        kind = "item" if len(points) > 1 else "paragraph"
-        blocks.extend(Paragraph(kind, point) for point in points)
+        blocks.append(Block(BlockKind.HEADING, heading, 2))
+        kind = BlockKind.ITEM if len(points) > 1 else BlockKind.PARAGRAPH
+        blocks.extend(Block(kind, point) for point in points)
     table = (("Item", "Once"), ("Warehouse", "30,000"), ("Shop", "65,000"))
-    blocks.append(Paragraph("table", "", rows=table))
-    return Paper("Expansion plan 2026", "plan.md", tuple(blocks))
+    blocks.append(Block(BlockKind.TABLE, rows=table))
+    return Document("plan.md", "Expansion plan 2026", tuple(blocks))

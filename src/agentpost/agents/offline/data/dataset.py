@@ -129,7 +129,8 @@ def describe(files: Sequence[File], pasted: str = "") -> list[Any]:
 def survey(files: Sequence[File], pasted: str = "") -> dict[str, Any]:
     """Like `describe`, with what could not be read (a step): ``tables`` and ``skipped``."""
     with opened(files, pasted) as data:
-        return {"tables": msgspec.to_builtins(data.tables), "skipped": list(data.skipped)}
+        tables = msgspec.json.decode(msgspec.json.encode(data.tables))
+        return {"tables": tables, "skipped": list(data.skipped)}
 
 
 __all__ = ["Dataset", "Kind", "describe", "opened", "survey"]

@@ -110,7 +110,7 @@ class _Loader:
         self._db.execute(
             f"create table {self._raw} as from read_csv(?, auto_detect=false, delim=?, quote='\"',"
             f" escape='\"', header=false, columns={{{columns}}}, null_padding=true,"
-            f" max_line_size=?, strict_mode=true)",
+            f" max_line_size=?, strict_mode=true, parallel=false)",
             [str(grid.path), grid.delimiter, limits.ROW_CHARACTERS * 4],
         )
 
@@ -342,7 +342,7 @@ class _Loader:
         self._db.execute(
             f"create table {relation} as select raw, cast(made as {_TYPES[form.kind]}) as made from"
             " read_csv(?, auto_detect=false, delim=',', quote='\"', escape='\"', header=false,"
-            " columns={'raw': 'VARCHAR', 'made': 'VARCHAR'}, max_line_size=?)",
+            " columns={'raw': 'VARCHAR', 'made': 'VARCHAR'}, max_line_size=?, parallel=false)",
             [str(path), limits.ROW_CHARACTERS * 4],
         )
         path.unlink()

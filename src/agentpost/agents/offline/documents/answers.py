@@ -41,7 +41,8 @@ _NUMBER_WORDS = frozenset((
 # fmt: on
 _DATED = re.compile(
     r"\d{4}|\d{1,2}[./:]\d{1,2}|\d{1,2}(?:st|nd|rd|th)\b"
-    r"|\b\d+ (?:days?|weeks?|months?|years?|hours?|Tage?n?|Wochen?|Monate?n?|Jahre?n?|días?|semanas?|meses|años?|jours?|semaines?|mois|ans?)\b"
+    r"|\b\d+ (?:days?|weeks?|months?|years?|hours?|Tage?n?|Wochen?|Monate?n?|Jahre?n?"
+    r"|días?|semanas?|meses|años?|jours?|semaines?|mois|ans?)\b"
     r"|[年月日]",
     re.IGNORECASE,
 )
@@ -76,7 +77,8 @@ def answer(files: Sequence[File], question: str, language: str = "en", pasted: s
         pasted: a text that came with the message.
 
     Returns an `Answer` as JSON: ``answered`` when a passage really covers the question,
-    ``passages`` for up to three that share words with it, ``absent`` when none does. The text is the passages,
+    ``passages`` for up to three that share words with it, ``absent`` when none does. The text is
+    the passages,
     verbatim and cited.
     """
     found = find(files, question, language, pasted)

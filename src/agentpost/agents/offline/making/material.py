@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from agentpost.agents.base import File, JobFailed
 from agentpost.agents.offline.data.model import Table
+from agentpost.agents.offline.documents.model import Document
 from agentpost.agents.offline.frame import Frame
 from agentpost.agents.offline.making import queries
 from agentpost.agents.offline.story.model import Story
@@ -20,31 +21,12 @@ if TYPE_CHECKING:
 _TABLES = (".csv", ".tsv", ".tab", ".xlsx", ".xlsm", ".xls", ".ods", ".json", ".jsonl", ".ndjson")
 
 
-class Paragraph(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A piece of a document: ``heading``, ``paragraph``, ``item``, ``table`` or ``code``."""
-
-    kind: str
-    text: str
-    level: int = 0
-    place: str = ""
-    rows: tuple[tuple[str, ...], ...] = ()
-
-
-class Paper(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A document that was read."""
-
-    title: str
-    name: str
-    """Its file's name."""
-    blocks: tuple[Paragraph, ...]
-
-
 class Material(msgspec.Struct, frozen=True, omit_defaults=True):
     """Everything there is to work with."""
 
     story: Story | None = None
     tables: tuple[Table, ...] = ()
-    papers: tuple[Paper, ...] = ()
+    papers: tuple[Document, ...] = ()
     images: tuple[int, ...] = ()
     """Which of the files are pictures."""
     used: tuple[str, ...] = ()
@@ -126,7 +108,7 @@ def _told(dataset: Dataset, frame: Frame) -> Story:
 
 def _papers(
     files: Sequence[File], frame: Frame, used: list[str], skipped: list[str]
-) -> tuple[Paper, ...]:
+) -> tuple[Document, ...]:
     if not files:
         return ()
     from agentpost.agents.offline.documents.reading import read
@@ -134,13 +116,11 @@ def _papers(
     papers = []
     for file in files:
         try:
-            found: Any = read(file)
+            found = read(file)
         except Unreadable as error:
             skipped.append(str(error))
             continue
-        papers.append(msgspec.convert(
-            {"title": found.title, "name": file.name, "blocks": msgspec.to_builtins(found.blocks)},
-            Paper,
-        ))  # fmt: skip
+        papers.append(found)
         used.append(file.name)
+        skipped.extend(f"{file.name}: {note}" for note in found.notes)
     return tuple(papers)

@@ -9,7 +9,7 @@ from agentpost.agents.offline.data.model import Cell, Result, Table
 from agentpost.agents.offline.story import naming
 from agentpost.agents.offline.story.model import Claim, ClaimKind
 from agentpost.agents.offline.story.second import Check
-from agentpost.agents.offline.story.shape import Grid, Line
+from agentpost.agents.offline.story.shape import Grid, Line, present
 from agentpost.agents.offline.style import numbers
 from agentpost.agents.offline.style.languages import words
 
@@ -79,7 +79,9 @@ class Draft:
     def _amounts(self, subject: Subject) -> dict[str, str]:
         amounts = {k: v for k, v in self.figures.items() if k not in self.words}
         unit = self.line.unit if self.line else None
-        form = numbers.format_for(amounts.values(), unit, subject.code)
+        # In the format of the picture of the same values.
+        around = present(self.line.values) if self.line else []
+        form = numbers.format_for([*amounts.values(), *around], unit, subject.code)
         plus = "+" if self.signed else ""
         return {k: (plus if v > 0 else "") + form.text(v) for k, v in amounts.items()}
 

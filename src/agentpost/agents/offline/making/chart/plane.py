@@ -141,7 +141,10 @@ def scatter(wish: Wish, columns: tuple[str, str], rows: Sequence[tuple[Cell, ...
         notes.append(tongue["notes"]["sample"].format(*counts))
     names = [naming.label(column, wish.table) for column in columns]
     units = [naming.unit(Measure(column, Aggregate.SUM), wish.table) for column in columns]
-    forms = [numbers.format_for([p[n] for p in points], unit, code) for n, unit in enumerate(units)]
+    forms = [
+        numbers.format_for([p[0] for p in points], units[0], code),
+        numbers.format_for([p[1] for p in points], units[1], code),
+    ]
     titles = [
         f"{name} ({unit})" if unit and unit != numbers.PERCENT else name
         for name, unit in zip(names, units, strict=True)

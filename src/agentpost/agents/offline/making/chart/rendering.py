@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import math
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -42,11 +43,22 @@ def render(
     accent: str | None = None,
 ) -> Typeset:
     """The drawing as one page; a PNG is exactly ``size`` pixels (`sized`)."""
+    return render_all([drawing], form, size=size, code=code, accent=accent)
+
+
+def render_all(
+    drawings: Sequence[Drawing],
+    form: Literal["png", "svg", "pdf"],
+    *,
+    size: tuple[int, int] | None = None,
+    code: str = "en",
+    accent: str | None = None,
+) -> Typeset:
+    """Drawings of one size as pages, in the time of one."""
     width, height = sized(size)
     scale = math.sqrt(width * height / _AREA)
     data: dict[str, Any] = {
-        "picture": msgspec.to_builtins(drawing.picture),
-        "alt": drawing.alt,
+        "drawings": msgspec.to_builtins(drawings),
         "width": width / scale,
         "height": height / scale,
     }

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+from agentpost.agents.offline.documents.model import Block, Document
 from agentpost.agents.offline.making.deck.slides import Grid, Layout, Slide
-from agentpost.agents.offline.making.material import Paper, Paragraph
 
 _SENTENCE = re.compile(r"(?<=[.!?…])\s+(?=[^\s])|(?<=[。！？])")
 _MOST_POINTS = 5
@@ -51,7 +51,7 @@ def sentences(text: str) -> list[str]:
     return [part.strip() for part in _SENTENCE.split(" ".join(text.split())) if part.strip()]
 
 
-def sections(papers: Sequence[Paper]) -> list[Section]:
+def sections(papers: Sequence[Document]) -> list[Section]:
     """The sections of all documents in their order; text before a heading belongs to the title."""
     found: list[Section] = []
     for paper in papers:
@@ -66,11 +66,11 @@ def sections(papers: Sequence[Paper]) -> list[Section]:
     return [one for one in found if one.items or one.paragraphs or one.grids]
 
 
-def _added(section: Section, block: Paragraph) -> None:
+def _added(section: Section, block: Block) -> None:
     section.place = section.place or block.place
     if block.rows:
         section.grids.append(block.rows)
-    elif block.kind in ("item", "list", "list_item", "bullet"):
+    elif block.kind == "item":
         section.items.append(" ".join(block.text.split()))
     elif block.kind != "code" and block.text.strip():
         section.paragraphs.append(block.text)
@@ -198,7 +198,7 @@ def _root(word: str) -> str:
     return word if len(word) < 5 else word[: max(4, len(word) - 2)]
 
 
-def about(subject: str, papers: Sequence[Paper], texts: dict[str, str]) -> list[Slide]:
+def about(subject: str, papers: Sequence[Document], texts: dict[str, str]) -> list[Slide]:
     """Slides about a subject: the section of that heading, else the passages that name it."""
     all_sections = sections(papers)
     named = [one for one in all_sections if matches(subject, one.heading)]

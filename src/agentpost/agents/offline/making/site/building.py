@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from agentpost.agents.base import File
+from agentpost.agents.offline.documents.model import Document
 from agentpost.agents.offline.frame import Frame
 from agentpost.agents.offline.making import material
 from agentpost.agents.offline.making.deck import papers as deck_papers
@@ -55,9 +56,10 @@ def built(files: Sequence[File], frame: Frame, *, single: bool) -> Site:
     look = Look(outline.title, frame.language, outline.accent, texts, footer)
     site = Site(look, outline, skipped=list(found.skipped))
     slugs = _Slugs()
+    links: dict[str, str] = {}
     inner = [
-        *_data(files, frame, texts, slugs),
-        *_documents(found.papers, files, slugs, single=single),
+        *_data(files, frame, texts, slugs, links, single=single),
+        *_documents(found.papers, files, slugs, links, single=single),
         *_gallery(found.images, files, site, slugs, single=single),
     ]
     home = _home(outline, found, inner, texts, single=single)
@@ -81,8 +83,16 @@ class _Slugs:
 
 
 def _data(
-    files: Sequence[File], frame: Frame, texts: dict[str, Any], slugs: _Slugs
+    files: Sequence[File],
+    frame: Frame,
+    texts: dict[str, Any],
+    slugs: _Slugs,
+    links: dict[str, str],
+    *,
+    single: bool,
 ) -> Iterator[Fragment]:
+    """A page for each table; ``links`` learns where each file's first table is."""
+    names = {file.id: file.name for file in files}
     asked, pasted = material.table_files(files, frame)
     if not asked and not pasted:
         return
@@ -91,14 +101,20 @@ def _data(
     with opened(asked, pasted, frame.language) as dataset:
         for table in dataset.tables:
             slug = slugs.of(table.name.rpartition(".")[0] or table.name)
+            links.setdefault(names.get(table.file, ""), rendering.address(slug, single=single))
             yield data_pages.fragment(dataset, table, slug, texts, frame.language)
 
 
 def _documents(
-    found: Sequence[material.Paper], files: Sequence[File], slugs: _Slugs, *, single: bool
+    found: Sequence[Document],
+    files: Sequence[File],
+    slugs: _Slugs,
+    links: dict[str, str],
+    *,
+    single: bool,
 ) -> Iterator[Fragment]:
     named = {paper.name: slugs.of(Path(paper.name).stem) for paper in found}
-    links = {name: rendering.address(slug, single=single) for name, slug in named.items()}
+    links.update({n: rendering.address(slug, single=single) for n, slug in named.items()})
     by_name = {file.name: file for file in files}
     for paper in found:
         slug, file = named[paper.name], by_name.get(paper.name)
@@ -111,7 +127,7 @@ def _documents(
         yield Fragment(slug, paper.title, body, "document", _first(paper), words)
 
 
-def _first(paper: material.Paper) -> str:
+def _first(paper: Document) -> str:
     for section in deck_papers.sections([paper]):
         for text in section.paragraphs[:1]:
             return " ".join(deck_papers.sentences(text)[:1])[:220]

@@ -48,7 +48,7 @@ def fragment(
         }
         for column, places in zip(columns, digits, strict=True)
     ]
-    title = _title(table)
+    title = texts["data"].format(name=_title(table))
     about = texts["table"].format(rows=count, columns=len(columns))
     body = rendering.rendered(
         "data.html",
@@ -87,11 +87,11 @@ def _bounded(cell: Cell) -> Cell:
 
 
 def _digits(values: Sequence[Cell]) -> int:
-    """Decimals of a column: what its values have, at most two."""
+    """Decimals of a column: two where a value has some."""
     most = 0
     for value in values[:2000]:
         if isinstance(value, float) and value != int(value):
-            most = max(most, 1 if round(value, 1) == value else 2)
+            most = 2 if abs(value) < 1e6 else most
     return most
 
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from html import escape
 
-from agentpost.agents.offline.making.material import Paper, Paragraph
+from agentpost.agents.offline.documents.model import Block, Document
 
 _TAGS = {
     "a", "blockquote", "br", "code", "del", "em", "h1", "h2", "h3", "h4", "h5", "h6", "hr", "li",
@@ -54,7 +54,7 @@ def _leading(links: Mapping[str, str]) -> Callable[[str, str, str], str | None]:
     return leading
 
 
-def from_blocks(paper: Paper, prefix: str) -> str:
+def from_blocks(paper: Document, prefix: str) -> str:
     """The page's HTML from a document's blocks."""
     parts = [] if _starts_with_title(paper) else [f"<h1>{escape(paper.title)}</h1>"]
     items: list[str] = []
@@ -72,12 +72,12 @@ def from_blocks(paper: Paper, prefix: str) -> str:
     return _with_contents(_wrapped("\n".join(parts)), prefix)
 
 
-def _starts_with_title(paper: Paper) -> bool:
+def _starts_with_title(paper: Document) -> bool:
     first = paper.blocks[0] if paper.blocks else None
     return first is not None and first.kind == "heading" and first.text == paper.title
 
 
-def _html(block: Paragraph, base: int) -> str:
+def _html(block: Block, base: int) -> str:
     if block.rows:
         return _table(block.rows)
     text = escape(block.text).replace("\n", "<br>")
@@ -86,8 +86,6 @@ def _html(block: Paragraph, base: int) -> str:
         return f"<h{level}>{text}</h{level}>"
     if block.kind == "code":
         return f"<pre><code>{escape(block.text)}</code></pre>"
-    if block.kind == "quote":
-        return f"<blockquote><p>{text}</p></blockquote>"
     return f"<p>{text}</p>" if text.strip() else ""
 
 

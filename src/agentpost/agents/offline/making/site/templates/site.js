@@ -46,7 +46,7 @@
   hits.addEventListener("click", close);
 
   const language = root.lang || "en";
-  for (const part of document.querySelectorAll(".data")) {
+  for (const part of document.querySelectorAll("[data-rows]")) {
     const data = JSON.parse(document.getElementById(part.dataset.rows).textContent);
     const body = part.querySelector("tbody"), more = part.querySelector(".more");
     const form = part.querySelector(".filters"), count = part.querySelector(".count");
