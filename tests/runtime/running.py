@@ -179,7 +179,7 @@ async def running(ctx: AppContext, folder: Path) -> AsyncIterator[Running]:
     pool = WorkerPool(1, scratch=folder / "scratch")
     steps = Steps(pool, Blobs(ctx.storage, pool))
     job_runner = JobRunner(ctx, loop, steps)
-    ctx.turns = turns = TurnRunner(ctx, loop, agent, steps)
+    ctx.turns = turns = TurnRunner(loop, agent, steps)
     ctx.engine = LocalEngine(ctx.node)
     await ctx.engine.start(job_runner)
     caller = Caller(key.id, key.name, account.id)

@@ -33,7 +33,7 @@ class Hands:
     def __init__(self) -> None:
         self.tickets: dict[str, TurnTicket] = {}
 
-    def run(self, ticket: TurnTicket) -> None:
+    def run(self, ctx: AppContext, ticket: TurnTicket) -> None:
         """See `TurnRunner.run`."""
         self.tickets[ticket.message.id] = ticket
 
@@ -139,8 +139,7 @@ async def manual_harness(folder: Path, **settings: object) -> AsyncIterator[Manu
     loaded = load_settings(data_dir=str(folder), durability="normal", **settings)
     bootstrap.upgrade_database(loaded)
     clock, hands, placed = ManualClock(), Hands(), Placed()
-    parts = await bootstrap.open_context(loaded, clock)
-    ctx = parts.ctx
+    ctx = await bootstrap.open_context(loaded, clock)
     ctx.turns = hands
     await ctx.engine.start(placed)
     try:
@@ -152,4 +151,4 @@ async def manual_harness(folder: Path, **settings: object) -> AsyncIterator[Manu
         made.caller = known.caller
         yield made
     finally:
-        await bootstrap.close_context(parts)
+        await bootstrap.close(ctx)

@@ -82,7 +82,7 @@ class RecordingRunner:
     def __init__(self) -> None:
         self.tickets: list[TurnTicket] = []
 
-    def run(self, ticket: TurnTicket) -> None:
+    def run(self, ctx: AppContext, ticket: TurnTicket) -> None:
         """See `TurnRunner.run`."""
         self.tickets.append(ticket)
 

@@ -97,5 +97,4 @@ def _add(
     )
     for endpoint_id, status in due:
         outbox.add_delivery(tx, event_id, endpoint_id, status, now)
-    if ctx.sender is not None:
-        tx.after(partial(ctx.sender.wake, [endpoint_id for endpoint_id, _ in due]))
+    tx.after(partial(ctx.deliveries_due, [endpoint_id for endpoint_id, _ in due]))
