@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from agentpost.processes.pool import WorkerPool
-from tests.processes.watching import PATIENCE
+from tests.waiting import PATIENCE
 
 STEPS = """
 import ctypes, logging, os, subprocess, sys, tempfile, time

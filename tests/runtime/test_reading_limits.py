@@ -13,7 +13,8 @@ from agentpost.processes.pool import WorkerPool
 from agentpost.runtime import steps
 from agentpost.runtime.steps import Blobs
 from agentpost.storage.base import Storage
-from tests.processes.watching import PATIENCE, pid_in
+from tests.processes.watching import pid_in
+from tests.waiting import PATIENCE
 
 READERS = """
 import ctypes, os, time
