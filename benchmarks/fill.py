@@ -22,8 +22,8 @@ TIMES = (
     "settled_at",
     "joined_at",
     "turn_began_at",
-    "busy_by",
-    "sync_by",
+    "turn_wait_deadline",
+    "reply_deadline",
     "expires_at",
     "watch_by",
 )

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from agentpost.api.intake import COUNTED_BYTES, LARGE_BODIES_PER_ACCOUNT_MAX, LARGE_BYTES
 from agentpost.domain.limits import LARGE_BODIES_REFUSED_PER_MINUTE
+from agentpost.http.bodies import COUNTED_BYTES, LARGE_BODIES_PER_ACCOUNT_MAX, LARGE_BYTES
 from tests.e2e.caller import Caller
 from tests.e2e.fixtures import ServerMaker
 from tests.e2e.raw import answer_on, connect, head

@@ -14,7 +14,7 @@ from agentpost.api import blobs
 from agentpost.api.auth import Keys
 from agentpost.api.operation import Api
 from agentpost.domain.errors import Refusal
-from agentpost.domain.record import FileRecord
+from agentpost.domain.records import FileRecord
 from agentpost.services import works
 from agentpost.services.context import AppContext
 from agentpost.services.links import SignedLinks

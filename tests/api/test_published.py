@@ -6,7 +6,7 @@ import httpx2
 import pytest
 from starlette.requests import Request
 
-from agentpost.api.published import Published
+from agentpost.http.published import Published
 from tests.e2e.server import AgentServer
 
 PATHS = ("/openapi.json", "/docs/errors", "/favicon.ico")

@@ -16,7 +16,7 @@ from tests.services.databases import clock, ctx, schema_url
 from tests.waiting import eventually_async
 
 __all__ = ["clock", "ctx", "schema_url"]
-JOB = "SELECT state, epoch, recoveries FROM jobs"
+JOB = "SELECT state, epoch, takeovers FROM jobs"
 
 
 @pytest.fixture

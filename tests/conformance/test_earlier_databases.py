@@ -122,7 +122,7 @@ def test_an_earlier_database_is_upgraded_whole(state: str, backend: Backend) -> 
     assert all_("SELECT event_id, claimed_until, attempts_made FROM deliveries") == [
         ("evt_1", None, 0)
     ]
-    assert all_("SELECT id, takes, swept FROM uploads ORDER BY id") == [
+    assert all_("SELECT id, copies, swept FROM uploads ORDER BY id") == [
         ("upl_1", 0, 0),
         ("upl_2", 0, 0),
     ]

@@ -12,11 +12,10 @@ from agentpost.clock import new_id
 from agentpost.db import attempts, migrate, pending_deletions, retention, timeline
 from agentpost.db import requests as request_rows
 from agentpost.db.postgres import PostgresDatabase
-from agentpost.db.requests import RequestRecord
 from agentpost.db.session import Database, Tx
 from agentpost.db.sqlite import SqliteDatabase
 from agentpost.domain import ids
-from agentpost.domain.endpoints import AttemptRecord
+from agentpost.domain.records import AttemptRecord, RequestRecord
 from agentpost.services import requests
 from tests.servers import Postgres, empty_sqlite
 

@@ -130,3 +130,41 @@ def test_several_processes_may_upgrade_at_once(backend: Backend) -> None:
     outcomes = [(upgrade.communicate("go\n", 60), upgrade.returncode) for upgrade in upgrades]
     assert [code for _, code in outcomes] == [0, 0, 0], outcomes
     assert differences(backend) == []
+
+
+def test_what_is_renamed_keeps_its_rows(backend: Backend) -> None:
+    """Revision 0015 gives columns and tables other names."""
+    migrate.upgrade(engine_of(backend), "0014")
+    with engine_of(backend).begin() as connection:
+        for table, values in {
+            "messages": (
+                "'msg_1', 'acc_1', 'key_1', 'cnv_1', 'hi', NULL, NULL, NULL, 'k', 'f', 0, '[]',"
+                " 'waiting', NULL, NULL, 0, NULL, NULL, 11, 12, NULL, NULL, 'processing', NULL,"
+                " NULL, 0, 0, 0, 1, 1, 1, 1, 1, 1"
+            ),
+            "jobs": (
+                "'exe_1', 'acc_1', 'cnv_1', 'msg_1', 'wrk_1', 'execution', 'A', 'running', NULL,"
+                " 'agent:f', '[]', NULL, NULL, NULL, NULL, 'n', 1, 25, 21, 22, 23, 0, 0, 1, 1,"
+                " NULL, NULL, 1"
+            ),
+            "uploads (id, account_id, status, filename, content_type, size, blob, created_at,"
+            " post_by, keep_by, takes)": "'upl_1', 'a', 'ready', 'a', 't', 30, 'x', 1, 1, 1, 31",
+            "doomed_blobs": "'files/1', 41, 42",
+            "holds": "'msg_1', 51",
+        }.items():
+            connection.exec_driver_sql(f"INSERT INTO {table} VALUES ({values})")
+    backend.upgrade()
+    with engine_of(backend).connect() as connection:
+        for query, row in {
+            "SELECT turn_wait_deadline, reply_deadline, expires_at FROM messages": (11, 12, 1),
+            "SELECT calls, calls_at_takeover, takeovers, recover_requests FROM jobs": (
+                25,
+                21,
+                22,
+                23,
+            ),
+            "SELECT copies, swept FROM uploads": (31, 0),
+            "SELECT blob, due_at, tries FROM pending_deletions": ("files/1", 41, 42),
+            "SELECT subject, owner FROM reader_locks": ("msg_1", 51),
+        }.items():
+            assert [tuple(found) for found in connection.exec_driver_sql(query)] == [row]

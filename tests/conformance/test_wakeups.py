@@ -226,7 +226,7 @@ async def test_a_hold_ends_with_the_process_that_has_it(pair: list[Node], scaled
     here, there = pair
     async with here.wakeups.reader_lock("a") as ours:
         assert ours
-        scaled.cut("agentpost holds")  # what the server sees of a killed process
+        scaled.cut("agentpost reader locks")  # what the server sees of a killed process
         await _until_free(there.wakeups)
     async with here.wakeups.reader_lock("a") as again:
         assert again
@@ -247,10 +247,10 @@ async def test_many_holds_are_taken_at_once(pair: list[Node]) -> None:
 async def test_what_a_dead_process_held_is_cleared_away(pair: list[Node], scaled: Scaled) -> None:
     here, there = pair
     async with here.wakeups.reader_lock("a"), here.wakeups.reader_lock("b"):
-        scaled.cut("agentpost holds")
+        scaled.cut("agentpost reader locks")
         await _until_free(there.wakeups)
         with psycopg.connect(scaled.url) as connection:
-            rows = "SELECT subject FROM holds"
+            rows = "SELECT subject FROM reader_locks"
             assert connection.execute(rows.encode()).fetchall() == []
 
 

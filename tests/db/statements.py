@@ -13,12 +13,11 @@ from pathlib import Path
 from types import ModuleType
 
 import agentpost.db
+from agentpost.db.mapper import Mapper
 
 STATEMENT = re.compile(r"\s*(WITH|SELECT|INSERT|UPDATE|DELETE)\b.*\b(FROM|INTO|UPDATE|SET)\b", re.S)
-ELSEWHERE = ("migrations", "migrate", "postgres", "tables", "columns")
+ELSEWHERE = ("migrations", "migrate", "postgres", "tables", "mapper")
 UNREADABLE = {
-    "requests._insert_sql": "an INSERT of so many rows",
-    "attempts._insert_sql": "an INSERT of so many rows",
     "attempts.of_deliveries": "finds rows of so many events",
     "retention._some_of": "read where it is called",
     "retention._oldest": "read where it is called",
@@ -53,7 +52,7 @@ COMPLETED = {
         " ORDER BY d.event_id DESC LIMIT ?"
     ),
 }
-PARTS = re.compile(r"doctor\._RETRY|\w+\.\w*_SELECT|accounts\._(ACCOUNT|KEY)")
+PARTS = re.compile(r"doctor\._RETRY")
 """Only parts of other statements."""
 
 
@@ -81,6 +80,8 @@ def _texts(value: object) -> Iterator[str]:
     if isinstance(value, str):
         if STATEMENT.match(value):
             yield value
+    elif isinstance(value, Mapper):
+        yield value.insert_sql(1)
     elif isinstance(value, tuple):
         for item in value:
             yield from _texts(item)

@@ -26,6 +26,7 @@ FROZEN = {
     "0011_sessions_in_use": "0269a53f0c1a4e3e85be8f1536e8f7ba4cf68d8fb094556cb8a29ef700fcbfc9",
     "0013_attempts": "1d1ef2df0a62b8cc3a5257d07d4f916b2f6e455c792e5077f8dd8542442a3716",
     "0014_account_storage": "d8dfa9159671c2c1a05a69c8da007a74245b9d23328a7d3d6787a1b92361e44f",
+    "0015_field_terms": "17fbb2d4d45a300abf5e2f8a1f2a40d9a89442e73b40c82879cb8613be0181f8",
 }
 ADVICE = (
     "Was it changed after it was written? Take the change back, and make it in a new migration."

@@ -34,7 +34,7 @@ SMALL = {
     "account_storage": "one row for each account",
     "keys": "made by the operator",
     "endpoints": "ten for an account",
-    "holds": "one row for each read that is held now",
+    "reader_locks": "one row for each read that is held now",
     "request_log_days": "one row for an account and day, for a month",
     "login_tokens": "for a quarter of an hour",
 }
@@ -174,7 +174,7 @@ def test_postgresql_finds_an_index_for_every_statement(
     ("sql", "wanted"),
     [
         (messages._NEXT_WAITING, "ix_messages_waiting (conversation_id=?"),
-        (messages._BUSY_DUE, "ix_messages_busy (busy_by<?)"),
+        (messages._BUSY_DUE, "ix_messages_busy (turn_wait_deadline<?)"),
         (jobs._RUNNING_HERE, "ix_jobs_running (conversation_id=?"),
         (jobs._RESUMABLE, "ix_jobs_queued (account_id=?"),
         (history._SETTLED, "ix_jobs_settled (conversation_id=? AND settled_at<?)"),

@@ -103,8 +103,8 @@ def test_stops_in_order_are_not_held_against_a_job(start_server: ServerMaker) ->
         (server.gates / "deploys.reached").unlink()
         assert server.stop() == 0
         server.start()
-    assert server.rows("SELECT state, recoveries FROM jobs") == [
-        {"state": "running", "recoveries": 0}
+    assert server.rows("SELECT state, takeovers FROM jobs") == [
+        {"state": "running", "takeovers": 0}
     ]
     server.open_gate("deploys")
     assert caller.final(message["id"])["status"] == "completed"

@@ -1,22 +1,26 @@
 """States of messages and jobs are written by `db/record.py` alone (design: One record and one
 writer).
 
-Three ways to write are looked for: SQL in strings, the statements `db/columns.py` makes, and
+Three ways to write are looked for: SQL in strings, the statements a `Mapper` makes, and
 SQLAlchemy's insert and update. Where the code does not tell the table or its columns, the worst is
 assumed.
 """
 
 import ast
+import importlib
+import pkgutil
 import re
 from collections.abc import Iterable, Iterator
 
 import pytest
 
+import agentpost.db
 from agentpost.db import tables
+from agentpost.db.mapper import Mapper
 from tests.house.tree import Source, dotted, package, parse, strings
 
 WRITER = "src/agentpost/db/record.py"
-BUILDER = "src/agentpost/db/columns.py"
+BUILDER = "src/agentpost/db/mapper.py"
 GUARDED = {
     "messages": {"turn_state", "status", "reason", "final", "seq", "version", "state_version"},
     "jobs": {"state", "reason"},
@@ -54,17 +58,12 @@ def in_sql(text: str) -> Iterator[str]:
 
 
 def in_call(call: ast.Call) -> Iterator[str]:
-    """`columns.update("jobs", …)`, `update(tables.jobs)`, `tables.jobs.insert()` and their like."""
+    """`JOBS.update_sql(…)`, `update(tables.jobs)`, `tables.jobs.insert()` and their like."""
     owner, _, verb = dotted(call.func).rpartition(".")
-    if verb not in {"insert", "update"}:
+    if verb not in {"insert", "insert_all", "insert_sql", "update", "update_sql"}:
         return
-    owner = owner.split(".")[-1]
-    if owner == "columns":
-        position = 1 if verb == "insert" else 0
-        table = call.args[position] if len(call.args) > position else None
-        name = str(table.value) if isinstance(table, ast.Constant) else UNKNOWN
-        yield from guarded(name, [UNKNOWN])
-    elif owner in GUARDED:
+    owner = owner.split(".")[-1].lower()
+    if owner in GUARDED:
         yield from guarded(owner, [UNKNOWN])
     elif owner in {"", "sa", "sqlalchemy"} and call.args:
         yield from guarded(dotted(call.args[0]).split(".")[-1], [UNKNOWN])
@@ -95,6 +94,19 @@ def test_the_writer_is_seen_to_write() -> None:
     assert {column.partition(".")[0] for _, column in writes(writer[0])} == set(GUARDED)
 
 
+def test_a_mapper_is_named_after_its_table_and_has_its_columns() -> None:
+    found = {
+        name: value
+        for module in pkgutil.iter_modules(agentpost.db.__path__)
+        for name, value in vars(importlib.import_module(f"agentpost.db.{module.name}")).items()
+        if isinstance(value, Mapper)
+    }
+    assert {"MESSAGES", "JOBS", "ENTRIES"} <= found.keys()
+    for name, mapper in found.items():
+        assert name == mapper.table.upper()
+        assert set(mapper.columns) <= set(tables.metadata.tables[mapper.table].columns.keys())
+
+
 def test_the_guarded_columns_exist() -> None:
     for table, columns in GUARDED.items():
         assert columns <= set(tables.metadata.tables[table].columns.keys())
@@ -111,9 +123,9 @@ def test_the_guarded_columns_exist() -> None:
         ('f"UPDATE jobs SET {names} WHERE id = ?"', ["jobs.*"]),
         ('f"UPDATE {table} SET state = ?"', ["*.*"]),
         ('f"INSERT OR IGNORE INTO messages ({names}) VALUES ({marks})"', ["messages.*"]),
-        ('columns.update("jobs", ("title",), "id = ?")', ["jobs.*"]),
-        ('columns.insert(MessageRecord, "messages")', ["messages.*"]),
-        ('columns.update(table, ("state",), "id = ?")', ["*.*"]),
+        ('JOBS.update_sql(("title",), "id = ?")', ["jobs.*"]),
+        ("MESSAGES.insert(tx, message)", ["messages.*"]),
+        ("messages.JOBS.insert_all(tx, jobs)", ["jobs.*"]),
         ("update(tables.messages).values(reply='')", ["messages.*"]),
         ("sa.insert(jobs)", ["jobs.*"]),
         ("tables.entries.insert()", ["entries.*"]),
@@ -131,8 +143,8 @@ def test_the_check_sees_a_second_writer(text: str, found: list[str]) -> None:
         '"UPDATE deliveries SET status = ? FROM messages WHERE messages.status = ?"',
         '"DELETE FROM jobs WHERE state = ?"',
         'f"UPDATE uploads SET {names} WHERE id = ?"',
-        'columns.update("works", ("status",), "id = ?")',
-        'columns.select(JobRecord, "jobs")',
+        'WORKS.update_sql(("status",), "id = ?")',
+        "JOBS.one(tx, sql, params)",
         "update(tables.endpoints).values(status=1)",
         "known.update(jobs)",
         '"Update jobs as you like."',

@@ -16,7 +16,7 @@ from tests.runtime.running import Running, Script, running
 from tests.services.databases import clock, ctx, schema_url
 
 __all__ = ["clock", "ctx", "schema_url"]
-JOB = "SELECT state, epoch, recoveries FROM jobs"
+JOB = "SELECT state, epoch, takeovers FROM jobs"
 
 
 @pytest.fixture

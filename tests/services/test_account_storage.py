@@ -14,7 +14,7 @@ from agentpost.clock import new_id
 from agentpost.db import account_storage
 from agentpost.domain import ids
 from agentpost.domain.errors import Refusal
-from agentpost.domain.record import FileRecord
+from agentpost.domain.records import FileRecord
 from agentpost.domain.uploads import UploadStatus
 from agentpost.services import (
     accounts,
@@ -139,7 +139,7 @@ async def test_inline_files_count_until_their_message_is_purged(harness: Harness
     await retention.messages(harness.ctx)
     assert await used(harness) == 0
     await blobs.sweep(harness.ctx)
-    assert harness.all("SELECT blob FROM doomed_blobs") == []
+    assert harness.all("SELECT blob FROM pending_deletions") == []
 
 
 async def test_an_inline_file_without_room_is_a_note_and_its_bytes_go(

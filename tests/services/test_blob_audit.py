@@ -40,7 +40,7 @@ async def record_file(ctx: AppContext, account: str, blob: str) -> None:
         tx.execute(sql, values)
         works.insert(tx, work)
         assert account_storage.add(tx, account, 1, 100)
-        tx.execute("DELETE FROM doomed_blobs WHERE blob = ?", (blob,))
+        tx.execute("DELETE FROM pending_deletions WHERE blob = ?", (blob,))
 
     await ctx.db.write(fn)
 
@@ -69,7 +69,7 @@ async def test_bytes_that_nothing_names(ctx: AppContext, account: str, full: boo
     assert await found(ctx, full=full) == [(name, "unrecorded", blob_audit.UNRECORDED)]
     await ctx.db.write(
         lambda tx: tx.execute(
-            "INSERT INTO doomed_blobs (blob, due_at, tries) VALUES (?, ?, 0)", (KEY, 1)
+            "INSERT INTO pending_deletions (blob, due_at, tries) VALUES (?, ?, 0)", (KEY, 1)
         )
     )
     assert await found(ctx, full=full) == [], "they are to go"

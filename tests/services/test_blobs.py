@@ -8,7 +8,7 @@ from agentpost.db import works as work_rows
 from agentpost.db.pending_deletions import BlobLost
 from agentpost.db.session import Tx
 from agentpost.db.tables import metadata
-from agentpost.domain.record import FileRecord
+from agentpost.domain.records import FileRecord
 from agentpost.services import blobs, doctor
 from agentpost.services.context import AppContext
 from agentpost.storage.base import BlobMissing
@@ -55,7 +55,7 @@ async def record(ctx: AppContext, written: FileRecord) -> None:
 
 
 async def pending_count(ctx: AppContext) -> int:
-    rows = await ctx.db.read(lambda tx: tx.all("SELECT blob FROM doomed_blobs"))
+    rows = await ctx.db.read(lambda tx: tx.all("SELECT blob FROM pending_deletions"))
     return len(rows)
 
 
@@ -211,6 +211,6 @@ async def test_the_doctor_tells_what_stays(
 
 # --- whole ----------------------------------------------------------------------------------------
 def test_every_table_that_names_bytes_is_known_here() -> None:
-    """A new one needs its way into and out of `doomed_blobs`."""
+    """A new one needs its way into and out of `pending_deletions`."""
     named = {name for name, table in metadata.tables.items() if "blob" in table.columns}
-    assert named == {"attachments", "doomed_blobs", "files", "uploads"}
+    assert named == {"attachments", "pending_deletions", "files", "uploads"}

@@ -6,8 +6,8 @@ import pytest
 
 from agentpost.clock import ManualClock
 from agentpost.db.session import Tx
-from agentpost.domain.endpoints import EndpointRecord
 from agentpost.domain.errors import Refusal
+from agentpost.domain.records import EndpointRecord
 from agentpost.services import deliveries, endpoints
 from agentpost.services.context import AppContext
 from agentpost.services.endpoints import EndpointChange

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from agentpost.domain.errors import Refusal
-from agentpost.domain.limits import RECOVERIES_MAX
+from agentpost.domain.limits import RECOVER_REQUESTS_MAX
 from agentpost.domain.recovery import RecoveryState as R
 from agentpost.services import credits, jobs, recover, upkeep
 from agentpost.services.context import AppContext
@@ -105,7 +105,7 @@ async def test_idle_with_nothing_to_show_is_result_unknown(at: ManualHarness) ->
 @pytest.mark.rule("Recovery.state")
 async def test_it_is_watched_again_three_times_at_most(at: ManualHarness) -> None:
     message_id, owned = await expired(at)
-    for _ in range(RECOVERIES_MAX):
+    for _ in range(RECOVER_REQUESTS_MAX):
         assert await recovered(at, message_id) == [R.RECOVERING]
         at.clock.advance(7 * DAY)
         await upkeep.expire_jobs(at.ctx)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from agentpost.db.requests import RequestRecord
+from agentpost.domain.records import RequestRecord
 from agentpost.services import requests, retention
 from agentpost.services.requests import QUEUE_MAX, STRANGERS_PER_FLUSH, RequestLogEntry
 from tests.services.driver import DAY, ManualHarness, manual_harness

@@ -8,7 +8,7 @@ import pytest
 from agentpost.db import history
 from agentpost.db.tables import metadata
 from agentpost.domain.errors import Refusal
-from agentpost.domain.record import AttachmentRecord
+from agentpost.domain.records import AttachmentRecord
 from agentpost.services import (
     blobs,
     deliveries,
@@ -361,9 +361,9 @@ KEPT = {
     "works": "until deleted",
     "files": "with their work, replaced ones with their message, unlisted ones with their job",
     "meta": "a few names",
-    "holds": "as long as a read is held",
+    "reader_locks": "as long as a read is held",
     "nodes": "as long as they beat",
-    "doomed_blobs": "until the bytes are gone",
+    "pending_deletions": "until the bytes are gone",
     "uploads": "a day, attached ones with their message",
 }
 """Tables that no purge empties by age, and why."""

@@ -103,7 +103,7 @@ async def test_a_job_whose_nodes_leave_in_order_is_not_counted_against_it(harnes
     message_id, [job] = await harness.working()
     for _ in range(7):
         assert await restarted(harness, job)
-    assert harness.one("SELECT recoveries, calls FROM jobs") == (0, 0)
+    assert harness.one("SELECT takeovers, calls FROM jobs") == (0, 0)
     for _ in range(5):
         assert await taken_over_from_dead_node(harness, job)
     assert await restarted(harness, job)

@@ -10,12 +10,11 @@ import pytest
 from agentpost.clock import ManualClock, new_id
 from agentpost.db import accounts
 from agentpost.db import uploads as rows
-from agentpost.db.accounts import AccountRecord
 from agentpost.db.session import Tx
 from agentpost.domain import ids
 from agentpost.domain.errors import Refusal
-from agentpost.domain.record import AttachmentRecord
-from agentpost.domain.uploads import UploadRecord, UploadStatus
+from agentpost.domain.records import AccountRecord, AttachmentRecord, UploadRecord
+from agentpost.domain.uploads import UploadStatus
 from agentpost.services import blobs, uploads
 from agentpost.services.context import AppContext
 from agentpost.services.uploads import NewUpload
@@ -35,7 +34,7 @@ async def ctx(harness: Harness) -> AppContext:
 
     def insert(tx: Tx) -> None:
         for name in (ACCOUNT, OTHER):
-            accounts.insert(tx, AccountRecord(name, name, name, "free", 0, 0, 0, "{}", 0))
+            accounts.insert(tx, AccountRecord(name, name, name, "free", 0))
 
     await harness.ctx.db.write(insert)
     return harness.ctx
@@ -249,7 +248,7 @@ async def test_a_crash_while_completing_loses_nothing(
         await uploads.complete(ctx, ACCOUNT, upload_id)
     monkeypatch.undo()
     ready = await uploads.complete(ctx, ACCOUNT, upload_id)
-    assert ready.takes == 2
+    assert ready.copies == 2
     assert await read(ctx, ready.blob) == CSV
     assert len(files_in(tmp_path)) == 2, "the crashed call's private copy is still there"
     clock.advance(DAY + 400)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from agentpost.domain.message import TurnFailure
-from agentpost.domain.record import FileRecord
+from agentpost.domain.records import FileRecord
 from agentpost.services import blobs, jobs, retention, storage_audit, turns, upkeep, works
 from agentpost.services.jobs import Owned
 from agentpost.services.tickets import TurnTicket
@@ -157,7 +157,7 @@ async def test_it_goes_however_the_job_ends(
     await end(harness, job)
     assert await kept(harness, old, new, after=HOUR) == [False, end is not loses_its_work]
     assert rows(harness) == (0 if end is loses_its_work else 1)
-    assert harness.all("SELECT blob FROM doomed_blobs") == []
+    assert harness.all("SELECT blob FROM pending_deletions") == []
 
 
 # --- several jobs ---------------------------------------------------------------------------------

@@ -9,23 +9,26 @@ from typing import Any, TypeVar
 import httpx2
 
 from agentpost import bootstrap
-from agentpost.api.app import App
+from agentpost.api.app import ApiRoutes
+from agentpost.api.auth import Keys
+from agentpost.api.operation import Api
 from agentpost.clock import ManualClock, new_id
 from agentpost.db import pending_deletions
 from agentpost.db import works as work_rows
 from agentpost.db.session import Tx
 from agentpost.domain import ids
 from agentpost.domain.job import JobKind, JobState
-from agentpost.domain.record import FileRecord, WorkRecord
+from agentpost.domain.records import FileRecord, WorkRecord
+from agentpost.http.application import Application
 from agentpost.services import accounts, sessions
 from agentpost.services.context import AppContext
 from agentpost.settings import load_settings
-from agentpost.web import pages
+from agentpost.web.pages import PageRoutes
 from tests.client.scripted import served
 from tests.services.harness import blank_database, work_record
 
 T = TypeVar("T")
-COUNTERS = ("epoch", "calls", "calls_taken", "recoveries", "recovers")
+COUNTERS = ("epoch", "calls", "calls_at_takeover", "takeovers", "recover_requests")
 MESSAGE_COUNTERS = (
     "attachments",
     "turn_epoch",
@@ -106,7 +109,9 @@ class Site:
             "notes_json": "[]",
             **dict.fromkeys(("key_id", "conversation_id", "fingerprint"), "x"),
             **dict.fromkeys(MESSAGE_COUNTERS, 0),
-            **dict.fromkeys(("busy_by", "sync_by", "created_at", "updated_at"), now),
+            **dict.fromkeys(
+                ("turn_wait_deadline", "reply_deadline", "created_at", "updated_at"), now
+            ),
             "expires_at": now + 1_000_000_000,
             **fields,
         }
@@ -142,10 +147,12 @@ def open_site(folder: Path, **settings: Any) -> Iterator[Site]:
     clock = ManualClock()
     wanted = load_settings(data_dir=str(folder), **settings)
     (folder / "agentpost.db").write_bytes(blank_database())
-    parts = asyncio.run(bootstrap.open_context(wanted, clock))
-    app = App(parts.ctx, parts.signer, ready=lambda: True, pages=pages.routes(parts.ctx))
+    adapters = asyncio.run(bootstrap.open_adapters(wanted, clock))
+    ctx = bootstrap.wire_context(wanted, adapters)
+    api = ApiRoutes(Api(ctx, Keys(ctx)), adapters.signer, is_ready=lambda: True)
+    app = Application([PageRoutes(ctx), api], no_request=api.no_request)
     try:
         with served(app) as url:
-            yield Site(url, parts.ctx, clock)
+            yield Site(url, ctx, clock)
     finally:
-        asyncio.run(bootstrap.close_context(parts))
+        asyncio.run(bootstrap.close(ctx))

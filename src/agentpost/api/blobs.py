@@ -14,11 +14,11 @@ import structlog
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
-from agentpost.api import conditions
 from agentpost.api.operation import Api
 from agentpost.domain.errors import ErrorCode, Refusal, not_found
-from agentpost.domain.record import FileRecord
+from agentpost.domain.records import FileRecord
 from agentpost.domain.times import SECOND
+from agentpost.http import conditions
 from agentpost.services import works
 from agentpost.storage.base import BlobMissing
 from agentpost.storage.signing import LinkSigner, LinkState, compact_revision

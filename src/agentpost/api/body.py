@@ -11,7 +11,14 @@ from typing import Any, NoReturn, TypeVar
 from pydantic import BaseModel, ValidationError
 from starlette.requests import Request
 
-from agentpost.api.intake import (
+from agentpost.api.long_texts import REST_BYTES_MAX, LongText, TakenApart, TooMuchElse
+from agentpost.api.operation import Api
+from agentpost.api.structure import VALUES_MAX, has_too_many_values
+from agentpost.clock import new_id
+from agentpost.domain.errors import ErrorCode, InvalidRequest, Problem, Refusal
+from agentpost.domain.limits import PROBLEMS_MAX, REQUEST_BODY_KEPT_BYTES_MAX
+from agentpost.domain.text import UNSTORABLE
+from agentpost.http.bodies import (
     COUNTED_BYTES,
     LARGE_BYTES,
     BodySlot,
@@ -20,14 +27,7 @@ from agentpost.api.intake import (
     declared_length,
     has_body,
 )
-from agentpost.api.long_texts import REST_BYTES_MAX, LongText, TakenApart, TooMuchElse
-from agentpost.api.operation import Api
-from agentpost.api.request_state import state_of
-from agentpost.api.structure import VALUES_MAX, has_too_many_values
-from agentpost.clock import new_id
-from agentpost.domain.errors import ErrorCode, InvalidRequest, Problem, Refusal
-from agentpost.domain.limits import PROBLEMS_MAX, REQUEST_BODY_KEPT_BYTES_MAX
-from agentpost.domain.text import UNSTORABLE
+from agentpost.http.request_state import state_of
 
 DEPTH_MAX = 64
 """Where a request's scope keeps its body for the inspector: the bytes, or how many they were."""

@@ -12,16 +12,15 @@ from starlette.responses import Response
 
 from agentpost.api.body import read_json, validated
 from agentpost.api.header_docs import ETAG, IDEMPOTENCY_KEY, IF_NONE_MATCH, REPLAYED, TRACEPARENT
-from agentpost.api.intake import BodySlot
 from agentpost.api.long_texts import LongText
-from agentpost.api.operation import Api, Operation, Query, Success, watch_hang_up
+from agentpost.api.operation import Api, Operation, Query, Success, respond, watch_hang_up
 from agentpost.api.query import int_param
-from agentpost.api.seen import if_none_match
-from agentpost.contract import render
 from agentpost.contract.message import InlineFileIn, MessageIn, MessageShape
 from agentpost.domain import idempotency, limits, tracing
 from agentpost.domain.errors import ErrorCode, InvalidRequest, Problem, Refusal
-from agentpost.domain.record import Snapshot
+from agentpost.domain.records import Snapshot
+from agentpost.http.bodies import BodySlot
+from agentpost.http.conditions import if_none_match
 from agentpost.ratelimit.base import RateDecision
 from agentpost.services import admission, long_poll, messages, sending
 from agentpost.services.attachments import InlineFile
@@ -83,7 +82,7 @@ async def get(api: Api, request: Request, caller: Caller) -> Response:
     """A message; with `wait` held until its status, reply or a job's status changes."""
     message_id = request.path_params["message_id"]
     wait = int_param(request, WAIT)
-    has = if_none_match(request)
+    has = if_none_match(request.headers)
     if wait > 0:
         await admission.wait(api.ctx, caller)
     if wait == 0:
@@ -101,9 +100,8 @@ def message_response(
     api: Api, snapshot: Snapshot, status: int, headers: dict[str, str]
 ) -> Response:
     """A Message as an answer."""
-    shape = render.message(snapshot, api.ctx.links)
     headers["ETag"] = _etag(snapshot)
-    return Response(render.dumps(shape), status, headers, media_type="application/json")
+    return respond(MessageShape.of(snapshot, api.ctx.links), status, headers)
 
 
 def _etag(snapshot: Snapshot) -> str:

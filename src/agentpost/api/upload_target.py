@@ -7,17 +7,18 @@ The file goes to the disk as it arrives, in pieces of bounded size, and counts o
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from xml.sax.saxutils import escape
 
 import structlog
 from starlette.requests import Request
 from starlette.responses import Response
 
-from agentpost.api.intake import TooSlow, chunks, declared_length
 from agentpost.api.post_form import FORM_BYTES_MAX, PostedForm, malformed, one_file
 from agentpost.domain.ids import UPLOAD, is_id
 from agentpost.domain.limits import UPLOAD_BYTES_MAX
+from agentpost.http.bodies import TooSlow, chunks, declared_length
+from agentpost.http.pipeline import Handler
 from agentpost.services import storage_space
 from agentpost.services.context import AppContext
 from agentpost.storage.incoming import TARGET_PATH, Receiver, Sink
@@ -27,10 +28,9 @@ log = structlog.get_logger(__name__)
 WRITE_BYTES = 1024 * 1024
 """Held in memory of one upload at the most, besides what is on its way."""
 ANY_ORIGIN = {"Access-Control-Allow-Origin": "*", "Access-Control-Expose-Headers": "ETag, Location"}
-Answer = Callable[[Request], Awaitable[Response]]
 
 
-def answers(ctx: AppContext, receiver: Receiver) -> Mapping[str, Answer]:
+def handlers(ctx: AppContext, receiver: Receiver) -> Mapping[str, Handler]:
     """The handlers of the route by method."""
 
     async def post(request: Request) -> Response:

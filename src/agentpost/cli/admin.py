@@ -15,8 +15,8 @@ from agentpost import bootstrap
 from agentpost.cli.checking import problems, warnings
 from agentpost.cli.context import AsJson, guarded, show, show_rows, with_context
 from agentpost.cli.errors import EXIT_USAGE, fail, say
-from agentpost.db.accounts import AccountRecord, KeyRecord
 from agentpost.domain.credits import to_credits
+from agentpost.domain.records import AccountRecord, KeyRecord
 from agentpost.domain.text import human_credits
 from agentpost.domain.times import iso
 from agentpost.services import accounts, credits, doctor, storage_identity

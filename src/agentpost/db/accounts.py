@@ -2,104 +2,53 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from agentpost.db import columns
+from agentpost.db.mapper import Mapper
 from agentpost.db.session import Tx
 from agentpost.domain.credits import Wallet
+from agentpost.domain.records import AccountRecord, KeyRecord, LedgerRecord
 
+ACCOUNTS = Mapper(AccountRecord, "accounts", "ON CONFLICT (email) DO NOTHING")
+KEYS = Mapper(KeyRecord, "keys")
+LEDGER = Mapper(LedgerRecord, "ledger")
 
-@dataclass(slots=True)
-class AccountRecord:
-    """An account; balance and held are millionths."""
-
-    id: str
-    email: str
-    name: str
-    plan: str
-    balance: int
-    held: int
-    hosting_fees_due: int
-    limits_json: str
-    created_at: int
-
-    @property
-    def wallet(self) -> Wallet:
-        """Its credits."""
-        return Wallet(self.balance, self.held)
-
-
-@dataclass(slots=True)
-class KeyRecord:
-    """An API key; only its SHA-256 is stored."""
-
-    id: str
-    account_id: str
-    name: str
-    digest: str
-    hint: str
-    created_at: int
-    expires_at: int | None
-    revoked_at: int | None
-    last_used_at: int | None
-
-
-@dataclass(slots=True)
-class LedgerRecord:
-    """A move of credits (`domain.credits.LedgerKind`)."""
-
-    id: str
-    account_id: str
-    kind: str
-    amount: int
-    job_id: str | None
-    call_n: int | None
-    note: str
-    at: int
-
-
-_ACCOUNT = columns.select(AccountRecord, "accounts")
-_LOCK = f"{_ACCOUNT} WHERE id = ? /*for update*/"
-_KEY = columns.select(KeyRecord, "keys")
-_LEDGER = columns.insert(LedgerRecord, "ledger")
+_GET = f"{ACCOUNTS.select} WHERE id = ?"
+_LOCK = f"{_GET} /*for update*/"
 _OF_JOB = "FROM ledger WHERE job_id = ?"
 _HELD = (
     "SELECT COALESCE(SUM(CASE WHEN kind = 'hold' THEN amount WHEN kind = 'release'"
     f" THEN -amount ELSE 0 END), 0) {_OF_JOB}"
 )
 _CHARGED = f"SELECT COALESCE(SUM(amount), 0) {_OF_JOB} AND kind = 'charge'"
-_LEDGER_VALUES = columns.getter(LedgerRecord)
 
 
 def insert(tx: Tx, account: AccountRecord) -> bool:
     """False when the e-mail address is taken."""
-    sql = columns.insert(AccountRecord, "accounts", "ON CONFLICT (email) DO NOTHING")
-    return tx.execute(sql, columns.getter(AccountRecord)(account)) == 1
+    return ACCOUNTS.insert(tx, account)
 
 
 def get(tx: Tx, account_id: str) -> AccountRecord:
     """By id; the id comes from our own rows."""
-    row = tx.one(f"{_ACCOUNT} WHERE id = ?", (account_id,))
-    assert row is not None
-    return AccountRecord(*row)
+    account = ACCOUNTS.one(tx, _GET, (account_id,))
+    assert account is not None
+    return account
 
 
 def lock(tx: Tx, account_id: str) -> AccountRecord:
     """`get`, held until the commit: required before credits or slots are moved."""
-    row = tx.one(_LOCK, (account_id,))
-    assert row is not None
-    return AccountRecord(*row)
+    account = ACCOUNTS.one(tx, _LOCK, (account_id,))
+    assert account is not None
+    return account
 
 
 def find(tx: Tx, id_or_email: str) -> AccountRecord | None:
     """By id or e-mail address, for the command line."""
-    row = tx.one(f"{_ACCOUNT} WHERE id = ? OR email = ?", (id_or_email, id_or_email))
-    return AccountRecord(*row) if row else None
+    sql = f"{ACCOUNTS.select} WHERE id = ? OR email = ?"
+    return ACCOUNTS.one(tx, sql, (id_or_email, id_or_email))
 
 
 def all_(tx: Tx) -> list[AccountRecord]:
     """Every account, oldest first."""
-    return [AccountRecord(*row) for row in tx.all(f"{_ACCOUNT} ORDER BY id")]
+    return ACCOUNTS.all(tx, f"{ACCOUNTS.select} ORDER BY id")
 
 
 def save_wallet(tx: Tx, account_id: str, wallet: Wallet) -> None:
@@ -122,14 +71,13 @@ def set_limits(tx: Tx, account_id: str, limits_json: str) -> None:
 
 def add_ledger(tx: Tx, line: LedgerRecord) -> None:
     """Keep a move of credits."""
-    tx.execute(_LEDGER, _LEDGER_VALUES(line))
+    LEDGER.insert(tx, line)
 
 
 def ledger(tx: Tx, account_id: str, limit: int) -> list[LedgerRecord]:
     """The newest moves, newest first."""
-    sql = columns.select(LedgerRecord, "ledger")
-    rows = tx.all(f"{sql} WHERE account_id = ? ORDER BY id DESC LIMIT ?", (account_id, limit))
-    return [LedgerRecord(*row) for row in rows]
+    sql = f"{LEDGER.select} WHERE account_id = ? ORDER BY id DESC LIMIT ?"
+    return LEDGER.all(tx, sql, (account_id, limit))
 
 
 def held_for(tx: Tx, job_id: str) -> int:
@@ -148,21 +96,19 @@ def charged_for(tx: Tx, job_id: str) -> int:
 
 def insert_key(tx: Tx, key: KeyRecord) -> None:
     """A key is made."""
-    tx.execute(columns.insert(KeyRecord, "keys"), columns.getter(KeyRecord)(key))
+    KEYS.insert(tx, key)
 
 
 def key_by_digest(tx: Tx, digest: str) -> KeyRecord | None:
     """The key whose SHA-256 this is."""
-    row = tx.one(f"{_KEY} WHERE digest = ?", (digest,))
-    return KeyRecord(*row) if row else None
+    return KEYS.one(tx, f"{KEYS.select} WHERE digest = ?", (digest,))
 
 
 def keys(tx: Tx, account_id: str | None = None) -> list[KeyRecord]:
     """All keys, or those of one account, oldest first."""
     if account_id is None:
-        return [KeyRecord(*row) for row in tx.all(f"{_KEY} ORDER BY id")]
-    rows = tx.all(f"{_KEY} WHERE account_id = ? ORDER BY id", (account_id,))
-    return [KeyRecord(*row) for row in rows]
+        return KEYS.all(tx, f"{KEYS.select} ORDER BY id")
+    return KEYS.all(tx, f"{KEYS.select} WHERE account_id = ? ORDER BY id", (account_id,))
 
 
 def ended_keys(tx: Tx, key_ids: list[str], now: int) -> list[str]:

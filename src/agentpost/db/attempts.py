@@ -6,17 +6,14 @@ Rows stay as long as their delivery (`db.retention`), the oldest of one with man
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 
-from agentpost.db import columns
+from agentpost.db.mapper import Mapper
 from agentpost.db.session import Tx
-from agentpost.domain.endpoints import AttemptRecord
+from agentpost.domain.records import AttemptRecord
 
+ATTEMPTS = Mapper(AttemptRecord, "attempts", "ON CONFLICT DO NOTHING")
 _ROWS = 6
 """In one statement. psycopg reads and prepares a statement of over 50 parameters anew each time."""
-_COLUMNS = columns.names(AttemptRecord)
-_VALUES = columns.getter(AttemptRecord)
-_SELECT = columns.select(AttemptRecord, "attempts")
 _DELETE_OLDEST = "DELETE FROM attempts WHERE event_id = ? AND endpoint_id = ? AND n <= ?"
 
 
@@ -26,18 +23,10 @@ def add(tx: Tx, records: Sequence[AttemptRecord], keep: int) -> None:
     A row that is there already stays as it is: a log must not hold up deliveries.
     """
     for first in range(0, len(records), _ROWS):
-        some = records[first : first + _ROWS]
-        tx.execute(_insert_sql(len(some)), [value for one in some for value in _VALUES(one)])
+        ATTEMPTS.insert_all(tx, records[first : first + _ROWS])
     for record in records:
         if record.n > keep:
             tx.execute(_DELETE_OLDEST, (record.event_id, record.endpoint_id, record.n - keep))
-
-
-@lru_cache(maxsize=_ROWS)
-def _insert_sql(count: int) -> str:
-    row = f"({', '.join('?' * len(_COLUMNS))})"
-    rows = ", ".join([row] * count)
-    return f"INSERT INTO attempts ({', '.join(_COLUMNS)}) VALUES {rows} ON CONFLICT DO NOTHING"
 
 
 def of_deliveries(
@@ -47,8 +36,10 @@ def of_deliveries(
     found: dict[str, list[AttemptRecord]] = {}
     if event_ids:
         marks = ", ".join("?" * len(event_ids))
-        sql = f"{_SELECT} WHERE event_id IN ({marks}) AND endpoint_id = ? ORDER BY event_id, n"
-        for row in tx.all(sql, (*event_ids, endpoint_id)):
-            record = AttemptRecord(*row)
+        sql = (
+            f"{ATTEMPTS.select} WHERE event_id IN ({marks}) AND endpoint_id = ?"
+            " ORDER BY event_id, n"
+        )
+        for record in ATTEMPTS.all(tx, sql, (*event_ids, endpoint_id)):
             found.setdefault(record.event_id, []).append(record)
     return found

@@ -22,8 +22,8 @@ _ATTACHMENTS_PAGE = (
     "SELECT blob, message_id, n FROM attachments"
     " WHERE (message_id, n) > (?, ?) AND blob IS NOT NULL ORDER BY message_id, n LIMIT ?"
 )
-_UPLOADS_PAGE = "SELECT id, takes, status, blob FROM uploads WHERE id > ? ORDER BY id LIMIT ?"
-_PENDING_PAGE = "SELECT blob FROM doomed_blobs WHERE ? < blob ORDER BY blob LIMIT ?"
+_UPLOADS_PAGE = "SELECT id, copies, status, blob FROM uploads WHERE id > ? ORDER BY id LIMIT ?"
+_PENDING_PAGE = "SELECT blob FROM pending_deletions WHERE ? < blob ORDER BY blob LIMIT ?"
 _FILE = "SELECT 1 FROM files WHERE blob = ?"
 _ATTACHMENT = "SELECT 1 FROM attachments WHERE message_id = ? AND n = ? AND blob = ?"
 _FILES_PREFIX = "files/"

@@ -2,43 +2,32 @@
 
 from __future__ import annotations
 
-from agentpost.db import columns
+from agentpost.db.mapper import Mapper
 from agentpost.db.session import Tx
-from agentpost.domain.record import ConversationRecord
+from agentpost.domain.records import ConversationRecord
 
-_SELECT = columns.select(ConversationRecord, "conversations")
-_LOCK_BY_NAME = f"{_SELECT} WHERE owner = ? AND name = ? /*for update*/"
-_LOCK = f"{_SELECT} WHERE id = ? /*for update*/"
-_INSERT = columns.insert(
-    ConversationRecord, "conversations", "ON CONFLICT (owner, name) DO NOTHING"
-)
-_VALUES = columns.getter(ConversationRecord)
+CONVERSATIONS = Mapper(ConversationRecord, "conversations", "ON CONFLICT (owner, name) DO NOTHING")
+_LOCK_BY_NAME = f"{CONVERSATIONS.select} WHERE owner = ? AND name = ? /*for update*/"
+_LOCK = f"{CONVERSATIONS.select} WHERE id = ? /*for update*/"
 
 
 def open_(tx: Tx, fresh: ConversationRecord) -> ConversationRecord:
     """The conversation of that owner and name, locked; made from ``fresh`` when new."""
     params = (fresh.owner, fresh.name)
-    row = tx.one(_LOCK_BY_NAME, params)
-    if row is None:
-        if tx.execute(_INSERT, _VALUES(fresh)) == 1:
+    found = CONVERSATIONS.one(tx, _LOCK_BY_NAME, params)
+    if found is None:
+        if CONVERSATIONS.insert(tx, fresh):
             return fresh
-        row = tx.one(_LOCK_BY_NAME, params)
-        assert row is not None
-    return ConversationRecord(*row)
+        found = CONVERSATIONS.one(tx, _LOCK_BY_NAME, params)
+        assert found is not None
+    return found
 
 
 def lock(tx: Tx, conversation_id: str) -> ConversationRecord:
     """By id, held until the commit."""
-    row = tx.one(_LOCK, (conversation_id,))
-    assert row is not None, "conversations are never deleted before their messages"
-    return ConversationRecord(*row)
-
-
-def get(tx: Tx, conversation_id: str) -> ConversationRecord:
-    """By id."""
-    row = tx.one(f"{_SELECT} WHERE id = ?", (conversation_id,))
-    assert row is not None
-    return ConversationRecord(*row)
+    found = CONVERSATIONS.one(tx, _LOCK, (conversation_id,))
+    assert found is not None, "conversations are never deleted before their messages"
+    return found
 
 
 def set_turn(tx: Tx, conversation_id: str, message_id: str | None, turns: int) -> None:

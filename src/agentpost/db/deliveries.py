@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from agentpost.db.session import Row, Tx
-from agentpost.domain.endpoints import DeliveryRecord, DeliveryStatus
+from agentpost.domain.endpoints import DeliveryStatus
+from agentpost.domain.records import DeliveryRecord
 
 
 @dataclass(frozen=True, slots=True)

@@ -69,7 +69,10 @@ _QUERIES = (
     ),
     (
         "is still waiting for its turn after the deadline",
-        "SELECT id, turn_state FROM messages WHERE turn_state = 'waiting' AND busy_by < ?",
+        (
+            "SELECT id, turn_state FROM messages"
+            " WHERE turn_state = 'waiting' AND turn_wait_deadline < ?"
+        ),
         GRACE,
     ),
     (
@@ -114,7 +117,7 @@ _QUERIES = (
     (
         "its bytes cannot be deleted",
         (
-            "SELECT blob, 'tried ' || CAST(tries AS TEXT) || ' times' FROM doomed_blobs"
+            "SELECT blob, 'tried ' || CAST(tries AS TEXT) || ' times' FROM pending_deletions"
             " WHERE tries >= 3"
         ),
         None,

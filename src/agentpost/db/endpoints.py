@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from agentpost.db import columns
+from agentpost.db.mapper import Mapper
 from agentpost.db.session import Tx
-from agentpost.domain.endpoints import DisabledReason, EndpointRecord, EndpointState
+from agentpost.domain.endpoints import EndpointState
+from agentpost.domain.records import EndpointRecord
 
-_SELECT = columns.select(EndpointRecord, "endpoints")
-_INSERT = columns.insert(EndpointRecord, "endpoints")
-_VALUES = columns.getter(EndpointRecord)
+ENDPOINTS = Mapper(EndpointRecord, "endpoints")
 _CHANGEABLE = (
     "url",
     "events_json",
@@ -20,7 +19,7 @@ _CHANGEABLE = (
     "disabled_reason",
     "failing_since",
 )
-_UPDATE = columns.update("endpoints", _CHANGEABLE, "id = ?")
+_UPDATE = ENDPOINTS.update_sql(_CHANGEABLE, "id = ?")
 
 
 def exists(tx: Tx, endpoint_id: str, account_id: str) -> bool:
@@ -31,25 +30,23 @@ def exists(tx: Tx, endpoint_id: str, account_id: str) -> bool:
 
 def insert(tx: Tx, endpoint: EndpointRecord) -> None:
     """An endpoint is made."""
-    tx.execute(_INSERT, _VALUES(endpoint))
+    ENDPOINTS.insert(tx, endpoint)
 
 
 def list_(tx: Tx, account_id: str) -> list[EndpointRecord]:
     """The account's endpoints, newest first."""
-    rows = tx.all(f"{_SELECT} WHERE account_id = ? ORDER BY id DESC", (account_id,))
-    return [_record(row) for row in rows]
+    sql = f"{ENDPOINTS.select} WHERE account_id = ? ORDER BY id DESC"
+    return ENDPOINTS.all(tx, sql, (account_id,))
 
 
 def get(tx: Tx, endpoint_id: str) -> EndpointRecord | None:
     """By id."""
-    row = tx.one(f"{_SELECT} WHERE id = ?", (endpoint_id,))
-    return _record(row) if row else None
+    return ENDPOINTS.one(tx, f"{ENDPOINTS.select} WHERE id = ?", (endpoint_id,))
 
 
 def lock(tx: Tx, endpoint_id: str) -> EndpointRecord | None:
     """`get`, held until the commit: before the deliveries of the endpoint are touched."""
-    row = tx.one(f"{_SELECT} WHERE id = ? /*for update*/", (endpoint_id,))
-    return _record(row) if row else None
+    return ENDPOINTS.one(tx, f"{ENDPOINTS.select} WHERE id = ? /*for update*/", (endpoint_id,))
 
 
 def update(tx: Tx, endpoint: EndpointRecord) -> None:
@@ -82,10 +79,3 @@ def failing_since_before(tx: Tx, before: int, limit: int) -> list[str]:
         (before, limit),
     )
     return [row[0] for row in rows]
-
-
-def _record(row: tuple[object, ...]) -> EndpointRecord:
-    endpoint = EndpointRecord(*row)  # type: ignore[arg-type]
-    if endpoint.disabled_reason is not None:
-        endpoint.disabled_reason = DisabledReason(endpoint.disabled_reason)
-    return endpoint

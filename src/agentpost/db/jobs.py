@@ -4,29 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from agentpost.db import columns
-from agentpost.db.messages import job_of
+from agentpost.db.messages import FILES, JOBS
 from agentpost.db.session import Tx
 from agentpost.domain.job import JobState
-from agentpost.domain.record import FileRecord, JobRecord
+from agentpost.domain.records import FileRecord, JobRecord
 
-_SELECT = columns.select(JobRecord, "jobs")
-_BY_ID = f"{_SELECT} WHERE id = ?"
+_BY_ID = f"{JOBS.select} WHERE id = ?"
 _LOCK = f"{_BY_ID} /*for update*/"
 _COUNT_EXECUTING = (
     "SELECT COUNT(*) FROM jobs WHERE account_id = ? AND state IN ('running', 'overdue')"
 )
 _EXECUTING = (
-    f"{_SELECT} WHERE account_id = ? AND state IN ('running', 'overdue') ORDER BY id LIMIT ?"
+    f"{JOBS.select} WHERE account_id = ? AND state IN ('running', 'overdue') ORDER BY id LIMIT ?"
 )
-_QUEUED = f"{_SELECT} WHERE account_id = ? AND state = 'queued' ORDER BY created_at, id"
+_QUEUED = f"{JOBS.select} WHERE account_id = ? AND state = 'queued' ORDER BY created_at, id"
 _RESUMABLE = (
-    f"{_SELECT} WHERE account_id = ? AND state = 'queued' AND credits_needed <= ?"
+    f"{JOBS.select} WHERE account_id = ? AND state = 'queued' AND credits_needed <= ?"
     " ORDER BY created_at, id LIMIT ?"
 )
-_RUNNING_HERE = f"{_SELECT} WHERE conversation_id = ? AND state = 'running' ORDER BY id LIMIT ?"
+_RUNNING_HERE = f"{JOBS.select} WHERE conversation_id = ? AND state = 'running' ORDER BY id LIMIT ?"
 _OF_WORK = (
-    f"{_SELECT} WHERE work_id = ? AND state IN ('running', 'queued', 'overdue')"
+    f"{JOBS.select} WHERE work_id = ? AND state IN ('running', 'queued', 'overdue')"
     " ORDER BY CASE WHEN state = 'queued' THEN 0 ELSE 1 END, id"
 )
 _UNOWNED = (
@@ -46,22 +44,17 @@ _WATCH_DUE = (
 )
 _LAST_OF_WORK = "SELECT state FROM jobs WHERE work_id = ? ORDER BY id DESC LIMIT 1"
 _MESSAGES = "SELECT message_id FROM message_jobs WHERE job_id = ? ORDER BY message_id"
-_FILES = (
-    columns.select(FileRecord, "files")
-    + " WHERE job_id = ? AND replaced < 2 ORDER BY created_at, path"
-)
+_FILES = f"{FILES.select} WHERE job_id = ? AND replaced < 2 ORDER BY created_at, path"
 
 
 def get(tx: Tx, job_id: str) -> JobRecord | None:
     """By id, whoever owns it: for our own machinery."""
-    row = tx.one(_BY_ID, (job_id,))
-    return job_of(row) if row else None
+    return JOBS.one(tx, _BY_ID, (job_id,))
 
 
 def lock(tx: Tx, job_id: str) -> JobRecord | None:
     """By id, and hold it until the commit."""
-    row = tx.one(_LOCK, (job_id,))
-    return job_of(row) if row else None
+    return JOBS.one(tx, _LOCK, (job_id,))
 
 
 def count_executing(tx: Tx, account_id: str) -> int:
@@ -73,28 +66,28 @@ def count_executing(tx: Tx, account_id: str) -> int:
 
 def executing(tx: Tx, account_id: str, limit: int) -> list[JobRecord]:
     """Jobs that hold a slot of the account, oldest first."""
-    return [job_of(row) for row in tx.all(_EXECUTING, (account_id, limit))]
+    return JOBS.all(tx, _EXECUTING, (account_id, limit))
 
 
 def queued(tx: Tx, account_id: str) -> list[JobRecord]:
     """The account's jobs waiting for credits, oldest first."""
-    return [job_of(row) for row in tx.all(_QUEUED, (account_id,))]
+    return JOBS.all(tx, _QUEUED, (account_id,))
 
 
 def resumable(tx: Tx, account_id: str, available: int, limit: int) -> list[JobRecord]:
     """The account's queued jobs that need no more credits (millionths) than that, oldest first."""
-    return [job_of(row) for row in tx.all(_RESUMABLE, (account_id, available, limit))]
+    return JOBS.all(tx, _RESUMABLE, (account_id, available, limit))
 
 
 def running_in(tx: Tx, conversation_id: str, limit: int) -> list[JobRecord]:
     """Jobs that run in a conversation, oldest first."""
-    return [job_of(row) for row in tx.all(_RUNNING_HERE, (conversation_id, limit))]
+    return JOBS.all(tx, _RUNNING_HERE, (conversation_id, limit))
 
 
 def open_in_work(tx: Tx, work_id: str) -> list[JobRecord]:
     """A work's jobs that still have a future, the queued ones first: whoever stops all of them
     must not let a running one pass its slot to one that is stopped next."""
-    return [job_of(row) for row in tx.all(_OF_WORK, (work_id,))]
+    return JOBS.all(tx, _OF_WORK, (work_id,))
 
 
 def last_in_work(tx: Tx, work_id: str) -> JobState | None:
@@ -110,7 +103,7 @@ def message_ids(tx: Tx, job_id: str) -> Sequence[str]:
 
 def files(tx: Tx, job_id: str) -> list[FileRecord]:
     """The files of the job."""
-    return [FileRecord(*row) for row in tx.all(_FILES, (job_id,))]
+    return FILES.all(tx, _FILES, (job_id,))
 
 
 def unowned(tx: Tx, limit: int) -> list[str]:

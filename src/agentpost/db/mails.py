@@ -2,51 +2,31 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from agentpost.db import columns
+from agentpost.db.mapper import Mapper
 from agentpost.db.session import Tx
+from agentpost.domain.records import MailRecord
 
-
-@dataclass(slots=True)
-class MailRecord:
-    """One mail; ``next_attempt_at`` is when it is to be sent, None once it is or never will be."""
-
-    id: str
-    account_id: str
-    recipient: str
-    subject: str
-    text: str
-    created_at: int
-    attempts: int = 0
-    last_error: str | None = None
-    sent_at: int | None = None
-    next_attempt_at: int | None = None
-
-
-_SELECT = columns.select(MailRecord, "mails")
-_INSERT = columns.insert(MailRecord, "mails")
-_VALUES = columns.getter(MailRecord)
+MAILS = Mapper(MailRecord, "mails")
 
 
 def insert(tx: Tx, mail: MailRecord) -> None:
     """A mail is written."""
-    tx.execute(_INSERT, _VALUES(mail))
+    MAILS.insert(tx, mail)
 
 
 def list_(tx: Tx, account_id: str, limit: int) -> list[MailRecord]:
     """The account's newest mails, newest first."""
-    sql = f"{_SELECT} WHERE account_id = ? ORDER BY id DESC LIMIT ?"
-    return [MailRecord(*row) for row in tx.all(sql, (account_id, limit))]
+    sql = f"{MAILS.select} WHERE account_id = ? ORDER BY id DESC LIMIT ?"
+    return MAILS.all(tx, sql, (account_id, limit))
 
 
 def claim(tx: Tx, now: int, until: int, limit: int) -> list[MailRecord]:
     """Take unsent mails that are due; due again at ``until`` unless they are said to be sent."""
     sql = (
-        f"{_SELECT} WHERE sent_at IS NULL AND next_attempt_at <= ?"
+        f"{MAILS.select} WHERE sent_at IS NULL AND next_attempt_at <= ?"
         " ORDER BY next_attempt_at LIMIT ? /*skip locked*/"
     )
-    mails = [MailRecord(*row) for row in tx.all(sql, (now, limit))]
+    mails = MAILS.all(tx, sql, (now, limit))
     for mail in mails:
         tx.execute("UPDATE mails SET next_attempt_at = ? WHERE id = ?", (until, mail.id))
     return mails

@@ -1,12 +1,13 @@
-"""Reading messages, their jobs and files. All writing of state is in `db.record`."""
+"""Reading messages, their jobs, files and log. All writing of state is in `db.record`."""
 
 from __future__ import annotations
 
-from agentpost.db import columns
-from agentpost.db.session import Row, Tx
-from agentpost.domain.job import JobKind, JobRole, JobState, Reason
-from agentpost.domain.message import MessageStatus, TurnState
-from agentpost.domain.record import (
+from agentpost.db.mapper import Mapper
+from agentpost.db.session import Tx
+from agentpost.domain.job import JobRole
+from agentpost.domain.message import MessageStatus
+from agentpost.domain.records import (
+    EntryRecord,
     FileRecord,
     JobLink,
     JobRecord,
@@ -15,19 +16,28 @@ from agentpost.domain.record import (
     Snapshot,
 )
 
-_SELECT = columns.select(MessageRecord, "messages")
-_BY_ID = f"{_SELECT} WHERE id = ?"
+MESSAGES = Mapper(
+    MessageRecord,
+    "messages",
+    "ON CONFLICT (key_id, idempotency_key) WHERE idempotency_key IS NOT NULL DO NOTHING",
+)
+JOBS = Mapper(JobRecord, "jobs")
+FILES = Mapper(FileRecord, "files")
+ENTRIES = Mapper(EntryRecord, "entries")
+
+_BY_ID = f"{MESSAGES.select} WHERE id = ?"
 _LOCK = f"{_BY_ID} /*for update*/"
-_OF_KEY = f"{_SELECT} WHERE id = ? AND key_id = ? AND expires_at > ?"
-_BY_IDEMPOTENCY_KEY = f"{_SELECT} WHERE key_id = ? AND idempotency_key = ? /*for update*/"
+_OF_KEY = f"{MESSAGES.select} WHERE id = ? AND key_id = ? AND expires_at > ?"
+_BY_IDEMPOTENCY_KEY = f"{MESSAGES.select} WHERE key_id = ? AND idempotency_key = ? /*for update*/"
 _NEXT_WAITING = (
-    f"{_SELECT} WHERE conversation_id = ? AND turn_state = 'waiting'"
-    " ORDER BY busy_by, id LIMIT 1 /*for update*/"
+    f"{MESSAGES.select} WHERE conversation_id = ? AND turn_state = 'waiting'"
+    " ORDER BY turn_wait_deadline, id LIMIT 1 /*for update*/"
 )
 _RUNNING = "SELECT id, turn_node FROM messages WHERE turn_state = 'running'"
 _RUNNING_ON = "SELECT id, turn_epoch FROM messages WHERE turn_state = 'running' AND turn_node = ?"
 _BUSY_DUE = (
-    "SELECT id FROM messages WHERE turn_state = 'waiting' AND busy_by <= ? ORDER BY busy_by LIMIT ?"
+    "SELECT id FROM messages WHERE turn_state = 'waiting' AND turn_wait_deadline <= ?"
+    " ORDER BY turn_wait_deadline LIMIT ?"
 )
 _BEGUN_BEFORE = (
     "SELECT id FROM messages WHERE turn_state = 'running' AND turn_began_at <= ?"
@@ -45,65 +55,41 @@ _NEWEST = (
 )
 _VERSIONS = "SELECT id, state_version, version FROM messages WHERE id IN ({})"
 
-_JOB_COLUMNS = columns.names(JobRecord)
 _LINKS = (
-    f"SELECT {', '.join('j.' + name for name in _JOB_COLUMNS)}, l.role"
+    f"SELECT {', '.join('j.' + name for name in JOBS.columns)}, l.role"
     " FROM message_jobs l JOIN jobs j ON j.id = l.job_id"
     " WHERE l.message_id = ? ORDER BY l.joined_at, l.job_id"
 )
 _FILES = (
-    columns.select(FileRecord, "files")
-    + " WHERE (job_id IN (SELECT job_id FROM message_jobs WHERE message_id = ?)"
-    + " OR (message_id = ? AND job_id IS NULL)) AND replaced < 2 ORDER BY created_at, path"
+    f"{FILES.select} WHERE (job_id IN (SELECT job_id FROM message_jobs WHERE message_id = ?)"
+    " OR (message_id = ? AND job_id IS NULL)) AND replaced < 2 ORDER BY created_at, path"
 )
-
-
-def message_of(row: Row) -> MessageRecord:
-    """A row as a record, with its words as enumerations."""
-    message = MessageRecord(*row)
-    message.turn_state = TurnState(message.turn_state)
-    message.status = MessageStatus(message.status)
-    message.reason = Reason(message.reason) if message.reason else None
-    return message
-
-
-def job_of(row: Row) -> JobRecord:
-    """A row as a record, with its words as enumerations."""
-    job = JobRecord(*row)
-    job.state = JobState(job.state)
-    job.kind = JobKind(job.kind)
-    job.reason = Reason(job.reason) if job.reason else None
-    return job
+_ENTRIES_AFTER = f"{ENTRIES.select} WHERE message_id = ? AND seq > ? ORDER BY seq LIMIT ?"
 
 
 def get(tx: Tx, message_id: str) -> MessageRecord | None:
     """By id, whoever owns it: for our own machinery."""
-    row = tx.one(_BY_ID, (message_id,))
-    return message_of(row) if row else None
+    return MESSAGES.one(tx, _BY_ID, (message_id,))
 
 
 def lock(tx: Tx, message_id: str) -> MessageRecord | None:
     """By id, and hold it until the commit."""
-    row = tx.one(_LOCK, (message_id,))
-    return message_of(row) if row else None
+    return MESSAGES.one(tx, _LOCK, (message_id,))
 
 
 def get_of_key(tx: Tx, message_id: str, key_id: str, now: int) -> MessageRecord | None:
     """By id, for the key that sent it, until its retention is over (spec: Limits)."""
-    row = tx.one(_OF_KEY, (message_id, key_id, now))
-    return message_of(row) if row else None
+    return MESSAGES.one(tx, _OF_KEY, (message_id, key_id, now))
 
 
 def by_idempotency_key(tx: Tx, key_id: str, key: str) -> MessageRecord | None:
     """The message that holds an idempotency key."""
-    row = tx.one(_BY_IDEMPOTENCY_KEY, (key_id, key))
-    return message_of(row) if row else None
+    return MESSAGES.one(tx, _BY_IDEMPOTENCY_KEY, (key_id, key))
 
 
 def next_waiting(tx: Tx, conversation_id: str) -> MessageRecord | None:
     """The next waiting message of a conversation: in order of acceptance."""
-    row = tx.one(_NEXT_WAITING, (conversation_id,))
-    return message_of(row) if row else None
+    return MESSAGES.one(tx, _NEXT_WAITING, (conversation_id,))
 
 
 def running_turns(tx: Tx) -> list[tuple[str, str | None]]:
@@ -145,12 +131,12 @@ def newest(tx: Tx, account_id: str, now: int, characters: int, limit: int) -> li
 def links(tx: Tx, message_id: str) -> list[JobLink]:
     """The message's jobs as it lists them."""
     rows = tx.all(_LINKS, (message_id,))
-    return [JobLink(job_of(row[:-1]), JobRole(row[-1])) for row in rows]
+    return [JobLink(JOBS.of(row[:-1]), JobRole(row[-1])) for row in rows]
 
 
 def files(tx: Tx, message_id: str) -> list[FileRecord]:
     """Every file of the reply and of the message's jobs."""
-    return [FileRecord(*row) for row in tx.all(_FILES, (message_id, message_id))]
+    return FILES.all(tx, _FILES, (message_id, message_id))
 
 
 def snapshot(tx: Tx, message: MessageRecord) -> Snapshot:
@@ -168,3 +154,8 @@ def versions(tx: Tx, message_ids: list[str]) -> dict[str, tuple[int, int]]:
         sql = _VERSIONS.format(", ".join("?" * len(chunk)))
         found.update({row[0]: (row[1], row[2]) for row in tx.all(sql, chunk)})
     return found
+
+
+def entries_after(tx: Tx, message_id: str, seq: int, limit: int) -> list[EntryRecord]:
+    """Entries of a message's log after that number, oldest first."""
+    return ENTRIES.all(tx, _ENTRIES_AFTER, (message_id, seq, limit))

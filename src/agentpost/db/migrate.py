@@ -212,7 +212,7 @@ def postgres_engine(url: str) -> Engine:
     return create_engine(f"postgresql+psycopg://{rest}", poolclass=pool.NullPool)
 
 
-def upgrade(engine: Engine) -> None:
+def upgrade(engine: Engine, target: str = "head") -> None:
     """Run what is missing, in one transaction; several processes may come at once, one of them
     does it."""
     from alembic import command
@@ -225,7 +225,7 @@ def upgrade(engine: Engine) -> None:
         if connection.dialect.name == "postgresql":
             connection.execute(text(f"SELECT pg_advisory_xact_lock({_LOCK})"))
         config.attributes["connection"] = connection
-        command.upgrade(config, "head")
+        command.upgrade(config, target)
     engine.dispose()
 
 

@@ -1,9 +1,9 @@
-"""Blobs that will be deleted unless a commit keeps them (table `doomed_blobs`).
+"""Blobs that will be deleted unless a commit keeps them.
 
 A deletion is scheduled before the first byte is stored. The commit that names the blob in a row
 keeps it; the commit that removes that row schedules the deletion again. So after any crash all
 bytes without a row are in this table, and the sweep need not search elsewhere. Only the bytes of an
-upload are found by the upload's row (`takes`), until their deletion is scheduled with it.
+upload are found by the upload's row (`copies`), until their deletion is scheduled with it.
 """
 
 from __future__ import annotations
@@ -13,16 +13,17 @@ from collections.abc import Sequence
 from agentpost.db.session import Tx
 
 _SCHEDULE = (
-    "INSERT INTO doomed_blobs (blob, due_at, tries) VALUES (?, ?, 0)"
+    "INSERT INTO pending_deletions (blob, due_at, tries) VALUES (?, ?, 0)"
     " ON CONFLICT (blob) DO UPDATE SET due_at = excluded.due_at"
 )
-_KEEP = "DELETE FROM doomed_blobs WHERE blob = ? AND tries = 0"
-_ANY_DUE = "SELECT 1 FROM doomed_blobs WHERE due_at <= ? LIMIT 1"
+_KEEP = "DELETE FROM pending_deletions WHERE blob = ? AND tries = 0"
+_ANY_DUE = "SELECT 1 FROM pending_deletions WHERE due_at <= ? LIMIT 1"
 _DUE = (
-    "SELECT blob, tries FROM doomed_blobs WHERE due_at <= ? ORDER BY due_at LIMIT ? /*skip locked*/"
+    "SELECT blob, tries FROM pending_deletions WHERE due_at <= ?"
+    " ORDER BY due_at LIMIT ? /*skip locked*/"
 )
-_TRY = "UPDATE doomed_blobs SET tries = ?, due_at = ? WHERE blob = ?"
-_GONE = "DELETE FROM doomed_blobs WHERE blob = ?"
+_TRY = "UPDATE pending_deletions SET tries = ?, due_at = ? WHERE blob = ?"
+_GONE = "DELETE FROM pending_deletions WHERE blob = ?"
 
 
 class BlobLost(Exception):
@@ -54,7 +55,7 @@ def due(tx: Tx, now: int, limit: int) -> list[tuple[str, int]]:
 def claim(tx: Tx, blob: str, tries: int, again_at: int) -> None:
     """It is being deleted for the ``tries``-th time; should that fail, it is due again then.
 
-    From here on it cannot be redeemed.
+    From here on it cannot be kept.
     """
     tx.execute(_TRY, (tries, again_at, blob))
 

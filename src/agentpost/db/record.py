@@ -8,71 +8,18 @@ from __future__ import annotations
 
 from operator import attrgetter
 
-from agentpost.db import columns
+from agentpost.db.messages import ENTRIES, JOBS, MESSAGES
 from agentpost.db.session import Tx
 from agentpost.domain.errors import Fenced
 from agentpost.domain.job import JobRole
-from agentpost.domain.record import EntryRecord, JobRecord, MessageRecord
+from agentpost.domain.records import EntryRecord, JobRecord, MessageRecord
 
-_MESSAGE = columns.getter(MessageRecord)
-_INSERT_MESSAGE = columns.insert(
-    MessageRecord,
-    "messages",
-    "ON CONFLICT (key_id, idempotency_key) WHERE idempotency_key IS NOT NULL DO NOTHING",
-)
-_MESSAGE_CHANGES = (
-    "notes_json",
-    "turn_state",
-    "turn_no",
-    "turn_node",
-    "turn_epoch",
-    "turn_began_at",
-    "turn_inputs_json",
-    "busy_by",
-    "sync_by",
-    "asked",
-    "reply",
-    "status",
-    "reason",
-    "question",
-    "final",
-    "jobs",
-    "reply_files",
-    "seq",
-    "version",
-    "state_version",
-    "updated_at",
-    "expires_at",
-)
+_MESSAGE_CHANGES = MESSAGES.columns[MESSAGES.columns.index("notes_json") :]
 _message_changes = attrgetter(*_MESSAGE_CHANGES)
-_UPDATE_MESSAGE = columns.update("messages", _MESSAGE_CHANGES, "id = ? AND version = ?")
-
-_JOB = columns.getter(JobRecord)
-_INSERT_JOB = columns.insert(JobRecord, "jobs")
-_JOB_CHANGES = (
-    "state",
-    "reason",
-    "question",
-    "result",
-    "step",
-    "node",
-    "epoch",
-    "calls",
-    "calls_taken",
-    "recoveries",
-    "recovers",
-    "credits_used",
-    "credits_needed",
-    "started_at",
-    "settled_at",
-    "queue_by",
-    "watch_by",
-)
+_UPDATE_MESSAGE = MESSAGES.update_sql(_MESSAGE_CHANGES, "id = ? AND version = ?")
+_JOB_CHANGES = JOBS.columns[JOBS.columns.index("state") :]
 _job_changes = attrgetter(*_JOB_CHANGES)
-_UPDATE_JOB = columns.update("jobs", _JOB_CHANGES, "id = ? AND state = ? AND epoch = ?")
-
-_INSERT_ENTRY = columns.insert(EntryRecord, "entries")
-_ENTRY = columns.getter(EntryRecord)
+_UPDATE_JOB = JOBS.update_sql(_JOB_CHANGES, "id = ? AND state = ? AND epoch = ?")
 _INSERT_LINK = (
     "INSERT INTO message_jobs (message_id, job_id, role, joined_at) VALUES (?, ?, ?, ?)"
     " ON CONFLICT (message_id, job_id) DO NOTHING"
@@ -87,7 +34,7 @@ _RELEASE_OWNERSHIP = "UPDATE jobs SET node = NULL WHERE id = ? AND epoch = ? AND
 
 def insert_message(tx: Tx, message: MessageRecord) -> bool:
     """False when the idempotency key is taken."""
-    return tx.execute(_INSERT_MESSAGE, _MESSAGE(message)) == 1
+    return MESSAGES.insert(tx, message)
 
 
 def free_idempotency_key(tx: Tx, message_id: str) -> None:
@@ -102,14 +49,14 @@ def update_message(tx: Tx, message: MessageRecord, version_before: int) -> None:
         raise Fenced(f"message {message.id} has moved on")
 
 
-def set_sync_by(tx: Tx, message_id: str, at: int) -> None:
+def set_reply_deadline(tx: Tx, message_id: str, at: int) -> None:
     """The POST call that waits for the message's turn is answered at that time."""
-    tx.execute("UPDATE messages SET sync_by = ? WHERE id = ?", (at, message_id))
+    tx.execute("UPDATE messages SET reply_deadline = ? WHERE id = ?", (at, message_id))
 
 
 def insert_job(tx: Tx, job: JobRecord) -> None:
     """A job is made."""
-    tx.execute(_INSERT_JOB, _JOB(job))
+    JOBS.insert(tx, job)
 
 
 def update_job(tx: Tx, job: JobRecord, state_before: str, epoch_before: int) -> None:
@@ -132,7 +79,7 @@ def release_ownership(tx: Tx, job_id: str, epoch: int, node: str) -> None:
 
 def append_entry(tx: Tx, entry: EntryRecord) -> None:
     """A line of the log."""
-    tx.execute(_INSERT_ENTRY, _ENTRY(entry))
+    ENTRIES.insert(tx, entry)
 
 
 def link_job(tx: Tx, message_id: str, job_id: str, role: JobRole, now: int) -> bool:

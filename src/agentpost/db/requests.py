@@ -3,47 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import lru_cache
 
-from agentpost.db import columns
+from agentpost.db.mapper import Mapper
 from agentpost.db.session import Tx
+from agentpost.domain.records import RequestRecord
 
-ROW_BYTES = 300
-"""Of a row and its places in the indexes, without its texts."""
-
-
-@dataclass(slots=True)
-class RequestRecord:
-    """One request; bodies are there when they were small, without secrets."""
-
-    id: str
-    at: int
-    account_id: str | None  # None: nobody we know
-    key_id: str | None
-    method: str
-    path: str
-    status: int
-    error: str | None
-    ms: int
-    request_bytes: int
-    response_bytes: int
-    request_body: str | None
-    response_body: str | None
-    traceparent: str | None
-
-    @property
-    def size(self) -> int:
-        """About how many bytes the row takes: its texts, and a constant for all the rest."""
-        texts = (self.path, self.request_body, self.response_body, self.traceparent)
-        return ROW_BYTES + sum(len(text.encode()) for text in texts if text)
-
-
-_COLUMNS = columns.names(RequestRecord)
-_VALUES = columns.getter(RequestRecord)
-_SELECT = columns.select(RequestRecord, "requests")
-
-
+REQUESTS = Mapper(RequestRecord, "requests", "ON CONFLICT DO NOTHING")
 _COUNT = (
     "INSERT INTO request_log_days (account_id, day, bytes, dropped) VALUES (?, ?, ?, ?)"
     " ON CONFLICT (account_id, day) DO UPDATE SET bytes = request_log_days.bytes + excluded.bytes,"
@@ -54,15 +19,7 @@ _COUNTED = "SELECT bytes FROM request_log_days WHERE account_id = ? AND day = ?"
 
 def insert(tx: Tx, records: Sequence[RequestRecord]) -> None:
     """Keep a handful of requests in one statement."""
-    values = [value for record in records for value in _VALUES(record)]
-    tx.execute(_insert_sql(len(records)), values)
-
-
-@lru_cache(maxsize=128)
-def _insert_sql(count: int) -> str:
-    row = f"({', '.join('?' * len(_COLUMNS))})"
-    rows = ", ".join([row] * count)
-    return f"INSERT INTO requests ({', '.join(_COLUMNS)}) VALUES {rows} ON CONFLICT DO NOTHING"
+    REQUESTS.insert_all(tx, records)
 
 
 def count(tx: Tx, account_id: str, day: int, size: int, dropped: int) -> int:
@@ -88,11 +45,11 @@ def of_account(
         params.append(key_id)
     if failed:
         conditions.append("status >= 400")
-    sql = f"{_SELECT} WHERE {' AND '.join(conditions)} ORDER BY id DESC LIMIT ?"
-    return [RequestRecord(*row) for row in tx.all(sql, (*params, limit))]
+    sql = f"{REQUESTS.select} WHERE {' AND '.join(conditions)} ORDER BY id DESC LIMIT ?"
+    return REQUESTS.all(tx, sql, (*params, limit))
 
 
 def get(tx: Tx, account_id: str, request_id: str) -> RequestRecord | None:
     """One request of an account."""
-    row = tx.one(f"{_SELECT} WHERE id = ? AND account_id = ?", (request_id, account_id))
-    return RequestRecord(*row) if row else None
+    sql = f"{REQUESTS.select} WHERE id = ? AND account_id = ?"
+    return REQUESTS.one(tx, sql, (request_id, account_id))

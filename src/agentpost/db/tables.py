@@ -142,8 +142,8 @@ messages = Table(
     _count("turn_epoch"),
     _time("turn_began_at", null=True),
     _text("turn_inputs_json", null=True),
-    _time("busy_by"),
-    _time("sync_by"),
+    _time("turn_wait_deadline"),
+    _time("reply_deadline"),
     _text("asked", null=True),
     _text("reply", null=True),
     _text("status"),
@@ -169,10 +169,14 @@ messages = Table(
     ),
     # One for each state: SQLite takes a partial index only for the very condition it was made with.
     _partial(
-        "ix_messages_waiting", "conversation_id", "busy_by", "id", where="turn_state = 'waiting'"
+        "ix_messages_waiting",
+        "conversation_id",
+        "turn_wait_deadline",
+        "id",
+        where="turn_state = 'waiting'",
     ),
     _partial("ix_messages_running", "turn_began_at", "id", where="turn_state = 'running'"),
-    _partial("ix_messages_busy", "busy_by", where="turn_state = 'waiting'"),
+    _partial("ix_messages_busy", "turn_wait_deadline", where="turn_state = 'waiting'"),
     # Without jobs a message's retention follows from its id.
     _partial("ix_messages_expiring", "expires_at", "id", where="jobs > 0"),
 )
@@ -210,9 +214,9 @@ jobs = Table(
     _text("node", null=True),
     _count("epoch"),
     _count("calls"),
-    _count("calls_taken"),
-    _count("recoveries"),
-    _count("recovers"),
+    _count("calls_at_takeover"),
+    _count("takeovers"),
+    _count("recover_requests"),
     _time("credits_used"),
     _time("credits_needed"),
     _time("created_at"),
@@ -349,13 +353,13 @@ attachments = Table(
     PrimaryKeyConstraint("message_id", "n"),
 )
 
-doomed_blobs = Table(
-    "doomed_blobs",
+pending_deletions = Table(
+    "pending_deletions",
     metadata,
     Column("blob", Text, primary_key=True),
     _time("due_at"),
     _count("tries"),
-    Index("ix_doomed_blobs_due", "due_at"),
+    Index("ix_pending_deletions_due", "due_at"),
 )
 
 uploads = Table(
@@ -372,7 +376,7 @@ uploads = Table(
     _time("created_at"),
     _time("post_by"),
     _time("keep_by"),
-    Column("takes", Integer, nullable=False, server_default="0"),
+    Column("copies", Integer, nullable=False, server_default="0"),
     Column("swept", Integer, nullable=False, server_default="0"),
     _text("kind", null=True),
     _text("revision", null=True),
@@ -512,4 +516,6 @@ request_log_days = Table(
     sqlite_with_rowid=False,
 )
 
-holds = Table("holds", metadata, Column("subject", Text, primary_key=True), _count("owner"))
+reader_locks = Table(
+    "reader_locks", metadata, Column("subject", Text, primary_key=True), _count("owner")
+)

@@ -4,29 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from agentpost.db import columns
-from agentpost.db.session import Row, Tx
-from agentpost.domain.uploads import UploadRecord, UploadStatus
+from agentpost.db.mapper import Mapper
+from agentpost.db.session import Tx
+from agentpost.domain.records import UploadRecord
+from agentpost.domain.uploads import UploadStatus
 
-_SELECT = columns.select(UploadRecord, "uploads")
-_VALUES = columns.getter(UploadRecord)
-
-
-def insert(tx: Tx, upload: UploadRecord) -> None:
-    """An upload is made."""
-    tx.execute(columns.insert(UploadRecord, "uploads"), _VALUES(upload))
-
-
-def get(tx: Tx, upload_id: str, account_id: str) -> UploadRecord | None:
-    """The account's upload; another account's is as good as none."""
-    row = tx.one(f"{_SELECT} WHERE id = ? AND account_id = ?", (upload_id, account_id))
-    return _record(row) if row else None
-
-
+UPLOADS = Mapper(UploadRecord, "uploads")
+_UPDATE_CONTENTS = UPLOADS.update_sql(
+    ("blob", "size", "kind", "revision", "sniffed_type"), "id = ?"
+)
 _PENDING = (
     "SELECT COUNT(*), COALESCE(SUM(size), 0) FROM uploads"
     " WHERE account_id = ? AND status = 'pending'"
 )
+
+
+def insert(tx: Tx, upload: UploadRecord) -> None:
+    """An upload is made."""
+    UPLOADS.insert(tx, upload)
+
+
+def get(tx: Tx, upload_id: str, account_id: str) -> UploadRecord | None:
+    """The account's upload; another account's is as good as none."""
+    sql = f"{UPLOADS.select} WHERE id = ? AND account_id = ?"
+    return UPLOADS.one(tx, sql, (upload_id, account_id))
 
 
 def pending(tx: Tx, account_id: str) -> tuple[int, int]:
@@ -39,19 +40,16 @@ def pending(tx: Tx, account_id: str) -> tuple[int, int]:
 def lock(tx: Tx, upload_ids: Sequence[str], account_id: str) -> dict[str, UploadRecord]:
     """Those of the uploads that the account has, held until the commit; in one order always."""
     marks = ", ".join("?" * len(upload_ids))
-    rows = tx.all(
-        f"{_SELECT} WHERE id IN ({marks}) AND account_id = ? ORDER BY id /*for update*/",
-        (*upload_ids, account_id),
-    )
-    return {upload.id: upload for upload in map(_record, rows)}
+    sql = f"{UPLOADS.select} WHERE id IN ({marks}) AND account_id = ? ORDER BY id /*for update*/"
+    return {upload.id: upload for upload in UPLOADS.all(tx, sql, (*upload_ids, account_id))}
 
 
 def count_copy(tx: Tx, upload_id: str) -> int | None:
     """The number of a new private copy; None when the upload is no longer pending."""
-    sql = "UPDATE uploads SET takes = takes + 1 WHERE id = ? AND status = ?"
+    sql = "UPDATE uploads SET copies = copies + 1 WHERE id = ? AND status = ?"
     if tx.execute(sql, (upload_id, UploadStatus.PENDING.value)) == 0:
         return None
-    row = tx.one("SELECT takes FROM uploads WHERE id = ?", (upload_id,))
+    row = tx.one("SELECT copies FROM uploads WHERE id = ?", (upload_id,))
     assert row is not None
     return int(row[0])
 
@@ -64,18 +62,8 @@ def move(tx: Tx, upload_id: str, before: UploadStatus, after: UploadStatus) -> b
 
 def save_contents(tx: Tx, upload: UploadRecord) -> None:
     """The facts found when it became ready."""
-    tx.execute(
-        "UPDATE uploads SET blob = ?, size = ?, kind = ?, revision = ?, sniffed_type = ?"
-        " WHERE id = ?",
-        (
-            upload.blob,
-            upload.size,
-            upload.kind,
-            upload.revision,
-            upload.sniffed_type,
-            upload.id,
-        ),
-    )
+    u = upload
+    tx.execute(_UPDATE_CONTENTS, (u.blob, u.size, u.kind, u.revision, u.sniffed_type, u.id))
 
 
 def save_message(tx: Tx, upload_id: str, message_id: str) -> None:
@@ -85,8 +73,8 @@ def save_message(tx: Tx, upload_id: str, message_id: str) -> None:
 
 def due(tx: Tx, before: int, limit: int) -> list[UploadRecord]:
     """Uploads whose time was over by then and that were not cleaned up yet."""
-    sql = f"{_SELECT} WHERE swept = 0 AND keep_by < ? ORDER BY keep_by LIMIT ?"
-    return [_record(row) for row in tx.all(sql, (before, limit))]
+    sql = f"{UPLOADS.select} WHERE swept = 0 AND keep_by < ? ORDER BY keep_by LIMIT ?"
+    return UPLOADS.all(tx, sql, (before, limit))
 
 
 def set_swept(tx: Tx, upload_id: str) -> None:
@@ -98,9 +86,3 @@ def delete(tx: Tx, upload_id: str, status: UploadStatus) -> bool:
     """False when the status is no longer that."""
     sql = "DELETE FROM uploads WHERE id = ? AND status = ?"
     return tx.execute(sql, (upload_id, status.value)) == 1
-
-
-def _record(row: Row) -> UploadRecord:
-    upload = UploadRecord(*row)
-    upload.status = UploadStatus(upload.status)
-    return upload

@@ -2,43 +2,42 @@
 
 from __future__ import annotations
 
-from agentpost.db import account_storage, columns, pending_deletions
+from agentpost.db import account_storage, pending_deletions
+from agentpost.db.mapper import Mapper
+from agentpost.db.messages import FILES
 from agentpost.db.session import Tx
-from agentpost.domain.record import FileRecord, WorkRecord
+from agentpost.domain.records import FileRecord, WorkRecord
 
-_SELECT = columns.select(WorkRecord, "works")
-_INSERT = columns.insert(WorkRecord, "works")
-_VALUES = columns.getter(WorkRecord)
-_OF_ACCOUNT = f"{_SELECT} WHERE id = ? AND account_id = ? AND deleted_at IS NULL"
-_LOCK = f"{_SELECT} WHERE id = ? AND account_id = ? AND deleted_at IS NULL /*for update*/"
+WORKS = Mapper(WorkRecord, "works")
+_OF_ACCOUNT = f"{WORKS.select} WHERE id = ? AND account_id = ? AND deleted_at IS NULL"
+_LOCK = f"{WORKS.select} WHERE id = ? AND account_id = ? AND deleted_at IS NULL /*for update*/"
 _LIST = (
-    f"{_SELECT} WHERE account_id = ? AND home = 0 AND deleted_at IS NULL ORDER BY id DESC LIMIT ?"
+    f"{WORKS.select} WHERE account_id = ? AND home = 0 AND deleted_at IS NULL"
+    " ORDER BY id DESC LIMIT ?"
 )
 _OF_CONVERSATION = (
-    f"{_SELECT} WHERE conversation_id = ? AND home = 0 AND deleted_at IS NULL"
+    f"{WORKS.select} WHERE conversation_id = ? AND home = 0 AND deleted_at IS NULL"
     " ORDER BY id DESC LIMIT ?"
 )
 _RUNS = "SELECT 1 FROM jobs WHERE work_id = ? AND state IN ('running', 'overdue') LIMIT 1"
 
-_FILE_SELECT = columns.select(FileRecord, "files")
-_FILE = f"{_FILE_SELECT} WHERE work_id = ? AND path = ? AND replaced = 0"
+_FILE = f"{FILES.select} WHERE work_id = ? AND path = ? AND replaced = 0"
 _LIVE_FILE = f"{_FILE} AND EXISTS (SELECT 1 FROM works WHERE id = work_id AND deleted_at IS NULL)"
-_FILES = f"{_FILE_SELECT} WHERE work_id = ? AND replaced = 0 ORDER BY created_at, path"
+_FILES = f"{FILES.select} WHERE work_id = ? AND replaced = 0 ORDER BY created_at, path"
 _FILES_OF_CONVERSATION = (
-    f"{_FILE_SELECT} WHERE work_id IN (SELECT id FROM works WHERE conversation_id = ? AND home = 0"
+    f"{FILES.select} WHERE work_id IN (SELECT id FROM works WHERE conversation_id = ? AND home = 0"
     " AND deleted_at IS NULL ORDER BY id DESC LIMIT ?) AND replaced = 0 ORDER BY created_at, path"
 )
 _RECENT = (
-    f"{_FILE_SELECT} WHERE work_id = ? AND replaced = 0 ORDER BY created_at DESC, path LIMIT ?"
+    f"{FILES.select} WHERE work_id = ? AND replaced = 0 ORDER BY created_at DESC, path LIMIT ?"
 )
-_PUT_FILE = columns.insert(FileRecord, "files")
 _SUPERSEDE = "UPDATE files SET replaced = 1 WHERE work_id = ? AND path = ? AND replaced = 0"
 _REWRITE = (
     "UPDATE files SET replaced = 2 WHERE message_id = ? AND COALESCE(job_id, '') = ?"
     " AND work_id = ? AND path = ? AND replaced < 2"
 )
 _SCHEDULE_UNLISTED = (
-    "INSERT INTO doomed_blobs (blob, due_at, tries)"
+    "INSERT INTO pending_deletions (blob, due_at, tries)"
     " SELECT f.blob, CAST(? AS BIGINT), 0 FROM files f"
     " WHERE f.replaced = 2 AND (f.message_id = ? OR f.work_id = ?)"
     " AND NOT EXISTS (SELECT 1 FROM jobs j"
@@ -53,38 +52,35 @@ _SCHEDULE_UNLISTED = (
 _PENDING = (
     "SELECT blob, account_id, size FROM files"
     " WHERE replaced = 2 AND (message_id = ? OR work_id = ?)"
-    " AND EXISTS (SELECT 1 FROM doomed_blobs d WHERE d.blob = files.blob)"
+    " AND EXISTS (SELECT 1 FROM pending_deletions d WHERE d.blob = files.blob)"
     " ORDER BY blob"
 )
 _DELETE_FILE = "DELETE FROM files WHERE blob = ?"
-_FILE_VALUES = columns.getter(FileRecord)
 
 
 def insert(tx: Tx, work: WorkRecord) -> None:
     """A work is opened."""
-    tx.execute(_INSERT, _VALUES(work))
+    WORKS.insert(tx, work)
 
 
 def get(tx: Tx, work_id: str, account_id: str) -> WorkRecord | None:
     """A work of the account that was not deleted."""
-    row = tx.one(_OF_ACCOUNT, (work_id, account_id))
-    return WorkRecord(*row) if row else None
+    return WORKS.one(tx, _OF_ACCOUNT, (work_id, account_id))
 
 
 def lock(tx: Tx, work_id: str, account_id: str) -> WorkRecord | None:
     """`get`, held until the commit."""
-    row = tx.one(_LOCK, (work_id, account_id))
-    return WorkRecord(*row) if row else None
+    return WORKS.one(tx, _LOCK, (work_id, account_id))
 
 
 def list_(tx: Tx, account_id: str, limit: int) -> list[WorkRecord]:
     """The account's works, newest first; home works are not shown."""
-    return [WorkRecord(*row) for row in tx.all(_LIST, (account_id, limit))]
+    return WORKS.all(tx, _LIST, (account_id, limit))
 
 
 def of_conversation(tx: Tx, conversation_id: str, limit: int) -> list[WorkRecord]:
     """A conversation's works, newest first."""
-    return [WorkRecord(*row) for row in tx.all(_OF_CONVERSATION, (conversation_id, limit))]
+    return WORKS.all(tx, _OF_CONVERSATION, (conversation_id, limit))
 
 
 def is_running(tx: Tx, work_id: str) -> bool:
@@ -118,7 +114,7 @@ def put_file(tx: Tx, file: FileRecord) -> None:
     pending_deletions.keep(tx, file.blob)
     tx.execute(_REWRITE, (file.message_id, file.job_id or "", file.work_id, file.path))
     tx.execute(_SUPERSEDE, (file.work_id, file.path))
-    tx.execute(_PUT_FILE, _FILE_VALUES(file))
+    FILES.insert(tx, file)
 
 
 def release_unlisted_files(tx: Tx, due_at: int, message_id: str, work_id: str = "") -> None:
@@ -137,30 +133,27 @@ def release_unlisted_files(tx: Tx, due_at: int, message_id: str, work_id: str = 
 
 def file(tx: Tx, work_id: str, path: str) -> FileRecord | None:
     """One file; the caller knows that the work is there."""
-    row = tx.one(_FILE, (work_id, path))
-    return FileRecord(*row) if row else None
+    return FILES.one(tx, _FILE, (work_id, path))
 
 
 def live_file(tx: Tx, work_id: str, path: str) -> FileRecord | None:
     """One file of a work that was not deleted, whoever owns it: a link is its own permission."""
-    row = tx.one(_LIVE_FILE, (work_id, path))
-    return FileRecord(*row) if row else None
+    return FILES.one(tx, _LIVE_FILE, (work_id, path))
 
 
 def files(tx: Tx, work_id: str) -> list[FileRecord]:
     """All files of a work, oldest first."""
-    return [FileRecord(*row) for row in tx.all(_FILES, (work_id,))]
+    return FILES.all(tx, _FILES, (work_id,))
 
 
 def files_by_work(tx: Tx, conversation_id: str, limit: int) -> dict[str, list[FileRecord]]:
     """All files of a conversation's newest works by work id, each work's oldest first."""
     found: dict[str, list[FileRecord]] = {}
-    for row in tx.all(_FILES_OF_CONVERSATION, (conversation_id, limit)):
-        record = FileRecord(*row)
+    for record in FILES.all(tx, _FILES_OF_CONVERSATION, (conversation_id, limit)):
         found.setdefault(record.work_id, []).append(record)
     return found
 
 
 def recent_files(tx: Tx, work_id: str, limit: int) -> list[FileRecord]:
     """The newest files of a work, newest first."""
-    return [FileRecord(*row) for row in tx.all(_RECENT, (work_id, limit))]
+    return FILES.all(tx, _RECENT, (work_id, limit))

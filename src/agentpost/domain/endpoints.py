@@ -6,7 +6,7 @@ spec: Webhook endpoint states, Webhook events 7, 8. Times are in microseconds.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from agentpost.domain import backoff
@@ -29,75 +29,6 @@ class DeliveryStatus(StrEnum):
     FAILED = "failed"
     DROPPED = "dropped"
     CANCELLED = "cancelled"
-
-
-@dataclass(slots=True)
-class EndpointRecord:
-    """A webhook endpoint as it is stored; the secrets never show in a log."""
-
-    id: str
-    account_id: str
-    url: str
-    events_json: str
-    description: str | None
-    secret: str = field(repr=False)
-    old_secret: str | None = field(repr=False)
-    old_secret_until: int | None
-    created_at: int
-    disabled_at: int | None
-    disabled_reason: DisabledReason | None
-    failing_since: int | None
-
-    @property
-    def state(self) -> EndpointState:
-        """The part the rules below are about."""
-        return EndpointState(self.disabled_at, self.disabled_reason, self.failing_since)
-
-    def secrets(self, now: int) -> tuple[str, ...]:
-        """What deliveries are signed with now: after a rotation with a grace time, both."""
-        if self.old_secret is None or now >= (self.old_secret_until or 0):
-            return (self.secret,)
-        return (self.secret, self.old_secret)
-
-
-@dataclass(frozen=True, slots=True)
-class DeliveryRecord:
-    """One event for one endpoint, with the event's name and message."""
-
-    event_id: str
-    endpoint_id: str
-    status: DeliveryStatus
-    attempts: int
-    last_status_code: int | None
-    last_error: str | None
-    last_response: str | None
-    last_ms: int | None
-    created_at: int
-    delivered_at: int | None
-    next_attempt_at: int | None
-    event: str
-    message_id: str | None
-    attempt_log: Sequence[AttemptRecord] = ()
-    """Oldest first; read only where deliveries are listed."""
-
-
-@dataclass(frozen=True, slots=True)
-class AttemptRecord:
-    """One attempt of a delivery, as it is logged.
-
-    ``n`` counts all attempts of the delivery from 1, also those made before it was sent again on
-    request. ``at`` is when it ended, ``error`` None when the receiver took it, ``response`` the
-    beginning of the answer's body.
-    """
-
-    event_id: str
-    endpoint_id: str
-    n: int
-    at: int
-    status_code: int | None
-    error: str | None
-    response: str
-    ms: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from enum import StrEnum
 
 from agentpost.domain.job import JobState
-from agentpost.domain.limits import RECOVERIES_MAX
+from agentpost.domain.limits import RECOVER_REQUESTS_MAX
 
 
 class RecoveryState(StrEnum):
@@ -22,12 +22,14 @@ KEPT_RESULTS = frozenset({JobState.LATE_COMPLETED, JobState.LATE_FAILED, JobStat
 """The work ended after its watch: what it left is given out by the recover that asks for it."""
 
 
-def can_recover(state: JobState, recovers: int) -> bool:
+def can_recover(state: JobState, recover_requests: int) -> bool:
     """Whether a recover changes the job: its watch is armed again, or its result is there.
 
     A result that is there is always given out; only watching again is limited.
     """
-    return state in KEPT_RESULTS or (state is JobState.OVERDUE and recovers < RECOVERIES_MAX)
+    if state is JobState.OVERDUE:
+        return recover_requests < RECOVER_REQUESTS_MAX
+    return state in KEPT_RESULTS
 
 
 def state_of(state: JobState, *, recovered: bool) -> RecoveryState:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 
 from agentpost.domain.errors import RuleBroken
@@ -43,30 +42,3 @@ def upload(status: UploadStatus, signal: UploadSignal) -> UploadStatus | None:
         return UPLOADS[status, signal]
     except KeyError:
         raise RuleBroken(f"an upload that is {status} cannot take {signal}") from None
-
-
-@dataclass(slots=True)
-class UploadRecord:
-    """An upload. Times are microseconds; what is None is known once it is ready.
-
-    ``content_type`` is what the client declared, ``sniffed_type`` what the bytes are. ``size`` is
-    the declared size in bytes and, from ready on, the real one. ``takes`` counts the private copies
-    that calls of complete made; ``swept``: nothing but the row itself is left to be cleaned up.
-    """
-
-    id: str
-    account_id: str
-    status: UploadStatus
-    filename: str
-    content_type: str
-    size: int
-    blob: str
-    message_id: str | None
-    created_at: int
-    post_by: int
-    keep_by: int
-    takes: int = 0
-    swept: int = 0
-    kind: str | None = None
-    revision: str | None = None
-    sniffed_type: str | None = None

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from agentpost.clock import new_id
 from agentpost.domain.executables import HEAD_BYTES
-from agentpost.domain.record import FileRecord
+from agentpost.domain.records import FileRecord
 from agentpost.runtime.journal import Journal
 from agentpost.services import blobs
 from agentpost.services.context import AppContext

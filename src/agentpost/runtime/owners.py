@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from agentpost.domain.limits import POISON_RECOVERIES_MAX
+from agentpost.domain.limits import POISON_TAKEOVERS_MAX
 from agentpost.services import jobs
 from agentpost.services.context import AppContext
 from agentpost.services.jobs import Owned
@@ -53,7 +53,7 @@ class TurnOwner:
 
     async def interrupted(self, reason: str, times: int) -> bool:
         """See `Owner.interrupted`."""
-        return times <= POISON_RECOVERIES_MAX
+        return times <= POISON_TAKEOVERS_MAX
 
     async def charge_owed(self, n: int) -> None:
         """See `Owner.charge_owed`. A turn charges nothing."""

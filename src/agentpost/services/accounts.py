@@ -8,15 +8,16 @@ from dataclasses import dataclass
 
 from agentpost.clock import new_id
 from agentpost.db import accounts as rows
-from agentpost.db.accounts import AccountRecord, KeyRecord, LedgerRecord
 from agentpost.db.session import Tx
 from agentpost.domain import ids
 from agentpost.domain.credits import LedgerKind, to_millionths
 from agentpost.domain.errors import not_found
 from agentpost.domain.mail_addresses import check_mail_address
+from agentpost.domain.records import AccountRecord, KeyRecord, LedgerRecord
 from agentpost.domain.times import seconds
 from agentpost.services.allowances import rules_of
 from agentpost.services.context import AppContext
+from agentpost.services.credits import Purpose, add_line
 from agentpost.services.messages import Caller
 
 PLAN = "self_hosted"
@@ -179,19 +180,14 @@ def _insert(
         email=email,
         name=name,
         plan=PLAN,
-        balance=millionths,
-        held=0,
-        hosting_fees_due=0,
-        limits_json="{}",
         created_at=now,
+        balance=millionths,
     )
     if not rows.insert(tx, account):
         return None
     if millionths:
-        note = "opening balance"
-        grant = LedgerKind.GRANT.value
-        line = (new_id(ids.LEDGER, now), account.id, grant, millionths, None, None, note, now)
-        rows.add_ledger(tx, LedgerRecord(*line))
+        purpose = Purpose(note="opening balance")
+        add_line(tx, account.id, LedgerKind.GRANT, millionths, purpose, now)
     return account
 
 
@@ -207,8 +203,6 @@ def _insert_key(
         hint=secret[-4:],
         created_at=now,
         expires_at=now + seconds(lifetime) if lifetime is not None else None,
-        revoked_at=None,
-        last_used_at=None,
     )
     rows.insert_key(tx, key)
     return key

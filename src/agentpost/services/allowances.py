@@ -13,9 +13,11 @@ from agentpost.db import accounts as rows
 from agentpost.db.session import Tx
 from agentpost.domain.allowances import MAY_BE_ZERO, NAMES, Allowances
 from agentpost.domain.errors import not_found
+from agentpost.domain.records import AccountRecord
 from agentpost.domain.times import SECOND
 from agentpost.ratelimit.base import Rule
 from agentpost.services.context import AppContext
+from agentpost.services.transactions import write_transaction
 from agentpost.settings import Settings
 
 MINUTE = 60 * SECOND
@@ -80,15 +82,12 @@ async def stored_bytes(ctx: AppContext, id_or_email: str) -> int:
     return await ctx.db.read(lambda tx: account_storage.used(tx, _find(tx, id_or_email).id))
 
 
-async def recount(ctx: AppContext, id_or_email: str) -> int:
+@write_transaction
+def recount(tx: Tx, ctx: AppContext, id_or_email: str) -> int:
     """Count the bytes that an account has stored anew; raises ``not_found``."""
-
-    def fn(tx: Tx) -> int:
-        account_id = _find(tx, id_or_email).id
-        account_storage.recount(tx, account_id)
-        return account_storage.used(tx, account_id)
-
-    return await ctx.db.write(fn)
+    account_id = _find(tx, id_or_email).id
+    account_storage.recount(tx, account_id)
+    return account_storage.used(tx, account_id)
 
 
 async def override(ctx: AppContext, id_or_email: str, changes: Mapping[str, int | None]) -> None:
@@ -113,7 +112,7 @@ async def override(ctx: AppContext, id_or_email: str, changes: Mapping[str, int 
     await ctx.db.write(fn)
 
 
-def _find(tx: Tx, id_or_email: str) -> rows.AccountRecord:
+def _find(tx: Tx, id_or_email: str) -> AccountRecord:
     account = rows.find(tx, id_or_email)
     if account is None:
         raise not_found("account")

@@ -35,7 +35,7 @@ from agentpost.domain.executables import (
 )
 from agentpost.domain.filenames import safe_file_name
 from agentpost.domain.message import TurnState
-from agentpost.domain.record import AttachmentRecord, MessageRecord
+from agentpost.domain.records import AttachmentRecord, MessageRecord
 from agentpost.egress.errors import EgressError
 from agentpost.services import blobs, record, storage_space
 from agentpost.services.context import AppContext
@@ -97,7 +97,8 @@ async def _take_all(ctx: AppContext, attached: Attached, files: list[InlineFile]
         if given.url is not None and given.base64 is not None:
             attached.notes.append(f"{label}: skipped, it has both a url and base64 content.")
         elif given.url is not None:
-            attached.files.append(_to_fetch(n, name, given))
+            to_fetch = AttachmentRecord("", n, name or "", given.url, given.content_type)
+            attached.files.append(to_fetch)
         else:
             total += await _take_bytes(ctx, attached, n, label, given, total)
     if len(files) > limits.INLINE_FILES_MAX:
@@ -228,7 +229,7 @@ async def _take_bytes(
     if is_executable(data[:HEAD_BYTES], beyond):
         attached.notes.append(f"{label}: skipped, it is an executable.")
         return 0
-    attachment = _blank(n, None)
+    attachment = AttachmentRecord("", n)
     name = safe_file_name(given.name) if given.name else f"file-{n + 1}"
     await _store(ctx, attachment, name, data, data[:HEAD_BYTES], given.content_type)
     attached.files.append(attachment)
@@ -289,24 +290,3 @@ async def _store(
     attachment.name, attachment.blob, attachment.size = name, blob, info.size
     attachment.content_type, attachment.kind = sniff.describe(name, head, declared)
     attachment.revision = f'"{info.sha256[:32]}"'
-
-
-def _to_fetch(n: int, name: str | None, given: InlineFile) -> AttachmentRecord:
-    attachment = _blank(n, given.url)
-    attachment.name = name or ""
-    attachment.content_type = given.content_type
-    return attachment
-
-
-def _blank(n: int, url: str | None) -> AttachmentRecord:
-    return AttachmentRecord(
-        message_id="",
-        n=n,
-        name="",
-        url=url,
-        content_type=None,
-        kind="other",
-        size=0,
-        revision="",
-        blob=None,
-    )

@@ -48,7 +48,7 @@ async def discard(ctx: AppContext, blobs: Sequence[str]) -> None:
 
 
 def incoming(upload_id: str) -> str:
-    """How an upload's public place is named among the doomed blobs."""
+    """How an upload's public place is named among the pending deletions."""
     return f"{_INCOMING}{upload_id}"
 
 

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from agentpost.clock import new_id
 from agentpost.db import accounts
 from agentpost.db import jobs as job_rows
-from agentpost.db.accounts import AccountRecord, LedgerRecord
 from agentpost.db.session import Tx
 from agentpost.domain import credits, ids
 from agentpost.domain import signals as s
 from agentpost.domain.credits import LedgerKind, Wallet, to_credits, to_millionths
 from agentpost.domain.errors import not_found
+from agentpost.domain.records import AccountRecord, LedgerRecord
 from agentpost.services import record
 from agentpost.services.allowances import running_jobs_max
 from agentpost.services.context import AppContext
@@ -139,16 +139,21 @@ def _move(
     accounts.save_wallet(tx, account.id, wallet)
     account.balance, account.held = wallet.balance, wallet.held
     for kind, amount in lines:
-        accounts.add_ledger(
-            tx,
-            LedgerRecord(
-                new_id(ids.LEDGER, now),
-                account.id,
-                kind.value,
-                amount,
-                purpose.job_id,
-                purpose.call_n,
-                purpose.note,
-                now,
-            ),
-        )
+        add_line(tx, account.id, kind, amount, purpose, now)
+
+
+def add_line(
+    tx: Tx, account_id: str, kind: LedgerKind, amount: int, purpose: Purpose, now: int
+) -> None:
+    """Write a line of the ledger; the caller writes the balance."""
+    line = LedgerRecord(
+        id=new_id(ids.LEDGER, now),
+        account_id=account_id,
+        kind=kind.value,
+        amount=amount,
+        at=now,
+        job_id=purpose.job_id,
+        call_n=purpose.call_n,
+        note=purpose.note,
+    )
+    accounts.add_ledger(tx, line)

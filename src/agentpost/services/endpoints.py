@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from agentpost.clock import new_id
 from agentpost.contract.signing import new_secret
@@ -13,7 +14,7 @@ from agentpost.db import endpoints as rows
 from agentpost.db.session import Tx
 from agentpost.domain import endpoints as rules
 from agentpost.domain import ids
-from agentpost.domain.endpoints import DeliveryRecord, DeliveryStatus, EndpointRecord
+from agentpost.domain.endpoints import DeliveryStatus
 from agentpost.domain.errors import ErrorCode, Refusal, not_found
 from agentpost.domain.events import ALL_EVENTS, EventName
 from agentpost.domain.limits import (
@@ -21,10 +22,12 @@ from agentpost.domain.limits import (
     WEBHOOK_ENDPOINTS_MAX,
     WEBHOOK_RECENT_DELIVERIES,
 )
+from agentpost.domain.records import DeliveryRecord, EndpointRecord
 from agentpost.domain.times import seconds
 from agentpost.domain.urls import BadUrl
 from agentpost.services import lifecycle
 from agentpost.services.context import AppContext
+from agentpost.services.transactions import read_transaction, write_transaction
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,14 +96,9 @@ async def create(
             account_id=account_id,
             url=url,
             events_json=_events_json(events),
+            created_at=now,
             description=description,
             secret=secret,
-            old_secret=None,
-            old_secret_until=None,
-            created_at=now,
-            disabled_at=None,
-            disabled_reason=None,
-            failing_since=None,
         )
         rows.insert(tx, endpoint)
         return endpoint
@@ -113,14 +111,11 @@ async def list_all(ctx: AppContext, account_id: str) -> list[EndpointRecord]:
     return await ctx.db.read(lambda tx: rows.list_(tx, account_id))
 
 
-async def get(ctx: AppContext, account_id: str, endpoint_id: str) -> EndpointView:
+@read_transaction
+def get(tx: Tx, ctx: AppContext, account_id: str, endpoint_id: str) -> EndpointView:
     """An endpoint and its newest deliveries; raises ``not_found``."""
-
-    def fn(tx: Tx) -> EndpointView:
-        endpoint = owned(rows.get(tx, endpoint_id), account_id)
-        return EndpointView(endpoint, deliveries.list_(tx, endpoint_id, WEBHOOK_RECENT_DELIVERIES))
-
-    return await ctx.db.read(fn)
+    endpoint = owned(rows.get(tx, endpoint_id), account_id)
+    return EndpointView(endpoint, deliveries.list_(tx, endpoint_id, WEBHOOK_RECENT_DELIVERIES))
 
 
 async def change(
@@ -170,16 +165,13 @@ async def rotate(
     return await _alter(ctx, account_id, endpoint_id, alter)
 
 
-async def delete(ctx: AppContext, account_id: str, endpoint_id: str) -> None:
+@write_transaction
+def delete(tx: Tx, ctx: AppContext, account_id: str, endpoint_id: str) -> None:
     """Remove it and cancel what is pending; raises ``not_found``, on a repetition too."""
-
-    def fn(tx: Tx) -> None:
-        owned(rows.lock(tx, endpoint_id), account_id)
-        deliveries.end_pending(tx, endpoint_id, DeliveryStatus.CANCELLED)
-        rows.delete(tx, endpoint_id)
-        _tell_sender(tx, ctx, endpoint_id)
-
-    await ctx.db.write(fn)
+    owned(rows.lock(tx, endpoint_id), account_id)
+    deliveries.end_pending(tx, endpoint_id, DeliveryStatus.CANCELLED)
+    rows.delete(tx, endpoint_id)
+    _tell_sender(tx, ctx, endpoint_id)
 
 
 def owned(endpoint: EndpointRecord | None, account_id: str) -> EndpointRecord:
@@ -189,27 +181,24 @@ def owned(endpoint: EndpointRecord | None, account_id: str) -> EndpointRecord:
     return endpoint
 
 
-async def _alter(
+@write_transaction
+def _alter(
+    tx: Tx,
     ctx: AppContext,
     account_id: str,
     endpoint_id: str,
     alter: Callable[[Tx, EndpointRecord], None],
 ) -> EndpointRecord:
-    def fn(tx: Tx) -> EndpointRecord:
-        endpoint = owned(rows.lock(tx, endpoint_id), account_id)
-        alter(tx, endpoint)
-        rows.update(tx, endpoint)
-        _tell_sender(tx, ctx, endpoint_id)
-        return endpoint
-
-    return await ctx.db.write(fn)
+    endpoint = owned(rows.lock(tx, endpoint_id), account_id)
+    alter(tx, endpoint)
+    rows.update(tx, endpoint)
+    _tell_sender(tx, ctx, endpoint_id)
+    return endpoint
 
 
 def _tell_sender(tx: Tx, ctx: AppContext, endpoint_id: str) -> None:
     """What was read of the endpoint is out of date."""
-    sender = ctx.sender
-    if sender is not None:
-        tx.after(lambda: sender.changed(endpoint_id))
+    tx.after(partial(ctx.endpoint_changed, endpoint_id))
 
 
 def _events_json(events: Sequence[str] | None) -> str:

@@ -14,7 +14,7 @@ from agentpost.db import jobs as job_rows
 from agentpost.db import works as work_rows
 from agentpost.db.session import Tx
 from agentpost.domain.limits import HISTORY_ENTRIES, WORK_TEXT_PAGE_CHARACTERS, WORKS_SHOWN
-from agentpost.domain.record import AttachmentRecord, FileRecord, MessageRecord, WorkRecord
+from agentpost.domain.records import AttachmentRecord, FileRecord, MessageRecord, WorkRecord
 from agentpost.domain.times import iso
 
 _STATE_JSON_MAX = 65_536

@@ -16,10 +16,9 @@ import structlog
 from agentpost.db.session import Tx
 from agentpost.domain import signals as s
 from agentpost.domain.credits import to_credits
-from agentpost.domain.endpoints import EndpointRecord
 from agentpost.domain.job import OPEN_JOBS, VIEWS, JobState, Reason
 from agentpost.domain.message import TurnState
-from agentpost.domain.record import FileRecord, JobRecord, MessageRecord
+from agentpost.domain.records import EndpointRecord, FileRecord, JobRecord, MessageRecord
 from agentpost.domain.times import iso
 
 log = structlog.get_logger(__name__)
@@ -124,7 +123,7 @@ def job_changed(
         case s.Resumed():
             _job_started(tx, job, now)
         case s.JobReclaimed():
-            fields = {"epoch": job.epoch, "node": job.node, "recoveries": job.recoveries}
+            fields = {"epoch": job.epoch, "node": job.node, "takeovers": job.takeovers}
             log_after(tx, "job_reclaimed", **_ids(job), calls=job.calls, **fields)
         case s.WatchTimedOut():
             log_after(tx, "job_overdue", **_ids(job), ms=_ms(job.started_at, now))

@@ -14,9 +14,8 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
-from pydantic_core import to_json
-
 from agentpost.clock import new_id
+from agentpost.contract.shape import dumps
 from agentpost.db import accounts
 from agentpost.db import jobs as job_rows
 from agentpost.db import messages as message_rows
@@ -30,7 +29,7 @@ from agentpost.domain.events import Entry, EntryType
 from agentpost.domain.job import EXECUTING, OPEN_JOBS, VIEWS, JobRole, JobState
 from agentpost.domain.limits import FILE_UNLISTED_KEEP_SECONDS
 from agentpost.domain.message import OPEN_TURNS
-from agentpost.domain.record import (
+from agentpost.domain.records import (
     EntryRecord,
     FileRecord,
     JobLink,
@@ -65,9 +64,9 @@ def free_idempotency_key(tx: Tx, message_id: str) -> None:
 def close_window(tx: Tx, message: MessageRecord, now: int) -> None:
     """The POST of a locked message is answered while its turn goes on; earlier than planned when
     the clock was set back, the key ended or the client hung up."""
-    if message.sync_by > now:
-        message.sync_by = now
-        rows.set_sync_by(tx, message.id, now)
+    if message.reply_deadline > now:
+        message.reply_deadline = now
+        rows.set_reply_deadline(tx, message.id, now)
 
 
 def apply_turn(
@@ -279,20 +278,20 @@ def _change_job(tx: Tx, ctx: AppContext, job: JobRecord, signal: s.JobSignal, no
         case s.Resumed():
             job.queue_by, job.started_at = None, job.started_at or now
             job.watch_by = job.watch_by or now + seconds(ctx.settings.watch_seconds)
-            job.calls_taken, job.recoveries = job.calls, 0
+            job.calls_at_takeover, job.takeovers = job.calls, 0
             job.epoch += 1
             job.node = ctx.engine.dispatch(tx, job.id, job.epoch)
         case s.JobReclaimed():
             lost_here = job.node == ctx.node  # by a fault of ours: that says nothing of the job
             if job.node is not None and not lost_here:  # it was taken from a dead node
-                job.recoveries = _recoveries(job)
+                job.takeovers = _takeovers(job)
             if not lost_here:
-                job.calls_taken = job.calls
+                job.calls_at_takeover = job.calls
             job.epoch, job.node = job.epoch + 1, ctx.node
         case s.StepInterrupted():
-            job.recoveries, job.calls_taken = _recoveries(job), job.calls
+            job.takeovers, job.calls_at_takeover = _takeovers(job), job.calls
         case s.Recovered():
-            job.recovers += 1
+            job.recover_requests += 1
             job.credits_used = accounts.charged_for(tx, job.id)
             if job.state is JobState.RUNNING:
                 job.watch_by = now + seconds(ctx.settings.watch_seconds)
@@ -300,9 +299,9 @@ def _change_job(tx: Tx, ctx: AppContext, job: JobRecord, signal: s.JobSignal, no
             raise AssertionError("these make a job; see create_job")
 
 
-def _recoveries(job: JobRecord) -> int:
+def _takeovers(job: JobRecord) -> int:
     """How often in a row it was interrupted without recording a call, with this time."""
-    return job.recoveries + 1 if job.calls == job.calls_taken else 1
+    return job.takeovers + 1 if job.calls == job.calls_at_takeover else 1
 
 
 def _save_work(tx: Tx, job: JobRecord, state_json: str | None, now: int) -> None:
@@ -367,9 +366,9 @@ def _settle(
                 message.seq,
                 entry.type,
                 now,
+                dumps(entry.fields),
                 job.work_id if job else work_id,
                 job.id if job else None,
-                to_json(entry.fields).decode(),
             ),
         )
     links: list[JobLink] = message_rows.links(tx, message.id) if message.jobs else []
@@ -397,4 +396,4 @@ def _release_unlisted_files(tx: Tx, now: int, message_id: str, work_id: str = ""
 def _keep(tx: Tx, owner: str, signal: s.TurnSignal | s.JobSignal, now: int) -> None:
     """Keep the signal: `agentpost explain` tells the story from these rows."""
     name = type(signal).__name__
-    rows.keep_signal(tx, owner, new_id(ids.SIGNAL, now), now, name, to_json(signal).decode())
+    rows.keep_signal(tx, owner, new_id(ids.SIGNAL, now), now, name, dumps(signal))

@@ -13,7 +13,7 @@ from agentpost.db.session import Tx
 from agentpost.domain import ids
 from agentpost.domain import signals as s
 from agentpost.domain.errors import not_found
-from agentpost.domain.record import JobRecord
+from agentpost.domain.records import JobRecord
 from agentpost.domain.recovery import RecoveryState, can_recover, state_of, worst
 from agentpost.services import record
 from agentpost.services.context import AppContext
@@ -44,7 +44,7 @@ async def recover(ctx: AppContext, caller: Caller, message_id: str) -> dict[str,
 
 def _recover(tx: Tx, ctx: AppContext, unlocked: JobRecord, now: int) -> RecoveryState:
     job = job_rows.lock(tx, unlocked.id) or unlocked
-    if not can_recover(job.state, job.recovers):
+    if not can_recover(job.state, job.recover_requests):
         return state_of(job.state, recovered=False)
     job = record.apply_job(tx, ctx, job.id, s.Recovered(), now)
     return state_of(job.state, recovered=True)

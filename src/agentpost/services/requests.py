@@ -19,9 +19,9 @@ import structlog
 
 from agentpost.db import accounts as account_rows
 from agentpost.db import requests as rows
-from agentpost.db.requests import RequestRecord
 from agentpost.db.session import Database, Tx
 from agentpost.domain import ids
+from agentpost.domain.records import RequestRecord
 from agentpost.domain.times import DAY
 from agentpost.services.redaction import Redaction
 

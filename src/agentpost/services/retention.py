@@ -21,7 +21,7 @@ from agentpost.db.session import Tx
 from agentpost.domain import ids, limits
 from agentpost.domain.job import OPEN_JOBS
 from agentpost.domain.message import OPEN_TURNS
-from agentpost.domain.record import MessageRecord
+from agentpost.domain.records import MessageRecord
 from agentpost.domain.times import DAY, seconds
 from agentpost.services import jobs, record
 from agentpost.services.context import AppContext

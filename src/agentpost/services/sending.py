@@ -20,8 +20,8 @@ from agentpost.domain import idempotency, ids
 from agentpost.domain import signals as s
 from agentpost.domain.errors import ErrorCode, KeyEnded, RateLimited, Refusal, not_found
 from agentpost.domain.idempotency import Verdict
-from agentpost.domain.message import OPEN_TURNS, MessageStatus, TurnState
-from agentpost.domain.record import ConversationRecord, MessageRecord, Snapshot
+from agentpost.domain.message import OPEN_TURNS, TurnState
+from agentpost.domain.records import ConversationRecord, MessageRecord, Snapshot
 from agentpost.domain.times import SECOND, seconds
 from agentpost.ratelimit.base import RateDecision
 from agentpost.services import (
@@ -37,6 +37,7 @@ from agentpost.services.attachments import Attached, InlineFile
 from agentpost.services.context import AppContext
 from agentpost.services.long_poll import HungUp, held
 from agentpost.services.messages import Caller
+from agentpost.services.transactions import write_transaction
 from agentpost.wakeups.base import Wait
 
 
@@ -178,9 +179,9 @@ async def _until_turn_ends(ctx: AppContext, message: MessageRecord, wait: Wait) 
     """
     clock, settings = ctx.clock, ctx.settings
     now, began = clock.now(), clock.passed()
-    window_ends = began + min(message.sync_by - now, seconds(settings.turn_reply_seconds))
-    busy_by = message.busy_by
-    patience_ends = began + min(busy_by - now, seconds(settings.busy_wait_seconds))
+    window_ends = began + min(message.reply_deadline - now, seconds(settings.turn_reply_seconds))
+    turn_wait_deadline = message.turn_wait_deadline
+    patience_ends = began + min(turn_wait_deadline - now, seconds(settings.busy_wait_seconds))
     while True:
         waiting = message.turn_state is TurnState.WAITING
         until = min(window_ends, patience_ends) if waiting else window_ends
@@ -188,7 +189,7 @@ async def _until_turn_ends(ctx: AppContext, message: MessageRecord, wait: Wait) 
         if wait.over or (not hinted and window_ends <= clock.passed()):
             return await _answered_without(ctx, message.id)
         if not hinted and waiting and patience_ends <= clock.passed():
-            await turns.expire_wait(ctx, message.id, busy_by)
+            await turns.expire_wait(ctx, message.id, turn_wait_deadline)
         read = messages.current if hinted else messages.settled
         snapshot = await read(ctx, message.id)
         message = snapshot.message
@@ -196,18 +197,15 @@ async def _until_turn_ends(ctx: AppContext, message: MessageRecord, wait: Wait) 
             return snapshot
 
 
-async def _answered_without(ctx: AppContext, message_id: str) -> Snapshot:
+@write_transaction
+def _answered_without(tx: Tx, ctx: AppContext, message_id: str) -> Snapshot:
     """`messages.settled`, for a POST that is answered now: whatever its turn says from here on was
     not in that answer (design: The POST window)."""
-
-    def fn(tx: Tx) -> Snapshot:
-        message = message_rows.lock(tx, message_id)
-        assert message is not None, "a message that was just accepted is there"
-        if message.turn_state in OPEN_TURNS:
-            record.close_window(tx, message, ctx.clock.now())
-        return message_rows.snapshot(tx, message)
-
-    return await ctx.db.write(fn)
+    message = message_rows.lock(tx, message_id)
+    assert message is not None, "a message that was just accepted is there"
+    if message.turn_state in OPEN_TURNS:
+        record.close_window(tx, message, ctx.clock.now())
+    return message_rows.snapshot(tx, message)
 
 
 async def find_replay(ctx: AppContext, caller: Caller, new: NewMessage) -> Accepted | None:
@@ -297,8 +295,8 @@ def _rearm(tx: Tx, ctx: AppContext, message: MessageRecord, now: int) -> None:
     time).
     """
     conversation = conversations.lock(tx, message.conversation_id)
-    message.busy_by = now + seconds(ctx.settings.busy_wait_seconds)
-    message.sync_by = now + seconds(ctx.settings.turn_reply_seconds)
+    message.turn_wait_deadline = now + seconds(ctx.settings.busy_wait_seconds)
+    message.reply_deadline = now + seconds(ctx.settings.turn_reply_seconds)
     record.apply_turn(tx, ctx, message, s.Resent(), now)
     if turns.is_free(tx, conversation):
         turns.begin(tx, ctx, conversation, message, now)
@@ -316,11 +314,6 @@ def _new_conversation(caller: Caller, name: str, now: int) -> ConversationRecord
         account_id=caller.account_id,
         owner=caller.key_id,
         name=name,
-        home_work_id=None,
-        state_json="{}",
-        turns=0,
-        works=0,
-        turn_message_id=None,
         created_at=now,
     )
 
@@ -348,26 +341,9 @@ def _new_message(
         fingerprint=new.fingerprint,
         attachments=len(attached.files) + len(new.upload_ids),
         notes_json=json.dumps(attached.notes) if attached.notes else "[]",
-        turn_state=TurnState.WAITING,
-        turn_no=None,
-        turn_node=None,
-        turn_epoch=0,
-        turn_began_at=None,
-        turn_inputs_json=None,
-        busy_by=now + seconds(settings.busy_wait_seconds),
-        sync_by=now + seconds(settings.turn_reply_seconds),
-        asked=None,
-        reply=None,
-        status=MessageStatus.PROCESSING,
-        reason=None,
-        question=None,
-        final=0,
-        jobs=0,
-        reply_files=0,
-        seq=0,
-        version=0,
-        state_version=0,
         created_at=now,
+        turn_wait_deadline=now + seconds(settings.busy_wait_seconds),
+        reply_deadline=now + seconds(settings.turn_reply_seconds),
         updated_at=now,
         expires_at=now + seconds(settings.message_retention_seconds),
     )

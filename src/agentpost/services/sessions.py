@@ -11,11 +11,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from agentpost.db import accounts
-from agentpost.db import sessions as rows
-from agentpost.db.accounts import AccountRecord
+from agentpost.db import logins as rows
 from agentpost.db.session import Tx
-from agentpost.db.sessions import SessionRecord
 from agentpost.domain.errors import not_found
+from agentpost.domain.records import AccountRecord, SessionRecord
 from agentpost.domain.times import SECOND, seconds
 from agentpost.services.accounts import digest
 from agentpost.services.context import AppContext

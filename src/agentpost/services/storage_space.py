@@ -12,7 +12,7 @@ from agentpost.db import uploads as rows
 from agentpost.db.session import Tx
 from agentpost.domain import limits
 from agentpost.domain.errors import ErrorCode, Overloaded, Refusal, StoreUnavailable
-from agentpost.domain.record import AttachmentRecord, FileRecord
+from agentpost.domain.records import AttachmentRecord, FileRecord
 from agentpost.services.allowances import stored_bytes_max
 from agentpost.services.context import AppContext
 

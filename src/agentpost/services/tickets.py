@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from agentpost.agents import Said
 from agentpost.domain.journal import Call
-from agentpost.domain.record import JobRecord, MessageRecord
+from agentpost.domain.records import JobRecord, MessageRecord
 
 
 @dataclass(slots=True)

@@ -29,9 +29,9 @@ from agentpost.domain.executables import (
     second_header_at,
 )
 from agentpost.domain.filenames import safe_file_name
-from agentpost.domain.record import AttachmentRecord
+from agentpost.domain.records import AttachmentRecord, UploadRecord
 from agentpost.domain.times import seconds
-from agentpost.domain.uploads import UploadRecord, UploadSignal, UploadStatus, upload
+from agentpost.domain.uploads import UploadSignal, UploadStatus, upload
 from agentpost.services import blobs, storage_identity, storage_space, sweeping
 from agentpost.services.context import AppContext
 from agentpost.storage import sniff
@@ -68,12 +68,9 @@ async def create(ctx: AppContext, account_id: str, new: NewUpload) -> tuple[Uplo
     made = UploadRecord(
         id=new_id(ids.UPLOAD, now),
         account_id=account_id,
-        status=UploadStatus.PENDING,
         filename=name,
         content_type=new.content_type or sniff.type_of_name(name),
         size=new.size,
-        blob="",
-        message_id=None,
         created_at=now,
         post_by=now + seconds(settings.upload_post_seconds),
         keep_by=now + seconds(settings.upload_keep_seconds),
@@ -150,13 +147,13 @@ async def _check(ctx: AppContext, pending: UploadRecord) -> UploadRecord:
     copy = await ctx.db.write(count_copy)
     if copy is None:
         raise _changed()
-    ready = replace(pending, takes=copy, blob=_blob(pending.id, copy), size=arrived.size)
+    ready = replace(pending, copies=copy, blob=_blob(pending.id, copy), size=arrived.size)
     try:
         await ctx.incoming.snapshot(pending.id, arrived, ready.blob)
     except Replaced:
         raise _changed() from None
-    # From here on a private copy exists. A refusal dooms it; what any other fault leaves, even a
-    # commit whose answer got lost, is for the sweep to judge.
+    # From here on a private copy exists. A refusal schedules its deletion; what any other fault
+    # leaves, even a commit whose answer got lost, is for the sweep to judge.
     try:
         await _make_ready(ctx, ready, arrived)
     except Refusal:
@@ -256,7 +253,6 @@ def _attachment(ready: UploadRecord, message_id: str, n: int) -> AttachmentRecor
         message_id=message_id,
         n=n,
         name=ready.filename,
-        url=None,
         content_type=ready.sniffed_type,
         kind=ready.kind,
         size=ready.size,
@@ -294,7 +290,7 @@ def _sweep_one(ctx: AppContext, old: UploadRecord, tx: Tx) -> None:
             return  # attached or refused since it was read
         if old.status is UploadStatus.READY:
             account_storage.subtract(tx, [(old.account_id, old.size)])
-    copies = [_blob(old.id, copy) for copy in range(1, old.takes + 1)]
+    copies = [_blob(old.id, copy) for copy in range(1, old.copies + 1)]
     left = [copy for copy in copies if not (attached and copy == old.blob)]
     pending_deletions.schedule_delete(tx, [blobs.incoming(old.id), *left], ctx.clock.now())
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import quote
 
-from agentpost.domain.record import FileRecord, MessageSummary
+from agentpost.domain.records import FileRecord, MessageSummary
 from agentpost.domain.text import human_size
 from agentpost.services.mail import MailQueue
 from agentpost.services.overview import Chat, Overview, WorkState, WorkSummary

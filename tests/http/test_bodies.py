@@ -7,10 +7,10 @@ import pytest
 from starlette.requests import ClientDisconnect, Request
 from starlette.types import Message
 
-from agentpost.api import intake, request_state
-from agentpost.api.intake import BodyBudget, TooSlow
 from agentpost.clock import ManualClock
 from agentpost.domain.errors import Overloaded, RateLimited
+from agentpost.http import bodies, request_state
+from agentpost.http.bodies import BodyBudget, TooSlow
 
 IDLE = 0.05
 
@@ -39,14 +39,14 @@ async def sending(*messages: Message) -> AsyncIterator[Message]:
 
 
 async def read(given: Request, idle_seconds: float = IDLE) -> bytes:
-    return b"".join([chunk async for chunk in intake.chunks(given, idle_seconds)])
+    return b"".join([chunk async for chunk in bodies.chunks(given, idle_seconds)])
 
 
 async def test_a_body_comes_in_pieces() -> None:
     given = request(sending(piece(b"a"), piece(b""), piece(b"b", more=False)), CHUNKED)
-    assert intake.is_left_over(given)
+    assert bodies.is_left_over(given)
     assert await read(given) == b"ab"
-    assert not intake.is_left_over(given)
+    assert not bodies.is_left_over(given)
 
 
 async def test_a_client_that_stops_is_not_waited_for() -> None:
@@ -61,7 +61,7 @@ async def test_a_client_that_hangs_up_is_reported_nothing() -> None:
 
 async def test_a_trickle_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
     """Never idle for long, and yet it would take forever."""
-    monkeypatch.setattr(intake, "START_SECONDS", 0.1)
+    monkeypatch.setattr(bodies, "START_SECONDS", 0.1)
     sent = 0
 
     async def client() -> AsyncIterator[Message]:
@@ -78,8 +78,8 @@ async def test_a_trickle_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
 
 async def test_a_slow_line_may_take_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """What counts is the rate, however long all of it takes."""
-    monkeypatch.setattr(intake, "START_SECONDS", 0.05)
-    monkeypatch.setattr(intake, "BYTES_PER_SECOND_MIN", 10)
+    monkeypatch.setattr(bodies, "START_SECONDS", 0.05)
+    monkeypatch.setattr(bodies, "BYTES_PER_SECOND_MIN", 10)
 
     async def client() -> AsyncIterator[Message]:
         for n in range(20):
@@ -90,10 +90,10 @@ async def test_a_slow_line_may_take_its_time(monkeypatch: pytest.MonkeyPatch) ->
 
 
 async def test_only_waiting_for_the_client_counts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(intake, "START_SECONDS", 0.05)
+    monkeypatch.setattr(bodies, "START_SECONDS", 0.05)
     given = request(sending(piece(b"a"), piece(b"b", more=False)))
     got = b""
-    async for chunk in intake.chunks(given, 10):
+    async for chunk in bodies.chunks(given, 10):
         got += chunk
         await asyncio.sleep(0.1)  # we are busy, or there is no place
     assert got == b"ab"
@@ -114,7 +114,7 @@ CHUNKED = (b"transfer-encoding", b"chunked")
     ],
 )
 def test_what_is_left_over(headers: list[tuple[bytes, bytes]], left: bool) -> None:
-    assert intake.is_left_over(request(sending(), *headers)) is left
+    assert bodies.is_left_over(request(sending(), *headers)) is left
 
 
 # --- places ---------------------------------------------------------------------------------------
@@ -136,9 +136,9 @@ async def held(budget: BodyBudget, over: asyncio.Event, *accounts: str) -> list[
 
 
 async def test_one_account_cannot_take_all_places(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(intake, "SLOT_WAIT_SECONDS", 0.05)
+    monkeypatch.setattr(bodies, "SLOT_WAIT_SECONDS", 0.05)
     budget, over = BodyBudget(), asyncio.Event()
-    tasks = await held(budget, over, *["acc_1"] * intake.LARGE_BODIES_PER_ACCOUNT_MAX)
+    tasks = await held(budget, over, *["acc_1"] * bodies.LARGE_BODIES_PER_ACCOUNT_MAX)
     with pytest.raises(RateLimited) as refused:
         await hold(budget, "acc_1", over)
     assert refused.value.retry_after_seconds == 60
@@ -151,10 +151,10 @@ async def test_one_account_cannot_take_all_places(monkeypatch: pytest.MonkeyPatc
 async def test_a_body_beyond_the_budget_is_refused_after_a_wait(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(intake, "SLOT_WAIT_SECONDS", 0.05)
+    monkeypatch.setattr(bodies, "SLOT_WAIT_SECONDS", 0.05)
     budget, over = BodyBudget(), asyncio.Event()
     accounts = [
-        f"acc_{n // intake.LARGE_BODIES_PER_ACCOUNT_MAX}" for n in range(intake.LARGE_BODIES_MAX)
+        f"acc_{n // bodies.LARGE_BODIES_PER_ACCOUNT_MAX}" for n in range(bodies.LARGE_BODIES_MAX)
     ]
     tasks = await held(budget, over, *accounts)
     with pytest.raises(Overloaded) as refused:
@@ -167,7 +167,7 @@ async def test_a_body_beyond_the_budget_is_refused_after_a_wait(
 
 async def test_a_place_is_free_once_its_body_is_gone() -> None:
     budget, over = BodyBudget(), asyncio.Event()
-    tasks = await held(budget, over, *["acc_1"] * (intake.LARGE_BODIES_PER_ACCOUNT_MAX + 1))
+    tasks = await held(budget, over, *["acc_1"] * (bodies.LARGE_BODIES_PER_ACCOUNT_MAX + 1))
     for task in tasks:
         assert not task.done()
     tasks[0].cancel()
@@ -175,12 +175,12 @@ async def test_a_place_is_free_once_its_body_is_gone() -> None:
     await asyncio.gather(*tasks, return_exceptions=True)
     assert [task.cancelled() for task in tasks] == [True] + [
         False
-    ] * intake.LARGE_BODIES_PER_ACCOUNT_MAX
+    ] * bodies.LARGE_BODIES_PER_ACCOUNT_MAX
 
 
 async def test_a_small_body_needs_no_place() -> None:
     budget, over = BodyBudget(), asyncio.Event()
-    tasks = await held(budget, over, *["acc_1"] * intake.LARGE_BODIES_PER_ACCOUNT_MAX)
+    tasks = await held(budget, over, *["acc_1"] * bodies.LARGE_BODIES_PER_ACCOUNT_MAX)
     async with budget.slot("acc_1", uncounted):
         pass
     over.set()

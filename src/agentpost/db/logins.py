@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from agentpost.db import columns
+from agentpost.db import meta
+from agentpost.db.mapper import Mapper
 from agentpost.db.session import Tx
+from agentpost.domain.records import SessionRecord
 
 _ADDRESS = "app_url"
 
@@ -32,24 +32,10 @@ def spend_token(tx: Tx, digest: str, now: int) -> bool:
     return tx.execute(sql, (digest, now)) == 1
 
 
-@dataclass(slots=True)
-class SessionRecord:
-    """A browser that is signed in; only the SHA-256 of its secret is stored."""
-
-    digest: str
-    account_id: str
-    created_at: int
-    expires_at: int
-    last_used_at: int
-    browser: str | None
-
-
-_SELECT = columns.select(SessionRecord, "sessions")
-_INSERT = columns.insert(SessionRecord, "sessions")
-_VALUES = columns.getter(SessionRecord)
-_LIVE = f"{_SELECT} WHERE digest = ? AND expires_at > ? AND last_used_at > ?"
+SESSIONS = Mapper(SessionRecord, "sessions")
+_LIVE = f"{SESSIONS.select} WHERE digest = ? AND expires_at > ? AND last_used_at > ?"
 _OF_ACCOUNT = (
-    f"{_SELECT} WHERE account_id = ? AND expires_at > ? AND last_used_at > ?"
+    f"{SESSIONS.select} WHERE account_id = ? AND expires_at > ? AND last_used_at > ?"
     " ORDER BY created_at DESC LIMIT ?"
 )
 _END_ALL = "DELETE FROM sessions WHERE account_id = ?"
@@ -58,21 +44,19 @@ _END_LINKS = "DELETE FROM login_tokens WHERE account_id = ?"
 
 def insert_session(tx: Tx, session: SessionRecord) -> None:
     """A browser is let in."""
-    tx.execute(_INSERT, _VALUES(session))
+    SESSIONS.insert(tx, session)
 
 
 def live_session(tx: Tx, digest: str, now: int, used_after: int) -> SessionRecord | None:
     """The session, while it lasts and when it was used after that time."""
-    row = tx.one(_LIVE, (digest, now, used_after))
-    return SessionRecord(*row) if row else None
+    return SESSIONS.one(tx, _LIVE, (digest, now, used_after))
 
 
 def live_sessions(
     tx: Tx, account_id: str, now: int, used_after: int, limit: int
 ) -> list[SessionRecord]:
     """The account's sessions that open something, the newest first."""
-    rows = tx.all(_OF_ACCOUNT, (account_id, now, used_after, limit))
-    return [SessionRecord(*row) for row in rows]
+    return SESSIONS.all(tx, _OF_ACCOUNT, (account_id, now, used_after, limit))
 
 
 def touch_session(tx: Tx, digest: str, now: int) -> None:
@@ -93,14 +77,9 @@ def delete_all(tx: Tx, account_id: str) -> None:
 
 def put_address(tx: Tx, app_url: str) -> None:
     """Remember where the running server's pages are."""
-    tx.execute(
-        "INSERT INTO meta (name, value) VALUES (?, ?)"
-        " ON CONFLICT (name) DO UPDATE SET value = excluded.value",
-        (_ADDRESS, app_url),
-    )
+    meta.put(tx, _ADDRESS, app_url)
 
 
 def address(tx: Tx) -> str | None:
     """See `put_address`; None before the first start."""
-    row = tx.one("SELECT value FROM meta WHERE name = ?", (_ADDRESS,))
-    return str(row[0]) if row else None
+    return meta.get(tx, _ADDRESS)

@@ -1,4 +1,4 @@
-"""Conditions and ranges of file requests (RFC 9110, 13.1 and 14).
+"""Conditions and ranges of requests (RFC 9110, 13.1 and 14; design: Additions).
 
 An unknown header value counts as none, as the RFC requires, with one exception: an `If-Match` that
 does not name the file is never met.
@@ -7,6 +7,7 @@ does not name the file is never met.
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
 from starlette.datastructures import Headers
 
@@ -15,6 +16,7 @@ from agentpost.domain.errors import BeyondTheEnd
 TAGS_CHARACTERS_MAX = 4_096
 """Of a list of entity tags; those behind that are not looked at."""
 
+_VERSION = re.compile(r'"v([0-9]{1,15})"', re.ASCII)
 _TAG = re.compile(r'(W/)?("[^"]*")')
 # More digits than any file has bytes, fewer than Python takes for a number.
 _RANGE = re.compile(r"bytes=([0-9]{0,1000})-([0-9]{0,1000})", re.IGNORECASE)
@@ -53,3 +55,29 @@ def _names(headers: Headers, header: str, tag: str, *, weakly: bool) -> bool:
     if text.strip() == "*":
         return True
     return any(found[2] == tag and (weakly or not found[1]) for found in _TAG.finditer(text))
+
+
+@dataclass(frozen=True, slots=True)
+class KnownVersions:
+    """``versions``: those the caller names, strongly or weakly. ``any``: it has some, whichever."""
+
+    versions: frozenset[int]
+    any: bool = False
+
+    def has(self, version: int) -> bool:
+        """Whether the caller has that version."""
+        return self.any or version in self.versions
+
+
+def if_none_match(headers: Headers) -> KnownVersions | None:
+    """The versions of a message that `If-None-Match` names; None when the header is missing or
+    cannot be read."""
+    given = headers.getlist("if-none-match")
+    if not given:
+        return None
+    header = ",".join(given).strip()[:TAGS_CHARACTERS_MAX]
+    if header == "*":
+        return KnownVersions(frozenset(), any=True)
+    tags = [found[2] for found in _TAG.finditer(header)]
+    versions = (_VERSION.fullmatch(tag) for tag in tags)
+    return KnownVersions(frozenset(int(found[1]) for found in versions if found)) if tags else None

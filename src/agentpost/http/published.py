@@ -9,7 +9,7 @@ from functools import cached_property
 from starlette.requests import Request
 from starlette.responses import Response
 
-from agentpost.api import conditions
+from agentpost.http import conditions
 
 SECONDS = 300
 """How long a client or cache may keep it without asking."""

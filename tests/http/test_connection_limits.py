@@ -9,7 +9,7 @@ import uvicorn
 from starlette.responses import PlainTextResponse, Response
 from starlette.types import Receive, Scope, Send
 
-from agentpost.api import connection
+from agentpost.http import connection
 
 HEAD = b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\n"
 TRAILED = (

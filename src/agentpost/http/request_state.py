@@ -10,6 +10,7 @@ from starlette.types import Scope
 
 from agentpost.clock import Clock, new_id
 from agentpost.domain import ids
+from agentpost.domain.errors import ErrorCode
 from agentpost.ratelimit.base import RateDecision
 from agentpost.services.messages import Caller
 
@@ -34,6 +35,8 @@ class RequestState:
     """The body for the request log, or only its size when it is too long to keep."""
     body_ended: bool | None = None
     """Whether the whole body was read; None: nothing of it."""
+    error: ErrorCode | None = None
+    """Why it was refused, or how it failed."""
     watchers: list[asyncio.Task[None]] = field(default_factory=list)
     """Tasks that end with the request."""
 

@@ -10,8 +10,8 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.types import Receive, Scope, Send
 from uvicorn.server import ServerState
 
-from agentpost.api import connection
-from agentpost.api.connection import Connection
+from agentpost.http import connection
+from agentpost.http.connection import Connection
 
 REQUESTS = {
     "plain": b"POST /a?b HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\n\r\nbody",

@@ -17,9 +17,9 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.types import Message, Send
 
-from agentpost.api.request_state import state_of
 from agentpost.domain.errors import Overloaded, RateLimited
 from agentpost.domain.limits import ACCOUNT_LIMIT_RETRY_SECONDS
+from agentpost.http.request_state import state_of
 
 LARGE_BYTES = 64 * 1024
 """A body that turns out longer takes a place among the large ones."""

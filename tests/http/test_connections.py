@@ -3,9 +3,9 @@
 import pytest
 from structlog.testing import capture_logs
 
-from agentpost.api.connections import LOG_SECONDS, Connections
 from agentpost.cli.serve import _connections_max
 from agentpost.clock import ManualClock
+from agentpost.http.connections import LOG_SECONDS, Connections
 
 
 class Line:

@@ -1,0 +1,73 @@
+"""Let callers in: by their key, within its rate limit (spec: Authentication, Limits)."""
+
+from __future__ import annotations
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from agentpost.api.operation import Api
+from agentpost.api.operation import Handler as KeyHandler
+from agentpost.domain.errors import ErrorCode, KeyEnded, RateLimited, Refusal
+from agentpost.http.pipeline import Handler
+from agentpost.http.request_state import state_of
+from agentpost.services import admission
+from agentpost.services.messages import Caller
+
+
+async def by_key(api: Api, handler: KeyHandler, request: Request) -> Response:
+    """Call the handler with the caller whose key the request bears; nothing is read or done before.
+
+    Raises ``unauthorized``, and see `_admit`.
+    """
+    caller = await api.keys.caller(request)
+    await _admit(api, request, caller)
+    try:
+        return await handler(api, request, caller)
+    except KeyEnded:
+        api.keys.forget()  # it was live a moment ago
+        raise
+
+
+async def with_count(api: Api, handler: Handler, request: Request) -> Response:
+    """Count a request that leads nowhere when it has a live key (spec: Limits)."""
+    try:
+        caller = await api.keys.caller(request)
+    except Refusal:
+        return await handler(request)
+    await _admit(api, request, caller)
+    return await handler(request)
+
+
+async def _admit(api: Api, request: Request, caller: Caller) -> None:
+    """Let a known caller in.
+
+    Raises ``rate_limited`` when the key's minute is full, then ``unavailable`` while the API is
+    switched off: only a caller with a live key learns that, and its budget is still counted.
+    """
+    state = state_of(request.scope)
+    state.caller = caller
+    decision = await admission.request(api.ctx, caller)
+    limit = admission.rules_for(api.ctx, caller).allowances.requests_per_minute
+    state.budget = (limit, decision)
+    if not decision.allowed:
+        text = f"This key has sent {limit:,} requests within a minute."
+        raise RateLimited(text, decision.wait_seconds())
+    if api.ctx.unavailable:
+        raise Refusal(
+            ErrorCode.UNAVAILABLE, "The API is switched off for a while; try again later."
+        )
+
+
+async def with_rate_limit_headers(handler: Handler, request: Request) -> Response:
+    """``RateLimit-*`` in every response to a known caller (spec: Limits RateLimit-headers)."""
+    response = await handler(request)
+    state = state_of(request.scope)
+    if state.budget is None or state.error is ErrorCode.UNAUTHORIZED:  # an ended key has none left
+        return response
+    limit, decision = state.budget
+    response.raw_headers += (
+        (b"ratelimit-limit", b"%d" % limit),
+        (b"ratelimit-remaining", b"%d" % decision.remaining),
+        (b"ratelimit-reset", b"%d" % decision.reset_seconds()),
+    )
+    return response

@@ -1,0 +1,1 @@
+"""Handling of HTTP requests that the API and the web pages share."""

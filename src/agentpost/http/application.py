@@ -1,0 +1,137 @@
+"""The ASGI application: it finds a request's handler, calls it and sends the response.
+
+Plain ASGI, and a router of our own: with two commits as the floor of a request, what a framework
+adds would be the larger part of its cost.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Protocol
+
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+from starlette.routing import compile_path
+from starlette.types import Receive, Scope, Send
+
+from agentpost.domain.errors import ErrorCode, Refusal
+from agentpost.http import bodies
+from agentpost.http.pipeline import Handler, Middleware, surround
+
+
+class MethodNotAllowed(Refusal):
+    """``method_not_allowed``: the route is there; ``allowed`` are its methods."""
+
+    def __init__(self, method: str, allowed: str) -> None:
+        super().__init__(ErrorCode.METHOD_NOT_ALLOWED, f"This route does not take {method}.")
+        self.allowed = allowed
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """A path with a handler for each method; HEAD is handled as GET.
+
+    Args:
+        path: may have parameters: ``{name}``, or ``{name:path}`` for one with slashes.
+        middlewares: those around each handler, the first outermost.
+        refusing: further middlewares, inside of those, around the refusal of another method.
+    """
+
+    path: str
+    handlers: Mapping[str, Handler]
+    middlewares: Sequence[Middleware]
+    refusing: Sequence[Middleware] = ()
+
+
+class _Methods:
+    """The handlers of a route, within their middlewares."""
+
+    def __init__(self, route: Route) -> None:
+        allowed = ", ".join(sorted(route.handlers))
+        self._handlers = {
+            method: surround(handler, route.middlewares)
+            for method, handler in route.handlers.items()
+        }
+        refuse = partial(_refuse_method, allowed)
+        self._refuse = surround(refuse, (*route.middlewares, *route.refusing))
+
+    def handler(self, method: str) -> Handler:
+        return self._handlers.get("GET" if method == "HEAD" else method, self._refuse)
+
+
+async def _refuse_method(allowed: str, request: Request) -> Response:
+    raise MethodNotAllowed(request.method, allowed)
+
+
+class RouteGroup(Protocol):
+    """Routes with one form of response, such as JSON or pages."""
+
+    @property
+    def routes(self) -> Sequence[Route]:
+        """The routes."""
+        ...
+
+    def unknown(self, scope: Scope) -> Handler | None:
+        """The handler for an address that no route has; None leaves it to another group."""
+        ...
+
+
+class Application:
+    """The application.
+
+    Args:
+        groups: their routes, of which one without parameters comes before any that has some. The
+            first that has a handler for an unknown address handles it; one of them must.
+        no_request: the response to bytes that are no HTTP request, given the problem; see
+            `http.connection`.
+    """
+
+    def __init__(
+        self, groups: Sequence[RouteGroup], *, no_request: Callable[[str], Response]
+    ) -> None:
+        self._groups = groups
+        self.no_request = no_request
+        self._exact: dict[str, _Methods] = {}
+        self._patterns: list[tuple[re.Pattern[str], _Methods]] = []
+        for route in (route for group in groups for route in group.routes):
+            pattern, _, parameters = compile_path(route.path)
+            if parameters:
+                self._patterns.append((pattern, _Methods(route)))
+            else:
+                self._exact[route.path] = _Methods(route)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one request; no other kind of connection is served."""
+        if scope["type"] != "http":
+            return
+        request = Request(scope, receive, send)
+        try:
+            response = await self._handler(scope)(request)
+        except ClientDisconnect:
+            return
+        if bodies.is_left_over(request):
+            await bodies.send_and_close(request, response, send)
+        else:
+            await response(scope, receive, send)
+
+    def _handler(self, scope: Scope) -> Handler:
+        path = scope["path"]
+        if "\0" in path:  # no id and no path has one, and PostgreSQL takes none
+            return self._unknown(scope)
+        methods = self._exact.get(path)
+        if methods is None:
+            for pattern, candidate in self._patterns:
+                if match := pattern.match(path):
+                    scope["path_params"] = match.groupdict()
+                    methods = candidate
+                    break
+            else:
+                return self._unknown(scope)
+        return methods.handler(scope["method"])
+
+    def _unknown(self, scope: Scope) -> Handler:
+        handlers = (group.unknown(scope) for group in self._groups)
+        return next(handler for handler in handlers if handler is not None)

@@ -1,0 +1,129 @@
+"""The pipeline of a request: middlewares around a handler, for the API and the web pages alike.
+
+A handler makes a response of a request. A middleware calls the handler that it surrounds and has
+one concern; the lists of them are in `api/app.py` and `web/pages.py`. They surround handlers and
+not ASGI applications, since most need the whole response: ASGI hands it on in pieces.
+"""
+
+from __future__ import annotations
+
+import time
+import traceback
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial, reduce
+
+import structlog
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+
+from agentpost.clock import Clock
+from agentpost.domain import tracing
+from agentpost.domain.errors import ErrorCode, Overloaded, Refusal, StoreUnavailable
+from agentpost.http import request_state
+from agentpost.http.request_state import state_of
+from agentpost.services.requests import RequestLog, RequestLogEntry
+
+Handler = Callable[[Request], Awaitable[Response]]
+Middleware = Callable[[Handler, Request], Awaitable[Response]]
+Render = Callable[[Request, Refusal], Response]
+"""Makes an error response in the form that the caller reads."""
+
+log = structlog.get_logger(__name__)
+
+STORE_RETRY_SECONDS = 5
+GONE_STATUS = 499
+"""In the request log: the client hung up before the response was ready."""
+
+
+def surround(handler: Handler, middlewares: Sequence[Middleware]) -> Handler:
+    """The handler within the middlewares, the first of them outermost."""
+    return reduce(lambda inner, outer: partial(outer, inner), reversed(middlewares), handler)
+
+
+async def with_state(clock: Clock, handler: Handler, request: Request) -> Response:
+    """Give the request its id and state. The id is in every log line that the request causes, and
+    in its response."""
+    state = request_state.begin(request.scope, clock)
+    structlog.contextvars.bind_contextvars(request_id=state.id)
+    try:
+        response = await handler(request)
+    finally:
+        state.end()
+    response.raw_headers.append((b"request-id", state.id.encode()))
+    return response
+
+
+async def with_headers(headers: Mapping[str, str], handler: Handler, request: Request) -> Response:
+    """Add headers to every response; a handler may have set one of them otherwise."""
+    response = await handler(request)
+    for name, value in headers.items():
+        response.headers.setdefault(name, value)
+    return response
+
+
+async def with_errors(render: Render, handler: Handler, request: Request) -> Response:
+    """Turn exceptions into error responses; log those that are not the caller's fault."""
+    state = state_of(request.scope)
+    try:
+        return await handler(request)
+    except ClientDisconnect:
+        raise
+    except Refusal as refusal:
+        shown = refusal
+    except Exception as fault:
+        shown = _internal_error(fault)
+        _log(fault, state.id, request.method)
+    state.error = shown.code
+    return render(request, shown)
+
+
+def _log(fault: Exception, request_id: str, method: str) -> None:
+    if isinstance(fault, StoreUnavailable):  # needs no traceback for each request that meets it
+        more = {"reason": str(fault)}
+    else:
+        # As text, without the variables, which may hold a key or a session. Nor is the path
+        # logged: it may hold a login token.
+        more = {"exception": "".join(traceback.format_exception(fault))}
+    log.error("request_failed", request_id=request_id, method=method, **more)
+
+
+def _internal_error(fault: Exception) -> Refusal:
+    """What the caller learns of a fault; the log has the rest under the request's id."""
+    if isinstance(fault, StoreUnavailable):
+        text = "Nothing can be stored at the moment; try again in a few seconds."
+        return Overloaded(text, STORE_RETRY_SECONDS)
+    return Refusal(ErrorCode.INTERNAL, "Something went wrong on our side; try again in a moment.")
+
+
+async def with_request_log(requests: RequestLog, handler: Handler, request: Request) -> Response:
+    """Append the request to the log that the request inspector shows."""
+    try:
+        response = await handler(request)
+    except ClientDisconnect:
+        requests.append(_entry(request, GONE_STATUS, b""))
+        raise
+    # A body that is streamed is not kept.
+    requests.append(_entry(request, response.status_code, getattr(response, "body", b"")))
+    return response
+
+
+def _entry(request: Request, status: int, body: bytes) -> RequestLogEntry:
+    scope = request.scope
+    state = state_of(scope)
+    caller = state.caller
+    traceparent = next((v for name, v in scope["headers"] if name == b"traceparent"), None)
+    return RequestLogEntry(
+        id=state.id,
+        at=state.at,
+        account_id=caller.account_id if caller else None,
+        key_id=caller.key_id if caller else None,
+        method=scope["method"],
+        raw_path=scope["raw_path"],
+        query=scope["query_string"],
+        status=status,
+        error=state.error,
+        ms=round((time.perf_counter() - state.began) * 1_000),
+        request_body=state.body,
+        response_body=body,
+        traceparent=tracing.valid(traceparent.decode("latin-1")) if traceparent else None,
+    )
