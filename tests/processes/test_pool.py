@@ -225,7 +225,7 @@ async def test_a_long_call_leaves_a_worker_ready_for_others(
     one = bench(2)
     call = one.begin("hang", f"{tmp_path}/note")
     busy = await pid_in(tmp_path / "note")
-    await until(lambda: len(list(one.scratch.iterdir())) == 2)
+    await eventually_async(lambda: len(list(one.scratch.iterdir())) == 2)
     ready = await one.call("pid", account="b")
     assert ready != busy
     assert len(list(one.scratch.iterdir())) == 2, "it was there before the call"
