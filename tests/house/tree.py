@@ -27,7 +27,6 @@ class Source:
         name = self.path.removesuffix(".py").removesuffix("/__init__")
         return name.rpartition("src/")[2].replace("/", ".")
 
-
     @cached_property
     def nodes(self) -> tuple[ast.AST, ...]:
         """Every node of the tree, in the order of `ast.walk`."""
@@ -100,10 +99,7 @@ def dotted(node: ast.expr) -> str:
 def strings(source: Source) -> Iterator[tuple[int, str]]:
     """Line and text of every string; what an f-string fills in is written `{}`."""
     parts = {
-        id(part)
-        for node in source.nodes
-        if isinstance(node, ast.JoinedStr)
-        for part in node.values
+        id(part) for node in source.nodes if isinstance(node, ast.JoinedStr) for part in node.values
     }
     for node in source.nodes:
         if isinstance(node, ast.JoinedStr):
