@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Callable
+from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
 import structlog
@@ -81,7 +82,6 @@ class ProcrastinateEngine:
         self._url = url
         self._node = node
         self._notices = notices
-        self._placing: App | None = None
         self._task: asyncio.Task[None] | None = None
         self._running: asyncio.Task[None] | None = None
 
@@ -89,8 +89,6 @@ class ProcrastinateEngine:
         import psycopg
         from procrastinate.exceptions import ConnectorException
 
-        if self._placing is None:
-            self._placing = _placing_app()
         task = self._placing.configure_task(TASK, queue=QUEUE, connection=tx.connection)
         try:
             task.defer(job_id=job_id)
@@ -99,6 +97,13 @@ class ProcrastinateEngine:
             if isinstance(error.__cause__, psycopg.Error):
                 raise error.__cause__ from None
             raise
+
+    @cached_property
+    def _placing(self) -> App:
+        """Defers on connections it is given, and opens none."""
+        from procrastinate import App, SyncPsycopgConnector
+
+        return App(connector=SyncPsycopgConnector())
 
     def abort(self, tx: Transaction, job_id: str) -> None:
         self._notices.send(tx, ABORT, job_id)
@@ -167,13 +172,6 @@ async def _end(task: asyncio.Task[None]) -> None:
             await asyncio.gather(task, return_exceptions=True)
             return
     log.warning("dispatch_did_not_end")
-
-
-def _placing_app() -> App:
-    """Defers on connections it is given, and opens none."""
-    from procrastinate import App, SyncPsycopgConnector
-
-    return App(connector=SyncPsycopgConnector())
 
 
 def _working_app(url: str, executor: JobExecutor) -> App:

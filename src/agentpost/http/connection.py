@@ -59,7 +59,7 @@ class _NoRequest(Exception):
 class Connection(HttpToolsProtocol):
     """uvicorn's protocol for an `Application`, to be given as ``http`` to its Config.
 
-    ``connections``: those it is one of, when they have a limit.
+    ``connections``: those it is one of.
     """
 
     def __init__(
@@ -68,7 +68,8 @@ class Connection(HttpToolsProtocol):
         server_state: ServerState,
         app_state: dict[str, Any],
         _loop: asyncio.AbstractEventLoop | None = None,
-        connections: Connections | None = None,
+        *,
+        connections: Connections,
     ) -> None:
         super().__init__(config, server_state, app_state, _loop)
         self._all = connections
@@ -84,13 +85,11 @@ class Connection(HttpToolsProtocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
         self._watch_the_head()
-        if self._all is not None:
-            self._all.opened(self, self.client[0] if self.client else "")
+        self._all.opened(self, self.client[0] if self.client else "")
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._unwatch_the_head()
-        if self._all is not None:
-            self._all.closed(self)
+        self._all.closed(self)
         super().connection_lost(exc)
 
     def make_room(self) -> None:
@@ -158,8 +157,7 @@ class Connection(HttpToolsProtocol):
             return  # begins anew in `_feed`
         self._before = self.cycle
         super().on_headers_complete()
-        if self._all is not None:
-            self._all.busy(self)
+        self._all.busy(self)
         self.headers = []  # the scope keeps the list it has: trailers go into this one
 
     def _what_is_wrong(self) -> str | None:
@@ -184,7 +182,7 @@ class Connection(HttpToolsProtocol):
 
     def on_response_complete(self) -> None:
         super().on_response_complete()
-        if self._all is not None and (self.cycle is None or self.cycle.response_complete):
+        if self.cycle is None or self.cycle.response_complete:
             self._all.idle(self)
 
     def on_body(self, body: bytes) -> None:

@@ -54,7 +54,7 @@ class Background:
     """Runs the periodic tasks on the event loop that starts it.
 
     Args:
-        smtp: the mail server.
+        smtp: the mail server; without one mails are kept.
         checks: of more parts than every server has, by the names of `services.health_state`.
     """
 
@@ -64,8 +64,8 @@ class Background:
         job_runner: JobRunner | None,
         nodes: Nodes,
         reconciler: RunReconciler,
-        smtp: SmtpServer | None = None,
-        checks: Mapping[str, health.Check] | None = None,
+        smtp: SmtpServer | None,
+        checks: Mapping[str, health.Check],
     ) -> None:
         sweep = ctx.settings.sweep_seconds
         self._ctx = ctx
@@ -92,7 +92,7 @@ class Background:
         ]
         if smtp is not None:
             self._tasks.append(Task("send_mail", lambda: mail.send_due(ctx, smtp), sweep))
-        self._tasks += _checks_of(ctx, checks or {})
+        self._tasks += _checks_of(ctx, checks)
 
     def start(self) -> None:
         """Begin; each task has its own loop, so a slow one holds up no other."""
