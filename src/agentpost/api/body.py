@@ -29,12 +29,12 @@ from agentpost.http.bodies import (
 )
 from agentpost.http.request_state import state_of
 
-DEPTH_MAX = 64
+_DEPTH_MAX = 64
 """Where a request's scope keeps its body for the inspector: the bytes, or how many they were."""
 
-VALUES_PARSED_AT_ONCE = 500
+_VALUES_PARSED_AT_ONCE = 500
 """A small body with more of them, or with a text full of commas, is parsed on a thread."""
-FIELD_CHARACTERS_MAX = 200
+_FIELD_CHARACTERS_MAX = 200
 """Of the name of a field in a problem: names may be as long as the body."""
 
 LONG_AT = re.compile(r"message|files\.[0-9]+\.base64")
@@ -80,7 +80,7 @@ async def read_json(
     await api.keys.caller(request)  # a body may take minutes: the key is still live
     if isinstance(data, TakenApart):
         return await asyncio.to_thread(_put_together, data, refuse_first)
-    if data.count(b",") > VALUES_PARSED_AT_ONCE:
+    if data.count(b",") > _VALUES_PARSED_AT_ONCE:
         return await asyncio.to_thread(_parsed, data, refuse_first)
     return _parsed(data, refuse_first)
 
@@ -200,8 +200,8 @@ def _put_back(
     """The value with its long texts, each of which is examined; see `read_json`."""
     if isinstance(value, str):
         return _examined(texts[value], where, problems) if value in texts else value
-    if depth > DEPTH_MAX:
-        _refuse(where, f"the body is nested deeper than {DEPTH_MAX} levels")
+    if depth > _DEPTH_MAX:
+        _refuse(where, f"the body is nested deeper than {_DEPTH_MAX} levels")
     if isinstance(value, dict):
         for key, item in list(value.items()):
             name = key
@@ -249,8 +249,8 @@ def _first_line(error: ValueError, texts: dict[str, LongText] | None) -> str:
 
 def _check(value: Any, where: str, depth: int, problems: list[Problem], escapes: bool) -> None:
     """Depth, and characters that only an escape can smuggle in (U+0000, lone surrogates)."""
-    if depth > DEPTH_MAX:
-        _refuse(where, f"the body is nested deeper than {DEPTH_MAX} levels")
+    if depth > _DEPTH_MAX:
+        _refuse(where, f"the body is nested deeper than {_DEPTH_MAX} levels")
     if isinstance(value, str):
         if escapes and UNSTORABLE.search(value):
             problems.append(_problem(where, _NOT_STORABLE))
@@ -269,7 +269,7 @@ def _refuse(field: str | None, problem: str) -> NoReturn:
 
 
 def _problem(field: str | None, problem: str) -> Problem:
-    return Problem((field or "")[:FIELD_CHARACTERS_MAX] or None, problem)
+    return Problem((field or "")[:_FIELD_CHARACTERS_MAX] or None, problem)
 
 
 def validated(shape: type[Shape], body: dict[str, Any]) -> Shape:

@@ -19,8 +19,8 @@ from agentpost.settings import load_settings
 
 Number = Annotated[str | None, typer.Option(metavar="N|default", help="A number, or 'default'.")]
 
-DIGITS_MAX = 9
-BYTES_DIGITS_MAX = 15
+_DIGITS_MAX = 9
+_BYTES_DIGITS_MAX = 15
 
 
 def attach(app: typer.Typer) -> None:
@@ -131,7 +131,7 @@ def backup(
 def _number(name: str, text: str) -> int | None:
     if text == "default":
         return None
-    digits = BYTES_DIGITS_MAX if name == "stored_bytes" else DIGITS_MAX
+    digits = _BYTES_DIGITS_MAX if name == "stored_bytes" else _DIGITS_MAX
     if not (text.isascii() and text.isdigit() and len(text) <= digits):
         raise ValueError(f"{_option(name)} takes a whole number or 'default'")
     return int(text)
