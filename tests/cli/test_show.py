@@ -4,13 +4,14 @@ from io import StringIO
 
 from rich.console import Console
 
-from agentpost.cli.show import Screen, clean
+from agentpost.cli.show import Screen
 from agentpost.cli.tables import table
+from agentpost.domain.text import displayable
 from agentpost_client import Entry, Message
 
 
 def test_agents_cannot_drive_the_terminal() -> None:
-    assert clean("a\x1b]0;t\x07\u202eb\x9b\r\n\tc") == "a]0;tb\n\tc"
+    assert displayable("a\x1b]0;t\x07\u202eb\x9b\r\n\tc") == "a]0;tb\n\tc"
     out = StringIO()
     screen = Screen(Console(file=out, force_terminal=True, color_system=None, width=80))
     evil = "\x1b[2J[red]x"

@@ -3,7 +3,7 @@
 import pytest
 
 from agentpost.agents import values
-from agentpost.domain.divergence import compare
+from agentpost.domain.journal import compare
 
 
 def summary(*call: object) -> str:

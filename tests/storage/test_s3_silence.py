@@ -10,7 +10,7 @@ import pytest
 
 from agentpost.clock import new_id
 from agentpost.domain import ids
-from agentpost.storage import s3_patience
+from agentpost.storage import s3_bucket
 from agentpost.storage.base import BlobMissing
 from agentpost.storage.incoming import Arrived
 from agentpost.storage.s3 import S3Storage
@@ -63,7 +63,7 @@ async def test_nobody_waits_for_ever_for_an_upload(
     silent: int, use: IncomingUse, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nor does anybody else who needs a thread: as many calls hang as the common pool has."""
-    monkeypatch.setattr(s3_patience, "ANSWER_SECONDS", 0.5)
+    monkeypatch.setattr(s3_bucket, "ANSWER_SECONDS", 0.5)
     incoming = S3Incoming(f"s3://bucket?endpoint=http://127.0.0.1:{silent}&region=us-east-1")
     async with asyncio.timeout(10):
         hanging = [asyncio.create_task(use(incoming)) for _ in range(40)]
@@ -76,7 +76,7 @@ async def test_nobody_waits_for_ever_for_an_upload(
 async def test_nobody_waits_for_ever(
     storage: S3Storage, use: Use, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(s3_patience, "ANSWER_SECONDS", 0.2)
+    monkeypatch.setattr(s3_bucket, "ANSWER_SECONDS", 0.2)
     async with asyncio.timeout(10):
         with pytest.raises(TimeoutError):
             await use(storage)
@@ -85,7 +85,7 @@ async def test_nobody_waits_for_ever(
 async def test_silence_is_not_mistaken_for_a_missing_blob(
     storage: S3Storage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(s3_patience, "ANSWER_SECONDS", 0.2)
+    monkeypatch.setattr(s3_bucket, "ANSWER_SECONDS", 0.2)
     with pytest.raises(Exception) as raised:  # noqa: PT011 - any but that one
         await storage.size("key")
     assert not isinstance(raised.value, BlobMissing)

@@ -15,7 +15,7 @@ from agentpost.domain import ids
 from agentpost.domain.limits import WORK_LIST_MAX
 from agentpost.verify.cleanup import leave
 from agentpost.verify.ownership import Works
-from agentpost.verify.session import Options, Probe
+from agentpost.verify.probe import Options, Probe
 from tests.e2e.server import KEY, AgentServer
 from tests.verify.mutated import Mutation, ProxiedRequest, ProxiedResponse, bent
 

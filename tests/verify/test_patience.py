@@ -10,8 +10,8 @@ import pytest
 from agentpost.verify import caller as calls
 from agentpost.verify.caller import Caller
 from agentpost.verify.checks import deliveries
+from agentpost.verify.probe import Options, Probe
 from agentpost.verify.receiver import Attempt, Receiver
-from agentpost.verify.session import Options, Probe
 from agentpost.verify.verdicts import Difference
 from agentpost.verify.wire import Wire
 

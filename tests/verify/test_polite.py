@@ -8,8 +8,8 @@ import pytest
 
 from agentpost.verify.caller import Caller
 from agentpost.verify.check import Check, Group
+from agentpost.verify.probe import Options, Probe
 from agentpost.verify.runner import Outcome, Result, run
-from agentpost.verify.session import Options, Probe
 from agentpost.verify.shapes import MESSAGE, problems
 from agentpost.verify.verdicts import Difference, Gone, NotChecked
 from agentpost.verify.wire import Wire

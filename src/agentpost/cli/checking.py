@@ -10,7 +10,7 @@ from agentpost import extras
 from agentpost.egress.addresses import AllowList
 from agentpost.services.mail import SmtpServer
 from agentpost.settings import PREFIX, Settings, unknown_variables
-from agentpost.storage.s3_url import S3Location
+from agentpost.storage.s3_bucket import S3Location
 
 
 def problems(settings: Settings) -> Iterator[str]:

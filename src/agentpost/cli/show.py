@@ -12,13 +12,12 @@ from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
-from unicodedata import category
 
 from rich.console import Console
 from rich.text import Text
 
 from agentpost.cli.tables import table
-from agentpost.domain.text import human_credits, human_size
+from agentpost.domain.text import displayable, human_credits, human_size
 
 if TYPE_CHECKING:
     from rich.status import Status
@@ -39,19 +38,11 @@ REASON_WORDS = {
 }
 STATUS_STYLES = {"completed": "green", "processing": "cyan", "needs_input": "yellow"}
 OUTCOME_MARKS = {"completed": "✓", "failed": "✗", "stalled_credits": "‖"}
-BIDI_CONTROLS = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
-
-
-def clean(text: str) -> str:
-    """The text without control characters; line ends and tabs stay."""
-    return "".join(
-        character for character in text if character in "\n\t" or not _is_control(character)
-    )
 
 
 def one_line(text: str) -> str:
-    """Cleaned, with every run of white space as one blank."""
-    return " ".join(clean(text).split())
+    """`displayable`, with every run of white space as one blank."""
+    return " ".join(displayable(text).split())
 
 
 class Screen:
@@ -85,9 +76,9 @@ class Screen:
         if self._console.is_terminal:
             from rich.markdown import Markdown  # with its parser it takes as long as the rest
 
-            self._console.print(Markdown(clean(text)))
+            self._console.print(Markdown(displayable(text)))
         else:
-            self._console.print(Text(clean(text)), soft_wrap=True)
+            self._console.print(Text(displayable(text)), soft_wrap=True)
 
     def entry(self, entry: Entry, reply_shown: bool = False) -> None:
         """A log entry as it comes; a reply that was shown before is not repeated."""
@@ -183,7 +174,7 @@ class Screen:
             for item in items
         ]
         for line in table(("work", "status", "updated", "title", "result"), rows):
-            self._console.print(Text(clean(line)), soft_wrap=True)
+            self._console.print(Text(displayable(line)), soft_wrap=True)
 
     def account(self, account: Account) -> None:
         who = f"{account.name} <{account.email}>" if account.email else account.name
@@ -220,7 +211,3 @@ def _hints(message: Message) -> Iterator[str]:
 
 def _moment(when: datetime) -> str:
     return when.strftime("%Y-%m-%d %H:%M %Z").strip()
-
-
-def _is_control(character: str) -> bool:
-    return category(character) in ("Cc", "Cs") or character in BIDI_CONTROLS

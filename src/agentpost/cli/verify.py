@@ -23,9 +23,9 @@ from agentpost.cli.verify_report import announce, close, count, report, show_lis
 if TYPE_CHECKING:
     from agentpost.cli.show import Screen
     from agentpost.verify.check import Group
+    from agentpost.verify.probe import Options
     from agentpost.verify.receiver import Receiver
     from agentpost.verify.runner import Result
-    from agentpost.verify.session import Options
 
 _EXIT_FAILED = 1
 _EXIT_UNUSABLE = 2
@@ -80,8 +80,8 @@ def verify(
 def _probe(options: Options, groups: Sequence[Group], as_json: bool) -> int:
     """Carry out the checks and tell; the exit code."""
     from agentpost.verify.cleanup import leave
+    from agentpost.verify.probe import Probe
     from agentpost.verify.runner import Outcome, Unusable, knock, run
-    from agentpost.verify.session import Probe
 
     screen = _screen(as_json)
     results: list[Result] = []
@@ -135,7 +135,7 @@ def _options(
     timeout: float,
     hooks: Receiver | None,
 ) -> Options:
-    from agentpost.verify.session import Options
+    from agentpost.verify.probe import Options
     from agentpost_client.config import resolve_config
     from agentpost_client.errors import ConfigError
 

@@ -11,8 +11,8 @@ import typer
 if TYPE_CHECKING:
     from agentpost.cli.show import Screen
     from agentpost.verify.check import Group
+    from agentpost.verify.probe import Options, Probe
     from agentpost.verify.runner import Result
-    from agentpost.verify.session import Options, Probe
 
 STYLES = {"proved": "green", "failed": "red", "not checked": "yellow"}
 MARKS = {"proved": "✓", "failed": "✗", "not checked": "–"}

@@ -1,4 +1,4 @@
-"""Reading messages, their jobs and files. All writing of state is in `db.record`."""
+"""Reading messages, their jobs, files and log. All writing of state is in `db.record`."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from agentpost.db.session import Tx
 from agentpost.domain.job import JobRole
 from agentpost.domain.message import MessageStatus
 from agentpost.domain.records import (
+    EntryRecord,
     FileRecord,
     JobLink,
     JobRecord,
@@ -22,6 +23,7 @@ MESSAGES = Mapper(
 )
 JOBS = Mapper(JobRecord, "jobs")
 FILES = Mapper(FileRecord, "files")
+ENTRIES = Mapper(EntryRecord, "entries")
 
 _BY_ID = f"{MESSAGES.select} WHERE id = ?"
 _LOCK = f"{_BY_ID} /*for update*/"
@@ -62,6 +64,7 @@ _FILES = (
     f"{FILES.select} WHERE (job_id IN (SELECT job_id FROM message_jobs WHERE message_id = ?)"
     " OR (message_id = ? AND job_id IS NULL)) AND replaced < 2 ORDER BY created_at, path"
 )
+_ENTRIES_AFTER = f"{ENTRIES.select} WHERE message_id = ? AND seq > ? ORDER BY seq LIMIT ?"
 
 
 def get(tx: Tx, message_id: str) -> MessageRecord | None:
@@ -151,3 +154,8 @@ def versions(tx: Tx, message_ids: list[str]) -> dict[str, tuple[int, int]]:
         sql = _VERSIONS.format(", ".join("?" * len(chunk)))
         found.update({row[0]: (row[1], row[2]) for row in tx.all(sql, chunk)})
     return found
+
+
+def entries_after(tx: Tx, message_id: str, seq: int, limit: int) -> list[EntryRecord]:
+    """Entries of a message's log after that number, oldest first."""
+    return ENTRIES.all(tx, _ENTRIES_AFTER, (message_id, seq, limit))

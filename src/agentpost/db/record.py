@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from operator import attrgetter
 
-from agentpost.db.entries import ENTRIES
-from agentpost.db.messages import JOBS, MESSAGES
+from agentpost.db.messages import ENTRIES, JOBS, MESSAGES
 from agentpost.db.session import Tx
 from agentpost.domain.errors import Fenced
 from agentpost.domain.job import JobRole

@@ -6,10 +6,26 @@ its recorded answer, provided it is the same call with the same arguments.
 
 from __future__ import annotations
 
+import json
+import re
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
-from agentpost.domain.divergence import Divergence, compare
+SHOWN_CHARACTERS = 80
+"""Longest value that is quoted; the rest is cut off."""
+
+_FUNCTION = "function"
+_PARTS = {
+    "step": (_FUNCTION, "arguments", "cost", "keyword arguments"),
+    "write": ("path", "contents", "arguments", "cost", "label", "keyword arguments"),
+    "progress": ("text",),
+    "charge": ("amount", "note"),
+    "start": (_FUNCTION, "title", "work", "arguments"),
+    "join": ("job", "text"),
+    "stop": ("job",),
+}
+"""What the parts of a call's summary are, by the name of the method."""
 
 
 class CallState(StrEnum):
@@ -19,6 +35,17 @@ class CallState(StrEnum):
     DONE = "done"
     ERROR = "error"  # the body raised; a re-run raises the same again
     OWED = "owed"  # not a call: charges of the one numbered -n that found no credits yet
+
+
+@dataclass(frozen=True, slots=True)
+class Divergence:
+    """``recorded`` and ``made`` name the two calls by method and function, ``differs`` what about
+    them is different, without values; ``cause`` says all that in a sentence, values included."""
+
+    recorded: str
+    made: str
+    differs: str
+    cause: str
 
 
 class Diverged(Exception):
@@ -49,3 +76,59 @@ def recorded(call: Call | None, fingerprint: str, summary: str = "") -> Call | N
     if call.fingerprint != fingerprint:
         raise Diverged(compare(call.n, call.summary, summary))
     return None if call.state is CallState.HELD else call
+
+
+# --- how two calls differ -------------------------------------------------------------------------
+def compare(number: int, recorded: str, made: str) -> Divergence:
+    """The two calls by their summaries (`values.identify`), which may have been cut.
+
+    ``recorded`` is empty for a call that an earlier version recorded.
+    """
+    before, after = _parsed(recorded), _parsed(made)
+    names = _name(recorded, before), _name(made, after)
+    if before is None or after is None or before[0] != after[0]:
+        differs = "the call" if names[0] != names[1] else "the arguments"
+        values = f"recorded {_cut(recorded) or 'unknown'}, made {_cut(made)}"
+    else:
+        parts = list(_differences(before, after))
+        differs = " and ".join(f"the {part}" for part, _, _ in parts) or "the arguments"
+        values = "; ".join(f"{p}: recorded {_quoted(a)}, made {_quoted(b)}" for p, a, b in parts)
+    cause = f"call {number} was {names[0]}, the re-run made {names[1]}; {differs} differ: {values}"
+    return Divergence(*names, differs, cause)
+
+
+def _differences(before: list[Any], after: list[Any]) -> list[tuple[str, Any, Any]]:
+    labels = _PARTS.get(before[0], ())
+    found = []
+    for n in range(1, max(len(before), len(after))):
+        a = before[n] if n < len(before) else None
+        b = after[n] if n < len(after) else None
+        if a != b:
+            found.append((labels[n - 1] if n <= len(labels) else f"part {n}", a, b))
+    return found
+
+
+def _name(summary: str, parsed: list[Any] | None) -> str:
+    if parsed is None:
+        method = re.match(r'\["(\w+)"(?:,"([\w.:]+)")?', summary)
+        if method is None:
+            return "an unknown call"
+        parsed = [group for group in method.groups() if group]
+    has_function = _PARTS.get(parsed[0], ("",))[0] == _FUNCTION and len(parsed) > 1
+    return f"{parsed[0]} {parsed[1]}" if has_function else str(parsed[0])
+
+
+def _parsed(summary: str) -> list[Any] | None:
+    try:
+        found = json.loads(summary)
+    except ValueError:  # cut, or never recorded
+        return None
+    return found if isinstance(found, list) and found else None
+
+
+def _quoted(value: object) -> str:
+    return _cut(json.dumps(value, ensure_ascii=False))
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= SHOWN_CHARACTERS else f"{text[: SHOWN_CHARACTERS - 1]}…"

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 from agentpost.domain.credits import Wallet
 from agentpost.domain.endpoints import DeliveryStatus, DisabledReason, EndpointState
+from agentpost.domain.filenames import FileKind
 from agentpost.domain.job import JobKind, JobRole, JobState, Reason
 from agentpost.domain.message import MessageStatus, TurnState
 from agentpost.domain.uploads import UploadStatus
@@ -103,7 +104,7 @@ class FileRecord:
     account_id: str
     name: str
     content_type: str
-    kind: str
+    kind: FileKind
     size: int
     revision: str
     blob: str

@@ -1,19 +1,47 @@
-"""Text that can be stored, and numbers written for people."""
+"""Text that can be stored or shown, and numbers written for people."""
 
 from __future__ import annotations
 
 import re
 from typing import Final
 
+from agentpost.domain.limits import SAID_CHARACTERS_MAX
+
 UNSTORABLE: Final = re.compile("[\x00\ud800-\udfff]")
 """Characters that no database takes: U+0000 and halves of surrogate pairs."""
 
+_HIDDEN: Final = "\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff"
+_HIDDEN_IN_TEXT: Final = re.compile(f"[\x00-\x08\x0b-\x1f{_HIDDEN}]")
+_HIDDEN_IN_LINE: Final = re.compile(f"[\x00-\x1f\u2028\u2029{_HIDDEN}]")
 _BYTE_UNITS: Final = ("bytes", "kB", "MB", "GB")
 
 
 def storable(text: str) -> str:
     """The text without U+0000, and with a question mark for each half of a surrogate pair."""
     return text.encode("utf-8", "replace").decode().replace("\0", "")
+
+
+def agent_text(text: object) -> str:
+    """What an agent says, `storable` and without white space at its ends.
+
+    Raises `TypeError` for what is no text and `ValueError` for more than `SAID_CHARACTERS_MAX`.
+    """
+    if not isinstance(text, str):
+        raise TypeError(f"an agent's text must be a str, not {type(text).__name__}")
+    if len(text) > SAID_CHARACTERS_MAX:
+        raise ValueError(
+            f"an agent's text has at most {SAID_CHARACTERS_MAX:,} characters; write a file"
+        )
+    return storable(text).strip()
+
+
+def displayable(text: str, instead: str = "", *, lines: bool = True) -> str:
+    """The text with ``instead`` for each control character, mark that changes the direction of
+    what follows (a name could look like another one) and half of a surrogate pair.
+
+    Line ends and tabs stay; without ``lines`` they and line separators are replaced, too.
+    """
+    return (_HIDDEN_IN_TEXT if lines else _HIDDEN_IN_LINE).sub(instead, text)
 
 
 def human_size(size: int) -> str:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import aiohttp
 
+from agentpost.domain.text import displayable
 from agentpost.egress.errors import FetchFailed, FetchTooLarge, explain
 
 SNIPPET_BYTES = 1_024
@@ -20,7 +21,7 @@ _PACKED = frozenset({"gzip", "x-gzip", "deflate"})
 
 
 async def read_snippet(response: aiohttp.ClientResponse) -> str:
-    """The first `SNIPPET_BYTES` of an answer as printable text; what came within
+    """The first `SNIPPET_BYTES` of an answer as text that can be shown; what came within
     `SNIPPET_SECONDS`, or until it broke off. A packed body is not unpacked: empty."""
     if _encoding(response) != "identity":
         return ""
@@ -34,10 +35,7 @@ async def read_snippet(response: aiohttp.ClientResponse) -> str:
                 read += piece
     except (TimeoutError, aiohttp.ClientError):
         pass
-    text = read.decode(errors="replace")
-    return "".join(
-        c if c.isprintable() or c in "\n\t" else "\N{REPLACEMENT CHARACTER}" for c in text
-    )
+    return displayable(read.decode(errors="replace"), "\N{REPLACEMENT CHARACTER}")
 
 
 async def save_body(response: aiohttp.ClientResponse, into: Path, bytes_max: int) -> int:

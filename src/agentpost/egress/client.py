@@ -49,8 +49,8 @@ from agentpost.egress.errors import (
 if TYPE_CHECKING:
     import aiohttp
 
+    from agentpost.egress.connections import Connections
     from agentpost.egress.resolver import Lookup
-    from agentpost.egress.session import Session
 
 __all__ = [
     "BadUrl",
@@ -109,7 +109,7 @@ class Egress:
         self._tls = tls_context(ca_file) if ca_file else None
         self._lookup = lookup
         self._connecting = asyncio.Lock()
-        self._session: Session | None = None
+        self._connections: Connections | None = None
 
     def check_url(self, url: str) -> None:
         """Raise `BadUrl` unless webhooks may be sent there, as far as can be told without DNS:
@@ -160,8 +160,8 @@ class Egress:
 
     async def aclose(self) -> None:
         """Close idle connections and stop looking up names."""
-        if self._session is not None:
-            await self._session.aclose()
+        if self._connections is not None:
+            await self._connections.aclose()
 
     def _admitted(self, text: str, characters_max: int, ports: Collection[int] | None) -> Url:
         url = parse_url(text, characters_max=characters_max)
@@ -205,15 +205,15 @@ class Egress:
         finally:
             response.close()  # read to its end, it has given its connection back before
 
-    async def _connected(self) -> Session:
+    async def _connected(self) -> Connections:
         """What sends the requests. The first call imports it and reads the certificate authorities,
         in a thread: both take long enough to hold up an event loop."""
-        if self._session is None:
+        if self._connections is None:
             async with self._connecting:
-                if self._session is None:
-                    make, tls = await asyncio.to_thread(_connections, self._tls)
-                    self._session = make(self._allow, tls, self._lookup)
-        return self._session
+                if self._connections is None:
+                    make, tls = await asyncio.to_thread(_imported, self._tls)
+                    self._connections = make(self._allow, tls, self._lookup)
+        return self._connections
 
 
 def tls_context(ca_file: Path | None) -> ssl.SSLContext:
@@ -226,10 +226,10 @@ def tls_context(ca_file: Path | None) -> ssl.SSLContext:
     return context
 
 
-def _connections(tls: ssl.SSLContext | None) -> tuple[type[Session], ssl.SSLContext]:
-    from agentpost.egress.session import Session
+def _imported(tls: ssl.SSLContext | None) -> tuple[type[Connections], ssl.SSLContext]:
+    from agentpost.egress.connections import Connections
 
-    return Session, tls or tls_context(None)
+    return Connections, tls or tls_context(None)
 
 
 def _redirected(base: str, location: str) -> str:

@@ -19,6 +19,7 @@ from agentpost.domain.errors import Fenced
 from agentpost.domain.journal import CallState
 from agentpost.domain.limits import SAID_CHARACTERS_MAX
 from agentpost.domain.paths import check_path
+from agentpost.domain.text import agent_text
 from agentpost.processes.output import captured
 from agentpost.runtime import outputs
 from agentpost.runtime.endings import retry_until_recorded
@@ -27,7 +28,6 @@ from agentpost.runtime.owners import JobOwner
 from agentpost.runtime.retrying import Retry
 from agentpost.runtime.run_turn import content_mark
 from agentpost.runtime.runs import Run
-from agentpost.runtime.said import storable
 from agentpost.runtime.scope import StepBody
 from agentpost.runtime.steps import INFRASTRUCTURE_ERRORS, Invocation, Steps, check_body, name_of
 from agentpost.services import blobs, jobs
@@ -62,7 +62,7 @@ async def _run(ctx: AppContext, ticket: JobTicket, run: JobRun, journal: Journal
     """Run the function and write down how it ended; a parked or lost run writes nothing."""
     ended = await _outcome(ctx, ticket, run, journal)
     if isinstance(ended, JobFailed):
-        text = storable(str(ended)[:SAID_CHARACTERS_MAX]) or job.GENERIC_FAILURE
+        text = agent_text(str(ended)[:SAID_CHARACTERS_MAX]) or job.GENERIC_FAILURE
         await retry_until_recorded(lambda: jobs.fail(ctx, run.owned, text, journal.cause), run.id)
     elif ended is not None:
         await retry_until_recorded(lambda: jobs.finish(ctx, run.owned, *ended), run.id)
@@ -129,11 +129,11 @@ class JobRun:
     def ask(self, question: str) -> None:
         """See `Job.ask`."""
         self._journal.refuse_in_body("ask")
-        self._question = storable(question)
+        self._question = agent_text(question)
 
     def ending(self, text: object) -> tuple[str, str | None, str]:
         """(result, question, JSON of the memory) when the function returned; checks them."""
-        result = storable(text) if text is not None else ""
+        result = agent_text(text) if text is not None else ""
         return result, self._question or None, values.dump(self.state)
 
     # --- recorded calls ---------------------------------------------------------------------------
@@ -193,7 +193,7 @@ class JobRun:
     ) -> Awaitable[File]:
         """See `Job.write`."""
         check_path(path)
-        label = storable(label) if label is not None else None
+        label = agent_text(label) if label is not None else None
         price = to_millionths(cost)
         mark = content_mark(data)
         if callable(data):
@@ -264,7 +264,7 @@ class JobRun:
 
     def progress(self, step: str) -> Awaitable[None]:
         """See `Job.progress`."""
-        step = storable(step)
+        step = agent_text(step)
         if self._journal.calling("progress") is not None:
             return self._progress_in_step(step)
 
@@ -310,7 +310,7 @@ class JobRun:
 
     def charge(self, amount: float, note: str = "") -> Awaitable[None]:
         """See `Job.charge`."""
-        price, note = to_millionths(amount), storable(note)
+        price, note = to_millionths(amount), agent_text(note)
         body = self._journal.calling("charge")
         if body is not None:
             return _charge_with_step(body, price, note)

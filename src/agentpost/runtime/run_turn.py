@@ -28,6 +28,7 @@ from agentpost.domain.errors import Fenced
 from agentpost.domain.journal import CallState
 from agentpost.domain.message import TurnFailure
 from agentpost.domain.paths import check_path
+from agentpost.domain.text import agent_text
 from agentpost.domain.times import SECOND, iso
 from agentpost.processes.output import captured
 from agentpost.runtime import outputs
@@ -35,7 +36,6 @@ from agentpost.runtime.endings import retry_until_recorded
 from agentpost.runtime.journal import Journal, RunStopped, Slot, StopCause, is_cancelled
 from agentpost.runtime.owners import TurnOwner
 from agentpost.runtime.runs import Run, Runs
-from agentpost.runtime.said import storable
 from agentpost.runtime.steps import INFRASTRUCTURE_ERRORS, Invocation, Steps, check_body, name_of
 from agentpost.services import attachments, blobs, history, starting, turns
 from agentpost.services.context import AppContext
@@ -238,12 +238,12 @@ class TurnRun:
     def reply(self, text: str) -> None:
         """See `Turn.reply`."""
         self._journal.refuse_in_body("reply")
-        self._replies.append(storable(text))
+        self._replies.append(agent_text(text))
 
     def ask(self, question: str) -> None:
         """See `Turn.ask`."""
         self._journal.refuse_in_body("ask")
-        self._question = storable(question)
+        self._question = agent_text(question)
 
     def result(self) -> TurnResult | TurnFailure:
         """The agent's reply when its function returned."""
@@ -266,8 +266,8 @@ class TurnRun:
         ref = values.function_ref(job)
         if not inspect.iscoroutinefunction(job):
             raise TypeError(f"a job is a coroutine function, {ref} is not")
-        title = storable(title)
-        work = storable(work) if work is not None else None
+        title = agent_text(title)
+        work = agent_text(work) if work is not None else None
         start = Start(ref, values.dump(args), title, work)
         self._acted = True
 
@@ -284,8 +284,8 @@ class TurnRun:
     def join(self, job_id: str, text: str | None = None) -> Awaitable[bool]:
         """See `Turn.join`."""
         self._acted = True
-        job_id = storable(job_id)
-        text = storable(text) if text is not None else None
+        job_id = agent_text(job_id)
+        text = agent_text(text) if text is not None else None
 
         async def effect(slot: Slot) -> bool:
             call = slot.call(CallState.DONE)
@@ -297,7 +297,7 @@ class TurnRun:
     def stop(self, job_id: str) -> Awaitable[bool]:
         """See `Turn.stop`."""
         self._acted = True
-        job_id = storable(job_id)
+        job_id = agent_text(job_id)
 
         async def effect(slot: Slot) -> bool:
             call = slot.call(CallState.DONE)

@@ -17,6 +17,7 @@ from agentpost.domain.records import AccountRecord
 from agentpost.domain.times import SECOND
 from agentpost.ratelimit.base import Rule
 from agentpost.services.context import AppContext
+from agentpost.services.transactions import write_transaction
 from agentpost.settings import Settings
 
 MINUTE = 60 * SECOND
@@ -81,15 +82,12 @@ async def stored_bytes(ctx: AppContext, id_or_email: str) -> int:
     return await ctx.db.read(lambda tx: account_storage.used(tx, _find(tx, id_or_email).id))
 
 
-async def recount(ctx: AppContext, id_or_email: str) -> int:
+@write_transaction
+def recount(tx: Tx, ctx: AppContext, id_or_email: str) -> int:
     """Count the bytes that an account has stored anew; raises ``not_found``."""
-
-    def fn(tx: Tx) -> int:
-        account_id = _find(tx, id_or_email).id
-        account_storage.recount(tx, account_id)
-        return account_storage.used(tx, account_id)
-
-    return await ctx.db.write(fn)
+    account_id = _find(tx, id_or_email).id
+    account_storage.recount(tx, account_id)
+    return account_storage.used(tx, account_id)
 
 
 async def override(ctx: AppContext, id_or_email: str, changes: Mapping[str, int | None]) -> None:

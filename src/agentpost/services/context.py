@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Generic, ParamSpec, Protocol
 
 from agentpost.clock import Clock
-from agentpost.contract.render import Links
+from agentpost.contract.shape import Links
 from agentpost.db.session import Database
 from agentpost.egress.client import Egress
 from agentpost.engine.base import Engine

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from agentpost.clock import new_id
-from agentpost.contract import render
+from agentpost.contract.shape import dumps
+from agentpost.contract.webhook_events import EventShape, TestEventDataShape
 from agentpost.db import attempts as attempt_rows
 from agentpost.db import deliveries as rows
 from agentpost.db import endpoints as endpoint_rows
@@ -28,6 +29,7 @@ from agentpost.services import lifecycle, mail
 from agentpost.services.context import AppContext
 from agentpost.services.endpoints import owned
 from agentpost.services.sweeping import sweep
+from agentpost.services.transactions import read_transaction, write_transaction
 
 LEASE_SPARE_SECONDS = 16.0
 """A claim is good for an attempt, the second it may wait for its turn, and a slow commit."""
@@ -68,7 +70,7 @@ class Attempted:
 
 def body(ctx: AppContext, claimed: Claimed) -> bytes:
     """The bytes to send: the event as it was kept, with file links signed now."""
-    return render.event(claimed.name, claimed.at, claimed.data_json, ctx.links)
+    return EventShape.of(claimed.name, claimed.at, claimed.data_json, ctx.links).json()
 
 
 # --- claiming and recording -----------------------------------------------------------------------
@@ -78,7 +80,9 @@ async def due_endpoints(ctx: AppContext) -> list[str]:
     return await ctx.db.read(lambda tx: rows.due_endpoints(tx, now))
 
 
-async def record_and_claim(
+@write_transaction
+def record_and_claim(
+    tx: Tx,
     ctx: AppContext,
     done: Sequence[Attempted],
     unused: Sequence[Claimed],
@@ -89,24 +93,20 @@ async def record_and_claim(
     Args:
         wanted: endpoint id -> how many to claim at most.
     """
-
-    def fn(tx: Tx) -> list[Claimed]:
-        now = ctx.clock.now()
-        for claimed in unused:
-            rows.give_back(tx, claimed.event_id, claimed.endpoint_id, claimed.until)
-        by_endpoint: dict[str, list[Attempted]] = {}
-        for attempted in done:
-            by_endpoint.setdefault(attempted.claimed.endpoint_id, []).append(attempted)
-        recorded: list[Attempted] = []
-        for endpoint_id in sorted(by_endpoint):  # one order of locks for all nodes
-            recorded += _record(tx, ctx, endpoint_id, by_endpoint[endpoint_id], now)
-        _log(tx, recorded)
-        taken: list[Claimed] = []
-        for endpoint_id, limit in wanted.items():
-            taken.extend(_claim(tx, ctx, endpoint_id, limit, now))
-        return taken
-
-    return await ctx.db.write(fn)
+    now = ctx.clock.now()
+    for claimed in unused:
+        rows.give_back(tx, claimed.event_id, claimed.endpoint_id, claimed.until)
+    by_endpoint: dict[str, list[Attempted]] = {}
+    for attempted in done:
+        by_endpoint.setdefault(attempted.claimed.endpoint_id, []).append(attempted)
+    recorded: list[Attempted] = []
+    for endpoint_id in sorted(by_endpoint):  # one order of locks for all nodes
+        recorded += _record(tx, ctx, endpoint_id, by_endpoint[endpoint_id], now)
+    _log(tx, recorded)
+    taken: list[Claimed] = []
+    for endpoint_id, limit in wanted.items():
+        taken.extend(_claim(tx, ctx, endpoint_id, limit, now))
+    return taken
 
 
 async def give_back_all(ctx: AppContext) -> None:
@@ -268,7 +268,9 @@ def _turned_off(tx: Tx, endpoint: EndpointRecord, state: rules.EndpointState, no
 
 
 # --- looking and sending again --------------------------------------------------------------------
-async def page(
+@read_transaction
+def page(
+    tx: Tx,
     ctx: AppContext,
     account_id: str,
     endpoint_id: str,
@@ -278,59 +280,48 @@ async def page(
 ) -> tuple[list[DeliveryRecord], bool]:
     """A page of deliveries with their logs of attempts, newest first, and whether older ones
     follow; raises ``not_found``."""
-
-    def fn(tx: Tx) -> tuple[list[DeliveryRecord], bool]:
-        owned(endpoint_rows.get(tx, endpoint_id), account_id)
-        found = rows.list_(tx, endpoint_id, limit + 1, before, status)
-        event_ids = [each.event_id for each in found[:limit]]
-        logs = attempt_rows.of_deliveries(tx, endpoint_id, event_ids)
-        shown = [replace(each, attempt_log=logs.get(each.event_id, ())) for each in found[:limit]]
-        return shown, len(found) > limit
-
-    return await ctx.db.read(fn)
+    owned(endpoint_rows.get(tx, endpoint_id), account_id)
+    found = rows.list_(tx, endpoint_id, limit + 1, before, status)
+    event_ids = [each.event_id for each in found[:limit]]
+    logs = attempt_rows.of_deliveries(tx, endpoint_id, event_ids)
+    shown = [replace(each, attempt_log=logs.get(each.event_id, ())) for each in found[:limit]]
+    return shown, len(found) > limit
 
 
-async def send_test(ctx: AppContext, account_id: str, endpoint_id: str) -> DeliveryRecord:
+@write_transaction
+def send_test(tx: Tx, ctx: AppContext, account_id: str, endpoint_id: str) -> DeliveryRecord:
     """Send an event of no message, whatever the endpoint subscribes to.
 
     Raises `Refusal`: ``not_found``; ``bad_request`` when the endpoint is off.
     """
-
-    def fn(tx: Tx) -> DeliveryRecord:
-        endpoint = _ready(tx, account_id, endpoint_id)
-        now = ctx.clock.now()
-        event_id = new_id(ids.EVENT, now)
-        data = {"object": "webhook_test", "webhook_endpoint_id": endpoint.id}
-        outbox.add_event(
-            tx,
-            event_id,
-            account_id=account_id,
-            message_id=None,
-            job_id=None,
-            name=TEST_EVENT,
-            data=render.dumps(data).decode(),
-            at=now,
-        )
-        outbox.add_delivery(tx, event_id, endpoint_id, DeliveryStatus.PENDING, now)
-        return _woken(tx, ctx, endpoint_id, event_id)
-
-    return await ctx.db.write(fn)
+    endpoint = _ready(tx, account_id, endpoint_id)
+    now = ctx.clock.now()
+    event_id = new_id(ids.EVENT, now)
+    outbox.add_event(
+        tx,
+        event_id,
+        account_id=account_id,
+        message_id=None,
+        job_id=None,
+        name=TEST_EVENT,
+        data=dumps(TestEventDataShape(webhook_endpoint_id=endpoint.id)),
+        at=now,
+    )
+    outbox.add_delivery(tx, event_id, endpoint_id, DeliveryStatus.PENDING, now)
+    return _woken(tx, ctx, endpoint_id, event_id)
 
 
-async def redeliver(
-    ctx: AppContext, account_id: str, endpoint_id: str, event_id: str
+@write_transaction
+def redeliver(
+    tx: Tx, ctx: AppContext, account_id: str, endpoint_id: str, event_id: str
 ) -> DeliveryRecord:
     """Send one delivery again, at once; one that is pending does not wait for its next attempt.
 
     Raises `Refusal`: ``not_found``; ``bad_request`` when the endpoint is off.
     """
-
-    def fn(tx: Tx) -> DeliveryRecord:
-        _ready(tx, account_id, endpoint_id)
-        rows.send_again(tx, endpoint_id, event_id, ctx.clock.now())
-        return _woken(tx, ctx, endpoint_id, event_id)
-
-    return await ctx.db.write(fn)
+    _ready(tx, account_id, endpoint_id)
+    rows.send_again(tx, endpoint_id, event_id, ctx.clock.now())
+    return _woken(tx, ctx, endpoint_id, event_id)
 
 
 async def replay(

@@ -27,6 +27,7 @@ from agentpost.domain.times import seconds
 from agentpost.domain.urls import BadUrl
 from agentpost.services import lifecycle
 from agentpost.services.context import AppContext
+from agentpost.services.transactions import read_transaction, write_transaction
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,14 +111,11 @@ async def list_all(ctx: AppContext, account_id: str) -> list[EndpointRecord]:
     return await ctx.db.read(lambda tx: rows.list_(tx, account_id))
 
 
-async def get(ctx: AppContext, account_id: str, endpoint_id: str) -> EndpointView:
+@read_transaction
+def get(tx: Tx, ctx: AppContext, account_id: str, endpoint_id: str) -> EndpointView:
     """An endpoint and its newest deliveries; raises ``not_found``."""
-
-    def fn(tx: Tx) -> EndpointView:
-        endpoint = owned(rows.get(tx, endpoint_id), account_id)
-        return EndpointView(endpoint, deliveries.list_(tx, endpoint_id, WEBHOOK_RECENT_DELIVERIES))
-
-    return await ctx.db.read(fn)
+    endpoint = owned(rows.get(tx, endpoint_id), account_id)
+    return EndpointView(endpoint, deliveries.list_(tx, endpoint_id, WEBHOOK_RECENT_DELIVERIES))
 
 
 async def change(
@@ -167,16 +165,13 @@ async def rotate(
     return await _alter(ctx, account_id, endpoint_id, alter)
 
 
-async def delete(ctx: AppContext, account_id: str, endpoint_id: str) -> None:
+@write_transaction
+def delete(tx: Tx, ctx: AppContext, account_id: str, endpoint_id: str) -> None:
     """Remove it and cancel what is pending; raises ``not_found``, on a repetition too."""
-
-    def fn(tx: Tx) -> None:
-        owned(rows.lock(tx, endpoint_id), account_id)
-        deliveries.end_pending(tx, endpoint_id, DeliveryStatus.CANCELLED)
-        rows.delete(tx, endpoint_id)
-        _tell_sender(tx, ctx, endpoint_id)
-
-    await ctx.db.write(fn)
+    owned(rows.lock(tx, endpoint_id), account_id)
+    deliveries.end_pending(tx, endpoint_id, DeliveryStatus.CANCELLED)
+    rows.delete(tx, endpoint_id)
+    _tell_sender(tx, ctx, endpoint_id)
 
 
 def owned(endpoint: EndpointRecord | None, account_id: str) -> EndpointRecord:
@@ -186,20 +181,19 @@ def owned(endpoint: EndpointRecord | None, account_id: str) -> EndpointRecord:
     return endpoint
 
 
-async def _alter(
+@write_transaction
+def _alter(
+    tx: Tx,
     ctx: AppContext,
     account_id: str,
     endpoint_id: str,
     alter: Callable[[Tx, EndpointRecord], None],
 ) -> EndpointRecord:
-    def fn(tx: Tx) -> EndpointRecord:
-        endpoint = owned(rows.lock(tx, endpoint_id), account_id)
-        alter(tx, endpoint)
-        rows.update(tx, endpoint)
-        _tell_sender(tx, ctx, endpoint_id)
-        return endpoint
-
-    return await ctx.db.write(fn)
+    endpoint = owned(rows.lock(tx, endpoint_id), account_id)
+    alter(tx, endpoint)
+    rows.update(tx, endpoint)
+    _tell_sender(tx, ctx, endpoint_id)
+    return endpoint
 
 
 def _tell_sender(tx: Tx, ctx: AppContext, endpoint_id: str) -> None:

@@ -26,6 +26,7 @@ from agentpost.services import credits, history, lifecycle, record, storage_spac
 from agentpost.services.context import AppContext
 from agentpost.services.credits import Purpose
 from agentpost.services.tickets import JobTicket
+from agentpost.services.transactions import write_transaction
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,29 +48,26 @@ async def open_(ctx: AppContext, job_id: str, epoch: int) -> JobTicket | None:
     return await ctx.db.read(lambda tx: _ticket(tx, ctx, job_id, epoch))
 
 
-async def claim(ctx: AppContext, job_id: str, owner: str | None = None) -> JobTicket | None:
+@write_transaction
+def claim(tx: Tx, ctx: AppContext, job_id: str, owner: str | None = None) -> JobTicket | None:
     """Claim a job that nobody runs (``owner`` is None), or that a node owns which is dead or, being
     our own, runs nothing of it; None when another was faster.
 
     A job whose nodes die again and again without recording a call fails (design: Ownership).
     """
-
-    def fn(tx: Tx) -> JobTicket | None:
-        now = ctx.clock.now()
-        unlocked = job_rows.get(tx, job_id)
-        if unlocked is None or unlocked.state not in EXECUTING:
-            return None
-        account = accounts.lock(tx, unlocked.account_id)
-        job = job_rows.lock(tx, job_id)
-        if job is None or job.state not in EXECUTING or job.node != owner:
-            return None
-        if _is_stuck(job) and owner not in (None, ctx.node):
-            _end(tx, ctx, account, job_id, s.Failed(POISON_FAILURE), None, None, now)
-            return None
-        job = record.apply_job(tx, ctx, job_id, s.JobReclaimed(), now)
-        return _ticket(tx, ctx, job_id, job.epoch)
-
-    return await ctx.db.write(fn)
+    now = ctx.clock.now()
+    unlocked = job_rows.get(tx, job_id)
+    if unlocked is None or unlocked.state not in EXECUTING:
+        return None
+    account = accounts.lock(tx, unlocked.account_id)
+    job = job_rows.lock(tx, job_id)
+    if job is None or job.state not in EXECUTING or job.node != owner:
+        return None
+    if _is_stuck(job) and owner not in (None, ctx.node):
+        _end(tx, ctx, account, job_id, s.Failed(POISON_FAILURE), None, None, now)
+        return None
+    job = record.apply_job(tx, ctx, job_id, s.JobReclaimed(), now)
+    return _ticket(tx, ctx, job_id, job.epoch)
 
 
 def _is_stuck(job: JobRecord) -> bool:
@@ -131,24 +129,21 @@ async def charge_owed(ctx: AppContext, owned: Owned, call_n: int) -> None:
         raise OutOfCredits(owned.job_id)
 
 
-async def interrupted(ctx: AppContext, owned: Owned, reason: str) -> bool:
+@write_transaction
+def interrupted(tx: Tx, ctx: AppContext, owned: Owned, reason: str) -> bool:
     """The worker process was killed that ran a function of the job. False: too often in a row
     without a newly recorded call, so that the job has failed (design: Ownership). Raises `Fenced`.
     """
-
-    def fn(tx: Tx) -> bool:
-        now = ctx.clock.now()
-        account = accounts.lock(tx, owned.account_id)
-        job = job_rows.lock(tx, owned.job_id)
-        if job is not None and job.epoch == owned.epoch and _is_stuck(job):
-            failed = s.Failed(WORKER_KILLED_FAILURE, reason)
-            _end(tx, ctx, account, owned.job_id, failed, owned.epoch, None, now)
-            return False
-        signal = s.StepInterrupted(reason)
-        record.apply_job(tx, ctx, owned.job_id, signal, now, epoch=owned.epoch)
-        return True
-
-    return await ctx.db.write(fn)
+    now = ctx.clock.now()
+    account = accounts.lock(tx, owned.account_id)
+    job = job_rows.lock(tx, owned.job_id)
+    if job is not None and job.epoch == owned.epoch and _is_stuck(job):
+        failed = s.Failed(WORKER_KILLED_FAILURE, reason)
+        _end(tx, ctx, account, owned.job_id, failed, owned.epoch, None, now)
+        return False
+    signal = s.StepInterrupted(reason)
+    record.apply_job(tx, ctx, owned.job_id, signal, now, epoch=owned.epoch)
+    return True
 
 
 async def hold(ctx: AppContext, owned: Owned, call: Call, cost: int) -> None:
@@ -189,18 +184,15 @@ async def charge(ctx: AppContext, owned: Owned, call: Call, amount: int, note: s
         raise OutOfCredits(owned.job_id)
 
 
-async def progress(ctx: AppContext, owned: Owned, call: Call | None, step: str) -> None:
+@write_transaction
+def progress(tx: Tx, ctx: AppContext, owned: Owned, call: Call | None, step: str) -> None:
     """Tell what the job does now; ``call`` is None when the body of a step does, so that nothing is
     recorded as a call. Raises `Fenced`."""
-
-    def fn(tx: Tx) -> None:
-        now = ctx.clock.now()
-        signal = s.Progressed(step, in_step=call is None)
-        record.apply_job(tx, ctx, owned.job_id, signal, now, epoch=owned.epoch)
-        if call is not None:
-            journal.put(tx, owned.job_id, call, now)
-
-    await ctx.db.write(fn)
+    now = ctx.clock.now()
+    signal = s.Progressed(step, in_step=call is None)
+    record.apply_job(tx, ctx, owned.job_id, signal, now, epoch=owned.epoch)
+    if call is not None:
+        journal.put(tx, owned.job_id, call, now)
 
 
 async def write_file(
@@ -237,27 +229,24 @@ async def write_file(
     return file
 
 
-async def read_inbox(
-    ctx: AppContext, owned: Owned, call: Call, after: int, *, keep_empty: bool
+@write_transaction
+def read_inbox(
+    tx: Tx, ctx: AppContext, owned: Owned, call: Call, after: int, *, keep_empty: bool
 ) -> str | None:
     """Record the follow-ups since number ``after``; None when there are none (and not kept).
 
     The recorded value: ``{"last": n, "said": [[message_id, text, at], …]}``. Raises `Fenced`.
     """
-
-    def fn(tx: Tx) -> str | None:
-        now = ctx.clock.now()
-        posted = journal.inbox(tx, owned.job_id, after, 100)
-        if not posted and not keep_empty:
-            return None
-        last = posted[-1][0] if posted else after
-        said = [[message_id, text, iso(at)] for _, message_id, text, at in posted]
-        value = values.dump({"last": last, "said": said})
-        record.count_call(tx, owned.job_id, owned.epoch)
-        journal.put(tx, owned.job_id, replace(call, value=value), now)
-        return value
-
-    return await ctx.db.write(fn)
+    now = ctx.clock.now()
+    posted = journal.inbox(tx, owned.job_id, after, 100)
+    if not posted and not keep_empty:
+        return None
+    last = posted[-1][0] if posted else after
+    said = [[message_id, text, iso(at)] for _, message_id, text, at in posted]
+    value = values.dump({"last": last, "said": said})
+    record.count_call(tx, owned.job_id, owned.epoch)
+    journal.put(tx, owned.job_id, replace(call, value=value), now)
+    return value
 
 
 async def list_files(ctx: AppContext, ticket: JobTicket) -> list[File]:
@@ -281,15 +270,13 @@ async def fail(ctx: AppContext, owned: Owned, text: str, cause: str | None = Non
     await _ended(ctx, owned, s.Failed(text, cause), None)
 
 
-async def _ended(
-    ctx: AppContext, owned: Owned, signal: s.Finished | s.Failed, state_json: str | None
+@write_transaction
+def _ended(
+    tx: Tx, ctx: AppContext, owned: Owned, signal: s.Finished | s.Failed, state_json: str | None
 ) -> None:
-    def fn(tx: Tx) -> None:
-        account = accounts.lock(tx, owned.account_id)
-        now = ctx.clock.now()
-        _end(tx, ctx, account, owned.job_id, signal, owned.epoch, state_json, now)
-
-    await ctx.db.write(fn)
+    account = accounts.lock(tx, owned.account_id)
+    now = ctx.clock.now()
+    _end(tx, ctx, account, owned.job_id, signal, owned.epoch, state_json, now)
 
 
 def _end(

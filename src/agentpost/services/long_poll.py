@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from agentpost.db import entries as entry_rows
 from agentpost.db import messages as message_rows
 from agentpost.db.session import Tx
 from agentpost.domain import ids
@@ -168,7 +167,7 @@ def _entries(
     message = message_rows.get_of_key(tx, message_id, caller.key_id, ctx.clock.now())
     if message is None:
         raise not_found("message")
-    found = entry_rows.after(tx, message_id, seq, EVENTS_PAGE_ENTRIES + 1)
+    found = message_rows.entries_after(tx, message_id, seq, EVENTS_PAGE_ENTRIES + 1)
     return found, Snapshot(message, [], [])
 
 

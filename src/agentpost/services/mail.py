@@ -22,6 +22,7 @@ from agentpost.domain import ids
 from agentpost.domain.records import EndpointRecord, MailRecord
 from agentpost.domain.times import SECOND, iso, seconds
 from agentpost.services.context import AppContext
+from agentpost.services.transactions import read_transaction
 
 log = structlog.get_logger(__name__)
 
@@ -83,13 +84,10 @@ def endpoint_turned_off(tx: Tx, endpoint: EndpointRecord, now: int) -> None:
     _write(tx, endpoint.account_id, "A webhook endpoint was turned off", text, now)
 
 
-async def mail_queue(ctx: AppContext, account_id: str, limit: int = MAILS_SHOWN_MAX) -> MailQueue:
+@read_transaction
+def mail_queue(tx: Tx, ctx: AppContext, account_id: str, limit: int = MAILS_SHOWN_MAX) -> MailQueue:
     """The account's newest mails, sent or not; its id comes from our own rows."""
-
-    def fn(tx: Tx) -> MailQueue:
-        return MailQueue(accounts.get(tx, account_id).name, rows.list_(tx, account_id, limit))
-
-    return await ctx.db.read(fn)
+    return MailQueue(accounts.get(tx, account_id).name, rows.list_(tx, account_id, limit))
 
 
 async def send_due(ctx: AppContext, server: SmtpServer) -> None:

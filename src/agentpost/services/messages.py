@@ -11,6 +11,7 @@ from agentpost.domain.errors import not_found
 from agentpost.domain.records import Snapshot
 from agentpost.services.allowances import Rules
 from agentpost.services.context import AppContext
+from agentpost.services.transactions import read_transaction, write_transaction
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,26 +38,20 @@ async def get(ctx: AppContext, caller: Caller, message_id: str) -> Snapshot:
     return await ctx.db.read(fn)
 
 
-async def current(ctx: AppContext, message_id: str) -> Snapshot:
+@read_transaction
+def current(tx: Tx, ctx: AppContext, message_id: str) -> Snapshot:
     """The message as last committed, for our own machinery."""
-
-    def fn(tx: Tx) -> Snapshot:
-        message = message_rows.get(tx, message_id)
-        assert message is not None, "a message that was just accepted is there"
-        return message_rows.snapshot(tx, message)
-
-    return await ctx.db.read(fn)
+    message = message_rows.get(tx, message_id)
+    assert message is not None, "a message that was just accepted is there"
+    return message_rows.snapshot(tx, message)
 
 
-async def settled(ctx: AppContext, message_id: str) -> Snapshot:
+@write_transaction
+def settled(tx: Tx, ctx: AppContext, message_id: str) -> Snapshot:
     """The message after every commit that came before this call (design: The POST window).
 
     Read under the message's lock, so a turn that says it was delivered in time is seen.
     """
-
-    def fn(tx: Tx) -> Snapshot:
-        message = message_rows.lock(tx, message_id)
-        assert message is not None, "a message that was just accepted is there"
-        return message_rows.snapshot(tx, message)
-
-    return await ctx.db.write(fn)
+    message = message_rows.lock(tx, message_id)
+    assert message is not None, "a message that was just accepted is there"
+    return message_rows.snapshot(tx, message)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from agentpost.clock import Clock
-from agentpost.db import missing_runs
 from agentpost.db import nodes as rows
 from agentpost.db.session import DedicatedConnection, Tx
-from agentpost.services import record
+from agentpost.services import missing_runs, record
 from agentpost.services.context import AppContext
+from agentpost.services.transactions import write_transaction
 
 
 class Beats:
@@ -32,15 +32,12 @@ async def beat(ctx: AppContext) -> dict[str, int]:
     return await ctx.db.write(lambda tx: rows.beat(tx, ctx.node, ctx.clock.now()))
 
 
-async def leave(ctx: AppContext) -> None:
+@write_transaction
+def leave(tx: Tx, ctx: AppContext) -> None:
     """This node stops in order: the same commit releases its jobs. Jobs of a node that ends without
     this, for example by a kill, count as taken from a dead node."""
-
-    def fn(tx: Tx) -> None:
-        record.release_ownership(tx, ctx.node)
-        _forget(tx, ctx.node, None)
-
-    await ctx.db.write(fn)
+    record.release_ownership(tx, ctx.node)
+    _forget(tx, ctx.node, None)
 
 
 async def forget(ctx: AppContext, node: str, beat: int | None = None) -> bool:
@@ -52,5 +49,5 @@ async def forget(ctx: AppContext, node: str, beat: int | None = None) -> bool:
 def _forget(tx: Tx, node: str, beat: int | None) -> bool:
     gone = rows.forget(tx, node, beat)
     if gone:
-        missing_runs.put(tx, node, None)
+        missing_runs.forget(tx, node)
     return gone

@@ -21,6 +21,7 @@ from agentpost.domain.limits import WORK_LIST_DEFAULT
 from agentpost.domain.records import FileRecord, JobRecord, MessageSummary, WorkRecord
 from agentpost.services.allowances import running_jobs_max
 from agentpost.services.context import AppContext
+from agentpost.services.transactions import read_transaction
 
 # More than any account may run: a count that stops short would be wrong.
 _JOBS_READ_MAX: Final = 10_000
@@ -86,46 +87,40 @@ class Chat:
     files: list[FileRecord]
 
 
-async def overview(ctx: AppContext, account_id: str) -> Overview:
+@read_transaction
+def overview(tx: Tx, ctx: AppContext, account_id: str) -> Overview:
     """The account; its id comes from our own rows."""
-
-    def fn(tx: Tx) -> Overview:
-        account = accounts.get(tx, account_id)
-        executing = job_rows.executing(tx, account_id, _JOBS_READ_MAX)
-        jobs = [*executing, *job_rows.queued(tx, account_id)]
-        works = rows.list_(tx, account_id, WORK_LIST_DEFAULT)
-        lines = [
-            WorkSummary(work, _state(tx, work, [job for job in jobs if job.work_id == work.id]))
-            for work in works
-        ]
-        return Overview(
-            name=account.name,
-            email=account.email,
-            credits=to_credits(account.wallet.available),
-            running=len(executing),
-            running_max=running_jobs_max(ctx.settings, account.limits_json),
-            works=lines,
-            messages=message_rows.newest(
-                tx, account_id, ctx.clock.now(), MESSAGE_CHARACTERS, WORK_LIST_DEFAULT
-            ),
-        )
-
-    return await ctx.db.read(fn)
+    account = accounts.get(tx, account_id)
+    executing = job_rows.executing(tx, account_id, _JOBS_READ_MAX)
+    jobs = [*executing, *job_rows.queued(tx, account_id)]
+    works = rows.list_(tx, account_id, WORK_LIST_DEFAULT)
+    lines = [
+        WorkSummary(work, _state(tx, work, [job for job in jobs if job.work_id == work.id]))
+        for work in works
+    ]
+    return Overview(
+        name=account.name,
+        email=account.email,
+        credits=to_credits(account.wallet.available),
+        running=len(executing),
+        running_max=running_jobs_max(ctx.settings, account.limits_json),
+        works=lines,
+        messages=message_rows.newest(
+            tx, account_id, ctx.clock.now(), MESSAGE_CHARACTERS, WORK_LIST_DEFAULT
+        ),
+    )
 
 
-async def chat(ctx: AppContext, account_id: str, work_id: str) -> Chat:
+@read_transaction
+def chat(tx: Tx, ctx: AppContext, account_id: str, work_id: str) -> Chat:
     """A work of the account; raises ``not_found``."""
-
-    def fn(tx: Tx) -> Chat:
-        work = rows.get(tx, work_id, account_id)
-        if work is None:
-            raise not_found("work")
-        jobs = job_rows.open_in_work(tx, work_id)
-        steps = [job.step for job in jobs if job.step and job.state is not JobState.QUEUED]
-        name = accounts.get(tx, account_id).name
-        return Chat(name, work, _state(tx, work, jobs), steps, rows.files(tx, work_id))
-
-    return await ctx.db.read(fn)
+    work = rows.get(tx, work_id, account_id)
+    if work is None:
+        raise not_found("work")
+    jobs = job_rows.open_in_work(tx, work_id)
+    steps = [job.step for job in jobs if job.step and job.state is not JobState.QUEUED]
+    name = accounts.get(tx, account_id).name
+    return Chat(name, work, _state(tx, work, jobs), steps, rows.files(tx, work_id))
 
 
 def _state(tx: Tx, work: WorkRecord, jobs: list[JobRecord]) -> WorkState:

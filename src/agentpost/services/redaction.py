@@ -65,7 +65,8 @@ class Redaction:
         """The address that was asked for, cut to `REQUEST_PATH_KEPT_CHARACTERS_MAX`."""
         asked = raw_path + b"?" + query if query else raw_path
         # Cut first: what is left out behind the end is gone either way.
-        path = asked[:REQUEST_PATH_KEPT_CHARACTERS_MAX].decode("latin-1").replace("\x00", "")
+        path = asked[:REQUEST_PATH_KEPT_CHARACTERS_MAX].decode("latin-1")
+        path = storable(path)
         if query:
             path = _PARAMETER.sub(_parameter, path)
         return self._text(path, hosts_only=False)
@@ -75,7 +76,7 @@ class Redaction:
         it is too large, or may hold a secret or hide what it says and is no JSON."""
         if not data or len(data) > REQUEST_BODY_KEPT_BYTES_MAX:
             return None
-        text = data.decode("utf-8", "replace").replace("\x00", "")
+        text = storable(data.decode("utf-8", "replace"))
         escaped = "\\u" in text or "\\/" in text  # an escape must not hide a name or a secret
         if escaped or self._hints_at_secrets(text):
             try:

@@ -37,6 +37,7 @@ from agentpost.services.attachments import Attached, InlineFile
 from agentpost.services.context import AppContext
 from agentpost.services.long_poll import HungUp, held
 from agentpost.services.messages import Caller
+from agentpost.services.transactions import write_transaction
 from agentpost.wakeups.base import Wait
 
 
@@ -196,18 +197,15 @@ async def _until_turn_ends(ctx: AppContext, message: MessageRecord, wait: Wait) 
             return snapshot
 
 
-async def _answered_without(ctx: AppContext, message_id: str) -> Snapshot:
+@write_transaction
+def _answered_without(tx: Tx, ctx: AppContext, message_id: str) -> Snapshot:
     """`messages.settled`, for a POST that is answered now: whatever its turn says from here on was
     not in that answer (design: The POST window)."""
-
-    def fn(tx: Tx) -> Snapshot:
-        message = message_rows.lock(tx, message_id)
-        assert message is not None, "a message that was just accepted is there"
-        if message.turn_state in OPEN_TURNS:
-            record.close_window(tx, message, ctx.clock.now())
-        return message_rows.snapshot(tx, message)
-
-    return await ctx.db.write(fn)
+    message = message_rows.lock(tx, message_id)
+    assert message is not None, "a message that was just accepted is there"
+    if message.turn_state in OPEN_TURNS:
+        record.close_window(tx, message, ctx.clock.now())
+    return message_rows.snapshot(tx, message)
 
 
 async def find_replay(ctx: AppContext, caller: Caller, new: NewMessage) -> Accepted | None:

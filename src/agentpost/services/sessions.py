@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from agentpost.db import accounts
-from agentpost.db import sessions as rows
+from agentpost.db import logins as rows
 from agentpost.db.session import Tx
 from agentpost.domain.errors import not_found
 from agentpost.domain.records import AccountRecord, SessionRecord

@@ -24,6 +24,7 @@ from agentpost.services import record
 from agentpost.services.allowances import running_jobs_max
 from agentpost.services.context import AppContext
 from agentpost.services.tickets import TurnTicket
+from agentpost.services.transactions import write_transaction
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,34 +37,31 @@ class Start:
     work_id: str | None
 
 
-async def start_job(ctx: AppContext, ticket: TurnTicket, call: Call, start: Start) -> Started:
+@write_transaction
+def start_job(tx: Tx, ctx: AppContext, ticket: TurnTicket, call: Call, start: Start) -> Started:
     """Start, queue or refuse a job; never raises for credits or the cap (agent rule 5).
 
     Raises `Fenced`, and `LookupError` when ``start.work_id`` is no work of the account.
     """
-
-    def fn(tx: Tx) -> Started:
-        now = ctx.clock.now()
-        conversation = conversations.lock(tx, ticket.message.conversation_id)
-        account = accounts.lock(tx, ticket.message.account_id)
-        message = fence(tx, ticket)
-        slots = running_jobs_max(ctx.settings, account.limits_json)
-        reason = admission(
-            hosting_fees_due=bool(account.hosting_fees_due),
-            executing=job_rows.count_executing(tx, account.id),
-            slots=slots,
-            available=account.wallet.available,
-        )
-        work_id = _work_for(tx, conversation, start, reason, now)
-        job = _new_job(ticket, start, work_id, reason, now)
-        if reason is Reason.TOO_MANY_RUNNING:
-            job.running_json = _running(job_rows.executing(tx, account.id, slots))
-        record.create_job(tx, ctx, job, _signal(reason), message)
-        started = _started(job)
-        journal.put(tx, message.id, with_result(call, asdict(started)), now)
-        return started
-
-    return await ctx.db.write(fn)
+    now = ctx.clock.now()
+    conversation = conversations.lock(tx, ticket.message.conversation_id)
+    account = accounts.lock(tx, ticket.message.account_id)
+    message = fence(tx, ticket)
+    slots = running_jobs_max(ctx.settings, account.limits_json)
+    reason = admission(
+        hosting_fees_due=bool(account.hosting_fees_due),
+        executing=job_rows.count_executing(tx, account.id),
+        slots=slots,
+        available=account.wallet.available,
+    )
+    work_id = _work_for(tx, conversation, start, reason, now)
+    job = _new_job(ticket, start, work_id, reason, now)
+    if reason is Reason.TOO_MANY_RUNNING:
+        job.running_json = _running(job_rows.executing(tx, account.id, slots))
+    record.create_job(tx, ctx, job, _signal(reason), message)
+    started = _started(job)
+    journal.put(tx, message.id, with_result(call, asdict(started)), now)
+    return started
 
 
 def fence(tx: Tx, ticket: TurnTicket) -> MessageRecord:

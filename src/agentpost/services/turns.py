@@ -26,6 +26,7 @@ from agentpost.services import history, jobs, lifecycle, record, storage_space
 from agentpost.services.context import AppContext
 from agentpost.services.starting import fence, home_of, with_result
 from agentpost.services.tickets import TurnTicket
+from agentpost.services.transactions import write_transaction
 
 
 # --- beginning ------------------------------------------------------------------------------------
@@ -90,55 +91,46 @@ def next_turn(tx: Tx, ctx: AppContext, conversation: ConversationRecord, now: in
     record.apply_turn(tx, ctx, waiting, s.TurnBegun(), now)
 
 
-async def expire_wait(ctx: AppContext, message_id: str, waited_until: int = 0) -> None:
+@write_transaction
+def expire_wait(tx: Tx, ctx: AppContext, message_id: str, waited_until: int = 0) -> None:
     """A waiting turn's patience is over: the message ends ``agent_busy``; nothing ran.
 
     ``waited_until``: a deadline that has passed although the clock, set back, does not say so.
     """
-
-    def fn(tx: Tx) -> None:
-        now = ctx.clock.now()
-        by = max(now, waited_until)
-        message = message_rows.lock(tx, message_id)
-        if message and message.turn_state is TurnState.WAITING and message.turn_wait_deadline <= by:
-            record.apply_turn(tx, ctx, message, s.BusyTimedOut(), now)
-
-    await ctx.db.write(fn)
+    now = ctx.clock.now()
+    by = max(now, waited_until)
+    message = message_rows.lock(tx, message_id)
+    if message and message.turn_state is TurnState.WAITING and message.turn_wait_deadline <= by:
+        record.apply_turn(tx, ctx, message, s.BusyTimedOut(), now)
 
 
-async def reclaim(ctx: AppContext, message_id: str, owner: str | None) -> None:
+@write_transaction
+def reclaim(tx: Tx, ctx: AppContext, message_id: str, owner: str | None) -> None:
     """Its node is gone, or is our own and runs nothing of it: run the turn again with the same
     inputs and recorded answers.
 
     Nothing happens when another node was faster. ``owner`` is None for a turn that waits in a
     conversation where none runs.
     """
-
-    def fn(tx: Tx) -> None:
-        now = ctx.clock.now()
-        conversation, message = _locked(tx, message_id)
-        if message.turn_state is TurnState.WAITING and is_free(tx, conversation):
-            next_turn(tx, ctx, conversation, now)
-        if message.turn_state is not TurnState.RUNNING or message.turn_node != owner:
-            return
-        if _abandon_late(tx, ctx, conversation, message, now):
-            return
-        _begin(tx, ctx, conversation, message, journal.all_(tx, message.id))
-        record.apply_turn(tx, ctx, message, s.TurnReclaimed(), now)
-
-    await ctx.db.write(fn)
+    now = ctx.clock.now()
+    conversation, message = _locked(tx, message_id)
+    if message.turn_state is TurnState.WAITING and is_free(tx, conversation):
+        next_turn(tx, ctx, conversation, now)
+    if message.turn_state is not TurnState.RUNNING or message.turn_node != owner:
+        return
+    if _abandon_late(tx, ctx, conversation, message, now):
+        return
+    _begin(tx, ctx, conversation, message, journal.all_(tx, message.id))
+    record.apply_turn(tx, ctx, message, s.TurnReclaimed(), now)
 
 
-async def abandon(ctx: AppContext, message_id: str) -> None:
+@write_transaction
+def abandon(tx: Tx, ctx: AppContext, message_id: str) -> None:
     """A turn over its limit ends, also when the agent holds up the loop that would notice."""
-
-    def fn(tx: Tx) -> None:
-        now = ctx.clock.now()
-        conversation, message = _locked(tx, message_id)
-        if message.turn_state is TurnState.RUNNING:
-            _abandon_late(tx, ctx, conversation, message, now)
-
-    await ctx.db.write(fn)
+    now = ctx.clock.now()
+    conversation, message = _locked(tx, message_id)
+    if message.turn_state is TurnState.RUNNING:
+        _abandon_late(tx, ctx, conversation, message, now)
 
 
 def _abandon_late(
@@ -162,116 +154,98 @@ class TurnResult:
     state_json: str | None
 
 
-async def end(ctx: AppContext, ticket: TurnTicket, result: TurnResult) -> None:
+@write_transaction
+def end(tx: Tx, ctx: AppContext, ticket: TurnTicket, result: TurnResult) -> None:
     """The agent returned. Raises `Fenced`."""
-
-    def fn(tx: Tx) -> None:
-        now = ctx.clock.now()
-        conversation, message = _owned(tx, ticket)
-        if _abandon_late(tx, ctx, conversation, message, now):
-            return  # it held up the loop that would have ended it
-        # The POST call waits for a turn that has run once only, until its deadline or our closing;
-        # it reads through the same lock, so what is said here is what happens (design: The POST
-        # window).
-        open_door = not ctx.wakeups.closing
-        in_time = ticket.epoch == 1 and now < message.reply_deadline and open_door
-        replied = s.TurnReplied(result.reply, result.question, delivered_sync=in_time)
-        record.apply_turn(tx, ctx, message, replied, now)
-        if result.state_json is not None:
-            conversations.set_state(tx, conversation.id, result.state_json)
-        next_turn(tx, ctx, conversation, now)
-
-    await ctx.db.write(fn)
+    now = ctx.clock.now()
+    conversation, message = _owned(tx, ticket)
+    if _abandon_late(tx, ctx, conversation, message, now):
+        return  # it held up the loop that would have ended it
+    # The POST call waits for a turn that has run once only, until its deadline or our closing;
+    # it reads through the same lock, so what is said here is what happens (design: The POST
+    # window).
+    open_door = not ctx.wakeups.closing
+    in_time = ticket.epoch == 1 and now < message.reply_deadline and open_door
+    replied = s.TurnReplied(result.reply, result.question, delivered_sync=in_time)
+    record.apply_turn(tx, ctx, message, replied, now)
+    if result.state_json is not None:
+        conversations.set_state(tx, conversation.id, result.state_json)
+    next_turn(tx, ctx, conversation, now)
 
 
-async def fail(
-    ctx: AppContext, ticket: TurnTicket, detail: TurnFailure, cause: str | None = None
+@write_transaction
+def fail(
+    tx: Tx, ctx: AppContext, ticket: TurnTicket, detail: TurnFailure, cause: str | None = None
 ) -> None:
     """The turn broke, ``cause`` says why to the operator; jobs it started go on. Raises
     `Fenced`."""
-
-    def fn(tx: Tx) -> None:
-        now = ctx.clock.now()
-        conversation, message = _owned(tx, ticket)
-        record.apply_turn(tx, ctx, message, s.TurnBroken(detail, cause), now)
-        next_turn(tx, ctx, conversation, now)
-
-    await ctx.db.write(fn)
+    now = ctx.clock.now()
+    conversation, message = _owned(tx, ticket)
+    record.apply_turn(tx, ctx, message, s.TurnBroken(detail, cause), now)
+    next_turn(tx, ctx, conversation, now)
 
 
 # --- recorded calls -------------------------------------------------------------------------------
-async def record_call(ctx: AppContext, ticket: TurnTicket, call: Call) -> None:
+@write_transaction
+def record_call(tx: Tx, ctx: AppContext, ticket: TurnTicket, call: Call) -> None:
     """Record the result of a call without an effect in the database (a step). Raises `Fenced`."""
-
-    def fn(tx: Tx) -> None:
-        _owned(tx, ticket)
-        journal.put(tx, ticket.message.id, call, ctx.clock.now())
-
-    await ctx.db.write(fn)
+    _owned(tx, ticket)
+    journal.put(tx, ticket.message.id, call, ctx.clock.now())
 
 
-async def join_job(
-    ctx: AppContext, ticket: TurnTicket, call: Call, job_id: str, text: str | None
+@write_transaction
+def join_job(
+    tx: Tx, ctx: AppContext, ticket: TurnTicket, call: Call, job_id: str, text: str | None
 ) -> bool:
     """Hand the message to a job of the account; False when it has ended. Raises `Fenced`."""
-
-    def fn(tx: Tx) -> bool:
-        now = ctx.clock.now()
-        conversations.lock(tx, ticket.message.conversation_id)
-        job = job_rows.lock(tx, job_id)
-        message = fence(tx, ticket)
-        joined = (
-            job is not None
-            and job.account_id == message.account_id
-            and job.state in (JobState.RUNNING, JobState.QUEUED)
-        )
-        if joined and job is not None:
-            record.join(tx, ctx, message, job, now)
-            journal.post(tx, job.id, message.id, message.text if text is None else text, now)
-            ctx.wakeups.publish(tx, job.id)
-        journal.put(tx, message.id, with_result(call, joined), now)
-        return joined
-
-    return await ctx.db.write(fn)
+    now = ctx.clock.now()
+    conversations.lock(tx, ticket.message.conversation_id)
+    job = job_rows.lock(tx, job_id)
+    message = fence(tx, ticket)
+    joined = (
+        job is not None
+        and job.account_id == message.account_id
+        and job.state in (JobState.RUNNING, JobState.QUEUED)
+    )
+    if joined and job is not None:
+        record.join(tx, ctx, message, job, now)
+        journal.post(tx, job.id, message.id, message.text if text is None else text, now)
+        ctx.wakeups.publish(tx, job.id)
+    journal.put(tx, message.id, with_result(call, joined), now)
+    return joined
 
 
-async def stop_job(ctx: AppContext, ticket: TurnTicket, call: Call, job_id: str) -> bool:
+@write_transaction
+def stop_job(tx: Tx, ctx: AppContext, ticket: TurnTicket, call: Call, job_id: str) -> bool:
     """Stop a job of the account; False when it has ended. Raises `Fenced`."""
-
-    def fn(tx: Tx) -> bool:
-        now = ctx.clock.now()
-        conversations.lock(tx, ticket.message.conversation_id)
-        account = accounts.lock(tx, ticket.message.account_id)
-        stopped = jobs.stop_one(tx, ctx, account, job_id, now)
-        fence(tx, ticket)
-        journal.put(tx, ticket.message.id, with_result(call, stopped), now)
-        return stopped
-
-    return await ctx.db.write(fn)
+    now = ctx.clock.now()
+    conversations.lock(tx, ticket.message.conversation_id)
+    account = accounts.lock(tx, ticket.message.account_id)
+    stopped = jobs.stop_one(tx, ctx, account, job_id, now)
+    fence(tx, ticket)
+    journal.put(tx, ticket.message.id, with_result(call, stopped), now)
+    return stopped
 
 
-async def write_file(
-    ctx: AppContext, ticket: TurnTicket, call: Call, file: FileRecord
+@write_transaction
+def write_file(
+    tx: Tx, ctx: AppContext, ticket: TurnTicket, call: Call, file: FileRecord
 ) -> FileRecord:
     """A file for the reply, in the conversation's home work. Raises `Fenced`, and `StorageFull`:
     then nothing happened.
 
     ``file.work_id`` and the times are filled in here.
     """
-
-    def fn(tx: Tx) -> FileRecord:
-        now = ctx.clock.now()
-        conversation, message = _owned(tx, ticket)
-        file.work_id = home_of(tx, conversation, now)
-        file.created_at = now
-        record.add_reply_file(tx, ctx, message, file)
-        value = values.dump(history.agent_file(file))
-        journal.put(tx, message.id, replace(call, value=value), now)
-        lifecycle.file_written(tx, file, call.n)
-        storage_space.count_written(tx, ctx, file)
-        return file
-
-    return await ctx.db.write(fn)
+    now = ctx.clock.now()
+    conversation, message = _owned(tx, ticket)
+    file.work_id = home_of(tx, conversation, now)
+    file.created_at = now
+    record.add_reply_file(tx, ctx, message, file)
+    value = values.dump(history.agent_file(file))
+    journal.put(tx, message.id, replace(call, value=value), now)
+    lifecycle.file_written(tx, file, call.n)
+    storage_space.count_written(tx, ctx, file)
+    return file
 
 
 # --- parts ----------------------------------------------------------------------------------------

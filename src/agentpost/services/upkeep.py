@@ -20,6 +20,7 @@ from agentpost.domain.times import seconds
 from agentpost.services import credits, record, turns
 from agentpost.services.context import AppContext
 from agentpost.services.sweeping import sweep
+from agentpost.services.transactions import read_transaction
 
 CHUNK = 100
 
@@ -101,25 +102,22 @@ class LeftBehind:
     jobs: list[tuple[str, str | None]]
 
 
-async def left_behind(ctx: AppContext, dead: set[str]) -> LeftBehind:
+@read_transaction
+def left_behind(tx: Tx, ctx: AppContext, dead: set[str]) -> LeftBehind:
     """Open turns and jobs whose node is dead or no longer in the table of nodes.
 
     Both are read in one snapshot: a node that has just come is in the table before it owns work.
     Rows of this node are never included, even when another node removed it from the table.
     """
-
-    def fn(tx: Tx) -> LeftBehind:
-        alive = (nodes.all_(tx) - dead) | {ctx.node}
-        open_turns = [
-            (message_id, node)
-            for message_id, node in message_rows.running_turns(tx)
-            if node not in alive
-        ]
-        orphans = [(message_id, None) for message_id in message_rows.waiting_for_nobody(tx)]
-        jobs = [(j, node) for j, node in job_rows.executing_anywhere(tx) if node not in alive]
-        return LeftBehind([*open_turns, *orphans], jobs)
-
-    return await ctx.db.read(fn)
+    alive = (nodes.all_(tx) - dead) | {ctx.node}
+    open_turns = [
+        (message_id, node)
+        for message_id, node in message_rows.running_turns(tx)
+        if node not in alive
+    ]
+    orphans = [(message_id, None) for message_id in message_rows.waiting_for_nobody(tx)]
+    jobs = [(j, node) for j, node in job_rows.executing_anywhere(tx) if node not in alive]
+    return LeftBehind([*open_turns, *orphans], jobs)
 
 
 async def unowned_jobs(ctx: AppContext) -> list[str]:

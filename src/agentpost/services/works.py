@@ -13,6 +13,7 @@ from agentpost.domain.limits import WORK_FILES_MAX
 from agentpost.domain.records import FileRecord, WorkRecord
 from agentpost.services import jobs
 from agentpost.services.context import AppContext
+from agentpost.services.transactions import read_transaction, write_transaction
 
 JOBS_READ_MAX = 10_000
 """More than any account may run at once."""
@@ -35,15 +36,12 @@ class WorkSummary:
     running: bool
 
 
-async def list_works(ctx: AppContext, account_id: str, limit: int) -> list[WorkSummary]:
+@read_transaction
+def list_works(tx: Tx, ctx: AppContext, account_id: str, limit: int) -> list[WorkSummary]:
     """The account's works, newest first."""
-
-    def fn(tx: Tx) -> list[WorkSummary]:
-        running = {job.work_id for job in job_rows.executing(tx, account_id, JOBS_READ_MAX)}
-        works = rows.list_(tx, account_id, limit)
-        return [WorkSummary(work, work.id in running) for work in works]
-
-    return await ctx.db.read(fn)
+    running = {job.work_id for job in job_rows.executing(tx, account_id, JOBS_READ_MAX)}
+    works = rows.list_(tx, account_id, limit)
+    return [WorkSummary(work, work.id in running) for work in works]
 
 
 async def get(ctx: AppContext, account_id: str, work_id: str) -> WorkView:
@@ -51,43 +49,37 @@ async def get(ctx: AppContext, account_id: str, work_id: str) -> WorkView:
     return await ctx.db.read(lambda tx: _view(tx, account_id, work_id))
 
 
-async def stop(ctx: AppContext, account_id: str, work_id: str) -> WorkView:
+@write_transaction
+def stop(tx: Tx, ctx: AppContext, account_id: str, work_id: str) -> WorkView:
     """Stop everything that runs or waits in the work; repeating it changes nothing."""
-
-    def fn(tx: Tx) -> WorkView:
-        now = ctx.clock.now()
-        account = accounts.lock(tx, account_id)
-        _view(tx, account_id, work_id)
-        for job in job_rows.open_in_work(tx, work_id):
-            jobs.stop_one(tx, ctx, account, job.id, now)
-        return _view(tx, account_id, work_id)
-
-    return await ctx.db.write(fn)
+    now = ctx.clock.now()
+    account = accounts.lock(tx, account_id)
+    _view(tx, account_id, work_id)
+    for job in job_rows.open_in_work(tx, work_id):
+        jobs.stop_one(tx, ctx, account, job.id, now)
+    return _view(tx, account_id, work_id)
 
 
-async def delete(ctx: AppContext, account_id: str, work_id: str) -> None:
+@write_transaction
+def delete(tx: Tx, ctx: AppContext, account_id: str, work_id: str) -> None:
     """Stop what runs or waits in the work; from then on it and its files answer ``not_found``.
 
     The bytes go later (see `services.retention`). A home work's conversation gets a new one when
     its next reply has files. Raises ``not_found``, also when it was deleted before.
     """
-
-    def fn(tx: Tx) -> None:
-        now = ctx.clock.now()
-        unlocked = rows.get(tx, work_id, account_id)
-        if unlocked is None:
-            raise not_found("work")
-        conversation = conversations.lock(tx, unlocked.conversation_id)
-        account = accounts.lock(tx, account_id)
-        for job in job_rows.open_in_work(tx, work_id):
-            jobs.stop_one(tx, ctx, account, job.id, now)
-        if rows.lock(tx, work_id, account_id) is None:
-            raise not_found("work")
-        rows.delete(tx, work_id, now)
-        if conversation.home_work_id == work_id:
-            conversations.set_home(tx, conversation.id, None)
-
-    await ctx.db.write(fn)
+    now = ctx.clock.now()
+    unlocked = rows.get(tx, work_id, account_id)
+    if unlocked is None:
+        raise not_found("work")
+    conversation = conversations.lock(tx, unlocked.conversation_id)
+    account = accounts.lock(tx, account_id)
+    for job in job_rows.open_in_work(tx, work_id):
+        jobs.stop_one(tx, ctx, account, job.id, now)
+    if rows.lock(tx, work_id, account_id) is None:
+        raise not_found("work")
+    rows.delete(tx, work_id, now)
+    if conversation.home_work_id == work_id:
+        conversations.set_home(tx, conversation.id, None)
 
 
 async def get_file(ctx: AppContext, account_id: str, file_id: str) -> FileRecord:

@@ -23,8 +23,7 @@ from agentpost.storage.base import (
     checked_key,
 )
 from agentpost.storage.cache import CACHE_BYTES_DEFAULT, FileCache
-from agentpost.storage.s3_patience import response_timeout
-from agentpost.storage.s3_url import S3Location
+from agentpost.storage.s3_bucket import S3Location, response_timeout
 
 if TYPE_CHECKING:
     from obstore import ObjectMeta

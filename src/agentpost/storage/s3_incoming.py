@@ -11,8 +11,7 @@ from email.utils import parsedate_to_datetime
 from typing import Any
 
 from agentpost.storage.incoming import Arrived, PostForm, PostTicket, Replaced
-from agentpost.storage.s3_patience import response_timeout
-from agentpost.storage.s3_url import S3Location
+from agentpost.storage.s3_bucket import S3Location, response_timeout
 from agentpost.threads.daemon import DaemonThreadExecutor
 
 _THREADS = 16

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from agentpost.verify.exchange import Exchange
-from agentpost.verify.session import Probe
+from agentpost.verify.probe import Probe
 from agentpost.verify.shapes import Kind, problems
 from agentpost.verify.verdicts import require
 

@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 from agentpost.verify.exchange import Exchange
 from agentpost.verify.ownership import PATH, works_of
-from agentpost.verify.session import Probe
+from agentpost.verify.probe import Probe
 from agentpost.verify.verdicts import Gone, Json, NotProved
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from agentpost.verify.check import Check, Group
-from agentpost.verify.session import Probe
+from agentpost.verify.probe import Probe
 from agentpost.verify.verdicts import Difference, Gone, NotChecked, summary
 
 

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from html import escape
-from typing import Final
 
+from agentpost.domain.text import displayable
 from agentpost.domain.times import SECOND
-
-# Control characters, and the marks that reverse the direction of what follows: in a name they only
-# serve to make one thing look like another ("exe.gpj" read backwards).
-_DECEPTIVE: Final = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 
 
 class Html(str):
@@ -41,7 +36,8 @@ def join(parts: Iterable[Html]) -> Html:
 def name(text: str) -> Html:
     """A title or file name: one line, and in whatever direction it is written, its neighbours keep
     their places."""
-    return markup("<bdi>{text}</bdi>", text=_DECEPTIVE.sub("\N{REPLACEMENT CHARACTER}", text))
+    shown = displayable(text, "\N{REPLACEMENT CHARACTER}", lines=False)
+    return markup("<bdi>{text}</bdi>", text=shown)
 
 
 def moment(at: int) -> Html:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from agentpost.verify import shapes
 from agentpost.verify.check import Check, Group, shaped
 from agentpost.verify.exchange import Exchange, int_header
-from agentpost.verify.session import Probe
+from agentpost.verify.probe import Probe
 from agentpost.verify.verdicts import NotChecked, expect_status, require
 
 BUDGET_TRIES = 10

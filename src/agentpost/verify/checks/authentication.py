@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from agentpost.verify.check import Check, Group
-from agentpost.verify.session import Probe
+from agentpost.verify.probe import Probe
 from agentpost.verify.verdicts import expect_status, refused
 
 GUARDED = (

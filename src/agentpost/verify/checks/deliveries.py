@@ -10,8 +10,8 @@ from agentpost.verify import shapes
 from agentpost.verify.check import ADDITION, Check, Group, shaped
 from agentpost.verify.comparison import without_links
 from agentpost.verify.exchange import Exchange
+from agentpost.verify.probe import GREETING, JOB_PATH, Probe, usable
 from agentpost.verify.receiver import Attempt, Receiver
-from agentpost.verify.session import GREETING, JOB_PATH, Probe, usable
 from agentpost.verify.verdicts import (
     Json,
     NotChecked,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from agentpost.verify.check import ADDITION, Check, Group
 from agentpost.verify.exchange import Exchange
-from agentpost.verify.session import Probe
+from agentpost.verify.probe import Probe
 from agentpost.verify.verdicts import Json, NotChecked, expect_status, require
 
 OPERATIONS = (

@@ -11,7 +11,7 @@ from typing import Any
 from agentpost.verify import shapes
 from agentpost.verify.check import Check, Group
 from agentpost.verify.exchange import Exchange, int_header
-from agentpost.verify.session import Probe
+from agentpost.verify.probe import Probe
 from agentpost.verify.shapes import TIME, problems
 from agentpost.verify.verdicts import NotChecked, differs, require, summary
 

@@ -7,7 +7,7 @@ from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 from agentpost.verify import shapes
 from agentpost.verify.check import ADDITION, Check, Group, shaped
 from agentpost.verify.exchange import Exchange
-from agentpost.verify.session import Probe, usable
+from agentpost.verify.probe import Probe, usable
 from agentpost.verify.verdicts import (
     Json,
     NotChecked,

@@ -8,7 +8,7 @@ from agentpost.domain.limits import IDEMPOTENCY_KEY_CHARACTERS_MAX
 from agentpost.verify.check import Check, Group
 from agentpost.verify.checks.messages import LONG_KEY, longest_sent, longest_text
 from agentpost.verify.exchange import Exchange
-from agentpost.verify.session import GREETING, Probe, usable
+from agentpost.verify.probe import GREETING, Probe, usable
 from agentpost.verify.verdicts import differs, expect_status, refused, require, summary
 
 AT_ONCE = 3

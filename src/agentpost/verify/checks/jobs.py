@@ -12,7 +12,7 @@ from agentpost.verify import shapes
 from agentpost.verify.check import Check, Group, shaped
 from agentpost.verify.checks.events import judge_order, judge_owner, log_of
 from agentpost.verify.exchange import Exchange
-from agentpost.verify.session import HOLD_SECONDS, Probe, usable
+from agentpost.verify.probe import HOLD_SECONDS, Probe, usable
 from agentpost.verify.verdicts import (
     Json,
     NotChecked,

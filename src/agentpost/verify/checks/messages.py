@@ -13,7 +13,7 @@ from agentpost.domain.limits import (
 from agentpost.verify import shapes
 from agentpost.verify.check import Check, Group, shaped
 from agentpost.verify.exchange import Exchange
-from agentpost.verify.session import GREETING, PROGRAM, Probe, inline, usable
+from agentpost.verify.probe import GREETING, PROGRAM, Probe, inline, usable
 from agentpost.verify.verdicts import (
     Json,
     expect_status,

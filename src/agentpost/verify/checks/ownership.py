@@ -7,7 +7,7 @@ from urllib.parse import quote
 from agentpost.verify.check import Check, Group
 from agentpost.verify.checks.events import end_cursor
 from agentpost.verify.exchange import Exchange
-from agentpost.verify.session import GREETING, Probe, usable
+from agentpost.verify.probe import GREETING, Probe, usable
 from agentpost.verify.verdicts import Json, NotChecked, expect_status, refused, require
 
 

@@ -6,7 +6,7 @@ from agentpost.domain.limits import WAIT_SECONDS_MAX
 from agentpost.verify import shapes
 from agentpost.verify.check import ADDITION, Check, Group, shaped
 from agentpost.verify.comparison import without_links
-from agentpost.verify.session import Probe, usable
+from agentpost.verify.probe import Probe, usable
 from agentpost.verify.verdicts import (
     NotChecked,
     expect_status,

@@ -11,7 +11,7 @@ from agentpost.domain.limits import UPLOAD_BYTES_MAX
 from agentpost.verify import shapes
 from agentpost.verify.check import Check, Group, shaped
 from agentpost.verify.exchange import Exchange
-from agentpost.verify.session import CSV, GREETING, PROGRAM, Probe, usable
+from agentpost.verify.probe import CSV, GREETING, PROGRAM, Probe, usable
 from agentpost.verify.verdicts import (
     Json,
     NotChecked,

@@ -14,7 +14,7 @@ from agentpost.domain.limits import (
 from agentpost.verify import shapes
 from agentpost.verify.check import Check, Group, shaped
 from agentpost.verify.exchange import Exchange
-from agentpost.verify.session import Probe, usable
+from agentpost.verify.probe import Probe, usable
 from agentpost.verify.verdicts import (
     Json,
     NotChecked,

@@ -8,7 +8,7 @@ from agentpost.domain.limits import WORK_FILES_MAX, WORK_LIST_DEFAULT, WORK_LIST
 from agentpost.verify import shapes
 from agentpost.verify.check import Check, Group, shaped
 from agentpost.verify.exchange import Exchange
-from agentpost.verify.session import Probe, usable
+from agentpost.verify.probe import Probe, usable
 from agentpost.verify.verdicts import (
     Json,
     NotChecked,

@@ -1,10 +1,14 @@
-"""The address of a bucket, as the settings give it."""
+"""A bucket: its address as the settings give it, and how long it may take to answer."""
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass
 from urllib.parse import parse_qs, urlsplit
 
+ANSWER_SECONDS = 30.0
+"""One that accepts connections and says nothing must not hold its callers for ever."""
+BYTES_PER_SECOND_MIN = 128 * 1_024
 _OPTIONS = frozenset({"endpoint", "region", "virtual_hosted_style"})
 
 
@@ -40,3 +44,8 @@ class S3Location:
     def key(self, key: str) -> str:
         """The object's whole name in the bucket."""
         return f"{self.prefix}/{key}" if self.prefix else key
+
+
+def response_timeout(size: int = 0) -> asyncio.Timeout:
+    """Raises `TimeoutError` when the store does not take or give so many bytes in a fair time."""
+    return asyncio.timeout(ANSWER_SECONDS + size / BYTES_PER_SECOND_MIN)

@@ -20,7 +20,7 @@ from agentpost.egress.errors import explain
 from agentpost.egress.resolver import CheckedResolver, Lookup, SystemLookup, open_session
 
 
-class Session:
+class Connections:
     """Sends requests on the event loop it is made on; close it there with `aclose`."""
 
     def __init__(self, allow: AllowList, tls: ssl.SSLContext, lookup: Lookup | None) -> None:

@@ -1,0 +1,38 @@
+"""Use cases that are one transaction: written as a plain function, called as a coroutine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec, TypeVar
+
+from agentpost.db.session import Tx
+from agentpost.services.context import AppContext
+
+P = ParamSpec("P")
+T = TypeVar("T")
+_Function = Callable[Concatenate[Tx, AppContext, P], T]
+_UseCase = Callable[Concatenate[AppContext, P], Coroutine[Any, Any, T]]
+
+
+def write_transaction(function: _Function[P, T]) -> _UseCase[P, T]:
+    """Run ``function(tx, ctx, …)`` in a write transaction; callers ``await function(ctx, …)``.
+
+    The function may run again, so it has no effect but its SQL (`Database.write`).
+    """
+
+    @wraps(function)
+    async def use_case(ctx: AppContext, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return await ctx.db.write(lambda tx: function(tx, ctx, *args, **kwargs))
+
+    return use_case
+
+
+def read_transaction(function: _Function[P, T]) -> _UseCase[P, T]:
+    """`write_transaction` on a consistent snapshot; the function must not write."""
+
+    @wraps(function)
+    async def use_case(ctx: AppContext, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return await ctx.db.read(lambda tx: function(tx, ctx, *args, **kwargs))
+
+    return use_case
