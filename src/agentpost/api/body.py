@@ -13,7 +13,6 @@ from starlette.requests import Request
 
 from agentpost.api.long_texts import REST_BYTES_MAX, LongText, TakenApart, TooMuchElse
 from agentpost.api.operation import Api
-from agentpost.api.structure import VALUES_MAX, has_too_many_values
 from agentpost.clock import new_id
 from agentpost.domain.errors import ErrorCode, InvalidRequest, Problem, Refusal
 from agentpost.domain.limits import PROBLEMS_MAX, REQUEST_BODY_KEPT_BYTES_MAX
@@ -30,8 +29,6 @@ from agentpost.http.bodies import (
 from agentpost.http.request_state import state_of
 
 _DEPTH_MAX = 64
-"""Where a request's scope keeps its body for the inspector: the bytes, or how many they were."""
-
 _VALUES_PARSED_AT_ONCE = 500
 """A small body with more of them, or with a text full of commas, is parsed on a thread."""
 _FIELD_CHARACTERS_MAX = 200
@@ -44,6 +41,11 @@ one that holds megabytes."""
 _NOT_STORABLE = "the text holds U+0000 or half a surrogate pair, which cannot be stored"
 _NAME_NOT_STORABLE = "a field name holds U+0000 or half a surrogate pair"
 _GIVEN_TWICE = "the field is given twice"
+VALUES_MAX = 10_000
+"""Of one body, all its levels together, give or take one for each level. A legal body of many
+megabytes consists of text: the same size in small values would need dozens of times as much memory,
+and the parser would block everything else meanwhile."""
+_REST_OF_STRING = re.compile(rb'[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
 Shape = TypeVar("Shape", bound=BaseModel)
 RefuseFirst = Callable[[dict[str, Any]], None]
 
@@ -145,6 +147,26 @@ def _put_together(large: TakenApart, refuse_first: RefuseFirst | None) -> dict[s
 def _refuse_many_values(large: TakenApart) -> None:
     if has_too_many_values(large.rest):
         _refuse(None, f"the body holds more than {VALUES_MAX:,} values")
+
+
+def has_too_many_values(data: bytes | bytearray) -> bool:
+    """Whether the JSON in ``data`` has more than `VALUES_MAX` values; for no JSON, either answer.
+
+    Values are counted by the commas between them. Those in strings are told apart only when there
+    are too many in all, and no further than needed to know.
+    """
+    if data.count(b",") <= VALUES_MAX:
+        return False
+    commas = strings = at = 0
+    while commas <= VALUES_MAX and strings <= 2 * VALUES_MAX:  # a name and a text for each value
+        opening = data.find(b'"', at)
+        if opening < 0:
+            return commas + data.count(b",", at) > VALUES_MAX
+        commas += data.count(b",", at, opening)
+        strings += 1
+        rest = _REST_OF_STRING.match(data, opening + 1)
+        at = rest.end() if rest else len(data)
+    return True
 
 
 def _parsed(
