@@ -28,9 +28,9 @@ from agentpost.delivery.concurrency import (
     EndpointQueue,
     fair_shares,
 )
-from agentpost.delivery.sender import Outcome, Sender
+from agentpost.delivery.sender import Sender
 from agentpost.domain.limits import WEBHOOK_ATTEMPTS_IN_FLIGHT_MAX as ENDPOINT_ATTEMPTS_MAX
-from agentpost.egress.client import Egress
+from agentpost.egress.client import Egress, PostResult
 from agentpost.services import deliveries
 from agentpost.services.context import AppContext
 from agentpost.services.deliveries import Attempted, Claimed
@@ -67,7 +67,7 @@ class Deliveries:
         self._stopping = False
         self._queues: dict[str, EndpointQueue] = {}
         self._limits = ConcurrencyLimits()
-        self._blocked: deque[EndpointQueue] = deque()  # lanes that found no place on the way out
+        self._blocked: deque[EndpointQueue] = deque()  # queues that found no free slot
         self._changed: set[str] = set()  # endpoints, since the round began
         self._done: deque[Attempted] = deque()
         self._unused: deque[Claimed] = deque()
@@ -287,7 +287,7 @@ class Deliveries:
         loop = asyncio.get_running_loop()
         late = loop.call_later(SLOW_SECONDS, self._is_late, queue, claimed)
         try:
-            outcome = await self._outcome(claimed)
+            result = await self._result(claimed)
         except BaseException:
             self._unused.append(claimed)
             raise
@@ -295,17 +295,9 @@ class Deliveries:
             late.cancel()
             self._limits.finish(queue)
             self._limits.ended(queue, claimed.event_id)
-        queue.learn(succeeded=outcome.error is None, ms=outcome.ms)
-        self._done.append(
-            Attempted(
-                claimed,
-                self._ctx.clock.now(),
-                outcome.status_code,
-                outcome.error,
-                outcome.response,
-                outcome.ms,
-            )
-        )
+        queue.learn(succeeded=result.error is None, ms=result.ms)
+        found = (result.status, result.error, result.snippet, result.ms)
+        self._done.append(Attempted(claimed, self._ctx.clock.now(), *found))
         self._wake.set()
         self._start_queued()  # they have waited longer
         self._start(queue)
@@ -318,7 +310,7 @@ class Deliveries:
         self._start_queued()
         self._wake.set()
 
-    async def _outcome(self, claimed: Claimed) -> Outcome:
+    async def _result(self, claimed: Claimed) -> PostResult:
         try:
             body = deliveries.body(self._ctx, claimed)
             return await self._sender.attempt(
@@ -326,4 +318,4 @@ class Deliveries:
             )
         except Exception:  # a fault of ours counts as an attempt, or it would be tried forever
             log.exception("webhook_attempt_failed", event_id=claimed.event_id)
-            return Outcome(None, "it could not be sent", "", 0)
+            return PostResult(None, 0, "", "it could not be sent")
