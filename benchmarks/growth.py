@@ -56,13 +56,13 @@ from agentpost.settings import load_settings
 from agentpost.tasks.purge import Purge
 
 async def main():
-    parts = await bootstrap.open_context(load_settings())
+    ctx = await bootstrap.open_context(load_settings())
     began, cpu = time.perf_counter(), time.process_time()
-    findings = await doctor.examine(parts.ctx)
+    findings = await doctor.examine(ctx)
     examined, cpu_of_doctor = time.perf_counter() - began, time.process_time() - cpu
-    purge, pieces = Purge(parts.ctx), 0
+    purge, pieces = Purge(ctx), 0
     began, cpu = time.perf_counter(), time.process_time()
-    while purge._rest_until <= parts.ctx.clock.passed():
+    while purge._rest_until <= ctx.clock.passed():
         await purge.run()
         pieces += 1
     first, cpu_of_purge = time.perf_counter() - began, time.process_time() - cpu
@@ -74,7 +74,7 @@ async def main():
         "purge_first_round_ms": first * 1000, "purge_first_round_sweeps": pieces,
         "purge_next_round_ms": (time.perf_counter() - began) * 1000,
     }))
-    await bootstrap.close_context(parts)
+    await bootstrap.close(ctx)
 
 asyncio.run(main())
 """

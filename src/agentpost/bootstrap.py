@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-
-import structlog
 
 from agentpost import extras
 from agentpost.clock import Clock, SystemClock, new_id
@@ -23,9 +22,9 @@ from agentpost.engine.local import LocalEngine
 from agentpost.ratelimit.base import RateLimiter
 from agentpost.ratelimit.memory import MemoryLimiter
 from agentpost.services import health_state
-from agentpost.services.context import AppContext
+from agentpost.services.context import AppContext, Subscribers, TurnRunner
 from agentpost.services.health import Check
-from agentpost.services.lease import LEASE_SECONDS, Lease
+from agentpost.services.lease import Lease
 from agentpost.services.links import SignedLinks
 from agentpost.services.nodes import Beats
 from agentpost.services.requests import RequestLog
@@ -40,20 +39,6 @@ from agentpost.storage.signing import CursorSigner, LinkSigner
 from agentpost.tasks.shutdown import End, end_all
 from agentpost.wakeups.base import Wakeups
 from agentpost.wakeups.memory import MemoryWakeups
-
-log = structlog.get_logger(__name__)
-
-
-class CallbackHub:
-    """Something to call that is known only later."""
-
-    def __init__(self) -> None:
-        self.target: list[object] = []
-
-    def __call__(self) -> None:
-        for target in self.target:
-            assert callable(target)
-            target()
 
 
 def prepare_folder(settings: Settings) -> Path:
@@ -88,23 +73,35 @@ def upgrade_database(settings: Settings) -> None:
         migrate.upgrade_sqlite(prepare_folder(settings) / "agentpost.db")
 
 
-@dataclass(slots=True)
-class Parts:
-    """The wired context, and the parts needed to close it."""
+@dataclass(frozen=True, slots=True)
+class Adapters:
+    """The adapters that the settings ask for; the database is open.
 
-    ctx: AppContext
-    signer: LinkSigner
-    external_commit: CallbackHub
+    ``receiver`` takes posted uploads, where clients post them to this server. ``checks`` are those
+    of the parts that not every server has.
+    """
+
+    clock: Clock
+    node: str
+    db: Database
+    wakeups: Wakeups
+    engine: Engine
+    limiter: RateLimiter
+    storage: Storage
+    incoming: Incoming
     receiver: Receiver | None
-    checks: dict[str, Check]
+    signer: LinkSigner
+    cursors: CursorSigner
+    external_commit: Subscribers[[]]
+    checks: Mapping[str, Check]
 
 
-async def open_context(settings: Settings, clock: Clock | None = None) -> Parts:
-    """Wire the ports; the schema must be there. Close with `close_context`. Raises `OSError`."""
+async def open_adapters(settings: Settings, clock: Clock | None = None) -> Adapters:
+    """Open the database, whose schema must be there, and connect. Raises `OSError`."""
     folder = prepare_folder(settings)
     clock = clock or SystemClock()
     node = new_id(ids.NODE, clock.now())
-    external_commit = CallbackHub()
+    external_commit = Subscribers[[]]()
     checks: dict[str, Check] = {}
     db, wakeups, engine = _scaled(settings, node, checks) or _embedded(
         settings, folder, node, external_commit
@@ -112,45 +109,84 @@ async def open_context(settings: Settings, clock: Clock | None = None) -> Parts:
     with migrate.usable(folder / "agentpost.db"):
         await asyncio.to_thread(db.open)
         secret = await server_secret(db, settings.secret_key.get_secret_value())
-    signer = LinkSigner(secret, settings.public_file_url)
     storage, incoming, receiver = _storage(settings, folder, secret)
-    ctx = AppContext(
+    limiter = _limiter(settings, checks)
+    await wakeups.start()
+    return Adapters(
+        clock=clock,
+        node=node,
+        db=db,
+        wakeups=wakeups,
+        engine=engine,
+        limiter=limiter,
+        storage=storage,
+        incoming=incoming,
+        receiver=receiver,
+        signer=LinkSigner(secret, settings.public_file_url),
+        cursors=CursorSigner(secret),
+        external_commit=external_commit,
+        checks=checks,
+    )
+
+
+def wire_context(
+    settings: Settings,
+    adapters: Adapters,
+    *,
+    agent_name: str = "",
+    turns: TurnRunner | None = None,
+    lease: Lease | None = None,
+) -> AppContext:
+    """The context; see `AppContext` for what a command does not have. Raises `OSError`."""
+    clock, db = adapters.clock, adapters.db
+    return AppContext(
         settings=settings,
         clock=clock,
         db=db,
-        storage=storage,
-        incoming=incoming,
-        wakeups=wakeups,
-        engine=engine,
+        storage=adapters.storage,
+        incoming=adapters.incoming,
+        wakeups=adapters.wakeups,
+        engine=adapters.engine,
         egress=way_out(settings),
         links=SignedLinks(
-            signer, clock, app_url=settings.public_app_url, link_seconds=settings.link_seconds
+            adapters.signer,
+            clock,
+            app_url=settings.public_app_url,
+            link_seconds=settings.link_seconds,
         ),
-        cursors=CursorSigner(secret),
-        limiter=_limiter(settings, checks),
+        cursors=adapters.cursors,
+        limiter=adapters.limiter,
         requests=RequestLog(db, settings.key_prefix, settings.request_log_bytes_per_day),
-        node=node,
+        node=adapters.node,
+        lease=lease or Lease(),
+        agent_name=agent_name,
+        turns=turns,
+        external_commit=adapters.external_commit,
     )
-    await wakeups.start()
-    return Parts(ctx, signer, external_commit, receiver, checks)
 
 
-async def close_context(parts: Parts) -> None:
+async def open_context(settings: Settings, clock: Clock | None = None) -> AppContext:
+    """The context of a command; end with `close`. Raises `OSError`."""
+    return wire_context(settings, await open_adapters(settings, clock))
+
+
+async def close(opened: Adapters | AppContext) -> None:
     """Disconnect everything."""
-    await end_all(ends_of(parts.ctx))
+    await end_all(ends_of(opened))
 
 
-def ends_of(ctx: AppContext) -> list[End]:
+def ends_of(opened: Adapters | AppContext) -> list[End]:
+    """How each adapter is ended, in order."""
     return [
-        ("wakeups", ctx.wakeups.stop),
-        ("limiter", ctx.limiter.stop),
-        ("storage", ctx.storage.aclose),
-        ("database", partial(asyncio.to_thread, ctx.db.close)),
+        ("wakeups", opened.wakeups.stop),
+        ("limiter", opened.limiter.stop),
+        ("storage", opened.storage.aclose),
+        ("database", partial(asyncio.to_thread, opened.db.close)),
     ]
 
 
 def _embedded(
-    settings: Settings, folder: Path, node: str, external_commit: CallbackHub
+    settings: Settings, folder: Path, node: str, external_commit: Callable[[], None]
 ) -> tuple[Database, Wakeups, Engine]:
     db = SqliteDatabase(
         folder / "agentpost.db",
@@ -186,7 +222,6 @@ def heartbeat(settings: Settings, ctx: AppContext) -> Heartbeat | None:
         return None
     from agentpost.db.postgres import PostgresDedicatedConnection
 
-    ctx.lease = Lease(LEASE_SECONDS)
     return Heartbeat(Beats(PostgresDedicatedConnection(url), ctx.node, ctx.clock), ctx.lease)
 
 

@@ -4,10 +4,14 @@ import json
 from dataclasses import fields, replace
 from typing import Any
 
+import msgspec
 import pytest
 
-from agentpost.contract import render
-from agentpost.contract.message import FileObject, JobShape, MessageShape
+from agentpost.contract.events import EntryShape
+from agentpost.contract.message import FileFacts, FileObject, JobShape, MessageShape
+from agentpost.contract.shape import Shape
+from agentpost.contract.webhook_events import JobEventDataShape
+from agentpost.contract.work import WorkItemShape, WorkShape
 from agentpost.domain.job import VIEWS, JobKind, JobRole, JobState, Reason
 from agentpost.domain.message import MessageStatus, TurnState
 from agentpost.domain.records import (
@@ -28,11 +32,11 @@ class Links:
     """Links one can read."""
 
     def chat(self, work_id: str) -> str:
-        """See `render.Links`."""
+        """See `shape.Links`."""
         return f"https://app.test/chat/{work_id}"
 
     def file(self, file_id: str, revision: str) -> str:
-        """See `render.Links`."""
+        """See `shape.Links`."""
         return f"https://files.test/{file_id}#{revision}"
 
 
@@ -84,11 +88,15 @@ FILE: FileRecord = blank(
 )
 
 
-def message(*links: JobLink, files: tuple[FileRecord, ...] = (), **changes: Any) -> render.Shape:
+def sent(shape: Shape) -> dict[str, Any]:
+    """What goes out; raises for a value that the class, and so the OpenAPI document, forbids."""
+    msgspec.json.decode(shape.json(), type=type(shape))
+    return dict(json.loads(shape.json()))
+
+
+def message(*links: JobLink, files: tuple[FileRecord, ...] = (), **changes: Any) -> dict[str, Any]:
     record = replace(MESSAGE, **changes)
-    shape = render.message(Snapshot(record, list(links), list(files)), LINKS)
-    MessageShape.model_validate(shape)  # what the OpenAPI document promises
-    return render.Shape(json.loads(render.dumps(shape)))
+    return sent(MessageShape.of(Snapshot(record, list(links), list(files)), LINKS))
 
 
 def listed(state: JobState = JobState.COMPLETED, **changes: Any) -> JobLink:
@@ -157,14 +165,13 @@ def test_a_message_to_the_letter() -> None:
 @pytest.mark.rule("Job.object", "Job.message_id")
 def test_a_job_event_to_the_letter() -> None:
     """In `job.*` events with `object` and `message_id`."""
-    shape = render.job_event(JOB, MESSAGE, [FILE], LINKS)
+    shape = sent(JobEventDataShape.started(JOB, MESSAGE, [FILE], LINKS))
     assert shape == {"object": "job", "message_id": "msg_1", **JOB_SHAPE}
 
 
 @pytest.mark.rule("File.object", "File.file_id", "File.name", "File.size", "File.work_id")
 def test_a_file_alone() -> None:
-    shape = render.file_object(FILE, LINKS)
-    FileObject.model_validate(shape)
+    shape = sent(FileObject.linked(FILE, LINKS))
     assert shape == {"object": "file", **FILE_SHAPE}
 
 
@@ -190,8 +197,7 @@ def test_a_job_in_every_state(state: JobState) -> None:
     record = replace(
         JOB, state=state, queue_by=AT + DAY, reason=Reason.HOSTING_FEES if refused else None
     )
-    shape = render.job(JobLink(record, JobRole.FOLLOW_UP), [], LINKS)
-    JobShape.model_validate(shape)
+    shape = sent(JobShape.of(JobLink(record, JobRole.FOLLOW_UP), [], LINKS))
     view = VIEWS[state]
     assert (shape["status"], shape["final"]) == (view.status, view.final)
     assert shape["reason"] == ("hosting_fees" if refused else view.reason)
@@ -270,7 +276,7 @@ def test_metadata_is_given_back() -> None:
 def test_an_entry_knows_what_is_known() -> None:
     body = {"step": "Count", "status": "started", "file_names": []}
     record = EntryRecord("msg_1", 3, "progress", AT, json.dumps(body), "wrk_1", "exe_1")
-    assert render.entry(record, LINKS) == {
+    assert sent(EntryShape.of(record, LINKS)) == {
         "seq": 3,
         "type": "progress",
         "at": "2027-01-15T08:00:00.000000Z",
@@ -279,17 +285,17 @@ def test_an_entry_knows_what_is_known() -> None:
         "job_id": "exe_1",
         **body,
     }
-    plain = render.entry(replace(record, work_id=None, job_id=None), LINKS)
+    plain = sent(EntryShape.of(replace(record, work_id=None, job_id=None), LINKS))
     assert not {"work_id", "job_id"} & set(plain)
 
 
 @pytest.mark.rule("Message event log result")
 def test_the_files_of_an_entry_get_fresh_links() -> None:
-    facts = render.file_facts(FILE)
+    facts = sent(FileFacts.of(FILE))
     assert "url" not in facts
     body = json.dumps({"files": [facts]})
     record = EntryRecord("msg_1", 1, "result", AT, body, "wrk_1", "exe_1")
-    assert render.entry(record, LINKS)["files"] == [FILE_SHAPE]
+    assert sent(EntryShape.of(record, LINKS))["files"] == [FILE_SHAPE]
 
 
 @pytest.mark.rule(
@@ -309,18 +315,19 @@ def test_a_work_is_paged_by_characters(
     length: int, from_char: int, shown: int, following: int | None
 ) -> None:
     work: WorkRecord = blank(WorkRecord, id="wrk_1", title="Chart", text="€" * length)
-    shape = render.work(work, running=True, files=[FILE], from_char=from_char, links=LINKS)
+    given: dict[str, Any] = {"files": [FILE], "from_char": from_char}
+    shape = sent(WorkShape.of(work, LINKS, running=True, **given))
     assert (len(shape["text"]), shape["next_from_char"]) == (shown, following)
     assert (shape["object"], shape["status"]) == ("work", "running")
     assert shape["link"] == "https://app.test/chat/wrk_1"
     assert shape["files"] == [FILE_SHAPE]
-    assert render.work(work, running=False, files=[], from_char=0, links=LINKS)["status"] == "idle"
+    assert WorkShape.of(work, LINKS, running=False, **given).status == "idle"
 
 
 @pytest.mark.rule("Work.work_id", "Work.title", "Work.list", "Additions work-items")
 def test_a_line_of_the_work_list() -> None:
     work: WorkRecord = blank(WorkRecord, id="wrk_1", title="Chart", text="x" * 500, updated_at=0)
-    assert render.work_item(work, LINKS, running=True) == {
+    assert sent(WorkItemShape.of(work, LINKS, running=True)) == {
         "object": "work",
         "work_id": "wrk_1",
         "title": "Chart",

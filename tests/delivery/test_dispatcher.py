@@ -60,7 +60,6 @@ async def sending(ctx: AppContext) -> AsyncIterator[Deliveries]:
     egress = Egress(AllowList.parse(ctx.settings.egress_allow))
     loop = Deliveries(ctx, egress, alone=True)
     await loop.start()
-    ctx.sender = loop
     try:
         yield loop
     finally:

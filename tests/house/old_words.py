@@ -35,7 +35,7 @@ OLD_NAMES = {
     "bend": "mutation",
     "bends": "mutate",
     "close_door": "begin_shutdown",
-    "close_house": "close_context",
+    "close_house": "bootstrap.close",
     "desk": "harness",
     "disown": "release_ownership",
     "doom": "schedule_delete",

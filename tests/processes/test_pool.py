@@ -16,10 +16,17 @@ from structlog.testing import capture_logs
 from agentpost.agents import File, JobFailed, StepFailed, values
 from agentpost.agents.deaths import NoWorker, WorkerDied, WorkerKilled
 from agentpost.agents.values import MissingFunction
+from agentpost.processes import pool
 from tests.processes.pools import Bench, anyio_backend, bench, steps
 from tests.processes.watching import gone, pid_in, until
 
 __all__ = ["anyio_backend", "bench", "steps"]
+
+
+async def ended(*calls: asyncio.Task[Any]) -> None:
+    for call in calls:
+        call.cancel()
+    await asyncio.wait(calls)
 
 
 async def test_a_value_comes_back(bench: Callable[..., Bench]) -> None:
@@ -209,6 +216,31 @@ async def test_start_removes_what_a_killed_server_left(
     await one.pool.start()
     assert not left.exists()
     assert len(list(one.scratch.iterdir())) == 1, "one worker is warm"
+
+
+async def test_a_long_call_leaves_a_worker_ready_for_others(
+    bench: Callable[..., Bench], tmp_path: Path
+) -> None:
+    one = bench(2)
+    call = one.begin("hang", f"{tmp_path}/note")
+    busy = await pid_in(tmp_path / "note")
+    await until(lambda: len(list(one.scratch.iterdir())) == 2)
+    ready = await one.call("pid", account="b")
+    assert ready != busy
+    assert len(list(one.scratch.iterdir())) == 2, "it was there before the call"
+    await ended(call)
+
+
+async def test_there_is_no_worker_more_than_may_be_busy(
+    bench: Callable[..., Bench], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pool, "_SPARE_SECONDS", 0.0)
+    one = bench(2)
+    calls = [one.begin("hang", f"{tmp_path}/{n}", account=str(n)) for n in range(2)]
+    for n in range(2):
+        await pid_in(tmp_path / str(n))
+    assert len(list(one.scratch.iterdir())) == 2
+    await ended(*calls)
 
 
 async def test_temporary_files_live_in_the_scratch_folder(bench: Callable[..., Bench]) -> None:

@@ -4,6 +4,7 @@ The background is the test's: it looks around when it wants to.
 """
 
 import asyncio
+import json
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -14,7 +15,7 @@ from typing import Any, ClassVar, TypeVar
 from agentpost.agents import Job, Turn
 from agentpost.clock import new_id
 from agentpost.cluster.reconciler import RunReconciler
-from agentpost.contract import render
+from agentpost.contract.message import MessageShape
 from agentpost.db import messages as message_rows
 from agentpost.db.session import Database, Row, Tx
 from agentpost.domain import ids
@@ -138,7 +139,8 @@ class Running:
         def fn(tx: Tx) -> dict[str, Any]:
             row = message_rows.get(tx, message_id)
             assert row is not None
-            return dict(render.message(message_rows.snapshot(tx, row), self.ctx.links))
+            shape = MessageShape.of(message_rows.snapshot(tx, row), self.ctx.links)
+            return dict(json.loads(shape.json()))
 
         return self.ctx.db.read_now(fn)
 
@@ -177,7 +179,7 @@ async def running(ctx: AppContext, folder: Path) -> AsyncIterator[Running]:
     pool = WorkerPool(1, scratch=folder / "scratch")
     steps = Steps(pool, Blobs(ctx.storage, pool))
     job_runner = JobRunner(ctx, loop, steps)
-    ctx.turns = turns = TurnRunner(ctx, loop, agent, steps)
+    ctx.turns = turns = TurnRunner(loop, agent, steps)
     ctx.engine = LocalEngine(ctx.node)
     await ctx.engine.start(job_runner)
     caller = Caller(key.id, key.name, account.id)

@@ -17,7 +17,7 @@ async def test_workers_keep_byte_code_where_nobody_else_does(
     monkeypatch.setattr(bytecode, "is_kept", lambda: is_kept)
     monkeypatch.setenv(bytecode.NOT_WRITTEN, "1")
     async with opened(tmp_path, ManualClock(), None) as ctx:
-        pool = make_steps(ctx, tmp_path / "scratch").pool
+        pool = make_steps(ctx.settings, ctx.storage, tmp_path / "scratch").pool
         await pool.start()
         await pool.aclose()
         kept = (ctx.settings.data_path / "bytecode").rglob("*.pyc")

@@ -1,13 +1,15 @@
 """A context without a server: the test moves the clock, ends the turns and runs the jobs itself."""
 
 import itertools
+import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 from agentpost import bootstrap
 from agentpost.clock import ManualClock, new_id
-from agentpost.contract import render
+from agentpost.contract.message import MessageShape
 from agentpost.domain import ids
 from agentpost.domain.journal import Call, CallState
 from agentpost.domain.records import Snapshot
@@ -31,7 +33,7 @@ class Hands:
     def __init__(self) -> None:
         self.tickets: dict[str, TurnTicket] = {}
 
-    def run(self, ticket: TurnTicket) -> None:
+    def run(self, ctx: AppContext, ticket: TurnTicket) -> None:
         """See `TurnRunner.run`."""
         self.tickets[ticket.message.id] = ticket
 
@@ -110,10 +112,10 @@ class ManualHarness:
         """The message as last committed, whatever its age."""
         return await messages.current(self.ctx, message_id)
 
-    async def shape(self, message_id: str) -> render.Shape:
+    async def shape(self, message_id: str) -> dict[str, Any]:
         """The message as its key reads it."""
         found = await messages.get(self.ctx, self.caller, message_id)
-        return render.message(found, self.ctx.links)
+        return dict(json.loads(MessageShape.of(found, self.ctx.links).json()))
 
     async def rows(self, sql: str, *params: object) -> list[tuple[object, ...]]:
         """Rows of a query."""
@@ -137,8 +139,7 @@ async def manual_harness(folder: Path, **settings: object) -> AsyncIterator[Manu
     loaded = load_settings(data_dir=str(folder), durability="normal", **settings)
     bootstrap.upgrade_database(loaded)
     clock, hands, placed = ManualClock(), Hands(), Placed()
-    parts = await bootstrap.open_context(loaded, clock)
-    ctx = parts.ctx
+    ctx = await bootstrap.open_context(loaded, clock)
     ctx.turns = hands
     await ctx.engine.start(placed)
     try:
@@ -150,4 +151,4 @@ async def manual_harness(folder: Path, **settings: object) -> AsyncIterator[Manu
         made.caller = known.caller
         yield made
     finally:
-        await bootstrap.close_context(parts)
+        await bootstrap.close(ctx)

@@ -17,7 +17,7 @@ from typing import Any
 
 from agentpost.agents import Started
 from agentpost.clock import ManualClock, new_id
-from agentpost.contract import render
+from agentpost.contract.message import MessageShape
 from agentpost.db import messages as message_rows
 from agentpost.db.postgres import PostgresDatabase
 from agentpost.db.session import Database, Row, Tx
@@ -82,7 +82,7 @@ class RecordingRunner:
     def __init__(self) -> None:
         self.tickets: list[TurnTicket] = []
 
-    def run(self, ticket: TurnTicket) -> None:
+    def run(self, ctx: AppContext, ticket: TurnTicket) -> None:
         """See `TurnRunner.run`."""
         self.tickets.append(ticket)
 
@@ -136,7 +136,7 @@ class Harness:
         row = message_rows.get(tx, message_id)
         assert row is not None
         snapshot = message_rows.snapshot(tx, row)
-        return Shape(json.loads(render.dumps(render.message(snapshot, self.ctx.links))))
+        return Shape(json.loads(MessageShape.of(snapshot, self.ctx.links).json()))
 
     def job(self, message_id: str, n: int = 0) -> Shape:
         """The message's n-th job as GET answers it."""

@@ -30,9 +30,9 @@ async def open_context(tmp_path: Path, request: pytest.FixtureRequest) -> AsyncI
         async def open_another(**given: Any) -> AppContext:
             settings = load_settings(data_dir=str(tmp_path), database_url=url, **given)
             await asyncio.to_thread(bootstrap.upgrade_database, settings)
-            parts = await bootstrap.open_context(settings, clock)
-            stack.push_async_callback(bootstrap.close_context, parts)
-            return parts.ctx
+            ctx = await bootstrap.open_context(settings, clock)
+            stack.push_async_callback(bootstrap.close, ctx)
+            return ctx
 
         yield open_another
 

@@ -7,8 +7,9 @@ from typing import get_args
 
 import pytest
 
+from agentpost.domain.filenames import FileKind
 from agentpost.storage.magic import ANNOUNCED_TYPES
-from agentpost.storage.sniff import _PREVIEWABLE, Kind, describe, is_previewable
+from agentpost.storage.sniff import _PREVIEWABLE, describe, is_previewable
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(20)
 OOXML = "application/vnd.openxmlformats-officedocument."
@@ -164,7 +165,7 @@ def test_markup_is_read_in_linear_time(head: bytes) -> None:
 
 @pytest.mark.rule("File.kind")
 def test_kinds_are_the_enumeration() -> None:
-    assert {kind for *_, kind in BY_CONTENT.values()} | {"text"} == set(get_args(Kind))
+    assert {kind for *_, kind in BY_CONTENT.values()} | {"text"} == set(get_args(FileKind))
 
 
 def test_previews_are_safe() -> None:

@@ -147,11 +147,12 @@ def open_site(folder: Path, **settings: Any) -> Iterator[Site]:
     clock = ManualClock()
     wanted = load_settings(data_dir=str(folder), **settings)
     (folder / "agentpost.db").write_bytes(blank_database())
-    parts = asyncio.run(bootstrap.open_context(wanted, clock))
-    api = ApiRoutes(Api(parts.ctx, Keys(parts.ctx)), parts.signer, is_ready=lambda: True)
-    app = Application([PageRoutes(parts.ctx), api], no_request=api.no_request)
+    adapters = asyncio.run(bootstrap.open_adapters(wanted, clock))
+    ctx = bootstrap.wire_context(wanted, adapters)
+    api = ApiRoutes(Api(ctx, Keys(ctx)), adapters.signer, is_ready=lambda: True)
+    app = Application([PageRoutes(ctx), api], no_request=api.no_request)
     try:
         with served(app) as url:
-            yield Site(url, parts.ctx, clock)
+            yield Site(url, ctx, clock)
     finally:
-        asyncio.run(bootstrap.close_context(parts))
+        asyncio.run(bootstrap.close(ctx))

@@ -11,9 +11,10 @@ import pytest
 
 from agentpost.clock import new_id
 from agentpost.domain import ids
+from agentpost.domain.errors import StoreUnavailable
 from agentpost.domain.job import JobState
 from agentpost.domain.records import EndpointRecord, WorkRecord
-from agentpost.services import accounts, allowances, mail
+from agentpost.services import accounts, allowances, mail, overview
 from tests.web.site import Site, open_site
 
 HTML = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
@@ -330,3 +331,19 @@ def test_the_policy_allows_the_one_style_sheet(site: Site) -> None:
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     assert f"style-src 'sha256-{digest}'" in page.headers["content-security-policy"]
     assert " style=" not in page.text
+
+
+def test_a_page_whose_store_is_away_says_when_to_come_back(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def away(*_: object) -> None:
+        raise StoreUnavailable("the disk is full")
+
+    monkeypatch.setattr(overview, "overview", away)
+    with site.browser() as browser:
+        answer = browser.get("/dashboard")
+    assert answer.status_code == 503
+    assert int(answer.headers["retry-after"]) > 0
+    assert answer.headers["content-type"].startswith("text/html")
+    assert answer.headers["request-id"] in answer.text
+    assert "the disk is full" not in answer.text

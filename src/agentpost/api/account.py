@@ -5,9 +5,8 @@ from __future__ import annotations
 from starlette.requests import Request
 from starlette.responses import Response
 
-from agentpost.api.operation import Api, Operation
-from agentpost.contract import render
-from agentpost.contract.account import AccountShape
+from agentpost.api.operation import Api, Operation, respond
+from agentpost.contract.account import AccountShape, AgentShape, KeyShape, LimitsShape
 from agentpost.domain.credits import to_credits
 from agentpost.services import accounts
 from agentpost.services.admission import rules_for
@@ -18,21 +17,20 @@ async def get(api: Api, request: Request, caller: Caller) -> Response:
     """The account of this key, with its credits and limits."""
     account = await accounts.get(api.ctx, caller.account_id)
     allowances = rules_for(api.ctx, caller).allowances
-    shape: render.Shape = {
-        "object": "account",
-        "user_id": account.id,
-        "email": account.email,
-        "name": account.name,
-        "plan": account.plan,
-        "credits": to_credits(account.wallet.available),
-        "agent": {"name": api.ctx.agent_name},
-        "key": {"id": caller.key_id, "name": caller.key_name},
-        "limits": {
-            "running_jobs": allowances.running_jobs,
-            "requests_per_minute": allowances.requests_per_minute,
-        },
-    }
-    return Response(render.dumps(shape), media_type="application/json")
+    shape = AccountShape(
+        user_id=account.id,
+        email=account.email,
+        name=account.name,
+        plan=account.plan,
+        credits=to_credits(account.wallet.available),
+        agent=AgentShape(name=api.ctx.agent_name),
+        key=KeyShape(id=caller.key_id, name=caller.key_name),
+        limits=LimitsShape(
+            running_jobs=allowances.running_jobs,
+            requests_per_minute=allowances.requests_per_minute,
+        ),
+    )
+    return respond(shape)
 
 
 OPERATIONS = (

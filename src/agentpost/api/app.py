@@ -11,8 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
+import msgspec
 import structlog
-from pydantic_core import to_json
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.types import Scope
@@ -141,7 +141,9 @@ def _public(url: str, readiness: Handler) -> dict[str, Mapping[str, Handler]]:
         return JSONResponse({"status": "live"})
 
     pages: dict[str, Handler] = {
-        "/openapi.json": Published(lambda: to_json(openapi.document(OPERATIONS, url)), JSON),
+        "/openapi.json": Published(
+            lambda: msgspec.json.encode(openapi.document(OPERATIONS, url)), JSON
+        ),
         "/docs/errors": Published(errors_page.page, "text/html"),
         "/favicon.ico": Published(ICON.read_bytes, "image/svg+xml"),
         "/healthz": live,

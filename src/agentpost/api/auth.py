@@ -22,6 +22,7 @@ class Keys:
     def __init__(self, ctx: AppContext) -> None:
         self._ctx = ctx
         self._known: dict[str, tuple[int, KnownKey]] = {}
+        ctx.external_commit.add(self.forget)
 
     async def caller(self, request: Request) -> Caller:
         """The caller of a request; raises ``unauthorized``. Reads no body."""
@@ -37,7 +38,7 @@ class Keys:
         return key.caller
 
     def forget(self) -> None:
-        """Another process has committed: keys may have changed."""
+        """Keys may have changed."""
         self._known = {}
 
     async def _look_up(self, secret: str, now: int) -> KnownKey:

@@ -2,41 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from pydantic_core import to_json
 from starlette.responses import Response
 
-from agentpost.contract.errors import CATALOGUE
+from agentpost.api.operation import respond
+from agentpost.contract.errors import CATALOGUE, ErrorShape
 from agentpost.domain.errors import (
     BeyondTheEnd,
     ErrorCode,
-    InvalidRequest,
     Overloaded,
-    PollInProgress,
     RateLimited,
     Refusal,
 )
-from agentpost.domain.limits import PROBLEMS_MAX
 from agentpost.http.application import MethodNotAllowed
 
 
 def error_response(refusal: Refusal, request_id: str, docs_url: str) -> Response:
     """The answer for a refusal; its status comes from the catalogue."""
-    shape: dict[str, Any] = {
-        "error": refusal.code,
-        "message": refusal.message,
-        "request_id": request_id,
-        "docs": f"{docs_url}#{refusal.code}",
-    }
     headers: dict[str, str] = {}
     match refusal:
-        case InvalidRequest():
-            shape["problems"] = [
-                {"field": p.field, "problem": p.problem} for p in refusal.problems[:PROBLEMS_MAX]
-            ]
-        case PollInProgress():
-            shape["cursor"] = refusal.cursor
         case RateLimited() | Overloaded():
             headers["Retry-After"] = str(refusal.retry_after_seconds)
         case BeyondTheEnd():
@@ -47,9 +30,5 @@ def error_response(refusal: Refusal, request_id: str, docs_url: str) -> Response
             pass
     if refusal.code is ErrorCode.UNAUTHORIZED:
         headers["WWW-Authenticate"] = "Bearer"
-    return Response(
-        to_json(shape),
-        CATALOGUE[refusal.code].status,
-        headers,
-        media_type="application/json",
-    )
+    shape = ErrorShape.of(refusal, request_id, docs_url)
+    return respond(shape, CATALOGUE[refusal.code].status, headers)

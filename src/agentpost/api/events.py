@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from msgspec import UNSET
 from starlette.requests import Request
 from starlette.responses import Response
 
 from agentpost.api.messages import WAIT
-from agentpost.api.operation import Api, Operation, Text, watch_hang_up
+from agentpost.api.operation import Api, Operation, Text, respond, watch_hang_up
 from agentpost.api.query import int_param, text_param
-from agentpost.contract import render
-from agentpost.contract.events import EventListShape
+from agentpost.contract.events import EntryShape, EventListShape
 from agentpost.domain.errors import ErrorCode
 from agentpost.services import admission, long_poll
 from agentpost.services.messages import Caller
@@ -27,16 +27,14 @@ async def list_events(api: Api, request: Request, caller: Caller) -> Response:
         wait,
         watch_hang_up(request),
     )
-    shape: render.Shape = {
-        "object": "list",
-        "data": [render.entry(entry, api.ctx.links) for entry in page.entries],
-        "has_more": page.has_more,
-        "done": page.done,
-        "cursor": page.cursor,
-    }
-    if page.cursor_expired:
-        shape["cursor_expired"] = True
-    return Response(render.dumps(shape), media_type="application/json")
+    shape = EventListShape(
+        data=[EntryShape.of(entry, api.ctx.links) for entry in page.entries],
+        has_more=page.has_more,
+        done=page.done,
+        cursor=page.cursor,
+        cursor_expired=True if page.cursor_expired else UNSET,
+    )
+    return respond(shape)
 
 
 OPERATIONS = (

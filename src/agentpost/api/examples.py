@@ -2,128 +2,147 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import fields, replace
+from typing import Any, TypeVar, cast
 
-from agentpost.contract.errors import CATALOGUE
-from agentpost.domain.errors import ErrorCode
+from agentpost.contract.errors import CATALOGUE, ErrorShape
+from agentpost.contract.events import EntryShape, EventListShape
+from agentpost.contract.message import MessageShape
+from agentpost.contract.shape import Shape, loads
+from agentpost.contract.uploads import UploadCreatedShape
+from agentpost.domain.errors import ErrorCode, InvalidRequest, PollInProgress, Problem, Refusal
+from agentpost.domain.events import EntryType
+from agentpost.domain.job import JobKind, JobRole, JobState
+from agentpost.domain.message import MessageStatus
+from agentpost.domain.records import FileRecord, JobLink, JobRecord, MessageRecord, Snapshot
+from agentpost.domain.times import SECOND, iso, seconds
 
 Body = dict[str, Any]
+T = TypeVar("T")
 
 _MESSAGE = "msg_0660c545b410f5f5761497037f1afa21"
 _JOB = "exe_0660c545c1f0a7cb0d1a4f5be8d2a9b3"
 _WORK = "chat_0660c545c1f09b6a2c33d1e5f7a84c10"
-_AT = "2026-01-31T09:30:00.000000Z"
-_FILE: Body = {
-    "file_id": f"{_WORK}/revenue.png",
-    "name": "revenue.png",
-    "content_type": "image/png",
-    "kind": "image",
-    "size": 48213,
-    "revision": '"5f2b1c0d9e8a7b6c5d4e3f2a1b0c9d8e"',
-    "work_id": _WORK,
-    "label": None,
-    "url": f"https://agent.example.com/files/{_WORK}/revenue.png?exp=1769855400&sig=…",
-}
-_RUNNING: Body = {
-    "job_id": _JOB,
-    "kind": "execution",
-    "role": "execution",
-    "work_id": _WORK,
-    "title": "Chart revenue by month",
-    "status": "running",
-    "reason": None,
-    "final": False,
-    "queued": None,
-    "resume_by": None,
-    "link": f"https://agent.example.com/chat/{_WORK}",
-    "started_at": _AT,
-    "settled_at": None,
-    "files": [],
-}
-_PROCESSING: Body = {
-    "id": _MESSAGE,
-    "object": "message",
-    "status": "processing",
-    "reason": None,
-    "question": None,
-    "final": False,
-    "reply": "On it.",
-    "jobs": [_RUNNING],
-    "files": [],
-    "notes": [],
-    "credits_used": 0,
-    "created_at": _AT,
-    "updated_at": "2026-01-31T09:30:01.250000Z",
-    "version": 3,
-}
-_SETTLED: Body = {
-    **_RUNNING,
-    "status": "completed",
-    "final": True,
-    "settled_at": "2026-01-31T09:31:12.400000Z",
-    "files": [_FILE],
-}
-_COMPLETED: Body = {
-    **_PROCESSING,
-    "status": "completed",
-    "final": True,
-    "jobs": [_SETTLED],
-    "files": [_FILE],
-    "credits_used": 1.5,
-    "version": 6,
-}
-_ANSWERED: Body = {
-    **_PROCESSING,
-    "status": "completed",
-    "final": True,
-    "reply": "Revenue was highest in March.",
-    "jobs": [],
-    "version": 2,
-}
-_LOG: Body = {
-    "object": "list",
-    "data": [
-        {
-            "seq": 1,
-            "type": "agent_reply",
-            "at": "2026-01-31T09:30:01.250000Z",
-            "message_id": _MESSAGE,
-            "text": "On it.",
-            "files": [],
-            "delivered_sync": True,
+_REQUEST = "req_0660c545b410f5f5761497037f1afa21"
+_AT = 1_769_851_800 * SECOND
+
+
+class _Links:
+    """Links of a server that is nowhere."""
+
+    def chat(self, work_id: str) -> str:
+        """See `contract.shape.Links`."""
+        return f"https://agent.example.com/chat/{work_id}"
+
+    def file(self, file_id: str, revision: str) -> str:
+        """See `contract.shape.Links`."""
+        return f"https://agent.example.com/files/{file_id}?exp=1769855400&sig=…"
+
+
+def _body(shape: Shape) -> Body:
+    return cast("Body", loads(shape.json()))
+
+
+def _record(record: type[T], /, **given: Any) -> T:
+    """A record in which only what clients see is filled in, so that a new field is shown, too."""
+    return record(**{**{field.name: None for field in fields(record)}, **given})  # type: ignore[arg-type]
+
+
+_FILE = _record(
+    FileRecord,
+    work_id=_WORK,
+    path="revenue.png",
+    job_id=_JOB,
+    name="revenue.png",
+    content_type="image/png",
+    kind="image",
+    size=48213,
+    revision='"5f2b1c0d9e8a7b6c5d4e3f2a1b0c9d8e"',
+)
+_RUNNING = _record(
+    JobRecord,
+    id=_JOB,
+    work_id=_WORK,
+    kind=JobKind.EXECUTION,
+    title="Chart revenue by month",
+    state=JobState.RUNNING,
+    credits_used=0,
+    started_at=_AT,
+)
+_SETTLED = replace(
+    _RUNNING,
+    state=JobState.COMPLETED,
+    credits_used=1_500_000,
+    settled_at=_AT + seconds(72.4),
+)
+_PROCESSING = _record(
+    MessageRecord,
+    id=_MESSAGE,
+    status=MessageStatus.PROCESSING,
+    reply="On it.",
+    notes_json="[]",
+    created_at=_AT,
+    updated_at=_AT + seconds(1.25),
+    version=3,
+)
+
+
+def _message(record: MessageRecord, *jobs: JobRecord, files: Sequence[FileRecord] = ()) -> Body:
+    links = [JobLink(job, JobRole.EXECUTION) for job in jobs]
+    return _body(MessageShape.of(Snapshot(record, links, list(files)), _Links()))
+
+
+_DONE = replace(_PROCESSING, status=MessageStatus.COMPLETED, final=1)
+_STARTED = _message(_PROCESSING, _RUNNING)
+_COMPLETED = _message(replace(_DONE, version=6), _SETTLED, files=[_FILE])
+_ANSWERED = _message(replace(_DONE, version=2, reply="Revenue was highest in March."))
+_LOG = _body(
+    EventListShape(
+        data=[
+            EntryShape(
+                seq=1,
+                type=EntryType.AGENT_REPLY,
+                at=iso(_AT + seconds(1.25)),
+                message_id=_MESSAGE,
+                text="On it.",
+                delivered_sync=True,
+                files=[],
+            ),
+            EntryShape(
+                seq=2,
+                type=EntryType.PROGRESS,
+                at=iso(_AT + seconds(2.1)),
+                message_id=_MESSAGE,
+                work_id=_WORK,
+                job_id=_JOB,
+                step="Reading the file",
+                status="started",
+            ),
+        ],
+        has_more=False,
+        done=False,
+        cursor="eyJzIjoyfQ.4f1c…",
+    )
+)
+_UPLOAD = _body(
+    UploadCreatedShape(
+        upload_id="up_0660c545b410f5f5761497037f1afa21",
+        url="https://agent.example.com/uploads",
+        fields={
+            "key": "up_0660c545b410f5f5761497037f1afa21",
+            "Content-Type": "text/csv",
+            "policy": "eyJleHBpcmF0aW9uIjoi…",
+            "signature": "9c1d…",
         },
-        {
-            "seq": 2,
-            "type": "progress",
-            "at": "2026-01-31T09:30:02.100000Z",
-            "message_id": _MESSAGE,
-            "work_id": _WORK,
-            "job_id": _JOB,
-            "step": "Reading the file",
-            "status": "started",
-        },
-    ],
-    "has_more": False,
-    "done": False,
-    "cursor": "eyJzIjoyfQ.4f1c…",
-}
-_UPLOAD: Body = {
-    "object": "upload",
-    "upload_id": "up_0660c545b410f5f5761497037f1afa21",
-    "url": "https://agent.example.com/uploads",
-    "fields": {
-        "key": "up_0660c545b410f5f5761497037f1afa21",
-        "Content-Type": "text/csv",
-        "policy": "eyJleHBpcmF0aW9uIjoi…",
-        "signature": "9c1d…",
-    },
-    "expires_at": "2026-01-31T09:45:00.000000Z",
-    "max_bytes": 1048576,
-}
+        expires_at=iso(_AT + 15 * 60 * SECOND),
+        max_bytes=1048576,
+    )
+)
 
 ANSWERS: dict[tuple[str, int], dict[str, tuple[str, Body]]] = {
     ("createMessage", 201): {
-        "started": ("The agent has started a job", _PROCESSING),
+        "started": ("The agent has started a job", _STARTED),
         "answered": ("The agent has answered at once", _ANSWERED),
     },
     ("createMessage", 200): {"repeated": ("A repeated call, the job done by now", _COMPLETED)},
@@ -144,15 +163,11 @@ def of_errors(base_url: str) -> dict[str, Any]:
     """An error body for each code: the description's ``components.examples``."""
     found: dict[str, Any] = {}
     for name, code in CATALOGUE.items():
-        body: Body = {
-            "error": name.value,
-            "message": code.meaning,
-            "request_id": "req_0660c545b410f5f5761497037f1afa21",
-            "docs": f"{base_url.rstrip('/')}/docs/errors#{name}",
-        }
+        refusal = Refusal(name, code.meaning)
         if name is ErrorCode.INVALID_REQUEST:
-            body["problems"] = [{"field": "files.0.url", "problem": "input should be a string"}]
-        if name is ErrorCode.POLL_IN_PROGRESS:
-            body["cursor"] = _LOG["cursor"]
-        found[name.value] = {"summary": code.advice, "value": body}
+            refusal = InvalidRequest(Problem("files.0.url", "input should be a string"))
+        elif name is ErrorCode.POLL_IN_PROGRESS:
+            refusal = PollInProgress(_LOG["cursor"])
+        shape = ErrorShape.of(refusal, _REQUEST, f"{base_url.rstrip('/')}/docs/errors")
+        found[name.value] = {"summary": code.advice, "value": _body(shape)}
     return found

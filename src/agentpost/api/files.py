@@ -5,8 +5,7 @@ from __future__ import annotations
 from starlette.requests import Request
 from starlette.responses import Response
 
-from agentpost.api.operation import Api, Operation
-from agentpost.contract import render
+from agentpost.api.operation import Api, Operation, respond
 from agentpost.contract.message import FileObject
 from agentpost.domain.errors import ErrorCode
 from agentpost.services import works
@@ -16,8 +15,7 @@ from agentpost.services.messages import Caller
 async def get(api: Api, request: Request, caller: Caller) -> Response:
     """A file with a fresh download link."""
     file = await works.get_file(api.ctx, caller.account_id, request.path_params["file_id"])
-    shape = render.file_object(file, api.ctx.links)
-    return Response(render.dumps(shape), media_type="application/json")
+    return respond(FileObject.linked(file, api.ctx.links))
 
 
 OPERATIONS = (

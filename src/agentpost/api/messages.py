@@ -13,9 +13,8 @@ from starlette.responses import Response
 from agentpost.api.body import read_json, validated
 from agentpost.api.header_docs import ETAG, IDEMPOTENCY_KEY, IF_NONE_MATCH, REPLAYED, TRACEPARENT
 from agentpost.api.long_texts import LongText
-from agentpost.api.operation import Api, Operation, Query, Success, watch_hang_up
+from agentpost.api.operation import Api, Operation, Query, Success, respond, watch_hang_up
 from agentpost.api.query import int_param
-from agentpost.contract import render
 from agentpost.contract.message import InlineFileIn, MessageIn, MessageShape
 from agentpost.domain import idempotency, limits, tracing
 from agentpost.domain.errors import ErrorCode, InvalidRequest, Problem, Refusal
@@ -101,9 +100,8 @@ def message_response(
     api: Api, snapshot: Snapshot, status: int, headers: dict[str, str]
 ) -> Response:
     """A Message as an answer."""
-    shape = render.message(snapshot, api.ctx.links)
     headers["ETag"] = _etag(snapshot)
-    return Response(render.dumps(shape), status, headers, media_type="application/json")
+    return respond(MessageShape.of(snapshot, api.ctx.links), status, headers)
 
 
 def _etag(snapshot: Snapshot) -> str:

@@ -13,6 +13,7 @@ from agentpost.api.header_docs import Header
 from agentpost.api.links import links
 from agentpost.api.operation import Operation, Query, Success, Text
 from agentpost.contract.errors import CATALOGUE, ErrorShape
+from agentpost.contract.shape import Shape, schemas
 from agentpost.contract.webhook_events import EVENTS
 from agentpost.domain.errors import ErrorCode
 
@@ -187,15 +188,14 @@ def _failure(codes: Sequence[ErrorCode]) -> dict[str, Any]:
     }
 
 
-def _ref(shape: type[BaseModel]) -> dict[str, str]:
+def _ref(shape: type[BaseModel | Shape]) -> dict[str, str]:
     return {"$ref": _REF.format(model=shape.__name__)}
 
 
 def _schemas(operations: Sequence[Operation]) -> dict[str, Any]:
-    bodies = [(op.body, "validation") for op in operations if op.body is not None]
-    answers = [(op.answer, "serialization") for op in operations]
-    others = [(shape, "serialization") for shape in (ErrorShape, *EVENTS.values())]
-    models: Any = [*bodies, *answers, *others]
-    _, described = models_json_schema(list(dict.fromkeys(models)), ref_template=_REF)
-    schemas: dict[str, Any] = described["$defs"]
-    return schemas
+    bodies: Any = {(op.body, "validation"): None for op in operations if op.body is not None}
+    _, described = models_json_schema(list(bodies), ref_template=_REF)
+    answers: dict[type[Shape], None] = dict.fromkeys(
+        [*(op.answer for op in operations), ErrorShape, *EVENTS.values()]
+    )
+    return {**described["$defs"], **schemas(list(answers))}

@@ -12,6 +12,7 @@ from starlette.responses import Response
 
 from agentpost.api.auth import Keys
 from agentpost.api.header_docs import Header
+from agentpost.contract.shape import Shape
 from agentpost.domain.errors import ErrorCode
 from agentpost.http.bodies import BodyBudget
 from agentpost.http.request_state import state_of
@@ -81,7 +82,7 @@ class Operation:
     summary: str
     description: str
     handler: Handler
-    answer: type[BaseModel]
+    answer: type[Shape]
     errors: tuple[ErrorCode, ...] = ()
     body: type[BaseModel] | None = None
     body_required: bool = True
@@ -89,6 +90,11 @@ class Operation:
     queries: tuple[Query, ...] = ()
     texts: tuple[Text, ...] = ()
     headers: tuple[Header, ...] = ()
+
+
+def respond(shape: Shape, status: int = 200, headers: dict[str, str] | None = None) -> Response:
+    """An answer as JSON."""
+    return Response(shape.json(), status, headers, media_type="application/json")
 
 
 def watch_hang_up(request: Request) -> HungUp:

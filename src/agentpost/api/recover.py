@@ -5,9 +5,8 @@ from __future__ import annotations
 from starlette.requests import Request
 from starlette.responses import Response
 
-from agentpost.api.operation import Api, Operation
-from agentpost.contract import render
-from agentpost.contract.recovery import RecoveryShape
+from agentpost.api.operation import Api, Operation, respond
+from agentpost.contract.recovery import RecoveredWorkShape, RecoveryShape
 from agentpost.domain.errors import ErrorCode
 from agentpost.services import recover
 from agentpost.services.messages import Caller
@@ -17,12 +16,8 @@ async def post(api: Api, request: Request, caller: Caller) -> Response:
     """Watch expired work again, and give out what it left since."""
     message_id = request.path_params["message_id"]
     found = await recover.recover(api.ctx, caller, message_id)
-    shape: render.Shape = {
-        "object": "recovery",
-        "id": message_id,
-        "work": [{"work_id": work_id, "state": state.value} for work_id, state in found.items()],
-    }
-    return Response(render.dumps(shape), media_type="application/json")
+    works = [RecoveredWorkShape(work_id=work_id, state=state) for work_id, state in found.items()]
+    return respond(RecoveryShape(id=message_id, work=works))
 
 
 OPERATIONS = (

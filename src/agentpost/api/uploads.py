@@ -8,9 +8,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from agentpost.api.body import read_json, validated
-from agentpost.api.operation import CREATED, Api, Operation
-from agentpost.contract import render
-from agentpost.contract import uploads as shapes
+from agentpost.api.operation import CREATED, Api, Operation, respond
 from agentpost.contract.uploads import UploadCreatedShape, UploadIn, UploadShape
 from agentpost.domain.errors import ErrorCode, Refusal
 from agentpost.services import uploads
@@ -23,15 +21,14 @@ async def create(api: Api, request: Request, caller: Caller) -> Response:
     shape = validated(UploadIn, await read_json(api, request, _refuse_size))
     new = NewUpload(shape.filename, shape.size, shape.content_type or None)
     made, form = await uploads.create(api.ctx, caller.account_id, new)
-    answer = render.dumps(shapes.created(made, form.url, form.fields))
-    return Response(answer, 201, media_type="application/json")
+    return respond(UploadCreatedShape.of(made, form.url, form.fields), 201)
 
 
 async def complete(api: Api, request: Request, caller: Caller) -> Response:
     """Check the posted file; then messages can name it."""
     upload_id = request.path_params["upload_id"]
     ready = await uploads.complete(api.ctx, caller.account_id, upload_id)
-    return Response(render.dumps(shapes.completed(ready)), media_type="application/json")
+    return respond(UploadShape.of(ready))
 
 
 def _refuse_size(body: dict[str, Any]) -> None:

@@ -6,9 +6,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from agentpost.api.body import read_json, read_optional_json, validated
-from agentpost.api.operation import CREATED, Api, Operation, Query, Text
+from agentpost.api.operation import CREATED, Api, Operation, Query, Text, respond
 from agentpost.api.query import id_param, int_param, text_param
-from agentpost.contract import render
 from agentpost.contract import webhooks as shapes
 from agentpost.domain import limits
 from agentpost.domain.endpoints import DeliveryStatus
@@ -30,7 +29,7 @@ LIMIT = Query(
 async def list_all(api: Api, _: Request, caller: Caller) -> Response:
     """The account's endpoints, newest first."""
     found = await endpoints.list_all(api.ctx, caller.account_id)
-    return _json({"object": "list", "data": [shapes.endpoint(each) for each in found]})
+    return respond(shapes.EndpointListShape(data=[shapes.EndpointShape.of(each) for each in found]))
 
 
 async def create(api: Api, request: Request, caller: Caller) -> Response:
@@ -39,13 +38,15 @@ async def create(api: Api, request: Request, caller: Caller) -> Response:
     made = await endpoints.create(
         api.ctx, caller.account_id, given.url, given.events, given.description
     )
-    return _json(shapes.new_endpoint(made), 201)
+    return respond(shapes.NewEndpointShape.of(made), 201)
 
 
 async def get(api: Api, request: Request, caller: Caller) -> Response:
     """An endpoint with its 20 newest deliveries."""
     view = await endpoints.get(api.ctx, caller.account_id, _id(request))
-    return _json(shapes.endpoint_with(view.endpoint, view.recent))
+    recent = [shapes.DeliveryShape.of(each) for each in view.recent]
+    shape = shapes.EndpointWithDeliveriesShape.of(view.endpoint, recent_deliveries=recent)
+    return respond(shape)
 
 
 async def change(api: Api, request: Request, caller: Caller) -> Response:
@@ -53,13 +54,13 @@ async def change(api: Api, request: Request, caller: Caller) -> Response:
     given = validated(shapes.EndpointChangeIn, await read_json(api, request))
     wanted = EndpointChange(given.url, given.events, given.description, given.enabled)
     changed = await endpoints.change(api.ctx, caller.account_id, _id(request), wanted)
-    return _json(shapes.endpoint(changed))
+    return respond(shapes.EndpointShape.of(changed))
 
 
 async def delete(api: Api, request: Request, caller: Caller) -> Response:
     """Remove an endpoint; pending deliveries are cancelled."""
     await endpoints.delete(api.ctx, caller.account_id, _id(request))
-    return _json({"object": "webhook_endpoint", "id": _id(request), "deleted": True})
+    return respond(shapes.DeletedEndpointShape(id=_id(request)))
 
 
 async def rotate(api: Api, request: Request, caller: Caller) -> Response:
@@ -68,13 +69,13 @@ async def rotate(api: Api, request: Request, caller: Caller) -> Response:
     rotated = await endpoints.rotate(
         api.ctx, caller.account_id, _id(request), given.grace_seconds or 0
     )
-    return _json(shapes.rotated(rotated))
+    return respond(shapes.RotatedSecretShape.of(rotated))
 
 
 async def test(api: Api, request: Request, caller: Caller) -> Response:
     """Send a `webhook.test` event to this endpoint, whether it subscribes to it or not."""
     sent = await deliveries.send_test(api.ctx, caller.account_id, _id(request))
-    return _json(shapes.delivery(sent), 201)
+    return respond(shapes.DeliveryShape.of(sent), 201)
 
 
 async def list_deliveries(api: Api, request: Request, caller: Caller) -> Response:
@@ -91,8 +92,8 @@ async def list_deliveries(api: Api, request: Request, caller: Caller) -> Respons
         before,
         DeliveryStatus(status) if status else None,
     )
-    data = [shapes.logged_delivery(each) for each in found]
-    return _json({"object": "list", "data": data, "has_more": more})
+    data = [shapes.LoggedDeliveryShape.of(each) for each in found]
+    return respond(shapes.DeliveryListShape(data=data, has_more=more))
 
 
 async def redeliver(api: Api, request: Request, caller: Caller) -> Response:
@@ -100,7 +101,7 @@ async def redeliver(api: Api, request: Request, caller: Caller) -> Response:
     sent = await deliveries.redeliver(
         api.ctx, caller.account_id, _id(request), request.path_params["event_id"]
     )
-    return _json(shapes.delivery(sent))
+    return respond(shapes.DeliveryShape.of(sent))
 
 
 async def replay(api: Api, request: Request, caller: Caller) -> Response:
@@ -110,9 +111,7 @@ async def replay(api: Api, request: Request, caller: Caller) -> Response:
     until = _time("until", given.until) if given.until is not None else api.ctx.clock.now()
     wanted = tuple(DeliveryStatus(status) for status in given.status or deliveries.REPLAYABLE)
     count = await deliveries.replay(api.ctx, caller.account_id, _id(request), since, until, wanted)
-    return _json(
-        {"object": "webhook_replay", "webhook_endpoint_id": _id(request), "deliveries": count}
-    )
+    return respond(shapes.ReplayShape(webhook_endpoint_id=_id(request), deliveries=count))
 
 
 def _id(request: Request) -> str:
@@ -125,10 +124,6 @@ def _time(field: str, given: str) -> int:
         return parse_iso(given)
     except ValueError:
         raise InvalidRequest(Problem(field, "must be an ISO 8601 time with its offset")) from None
-
-
-def _json(shape: render.Shape, status: int = 200) -> Response:
-    return Response(render.dumps(shape), status, media_type="application/json")
 
 
 ENDPOINT = "/v1/webhooks/{endpoint_id}"

@@ -5,10 +5,14 @@ from __future__ import annotations
 from starlette.requests import Request
 from starlette.responses import Response
 
-from agentpost.api.operation import Api, Operation, Query
+from agentpost.api.operation import Api, Operation, Query, respond
 from agentpost.api.query import INT_PARAM_MAX, int_param
-from agentpost.contract import render
-from agentpost.contract.work import WorkDeletedShape, WorkListShape, WorkShape
+from agentpost.contract.work import (
+    WorkDeletedShape,
+    WorkItemShape,
+    WorkListShape,
+    WorkShape,
+)
 from agentpost.domain import limits
 from agentpost.domain.errors import ErrorCode
 from agentpost.services import admission, works
@@ -22,8 +26,9 @@ FROM_CHAR = Query("from_char", "Where the page of text begins.", 0, INT_PARAM_MA
 async def list_work(api: Api, request: Request, caller: Caller) -> Response:
     """The account's works, newest first."""
     found = await works.list_works(api.ctx, caller.account_id, int_param(request, LIMIT))
-    items = [render.work_item(line.work, api.ctx.links, running=line.running) for line in found]
-    return Response(render.dumps({"object": "list", "data": items}), media_type="application/json")
+    links = api.ctx.links
+    items = [WorkItemShape.of(line.work, links, running=line.running) for line in found]
+    return respond(WorkListShape(data=items))
 
 
 async def get(api: Api, request: Request, caller: Caller) -> Response:
@@ -44,18 +49,18 @@ async def delete(api: Api, request: Request, caller: Caller) -> Response:
     """Delete a work: what runs in it is stopped, and it answers 404 from then on."""
     work_id = request.path_params["work_id"]
     await works.delete(api.ctx, caller.account_id, work_id)
-    return Response(render.dumps(render.work_deleted(work_id)), media_type="application/json")
+    return respond(WorkDeletedShape(work_id=work_id))
 
 
 def _response(api: Api, view: WorkView, from_char: int) -> Response:
-    shape = render.work(
+    shape = WorkShape.of(
         view.work,
+        api.ctx.links,
         running=view.running,
         files=view.files,
         from_char=from_char,
-        links=api.ctx.links,
     )
-    return Response(render.dumps(shape), media_type="application/json")
+    return respond(shape)
 
 
 OPERATIONS = (

@@ -30,11 +30,11 @@ def with_context(use: Callable[[AppContext], Awaitable[T]]) -> T:
         if bootstrap.is_new(settings):  # often the wrong folder, where all would look well
             say(f"created a new database in {settings.data_path}")
         await asyncio.to_thread(bootstrap.upgrade_database, settings)
-        parts = await bootstrap.open_context(settings)
+        ctx = await bootstrap.open_context(settings)
         try:
-            return await use(parts.ctx)
+            return await use(ctx)
         finally:
-            await bootstrap.close_context(parts)
+            await bootstrap.close(ctx)
 
     return guarded(lambda: asyncio.run(run()))
 

@@ -32,7 +32,7 @@ from agentpost.http.connection import Connection
 from agentpost.http.connections import Connections
 from agentpost.observability import logging
 from agentpost.processes import output
-from agentpost.server import Server
+from agentpost.server import Server, start
 from agentpost.settings import Settings, load_settings
 
 log = structlog.get_logger(__name__)
@@ -62,7 +62,6 @@ class _Uvicorn(uvicorn.Server):
         self._asked_at: float | None = None
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """See `uvicorn.Server.shutdown`."""
         self._agentpost.begin_shutdown()
         await super().shutdown(sockets)
 
@@ -155,8 +154,7 @@ async def _serve(
     leaving: Callable[[], None],
 ) -> None:
     """Serve until asked to stop; ``leaving`` is called when everything has ended."""
-    server = Server(settings)
-    await server.start()
+    server = await start(settings)
     config = uvicorn.Config(
         server.app,
         log_config=None,

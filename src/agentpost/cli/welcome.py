@@ -19,7 +19,7 @@ def welcome(server: Server, settings: Settings) -> str:
     """A few lines for the terminal. A generated key is shown here and nowhere else."""
     url = settings.public_url
     lines = [f"agentpost is ready at {url}   (agent: {server.ctx.agent_name})"]
-    first = server.first_key
+    first = server.first
     log_in = f"{_operator(settings)} login-link"
     if first is None:
         lines += [
@@ -28,7 +28,7 @@ def welcome(server: Server, settings: Settings) -> str:
         ]
         return "\n".join(lines)
     generated = not settings.bootstrap_api_key.get_secret_value()
-    key = first.secret if generated else "$AGENTPOST_BOOTSTRAP_API_KEY"
+    key = first.key.secret if generated else "$AGENTPOST_BOOTSTRAP_API_KEY"
     file = base64.b64encode(SAMPLE.encode()).decode()
     body = (
         '{"message": "Chart revenue by month",'
@@ -43,13 +43,13 @@ def welcome(server: Server, settings: Settings) -> str:
     ]
     if generated:
         lines.append(f"  {key}")
-    if server.first_login is not None:
+    if first.login is not None:
         minutes = LOGIN_LINK_SECONDS // 60
         text = f"Open the dashboard; this link works once, for {minutes} minutes:"
         lines += [
             "",
             text,
-            f"  {server.first_login.url}",
+            f"  {first.login.url}",
             f"  (another: {log_in})",
         ]
     lines += [

@@ -2,40 +2,42 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, Field
+from msgspec import Meta
+
+from agentpost.contract.shape import Shape
 
 
-class AgentShape(BaseModel):
+class AgentShape(Shape):
     """The agent that answers."""
 
     name: str
 
 
-class KeyShape(BaseModel):
+class KeyShape(Shape):
     """The key that called."""
 
     id: str
     name: str
 
 
-class LimitsShape(BaseModel):
+class LimitsShape(Shape):
     """How much this account may do at once."""
 
     running_jobs: int
     requests_per_minute: int
 
 
-class AccountShape(BaseModel):
+class AccountShape(Shape):
     """The account of the key, and what is left of its credits."""
 
-    object: Literal["account"]
+    object: Literal["account"] = "account"
     user_id: str
     email: str
     name: str
-    plan: Literal["self_hosted"]
-    credits: float = Field(description="Available credits.")
+    plan: Annotated[str, Meta(extra_json_schema={"const": "self_hosted"})]
+    credits: Annotated[float, Meta(description="Available credits.")]
     agent: AgentShape
     key: KeyShape
     limits: LimitsShape

@@ -7,11 +7,13 @@ The one table that turns a code into a status; `docs/errors.md` and the page beh
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
+from typing import Annotated, Final, Self
 
-from pydantic import BaseModel, Field
+from msgspec import UNSET, Meta
 
-from agentpost.domain.errors import ErrorCode
+from agentpost.contract.shape import Maybe, Shape
+from agentpost.domain.errors import ErrorCode, InvalidRequest, PollInProgress, Refusal
+from agentpost.domain.limits import PROBLEMS_MAX
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,23 +150,43 @@ CATALOGUE: Final[dict[ErrorCode, Code]] = {
 }
 
 
-class ProblemShape(BaseModel):
+class ProblemShape(Shape):
     """One field of the request and what is wrong with it."""
 
-    field: str | None = Field(description="Dotted path such as files.0.url; null: the whole body.")
+    field: Annotated[
+        str | None,
+        Meta(description="Dotted path such as files.0.url; null: the whole body."),
+    ]
     problem: str
 
 
-class ErrorShape(BaseModel):
+class ErrorShape(Shape):
     """Every error answer. Branch on `error`; `message` is for people and may change."""
 
-    error: str = Field(examples=["not_found"])
+    error: Annotated[str, Meta(examples=["not_found"])]
     message: str
     request_id: str
-    docs: str = Field(description="Where this code is explained.")
-    problems: list[ProblemShape] | None = Field(
-        default=None, description="Only with invalid_request: up to ten."
-    )
-    cursor: str | None = Field(
-        default=None, description="Only with poll_in_progress: the cursor to continue from."
-    )
+    docs: Annotated[str, Meta(description="Where this code is explained.")]
+    problems: Annotated[
+        Maybe[list[ProblemShape]], Meta(description="Only with invalid_request: up to ten.")
+    ] = UNSET
+    cursor: Annotated[
+        Maybe[str],
+        Meta(description="Only with poll_in_progress: the cursor to continue from."),
+    ] = UNSET
+
+    @classmethod
+    def of(cls, refusal: Refusal, request_id: str, docs_url: str) -> Self:
+        """From what was refused."""
+        problems: Maybe[list[ProblemShape]] = UNSET
+        if isinstance(refusal, InvalidRequest):
+            first = refusal.problems[:PROBLEMS_MAX]
+            problems = [ProblemShape(field=each.field, problem=each.problem) for each in first]
+        return cls(
+            error=refusal.code,
+            message=refusal.message,
+            request_id=request_id,
+            docs=f"{docs_url}#{refusal.code}",
+            problems=problems,
+            cursor=refusal.cursor if isinstance(refusal, PollInProgress) else UNSET,
+        )

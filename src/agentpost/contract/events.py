@@ -1,41 +1,64 @@
-"""The event log's shapes (spec: EventList, Message event log)."""
+"""The event log (spec: EventList, Message event log)."""
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, Field
+from msgspec import UNSET, Meta
 
 from agentpost.contract.message import FileShape
+from agentpost.contract.shape import Links, Maybe, Shape, Time, loads
+from agentpost.domain.events import JobStateWord, Outcome
+from agentpost.domain.records import EntryRecord
+from agentpost.domain.times import iso
 
 
-class EntryShape(BaseModel):
+class EntryShape(Shape):
     """A line of the log; which fields are there depends on `type`."""
 
     seq: int
-    type: str = Field(examples=["agent_reply", "progress", "result", "state"])
-    at: str
+    type: Annotated[str, Meta(examples=["agent_reply", "progress", "result", "state"])]
+    at: Time
     message_id: str
-    work_id: str | None = None
-    job_id: str | None = None
-    text: str | None = None
-    title: str | None = None
-    outcome: Literal["completed", "failed", "stalled_credits"] | None = None
-    state: Literal["resumed", "stopped", "expired", "unknown"] | None = None
-    step: str | None = None
-    status: Literal["started", "done"] | None = None
-    file_names: list[str] | None = None
-    reason: str | None = None
-    delivered_sync: bool | None = None
-    files: list[FileShape] | None = None
+    work_id: Maybe[str] = UNSET
+    job_id: Maybe[str] = UNSET
+    title: Maybe[str] = UNSET
+    state: Maybe[JobStateWord] = UNSET
+    text: Maybe[str] = UNSET
+    reason: Maybe[str] = UNSET
+    outcome: Maybe[Outcome] = UNSET
+    step: Maybe[str] = UNSET
+    status: Maybe[Literal["started", "done"]] = UNSET
+    file_names: Maybe[list[str]] = UNSET
+    delivered_sync: Maybe[bool] = UNSET
+    files: Maybe[list[FileShape]] = UNSET
+
+    @classmethod
+    def of(cls, record: EntryRecord, links: Links) -> Self:
+        """From its record, with fresh links for its files."""
+        body: dict[str, Any] = loads(record.body_json)
+        if "files" in body:
+            body["files"] = [
+                FileShape.stored(facts, url=links.file(facts["file_id"], facts["revision"]))
+                for facts in body["files"]
+            ]
+        return cls.stored(
+            body,
+            seq=record.seq,
+            type=record.type,
+            at=iso(record.at),
+            message_id=record.message_id,
+            work_id=UNSET if record.work_id is None else record.work_id,
+            job_id=UNSET if record.job_id is None else record.job_id,
+        )
 
 
-class EventListShape(BaseModel):
+class EventListShape(Shape):
     """A page of the log, oldest first."""
 
-    object: Literal["list"]
+    object: Literal["list"] = "list"
     data: list[EntryShape]
-    has_more: bool = Field(description="More entries are ready.")
-    done: bool = Field(description="The message has nothing more to report.")
+    has_more: Annotated[bool, Meta(description="More entries are ready.")]
+    done: Annotated[bool, Meta(description="The message has nothing more to report.")]
     cursor: str
-    cursor_expired: bool | None = None
+    cursor_expired: Maybe[bool] = UNSET

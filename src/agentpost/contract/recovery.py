@@ -2,26 +2,32 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, Field
+from msgspec import Meta
+
+from agentpost.contract.shape import Shape
+from agentpost.domain.recovery import RecoveryState
 
 
-class RecoveredWorkShape(BaseModel):
+class RecoveredWorkShape(Shape):
     """A work of the message."""
 
     work_id: str
-    state: Literal["settled", "watching", "recovering", "exhausted"] = Field(
-        description=(
-            "recovering: watched again from now on; watching: was still watched; exhausted: cannot"
-            " be watched again; settled: ended, nothing to wait for."
-        )
-    )
+    state: Annotated[
+        RecoveryState,
+        Meta(
+            description=(
+                "recovering: watched again from now on; watching: was still watched; exhausted:"
+                " cannot be watched again; settled: ended, nothing to wait for."
+            )
+        ),
+    ]
 
 
-class RecoveryShape(BaseModel):
+class RecoveryShape(Shape):
     """The answer to a recover call."""
 
-    object: Literal["recovery"]
-    id: str = Field(description="The message's id.")
+    object: Literal["recovery"] = "recovery"
+    id: Annotated[str, Meta(description="The message's id.")]
     work: list[RecoveredWorkShape]

@@ -1,13 +1,15 @@
-"""The Upload shapes and their one builder (spec: Upload)."""
+"""Uploads, and the body that announces one (spec: Upload)."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, Field, WithJsonSchema
+from msgspec import Meta
+from pydantic import Field, WithJsonSchema
 
 from agentpost.contract.message import Request
+from agentpost.contract.shape import Shape, Time
 from agentpost.domain import limits
 from agentpost.domain.records import UploadRecord
 from agentpost.domain.times import iso
@@ -30,47 +32,44 @@ class UploadIn(Request):
     ) = Field(default=None, description="MIME type; guessed from the name when omitted or empty.")
 
 
-class UploadCreatedShape(BaseModel):
+class UploadCreatedShape(Shape):
     """Where to post the file, and with which form fields."""
 
-    object: Literal["upload"]
+    object: Literal["upload"] = "upload"
     upload_id: str
-    url: str = Field(description="Post multipart/form-data here, the file last as `file`.")
-    fields: dict[str, str] = Field(description="Every one goes into the form, unchanged.")
-    expires_at: str = Field(description="Until then the form can be posted.")
-    max_bytes: int = Field(description="The declared size; a larger file is refused.")
+    url: Annotated[str, Meta(description="Post multipart/form-data here, the file last as `file`.")]
+    fields: Annotated[dict[str, str], Meta(description="Every one goes into the form, unchanged.")]
+    expires_at: Annotated[Time, Meta(description="Until then the form can be posted.")]
+    max_bytes: Annotated[int, Meta(description="The declared size; a larger file is refused.")]
+
+    @classmethod
+    def of(cls, record: UploadRecord, url: str, fields: Mapping[str, str]) -> Self:
+        """From its record and its form."""
+        return cls(
+            upload_id=record.id,
+            url=url,
+            fields=dict(fields),
+            expires_at=iso(record.post_by),
+            max_bytes=record.size,
+        )
 
 
-class UploadShape(BaseModel):
+class UploadShape(Shape):
     """A finished upload: name its id in a message's `upload_ids`."""
 
-    object: Literal["upload"]
+    object: Literal["upload"] = "upload"
     upload_id: str
-    status: Literal["ready"]
+    status: Literal["ready"] = "ready"
     filename: str
     content_type: str
-    size: int = Field(description="Bytes that arrived.")
+    size: Annotated[int, Meta(description="Bytes that arrived.")]
 
-
-def created(record: UploadRecord, url: str, fields: Mapping[str, str]) -> dict[str, Any]:
-    """The answer to a create."""
-    return {
-        "object": "upload",
-        "upload_id": record.id,
-        "url": url,
-        "fields": dict(fields),
-        "expires_at": iso(record.post_by),
-        "max_bytes": record.size,
-    }
-
-
-def completed(record: UploadRecord) -> dict[str, Any]:
-    """The answer to a complete."""
-    return {
-        "object": "upload",
-        "upload_id": record.id,
-        "status": record.status.value,
-        "filename": record.filename,
-        "content_type": record.content_type,
-        "size": record.size,
-    }
+    @classmethod
+    def of(cls, record: UploadRecord) -> Self:
+        """From the record of an upload that is ready."""
+        return cls(
+            upload_id=record.id,
+            filename=record.filename,
+            content_type=record.content_type,
+            size=record.size,
+        )

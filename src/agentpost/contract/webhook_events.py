@@ -1,60 +1,92 @@
-"""The body of a webhook request (spec: Webhook events 2). Only described here: the bodies are built
-by `contract.render`, and a test holds the two together."""
+"""The body of a webhook request (spec: Webhook events 2)."""
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, Field
+from msgspec import UNSET, Meta, Raw
 
-from agentpost.contract.message import JobShape, MessageShape
+from agentpost.contract.message import FileShape, JobShape, MessageShape, labels
+from agentpost.contract.shape import Links, Maybe, Shape, Time, dumps, loads
 from agentpost.domain.events import TEST_EVENT, EventName
+from agentpost.domain.job import JobRole
+from agentpost.domain.records import FileRecord, JobLink, JobRecord, MessageRecord
+from agentpost.domain.times import iso
 
-_TYPE = Field(description="The name of the event.")
-_TIMESTAMP = Field(description="When it happened.")
+
+class EventShape(Shape):
+    """An event; ``data`` is as it was kept in the outbox."""
+
+    type: Annotated[str, Meta(description="The name of the event.")]
+    timestamp: Annotated[Time, Meta(description="When it happened.")]
+    data: Any
+
+    @classmethod
+    def of(cls, name: str, at: int, data_json: str, links: Links) -> Self:
+        """The event as it was kept, its files with fresh links.
+
+        Links are signed where `MessageShape` and `JobShape` have files and nowhere else: a caller's
+        ``metadata`` may look like a file.
+        """
+        if '"file_id":' in data_json:
+            data = loads(data_json)
+            for holder in (data, *data.get("jobs", ())):
+                for file in holder.get("files", ()):
+                    file["url"] = links.file(file["file_id"], file["revision"])
+            data_json = dumps(data)
+        return cls(type=name, timestamp=iso(at), data=Raw(data_json.encode()))
 
 
-class MessageEventShape(BaseModel):
+class MessageEventShape(EventShape):
     """A message has reached a status other than `processing`, or has become final."""
 
-    type: str = _TYPE
-    timestamp: str = _TIMESTAMP
-    data: MessageShape = Field(description="The message, as a read gives it.")
+    data: Annotated[MessageShape, Meta(description="The message, as a read gives it.")]
 
 
 class JobEventDataShape(JobShape):
     """A job, with the metadata of its message."""
 
-    object: Literal["job"]
-    message_id: str = Field(description="The message that started it.")
-    metadata: dict[str, str] | None = Field(default=None, description="Of that message.")
-    traceparent: str | None = Field(default=None, description="Of that message.")
+    object: Literal["job"] = "job"
+    message_id: Annotated[str, Meta(description="The message that started it.")]
+    metadata: Annotated[Maybe[dict[str, str]], Meta(description="Of that message.")] = UNSET
+    traceparent: Annotated[Maybe[str], Meta(description="Of that message.")] = UNSET
+
+    @classmethod
+    def started(
+        cls,
+        record: JobRecord,
+        started_by: MessageRecord,
+        files: Sequence[FileRecord],
+        links: Links,
+    ) -> Self:
+        """The job, and what its message was given to be known again."""
+        shown = [FileShape.linked(made, links) for made in files]
+        own = JobLink(record, JobRole.EXECUTION)
+        return cls.of(own, shown, links, message_id=started_by.id, **labels(started_by))
 
 
-class JobEventShape(BaseModel):
+class JobEventShape(EventShape):
     """A job changed; sent once, for the message that started it."""
 
-    type: str = _TYPE
-    timestamp: str = _TIMESTAMP
     data: JobEventDataShape
 
 
-class TestEventDataShape(BaseModel):
+class TestEventDataShape(Shape):
     """The tested endpoint."""
 
-    object: Literal["webhook_test"]
+    object: Literal["webhook_test"] = "webhook_test"
     webhook_endpoint_id: str
 
 
-class TestEventShape(BaseModel):
+class TestEventShape(EventShape):
     """Sent on request, to see whether an endpoint works."""
 
-    type: Literal["webhook.test"] = _TYPE
-    timestamp: str = _TIMESTAMP
+    type: Annotated[Literal["webhook.test"], Meta(description="The name of the event.")]
     data: TestEventDataShape
 
 
-def shape_of(name: str) -> type[BaseModel]:
+def shape_of(name: str) -> type[EventShape]:
     """The body of an event."""
     if name == TEST_EVENT:
         return TestEventShape

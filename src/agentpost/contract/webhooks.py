@@ -1,19 +1,20 @@
-"""Webhook endpoints and deliveries: bodies, shapes, and what builds them (spec: Webhooks)."""
+"""Webhook endpoints and deliveries, and the bodies that change them (spec: Webhooks)."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, Field, WithJsonSchema
+from msgspec import Meta
+from pydantic import Field, WithJsonSchema
 
 from agentpost.contract.message import Request
-from agentpost.contract.render import Shape
+from agentpost.contract.shape import Shape, loads
+from agentpost.contract.shape import Time as Moment
 from agentpost.domain import limits
+from agentpost.domain.endpoints import DeliveryStatus, DisabledReason
 from agentpost.domain.events import ALL_EVENTS, EventName
 from agentpost.domain.records import AttemptRecord, DeliveryRecord, EndpointRecord
-from agentpost.domain.times import iso
+from agentpost.domain.times import iso, iso_or_none
 
 URL = "Public https address on port 443 or 8443, up to 2,000 characters, without user name."
 EVENTS = 'Names of events, or ["*"] for all of them.'
@@ -86,63 +87,126 @@ class ReplayIn(Request):
 
 
 # --- answers --------------------------------------------------------------------------------------
-class DeliveryShape(BaseModel):
+class DeliveryShape(Shape):
     """One event for one endpoint."""
 
-    object: Literal["webhook_delivery"]
-    id: str = Field(description="`evt_<id>`, the same for all endpoints and every attempt.")
+    object: Literal["webhook_delivery"] = "webhook_delivery"
+    id: Annotated[
+        str, Meta(description="`evt_<id>`, the same for all endpoints and every attempt.")
+    ]
     event: str
-    status: Literal["pending", "delivered", "failed", "dropped", "cancelled"]
+    status: DeliveryStatus
     attempts: int
     last_status_code: int | None
     last_error: str | None
-    last_response: str | None = Field(description="The beginning of the receiver's answer.")
-    last_ms: int | None = Field(description="How long the last attempt took.")
-    created_at: str
-    delivered_at: str | None
-    next_attempt_at: str | None
-    message_id: str | None = Field(description="null for a test event.")
+    last_response: Annotated[
+        str | None, Meta(description="The beginning of the receiver's answer.")
+    ]
+    last_ms: Annotated[int | None, Meta(description="How long the last attempt took.")]
+    created_at: Moment
+    delivered_at: Moment | None
+    next_attempt_at: Moment | None
+    message_id: Annotated[str | None, Meta(description="null for a test event.")]
+
+    @classmethod
+    def of(cls, record: DeliveryRecord, **more: Any) -> Self:
+        """From its record."""
+        return cls(
+            id=record.event_id,
+            event=record.event,
+            status=record.status,
+            attempts=record.attempts,
+            last_status_code=record.last_status_code,
+            last_error=record.last_error,
+            last_response=record.last_response,
+            last_ms=record.last_ms,
+            created_at=iso(record.created_at),
+            delivered_at=iso_or_none(record.delivered_at),
+            next_attempt_at=iso_or_none(record.next_attempt_at),
+            message_id=record.message_id,
+            **more,
+        )
 
 
-class AttemptShape(BaseModel):
+class AttemptShape(Shape):
     """One HTTP request of a delivery."""
 
-    at: str = Field(description="When it ended.")
-    status_code: int | None = Field(description="null when no answer came.")
-    error: str | None = Field(description="Why it failed; null when the receiver took it.")
-    response: str = Field(description="The beginning of the receiver's answer.")
-    ms: int = Field(description="How long it took.")
+    at: Annotated[Moment, Meta(description="When it ended.")]
+    status_code: Annotated[int | None, Meta(description="null when no answer came.")]
+    error: Annotated[str | None, Meta(description="Why it failed; null when the receiver took it.")]
+    response: Annotated[str, Meta(description="The beginning of the receiver's answer.")]
+    ms: Annotated[int, Meta(description="How long it took.")]
+
+    @classmethod
+    def of(cls, record: AttemptRecord) -> Self:
+        """From its record."""
+        return cls(
+            at=iso(record.at),
+            status_code=record.status_code,
+            error=record.error,
+            response=record.response,
+            ms=record.ms,
+        )
 
 
 class LoggedDeliveryShape(DeliveryShape):
     """A delivery with its attempts."""
 
-    attempt_log: list[AttemptShape] = Field(
-        description=(
-            f"The newest {limits.WEBHOOK_ATTEMPTS_KEPT} attempts, oldest first; also those from"
-            " before it was sent again, which `attempts` does not count."
-        )
-    )
+    attempt_log: Annotated[
+        list[AttemptShape],
+        Meta(
+            description=(
+                f"The newest {limits.WEBHOOK_ATTEMPTS_KEPT} attempts, oldest first; also those from"
+                " before it was sent again, which `attempts` does not count."
+            )
+        ),
+    ]
+
+    @classmethod
+    def of(cls, record: DeliveryRecord, **more: Any) -> Self:
+        """From its record."""
+        log = [AttemptShape.of(each) for each in record.attempt_log]
+        return super().of(record, attempt_log=log, **more)
 
 
-class EndpointShape(BaseModel):
+class EndpointShape(Shape):
     """A webhook endpoint."""
 
-    object: Literal["webhook_endpoint"]
+    object: Literal["webhook_endpoint"] = "webhook_endpoint"
     id: str
     url: str
     events: list[str]
     description: str | None
-    created_at: str
-    disabled_at: str | None
-    disabled_reason: Literal["failing", "manual"] | None
-    failing_since: str | None
+    created_at: Moment
+    disabled_at: Moment | None
+    disabled_reason: DisabledReason | None
+    failing_since: Moment | None
+
+    @classmethod
+    def of(cls, record: EndpointRecord, **more: Any) -> Self:
+        """From its record, without its secret."""
+        return cls(
+            id=record.id,
+            url=record.url,
+            events=loads(record.events_json),
+            description=record.description,
+            created_at=iso(record.created_at),
+            disabled_at=iso_or_none(record.disabled_at),
+            disabled_reason=record.disabled_reason,
+            failing_since=iso_or_none(record.failing_since),
+            **more,
+        )
 
 
 class NewEndpointShape(EndpointShape):
     """An endpoint just made, with its secret: this is the only time it is shown."""
 
     secret: str
+
+    @classmethod
+    def of(cls, record: EndpointRecord, **more: Any) -> Self:
+        """From its record."""
+        return super().of(record, secret=record.secret, **more)
 
 
 class EndpointWithDeliveriesShape(EndpointShape):
@@ -151,115 +215,52 @@ class EndpointWithDeliveriesShape(EndpointShape):
     recent_deliveries: list[DeliveryShape]
 
 
-class EndpointListShape(BaseModel):
+class EndpointListShape(Shape):
     """The account's endpoints, up to 10."""
 
-    object: Literal["list"]
+    object: Literal["list"] = "list"
     data: list[EndpointShape]
 
 
-class DeletedEndpointShape(BaseModel):
+class DeletedEndpointShape(Shape):
     """A removed endpoint."""
 
-    object: Literal["webhook_endpoint"]
+    object: Literal["webhook_endpoint"] = "webhook_endpoint"
     id: str
-    deleted: Literal[True]
+    deleted: Literal[True] = True
 
 
-class RotatedSecretShape(BaseModel):
+class RotatedSecretShape(Shape):
     """The new secret: this is the only time it is shown."""
 
-    object: Literal["webhook_endpoint"]
+    object: Literal["webhook_endpoint"] = "webhook_endpoint"
     id: str
     secret: str
-    old_secret_until: str | None = Field(description="Until then the old secret signs as well.")
+    old_secret_until: Annotated[
+        Moment | None, Meta(description="Until then the old secret signs as well.")
+    ]
+
+    @classmethod
+    def of(cls, record: EndpointRecord) -> Self:
+        """From the endpoint's record."""
+        return cls(
+            id=record.id,
+            secret=record.secret,
+            old_secret_until=iso_or_none(record.old_secret_until),
+        )
 
 
-class DeliveryListShape(BaseModel):
+class DeliveryListShape(Shape):
     """A page of deliveries, newest first; continue with `before` = the last `id`."""
 
-    object: Literal["list"]
+    object: Literal["list"] = "list"
     data: list[LoggedDeliveryShape]
     has_more: bool
 
 
-class ReplayShape(BaseModel):
+class ReplayShape(Shape):
     """How many deliveries are sent again."""
 
-    object: Literal["webhook_replay"]
+    object: Literal["webhook_replay"] = "webhook_replay"
     webhook_endpoint_id: str
     deliveries: int
-
-
-# --- building -------------------------------------------------------------------------------------
-def endpoint(record: EndpointRecord) -> Shape:
-    """An endpoint, without its secret."""
-    return {
-        "object": "webhook_endpoint",
-        "id": record.id,
-        "url": record.url,
-        "events": json.loads(record.events_json),
-        "description": record.description,
-        "created_at": iso(record.created_at),
-        "disabled_at": _time(record.disabled_at),
-        "disabled_reason": record.disabled_reason.value if record.disabled_reason else None,
-        "failing_since": _time(record.failing_since),
-    }
-
-
-def endpoint_with(record: EndpointRecord, recent: Sequence[DeliveryRecord]) -> Shape:
-    """The single-endpoint read."""
-    return {**endpoint(record), "recent_deliveries": [delivery(each) for each in recent]}
-
-
-def new_endpoint(record: EndpointRecord) -> Shape:
-    """The answer to create."""
-    return {**endpoint(record), "secret": record.secret}
-
-
-def rotated(record: EndpointRecord) -> Shape:
-    """The answer to rotate-secret."""
-    return {
-        "object": "webhook_endpoint",
-        "id": record.id,
-        "secret": record.secret,
-        "old_secret_until": _time(record.old_secret_until),
-    }
-
-
-def delivery(record: DeliveryRecord) -> Shape:
-    """One delivery."""
-    return {
-        "object": "webhook_delivery",
-        "id": record.event_id,
-        "event": record.event,
-        "status": record.status.value,
-        "attempts": record.attempts,
-        "last_status_code": record.last_status_code,
-        "last_error": record.last_error,
-        "last_response": record.last_response,
-        "last_ms": record.last_ms,
-        "created_at": iso(record.created_at),
-        "delivered_at": _time(record.delivered_at),
-        "next_attempt_at": _time(record.next_attempt_at),
-        "message_id": record.message_id,
-    }
-
-
-def logged_delivery(record: DeliveryRecord) -> Shape:
-    """One delivery with its attempts."""
-    return {**delivery(record), "attempt_log": [_attempt(each) for each in record.attempt_log]}
-
-
-def _attempt(record: AttemptRecord) -> Shape:
-    return {
-        "at": iso(record.at),
-        "status_code": record.status_code,
-        "error": record.error,
-        "response": record.response,
-        "ms": record.ms,
-    }
-
-
-def _time(at: int | None) -> str | None:
-    return iso(at) if at is not None else None

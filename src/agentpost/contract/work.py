@@ -1,49 +1,92 @@
-"""Works and the account (spec: Work, Account)."""
+"""Works (spec: Work; design: Additions)."""
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Sequence
+from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, Field
+from msgspec import Meta
 
 from agentpost.contract.message import FileShape
+from agentpost.contract.shape import Links, Shape, Time
+from agentpost.domain.limits import WORK_PREVIEW_CHARACTERS, WORK_TEXT_PAGE_CHARACTERS
+from agentpost.domain.records import FileRecord, WorkRecord
+from agentpost.domain.times import iso
+
+Status = Literal["running", "idle"]
 
 
-class WorkShape(BaseModel):
+class WorkShape(Shape):
     """A work with one page of its text and its newest files."""
 
-    object: Literal["work"]
+    object: Literal["work"] = "work"
     work_id: str
     title: str
-    status: Literal["running", "idle"]
-    text: str = Field(description="Latest result, paged by 20,000 characters.")
+    status: Status
+    text: Annotated[str, Meta(description="Latest result, paged by 20,000 characters.")]
     next_from_char: int | None
     link: str
-    files: list[FileShape] = Field(description="The newest, up to 8.")
+    files: Annotated[list[FileShape], Meta(description="The newest, up to 8.")]
+
+    @classmethod
+    def of(
+        cls,
+        record: WorkRecord,
+        links: Links,
+        *,
+        running: bool,
+        files: Sequence[FileRecord],
+        from_char: int,
+    ) -> Self:
+        """The page that begins at ``from_char``, counted in characters."""
+        end = from_char + WORK_TEXT_PAGE_CHARACTERS
+        return cls(
+            work_id=record.id,
+            title=record.title,
+            status="running" if running else "idle",
+            text=record.text[from_char:end],
+            next_from_char=end if end < len(record.text) else None,
+            link=links.chat(record.id),
+            files=[FileShape.linked(made, links) for made in files],
+        )
 
 
-class WorkItemShape(BaseModel):
+class WorkItemShape(Shape):
     """A line of the work list."""
 
-    object: Literal["work"]
+    object: Literal["work"] = "work"
     work_id: str
     title: str
     preview: str
     link: str
-    status: Literal["running", "idle"]
-    updated_at: str = Field(description="When its latest result came, else when it was opened.")
+    status: Status
+    updated_at: Annotated[
+        Time, Meta(description="When its latest result came, else when it was opened.")
+    ]
+
+    @classmethod
+    def of(cls, record: WorkRecord, links: Links, *, running: bool) -> Self:
+        """From its record."""
+        return cls(
+            work_id=record.id,
+            title=record.title,
+            preview=record.text[:WORK_PREVIEW_CHARACTERS],
+            link=links.chat(record.id),
+            status="running" if running else "idle",
+            updated_at=iso(record.updated_at),
+        )
 
 
-class WorkListShape(BaseModel):
+class WorkListShape(Shape):
     """Works, newest first."""
 
-    object: Literal["list"]
+    object: Literal["list"] = "list"
     data: list[WorkItemShape]
 
 
-class WorkDeletedShape(BaseModel):
+class WorkDeletedShape(Shape):
     """A deleted work."""
 
-    object: Literal["work"]
+    object: Literal["work"] = "work"
     work_id: str
-    deleted: Literal[True]
+    deleted: Literal[True] = True

@@ -48,7 +48,7 @@ STOP_SECONDS = 2.0
 
 
 class Deliveries:
-    """Sends the webhooks of this process on a thread of its own (see `DeliverySender`).
+    """Sends the webhooks of this process on a thread of its own.
 
     Args:
         egress: a way out for this loop alone; closed by `stop`.
@@ -77,7 +77,7 @@ class Deliveries:
 
     # --- from any thread --------------------------------------------------------------------------
     def wake(self, endpoint_ids: Sequence[str]) -> None:
-        """See `DeliverySender.wake`."""
+        """Something became due for these endpoints."""
         self._woken_endpoints.extend(endpoint_ids)
         if not self._woken:  # one wake-up for many commits
             self._woken = True
@@ -85,7 +85,7 @@ class Deliveries:
                 self._loop.call_soon(self._wake.set)
 
     def changed(self, endpoint_id: str) -> None:
-        """See `DeliverySender.changed`."""
+        """The endpoint was changed or removed: read its claimed deliveries again."""
         with contextlib.suppress(RuntimeError):
             self._loop.call_soon(self._reread, endpoint_id)
 
@@ -100,6 +100,9 @@ class Deliveries:
             await deliveries.give_back_all(self._ctx)
         self._loop.start()
         await self._loop.run(self._begin())
+        self._ctx.deliveries_due.add(self.wake)
+        self._ctx.endpoint_changed.add(self.changed)
+        self._ctx.external_commit.add(self.poll)
 
     async def stop(self) -> None:
         """Give attempts on their way a moment, record what ended, give back the rest."""

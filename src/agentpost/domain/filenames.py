@@ -3,6 +3,12 @@
 from __future__ import annotations
 
 import unicodedata
+from typing import Literal
+
+FileKind = Literal[
+    "image", "video", "audio", "document", "deck", "site", "data", "archive", "text", "other"
+]
+"""What a file is for people (`storage.sniff` tells it)."""
 
 FILE_NAME_BYTES_MAX = 200
 _READ_CHARACTERS_MAX = 1_000

@@ -11,6 +11,7 @@ from typing import Annotated
 
 from agentpost.domain.credits import Wallet
 from agentpost.domain.endpoints import DeliveryStatus, DisabledReason, EndpointState
+from agentpost.domain.filenames import FileKind
 from agentpost.domain.job import JobKind, JobRole, JobState, Reason
 from agentpost.domain.message import MessageStatus, TurnState
 from agentpost.domain.uploads import UploadStatus
@@ -20,7 +21,6 @@ Millionths = Annotated[int, 64]  # of a credit
 Bytes = Annotated[int, 64]
 
 
-# --- messages and jobs ----------------------------------------------------------------------------
 @dataclass(slots=True)
 class MessageRecord:
     """A message with its turn. The fields from ``notes_json`` on change after the insert."""
@@ -104,7 +104,7 @@ class FileRecord:
     account_id: str
     name: str
     content_type: str
-    kind: str
+    kind: FileKind
     size: Bytes
     revision: str
     blob: str
@@ -210,7 +210,6 @@ class Snapshot:
     files: list[FileRecord]
 
 
-# --- accounts -------------------------------------------------------------------------------------
 @dataclass(slots=True)
 class AccountRecord:
     """An account."""
@@ -336,7 +335,6 @@ class UploadRecord:
     sniffed_type: str | None = None  # what the bytes are
 
 
-# --- webhooks -------------------------------------------------------------------------------------
 @dataclass(slots=True)
 class EndpointRecord:
     """A webhook endpoint; the secrets never show in a log."""

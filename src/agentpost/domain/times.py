@@ -25,6 +25,11 @@ def iso(at: int) -> str:
     return f"{_whole(whole)}.{micro:06d}Z"
 
 
+def iso_or_none(at: int | None) -> str | None:
+    """`iso` of a time that may not have come yet."""
+    return None if at is None else iso(at)
+
+
 def parse_iso(text: str) -> int:
     """A time written in ISO 8601 with its offset (or Z); raises `ValueError`."""
     read = datetime.fromisoformat(text)

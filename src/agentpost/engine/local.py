@@ -19,21 +19,17 @@ class LocalEngine:
         self._executor: JobExecutor | None = None
 
     def dispatch(self, tx: Transaction, job_id: str, epoch: int) -> str | None:
-        """See `Engine.dispatch`."""
         if self._executor is None:
             return None
         tx.after(partial(self._executor.run, job_id, epoch))
         return self._node
 
     def abort(self, tx: Transaction, job_id: str) -> None:
-        """See `Engine.abort`."""
         if self._executor is not None:
             tx.after(partial(self._executor.abort, job_id))
 
     async def start(self, executor: JobExecutor | None) -> None:
-        """See `Engine.start`."""
         self._executor = executor
 
     async def stop(self) -> None:
-        """See `Engine.stop`."""
         self._executor = None

@@ -86,7 +86,6 @@ class ProcrastinateEngine:
         self._running: asyncio.Task[None] | None = None
 
     def dispatch(self, tx: Transaction, job_id: str, epoch: int) -> None:
-        """See `Engine.dispatch`."""
         import psycopg
         from procrastinate.exceptions import ConnectorException
 
@@ -102,11 +101,9 @@ class ProcrastinateEngine:
             raise
 
     def abort(self, tx: Transaction, job_id: str) -> None:
-        """See `Engine.abort`."""
         self._notices.send(tx, ABORT, job_id)
 
     async def start(self, executor: JobExecutor | None) -> None:
-        """See `Engine.start`."""
         if executor is None:
             return
         self._notices.on(ABORT, executor.abort)
@@ -114,7 +111,6 @@ class ProcrastinateEngine:
         self._task = asyncio.create_task(self._serve(executor), name="procrastinate")
 
     async def stop(self) -> None:
-        """See `Engine.stop`."""
         for task in (self._task, self._running):
             if task is not None:
                 await _end(task)

@@ -82,25 +82,21 @@ class Connection(HttpToolsProtocol):
 
     # --- bytes ------------------------------------------------------------------------------------
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """See `asyncio.Protocol`."""
         super().connection_made(transport)
         self._watch_the_head()
         if self._all is not None:
             self._all.opened(self, self.client[0] if self.client else "")
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """See `asyncio.Protocol`."""
         self._unwatch_the_head()
         if self._all is not None:
             self._all.closed(self)
         super().connection_lost(exc)
 
     def make_room(self) -> None:
-        """See `Closable.make_room`."""
         self.transport.close()
 
     def data_received(self, data: bytes) -> None:
-        """See `asyncio.Protocol`."""
         if self._refused:
             return
         self._unset_keepalive_if_required()
@@ -144,19 +140,16 @@ class Connection(HttpToolsProtocol):
 
     # --- what the parser finds --------------------------------------------------------------------
     def on_message_begin(self) -> None:
-        """See `HttpToolsProtocol`."""
         self._arriving = True
         super().on_message_begin()
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """See `HttpToolsProtocol`."""
         super().on_header(name, value)
         if len(self.headers) > HEADERS_MAX:
             self._problem = f"A request has up to {HEADERS_MAX} headers."
             raise _NoRequest(self._problem)
 
     def on_headers_complete(self) -> None:
-        """See `HttpToolsProtocol`."""
         self._bytes_outside_bodies = 0
         self._problem = self._what_is_wrong()
         if self._problem is not None:
@@ -190,18 +183,15 @@ class Connection(HttpToolsProtocol):
         return None
 
     def on_response_complete(self) -> None:
-        """See `HttpToolsProtocol`."""
         super().on_response_complete()
         if self._all is not None and (self.cycle is None or self.cycle.response_complete):
             self._all.idle(self)
 
     def on_body(self, body: bytes) -> None:
-        """See `HttpToolsProtocol`."""
         self._bytes_outside_bodies = 0
         super().on_body(body)
 
     def on_message_complete(self) -> None:
-        """See `HttpToolsProtocol`."""
         if not self.parser.should_upgrade():
             self._arriving = False
             super().on_message_complete()

@@ -66,7 +66,6 @@ def install(level: int) -> None:
 
 class _Handler(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
-        """See `logging.Handler.emit`."""
         try:
             line = MARK + json.dumps(described(record)).encode() + b"\n"
             sys.stderr.flush()

@@ -177,7 +177,6 @@ class _Redirected:
         self._name = name
 
     def write(self, text: str) -> int:
-        """See `TextIO.write`."""
         output = _current.get()
         if output is None:
             return self._real.write(text)
@@ -185,13 +184,11 @@ class _Redirected:
         return len(text)
 
     def writelines(self, lines: Iterator[str]) -> None:
-        """See `TextIO.writelines`."""
         for line in lines:
             self.write(line)
 
     @property
     def buffer(self) -> object:
-        """See `TextIO.buffer`."""
         output = _current.get()
         return self._real.buffer if output is None else _Bytes(output, self._name)
 
@@ -207,7 +204,6 @@ class _Bytes:
         self._name = name
 
     def write(self, data: bytes) -> int:
-        """See `BinaryIO.write`."""
         self._output.feed(self._name, bytes(data))
         return len(data)
 
@@ -217,7 +213,6 @@ class _Bytes:
 
 class _Handler(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
-        """See `logging.Handler.emit`."""
         output = _current.get()
         if output is None:
             return

@@ -42,6 +42,8 @@ STEP_CPU_SECONDS: Final = 300.0
 
 _BOOT_SECONDS_MAX: Final = 60.0
 _BEGINNINGS_MAX: Final = 3
+_SPARE_SECONDS: Final = 0.5
+"""A call that runs for longer may run for long: others should find another worker ready."""
 _FOLDER_PREFIX: Final = "worker-"
 
 Ready = Callable[[], Awaitable[None]]
@@ -82,6 +84,7 @@ class WorkerPool:
     ) -> None:
         assert max_tasks > 0
         workers = workers or capacity.default_workers()
+        self._most = workers
         self._slots = FairSemaphore(workers)
         self._scratch = scratch
         self._max_tasks = max_tasks
@@ -94,6 +97,7 @@ class WorkerPool:
         self._idle_seconds = idle_seconds
         self._idle: dict[WorkerProcess, asyncio.TimerHandle] = {}  # the last one in was used last
         self._workers: set[WorkerProcess] = set()
+        self._spare: asyncio.Task[None] | None = None
         self._closed = asyncio.Event()
 
     async def start(self) -> None:
@@ -156,6 +160,8 @@ class WorkerPool:
         self._closed.set()
         for worker in list(self._workers):
             worker.kill()
+        if self._spare is not None:
+            await asyncio.wait({self._spare})
         for timer in self._idle.values():
             timer.cancel()
         self._idle.clear()
@@ -208,7 +214,7 @@ class WorkerPool:
         """
         death = WorkerDied("")
         for _ in range(_BEGINNINGS_MAX):
-            worker = self._take_idle() or await self._spawn()
+            worker = await self._acquire()
             if ready is not None:
                 try:
                     await ready()
@@ -216,6 +222,7 @@ class WorkerPool:
                     self._rest(worker)
                     raise
             worker.output.begin(structlog.contextvars.get_contextvars())
+            spare = asyncio.get_running_loop().call_later(_SPARE_SECONDS, self._keep_spare)
             try:
                 reply = await worker.ask(request, limits)
             except NotBegun as lost:
@@ -228,6 +235,7 @@ class WorkerPool:
                 worker.kill()
                 raise
             finally:
+                spare.cancel()
                 worker.output.end()
             worker.calls += 1
             if worker.calls < self._max_tasks and not self._closed.is_set():
@@ -238,6 +246,28 @@ class WorkerPool:
         kind = NoWorker if isinstance(death, WorkerKilled) else WorkerDied
         raise kind(f"{_BEGINNINGS_MAX} processes in a row ended before they began: {death}")
 
+    async def _acquire(self) -> WorkerProcess:
+        worker = self._take_idle()
+        if worker is None and self._spare is not None:
+            await asyncio.wait({self._spare})
+            worker = self._take_idle()
+        return worker or await self._spawn()
+
+    def _keep_spare(self) -> None:
+        """Start a process for the next call, which would else wait for that while the processors
+        are busy, unless one is ready or there are as many as there may be."""
+        served = self._idle or self._spare or self._closed.is_set()
+        if not served and len(self._workers) < self._most:
+            self._spare = asyncio.create_task(self._start_spare())
+
+    async def _start_spare(self) -> None:
+        try:
+            self._rest(await self._spawn())
+        except NoWorker as error:  # a call that needs one tries again, and says so
+            log.info("spare_worker_failed", reason=str(error))
+        finally:
+            self._spare = None
+
     def _take_idle(self) -> WorkerProcess | None:
         while self._idle:
             worker, timer = self._idle.popitem()
@@ -247,6 +277,9 @@ class WorkerPool:
         return None
 
     def _rest(self, worker: WorkerProcess) -> None:
+        if self._closed.is_set():
+            worker.kill()
+            return
         loop = asyncio.get_running_loop()
         self._idle[worker] = loop.call_later(self._idle_seconds, self._retire, worker)
 

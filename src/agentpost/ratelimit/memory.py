@@ -33,7 +33,6 @@ class MemoryLimiter:
         return len(self._logs)
 
     async def acquire(self, subject: str, rules: Sequence[Rule], now: int) -> RateDecision:
-        """See `RateLimiter.acquire`."""
         now = self._moving_on(now)
         known = len(self._logs)
         logs = [self._log(subject, rule) for rule in rules]
@@ -58,17 +57,16 @@ class MemoryLimiter:
         return RateDecision(allowed, now, max(first.limit - len(shown), 0), reset_at, free_at)
 
     async def give_back(self, subject: str, rules: Sequence[Rule], decision: RateDecision) -> None:
-        """See `RateLimiter.give_back`."""
         for rule in rules:
             kept = self._logs.get((subject, rule.name))
             if kept is not None and decision.at in kept[0]:
                 kept[0].remove(decision.at)
 
     async def start(self) -> None:
-        """See `RateLimiter.start`."""
+        """There is nothing to connect to."""
 
     async def stop(self) -> None:
-        """See `RateLimiter.stop`."""
+        """Nothing is connected."""
 
     def _moving_on(self, now: int) -> int:
         """The time, as if the clock had never been set back: from then on it runs on from where it

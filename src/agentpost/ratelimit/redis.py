@@ -76,7 +76,6 @@ class RedisLimiter:
         self._away_until = 0.0
 
     async def acquire(self, subject: str, rules: Sequence[Rule], now: int) -> RateDecision:
-        """See `RateLimiter.acquire`."""
         from redis.exceptions import RedisError
 
         if time.monotonic() < self._away_until:
@@ -90,7 +89,6 @@ class RedisLimiter:
         return _decision(rules, answer)
 
     async def give_back(self, subject: str, rules: Sequence[Rule], decision: RateDecision) -> None:
-        """See `RateLimiter.give_back`."""
         from redis.exceptions import RedisError
 
         await self._alone.give_back(subject, rules, decision)
@@ -109,7 +107,7 @@ class RedisLimiter:
         await self._redis.ping()
 
     async def start(self) -> None:
-        """See `RateLimiter.start`; a Redis that is away is no reason not to start."""
+        """Connect; a Redis that is away is no reason not to start."""
         from redis.exceptions import RedisError
 
         try:
@@ -118,7 +116,6 @@ class RedisLimiter:
             self._failed(error)
 
     async def stop(self) -> None:
-        """See `RateLimiter.stop`."""
         await self._redis.aclose()
 
     def _failed(self, error: Exception) -> None:

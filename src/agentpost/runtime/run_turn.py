@@ -50,19 +50,18 @@ log = structlog.get_logger(__name__)
 class TurnRunner:
     """Runs the turns of this process on the agent loop (see `services.context.TurnRunner`)."""
 
-    def __init__(self, ctx: AppContext, loop: AgentLoop, agent: AgentFn, steps: Steps) -> None:
-        self._ctx = ctx
+    def __init__(self, loop: AgentLoop, agent: AgentFn, steps: Steps) -> None:
         self._agent = agent
         self._steps = steps
         self.runs = Runs(loop)
 
-    def run(self, ticket: TurnTicket) -> None:
+    def run(self, ctx: AppContext, ticket: TurnTicket) -> None:
         """See `services.context.TurnRunner.run`."""
         self.runs.cancel(ticket.message.id, before=ticket.epoch)  # fenced by our claim
         self.runs.submit(
             ticket.message.id,
             ticket.epoch,
-            lambda run: run_turn(self._ctx, self._agent, self._steps, ticket, run),
+            lambda run: run_turn(ctx, self._agent, self._steps, ticket, run),
         )
 
     async def stop(self, seconds: float) -> None:

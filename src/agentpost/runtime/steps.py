@@ -21,7 +21,7 @@ from agentpost.processes import bytecode
 from agentpost.processes.output import captured
 from agentpost.processes.pool import WorkerPool
 from agentpost.runtime.retrying import Retry
-from agentpost.services.context import AppContext
+from agentpost.settings import Settings
 from agentpost.storage.base import BlobMissing, Storage
 
 log = structlog.get_logger(__name__)
@@ -271,10 +271,9 @@ def _log_retry(call: Invocation, tried: int, retries: int, pause: float, error: 
     )
 
 
-def make_steps(ctx: AppContext, scratch: Path) -> Steps:
+def make_steps(settings: Settings, storage: Storage, scratch: Path) -> Steps:
     """The worker pool, its limits from the settings, and what calls it. ``scratch`` is a folder of
     the pool alone."""
-    settings = ctx.settings
     pool = WorkerPool(
         settings.pool_workers,
         scratch=scratch,
@@ -285,7 +284,7 @@ def make_steps(ctx: AppContext, scratch: Path) -> Steps:
         # Not in the scratch folder: the next start of the server is to find it.
         bytecode_folder=None if bytecode.is_kept() else settings.data_path / "bytecode",
     )
-    return Steps(pool, Blobs(ctx.storage, pool, read_seconds=settings.file_read_seconds))
+    return Steps(pool, Blobs(storage, pool, read_seconds=settings.file_read_seconds))
 
 
 def _folder() -> tempfile.TemporaryDirectory[str]:

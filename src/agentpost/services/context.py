@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Generic, ParamSpec, Protocol
 
 from agentpost.clock import Clock
-from agentpost.contract.render import Links
+from agentpost.contract.shape import Links
 from agentpost.db.session import Database
 from agentpost.egress.client import Egress
 from agentpost.engine.base import Engine
@@ -23,25 +23,30 @@ from agentpost.storage.incoming import Incoming
 from agentpost.storage.signing import CursorSigner
 from agentpost.wakeups.base import Wakeups
 
+P = ParamSpec("P")
+
+
+class Subscribers(Generic[P]):
+    """Callbacks that are called together; without any, a call does nothing. Safe on any thread."""
+
+    def __init__(self) -> None:
+        self._callbacks: tuple[Callable[P, object], ...] = ()
+
+    def add(self, callback: Callable[P, object]) -> None:
+        """Call this, too, from now on."""
+        self._callbacks = (*self._callbacks, callback)
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> None:
+        """Call all of them."""
+        for callback in self._callbacks:
+            callback(*args, **kwargs)
+
 
 class TurnRunner(Protocol):
     """Runs turns in this process; safe to call on any thread."""
 
-    def run(self, ticket: TurnTicket) -> None:
+    def run(self, ctx: AppContext, ticket: TurnTicket) -> None:
         """Run the agent's turn for a message that this node owns."""
-        ...
-
-
-class DeliverySender(Protocol):
-    """Sends webhooks in this process; safe to call on any thread."""
-
-    def wake(self, endpoint_ids: Sequence[str]) -> None:
-        """Something became due for these endpoints."""
-        ...
-
-    def changed(self, endpoint_id: str) -> None:
-        """The endpoint was changed or removed: claimed deliveries that were not sent yet are read
-        again."""
         ...
 
 
@@ -50,7 +55,9 @@ class AppContext:
     """The wired parts.
 
     ``lease``: for how long what ``node`` owns stays its own. ``turns`` is None in a process that
-    runs no agent, ``sender`` in one that sends no webhooks (a CLI command). ``health``: what the
+    runs no agent. ``deliveries_due``: webhooks became due for these endpoints. ``endpoint_changed``
+    or was removed: claimed deliveries that were not sent yet are read again. ``external_commit``:
+    another process changed the database, where that can be seen. ``health``: what the
     last checks of the parts found. ``storage_id``: the name that the file storage had at the start,
     "" for none; None: not looked at. ``storage_pending``: it is not the one of the other nodes, so
     this one takes no files (`services.storage_identity`). ``unavailable``: the API is switched off
@@ -75,7 +82,9 @@ class AppContext:
     lease: Lease = field(default_factory=Lease)
     agent_name: str = ""
     turns: TurnRunner | None = None
-    sender: DeliverySender | None = None
+    deliveries_due: Subscribers[[Sequence[str]]] = field(default_factory=Subscribers)
+    endpoint_changed: Subscribers[[str]] = field(default_factory=Subscribers)
+    external_commit: Subscribers[[]] = field(default_factory=Subscribers)
     health: Health = field(default_factory=Health)
     storage_id: str | None = None
     storage_pending: bool = False

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from agentpost.clock import new_id
-from agentpost.contract import render
+from agentpost.contract.shape import dumps
+from agentpost.contract.webhook_events import EventShape, TestEventDataShape
 from agentpost.db import attempts as attempt_rows
 from agentpost.db import deliveries as rows
 from agentpost.db import endpoints as endpoint_rows
@@ -69,7 +70,7 @@ class Attempted:
 
 def body(ctx: AppContext, claimed: Claimed) -> bytes:
     """The bytes to send: the event as it was kept, with file links signed now."""
-    return render.event(claimed.name, claimed.at, claimed.data_json, ctx.links)
+    return EventShape.of(claimed.name, claimed.at, claimed.data_json, ctx.links).json()
 
 
 # --- claiming and recording -----------------------------------------------------------------------
@@ -296,7 +297,6 @@ def send_test(tx: Tx, ctx: AppContext, account_id: str, endpoint_id: str) -> Del
     endpoint = _ready(tx, account_id, endpoint_id)
     now = ctx.clock.now()
     event_id = new_id(ids.EVENT, now)
-    data = {"object": "webhook_test", "webhook_endpoint_id": endpoint.id}
     outbox.add_event(
         tx,
         event_id,
@@ -304,7 +304,7 @@ def send_test(tx: Tx, ctx: AppContext, account_id: str, endpoint_id: str) -> Del
         message_id=None,
         job_id=None,
         name=TEST_EVENT,
-        data=render.dumps(data).decode(),
+        data=dumps(TestEventDataShape(webhook_endpoint_id=endpoint.id)),
         at=now,
     )
     outbox.add_delivery(tx, event_id, endpoint_id, DeliveryStatus.PENDING, now)
@@ -366,9 +366,7 @@ async def replay(
 
 def tell_sender(tx: Tx, ctx: AppContext, endpoint_ids: Sequence[str]) -> None:
     """Something is due for these: the first attempt leaves right after the commit."""
-    sender = ctx.sender
-    if sender is not None:
-        tx.after(lambda: sender.wake(endpoint_ids))
+    tx.after(partial(ctx.deliveries_due, endpoint_ids))
 
 
 def _ready(tx: Tx, account_id: str, endpoint_id: str) -> EndpointRecord:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from agentpost.contract import render
+from agentpost.contract.message import FileFacts
 from agentpost.domain import status
 from agentpost.domain.events import Entry, EntryType, EventName, message_event
 from agentpost.domain.job import VIEWS
@@ -40,7 +40,7 @@ def line(entry: Entry | None, files: list[FileRecord], job: JobRecord | None) ->
     if job is not None and entry.type is EntryType.RESULT:
         fields = {"title": job.title, **fields}
     if entry.with_files:
-        fields["files"] = [render.file_facts(f) for f in files]
+        fields["files"] = [FileFacts.of(f) for f in files]
     return Entry(entry.type, fields)
 
 

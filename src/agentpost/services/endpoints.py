@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from agentpost.clock import new_id
 from agentpost.contract.signing import new_secret
@@ -197,9 +198,7 @@ def _alter(
 
 def _tell_sender(tx: Tx, ctx: AppContext, endpoint_id: str) -> None:
     """What was read of the endpoint is out of date."""
-    sender = ctx.sender
-    if sender is not None:
-        tx.after(lambda: sender.changed(endpoint_id))
+    tx.after(partial(ctx.endpoint_changed, endpoint_id))
 
 
 def _events_json(events: Sequence[str] | None) -> str:

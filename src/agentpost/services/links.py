@@ -8,7 +8,7 @@ from agentpost.storage.signing import LinkSigner
 
 
 class SignedLinks:
-    """See `contract.render.Links`."""
+    """See `contract.shape.Links`."""
 
     def __init__(
         self, signer: LinkSigner, clock: Clock, *, app_url: str, link_seconds: float

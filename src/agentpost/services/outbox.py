@@ -9,7 +9,9 @@ from collections.abc import Callable
 from functools import partial
 
 from agentpost.clock import new_id
-from agentpost.contract import render
+from agentpost.contract.message import MessageShape
+from agentpost.contract.shape import Links, dumps
+from agentpost.contract.webhook_events import JobEventDataShape
 from agentpost.db import jobs as job_rows
 from agentpost.db import outbox
 from agentpost.db.session import Tx
@@ -23,7 +25,7 @@ from agentpost.services.context import AppContext
 class _LinksToCome:
     """File links are signed at each attempt, so a stored event holds none."""
 
-    def __init__(self, links: render.Links) -> None:
+    def __init__(self, links: Links) -> None:
         self.chat = links.chat
 
     def file(self, file_id: str, revision: str) -> str:
@@ -53,13 +55,13 @@ def job_changed(
     _add(tx, ctx, name, message, job.id, partial(_job_body, tx, ctx, message, job), now)
 
 
-def _message_body(ctx: AppContext, snapshot: Callable[[], Snapshot]) -> bytes:
-    return render.dumps(render.message(snapshot(), _LinksToCome(ctx.links)))
+def _message_body(ctx: AppContext, snapshot: Callable[[], Snapshot]) -> str:
+    return dumps(MessageShape.of(snapshot(), _LinksToCome(ctx.links)))
 
 
-def _job_body(tx: Tx, ctx: AppContext, message: MessageRecord, job: JobRecord) -> bytes:
+def _job_body(tx: Tx, ctx: AppContext, message: MessageRecord, job: JobRecord) -> str:
     files = job_rows.files(tx, job.id)
-    return render.dumps(render.job_event(job, message, files, _LinksToCome(ctx.links)))
+    return dumps(JobEventDataShape.started(job, message, files, _LinksToCome(ctx.links)))
 
 
 def _add(
@@ -68,7 +70,7 @@ def _add(
     name: EventName,
     message: MessageRecord,
     job_id: str | None,
-    body: Callable[[], bytes],
+    body: Callable[[], str],
     now: int,
 ) -> None:
     """Store the event when somebody receives it; a disabled chosen endpoint drops it."""
@@ -90,10 +92,9 @@ def _add(
         message_id=message.id,
         job_id=job_id,
         name=name,
-        data=body().decode(),
+        data=body(),
         at=now,
     )
     for endpoint_id, status in due:
         outbox.add_delivery(tx, event_id, endpoint_id, status, now)
-    if ctx.sender is not None:
-        tx.after(partial(ctx.sender.wake, [endpoint_id for endpoint_id, _ in due]))
+    tx.after(partial(ctx.deliveries_due, [endpoint_id for endpoint_id, _ in due]))

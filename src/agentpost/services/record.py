@@ -14,9 +14,8 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
-from pydantic_core import to_json
-
 from agentpost.clock import new_id
+from agentpost.contract.shape import dumps
 from agentpost.db import accounts
 from agentpost.db import jobs as job_rows
 from agentpost.db import messages as message_rows
@@ -367,7 +366,7 @@ def _settle(
                 message.seq,
                 entry.type,
                 now,
-                to_json(entry.fields).decode(),
+                dumps(entry.fields),
                 job.work_id if job else work_id,
                 job.id if job else None,
             ),
@@ -397,4 +396,4 @@ def _release_unlisted_files(tx: Tx, now: int, message_id: str, work_id: str = ""
 def _keep(tx: Tx, owner: str, signal: s.TurnSignal | s.JobSignal, now: int) -> None:
     """Keep the signal: `agentpost explain` tells the story from these rows."""
     name = type(signal).__name__
-    rows.keep_signal(tx, owner, new_id(ids.SIGNAL, now), now, name, to_json(signal).decode())
+    rows.keep_signal(tx, owner, new_id(ids.SIGNAL, now), now, name, dumps(signal))

@@ -75,7 +75,7 @@ def _begin(
     message.turn_epoch += 1
     message.turn_node = ctx.node
     ticket = TurnTicket(message, conversation.name, calls, ctx.lease.now())
-    tx.after(partial(ctx.turns.run, ticket))
+    tx.after(partial(ctx.turns.run, ctx, ticket))
 
 
 def next_turn(tx: Tx, ctx: AppContext, conversation: ConversationRecord, now: int) -> None:

@@ -10,14 +10,11 @@ from __future__ import annotations
 import mimetypes
 import re
 from pathlib import PurePosixPath
-from typing import Literal
 
+from agentpost.domain.filenames import FileKind
 from agentpost.storage.magic import ANNOUNCED_TYPES, announced_type
 
 HEAD_BYTES = 4_096
-Kind = Literal[
-    "image", "video", "audio", "document", "deck", "site", "data", "archive", "text", "other"
-]
 
 _OCTETS = "application/octet-stream"
 _GENERIC = frozenset({_OCTETS, "binary/octet-stream", "application/binary", "text/plain"})
@@ -96,8 +93,8 @@ _TEXTUAL = frozenset(
         "model/obj",
     }
 )
-_MEDIA: dict[str, Kind] = {"image": "image", "video": "video", "audio": "audio"}
-_KIND_WORDS: tuple[tuple[Kind, tuple[str, ...]], ...] = (
+_MEDIA: dict[str, FileKind] = {"image": "image", "video": "video", "audio": "audio"}
+_KIND_WORDS: tuple[tuple[FileKind, tuple[str, ...]], ...] = (
     # First match wins: a presentation's type also contains "document".
     ("deck", ("presentation", "powerpoint", "keynote")),
     ("data", ("spreadsheet", "ms-excel", "iwork-numbers", "parquet", "sqlite", "hdf5")),
@@ -131,7 +128,7 @@ _PREVIEWABLE = frozenset(
 _LIBRARY = mimetypes.MimeTypes()
 
 
-def describe(name: str, head: bytes, declared: str | None) -> tuple[str, Kind]:
+def describe(name: str, head: bytes, declared: str | None) -> tuple[str, FileKind]:
     """Content type (lower case, without parameters) and kind of a file.
 
     ``head`` is its first `HEAD_BYTES`; ``declared`` what its sender called it, in any form.
@@ -192,7 +189,7 @@ def _looks_like_text(head: bytes) -> bool:
     return True
 
 
-def _kind(content_type: str) -> Kind:
+def _kind(content_type: str) -> FileKind:
     main = content_type.partition("/")[0]
     if main in _MEDIA:
         return _MEDIA[main]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 import structlog
 
@@ -72,7 +73,6 @@ class Background:
         self._loops: list[asyncio.Task[None]] = []
         self._wake = asyncio.Event()
         self._failing: dict[str, str] = {}  # task -> the fault it has had since it last went well
-        self._loop: asyncio.AbstractEventLoop | None = None
         self._tasks = [
             Task("recheck_waits", long_poll.Recheck(ctx).run, RECHECK_SECONDS),
             Task("end_held_calls", lambda: accounts.end_held_calls(ctx), KEY_CHECK_SECONDS),
@@ -96,15 +96,11 @@ class Background:
 
     def start(self) -> None:
         """Begin; each task has its own loop, so a slow one holds up no other."""
-        self._loop = asyncio.get_running_loop()
+        loop = asyncio.get_running_loop()
+        self._ctx.external_commit.add(partial(loop.call_soon_threadsafe, self._wake.set))
         self._loops = [asyncio.create_task(self._forever(task)) for task in self._tasks]
         if self._job_runner is not None:
-            self._loops.append(asyncio.create_task(self._pick_up()))
-
-    def wake(self) -> None:
-        """Another process has committed: search for its jobs now. Safe on any thread."""
-        if self._loop is not None:
-            self._loop.call_soon_threadsafe(self._wake.set)
+            self._loops.append(asyncio.create_task(self._pick_up(self._job_runner)))
 
     async def stop(self) -> None:
         """End all loops."""
@@ -124,10 +120,16 @@ class Background:
             self._failing[name] = reason
             log.error("background_task_failed", task=name, exc_info=error)
 
-    async def _pick_up(self) -> None:
-        """Start jobs without an owner: at once after a wake-up, else with every sweep."""
+    async def _pick_up(self, job_runner: JobRunner) -> None:
+        """Start jobs without an owner: at once after a commit of another process, else with every
+        sweep."""
+
+        async def run_unowned() -> None:
+            for job_id in await upkeep.unowned_jobs(self._ctx):
+                job_runner.run(job_id, None)
+
         while True:
-            await self._once("pick_up_jobs", self._run_unowned)
+            await self._once("pick_up_jobs", run_unowned)
             try:
                 # Not wait_for: before Python 3.12 it may swallow the cancellation that ends us.
                 async with asyncio.timeout(self._ctx.settings.sweep_seconds):
@@ -135,11 +137,6 @@ class Background:
             except TimeoutError:
                 continue
             self._wake.clear()
-
-    async def _run_unowned(self) -> None:
-        assert self._job_runner is not None
-        for job_id in await upkeep.unowned_jobs(self._ctx):
-            self._job_runner.run(job_id, None)
 
     async def _once(self, name: str, run: Callable[[], Awaitable[None]]) -> None:
         try:

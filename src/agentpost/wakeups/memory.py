@@ -25,16 +25,13 @@ class MemoryWait:
         self._over = False
 
     def __enter__(self) -> MemoryWait:
-        """See `Wait.__enter__`."""
         self._hub.add(self._subject, self)
         return self
 
     def __exit__(self, *exc: object) -> None:
-        """See `Wait.__exit__`."""
         self._hub.remove(self._subject, self)
 
     async def wait(self, seconds: float) -> bool:
-        """See `Wait.wait`."""
         if self._hinted:
             self._hinted = False
             return True
@@ -51,7 +48,6 @@ class MemoryWait:
 
     @property
     def over(self) -> bool:
-        """See `Wait.over`."""
         return self._over or self._hub.closing
 
     def fire(self) -> None:
@@ -63,7 +59,6 @@ class MemoryWait:
         self._loop.call_soon_threadsafe(self._end, False)
 
     def cancel(self) -> None:
-        """See `Wait.cancel`."""
         self._over = True
         self._end(False)
 
@@ -87,31 +82,25 @@ class MemoryWakeups:
 
     @property
     def closing(self) -> bool:
-        """See `Wakeups.closing`."""
         return self._closing
 
     def publish(self, tx: Transaction, subject: str) -> None:
-        """See `Wakeups.publish`."""
         tx.after(partial(self.hint, subject))
 
     def listen(self, subject: str) -> MemoryWait:
-        """See `Wakeups.listen`."""
         return MemoryWait(self, subject)
 
     def waited_for(self) -> list[str]:
-        """See `Wakeups.waited_for`."""
         with self._lock:
             return list(self._waits)
 
     def hint(self, subject: str) -> None:
-        """See `Wakeups.hint`."""
         with self._lock:
             for wait in self._waits.get(subject, ()):
                 wait.fire()
 
     @asynccontextmanager
     async def reader_lock(self, subject: str) -> AsyncIterator[bool]:
-        """See `Wakeups.reader_lock`."""
         if subject in self._held:
             yield False
             return
@@ -122,7 +111,6 @@ class MemoryWakeups:
             self._held.discard(subject)
 
     def begin_shutdown(self) -> None:
-        """See `Wakeups.begin_shutdown`."""
         self._closing = True
         with self._lock:
             for waits in self._waits.values():
@@ -130,10 +118,10 @@ class MemoryWakeups:
                     wait.shut()
 
     async def start(self) -> None:
-        """See `Wakeups.start`."""
+        """There is nothing to connect to."""
 
     async def stop(self) -> None:
-        """See `Wakeups.stop`."""
+        """Nothing is connected."""
 
     def add(self, subject: str, wait: MemoryWait) -> None:
         """A listener comes."""

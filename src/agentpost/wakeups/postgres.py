@@ -1,9 +1,8 @@
 """Wake-ups over all nodes of a PostgreSQL installation.
 
-Hints travel as notices in the transaction that changes something; what happens with them inside a
-process is `MemoryWakeups`' work. A hold is a row of a table that is never logged. Advisory locks
-would have been simpler, but each takes shared memory of the server that all its databases need:
-with as many as there may be held reads, the statements of others fail.
+Hints travel as notices in the transaction that changes something. A hold is a row of a table that
+is never logged. Advisory locks would have been simpler, but each takes shared memory of the server
+that all its databases need: with as many as there may be held reads, the statements of others fail.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from typing import TYPE_CHECKING
 import structlog
 
 from agentpost.wakeups.base import Transaction
-from agentpost.wakeups.memory import MemoryWait, MemoryWakeups
+from agentpost.wakeups.memory import MemoryWakeups
 from agentpost.wakeups.notices import PostgresNotices
 
 if TYPE_CHECKING:
@@ -43,8 +42,8 @@ _GIVE_BACK = b"DELETE FROM reader_locks WHERE subject = %s AND owner = %s"
 _CLEAR = f"DELETE FROM reader_locks WHERE NOT {_OWNER_LIVES}".encode()
 
 
-class PostgresWakeups:
-    """See `Wakeups`.
+class PostgresWakeups(MemoryWakeups):
+    """See `Wakeups`. What a hint does inside a process is as in `MemoryWakeups`.
 
     Args:
         url: ``postgresql://…``: where holds are taken.
@@ -52,37 +51,18 @@ class PostgresWakeups:
     """
 
     def __init__(self, url: str, notices: PostgresNotices) -> None:
-        self._local = MemoryWakeups()
+        super().__init__()
         self._reader_locks = _ReaderLocks(url)
         self._notices = notices
-        notices.on(TOPIC, self._local.hint)
+        notices.on(TOPIC, self.hint)
         notices.on_reconnect(self._hint_everybody)
 
-    @property
-    def closing(self) -> bool:
-        """See `Wakeups.closing`."""
-        return self._local.closing
-
     def publish(self, tx: Transaction, subject: str) -> None:
-        """See `Wakeups.publish`."""
         self._notices.send(tx, TOPIC, subject)
-
-    def listen(self, subject: str) -> MemoryWait:
-        """See `Wakeups.listen`."""
-        return self._local.listen(subject)
-
-    def waited_for(self) -> list[str]:
-        """See `Wakeups.waited_for`."""
-        return self._local.waited_for()
-
-    def hint(self, subject: str) -> None:
-        """See `Wakeups.hint`."""
-        self._local.hint(subject)
 
     @asynccontextmanager
     async def reader_lock(self, subject: str) -> AsyncIterator[bool]:
-        """See `Wakeups.reader_lock`."""
-        async with self._local.reader_lock(subject) as ours:
+        async with super().reader_lock(subject) as ours:
             if not ours:
                 yield False
                 return
@@ -95,22 +75,16 @@ class PostgresWakeups:
                     asyncio.ensure_future(self._reader_locks.give_back(subject, taking))
                 )
 
-    def begin_shutdown(self) -> None:
-        """See `Wakeups.begin_shutdown`."""
-        self._local.begin_shutdown()
-
     async def start(self) -> None:
-        """See `Wakeups.start`."""
         await self._notices.start()
 
     async def stop(self) -> None:
-        """See `Wakeups.stop`."""
         await self._notices.stop()
         await self._reader_locks.close()
 
     def _hint_everybody(self) -> None:
-        for subject in self._local.waited_for():
-            self._local.hint(subject)
+        for subject in self.waited_for():
+            self.hint(subject)
 
 
 class _ReaderLocks:

@@ -1,0 +1,102 @@
+"""The parts of a server, each given what it needs in its constructor. Nothing runs yet."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from agentpost.agents.registry import Agent
+from agentpost.api.app import OPERATIONS, ApiRoutes
+from agentpost.api.auth import Keys
+from agentpost.api.operation import Api
+from agentpost.bootstrap import Adapters, heartbeat, way_out, wire_context
+from agentpost.cluster.membership import Nodes
+from agentpost.cluster.reconciler import RunReconciler
+from agentpost.delivery.dispatcher import Deliveries
+from agentpost.http.application import Application, RouteGroup
+from agentpost.processes.pool import WorkerPool
+from agentpost.runtime.job_worker import JobRunner
+from agentpost.runtime.run_turn import TurnRunner
+from agentpost.runtime.steps import make_steps
+from agentpost.services.context import AppContext
+from agentpost.services.lease import LEASE_SECONDS, Lease
+from agentpost.services.mail import SmtpServer
+from agentpost.settings import Settings
+from agentpost.tasks.background import Background
+from agentpost.threads.loop import AgentLoop
+from agentpost.web.pages import PageRoutes
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """The parts of a server. ``turns`` and ``jobs`` are None where the role has none."""
+
+    ctx: AppContext
+    loop: AgentLoop
+    pool: WorkerPool
+    turns: TurnRunner | None
+    jobs: JobRunner | None
+    deliveries: Deliveries
+    nodes: Nodes
+    background: Background
+    application: Application
+
+
+def wire(
+    settings: Settings,
+    adapters: Adapters,
+    agent: Agent,
+    *,
+    scratch: Path,
+    is_ready: Callable[[], bool],
+) -> Parts:
+    """Make all parts of a server.
+
+    Args:
+        scratch: a folder of this process alone.
+        is_ready: whether requests can be served.
+
+    Raises `OSError` and `ValueError` for settings that cannot be used.
+    """
+    alone = not settings.database_url.get_secret_value()
+    smtp_url = settings.smtp_url.get_secret_value()
+    smtp = SmtpServer.parse(smtp_url) if smtp_url else None
+    loop = AgentLoop()
+    steps = make_steps(settings, adapters.storage, scratch)
+    turns = TurnRunner(loop, agent.run, steps) if settings.role != "worker" else None
+    ctx = wire_context(
+        settings,
+        adapters,
+        agent_name=agent.name,
+        turns=turns,
+        lease=None if alone else Lease(LEASE_SECONDS),
+    )
+    jobs = JobRunner(ctx, loop, steps) if settings.role != "api" else None
+    nodes = Nodes(ctx, jobs, heartbeat(settings, ctx))
+    reconciler = RunReconciler(ctx, turns, jobs)
+    return Parts(
+        ctx=ctx,
+        loop=loop,
+        pool=steps.pool,
+        turns=turns,
+        jobs=jobs,
+        deliveries=Deliveries(ctx, way_out(settings), alone=alone),
+        nodes=nodes,
+        background=Background(ctx, jobs, nodes, reconciler, smtp, adapters.checks),
+        application=_application(ctx, adapters, is_ready),
+    )
+
+
+def _application(ctx: AppContext, adapters: Adapters, is_ready: Callable[[], bool]) -> Application:
+    """What is served; a worker answers health checks and links to files."""
+    is_worker = ctx.settings.role == "worker"
+    api = ApiRoutes(
+        Api(ctx, Keys(ctx)),
+        adapters.signer,
+        is_ready=is_ready,
+        receiver=None if is_worker else adapters.receiver,
+        operations=() if is_worker else OPERATIONS,
+    )
+    groups: list[RouteGroup] = [api] if is_worker else [PageRoutes(ctx), api]
+    return Application(groups, no_request=api.no_request)

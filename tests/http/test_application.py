@@ -1,0 +1,191 @@
+"""Finding a request's handler, and what surrounds it."""
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+import httpx2
+import pytest
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.types import Scope
+
+from agentpost.clock import ManualClock
+from agentpost.domain.errors import ErrorCode, Refusal, StoreUnavailable, not_found
+from agentpost.http import pipeline
+from agentpost.http.application import Application, MethodNotAllowed, Route
+from agentpost.http.pipeline import Handler, Middleware, surround
+from agentpost.http.request_state import state_of
+
+
+def render(request: Request, refusal: Refusal) -> Response:
+    allowed = refusal.allowed if isinstance(refusal, MethodNotAllowed) else ""
+    return PlainTextResponse(f"{refusal.code} {allowed}".strip(), 400)
+
+
+def saying(text: str) -> Handler:
+    async def handle(request: Request) -> Response:
+        return PlainTextResponse(f"{text} {dict(request.path_params)}")
+
+    return handle
+
+
+def failing(error: Exception) -> Handler:
+    async def handle(_: Request) -> Response:
+        raise error
+
+    return handle
+
+
+MIDDLEWARES: Sequence[Middleware] = (
+    partial(pipeline.with_state, ManualClock()),
+    partial(pipeline.with_errors, render),
+)
+
+
+class Group:
+    """Routes; unknown addresses below ``prefix`` are its own."""
+
+    def __init__(self, prefix: str, *routes: Route) -> None:
+        self.prefix = prefix
+        self.routes = routes
+
+    def unknown(self, scope: Scope) -> Handler | None:
+        if not scope["path"].startswith(self.prefix):
+            return None
+        return surround(saying(f"unknown below {self.prefix}"), MIDDLEWARES)
+
+
+def route(path: str, **handlers: Handler) -> Route:
+    return Route(path, handlers, MIDDLEWARES)
+
+
+def application(*groups: Group) -> Application:
+    return Application(groups, no_request=lambda problem: PlainTextResponse(problem, 400))
+
+
+async def ask(app: Application, method: str, path: str) -> httpx2.Response:
+    transport = httpx2.ASGITransport(app=app)
+    async with httpx2.AsyncClient(transport=transport, base_url="http://x") as client:
+        return await client.request(method, path)
+
+
+@pytest.fixture
+def app() -> Application:
+    return application(
+        Group("/pages", route("/pages", GET=saying("page"))),
+        Group(
+            "/",
+            route("/works/{work_id}", GET=saying("work"), DELETE=saying("deleted")),
+            route("/works/newest", GET=saying("newest")),
+            route("/files/{path:path}", GET=saying("file")),
+        ),
+    )
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "text"),
+    [
+        ("GET", "/works/w1", "work {'work_id': 'w1'}"),
+        ("DELETE", "/works/w1", "deleted {'work_id': 'w1'}"),
+        ("GET", "/works/newest", "newest {}"),
+        ("GET", "/files/a/b.txt", "file {'path': 'a/b.txt'}"),
+        ("GET", "/pages", "page {}"),
+        ("GET", "/works/w1/more", "unknown below / {}"),
+        ("GET", "/pages/none", "unknown below /pages {}"),
+        ("GET", "/works/w%00", "unknown below / {}"),
+        ("POST", "/works/w1", "method_not_allowed DELETE, GET"),
+    ],
+)
+async def test_an_address_has_one_handler(
+    app: Application, method: str, path: str, text: str
+) -> None:
+    assert (await ask(app, method, path)).text == text
+
+
+async def test_head_is_handled_as_get(app: Application) -> None:
+    assert (await ask(app, "HEAD", "/pages")).status_code == 200
+    assert (await ask(app, "HEAD", "/works/w1")).headers["request-id"].startswith("req_")
+
+
+async def test_other_connections_than_http_are_left_alone(app: Application) -> None:
+    async def never(*_: Any) -> Any:
+        raise AssertionError("nothing is read or sent")
+
+    await app({"type": "websocket", "path": "/pages"}, never, never)
+
+
+async def test_middlewares_surround_the_handler_in_their_order() -> None:
+    order: list[str] = []
+
+    async def noted(name: str, handler: Handler, request: Request) -> Response:
+        order.append(f"{name} in")
+        response = await handler(request)
+        order.append(f"{name} out")
+        return response
+
+    handler = surround(saying("x"), [partial(noted, "outer"), partial(noted, "inner")])
+    await handler(Request({"type": "http", "headers": []}))
+    assert order == ["outer in", "inner in", "inner out", "outer out"]
+
+
+async def test_the_refusal_of_a_method_may_be_surrounded_by_more() -> None:
+    async def marked(handler: Handler, request: Request) -> Response:
+        raise not_found("route")
+
+    given = Route("/a", {"GET": saying("a")}, MIDDLEWARES, refusing=(marked,))
+    app = application(Group("/", given))
+    assert (await ask(app, "GET", "/a")).text == "a {}"
+    assert (await ask(app, "POST", "/a")).text == "not_found"
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (Refusal(ErrorCode.CHANGED, "no"), "changed"),
+        (StoreUnavailable("away"), "unavailable"),
+        (ZeroDivisionError("ours"), "internal"),
+    ],
+)
+async def test_exceptions_become_responses_with_the_requests_id(
+    error: Exception, code: str
+) -> None:
+    seen: list[ErrorCode | None] = []
+
+    async def watched(handler: Handler, request: Request) -> Response:
+        response = await handler(request)
+        seen.append(state_of(request.scope).error)
+        return response
+
+    around = (MIDDLEWARES[0], watched, MIDDLEWARES[1])
+    app = application(Group("/", Route("/a", {"GET": failing(error)}, around)))
+    answer = await ask(app, "GET", "/a")
+    assert answer.text == code
+    assert answer.headers["request-id"].startswith("req_")
+    assert seen == [code]
+
+
+async def test_nothing_is_sent_to_a_client_that_is_gone() -> None:
+    app = application(Group("/", route("/a", GET=failing(ClientDisconnect()))))
+    sent: list[Any] = []
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    async def receive() -> Any:
+        return {"type": "http.disconnect"}
+
+    scope = {"type": "http", "method": "GET", "path": "/a", "headers": []}
+    await app(scope, receive, send)
+    assert sent == []
+
+
+async def test_a_handler_may_set_a_header_otherwise() -> None:
+    async def handle(_: Request) -> Response:
+        return PlainTextResponse("x", headers={"Cache-Control": "private"})
+
+    given = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
+    around = (MIDDLEWARES[0], partial(pipeline.with_headers, given))
+    app = application(Group("/", Route("/a", {"GET": handle}, around)))
+    headers = (await ask(app, "GET", "/a")).headers
+    assert (headers["cache-control"], headers["x-content-type-options"]) == ("private", "nosniff")
