@@ -38,9 +38,9 @@ from agentpost.threads.loop import AgentLoop
 
 log = structlog.get_logger(__name__)
 
-ROUND_MAX = 400
+_ROUND_MAX = 400
 """Deliveries claimed, and attempts recorded, in one commit."""
-CLAIM_SECONDS = 1.0
+_CLAIM_SECONDS = 1.0
 """An unsent claim is given back after this time: the endpoint may have changed meanwhile."""
 PAUSE_SECONDS = 1.0
 """After a commit that failed."""
@@ -171,8 +171,8 @@ class Deliveries:
         """One commit: record, give back, claim; then send what was claimed."""
         self._changed.clear()
         wanted = self._wanted()
-        done = list(itertools.islice(self._done, ROUND_MAX))
-        unused = list(itertools.islice(self._unused, ROUND_MAX))
+        done = list(itertools.islice(self._done, _ROUND_MAX))
+        unused = list(itertools.islice(self._unused, _ROUND_MAX))
         if not (wanted or done or unused):
             return
         try:
@@ -198,7 +198,7 @@ class Deliveries:
 
     def _wanted(self) -> dict[str, int]:
         """How much to claim, by endpoint; these endpoints move to the end of the order."""
-        wanted = fair_shares(self._capacities(ROUND_MAX), ROUND_MAX)
+        wanted = fair_shares(self._capacities(_ROUND_MAX), _ROUND_MAX)
         for endpoint_id in wanted:
             queue = self._queues.pop(endpoint_id)
             queue.due = False  # set again by whoever commits something from here on
@@ -261,7 +261,7 @@ class Deliveries:
         while queue.waiting and queue.in_flight < queue.attempts_max and not self._stopping:
             since, claimed = queue.waiting[0]
             free = self._limits.free_for(queue)
-            if time.monotonic() - since > CLAIM_SECONDS or (queue.slow and not free):
+            if time.monotonic() - since > _CLAIM_SECONDS or (queue.slow and not free):
                 queue.prefetch = min(queue.prefetch, ENDPOINT_ATTEMPTS_MAX)
                 self._empty_queue(claimed.endpoint_id)
                 return
