@@ -16,8 +16,8 @@ from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from agentpost.domain.endpoints import Claimed
 from agentpost.domain.limits import WEBHOOK_ATTEMPTS_IN_FLIGHT_MAX as ENDPOINT_ATTEMPTS_MAX
-from agentpost.services.deliveries import Claimed
 
 ATTEMPTS_MAX = 1_024
 """Attempts on their way at once, over all endpoints."""

@@ -29,11 +29,11 @@ from agentpost.delivery.concurrency import (
     fair_shares,
 )
 from agentpost.delivery.sender import Sender
+from agentpost.domain.endpoints import Attempted, Claimed
 from agentpost.domain.limits import WEBHOOK_ATTEMPTS_IN_FLIGHT_MAX as ENDPOINT_ATTEMPTS_MAX
 from agentpost.egress.client import Egress, PostResult
 from agentpost.services import deliveries
 from agentpost.services.context import AppContext
-from agentpost.services.deliveries import Attempted, Claimed
 from agentpost.threads.loop import AgentLoop
 
 log = structlog.get_logger(__name__)
