@@ -60,7 +60,7 @@ def postgres_url(postgres: servers.Postgres) -> str:
 def fresh_postgres(postgres: servers.Postgres) -> Iterator[Callable[..., str]]:
     """`fresh_postgres()` makes an empty database and returns its URL; dropped after the test.
 
-    `fresh_postgres(template)` copies one made by `postgres.template(name, build)` instead.
+    `fresh_postgres(postgres.schema())` makes one that has the tables of a server.
     """
     with ExitStack() as made:
 
