@@ -9,6 +9,7 @@ from pathlib import Path
 
 import httpcore2
 import pytest
+import structlog
 
 from tests import servers
 
@@ -30,6 +31,12 @@ def pytest_configure(config: pytest.Config) -> None:
     # tests interrupt would not hear it.
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    # What is logged without a server is shown plainly: by default each traceback is drawn in colour
+    # with the values of all variables, which takes a tenth of a second.
+    plain = structlog.dev.ConsoleRenderer(
+        colors=False, exception_formatter=structlog.dev.plain_traceback
+    )
+    structlog.configure([*structlog.get_config()["processors"][:-1], plain])
     if hasattr(config, "workerinput"):
         return
     run_dir = servers.new_run_dir()
