@@ -27,7 +27,7 @@ from pathlib import Path
 from agentpost.processes.pool import WorkerPool
 
 async def main(folder, hows):
-    pool = WorkerPool(4, scratch=Path(folder, "scratch"))
+    pool = WorkerPool(4, scratch=Path(folder, "scratch"), seconds=60, cpu_seconds=60)
     await asyncio.gather(*(
         pool.call("some_steps:hang", [f"{folder}/{n}", how], account="a", key="k")
         for n, how in enumerate(hows)

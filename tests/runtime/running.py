@@ -170,7 +170,7 @@ async def running(ctx: AppContext, folder: Path) -> AsyncIterator[Running]:
     key = (await accounts.create_key(ctx, account.id, "first")).record
     loop = AgentLoop()
     loop.start()
-    pool = WorkerPool(1, scratch=folder / "scratch")
+    pool = WorkerPool(1, scratch=folder / "scratch", seconds=60, cpu_seconds=60)
     steps = Steps(pool, Blobs(ctx.storage, pool))
     job_runner = JobRunner(ctx, loop, steps)
     ctx.turns = turns = TurnRunner(loop, agent, steps)

@@ -16,6 +16,7 @@ import structlog
 from agentpost.db.session import Tx
 from agentpost.domain import signals as s
 from agentpost.domain.credits import to_credits
+from agentpost.domain.endpoints import Attempted
 from agentpost.domain.job import OPEN_JOBS, VIEWS, JobState, Reason
 from agentpost.domain.message import TurnState
 from agentpost.domain.records import EndpointRecord, FileRecord, JobRecord, MessageRecord
@@ -146,19 +147,24 @@ def file_written(tx: Tx, file: FileRecord, call: int) -> None:
     )
 
 
-def delivery_failed(tx: Tx, *, attempt: int, next_attempt_at: int | None, **fields: object) -> None:
-    """An attempt to deliver an event failed; without a next one the delivery is given up.
-
-    Args:
-        attempt: its number, from 1.
-        next_attempt_at: microseconds since 1970 UTC; None when there is none.
-        fields: further fields of the line.
-    """
+def delivery_failed(
+    tx: Tx, attempt: Attempted, account_id: str, next_attempt_at: int | None
+) -> None:
+    """An attempt to deliver an event failed; without a next one the delivery is given up."""
+    fields = {
+        "event_id": attempt.claimed.event_id,
+        "event_name": attempt.claimed.name,
+        "endpoint_id": attempt.claimed.endpoint_id,
+        "account_id": account_id,
+        "status_code": attempt.status_code,
+        "reason": attempt.error,
+        "ms": attempt.ms,
+        "attempt": attempt.claimed.attempts + 1,
+    }
     if next_attempt_at is None:
-        log_after(tx, "delivery_given_up", **fields, attempt=attempt)
+        log_after(tx, "delivery_given_up", **fields)
     else:
-        retry_at = iso(next_attempt_at)
-        log_after(tx, "delivery_failed", **fields, attempt=attempt, next_attempt_at=retry_at)
+        log_after(tx, "delivery_failed", **fields, next_attempt_at=iso(next_attempt_at))
 
 
 def endpoint_disabled(tx: Tx, endpoint: EndpointRecord, reason: str | None, dropped: int) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import structlog
 
 log = structlog.get_logger(__name__)
-PRIVATE = 0o700
+_PRIVATE = 0o700
 _FAN_OUT_LEVELS = 2
 
 
@@ -20,7 +20,7 @@ def make_private(folder: Path) -> None:
 
     Raises `OSError` when the folder cannot be made; `FileExistsError` when something else is there.
     """
-    folder.mkdir(mode=PRIVATE, parents=True, exist_ok=True)
+    folder.mkdir(mode=_PRIVATE, parents=True, exist_ok=True)
     try:
         # Nobody could reach a file inside a private folder: then one level is enough.
         levels = 1 if _restrict(folder) else _FAN_OUT_LEVELS
@@ -35,7 +35,7 @@ def _restrict(folder: Path) -> bool:
     """Make it private; whether it was."""
     if stat.S_IMODE(folder.stat().st_mode) & 0o077 == 0:
         return True
-    folder.chmod(PRIVATE)
+    folder.chmod(_PRIVATE)
     return False
 
 
