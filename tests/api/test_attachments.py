@@ -17,7 +17,8 @@ import pytest
 
 from tests.e2e.caller import Caller, Json
 from tests.e2e.fixtures import ServerMaker
-from tests.e2e.server import AgentServer, until
+from tests.e2e.server import AgentServer
+from tests.waiting import eventually
 
 MB = 2**20
 ELF = b"\x7fELF\x02\x01\x01" + b"\0" * 57
@@ -275,7 +276,7 @@ def test_repeats_and_refusals_store_nothing(caller: Caller, server: AgentServer)
     assert caller.post("other", key="blob", files=files).status_code == 409
     assert caller.post("x", files=files, webhook_endpoint_id="whe_0").status_code == 404
     assert recorded(server) == before + 1
-    until(lambda: stored(server) == before + 1, what="what was stored for nothing going")
+    eventually(lambda: stored(server) == before + 1, what="what was stored for nothing going")
 
 
 # --- URLs -----------------------------------------------------------------------------------------

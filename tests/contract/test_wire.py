@@ -1,9 +1,7 @@
 """Every resource on the wire, byte for byte as in `wire.json`: names, order, nulls, what is absent.
 
-The file was recorded before there was one class for each resource. A new field changes it: record
-it again and look at the difference,
-
-    PYTHONPATH=. python tests/contract/test_wire.py > tests/contract/wire.json
+The file was recorded before there was one class for each resource. A new field changes it: `make
+generate` records it again, and the difference has to be that field alone.
 """
 
 import json

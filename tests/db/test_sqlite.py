@@ -20,8 +20,8 @@ from agentpost.db import sqlite
 from agentpost.db.session import Tx
 from agentpost.db.sqlite import SqliteDatabase
 from agentpost.domain.errors import StoreUnavailable
+from tests.waiting import PATIENCE
 
-PATIENCE = 10.0
 INSERT = "INSERT INTO samples (body) VALUES (?)"
 
 

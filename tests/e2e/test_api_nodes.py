@@ -10,7 +10,8 @@ import pytest
 
 from tests.conformance.test_ratelimit import redis_url
 from tests.e2e.caller import Caller
-from tests.e2e.server import ACCOUNT, AgentServer, until
+from tests.e2e.server import ACCOUNT, AgentServer
+from tests.waiting import eventually
 
 __all__ = ["redis_url"]
 REQUESTS, MESSAGES = 60, 10
@@ -88,7 +89,7 @@ def test_what_one_node_was_reported_holds_for_the_other(nodes: NodesMaker) -> No
             assert caller.call("GET", "/v1/me").status_code == 200
         one.server.command("keys", "revoke", made["id"])
         for caller in callers:
-            until(lambda c=caller: c.call("GET", "/v1/me").status_code == 401, seconds=1.5)  # type: ignore[misc]
+            eventually(lambda c=caller: c.call("GET", "/v1/me").status_code == 401, seconds=1.5)  # type: ignore[misc]
     finally:
         for caller in callers:
             caller.close()
@@ -97,6 +98,6 @@ def test_what_one_node_was_reported_holds_for_the_other(nodes: NodesMaker) -> No
         return {caller.http.get("/v1/me").status_code for caller in (one, two)}
 
     one.server.command("maintenance", "on")
-    until(lambda: codes() == {503}, seconds=2)
+    eventually(lambda: codes() == {503}, seconds=2)
     one.server.command("maintenance", "off")
-    until(lambda: codes() == {200}, seconds=2)
+    eventually(lambda: codes() == {200}, seconds=2)

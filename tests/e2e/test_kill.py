@@ -21,7 +21,8 @@ import pytest
 from tests.e2e.agents import Script
 from tests.e2e.caller import Caller, Json, kinds
 from tests.e2e.fixtures import ServerMaker
-from tests.e2e.server import AgentServer, until
+from tests.e2e.server import AgentServer
+from tests.waiting import eventually
 
 CREDITS = 1000
 ROUNDS = 4
@@ -155,7 +156,7 @@ def test_a_job_that_kills_its_server_fails_in_the_end(start_server: ServerMaker)
     caller = Caller(server)
     message = caller.send([["start", "Poison", [["gate", "poison"]]]])
     for _ in range(6):
-        until(lambda: server.reached("poison"))
+        eventually(lambda: server.reached("poison"))
         (server.gates / "poison.reached").unlink()
         server.kill()
         server.start()
@@ -192,7 +193,7 @@ def test_a_job_killed_where_its_step_calls_back_goes_on(
 def killed_worker(server: AgentServer, gate: str) -> None:
     """Kill the process that waits at the gate, once it is there, as the system does."""
     note = server.gates / f"{gate}.pid"
-    until(note.exists, what="the step in its worker")
+    eventually(note.exists, what="the step in its worker")
     pid = int(note.read_text())
     note.unlink()
     os.kill(pid, signal.SIGKILL)
@@ -245,7 +246,7 @@ def test_a_job_that_goes_another_way_fails_and_the_log_says_where(
         ["return", "x"],
     ]
     message = caller.send([["start", "Wanderer", script]])
-    until(lambda: server.reached("wayside"))
+    eventually(lambda: server.reached("wayside"))
     server.open_gate("egress")
     kill_and_restart(server)
     done = caller.final(message["id"])
@@ -273,7 +274,7 @@ def test_a_turn_that_goes_another_way_is_interrupted(
 ) -> None:
     script: Script = [["unrepeatable", "turning"], ["gate", "turned"], ["reply", "never"]]
     call = pool.submit(lost, caller, script, "turned")
-    until(lambda: server.reached("turned"))
+    eventually(lambda: server.reached("turned"))
     server.open_gate("turning")
     kill_and_restart(server)
     assert call.result() is None
@@ -321,7 +322,7 @@ def kill_at_a_random_moment(
     scripts: dict[str, Script] = {name: [["start", name, job_of(name)]] for name in names}
     calls = {name: pool.submit(lost, caller, scripts[name], name) for name in names}
     begun = chance.randrange(len(names) * STEPS - 2)
-    until(lambda: sum(line.startswith(f"round{seed}-") for line in server.trace()) >= begun)
+    eventually(lambda: sum(line.startswith(f"round{seed}-") for line in server.trace()) >= begun)
     threading.Event().wait(chance.uniform(0, 0.02))  # anywhere between two steps
     ready = kill_and_restart(server)
 

@@ -1,14 +1,13 @@
 """The file storage belongs to the database: nodes with folders of their own do not start."""
 
 import shutil
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
+from tests import forked
 from tests.e2e.caller import Caller
 from tests.e2e.server import AgentServer
 
@@ -30,15 +29,7 @@ def node(tmp_path: Path) -> Iterator[Maker]:
 
 def run(node: AgentServer, *arguments: str) -> tuple[int, str]:
     """Exit code and what an `agentpost` command says."""
-    done = subprocess.run(
-        [sys.executable, "-m", "agentpost", *arguments],
-        env=node._environment(),
-        cwd=node.home,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    done = forked.run(arguments, env=node._environment(), cwd=node.home)
     assert "Traceback" not in done.stderr
     return done.returncode, done.stdout + done.stderr
 

@@ -22,7 +22,7 @@ def too_long(source: Source) -> Iterator[str]:
     lines = len(source.text.splitlines())
     if lines > FILE_LINES_MAX:
         yield f"{source.path} has {lines} lines"
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             lines = (node.end_lineno or node.lineno) - node.lineno + 1
             if lines > FUNCTION_LINES_MAX:
