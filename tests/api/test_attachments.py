@@ -88,7 +88,7 @@ def origin() -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def server(start_server: ServerMaker, origin: str) -> AgentServer:
-    return start_server(egress_allow=origin.partition("//")[2], fetch_seconds=1)
+    return start_server(egress_allow=origin.partition("//")[2], fetch_seconds=3)
 
 
 def inline(data: bytes, **fields: object) -> Json:
