@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from agentpost.domain.filenames import FILE_NAME_BYTES_MAX
-from agentpost.egress.client import EgressRefused, Fetched, FetchFailed, FetchTooLarge
+from agentpost.egress.client import Fetched
+from agentpost.egress.errors import EgressRefused, FetchFailed, FetchTooLarge
 from tests.egress.calls import fetch, leaks
 from tests.egress.conftest import MakeEgress, Serve
 from tests.egress.hostile import ENDLESS, OK, Answer, bomb, drips, floods, replies, says
