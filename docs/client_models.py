@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from agentpost.contract.account import AccountShape, AgentShape, KeyShape, LimitsShape
+from agentpost.contract.errors import ErrorShape, ProblemShape
 from agentpost.contract.events import EntryShape, EventListShape
 from agentpost.contract.message import FileShape, JobShape, MessageShape, RunningShape
 from agentpost.contract.shape import Shape, schemas
@@ -35,6 +36,8 @@ MODELS: dict[type[Shape], str] = {
     KeyShape: "KeyInfo",
     LimitsShape: "AccountLimits",
     AccountShape: "Account",
+    ProblemShape: "Problem",
+    ErrorShape: "ErrorBody",
 }
 """What the client calls them; a class stands behind those it refers to."""
 NEEDED = {
@@ -50,6 +53,7 @@ NEEDED = {
     "Upload": {"upload_id", "status"},
     "KeyInfo": {"id"},
     "Account": {"user_id"},
+    "ErrorBody": {"error"},
 }
 """The fields without which the client cannot go on."""
 MORE = {

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import httpcore2
 import pytest
+import structlog
 
 from tests import servers
 
@@ -30,6 +31,12 @@ def pytest_configure(config: pytest.Config) -> None:
     # tests interrupt would not hear it.
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    # What is logged without a server is shown plainly: by default each traceback is drawn in colour
+    # with the values of all variables, which takes a tenth of a second.
+    plain = structlog.dev.ConsoleRenderer(
+        colors=False, exception_formatter=structlog.dev.plain_traceback
+    )
+    structlog.configure([*structlog.get_config()["processors"][:-1], plain])
     if hasattr(config, "workerinput"):
         return
     run_dir = servers.new_run_dir()
@@ -60,7 +67,7 @@ def postgres_url(postgres: servers.Postgres) -> str:
 def fresh_postgres(postgres: servers.Postgres) -> Iterator[Callable[..., str]]:
     """`fresh_postgres()` makes an empty database and returns its URL; dropped after the test.
 
-    `fresh_postgres(template)` copies one made by `postgres.template(name, build)` instead.
+    `fresh_postgres(postgres.schema())` makes one that has the tables of a server.
     """
     with ExitStack() as made:
 

@@ -13,7 +13,6 @@ import pytest
 from agentpost.clock import SystemClock
 from agentpost.cluster import heartbeat
 from agentpost.cluster.heartbeat import Heartbeat
-from agentpost.db import migrate
 from agentpost.db.postgres import PostgresDatabase, PostgresDedicatedConnection
 from agentpost.db.session import Tx
 from agentpost.services.lease import Lease
@@ -26,7 +25,7 @@ HeartMaker = Callable[[str], Heartbeat]
 
 @pytest.fixture
 def url(postgres: Postgres, fresh_postgres: Callable[[str], str]) -> str:
-    return fresh_postgres(postgres.template("with_schema", migrate.upgrade_postgres))
+    return fresh_postgres(postgres.schema())
 
 
 @pytest.fixture

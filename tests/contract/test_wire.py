@@ -49,7 +49,7 @@ from agentpost.domain.records import (
 )
 from agentpost.domain.recovery import RecoveryState
 from agentpost.domain.uploads import UploadStatus
-from tests.contract.test_render import AT, DAY, FILE, JOB, LINKS, MESSAGE, blank, listed
+from tests.contract.test_shapes import AT, DAY, FILE, JOB, LINKS, MESSAGE, blank, listed
 
 RECORDED = Path(__file__).with_name("wire.json")
 ODD = 'tab\tquote"back\\slash/ nul-ish\x1f del\x7f é € 𝄞 \u2028\u2029 </script>\r\n\b\f'

@@ -10,7 +10,7 @@ from agentpost.delivery.sender import Sender
 from agentpost.domain.times import SECOND
 from agentpost.egress.client import PostResult
 from tests.egress.conftest import MakeEgress, Serve
-from tests.egress.hostile import BOMB, ENDLESS, OK, Server, drips, floods, replies, says
+from tests.egress.hostile import ENDLESS, OK, Server, bomb, drips, floods, replies, says
 
 BODY = '{"data":"ü"}'.encode()
 KEYS = (new_secret(), new_secret())
@@ -86,8 +86,8 @@ async def test_silence_and_drips_end_with_the_clock(egress: MakeEgress, serve: S
 async def test_a_huge_answer_is_kept_short(egress: MakeEgress, serve: Serve) -> None:
     outcome = await attempt(egress, await serve(floods(ENDLESS, b"x" * 65_536)))
     assert (outcome.error, outcome.snippet) == (None, "x" * 1_024)
-    bomb = replies(BOMB, headers={"Content-Encoding": "gzip"})
-    outcome = await attempt(egress, await serve(bomb))
+    packed = replies(bomb(), headers={"Content-Encoding": "gzip"})
+    outcome = await attempt(egress, await serve(packed))
     assert (outcome.error, outcome.snippet) == (None, "")
 
 

@@ -11,6 +11,7 @@ import pytest
 from tests.conformance.test_ratelimit import redis_url
 from tests.e2e.caller import Caller
 from tests.e2e.server import ACCOUNT, AgentServer
+from tests.servers import Postgres
 from tests.waiting import eventually
 
 __all__ = ["redis_url"]
@@ -20,12 +21,14 @@ NodesMaker = Callable[..., list[Caller]]
 
 
 @pytest.fixture
-def nodes(fresh_postgres: Callable[..., str], tmp_path: Path) -> Iterator[NodesMaker]:
+def nodes(
+    postgres: Postgres, fresh_postgres: Callable[..., str], tmp_path: Path
+) -> Iterator[NodesMaker]:
     """`nodes(setting=value, …)` starts two API nodes on one database; a caller for each."""
     with ExitStack() as ends:
 
         def start(**settings: object) -> list[Caller]:
-            url = fresh_postgres()
+            url = fresh_postgres(postgres.schema())
             callers = []
             for name in ("one", "two"):
                 home = tmp_path / name

@@ -29,8 +29,11 @@ def server(
     }
     with ExitStack() as made:
         if request.param == "postgres":
-            settings["database_url"] = made.enter_context(postgres.database())
-        yield start_server(**settings)
+            settings["database_url"] = made.enter_context(postgres.database(postgres.schema()))
+        server = start_server(**settings)
+        yield server
+        if server.process is not None:
+            server.stop()  # before its database goes: it would wait for that
 
 
 def lines(server: AgentServer, event: str | None = None, **fields: object) -> Lines:
@@ -290,9 +293,9 @@ def test_a_program_that_outlives_its_step_is_bounded_and_disturbs_no_other(
 
 # --- the server itself ----------------------------------------------------------------------------
 def test_a_node_that_comes_and_goes(
-    start_server: ServerMaker, fresh_postgres: Callable[..., str]
+    start_server: ServerMaker, postgres: Postgres, fresh_postgres: Callable[..., str]
 ) -> None:
-    for settings in ({}, {"database_url": fresh_postgres()}):
+    for settings in ({}, {"database_url": fresh_postgres(postgres.schema())}):
         server = start_server(**settings)
         (joined,) = soon(server, "node_joined")
         assert joined["role"] == "all"

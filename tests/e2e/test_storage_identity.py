@@ -10,13 +10,18 @@ import pytest
 from tests import forked
 from tests.e2e.caller import Caller
 from tests.e2e.server import AgentServer
+from tests.servers import Postgres
 
 Maker = Callable[..., AgentServer]
 
 
 @pytest.fixture
-def node(tmp_path: Path) -> Iterator[Maker]:
-    """`node(name, setting=value, …)`: one that is not started, with a data folder of its own."""
+def node(tmp_path: Path, fresh_postgres: Callable[..., str]) -> Iterator[Maker]:
+    """`node(name, setting=value, …)`: one that is not started, with a data folder of its own.
+
+    The databases are dropped after the nodes have stopped, which would wait for them else.
+    """
+    _ = fresh_postgres
     with ExitStack() as ends:
 
         def make(name: str, **settings: object) -> AgentServer:
@@ -43,9 +48,9 @@ def refused(node: AgentServer) -> str:
 
 @pytest.mark.parametrize("role", ["all", "worker"])
 def test_a_second_node_with_a_folder_of_its_own(
-    node: Maker, fresh_postgres: Callable[..., str], role: str
+    node: Maker, postgres: Postgres, fresh_postgres: Callable[..., str], role: str
 ) -> None:
-    url = fresh_postgres()
+    url = fresh_postgres(postgres.schema())
     first = node("first", database_url=url).start()
     second = node("second", database_url=url, role=role)
     line = refused(second)
@@ -63,9 +68,9 @@ def test_a_second_node_with_a_folder_of_its_own(
 
 
 def test_a_folder_that_moves_and_one_that_is_replaced(
-    node: Maker, fresh_postgres: Callable[..., str]
+    node: Maker, postgres: Postgres, fresh_postgres: Callable[..., str]
 ) -> None:
-    url = fresh_postgres()
+    url = fresh_postgres(postgres.schema())
     first = node("first", database_url=url).start()
     caller = Caller(first)
     caller.send("hello", files=[{"name": "a.txt", "base64": "YWFh"}])

@@ -25,6 +25,7 @@ SENT = {
     "upload created": models.UploadTicket,
     "upload ready": models.Upload,
     "account": models.Account,
+    "error": models.ErrorBody,
 }
 """How the names of what was recorded begin -> what reads it."""
 

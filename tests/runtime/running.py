@@ -22,7 +22,7 @@ from agentpost.domain import ids
 from agentpost.domain.idempotency import fingerprint
 from agentpost.engine.local import LocalEngine
 from agentpost.processes.pool import WorkerPool
-from agentpost.runtime.job_worker import JobRunner
+from agentpost.runtime.job_runner import JobRunner
 from agentpost.runtime.run_turn import TurnRunner
 from agentpost.runtime.steps import Blobs, Steps
 from agentpost.services import accounts, sending

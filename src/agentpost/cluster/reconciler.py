@@ -20,7 +20,7 @@ from math import inf
 import structlog
 
 from agentpost.domain import backoff
-from agentpost.runtime.job_worker import JobRunner
+from agentpost.runtime.job_runner import JobRunner
 from agentpost.runtime.run_turn import TurnRunner
 from agentpost.runtime.runs import Run, Runs
 from agentpost.services import missing_runs, turns

@@ -39,29 +39,13 @@ from agentpost.domain.urls import (
 )
 from agentpost.egress.addresses import AllowList, is_public
 from agentpost.egress.disposition import given_name
-from agentpost.egress.errors import (
-    EgressError,
-    EgressRefused,
-    FetchFailed,
-    FetchTooLarge,
-)
+from agentpost.egress.errors import EgressError, EgressRefused, FetchFailed
 
 if TYPE_CHECKING:
     import aiohttp
 
     from agentpost.egress.connections import Connections
     from agentpost.egress.resolver import Lookup
-
-__all__ = [
-    "BadUrl",
-    "Egress",
-    "EgressError",
-    "EgressRefused",
-    "FetchFailed",
-    "FetchTooLarge",
-    "Fetched",
-    "PostResult",
-]
 
 _REDIRECTS_MAX = 3
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})

@@ -1,4 +1,4 @@
-"""Folders that only the server's own user may look into."""
+"""Folders that only the server's own user may look into, and what their file system is asked."""
 
 from __future__ import annotations
 
@@ -29,6 +29,21 @@ def make_private(folder: Path) -> None:
     except PermissionError as error:
         advice = "change its owner, or take the permissions of others away (chmod 700)"
         log.warning("folder_not_private", folder=str(folder), reason=str(error), advice=advice)
+
+
+def sync_folder(folder: Path) -> None:
+    """Names in it survive a power cut from here on."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def time_of(folder: Path) -> float:
+    """Now, by the file system's own clock, which the files' times come from."""
+    os.utime(folder)
+    return folder.stat().st_mtime
 
 
 def _restrict(folder: Path) -> bool:

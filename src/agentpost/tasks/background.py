@@ -11,7 +11,7 @@ import structlog
 
 from agentpost.cluster.membership import WATCH_SECONDS, Nodes
 from agentpost.cluster.reconciler import RECONCILE_SECONDS, RunReconciler
-from agentpost.runtime.job_worker import JobRunner
+from agentpost.runtime.job_runner import JobRunner
 from agentpost.services import (
     accounts,
     blobs,

@@ -234,3 +234,27 @@ class Account(Record):
     agent: AgentInfo = AgentInfo()
     key: KeyInfo | None = None
     limits: AccountLimits = AccountLimits()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Problem(Record):
+    """One field of the request and what is wrong with it."""
+
+    field: str | None = None
+    """Dotted path such as files.0.url; null: the whole body."""
+    problem: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ErrorBody(Record):
+    """Every error answer. Branch on `error`; `message` is for people and may change."""
+
+    error: str
+    message: str = ""
+    request_id: str = ""
+    docs: str = ""
+    """Where this code is explained."""
+    problems: tuple[Problem, ...] = ()
+    """Only with invalid_request: up to ten."""
+    cursor: str | None = None
+    """Only with poll_in_progress: the cursor to continue from."""
