@@ -108,13 +108,6 @@ class Background:
             await self._once(task.name, task.run)
             await asyncio.sleep(task.seconds)
 
-    def _complain(self, name: str, error: Exception) -> None:
-        """Log a fault of a task once for as long as it is the same one."""
-        reason = f"{type(error).__name__}: {error}"
-        if self._failing.get(name) != reason:
-            self._failing[name] = reason
-            log.error("background_task_failed", task=name, exc_info=error)
-
     async def _pick_up(self, job_runner: JobRunner) -> None:
         """Start jobs without an owner: at once after a commit of another process, else with every
         sweep."""
@@ -137,7 +130,10 @@ class Background:
         try:
             await run()
         except Exception as error:
-            self._complain(name, error)
+            reason = f"{type(error).__name__}: {error}"
+            if self._failing.get(name) != reason:  # logged once for as long as it is the same
+                self._failing[name] = reason
+                log.error("background_task_failed", task=name, exc_info=error)
         else:
             self._failing.pop(name, None)
 
