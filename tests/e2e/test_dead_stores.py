@@ -18,6 +18,7 @@ from typing import Any
 import httpx2
 import pytest
 
+from tests import forked
 from tests.conformance.conftest import s3_endpoint, s3_url
 from tests.conformance.test_ratelimit import redis_url
 from tests.e2e.caller import Caller
@@ -56,16 +57,20 @@ def await_ready(server: AgentServer) -> None:
 
 def doctor(server: AgentServer, **limits: Callable[[], None]) -> tuple[int, str]:
     """Exit code and everything that `agentpost doctor` says."""
-    done = subprocess.run(
-        [sys.executable, "-m", "agentpost", "doctor"],
-        env=server._environment(),
-        cwd=server.home,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-        **limits,  # type: ignore[call-overload]
-    )
+    environment = server._environment()
+    if limits:
+        done = subprocess.run(
+            [sys.executable, "-m", "agentpost", "doctor"],
+            env=environment,
+            cwd=server.home,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+            **limits,  # type: ignore[call-overload]
+        )
+    else:
+        done = forked.run(["doctor"], env=environment, cwd=server.home)
     assert "Traceback" not in done.stderr
     return done.returncode, done.stdout + done.stderr
 
