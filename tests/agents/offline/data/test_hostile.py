@@ -114,7 +114,14 @@ def test_a_file_ends_as_tables_or_with_a_reason(name: str, tmp_path: Path) -> No
         assert found["tables"] == [[name, 1_000_000 if name == "million.csv" else 500_000]]
 
 
-@pytest.mark.parametrize("name", BOMBS)
+# The others are for the readers of documents, which tests of their own hold to their limits.
+TABLES = (
+    "rows.xlsx", "sheets.xlsx", "number.xlsx", "lying.docx", "cells.csv", "row.csv", "quote.csv",
+    "nested.json", "dictionaries.pdf",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", TABLES)
 def test_a_bomb_takes_bounded_memory(name: str, tmp_path: Path) -> None:
     blob = tmp_path / "blob"
     blob.write_bytes(BOMBS[name]())
