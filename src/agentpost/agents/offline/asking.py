@@ -122,7 +122,7 @@ def lacks(here: Surroundings, reading: Reading) -> None:
         "word": words[0] if words else "",
     }
     here.turn.state["asked"] = asked
-    if all(_complete(one) for one in here.tables):
+    if all(_complete(one) for one in here.tables) and not reading.unclear:
         text = say(
             language, "lacks", table=table.name, words=quoted(language, words),
             columns=_columns(language, table),
