@@ -23,7 +23,7 @@ QUICK := tests/domain tests/contract tests/house tests/client tests/observabilit
   tests/threads tests/db/test_sqlite.py tests/services/test_turns.py \
   tests/services/test_job_states.py tests/services/test_credits.py
 
-.PHONY: help setup serve test quick check lint types imports format sizes bench clean
+.PHONY: help setup serve test quick check lint types imports format sizes gallery bench clean
 
 help: ## Show this list
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
@@ -58,6 +58,9 @@ format: $(READY) ## Format the code and fix what can be fixed
 
 sizes: $(READY) ## Install the built wheels for real, each into an environment of its own
 	@uv=uv; uv --version >/dev/null 2>&1 || uv=.tools/uv/bin/uv; .ci/sizes $$uv $(BIN)/python
+
+gallery: $(READY) ## Render what the built-in agent makes to docs/gallery; ARGS are words of names
+	@PYTHONPATH=. $(BIN)/python docs/gallery/gallery.py $(ARGS)
 
 bench: $(READY) ## Measure; ARGS are those of benchmarks/run.py
 	@PYTHONPATH=. $(BIN)/python benchmarks/run.py $(ARGS)

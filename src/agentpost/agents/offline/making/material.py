@@ -55,7 +55,7 @@ def gathered(files: Sequence[File], frame: Frame, *, told: bool = True) -> Mater
 
     Raises `JobFailed` when not one of them can be used.
     """
-    from agentpost.agents.offline.making.image import opening
+    from agentpost.agents.offline.making import pictures
 
     images: list[int] = []
     others: list[File] = []
@@ -66,7 +66,7 @@ def gathered(files: Sequence[File], frame: Frame, *, told: bool = True) -> Mater
             others.append(file)
             continue
         try:
-            wide, tall = opening.size_of(file.local, file.name)
+            wide, tall = pictures.size_of(file.local, file.name)
         except Unreadable as error:
             skipped.append(str(error))
             continue

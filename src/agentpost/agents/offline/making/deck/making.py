@@ -18,7 +18,7 @@ from agentpost.agents.offline.making.deck.pages import Page
 from agentpost.agents.offline.making.deck.slides import Outline
 from agentpost.agents.offline.making.maker import Inputs, Made
 from agentpost.agents.offline.making.names import file_name
-from agentpost.agents.offline.style import languages
+from agentpost.agents.offline.style import fonts, languages
 
 SECONDS = 120.0
 CREDITS = 3.0
@@ -54,10 +54,14 @@ async def make(job: Job, inputs: Inputs) -> Made:
         written.append(file)
     job.state["slides"] = len(outline.slides)
     texts = languages.words(planning.TEXTS, frame.language)
+    remarks = list(outline.remarks)
+    gone = fonts.missing(str(planned["slides"])) if "pdf" in asked else ()
+    if gone:
+        remarks.append(texts["missing"].format(chars=fonts.sample(gone)))
     names = languages.language(frame.language).listed([file.name for file in written])
     text = texts["made"].format(title=outline.title, names=names, count=len(outline.slides))
     text = f"{text} {outline.finding}".rstrip()
-    return Made(text, written, list(outline.used), list(outline.skipped), list(outline.remarks))
+    return Made(text, written, list(outline.used), list(outline.skipped), remarks)
 
 
 def pages_of(outline: Outline, height: float = 540.0) -> list[Page]:

@@ -193,12 +193,12 @@ class _Slide:
     def _picture(self, picture: Picture) -> None:
         from pptx.util import Emu
 
-        from agentpost.agents.offline.making.image import opening
+        from agentpost.agents.offline.making import pictures
 
         holder = self.free.pop("picture")
         holder._element.getparent().remove(holder._element)
-        content, size = opening.as_file(self.images[picture.image], most=2000)
-        left, top, wide, tall = opening.within(size, self._at(picture.box))
+        content, size = pictures.as_file(self.images[picture.image], most=2000)
+        left, top, wide, tall = pictures.within(size, self._at(picture.box))
         placed: Any = self.slide.shapes.add_picture(
             io.BytesIO(content), *(Emu(round(v * _EMU)) for v in (left, top, wide, tall))
         )

@@ -55,12 +55,12 @@ def build(
 
 
 def _assets(images: Sequence[Path], pages: Sequence[Page]) -> dict[int, tuple[str, bytes]]:
-    from agentpost.agents.offline.making.image import opening
+    from agentpost.agents.offline.making import pictures
 
     used = {e.image for page in pages for e in page.elements if isinstance(e, Picture)}
     found = {}
     for number in sorted(used):
-        content, _ = opening.as_file(images[number], most=2000)
+        content, _ = pictures.as_file(images[number], most=2000)
         suffix = "png" if content.startswith(b"\x89PNG") else "jpg"
         found[number] = (f"image-{number}.{suffix}", content)
     return found

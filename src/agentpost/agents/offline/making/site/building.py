@@ -14,7 +14,7 @@ from typing import Any
 from agentpost.agents.base import File
 from agentpost.agents.offline.documents.model import Document
 from agentpost.agents.offline.frame import Frame
-from agentpost.agents.offline.making import material
+from agentpost.agents.offline.making import material, pictures
 from agentpost.agents.offline.making.deck import papers as deck_papers
 from agentpost.agents.offline.making.deck.outline import planned
 from agentpost.agents.offline.making.deck.slides import Layout, Outline
@@ -137,14 +137,12 @@ def _first(paper: Document) -> str:
 def _gallery(
     numbers: Sequence[int], files: Sequence[File], site: Site, slugs: _Slugs, *, single: bool
 ) -> Iterator[Fragment]:
-    from agentpost.agents.offline.making.image import opening
-
-    pictures = []
+    shown = []
     for number in numbers[:_MOST_PICTURES]:
         file = files[number]
         sides = {}
         for name, most in (("large", _LARGE), ("small", _SMALL)):
-            content, size = opening.as_file(file.local, name=file.name, most=most)
+            content, size = pictures.as_file(file.local, name=file.name, most=most)
             suffix = "png" if content.startswith(b"\x89PNG") else "jpg"
             path = f"assets/{slugs.of(f'{Path(file.name).stem}-{name}')}.{suffix}"
             kind = "png" if suffix == "png" else "jpeg"
@@ -159,11 +157,11 @@ def _gallery(
         if single:
             sides["large"] = sides["small"]
         words = Path(file.name).stem.replace("_", " ").replace("-", " ")
-        pictures.append({**sides, "title": file.label or words[:1].upper() + words[1:]})
-    if pictures:
+        shown.append({**sides, "title": file.label or words[:1].upper() + words[1:]})
+    if shown:
         title = site.look.texts["pictures"]
-        body = rendering.rendered("gallery.html", title=title, pictures=pictures)
-        words = " ".join(str(one["title"]) for one in pictures)
+        body = rendering.rendered("gallery.html", title=title, pictures=shown)
+        words = " ".join(str(one["title"]) for one in shown)
         yield Fragment(slugs.of("pictures"), title, body, "gallery", words[:120], words)
 
 

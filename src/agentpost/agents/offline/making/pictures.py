@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 MOST_PIXELS = 60_000_000
 """A picture of a good camera; decoded it takes 180 MB."""
 MOST_SIDE = 30_000
+_TELLING = (0x010F, 0x0110, 0x0132, 0x8825, 0x9003, 0xA430, 0xA431)
+"""Tags of maker, model, times, place, owner and serial number."""
 FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "BMP", "TIFF")
 
 
@@ -43,12 +45,40 @@ def upright(path: Path, name: str, most: int | None = None) -> Image:
             image.draft("RGB", (most, most))
         if most:
             image.thumbnail((most, most), Image.Resampling.LANCZOS)
-        found = ImageOps.exif_transpose(image)
+        found = _eight_bits(_in_srgb(ImageOps.exif_transpose(image)))
         clear = found.mode in ("RGBA", "LA", "PA") or "transparency" in found.info
         found = found.convert("RGBA" if clear else "RGB")
         found.info.clear()
         found.getexif().clear()
         return found
+
+
+def _in_srgb(image: Image) -> Image:
+    """The picture in the colours that every program assumes."""
+    from PIL import ImageCms
+
+    profile = image.info.get("icc_profile")
+    if not profile or image.mode not in ("RGB", "CMYK", "L"):
+        return image
+    try:
+        own = ImageCms.ImageCmsProfile(io.BytesIO(profile))
+        srgb = ImageCms.createProfile("sRGB")
+        made = ImageCms.profileToProfile(image, own, srgb, outputMode="RGB")
+    except (ImageCms.PyCMSError, OSError, ValueError):
+        return image
+    return made if made is not None else image
+
+
+def _eight_bits(image: Image) -> Image:
+    if image.mode not in ("I", "I;16", "I;16B", "I;16L"):
+        return image
+    return image.convert("I").point(lambda value: value / 256).convert("L")
+
+
+def metadata(path: Path, name: str) -> list[int]:
+    """The EXIF tags that a picture carries; raises `Unreadable`."""
+    with _opened(path, name) as image:
+        return sorted(tag for tag in image.getexif() if tag in _TELLING)
 
 
 @contextlib.contextmanager

@@ -1,0 +1,78 @@
+"""The steps of a film: plan, draw and encode, open again and check; subtitles beside it."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from agentpost.agents.base import File, Job, JobFailed
+from agentpost.agents.offline.frame import to_json
+from agentpost.agents.offline.making.deck.slides import Outline
+from agentpost.agents.offline.making.maker import Inputs, Made
+from agentpost.agents.offline.making.names import file_name
+from agentpost.agents.offline.making.video import encoding, film, planning, racing, shown
+from agentpost.agents.offline.making.video.film import Film, Kind
+from agentpost.agents.offline.style import languages
+from agentpost.extraction import Unreadable
+
+SECONDS = 600.0
+CREDITS = 5.0
+
+
+async def make(job: Job, inputs: Inputs) -> Made:
+    """Make the film; raises `JobFailed` with a text for the user."""
+    frame, files = inputs.frame, list(inputs.files)
+    await job.progress("Reading the files")
+    plan = await job.step(planning.plan, files, to_json(frame), timeout=SECONDS)
+    planned = msgspec.convert(plan["film"], Film)
+    scenes = f"{len(planned.scenes)} scenes, " if planned.scenes else ""
+    await job.progress(f"Plan: {scenes}{planned.duration:.0f} seconds")
+    stem = frame.style.title or (files[0].name if files else planned.title)
+    name = file_name(stem, "video", inputs.version, "mp4")
+    await job.progress(f"Drawing {name}")
+    video = await job.write(
+        name, write, plan, files, cost=CREDITS, label=planned.title, timeout=SECONDS
+    )
+    await job.progress(f"Checking {name}")
+    seconds = await job.step(check, video, plan, timeout=SECONDS)
+    written = [video]
+    if planned.captioned and film.subtitles(planned):
+        captions = file_name(stem, "video", inputs.version, "srt")
+        written.append(await job.write(captions, film.subtitles(planned).encode()))
+    texts = languages.words(planning.TEXTS, frame.language)
+    text = texts["made"].format(
+        title=planned.title, name=name, seconds=round(seconds), wide=planned.size[0],
+        tall=planned.size[1],
+    )  # fmt: skip
+    remarks = list(planned.remarks)
+    if frame.style.options.get("voice"):
+        remarks.append(texts["voice"])
+    return Made(f"{text} {planned.finding}".rstrip(), written, list(planned.used),
+                list(planned.skipped), remarks)  # fmt: skip
+
+
+def write(plan: dict[str, Any], files: Sequence[File]) -> bytes:
+    """A step: the mp4; frames are drawn and encoded one by one."""
+    planned = msgspec.convert(plan["film"], Film)
+    outline = msgspec.convert(plan["outline"], Outline | None)
+    with tempfile.TemporaryDirectory(prefix="film-") as folder:
+        path = Path(folder) / "film.mp4"
+        try:
+            if planned.kind is Kind.RACE:
+                frames = racing.frames(planned)
+            else:
+                frames = shown.frames(planned, outline, [file.local for file in files])
+            encoding.encode(frames, path, planned.size, still=planned.kind is Kind.SLIDES)
+        except Unreadable as error:
+            raise JobFailed(f"{error}.") from error
+        return path.read_bytes()
+
+
+def check(file: File, plan: dict[str, Any]) -> float:
+    """A step: open the film again; returns its seconds, raises `JobFailed`."""
+    planned = msgspec.convert(plan["film"], Film)
+    return encoding.checked(file.local, planned.size, planned.duration)

@@ -1,0 +1,223 @@
+"""Pictures in, pictures out, decoded again: sizes, sides, formats, what is removed and refused."""
+
+from __future__ import annotations
+
+import io
+import struct
+import zlib
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PIL import Image
+
+from agentpost.agents import File, JobFailed, Unreadable
+from agentpost.agents.offline.frame import Style, Thing
+from agentpost.agents.offline.making import pictures
+from agentpost.agents.offline.making.image import MAKER, editing, poster, wish
+from agentpost.agents.offline.making.image.wish import Edit
+from agentpost.agents.offline.making.maker import Inputs, Made
+from tests.agents.fakes import FakeJob
+from tests.agents.offline.making import stories
+
+LEFT, RIGHT, BELOW = (255, 0, 0), (0, 128, 0), (0, 0, 255)
+
+
+async def made(
+    folder: Path, files: list[File], said: str = "", **wanted: Any
+) -> tuple[Made, list[Image.Image]]:
+    job = FakeJob(folder)
+    frame = stories.frame(Thing.IMAGE, files, said=said, **wanted)
+    result = await MAKER.make(job, Inputs(frame, tuple(files)))
+    assert job.charged == MAKER.credits
+    return result, [Image.open(folder / one.name) for one in result.files]
+
+
+# What is said about a picture of 640 × 400, and the edit it means.
+WISHES = [
+    ("en", "crop it square", {"crop": True, "square": True}, Edit(aspect=(1, 1))),
+    ("en", "crop to 16:9", {"crop": True}, Edit(aspect=(16, 9))),
+    ("en", "square please, keep the left side", {}, Edit(aspect=(1, 1), side="left")),
+    ("en", "crop it, portrait", {"crop": True, "portrait": True}, Edit(aspect=(4, 5))),
+    ("en", "rotate it", {"rotate": True}, Edit(turn=90)),
+    ("en", "rotate 90 degrees counterclockwise", {"rotate": True}, Edit(turn=270)),
+    ("en", "turn it upside down", {"rotate": True}, Edit(turn=180)),
+    ("en", "make it black and white", {}, Edit(grey=True)),
+    ("en", "scale it to 320 pixels wide", {"resize": True}, Edit(size=(320, None))),
+    ("en", "half the size", {}, Edit(factor=0.5)),
+    ("en", "resize to 25%", {"resize": True}, Edit(factor=0.25)),
+    ("de", "schneide es quadratisch zu, oben bleibt", {}, Edit(aspect=(1, 1), side="top")),
+    ("de", "dreh das Foto nach links", {}, Edit(turn=270)),
+    ("de", "800 Pixel breit", {}, Edit(size=(800, None))),
+    ("es", "en blanco y negro", {}, Edit(grey=True)),
+    ("es", "recorta la foto cuadrada", {}, Edit(aspect=(1, 1))),
+    ("fr", "recadre en carré", {}, Edit(aspect=(1, 1))),
+    ("fr", "fais pivoter la photo vers la gauche", {}, Edit(turn=270)),
+    ("zh", "裁剪成正方形", {}, Edit(aspect=(1, 1))),
+    ("zh", "逆时针旋转90度", {}, Edit(turn=270)),
+    ("ar", "تدوير الصورة", {}, Edit(turn=90)),
+    ("ar", "قص الصورة مربعة", {}, Edit(aspect=(1, 1))),
+]
+
+
+@pytest.mark.parametrize(("language", "said", "options", "edit"), WISHES)
+def test_what_is_said_becomes_an_edit(
+    language: str, said: str, options: dict[str, Any], edit: Edit
+) -> None:
+    frame = stories.frame(Thing.IMAGE, said=said, language=language, style=Style(options=options))
+    assert wish.of(frame) == wish.Wish("edit", edit)
+
+
+async def test_a_resized_picture_has_exactly_the_size_and_is_not_distorted(
+    tmp_path: Path,
+) -> None:
+    shop = stories.picture(tmp_path)
+    result, (image,) = await made(tmp_path, [shop], "resize", style=Style(size=(300, 300)))
+    assert image.size == (300, 300)
+    assert result.files[0].name == "shop-300x300.png"
+    assert result.notes[0].startswith("What did not fit")
+    assert "300 × 300" in result.text
+
+
+@pytest.mark.parametrize(
+    ("side", "x", "colour"), [("left", 5, LEFT), ("right", 395, RIGHT), ("centre", 5, None)]
+)
+async def test_a_crop_keeps_the_side_that_was_named(
+    tmp_path: Path, side: str, x: int, colour: tuple[int, ...] | None
+) -> None:
+    shop = stories.picture(tmp_path)
+    _, (image,) = await made(tmp_path, [shop], f"crop it square, {side}")
+    assert image.size == (400, 400)
+    assert (image.convert("RGB").getpixel((x, 5)) == colour) == (colour is not None)
+
+
+async def test_a_turned_picture_is_turned(tmp_path: Path) -> None:
+    shop = stories.picture(tmp_path)
+    _, (image,) = await made(tmp_path, [shop], "rotate it")
+    assert image.size == (400, 640)
+    assert image.convert("RGB").getpixel((5, 5)) == BELOW
+
+
+@pytest.mark.parametrize(("form", "kind"), [("jpg", "JPEG"), ("webp", "WEBP"), ("gif", "GIF")])
+async def test_formats_are_converted(tmp_path: Path, form: str, kind: str) -> None:
+    shop = stories.picture(tmp_path)
+    result, (image,) = await made(tmp_path, [shop], "convert it", formats=(form,))
+    assert image.format == kind
+    assert image.size == (640, 400)
+    assert result.files[0].name == f"shop.{form}" or form == "png"
+
+
+async def test_the_camera_s_data_turns_the_picture_and_goes(tmp_path: Path) -> None:
+    exif = Image.Exif()
+    exif[0x0112] = 6  # the camera was held upright
+    exif[0x0110] = "Secret 5"
+    exif.get_ifd(0x8825)[2] = (48.0, 51.0, 29.0)
+    photo = stories.picture(tmp_path, "photo.jpg", exif=exif)
+    result, (image,) = await made(tmp_path, [photo], "half the size")
+    assert image.size == (200, 320)
+    assert not image.getexif()
+    assert b"Secret" not in (tmp_path / result.files[0].name).read_bytes()
+    assert result.used == ["photo.jpg (400 × 640)"]
+
+
+async def test_a_collage_shows_every_picture_whole_or_nearly(tmp_path: Path) -> None:
+    files = [stories.picture(tmp_path, f"p{n}.png", (300 + 100 * n, 300)) for n in range(5)]
+    _, (image,) = await made(tmp_path, files, "make a collage")
+    assert image.width == 1800
+    assert image.format == "JPEG"
+
+
+@pytest.mark.parametrize("count", [2, 3, 4, 7, 12, 20])
+@pytest.mark.parametrize("size", [(1800, 1200), (1080, 1920), (900, 900)])
+def test_the_places_of_a_collage_fill_it(count: int, size: tuple[int, int]) -> None:
+    ratios = [(1.5, 0.67, 1.0, 1.78)[at % 4] for at in range(count)]
+    boxes = editing.cells(ratios, size, 10)
+    assert len(boxes) == count
+    for left, top, wide, tall in boxes:
+        assert min(left, top) >= 0
+        assert min(wide, tall) > 10
+        assert left + wide <= size[0]
+        assert top + tall <= size[1]
+    assert max(left + wide for left, _, wide, _ in boxes) == size[0]
+    assert max(top + tall for _, top, _, tall in boxes) == size[1]
+
+
+def bomb(wide: int, tall: int) -> bytes:
+    """A PNG whose header says that it is large; it has no pixels."""
+    head = struct.pack(">IIBBBBB", wide, tall, 8, 2, 0, 0, 0)
+    chunks = b"".join(
+        struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+        for kind, data in ((b"IHDR", head), (b"IDAT", b"x" * 16))
+    )
+    return b"\x89PNG\r\n\x1a\n" + chunks
+
+
+@pytest.mark.parametrize("size", [(50_000, 50_000), (1, 200_000), (20_000, 4_000)])
+def test_a_picture_too_large_to_decode_is_refused_by_its_header(
+    tmp_path: Path, size: tuple[int, int]
+) -> None:
+    path = tmp_path / "bomb.png"
+    path.write_bytes(bomb(*size))
+    with pytest.raises(Unreadable, match="pixels"):
+        pictures.size_of(path, "bomb.png")
+
+
+@pytest.mark.parametrize("content", [b"", b"\x89PNG\r\n\x1a\n", b"not a picture", b"\xff\xd8\xff"])
+async def test_damaged_pictures_end_the_job_with_a_reason(tmp_path: Path, content: bytes) -> None:
+    shop = stories.picture(tmp_path)
+    Path(shop.blob).write_bytes(content)
+    with pytest.raises(JobFailed, match=r"shop\.png"):
+        await made(tmp_path, [shop], "crop it square")
+
+
+async def test_a_size_nobody_can_use_is_refused(tmp_path: Path) -> None:
+    shop = stories.picture(tmp_path)
+    with pytest.raises(JobFailed, match="larger than"):
+        await made(tmp_path, [shop], "resize", style=Style(size=(30_000, 30_000)))
+
+
+async def test_an_unclear_wish_is_asked_about(tmp_path: Path) -> None:
+    with pytest.raises(JobFailed, match="What should be done"):
+        await made(tmp_path, [stories.picture(tmp_path)], "make it nicer")
+
+
+@pytest.mark.parametrize(
+    ("said", "title", "lines"),
+    [
+        ('a poster saying "Summer party" "12 July, 6 pm"', "Summer party", ("12 July, 6 pm",)),
+        ("make a poster for the summer party, 12 July, Riverside", "Summer party",
+         ("12 July", "Riverside")),
+        ("poster: New shop; Open from Monday", "New shop", ("Open from Monday",)),
+        ("a flyer with the text We are moving", "We are moving", ()),
+    ],
+)  # fmt: skip
+def test_a_poster_says_what_the_message_says(said: str, title: str, lines: tuple[str, ...]) -> None:
+    frame = stories.frame(Thing.IMAGE, said=said)
+    assert poster.said(frame) == poster.Words(title, lines)
+
+
+@pytest.mark.parametrize("kind", ["poster", "card"])
+async def test_posters_have_the_size_of_their_kind(tmp_path: Path, kind: str) -> None:
+    result, (image,) = await made(tmp_path, [], f'{kind} saying "Hello #there $x$"')
+    assert image.size == {"poster": (1240, 1754), "card": (1200, 630)}[kind]
+    colours = image.convert("RGB").resize((60, 60)).getcolors(3600)
+    assert colours is not None
+    assert len(colours) > 20
+    assert kind in result.files[0].name
+
+
+async def test_a_poster_of_a_table_states_its_finding(tmp_path: Path) -> None:
+    result, (image,) = await made(tmp_path, [stories.orders(tmp_path)], "make a poster of it")
+    assert image.size == (1240, 1754)
+    assert "revenue" in result.files[0].name
+
+
+async def test_a_poster_without_words_asks_for_them(tmp_path: Path) -> None:
+    with pytest.raises(JobFailed, match="quotation marks"):
+        await made(tmp_path, [], "make a poster")
+
+
+def test_transparency_becomes_white_where_there_is_none() -> None:
+    content = editing.encoded(Image.new("RGBA", (4, 4), (0, 0, 0, 0)), "jpg")
+    with Image.open(io.BytesIO(content)) as image:
+        assert image.getpixel((0, 0)) == (255, 255, 255)

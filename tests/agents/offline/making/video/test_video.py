@@ -1,0 +1,160 @@
+"""Films from real inputs, decoded again: length, captions, what is on the pictures."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import av
+import pytest
+from PIL import ImageChops
+
+from agentpost.agents import File, JobFailed
+from agentpost.agents.offline.frame import (
+    Aggregate,
+    Filter,
+    Grain,
+    Measure,
+    Op,
+    Query,
+    Style,
+    Thing,
+)
+from agentpost.agents.offline.making.maker import Inputs, Made
+from agentpost.agents.offline.making.video import MAKER, encoding, film, planning
+from agentpost.agents.offline.making.video.film import Caption, Film, Kind, Scene
+from tests.agents.fakes import FakeJob
+from tests.agents.offline.making import stories
+
+
+@pytest.fixture
+def orders(tmp_path: Path) -> File:
+    return stories.orders(tmp_path)
+
+
+async def made(folder: Path, files: list[File], **wish: Any) -> tuple[Made, Path]:
+    job = FakeJob(folder)
+    result = await MAKER.make(job, Inputs(stories.frame(Thing.VIDEO, files, **wish), tuple(files)))
+    assert job.charged == MAKER.credits
+    return result, folder / result.files[0].name
+
+
+def planned(files: list[File], **wish: Any) -> Film:
+    frame = stories.frame(Thing.VIDEO, files, **wish)
+    return planning.planned(stories.local(files), frame)[0]
+
+
+def pictures(path: Path, *parts: float) -> list[Any]:
+    """The pictures at some parts of a film."""
+    with av.open(str(path)) as container:
+        frames: list[Any] = list(container.decode(video=0))
+        places = [min(len(frames) - 1, int(part * len(frames))) for part in parts]
+        return [frames[place].to_image() for place in places]
+
+
+async def test_a_race_moves_and_lasts_as_long_as_asked(tmp_path: Path, orders: File) -> None:
+    result, path = await made(
+        tmp_path, [orders], said="bar race", style=Style(seconds=4, size=(320, 180))
+    )
+    first, last = pictures(path, 0.05, 0.95)
+    assert first.size == (320, 180)
+    assert ImageChops.difference(first, last).getbbox() is not None
+    with av.open(str(path)) as container:
+        stream: Any = container.streams.video[0]
+        assert stream.codec_context.name == "h264"
+        assert stream.frames == 4 * film.RATE
+    assert "4 seconds" in result.text
+
+
+def test_a_race_shows_the_running_totals(orders: File) -> None:
+    race = planned([orders], said="bar race").race
+    assert race is not None
+    assert len(race.periods) == 24
+    rows = [line.split(",") for line in Path(orders.blob).read_text().splitlines()[1:]]
+    for runner in race.runners:
+        total = sum(float(row[-1]) for row in rows if row[2] == runner.name)
+        assert runner.values[-1] == pytest.approx(total)
+        assert list(runner.values) == sorted(runner.values)
+
+
+def test_a_race_is_of_what_was_named(orders: File) -> None:
+    query = Query(
+        f"{orders.id}#0", (Measure("quantity", Aggregate.SUM),), ("product",), "date",
+        Grain.QUARTER, (Filter("region", Op.IS, ("East",)),),
+    )  # fmt: skip
+    frame = stories.frame(Thing.VIDEO, [orders], said="race")
+    import msgspec
+
+    frame = msgspec.structs.replace(frame, queries=(query,))
+    race = planning.planned(stories.local([orders]), frame)[0].race
+    assert race is not None
+    assert {runner.name for runner in race.runners} == {"Espresso Machine", "Grinder", "Beans 1kg"}
+    assert len(race.periods) == 8
+    rows = [line.split(",") for line in Path(orders.blob).read_text().splitlines()[1:]]
+    east = sum(int(row[4]) for row in rows if row[2] == "East")
+    assert sum(runner.values[-1] for runner in race.runners) == east
+
+
+async def test_slides_are_captioned_in_a_strip_of_their_own(tmp_path: Path, orders: File) -> None:
+    result, path = await made(tmp_path, [orders], style=Style(seconds=6))
+    assert [file.name for file in result.files] == ["orders-video.mp4", "orders-video.srt"]
+    captions = (tmp_path / "orders-video.srt").read_text()
+    assert captions.startswith("1\n00:00:00,000 --> 00:00:0")
+    (middle,) = pictures(path, 0.2)
+    strip = middle.crop((0, 628, 1280, 720)).convert("L")
+    assert strip.getpixel((3, 40)) < 40
+    assert strip.getextrema()[1] > 200
+
+
+async def test_photographs_become_a_slideshow(tmp_path: Path) -> None:
+    files = [stories.picture(tmp_path, name) for name in ("harbour.png", "old_town.png")]
+    result, path = await made(
+        tmp_path, files, said="slideshow", style=Style(seconds=4, size=(320, 180))
+    )
+    captions = (tmp_path / result.files[1].name).read_text()
+    assert "Harbour" in captions
+    assert "Old town" in captions
+    assert pictures(path, 0.5)[0].size == (320, 180)
+
+
+def test_wishes_change_the_film(tmp_path: Path, orders: File) -> None:
+    photo = stories.picture(tmp_path)
+    assert planned([photo], said="video without captions").captioned is False
+    assert planned([photo], style=Style(options={"portrait": True})).size == (720, 1280)
+    assert planned([orders], language="de", said="ein Balkenrennen").kind is Kind.RACE
+    assert planned([orders]).kind is Kind.SLIDES
+    shorter = planned([orders], style=Style(seconds=10))
+    assert shorter.duration == pytest.approx(10, abs=2)
+
+
+async def test_what_cannot_be_made_is_said(tmp_path: Path, orders: File) -> None:
+    photo = stories.picture(tmp_path)
+    with pytest.raises(JobFailed, match="180 seconds"):
+        await made(tmp_path, [orders], style=Style(seconds=4000))
+    with pytest.raises(JobFailed, match="date column"):
+        await made(tmp_path, [photo], said="bar race")
+
+
+def test_captions_are_short_enough_to_read() -> None:
+    text = "This sentence is long. " * 12 + "word " * 60
+    for caption in film.captions(text):
+        assert len(caption.text) < 260
+        assert 2.5 <= caption.seconds <= 12
+    words = " ".join(caption.text for caption in film.captions(text)).split()
+    assert words == text.split()
+    chinese = "".join(caption.text for caption in film.captions("这是一个很长的句子" * 30))
+    assert chinese == "这是一个很长的句子" * 30
+
+
+def test_subtitles_follow_each_other() -> None:
+    scenes = (Scene(0, (Caption("A", 1.5), Caption("B", 2))), Scene(1, (Caption("C", 3600),)))
+    text = film.subtitles(Film(Kind.SLIDES, "t", scenes=scenes))
+    assert "2\n00:00:01,500 --> 00:00:03,500\nB\n" in text
+    assert "3\n00:00:03,500 --> 01:00:03,500\nC\n" in text
+
+
+def test_a_damaged_film_is_found(tmp_path: Path) -> None:
+    path = tmp_path / "film.mp4"
+    path.write_bytes(b"not a film")
+    with pytest.raises(JobFailed, match="damaged"):
+        encoding.checked(path, (320, 180), 4)
