@@ -36,7 +36,6 @@ SHOWN_BY = {
 """Functions and classes whose texts reach a person."""
 
 PAGES = (
-    "src/agentpost/agents/offline/replies.py",
     "src/agentpost/cli/welcome.py",
     "src/agentpost/contract/errors.py",
     "src/agentpost/db/doctor.py",

@@ -106,7 +106,8 @@ async def _from_documents(here: Surroundings, reading: Reading) -> None:
     if tables and found.outcome is not Outcome.ANSWERED and reading.frame.unused:
         words = quoted(language, reading.frame.unused)
         text += "\n\n" + say(language, "not_understood", words=words)
-    told = details(language, found.used, found.skipped, found.notes)
+    skipped = list(dict.fromkeys((*found.skipped, *here.skipped)))
+    told = details(language, found.used, skipped, found.notes)
     turn.state.pop("answered", None)
     turn.reply(f"{text}\n\n{told}".strip())
 

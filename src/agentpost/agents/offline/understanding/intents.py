@@ -236,7 +236,7 @@ _STRONG = ("stacked", "donut", "heatmap", "histogram", "multiples", "scatter")
 
 
 def _shaped(found: Sequence[Segment], text: str) -> bool:
-    """ "Number of tickets per month, stacked" is a chart, for all that it begins like a question."""
+    """As in "Number of tickets per month, stacked": a chart that begins like a question."""
     asks = any(
         s.has("question", "what", "which", "who", "how", "why", "yes") and not s.has("filler")
         for s in found

@@ -259,7 +259,7 @@ _PLACES = ("store", "city", "region", "country")
 
 
 def _place_or_time(draft: Draft) -> bool:
-    """As in "Where did we sell most", "when was it lowest": the group that the question is after."""
+    """As in "Where did we sell most", "when was it lowest": the group that is asked for."""
     for segment in draft.found:
         if segment.has("question", "where"):
             for concept in _PLACES:
