@@ -190,3 +190,19 @@ async def test_words_of_files_are_text_only(tmp_path: Path) -> None:
     charts = [s.chart for slide in deck.slides for s in slide.shapes if s.has_chart]
     names = [name for chart in charts for name in chart.plots[0].categories]
     assert "#eval(1) <b>A</b>" in names
+
+
+async def test_hostile_texts_fit_and_break_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "hostile.csv"
+    groups = ["x" * 900, "a\x01b\x0b", "</a:t><p:evil/>", "&amp; <&>", "مرحبا", "😀" * 40]
+    rows = [
+        f'2025-{month:02d}-01,"{group}",{month * 10 + at}'
+        for month in range(1, 13)
+        for at, group in enumerate(groups)
+    ]
+    path.write_text("\n".join(["date,group,revenue", *rows]))
+    notes = tmp_path / "notes.txt"
+    notes.write_text(f"{'A' * 400}\n\n{'word ' * 3000}\n\nB\x02 ends. " + "C" * 2000)
+    files = [file(path, "text/csv"), file(notes, "text/plain")]
+    _, result, _ = await made(tmp_path, files, formats=("pptx", "pdf"))
+    assert [one.name for one in result.files] == ["hostile-deck.pptx", "hostile-deck.pdf"]

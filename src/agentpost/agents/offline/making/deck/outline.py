@@ -12,6 +12,7 @@ from agentpost.agents.base import File
 from agentpost.agents.offline.frame import Frame, from_json
 from agentpost.agents.offline.making import material
 from agentpost.agents.offline.making.deck import counted, papers
+from agentpost.agents.offline.making.deck.bounded import bounded
 from agentpost.agents.offline.making.deck.slides import Layout, Outline, Slide
 from agentpost.agents.offline.making.deck.told import Telling
 from agentpost.agents.offline.style import languages, palette
@@ -59,11 +60,12 @@ def planned(found: material.Material, files: Sequence[File], frame: Frame) -> Ou
     slides = counted.fitted(opening, body, closing, extra, asked or _comfortable(body))
     if asked and len(slides) != asked:
         remarks.append(texts["fewer"].format(asked=asked, count=len(slides)))
-    return Outline(
+    made = Outline(
         title, tuple(slides), frame.language, _accent(frame), found.used, found.skipped,
         tuple(remarks), finding=found.story.claims[0].sentence
         if found.story is not None and found.story.claims else "",
     )  # fmt: skip
+    return bounded(made)
 
 
 def _accent(frame: Frame) -> str | None:
