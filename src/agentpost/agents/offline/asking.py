@@ -106,7 +106,8 @@ async def _from_documents(here: Surroundings, reading: Reading) -> None:
     if tables and found.outcome is not Outcome.ANSWERED and reading.frame.unused:
         words = quoted(language, reading.frame.unused)
         text += "\n\n" + say(language, "not_understood", words=words)
-    told = details(language, found.used, found.skipped, found.notes)
+    skipped = list(dict.fromkeys((*found.skipped, *here.skipped)))
+    told = details(language, found.used, skipped, found.notes)
     turn.state.pop("answered", None)
     turn.reply(f"{text}\n\n{told}".strip())
 
@@ -122,7 +123,7 @@ def lacks(here: Surroundings, reading: Reading) -> None:
         "word": words[0] if words else "",
     }
     here.turn.state["asked"] = asked
-    if all(_complete(one) for one in here.tables):
+    if all(_complete(one) for one in here.tables) and not reading.unclear:
         text = say(
             language, "lacks", table=table.name, words=quoted(language, words),
             columns=_columns(language, table),

@@ -40,7 +40,7 @@ def knows(language: str, key: str) -> bool:
 
 
 def listed(language: str, items: Sequence[str], word: str = "and") -> str:
-    """ "a, b and c"."""
+    """As in "a, b and c"."""
     join = say(language, word)
     if len(items) < 2:
         return "".join(items)

@@ -15,6 +15,7 @@ from agentpost.agents.offline.frame import Frame, Thing, from_json
 from agentpost.agents.offline.understanding.conversation import Work
 
 _TABLES = re.compile(r"\.(?:csv|tsv|tab|xlsx?|xlsm|xlsb|ods|json|jsonl|parquet)$", re.IGNORECASE)
+_SHEETS = re.compile(r"\.(?:csv|tsv|tab|xlsx?|xlsm|xlsb|ods|parquet)$", re.IGNORECASE)
 _IMAGES = re.compile(r"\.(?:png|jpe?g|webp|gif|bmp|tiff?)$", re.IGNORECASE)
 _UNUSABLE = ("video", "audio")
 _NAMED = re.compile(
@@ -54,8 +55,15 @@ class Surroundings:
 
     @property
     def documents(self) -> list[File]:
-        """Files that are read as text."""
-        return [f for f in self.files if not is_table(f) and not is_image(f) and is_usable(f)]
+        """Files that are read as text: also data in which no table was found."""
+        with_tables = {table.file for table in self.tables}
+        return [
+            file
+            for file in self.files
+            if is_usable(file)
+            and not (is_image(file) or _SHEETS.search(file.name) or file.kind == "archive")
+            and not (is_table(file) and file.id in with_tables)
+        ]
 
     @property
     def images(self) -> list[File]:

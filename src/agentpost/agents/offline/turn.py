@@ -148,7 +148,7 @@ def _answered(text: str, asked: dict[str, Any]) -> str:
 
 
 def _place(text: str) -> int | None:
-    """ "the second", "2": which of the options that we gave."""
+    """As in "the second", "2": which of the options that we gave."""
     bare = text.casefold()
     if re.fullmatch(r"\d", bare):
         return int(bare) - 1

@@ -172,7 +172,7 @@ def search(index: _Index, question: str, language: str) -> tuple[str, list[Sente
         forms = _forms(word, codes, vocabulary)
         if forms:
             known[word] = forms
-        else:
+        elif not _misspelt(word, codes):
             unknown.append(word)
     if not known:
         return "none", [], unknown
@@ -203,6 +203,16 @@ def _forms(word: str, codes: Sequence[str], vocabulary: set[str]) -> frozenset[s
         # German writes compounds: the word may be the end of a longer one.
         found |= {text for text in vocabulary if len(text) > len(word) + 2 and text.endswith(word)}
     return frozenset(found)
+
+
+def _misspelt(word: str, codes: Sequence[str]) -> bool:
+    """Whether a word is an empty one with two letters changed about: ``dose``, ``waht``."""
+    letters = sorted(word)
+    return len(word) > 3 and any(
+        len(empty) == len(word) and sorted(empty) == letters
+        for code in codes
+        for empty in tongues.words(code)["stop"]
+    )
 
 
 def _scores(index: _Index, wanted: Sequence[frozenset[str]]) -> dict[int, float]:

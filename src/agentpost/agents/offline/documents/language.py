@@ -14,6 +14,7 @@ import msgspec
 _FOLDER = Path(__file__).parent / "words"
 _WORD = re.compile(r"[^\W_]+(?:[.,]\d+)*")
 _CHINESE = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]+")
+_PARTICLES = "的了是吗呢吧在有和几谁个"
 _SAMPLE = 20_000
 
 
@@ -96,7 +97,7 @@ def content(question: str, languages_: Iterable[str]) -> list[str]:
     text = question
     for one in known:
         for empty in sorted(one["stop"], key=len, reverse=True):
-            if _CHINESE.fullmatch(empty):
+            if _CHINESE.fullmatch(empty) and (len(empty) > 1 or empty in _PARTICLES):
                 text = text.replace(empty, " ")
     found = [w for w in split(text) if not any(w in one["stop"] for one in known)]
     return list(dict.fromkeys(w for w in found if len(w) > 1 or not w.isascii() or w.isdigit()))

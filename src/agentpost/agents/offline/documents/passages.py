@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from agentpost.agents.offline.documents.language import words
+from agentpost.agents.offline.documents.language import languages, words
 from agentpost.agents.offline.documents.model import Block, BlockKind, Document
+from agentpost.agents.offline.style.languages import language as tongue
 
 _END = re.compile(
-    r"(?<=[.!?…])[\"'”’»)\]]*\s+(?=[\"'“‘«(\[¿¡„]*[A-Z0-9À-ÖØ-ÞА-ЯΑ-Ω\u0600-\u06ff])"
+    r"(?<=[.!?…])[\"'”“’»)\]]*\s+(?=[\"'“‘«(\[¿¡„]*[A-Z0-9À-ÖØ-ÞА-ЯΑ-Ω\u0600-\u06ff])"
     r"|(?<=[。！？])|(?<=؟)\s+"
 )
 _WORD_BEFORE = re.compile(r"(\S{1,12})\.$")
@@ -85,9 +87,13 @@ def cut(text: str, language: str = "en") -> list[str]:
     begin = 0
     for match in [*_END.finditer(text), None]:
         end = match.start() if match else len(text)
-        if match and _abbreviated(text[max(begin, end - 14) : end], known):
+        if match and (
+            _abbreviated(text[max(begin, end - 14) : end], known)
+            or _dated(text[max(begin, end - 4) : end], text[match.end() : match.end() + 20])
+        ):
             continue
-        piece = text[begin:end].strip()
+        closing = len(match[0].rstrip()) if match else 0  # a quotation mark after the full stop
+        piece = text[begin : end + closing].strip()
         if piece:
             found.append(piece)
         begin = match.end() if match else end
@@ -99,6 +105,21 @@ def _abbreviated(before: str, known: frozenset[str]) -> bool:
     if match is None:
         return False
     word = match[1].lower().strip("(\"'„“«")
-    if word in known or (len(word) == 1 and word.isalpha()):
-        return True
-    return len(before) < 4 and re.fullmatch(r"\d{1,2}", word) is not None
+    return word in known or (len(word) == 1 and word.isalpha())
+
+
+def _dated(before: str, after: str) -> bool:
+    """Whether a full stop belongs to the day of a date: ``31. März``."""
+    if re.search(r"(?:^|\s)\d{1,2}\.$", before) is None:
+        return False
+    word = (re.match(r"[^\W\d_]+", after) or [""])[0].lower()
+    return word in _months()
+
+
+@functools.cache
+def _months() -> frozenset[str]:
+    return frozenset(
+        name.lower().rstrip(".")
+        for code in languages()
+        for name in (*tongue(code).months, *tongue(code).months_short)
+    )

@@ -24,7 +24,7 @@ def wish_and_material(text: str) -> tuple[str, str]:
     for mark in ("\n", ":", "："):
         head, found, body = text.partition(mark)
         if found and len(head.split()) <= _HEAD_WORDS and _is_material(body):
-            return head.strip()[:WISH_CHARACTERS], body.strip("\n")
+            return head.strip()[:WISH_CHARACTERS], body.strip(" \n")
     lines = text.split("\n")
     for start in range(len(lines)):
         if _is_table("\n".join(lines[start:])):
@@ -116,7 +116,8 @@ def _begins(found: Sequence[Segment], first: int, at: int) -> int:
     colon = found[at].text in (":", "：")
     verb = _is_verb(found, follow) or (follow > at + size and _is_verb(found, follow - 1))
     asks = head.has("question") and not head.has("and") and not head.has("for")
-    if (verb or asks) and not colon and _whole(before):
+    sends = head.has("unable", "email", "booking", "translation", "web")
+    if (verb or asks or sends) and not colon and _whole(before):
         return max(1, size)
     if _thing_follows(found, follow) and _object(before):
         return max(1, size)

@@ -72,11 +72,13 @@ def numeric(draft: Draft) -> None:
             draft.named.add("filter")
         else:
             draft.add_filter(condition)
-            found[place].used = found[place].used or _only_condition(draft, place)
+            if _only_condition(draft, place):
+                for other in found:
+                    other.used = other.used or (other.columns == (column,) and not other.values)
 
 
 def _number_before(found: Sequence[Segment], at: int, key: str) -> tuple[float | None, int, int]:
-    """ "10 or more"; in Chinese "10以上"."""
+    """As in "10 or more"; in Chinese "10以上"."""
     if key in ("at_least", "at_most", "above", "below") and at and found[at - 1].kind == "number":
         value, _ = value_at(found, at - 1)
         if value is not None:
@@ -94,7 +96,8 @@ def _skip(found: Sequence[Segment], at: int, sections: tuple[str, ...]) -> int:
 def _column_near(draft: Draft, at: int, after: int) -> tuple[str, int] | None:
     """The number column a condition is about: the one before it, else after, else the only one."""
     found = draft.found
-    for index in range(at - 1, max(-1, at - 1 - _NEAR), -1):
+    people = _people_before(draft, at)
+    for index in range(at - 1, max(-1, at - 1 - (0 if people else _NEAR)), -1):
         column = _numeric_at(draft, index)
         if column is not None:
             return column, index
@@ -110,12 +113,22 @@ def _column_near(draft: Draft, at: int, after: int) -> tuple[str, int] | None:
                 for name in draft.names.concepts.get(tag.key, ()):
                     if is_number(draft.column(name)):
                         return name, index
+    if people:
+        for name in draft.names.concepts.get("age", ()):
+            return name, at
+        return None
     named = {c for s in found for c in s.columns if is_number(draft.column(c))}
     if len(named) == 1:
         column = named.pop()
         place = next(i for i, s in enumerate(found) if column in s.columns)
         return column, place
     return None
+
+
+def _people_before(draft: Draft, at: int) -> bool:
+    """As in "People over 50": what stands before the condition is no column."""
+    before = next((s for s in reversed(draft.found[:at]) if not s.has("question", "yes")), None)
+    return before is not None and before.has("rows") and not before.literal
 
 
 def _numeric_at(draft: Draft, index: int) -> str | None:
@@ -127,9 +140,11 @@ def _numeric_at(draft: Draft, index: int) -> str | None:
 def _of_groups(draft: Draft, place: int) -> bool:
     """Whether a condition is about groups ("which regions made more than"), not about rows."""
     for index, segment in enumerate(draft.found[:place]):
-        if not segment.has("question", "which", "what", "who"):
+        if not segment.has("question", "which", "what", "who", "many"):
             continue
         for other in draft.found[index + 1 : index + 4]:
+            if other.has("rows") and not other.literal:
+                return False
             if any(not is_number(draft.column(name)) for name in other.columns):
                 return True
     return False
@@ -156,7 +171,7 @@ def _use_negation(found: Sequence[Segment], at: int) -> None:
 
 
 def missing(draft: Draft) -> None:
-    """ "have no agent", "with empty city"."""
+    """As in "have no agent", "with empty city"."""
     found = draft.found
     for at, segment in enumerate(found):
         if segment.used or not segment.has("not", "missing"):
@@ -231,7 +246,7 @@ def _value(draft: Draft, at: int) -> tuple[str, str]:
 
 
 def _use_own_name(draft: Draft, at: int, column: str) -> None:
-    """ "the North region", "status is open": the column's name belongs to its value."""
+    """As in "the North region", "status is open": the column's name belongs to its value."""
     found = draft.found
     after, before = at + 1, at - 1
     if after < len(found) and column in found[after].columns and not found[after].used:

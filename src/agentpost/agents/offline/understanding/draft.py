@@ -21,7 +21,7 @@ from agentpost.agents.offline.understanding.names import Names
 from agentpost.agents.offline.understanding.segments import Segment
 
 IGNORED = frozenset(
-    [
+    (
         "filler",
         "act",
         "question",
@@ -37,10 +37,8 @@ IGNORED = frozenset(
         "compare",
         "sort",
         "format",
-        "kind",
         "by",
         "option",
-        "unit",
         "about",
         "title",
         "add",
@@ -53,7 +51,12 @@ IGNORED = frozenset(
         "scale",
         "length",
         "in",
-    ]
+        "audience",
+        "language",
+        "into",
+        "structure",
+        "source",
+    )
 )
 """Sections whose words may be left over: they say how, not what."""
 
@@ -77,6 +80,8 @@ class Draft:
     order: Order | None = None
     ambiguous: list[tuple[str, tuple[str, ...]]] = field(default_factory=list)
     """Words with the columns that each could mean."""
+    unclear: list[str] = field(default_factory=list)
+    """What was said that no query can say: "revenue per order"."""
     named: set[str] = field(default_factory=set)
     """Which fields the clause itself names: ``measure group time filter order``."""
 
@@ -157,14 +162,22 @@ class Draft:
 
     def unused(self) -> tuple[str, ...]:
         """Content words that nothing stands for."""
-        left: list[str] = []
+        left: list[str] = [*self.unclear]
         for segment in self.found:
             if segment.used or segment.kind in ("mark", "file"):
                 continue
             if segment.tags and all(tag.section in IGNORED for tag in segment.tags):
                 continue
             ignorable = any(tag.section in IGNORED for tag in segment.tags)
-            if ignorable and not segment.columns and not segment.values:
+            placed = segment.has("ordinal") and not segment.has("filler")
+            shaped = segment.has("kind") and not segment.has("filler")
+            if (
+                ignorable
+                and not placed
+                and not shaped
+                and not segment.columns
+                and not segment.values
+            ):
                 continue
             left.append(segment.text)
         return tuple(dict.fromkeys(left))

@@ -34,18 +34,26 @@ def finish(
     trend = any(segment.has("trend") for segment in draft.found)
     values = {f.column: f for f in draft.filters if f.op is Op.IS and f.grain is None}
     several = [c for c, f in values.items() if len(f.values) > 1]
-    if asked and compares(draft.found) and derived in (None, Derived.DIFFERENCE):
+    compared = compares(draft.found) or derived is Derived.DIFFERENCE
+    if compared and derived in (None, Derived.DIFFERENCE):
         if several and several[0] not in draft.groups:
             draft.groups.append(several[0])
-        if several or draft.time:
+        if asked and (several or draft.time):
             derived = Derived.DIFFERENCE
     if (asked or draft.named or trend) and not draft.measures:
         needed = draft.groups or draft.time or best or derived or trend or draft.having
         aggregate = next((s for s in draft.found if s.has("aggregate") and not s.columns), None)
-        if needed or aggregate is not None or (asked and draft.filters and has_hint(draft)):
+        only_listed = (
+            asked and (draft.groups or draft.time) and aggregate is None and not has_hint(draft)
+            and not (best or derived or trend or draft.having or compared)
+        )  # fmt: skip
+        if only_listed:
+            draft.measures.append(Measure(None, Aggregate.COUNT))
+        elif needed or aggregate is not None or (asked and draft.filters and has_hint(draft)):
             default(draft)
     if trend and not draft.time and draft.dates and not (best and draft.groups):
         draft.time = draft.dates[0].name
+    _refuse_nested(draft, derived)
     if derived is not None:
         _apply(draft, derived, values)
     if draft.time and draft.grain is None:
@@ -53,13 +61,30 @@ def finish(
     _ordered(draft, best, asked=asked)
 
 
+def _refuse_nested(draft: Draft, derived: Derived | None) -> None:
+    """As in "Average revenue per month" may mean the average of the months' totals, which no query
+    computes, so it is not answered with something else."""
+    if draft.time is None or derived is not None:
+        return
+    for measure in draft.measures:
+        amount = measure.column is not None and draft.column(measure.column).role is Role.AMOUNT
+        if amount and measure.aggregate is Aggregate.MEAN:
+            said = next((s.text for s in draft.found if s.has("aggregate", "mean")), None)
+            length = next((s.text for s in draft.found if s.has("grain")), None)
+            if said and length:
+                draft.unclear.append(f"{said} … {length}")
+
+
 def _apply(draft: Draft, derived: Derived, values: dict[str, Filter]) -> None:
     if not draft.measures:
         return
-    if derived in (Derived.SHARE, Derived.RANK) and not draft.groups:
+    if derived in (Derived.SHARE, Derived.RANK) and not draft.groups and not draft.time:
         column = next(iter(values), None)
-        if column is not None:
-            draft.groups.append(column)
+        if column is None:
+            said = next((s.text for s in draft.found if s.has("derived")), derived.value)
+            draft.unclear.append(said)
+            return
+        draft.groups.append(column)
     if derived in (Derived.GROWTH, Derived.CUMULATIVE) and not draft.time and draft.dates:
         draft.time = draft.dates[0].name
         draft.grain = _growth_grain(draft)
@@ -130,7 +155,7 @@ def _ordered(draft: Draft, best: Best | None, *, asked: bool) -> None:
 
 
 def _plural_top(draft: Draft, at: int) -> bool:
-    """ "top products" asks for several; "best product" for one."""
+    """As in "top products" asks for several; "best product" for one."""
     return draft.found[at].text.casefold() == "top"
 
 

@@ -127,7 +127,7 @@ def _query(old: Query, new: Query, reading: Reading) -> Query:
 
 
 def _aggregated(old: Query, reading: Reading) -> tuple[Measure, ...]:
-    """ "The average instead": another aggregate of the same columns."""
+    """As in "The average instead": another aggregate of the same columns."""
     said = reading.aggregate
     if said is None:
         return ()

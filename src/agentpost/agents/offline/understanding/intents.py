@@ -58,6 +58,9 @@ def intent(found: Sequence[Segment], text: str, *, works: bool, running: bool = 
     if unable is not None and not made.question and _means_unable(found, unable, made):
         made.act, made.talk, made.subject = Act.TALK, "unable", unable.key("unable")
         return made
+    if made.question and made.thing is None and _shaped(found, text):
+        made.act, made.thing = Act.MAKE, Thing.CHART
+        return made
     if works and made.question and _fragment(found):
         made.act, made.question = Act.CHANGE, False
         return made
@@ -98,7 +101,7 @@ def _marks(found: Sequence[Segment]) -> Intent:
 
 
 def _counts(found: Sequence[Segment], at: int) -> bool:
-    """ "second quarter" and "first half" count time, not works."""
+    """As in "second quarter" and "first half" count time, not works."""
     following = [s for s in found[at + 1 : at + 3] if s.text != "."]
     if at and found[at].has("unit") and (found[at - 1].number or found[at - 1].has("number")):
         return True
@@ -137,6 +140,8 @@ def _small(found: Sequence[Segment], made: Intent, text: str, *, running: bool) 
                     continue
                 made.act, made.talk = Act.TALK, key
                 return made
+    if any(s.has("structure") for s in words) and any(s.has("question") for s in words):
+        return None
     if not content and not any(s.has("question", "many", "who", "when", "where") for s in words):
         made.act, made.talk = Act.TALK, "nothing"
         return made
@@ -226,8 +231,22 @@ def _asks(found: Sequence[Segment], text: str) -> bool:
     return marked and not any(s.has("thing") or s.has("kind") for s in found)
 
 
+_STRONG = ("stacked", "donut", "heatmap", "histogram", "multiples", "scatter")
+"""Kinds whose words mean nothing but a chart."""
+
+
+def _shaped(found: Sequence[Segment], text: str) -> bool:
+    """As in "Number of tickets per month, stacked": a chart that begins like a question."""
+    asks = any(
+        s.has("question", "what", "which", "who", "how", "why", "yes") and not s.has("filler")
+        for s in found
+    )
+    shaped = any(s.has("kind", *_STRONG) and not s.columns and not s.values for s in found)
+    return shaped and not asks and not text.rstrip().endswith(("?", "？", "؟"))
+
+
 def _fragment(found: Sequence[Segment]) -> bool:
-    """ "And for 2024?": no question of its own, but the one before about something else."""
+    """As in "And for 2024?": no question of its own, but the one before about something else."""
     words = [s for s in found if s.kind != "mark"]
     leads = bool(words) and (words[0].has("and") or words[0].has("act", "want"))
     asks = any(s.has("question") and not s.has("filler") and not s.has("for") for s in words[1:])
@@ -235,7 +254,7 @@ def _fragment(found: Sequence[Segment]) -> bool:
 
 
 def _wants(found: Sequence[Segment]) -> bool:
-    """ "Can you make …?", "how about a chart?": a wish in the form of a question."""
+    """As in "Can you make …?", "how about a chart?": a wish in the form of a question."""
     for at, segment in enumerate(found):
         if segment.has("act", "make", "want") and not segment.has("question"):
             later = any(s.has("thing") or s.has("kind") for s in found[at:])
@@ -275,7 +294,7 @@ def _changes(found: Sequence[Segment], made: Intent) -> bool:
             and any(s.has("kind") for s in found)
         ):
             return not any(s.has("pronoun") and _sourced(found, i) for i, s in enumerate(found))
-        counted = any(s.has("unit") and s.has("thing") for s in found) and not made.verb
+        counted = all(s.has("unit") for s in found if s.has("thing")) and not made.verb
         if counted:
             return True
         formats = [s for s in found if s.has("thing")]
@@ -294,7 +313,7 @@ def _changes(found: Sequence[Segment], made: Intent) -> bool:
 
 
 def _only_changes(found: Sequence[Segment], made: Intent) -> bool:
-    """ "Make it green" changes something, also when nothing was made yet."""
+    """As in "Make it green" changes something, also when nothing was made yet."""
     styled = any(s.has("colour") or s.has("length") for s in found)
     return made.thing is None and made.it and styled and len(found) <= _SHORT
 
@@ -318,7 +337,7 @@ def _implied(found: Sequence[Segment]) -> Thing | None:
         return option
     kinds = [s for s in found if s.has("kind") and not s.columns and not s.values]
     shows = any(s.has("act", "make", "want", "show") for s in found)
-    if kinds and (shows or len(found) <= 8 or any(s.has("strong") for s in kinds)):
+    if kinds and (shows or len(found) <= _SHORT or any(s.has("kind", *_STRONG) for s in kinds)):
         return Thing.CHART
     if any(s.has("trend") for s in found) and shows:
         return Thing.CHART

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from agentpost.agents.offline.data.model import Role
-from agentpost.agents.offline.frame import Aggregate, Measure
+from agentpost.agents.offline.frame import Aggregate, Grain, Measure
 from agentpost.agents.offline.understanding.draft import (
     Best,
     Draft,
@@ -24,6 +24,7 @@ def measures(draft: Draft, best: Best | None) -> None:
         for at, s in enumerate(found)
         if (s.has("question", "many") or s.has("aggregate", "count", "distinct"))
         and not (s.used or s.columns)
+        and not (s.has("question", "much") and has_hint(draft))
     ]
     for at, segment in enumerate(found):
         column = draft.numeric(segment)
@@ -41,6 +42,8 @@ def measures(draft: Draft, best: Best | None) -> None:
     for at in counting:
         found[at].used = True
         if draft.measures:
+            if draft.having and not draft.groups:
+                _list_counted(draft, at)
             continue
         _count(draft, at)
     if not draft.measures and not counting:
@@ -64,6 +67,19 @@ def names_table(plain: str, words: frozenset[str]) -> bool:
     return len(plain) > 2 and any(plain in (word, f"{word}s") for word in words)
 
 
+def _list_counted(draft: Draft, at: int) -> None:
+    """As in "How many months had more than …" is answered with those months."""
+    for segment in draft.found[at + 1 :]:
+        column = draft.category(segment)
+        if column is not None and not segment.values:
+            draft.add_group(column)
+            grain = segment.key("grain")
+            if grain and draft.time == column:
+                draft.grain = Grain(grain)
+            segment.used = True
+            return
+
+
 def _count(draft: Draft, at: int) -> None:
     """What "how many" counts: different values of a column, or rows."""
     found = draft.found
@@ -74,6 +90,9 @@ def _count(draft: Draft, at: int) -> None:
             if not _is_table_name(draft, segment):
                 continue
         column = draft.category(segment)
+        if column is not None and segment.has("rows") and not segment.literal:
+            segment.used = True
+            break
         if column is not None and not segment.values and not segment.used:
             segment.used = True
             draft.measures.append(Measure(column, Aggregate.DISTINCT))
@@ -87,6 +106,8 @@ def _count(draft: Draft, at: int) -> None:
             return
     draft.measures.append(Measure(None, Aggregate.COUNT))
     draft.named.add("measure")
+    for segment in found:
+        segment.used = segment.used or (segment.has("rows") and not segment.columns)
 
 
 def _use_distinct(found: Sequence[Segment]) -> None:
@@ -108,15 +129,35 @@ def _aggregate(draft: Draft, at: int, column: str) -> Aggregate:
             continue
         found[index].used = True
         aggregate = Aggregate(key)
-        rate = draft.column(column).role is Role.RATE
-        return Aggregate.MEAN if aggregate is Aggregate.SUM and rate else aggregate
+        if aggregate is Aggregate.SUM and not _may_be_summed(draft, column):
+            draft.unclear.append(found[index].text)
+            return default_aggregate(draft.column(column))
+        return aggregate
     return default_aggregate(draft.column(column))
+
+
+_NEVER_SUMMED = ("price", "age", "margin", "satisfaction", "temperature", "discount")
+
+
+def _may_be_summed(draft: Draft, column: str) -> bool:
+    """Salaries may be added up when someone asks for it; prices and ages never."""
+    if draft.column(column).role is not Role.RATE:
+        return True
+    about = {key for key, listed in draft.names.concepts.items() if column in listed}
+    return bool(about) and not about & set(_NEVER_SUMMED)
 
 
 def hinted(draft: Draft, concept: str) -> None:
     """Measure the column of a concept, as "oldest" means ages."""
     if draft.measures:
         return
+    if concept == "rows":
+        known = ("orders", "visits", "quantity")
+        names = [n for key in known for n in draft.names.concepts.get(key, ())]
+        amounts = [n for n in names if draft.column(n).role is Role.AMOUNT]
+        made = Measure(amounts[0], Aggregate.SUM) if amounts else Measure(None, Aggregate.COUNT)
+        draft.measures.append(made)
+        draft.named.add("measure")
     for name in draft.names.concepts.get(concept, ()):
         column = draft.column(name)
         if is_number(column):
@@ -127,7 +168,8 @@ def hinted(draft: Draft, concept: str) -> None:
 
 def has_hint(draft: Draft) -> bool:
     """Whether a verb like "earn" says what is measured."""
-    return any(segment.has("hint") for segment in draft.found)
+    amounts = ("revenue", "quantity", "salary", "price", "age")
+    return any(segment.has("hint", *amounts) for segment in draft.found)
 
 
 def default(draft: Draft) -> None:

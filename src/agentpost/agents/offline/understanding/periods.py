@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import calendar
+import dataclasses
 import datetime as dt
 import re
 from collections.abc import Sequence
@@ -63,10 +64,22 @@ class Calendar:
     first: dt.date
     last: dt.date
     today: dt.date
+    anchored: bool = False
+    """Whether "this" and "last" count from where the data ends: today is far behind it."""
+
+    @property
+    def anchor(self) -> dt.date:
+        """The day from which "this year" and "last year" count."""
+        return min(self.today, self.last) if self.anchored else self.today
 
 
 def periods(found: Sequence[Segment], calendar: Calendar) -> list[Period]:
     """The periods that segments name, in order."""
+    if not calendar.anchored:
+        said = [one for at in range(len(found)) if (one := _relative(found, at, calendar))]
+        reaches = [reach for one in said if (reach := one.range())]
+        if any(reach[0] > calendar.last or reach[1] < calendar.first for reach in reaches):
+            calendar = dataclasses.replace(calendar, anchored=True)
     named: list[Period] = []
     at = 0
     while at < len(found):
@@ -159,8 +172,15 @@ def _part(found: Sequence[Segment], at: int, period: Period) -> int:
 
 
 def _counted(found: Sequence[Segment], at: int, period: Period) -> int:
-    """ "second quarter", "2. Quartal", "3月": an ordinal or a number before its unit."""
+    """An ordinal or a number before its unit ("second quarter", "2. Quartal", "3月"), or, in
+    Arabic, after it."""
     segment = found[at]
+    following = found[at + 1] if at + 1 < len(found) else None
+    if following is not None and segment.has("grain", "quarter") and period.quarter is None:
+        place = following.key("ordinal")
+        if place and 1 <= int(place) <= 4:
+            period.quarter = int(place)
+            return 2
     index = segment.key("ordinal")
     value = int(index) if index and int(index) > 0 else None
     if value is None and segment.number is not None and segment.number <= 12:
@@ -222,7 +242,7 @@ def _glued(found: Sequence[Segment], at: int) -> bool:
 
 
 def _means_month(found: Sequence[Segment], at: int) -> bool:
-    """ "may" and "mar" are months next to a date word only."""
+    """As in "may" and "mar" are months next to a date word only."""
     segment = found[at]
     if not segment.has("filler") and len(segment.text) > 3:
         return True
@@ -238,8 +258,15 @@ def _means_month(found: Sequence[Segment], at: int) -> bool:
 
 
 def _relative(found: Sequence[Segment], at: int, calendar: Calendar) -> Period | None:
-    """ "last 3 months", "this year", "last quarter"."""
+    """As in "last 3 months", "this year", "last quarter"."""
     segment = found[at]
+    following = found[at + 1] if at + 1 < len(found) else None
+    grain_first = segment.key("grain")
+    if grain_first and following is not None and following.has("period") and not segment.used:
+        if found[at - 1].has("by") if at else False:
+            return None
+        this = following.has("period", "this") and not following.has("period", "last")
+        return _whole(at, at + 2, grain_first, this, calendar)
     if not segment.has("period") or segment.used:
         return None
     after = at + 1
@@ -249,21 +276,38 @@ def _relative(found: Sequence[Segment], at: int, calendar: Calendar) -> Period |
         after += 1
     elif at and found[at - 1].number is not None and segment.has("period", "last"):
         count = int(found[at - 1].number or 1)
-    if after < len(found) and found[after].has("counter"):
+    if after < len(found) and found[after].has("counter") and not found[after].has("grain"):
         after += 1
     grain = found[after].key("grain") if after < len(found) else None
+    if grain is None and after < len(found) and found[after].has("yearmark"):
+        grain = "year"
     if grain is None or grain in ("hour", "weekday") or not 0 < count < 1000:
         return None
     counted = after - at > 1 or count > 1
-    days = _reach(grain, count, counted, segment.has("period", "this"), calendar)
-    return Period(at, after + 1, days=days)
+    this = segment.has("period", "this")
+    if not counted:
+        return _whole(at, after + 1, grain, this, calendar)
+    return Period(at, after + 1, days=_reach(grain, count, counted, this, calendar))
+
+
+def _whole(first: int, end: int, grain: str, this: bool, calendar: Calendar) -> Period | None:
+    """This or the last year, quarter, month …, as far as it has a name of its own."""
+    if grain in ("hour", "weekday"):
+        return None
+    days = _reach(grain, 1, False, this, calendar)
+    if grain in ("day", "week"):
+        return Period(first, end, days=days)
+    begin = days[0]
+    quarter = (begin.month + 2) // 3 if grain == "quarter" else None
+    month = begin.month if grain == "month" else None
+    return Period(first, end, year=begin.year, quarter=quarter, month=month)
 
 
 def _reach(
     grain: str, count: int, counted: bool, this: bool, calendar: Calendar
 ) -> tuple[dt.date, dt.date]:
-    """ "last year" is the one before today's; "last 3 months" end where the data does."""
-    now = min(calendar.today, calendar.last)
+    """As in "last year" is the one before today's; "last 3 months" end where the data does."""
+    now = min(calendar.today, calendar.last) if counted else calendar.anchor
     if grain == "day":
         return now - dt.timedelta(days=count - 1), now
     if grain == "week":
@@ -272,8 +316,6 @@ def _reach(
         last = monday + dt.timedelta(days=6 if this or counted else -1)
         return first, last
     length = {"month": 1, "quarter": 3, "year": 12}[grain]
-    if not counted and not this and grain == "year" and calendar.today > calendar.last:
-        now = min(calendar.today, calendar.last.replace(month=12, day=31) + dt.timedelta(days=1))
     index = (now.year * 12 + now.month - 1) // length
     if this:
         first_index, last_index = index, index

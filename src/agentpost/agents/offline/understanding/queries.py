@@ -6,9 +6,9 @@ import datetime as dt
 from collections.abc import Sequence
 
 from agentpost.agents.offline.data.model import Column, Kind, Role
-from agentpost.agents.offline.frame import Derived, Grain, Measure
+from agentpost.agents.offline.frame import Aggregate, Derived, Grain, Measure
 from agentpost.agents.offline.understanding import conditions, dates, periods
-from agentpost.agents.offline.understanding.draft import Best, Draft
+from agentpost.agents.offline.understanding.draft import Best, Draft, is_number
 from agentpost.agents.offline.understanding.finishing import compares, day_of, finish
 from agentpost.agents.offline.understanding.measuring import hinted, measures, names_table
 from agentpost.agents.offline.understanding.names import Names
@@ -28,6 +28,7 @@ def drafted(found: list[Segment], names: Names, today: str, *, asked: bool) -> D
     _times(draft, derived, today)
     conditions.missing(draft)
     conditions.numeric(draft)
+    _ratio(draft)
     _groups(draft)
     best = _extreme(draft)
     conditions.values(draft)
@@ -61,7 +62,8 @@ def _derived(draft: Draft) -> Derived | None:
         key = segment.key("derived")
         if key is None or segment.columns or segment.values or segment.text == "%":
             continue
-        if found in (None, Derived.DIFFERENCE):
+        # "Percentage growth" is a growth.
+        if found in (None, Derived.DIFFERENCE) or key == Derived.GROWTH:
             found = Derived(key)
         segment.used = True
     return found
@@ -102,6 +104,19 @@ def _calendar(column: Column, today: str) -> periods.Calendar:
     return periods.Calendar(column.name, first, last, now)
 
 
+def _ratio(draft: Draft) -> None:
+    """As in "Revenue per order" divides one column by another, which no query does."""
+    found = draft.found
+    for at, segment in enumerate(found[:-1]):
+        if not segment.has("ratio") or segment.columns:
+            continue
+        over = next((s for s in found[at + 1 : at + 3] if not s.has("filler") or s.columns), None)
+        before = any(is_number(draft.column(c)) for s in found[:at] for c in s.columns)
+        counted = over is not None and any(is_number(draft.column(c)) for c in over.columns)
+        if over is not None and counted and before and not segment.has("of"):
+            draft.unclear.append(f"{segment.text} {over.text}")
+
+
 def _groups(draft: Draft) -> None:
     """What follows "by", "per", "each": columns and lengths of time."""
     found = draft.found
@@ -133,12 +148,25 @@ def _groups(draft: Draft) -> None:
         )
         if segment.used or grain is None or (segment.columns and not literal_date):
             continue
+        if _of_a_date(found, at, grain):
+            segment.used = True
+            continue
         if segment.number is None and not _counts_time(found, at) and draft.set_grain(grain):
             segment.used = True
 
 
+def _of_a_date(found: Sequence[Segment], at: int, grain: Grain) -> bool:
+    """As in "The year 2025", "the month of May": the word belongs to the date beside it."""
+    for part in (*found[max(0, at - 1) : at], *found[at + 1 : at + 3]):
+        if grain is Grain.YEAR and part.used and len(part.text) == 4 and part.text.isdigit():
+            return True
+        if grain is Grain.MONTH and part.used and part.has("month"):
+            return True
+    return False
+
+
 def _counts_time(found: Sequence[Segment], at: int) -> bool:
-    """ "how many days", "3 weeks": an amount of time, no axis."""
+    """As in "how many days", "3 weeks": an amount of time, no axis."""
     before = found[at - 1] if at else None
     return before is not None and (before.number is not None or before.has("question", "many"))
 
@@ -173,12 +201,28 @@ def _extreme(draft: Draft) -> Best | None:
         segment.used = True
         if concept:
             hinted(draft, concept)
-        return at, _FLIPPED[direction], count
+        return at, _FLIPPED[direction], count or _counted(found, at)
+    return None
+
+
+def _counted(found: Sequence[Segment], at: int) -> int | None:
+    """As in "Which 3 months", "the second best": how many of the best show the answer."""
+    for index, segment in enumerate(found):
+        before = found[index - 1] if index else None
+        asked = before is not None and before.has("question", "which", "what")
+        if asked and not segment.used and segment.number is not None and segment.number <= 100:
+            segment.used = True
+            return int(segment.number)
+    before = found[at - 1] if at else None
+    place = before.key("ordinal") if before is not None else None
+    if before is not None and place and int(place) > 1 and not before.used:
+        before.used = True
+        return int(place)
     return None
 
 
 def _which(draft: Draft, best: Best | None) -> None:
-    """ "which region", "who": what is asked for is a group."""
+    """As in "which region", "who": what is asked for is a group."""
     found = draft.found
     for at, segment in enumerate(found):
         if segment.has("question", "which", "what"):
@@ -190,11 +234,13 @@ def _which(draft: Draft, best: Best | None) -> None:
                     draft.add_group(column)
                     other.used = True
                     break
-        elif segment.has("question", "who") and best is not None and not draft.groups:
+        elif segment.has("question", "who") and not draft.groups:
             for name in draft.names.concepts.get("name", ()):
                 draft.add_group(name)
                 break
     if best is None or draft.groups or draft.time:
+        return
+    if _place_or_time(draft):
         return
     for segment in found[best[0] :]:
         column = draft.category(segment)
@@ -207,6 +253,27 @@ def _which(draft: Draft, best: Best | None) -> None:
                 draft.add_group(name)
                 segment.used = True
                 return
+
+
+_PLACES = ("store", "city", "region", "country")
+
+
+def _place_or_time(draft: Draft) -> bool:
+    """As in "Where did we sell most", "when was it lowest": the group that is asked for."""
+    for segment in draft.found:
+        if segment.has("question", "where"):
+            for concept in _PLACES:
+                for name in draft.names.concepts.get(concept, ()):
+                    draft.add_group(name)
+                    return True
+            draft.unclear.append(segment.text)
+        if segment.has("question", "when"):
+            if draft.dates:
+                draft.time = draft.dates[0].name
+                draft.named.add("time")
+                return True
+            draft.unclear.append(segment.text)
+    return False
 
 
 def _rest(draft: Draft, *, asked: bool) -> None:

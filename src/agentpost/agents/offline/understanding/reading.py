@@ -42,6 +42,8 @@ class Reading:
     """Names of tables that fit equally well, when it cannot be told which is meant."""
     corrected: tuple[tuple[str, str], ...] = ()
     """Typos, with what they were read as."""
+    unclear: tuple[str, ...] = ()
+    """What was said that no query can say; also in the frame's ``unused``."""
     data: bool = False
     """Whether it has words like "by", "only" and "without", which are followed by data."""
     aggregate: Aggregate | None = None
@@ -113,7 +115,7 @@ def resolve(
         queries=(query,) if draft.named or (made.act is Act.ASK and _computes(query)) else (),
         style=look.style(),
         formats=tuple(look.formats),
-        language=language,
+        language=look.language or language,
         said=clause,
         unused=draft.unused(),
     )
@@ -125,6 +127,7 @@ def resolve(
         tuple(dict.fromkeys(draft.ambiguous)),
         tuple(equal) if len(equal) > 1 else (),
         tuple((s.text, s.corrected) for s in found if s.corrected),
+        tuple(draft.unclear),
         any(s.has("by") or s.has("only") or s.has("not") for s in found),
         aggregate,
     )
@@ -181,7 +184,7 @@ def _use_thing(found: Sequence[Segment], made: Intent) -> None:
 
 
 def _use_audience(found: Sequence[Segment]) -> None:
-    """"for Monday's board meeting" says whom it is for, not which rows count."""
+    """As in "for Monday's board meeting" says whom it is for, not which rows count."""
     for at, segment in enumerate(found):
         if not segment.has("for"):
             continue
@@ -224,7 +227,7 @@ def _without_tables(
         thing=made.thing,
         style=look.style(),
         formats=tuple(look.formats),
-        language=language,
+        language=look.language or language,
         said=clause,
         unused=empty.unused(),
     )

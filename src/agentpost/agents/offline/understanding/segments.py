@@ -211,7 +211,7 @@ def _unknown_word(token: Token, words: Lexicon, names: Names | None) -> list[Seg
 
 
 def _compound(token: Token, words: Lexicon, names: Names | None) -> list[Segment]:
-    """ "Umsatzdiagramm" as two segments, when both parts are known."""
+    """As in "Umsatzdiagramm" as two segments, when both parts are known."""
     word = token.text
     for cut in range(len(word) - 3, 2, -1):
         tail = Token(word[cut:], "word", token.start + cut, token.end)
@@ -235,7 +235,7 @@ def _padded(token: Token) -> str:
 
 def _corrected(word: str, words: Lexicon, names: Names | None) -> str | None:
     """The known word of which this one is a typo."""
-    if len(word) < 5 or not word.isalpha():
+    if len(word) < 4 or not word.isalpha():
         return None
     from rapidfuzz.distance import OSA
 
@@ -247,6 +247,8 @@ def _corrected(word: str, words: Lexicon, names: Names | None) -> str | None:
             if len(spelled) < 5 or abs(len(spelled) - len(typed)) > most or spelled[0] != typed[0]:
                 continue
             distance = OSA.distance(typed, spelled, score_cutoff=most)
+            if len(typed) < 5 and len(typed) >= len(spelled):
+                continue
             if distance > most or (_swapped_letter(typed, spelled) and len(typed) < 7):
                 continue
             if best is None or distance < best[0]:

@@ -48,6 +48,8 @@ class Look:
     sections: list[str] = field(default_factory=list)
     options: dict[str, Any] = field(default_factory=dict)
     formats: list[str] = field(default_factory=list)
+    language: str | None = None
+    """In which it is to be written, when that was said."""
 
     def style(self) -> Style:
         """As a frame holds it."""
@@ -94,6 +96,9 @@ def looks(segments: Sequence[Segment], thing: Thing | None, *, changing: bool) -
         if segment.has("colour") and not segment.literal:
             look.colour = segment.key("colour")
             segment.used = True
+        elif segment.has("language") and at and segments[at - 1].has("in"):
+            look.language = segment.key("language")
+            segment.used = segments[at - 1].used = True
         elif segment.kind == "hex":
             look.colour = segment.text.casefold()
             segment.used = True
@@ -177,20 +182,23 @@ def _length(segment: Segment) -> str:
 
 
 def _length_fits(segments: Sequence[Segment], at: int, changing: bool) -> bool:
-    """ "How long" and "the long list" say nothing about the result's length."""
+    """As in "How long" and "the long list" say nothing about the result's length."""
     before = segments[at - 1] if at else None
     return not (before is not None and before.has("question"))
 
 
 def _source(segments: Sequence[Segment], at: int) -> bool:
-    """ "from the attached PDF" says where something comes from."""
+    """As in "from the attached PDF" says where something comes from."""
     index = at - 1
     determined = False
+    later = any(segment.has("into") or segment.has("act", "into") for segment in segments[at + 1 :])
     while index >= 0 and (segments[index].has("filler") or segments[index].has("the")):
         determined = determined or segments[index].has("the")
         if segments[index].has("source"):
             return True
         index -= 1
+    if determined and later:
+        return True
     if index < 0 or not determined:
         return False
     return segments[index].has("from") and not segments[index].has("act")

@@ -92,12 +92,16 @@ def _digest(part: Part) -> list[Block]:
     blocks: list[Block] = []
     prose = [p for p in part.passages if p.kind is BlockKind.PARAGRAPH]
     said = [(sentence, p.place) for p in prose for sentence in sentences(p.text)]
-    by_place: dict[str, list[str]] = {}
-    for sentence, place in _telling(said):
-        by_place.setdefault(place, []).append(_cut(sentence))
-    for place, quoted in by_place.items():
+    quotes: dict[str, str] = {}
+    last = -1
+    for n in _telling([sentence for sentence, _ in said]):
+        sentence, place = said[n]
+        gap = " " if n == last + 1 else " … "
+        quotes[place] = quotes[place] + gap + _cut(sentence) if place in quotes else _cut(sentence)
+        last = n
+    for place, quoted in quotes.items():
         known = place.strip() == part.heading.strip()
-        blocks.append(Block("quote", " … ".join(quoted), place="" if known else place))
+        blocks.append(Block("quote", quoted, place="" if known else place))
     items = [p.text for p in part.passages if p.kind is BlockKind.ITEM and p.text]
     if items:
         more = ("…",) if len(items) > _ITEMS else ()
@@ -106,13 +110,13 @@ def _digest(part: Part) -> list[Block]:
     return [*blocks, *map(_table, tables)]
 
 
-def _telling(said: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
-    """The first sentence, and of the others the one with the most figures, else the next."""
+def _telling(said: Sequence[str]) -> list[int]:
+    """Which sentences to quote: the first, and of the others the one with the most figures, else
+    the next."""
     if len(said) <= _QUOTES:
-        return list(said)
-    rest = list(range(1, len(said)))
-    best = max(rest, key=lambda n: (len(re.findall(r"\d+", said[n][0])), -n))
-    return [said[0], said[best]]
+        return list(range(len(said)))
+    best = max(range(1, len(said)), key=lambda n: (len(re.findall(r"\d+", said[n])), -n))
+    return [0, best]
 
 
 def side_by_side(documents: Sequence[Document], code: str, heading: str) -> Section | None:

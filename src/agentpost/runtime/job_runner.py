@@ -1,0 +1,71 @@
+"""The job runner: the jobs that run in this process (see `engine.base.JobExecutor`)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable
+
+import structlog
+
+from agentpost.runtime.run_job import run_job
+from agentpost.runtime.runs import Run, Runs
+from agentpost.runtime.steps import Steps
+from agentpost.services import jobs
+from agentpost.services.context import AppContext
+from agentpost.services.tickets import JobTicket
+from agentpost.threads.loop import AgentLoop
+
+log = structlog.get_logger(__name__)
+
+
+class JobRunner:
+    """Runs jobs on the agent loop, one task each. Safe on any thread."""
+
+    def __init__(self, ctx: AppContext, loop: AgentLoop, steps: Steps) -> None:
+        self._ctx = ctx
+        self.runs = Runs(loop)
+        self._steps = steps
+
+    def run(self, job_id: str, epoch: int | None) -> None:
+        """See `JobExecutor.run`."""
+        if epoch is None:
+            self._claim(job_id, None)
+        else:
+            self.runs.submit(
+                job_id, epoch, lambda run: self._run(run, jobs.open_(self._ctx, job_id, epoch))
+            )
+
+    def reclaim(self, job_id: str, node: str) -> None:
+        """Go on with a job that this node owned when it went away, or lost it."""
+        self._claim(job_id, node)
+
+    def abort(self, job_id: str) -> None:
+        """See `JobExecutor.abort`. A job that is only being claimed is known here already: its
+        claim either comes too late, or is cancelled with the rest."""
+        self.runs.cancel(job_id)
+
+    async def stop(self, seconds: float) -> None:
+        """End what runs; the next owner continues it from its recorded calls."""
+        await self.runs.stop(seconds)
+
+    def _claim(self, job_id: str, node: str | None) -> None:
+        if not self.runs.claiming(job_id):  # while the loop is blocked, each sweep asks again
+            self.runs.submit(
+                job_id, None, lambda run: self._run(run, jobs.claim(self._ctx, job_id, node))
+            )
+
+    async def _run(self, run: Run, claiming: Awaitable[JobTicket | None]) -> None:
+        try:
+            ticket = await claiming
+        except Exception as error:  # still nobody's, or ours and missing: found by a sweep
+            log.warning("job_not_claimed", job_id=run.owner, error=repr(error))
+            return
+        if ticket is None:
+            return
+        run.epoch = ticket.epoch
+        self.runs.cancel(run.owner, before=ticket.epoch)  # fenced by our claim
+        try:
+            await run_job(self._ctx, self._steps, ticket, run)
+        except asyncio.CancelledError:
+            log.info("job_aborted", job_id=run.owner)
+            raise

@@ -1,0 +1,193 @@
+"""Reports by their maker: what they say, and the files opened again as their reader would."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import docx
+import pypdfium2
+import pytest
+from msgspec.structs import replace
+
+from agentpost.agents import File, JobFailed
+from agentpost.agents.offline.frame import Aggregate, Filter, Measure, Op, Query, Style, Thing
+from agentpost.agents.offline.making.maker import Inputs, Made
+from agentpost.agents.offline.making.report import MAKER
+from tests.agents.fakes import FakeJob, file
+from tests.agents.offline.making import stories
+
+PLAN = """# Expansion plan
+
+We open a second warehouse within one year. It serves the whole coast.
+
+## Costs
+
+The warehouse costs 240,000 euros a year. It opens in June.
+
+| Item | Once |
+|---|---|
+| Warehouse | 30,000 |
+
+## Risks
+
+Two suppliers make 80 % of our parts. #panic("no") $x$.
+"""
+MINUTES = "Minutes of 3 May\n\nWe agreed to open in June.\n\nThe costs are 70,000 euros.\n"
+
+
+def written(folder: Path, name: str, text: str) -> File:
+    """A file with a text."""
+    (folder / name).write_text(text, "utf-8")
+    return file(folder / name)
+
+
+def sales(folder: Path, year: int, tea: int, coffee: int) -> File:
+    """A year of two products."""
+    rows = [f"{year}-{m:02}-15,Tea,{tea}\n{year}-{m:02}-20,Coffee,{coffee}" for m in range(1, 13)]
+    return written(folder, f"sales-{year}.csv", "\n".join(["date,product,revenue", *rows]))
+
+
+async def made(
+    folder: Path, files: list[File], *queries: Query, style: Style | None = None, text: str = "",
+    language: str = "en", formats: tuple[str, ...] = (),
+) -> tuple[Made, FakeJob]:  # fmt: skip
+    """What the maker gives back."""
+    out = folder / "out"
+    out.mkdir(exist_ok=True)
+    frame = stories.frame(
+        Thing.REPORT, files, style=style, text=text, language=language, formats=formats
+    )
+    job = FakeJob(out)
+    return await MAKER.make(job, Inputs(replace(frame, queries=queries), tuple(files))), job
+
+
+def pages(path: Path) -> list[str]:
+    """The text of each page of a PDF, on one line."""
+    with pypdfium2.PdfDocument(path) as document:
+        return [" ".join(page.get_textpage().get_text_range().split()) for page in document]
+
+
+def outline(path: Path) -> list[str]:
+    """The headings of a PDF's outline."""
+    with pypdfium2.PdfDocument(path) as document:
+        return [entry.get_title() for entry in document.get_toc()]
+
+
+async def test_a_table_becomes_answers_figures_pictures_and_tables(tmp_path: Path) -> None:
+    result, job = await made(tmp_path, [stories.orders(tmp_path)])
+    assert [one.name for one in result.files] == ["orders-report.pdf", "orders-report.docx"]
+    first, *_ = text = pages(tmp_path / "out/orders-report.pdf")
+    assert first.index("Revenue fell from") < first.index("Revenue per month")
+    assert "orders.csv, 240 rows, 1 January 2024 to" in first
+    assert all(f"{n} / {len(text)}" in page for n, page in enumerate(text, start=1))
+    assert "Espresso Machine leads with" in " ".join(text)
+    assert job.charged == MAKER.credits
+    with pypdfium2.PdfDocument(tmp_path / "out/orders-report.pdf") as document:
+        assert document.get_metadata_dict()["Title"].startswith("Revenue")
+        assert document.is_tagged()
+
+
+async def test_the_word_file_has_the_same_parts(tmp_path: Path) -> None:
+    await made(tmp_path, [stories.orders(tmp_path)])
+    word = docx.Document(str(tmp_path / "out/orders-report.docx"))
+    heads = [p.text for p in word.paragraphs if p.style and p.style.name == "Heading 1"]
+    assert heads == outline(tmp_path / "out/orders-report.pdf")
+    assert word.core_properties.title.startswith("Revenue")
+    assert word.core_properties.language == "en"
+    assert len(word.inline_shapes) >= 2
+    assert all(shape._inline.docPr.get("descr") for shape in word.inline_shapes)
+    header = word.tables[1].rows[0]
+    assert header._tr.trPr is not None
+    assert [cell.text for cell in header.cells][:2] == ["Product", "Revenue"]
+
+
+async def test_two_sources_are_really_compared(tmp_path: Path) -> None:
+    files = [sales(tmp_path, 2024, 100, 50), sales(tmp_path, 2025, 100, 80)]
+    result, _ = await made(tmp_path, files, formats=("pdf",))
+    text = " ".join(pages(tmp_path / "out/sales-2024-report.pdf"))
+    assert "Revenue: sales-2025.csv is 20% ahead of sales-2024.csv" in text
+    assert "revenue changed by +360: Coffee by +360, Tea by 0" in text
+    assert "Coffee 600 960 +360 +60%" in text
+    assert "Σ 1,800 2,160 +360 +20%" in text
+    assert result.used == ["sales-2024.csv (24 rows)", "sales-2025.csv (24 rows)"]
+
+
+async def test_documents_are_quoted_and_laid_side_by_side(tmp_path: Path) -> None:
+    files = [written(tmp_path, "plan.md", PLAN), written(tmp_path, "minutes.txt", MINUTES)]
+    await made(tmp_path, files, formats=("pdf",))
+    text = " ".join(pages(tmp_path / "out/plan-report.pdf"))
+    assert "We open a second warehouse within one year." in text
+    assert 'Two suppliers make 80 % of our parts. #panic("no") $x$.' in text
+    row = text.index("Costs The warehouse costs 240,000 euros a year.")
+    assert "The costs are 70,000 euros." in text[row : row + 120]
+    assert "Warehouse 30,000" in text
+
+
+async def test_named_subjects_come_alone_and_missing_ones_are_said(tmp_path: Path) -> None:
+    result, _ = await made(
+        tmp_path, [written(tmp_path, "plan.md", PLAN)], formats=("pdf",),
+        style=Style(sections=("risks", "whales")),
+    )  # fmt: skip
+    text = " ".join(pages(tmp_path / "out/plan-report.pdf"))
+    assert "Risks" in text
+    assert "240,000" not in text
+    assert result.notes == ["the files say nothing about “whales”"]
+
+
+async def test_a_filter_holds_in_the_whole_report(tmp_path: Path) -> None:
+    source = stories.orders(tmp_path)
+    query = Query(
+        f"{source.id}#0", (Measure("revenue", Aggregate.SUM),), ("product",),
+        filters=(Filter("region", Op.IS, ("East",)),),
+    )  # fmt: skip
+    await made(tmp_path, [source], query, formats=("pdf",))
+    text = " ".join(pages(tmp_path / "out/orders-report.pdf"))
+    assert "region = East" in text
+    assert "West" not in text
+
+
+@pytest.mark.parametrize("length", ["shorter", "longer"])
+async def test_length(tmp_path: Path, length: str) -> None:
+    result, _ = await made(
+        tmp_path, [stories.orders(tmp_path)], style=Style(length=length), formats=("pdf",)
+    )
+    count = len(outline(tmp_path / "out/orders-report.pdf"))
+    assert count == 2 if length == "shorter" else count > 2
+    assert result.files[0].label
+
+
+@pytest.mark.parametrize("code", ["de", "es", "fr", "zh", "ar"])
+async def test_languages(tmp_path: Path, code: str) -> None:
+    result, _ = await made(tmp_path, [stories.orders(tmp_path)], language=code, formats=("pdf",))
+    text = " ".join(pages(tmp_path / "out/orders-report.pdf"))
+    assert "highest" not in text + result.text
+    assert "How this was made" not in text
+
+
+async def test_text_of_the_message_is_enough(tmp_path: Path) -> None:
+    result, _ = await made(tmp_path, [], text=PLAN, formats=("docx",))
+    assert [one.name.rpartition(".")[2] for one in result.files] == ["docx"]
+
+
+async def test_a_long_table_is_cut_and_never_spills(tmp_path: Path) -> None:
+    rows = "\n".join(f"Shop {n},{n * 10}" for n in range(1, 29))
+    source = written(tmp_path, "shops.csv", f"shop,revenue\n{rows}")
+    query = Query(f"{source.id}#0", (Measure("revenue", Aggregate.SUM),), ("shop",))
+    await made(tmp_path, [source], query, formats=("pdf",))
+    text = pages(tmp_path / "out/shops-report.pdf")
+    assert sum("Σ" in page for page in text) == 1
+    assert all(len(page) > 100 for page in text)
+
+
+async def test_nothing_to_read_is_said(tmp_path: Path) -> None:
+    broken = tmp_path / "broken.pdf"
+    broken.write_bytes(b"%PDF-1.7 nothing")
+    with pytest.raises(JobFailed, match=r"broken\.pdf"):
+        await made(tmp_path, [file(broken)])
+
+
+async def test_a_picture_is_left_out_by_name(tmp_path: Path) -> None:
+    result, _ = await made(
+        tmp_path, [stories.orders(tmp_path), stories.picture(tmp_path)], formats=("pdf",)
+    )
+    assert result.skipped == ["shop.png: a picture, not used"]

@@ -1,0 +1,122 @@
+"""Workbooks: cleaned, pivoted and joined; what is written is opened again."""
+
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agentpost.agents import File, JobFailed
+from agentpost.agents.offline.data.dataset import describe
+from agentpost.agents.offline.frame import (
+    Act,
+    Aggregate,
+    Frame,
+    Grain,
+    Measure,
+    Query,
+    Style,
+    Thing,
+    to_json,
+)
+from agentpost.agents.offline.making.table.making import as_csv, as_workbook, check, plan
+from tests.agents.offline.data.given import as_csv as shop_csv
+from tests.agents.offline.data.given import file, shop
+
+ORDERS = "order_id,customer_id,amount_eur\n1,A1,10\n2,A2,20.5\n3,A1,5\n4,A9,7\n"
+CUSTOMERS = "customer_id,name,city\nA1,Ann,Rome\nA2,Bob,Oslo\nA2,Rob,Bonn\n"
+
+
+def frame(*queries: Query, language: str = "en", **options: Any) -> Any:
+    return to_json(
+        Frame(Act.MAKE, Thing.TABLE, queries=queries, language=language,
+              style=Style(options=options))
+    )  # fmt: skip
+
+
+def made(folder: Path, files: list[File], wish: Any) -> tuple[Any, Any]:
+    """What is said of a workbook, and the workbook as openpyxl opens it, with its formulas."""
+    import openpyxl
+
+    told = plan(files, wish, "x.xlsx")
+    path = as_workbook(files, wish)
+    written = file(folder, "x.xlsx", path.read_bytes())
+    check(written, files, wish)
+    opened = openpyxl.load_workbook(path.rename(folder / "x.xlsx"))
+    return told, opened
+
+
+def test_a_pivot_has_formulas_and_the_data_beside_it(tmp_path: Path) -> None:
+    rows = shop()
+    files = [file(tmp_path, "shop.csv", shop_csv(rows))]
+    table = describe(files)[0]["id"]
+    query = Query(table, (Measure("revenue", Aggregate.SUM),), ("country",), "date", Grain.YEAR)
+    told, book = made(tmp_path, files, frame(query))
+    assert book.sheetnames == ["Pivot", "Data"]
+    page = book["Pivot"]
+    assert [cell.value for cell in page[1]] == ["Country", "2024", "2025", "Total"]
+    spain = next(row for row in page.iter_rows(values_only=True) if row[0] == "Spain")
+    truth = sum(r["revenue"] or 0 for r in rows
+                if r["country"] == "Spain" and r["date"].startswith("2025"))  # fmt: skip
+    assert spain[2] == pytest.approx(truth)
+    assert str(spain[3]).startswith("=SUM(")
+    assert [cell.value for cell in page[6]][1] == "=SUBTOTAL(109,B2:B5)"
+    assert told["text"].startswith("x.xlsx: total Revenue by Country and year")
+    assert book["Data"].freeze_panes == "B2"
+    assert book["Data"]["A2"].is_date
+
+
+def test_cleaned_data_is_typed_and_says_what_was_done(tmp_path: Path) -> None:
+    text = "Report\n\nDatum;Umsatz\n01.02.2025;1.234,50 €\n02.02.2025;n/a\nSumme;1.234,50 €\n"
+    told, book = made(tmp_path, [file(tmp_path, "a.csv", text)], frame(clean=True))
+    page = book.worksheets[0]
+    assert page["B2"].value == 1234.5
+    assert page["B3"].value is None
+    assert "€" in page["B2"].number_format
+    assert page["A2"].is_date
+    assert "1 total line below the table left out" in told["notes"]
+
+
+def test_two_tables_are_joined_on_what_they_share(tmp_path: Path) -> None:
+    files = [file(tmp_path, "orders.csv", ORDERS), file(tmp_path, "customers.csv", CUSTOMERS)]
+    told, book = made(tmp_path, files, frame(join=True))
+    rows = list(book["Joined"].iter_rows(values_only=True))
+    assert rows[0] == ("Order ID", "Customer ID", "Amount", "Name", "City")
+    assert rows[1:5] == [
+        (1, "A1", 10, "Ann", "Rome"),
+        (2, "A2", 20.5, "Bob", "Oslo"),
+        (3, "A1", 5, "Ann", "Rome"),
+        (4, "A9", 7, None, None),
+    ]
+    assert "3 of 4 rows found their match" in told["text"]
+    assert "no match for Customer ID A9" in told["notes"]
+    assert any(note.startswith("1 rows of customers.csv repeat") for note in told["notes"])
+
+
+def test_tables_that_share_nothing_are_not_joined(tmp_path: Path) -> None:
+    files = [file(tmp_path, "a.csv", "x,y\n1,2\n"), file(tmp_path, "b.csv", "p,q\nu,v\n")]
+    with pytest.raises(JobFailed, match="no column in common"):
+        plan(files, frame(join=True), "x.xlsx")
+
+
+def test_texts_never_become_formulas(tmp_path: Path) -> None:
+    text = "k,v\n=1+1,1\n@SUM(A1),2\nhttps://example.com,3\n"
+    files = [file(tmp_path, "a.csv", text)]
+    _, book = made(tmp_path, files, frame())
+    page = book.worksheets[0]
+    assert (page["A2"].value, page["A2"].data_type) == ("=1+1", "s")
+    assert page["A4"].hyperlink is None
+    written = list(csv.reader(io.StringIO(as_csv(files, frame()).decode("utf-8-sig"))))
+    assert [row[0] for row in written] == ["K", "'=1+1", "'@SUM(A1)", "https://example.com"]
+
+
+@pytest.mark.parametrize("language", ["en", "de", "es", "fr", "zh", "ar"])
+def test_every_language(tmp_path: Path, language: str) -> None:
+    files = [file(tmp_path, "shop.csv", shop_csv(shop(60)))]
+    table = describe(files)[0]["id"]
+    query = Query(table, (Measure("revenue", Aggregate.SUM),), ("product",))
+    _, book = made(tmp_path, files, frame(query, language=language))
+    assert bool(book.worksheets[0].sheet_view.rightToLeft) == (language == "ar")
