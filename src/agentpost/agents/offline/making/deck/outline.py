@@ -46,7 +46,7 @@ def planned(found: material.Material, files: Sequence[File], frame: Frame) -> Ou
     sources = _sources(found, texts)
     opening = Slide(
         Layout.TITLE, title, subtitle=_subtitle(telling, found, title),
-        backdrop=telling.course() if telling else (), source=sources,
+        backdrop=telling.course() if telling else _lengths(found), source=sources,
         notes=" ".join(telling.points(3)) if telling else "", weight=2.0,
     )  # fmt: skip
     body = telling.slides() if telling is not None else []
@@ -94,6 +94,12 @@ def _subtitle(telling: Telling | None, found: material.Material, title: str) -> 
             if first and len(first[0]) <= 160 and first[0] != title:
                 return first[0]
     return ""
+
+
+def _lengths(found: material.Material) -> tuple[float, ...]:
+    """Of documents: how long their sections are, as a silhouette like that of a figure."""
+    lengths = [len(one.text) ** 0.5 for one in papers.sections(found.papers)]
+    return tuple(lengths[:40]) if len(lengths) >= 5 else ()
 
 
 def _sources(found: material.Material, texts: dict[str, Any]) -> str:
