@@ -12,6 +12,8 @@ WORKERS ?= $$(($$(getconf _NPROCESSORS_ONLN) + 1))
 # Prints the interpreter's own path; prints nothing and fails in one that is too old.
 NEW_ENOUGH := import sys; sys.version_info >= (3, 11) or sys.exit(1); print(sys.executable)
 
+MODELS := clients/python/src/agentpost_client/models.py
+
 export UV_PYTHON_DOWNLOADS := never
 # Containers often forbid Python to keep compiled modules. Here that would cost each start of a
 # process two seconds: setup compiles what is installed, and our own modules are kept as imported.
@@ -23,7 +25,7 @@ QUICK := tests/domain tests/contract tests/house tests/client tests/observabilit
   tests/threads tests/db/test_sqlite.py tests/services/test_turns.py \
   tests/services/test_job_states.py tests/services/test_credits.py
 
-.PHONY: help setup serve test quick check lint types imports format sizes gallery bench clean
+.PHONY: help setup serve test quick check lint types imports format generate gallery sizes bench clean
 
 help: ## Show this list
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
@@ -55,6 +57,14 @@ imports: $(READY)
 format: $(READY) ## Format the code and fix what can be fixed
 	@$(BIN)/ruff check --fix --exit-zero .
 	@$(BIN)/ruff format .
+
+generate: $(READY) ## Make the files that are made from code; git diff shows what changed
+	@$(BIN)/python docs/openapi.py >.venv/.made && mv .venv/.made docs/openapi.json
+	@$(BIN)/python docs/client_models.py >.venv/.made && mv .venv/.made $(MODELS)
+	@$(BIN)/python docs/state_machine.py >.venv/.made && mv .venv/.made docs/state-machine.md
+	@PYTHONPATH=. $(BIN)/python tests/contract/test_wire.py >.venv/.made && \
+	  mv .venv/.made tests/contract/wire.json
+	@$(BIN)/python docs/contract.py
 
 sizes: $(READY) ## Install the built wheels for real, each into an environment of its own
 	@uv=uv; uv --version >/dev/null 2>&1 || uv=.tools/uv/bin/uv; .ci/sizes $$uv $(BIN)/python

@@ -4,22 +4,39 @@ import os
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from functools import cache
+from pathlib import Path
 
+import httpcore2
 import pytest
+import structlog
 
 from tests import servers
 
 # Set by the process that runs the tests, inherited by its xdist workers.
 RUN_OWNER = "TEST_RUN_OWNER"
+# A certificate whose key nobody has. Reading the system's hundred authorities takes 30 ms of CPU
+# for each client that is made and each server that connects; tests talk to this machine only.
+AUTHORITIES = Path(__file__).with_name("authorities.pem")
 
 
 def pytest_configure(config: pytest.Config) -> None:
     # The processes that tests start would compile every module anew, which takes two seconds each.
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    os.environ["SSL_CERT_FILE"] = str(AUTHORITIES)
+    os.environ.pop("SSL_CERT_DIR", None)
+    # Clients with trust_env=False do not look at the variable.
+    httpcore2.default_ssl_context = cache(httpcore2.default_ssl_context)
     # A shell starts background jobs with Ctrl-C ignored, and programs inherit that: those that the
     # tests interrupt would not hear it.
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    # What is logged without a server is shown plainly: by default each traceback is drawn in colour
+    # with the values of all variables, which takes a tenth of a second.
+    plain = structlog.dev.ConsoleRenderer(
+        colors=False, exception_formatter=structlog.dev.plain_traceback
+    )
+    structlog.configure([*structlog.get_config()["processors"][:-1], plain])
     if hasattr(config, "workerinput"):
         return
     run_dir = servers.new_run_dir()
@@ -50,7 +67,7 @@ def postgres_url(postgres: servers.Postgres) -> str:
 def fresh_postgres(postgres: servers.Postgres) -> Iterator[Callable[..., str]]:
     """`fresh_postgres()` makes an empty database and returns its URL; dropped after the test.
 
-    `fresh_postgres(template)` copies one made by `postgres.template(name, build)` instead.
+    `fresh_postgres(postgres.schema())` makes one that has the tables of a server.
     """
     with ExitStack() as made:
 

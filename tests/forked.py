@@ -24,6 +24,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import IO, Any, Protocol
 
 ROOT = Path(__file__).parents[1]
@@ -77,10 +78,38 @@ class Forked:
         return self._code
 
 
+def run(
+    arguments: Sequence[str], *, env: Mapping[str, str], cwd: Path, timeout: float = 60
+) -> "subprocess.CompletedProcess[str]":
+    """Run `agentpost <arguments>` to its end; raises `subprocess.TimeoutExpired`."""
+    with TemporaryFile() as output, TemporaryFile() as errors:
+        process = start(arguments, env=env, cwd=cwd, output=output, errors=errors)
+        try:
+            code = process.wait(timeout)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            raise
+        for file in (output, errors):
+            file.seek(0)
+        return subprocess.CompletedProcess(
+            ["agentpost", *arguments], code, output.read().decode(), errors.read().decode()
+        )
+
+
 def start(
-    arguments: Sequence[str], *, env: Mapping[str, str], cwd: Path, output: IO[bytes]
+    arguments: Sequence[str],
+    *,
+    env: Mapping[str, str],
+    cwd: Path,
+    output: IO[bytes],
+    errors: IO[bytes] | None = None,
 ) -> Process:
-    """Start `agentpost <arguments>` in a session of its own; ``output`` gets stdout and stderr."""
+    """Start `agentpost <arguments>` in a session of its own.
+
+    Args:
+        output: gets stdout, and stderr too unless ``errors`` does.
+    """
+    errors = errors or output
     if sys.platform != "linux":
         return subprocess.Popen(
             [sys.executable, "-m", "agentpost", *arguments],
@@ -88,7 +117,7 @@ def start(
             cwd=cwd,
             stdin=subprocess.DEVNULL,
             stdout=output,
-            stderr=output,
+            stderr=errors,
             start_new_session=True,
         )
     request = {"arguments": list(arguments), "env": dict(env), "cwd": str(cwd)}
@@ -98,7 +127,7 @@ def start(
         with lock:
             sent = json.dumps(request).encode()
             assert len(sent) < REQUEST_BYTES_MAX, "the environment is too large"
-            socket.send_fds(line, [sent], [output.fileno(), writer])
+            socket.send_fds(line, [sent], [output.fileno(), errors.fileno(), writer])
             return Forked(int(line.recv(16)), reader)
     finally:
         os.close(writer)
@@ -141,21 +170,22 @@ def _serve(line: socket.socket) -> dict[str, Any] | None:
             os.read(woken, 4096)
             _report(running)
             continue
-        sent, handles, _, _ = socket.recv_fds(line, REQUEST_BYTES_MAX, 2)
+        sent, handles, _, _ = socket.recv_fds(line, REQUEST_BYTES_MAX, 3)
         if not sent:
             for pid in running:
                 os.kill(pid, signal.SIGKILL)
             return None
-        output, status = handles
+        output, errors, status = handles
         pid = os.fork()
         if pid == 0:
             signal.set_wakeup_fd(-1)
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
             for handle in (line.detach(), woken, wakes, status, *running.values()):
                 os.close(handle)
-            return {**json.loads(sent), "output": output}
+            return {**json.loads(sent), "output": output, "errors": errors}
         running[pid] = status
         os.close(output)
+        os.close(errors)
         line.send(str(pid).encode())
 
 
@@ -174,9 +204,9 @@ def _report(running: dict[int, int]) -> None:
 def _become(request: dict[str, Any]) -> None:
     """Run the command in this process, as the interpreter would run ``python -m agentpost``."""
     os.setsid()
-    for stream in (1, 2):
-        os.dup2(request["output"], stream)
-    os.close(request["output"])
+    for stream, name in ((1, "output"), (2, "errors")):
+        os.dup2(request[name], stream)
+        os.close(request[name])
     os.chdir(request["cwd"])
     os.environ.clear()
     os.environ.update(request["env"])

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
-from tests.e2e.server import until
+from tests.waiting import eventually
 
 
 @contextmanager
@@ -22,7 +22,7 @@ def frozen(*pids: int) -> Iterator[None]:
         for pid in pids:
             os.kill(pid, signal.SIGSTOP)
         for pid in pids:
-            until(partial(_stopped, pid), what=f"the stop of process {pid}")
+            eventually(partial(_stopped, pid), what=f"the stop of process {pid}")
         yield
     finally:
         for pid in pids:

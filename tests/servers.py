@@ -28,6 +28,7 @@ import psycopg
 from psycopg import sql
 
 from agentpost.db import migrate
+from agentpost.engine import procrastinate
 
 # Set by the process that runs the tests, inherited by its xdist workers.
 RUN_DIR = "TEST_RUN_DIR"
@@ -101,6 +102,10 @@ class Postgres:
                 build(self.url(name))
                 self._run("ALTER DATABASE {} IS_TEMPLATE true", name)
         return name
+
+    def schema(self) -> str:
+        """The template database that has all tables of a server, its queue's included."""
+        return self.template("all_tables", _make_tables)
 
     def start(self) -> None:
         """Start the server, making its data folder the first time; returns when it answers.
@@ -211,6 +216,11 @@ def empty_sqlite() -> Path:
                 database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
             draft.rename(made)
     return made
+
+
+def _make_tables(url: str) -> None:
+    migrate.upgrade_postgres(url)
+    procrastinate.upgrade(url)
 
 
 def end_run(folder: Path) -> None:

@@ -4,22 +4,13 @@ import os
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 
 import psycopg
 import pytest
 
 from tests.servers import Postgres, end_run, free_port, new_run_dir, shared_postgres
-
-DEADLINE_SECONDS = 20.0
-
-
-def wait_until(happened: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + DEADLINE_SECONDS
-    while not happened():
-        assert time.monotonic() < deadline, "waited in vain"
-        time.sleep(0.02)
+from tests.waiting import eventually
 
 
 def tables(url: str) -> list[str]:
@@ -83,7 +74,7 @@ def test_the_server_ends_with_the_process_that_owns_it() -> None:
             assert connection.execute("SELECT 1").fetchone() == (1,)
         owner.kill()
         owner.communicate()
-        wait_until(lambda: not run_dir.exists())
+        eventually(lambda: not run_dir.exists())
     finally:
         owner.kill()
         end_run(run_dir)

@@ -16,7 +16,7 @@ from agentpost.cluster.reconciler import RunReconciler
 from agentpost.delivery.dispatcher import Deliveries
 from agentpost.http.application import Application, RouteGroup
 from agentpost.processes.pool import WorkerPool
-from agentpost.runtime.job_worker import JobRunner
+from agentpost.runtime.job_runner import JobRunner
 from agentpost.runtime.run_turn import TurnRunner
 from agentpost.runtime.steps import make_steps
 from agentpost.services.context import AppContext

@@ -5,7 +5,6 @@ from contextlib import ExitStack
 
 import pytest
 
-from agentpost.db import migrate
 from tests.e2e.fixtures import (
     NewDatabase,
     caller,
@@ -26,6 +25,5 @@ def new_database(request: pytest.FixtureRequest) -> Iterator[NewDatabase]:
         yield dict
         return
     postgres: Postgres = request.getfixturevalue("postgres")
-    schema = postgres.template("with_schema", migrate.upgrade_postgres)
     with ExitStack() as made:
-        yield lambda: {"database_url": made.enter_context(postgres.database(schema))}
+        yield lambda: {"database_url": made.enter_context(postgres.database(postgres.schema()))}

@@ -17,7 +17,7 @@ import httpx2
 from tests.api.error_triggers import WEBHOOK, ErrorServer, triggers
 from tests.e2e.caller import Json
 from tests.e2e.posting import CSV, MIB, announce, complete, post, ready
-from tests.e2e.server import until
+from tests.waiting import eventually
 
 ELF = b"\x7fELF" + bytes(60)
 INLINE = [{"name": "a.txt", "base64": base64.b64encode(b"a").decode()}]
@@ -43,7 +43,7 @@ def second_wait(target: ErrorServer) -> httpx2.Response:
 
     with ThreadPoolExecutor(1) as pool:
         held: Future[Any] = pool.submit(holding, target, waiting)
-        answer = until(refused, what="a wait that is under way")
+        answer = eventually(refused, what="a wait that is under way")
         target.server.open_gate("polled")
         held.result()
     assert answer is not None
@@ -95,7 +95,7 @@ def replaced_while_checked(target: ErrorServer) -> httpx2.Response:
             return answer
         return None  # it came after the last of them
 
-    answer = until(replaced, 20, "a complete that met two files")
+    answer = eventually(replaced, 20, "a complete that met two files")
     assert answer is not None
     return answer
 
@@ -205,8 +205,8 @@ def moved_away(folder: Path) -> Iterator[None]:
 def switched_off(target: ErrorServer) -> httpx2.Response:
     target.server.command("maintenance", "on")
     try:
-        until(lambda: target.ask("GET", "/v1/me").status_code == 503)
+        eventually(lambda: target.ask("GET", "/v1/me").status_code == 503)
         return target.send(message="hello")
     finally:
         target.server.command("maintenance", "off")
-        until(lambda: target.ask("GET", "/v1/me").status_code == 200)
+        eventually(lambda: target.ask("GET", "/v1/me").status_code == 200)

@@ -7,7 +7,8 @@ import pytest
 
 from tests.e2e.caller import Caller
 from tests.e2e.raw import head, raw
-from tests.e2e.server import KEY, AgentServer, until
+from tests.e2e.server import KEY, AgentServer
+from tests.waiting import eventually
 
 ROUTES = [
     ("POST", "/v1/messages"),
@@ -78,7 +79,7 @@ def test_a_revoked_key_stops_working_within_a_second(server: AgentServer) -> Non
     assert caller.call("GET", "/v1/me").status_code == 200
 
     server.command("keys", "revoke", made["id"])
-    until(lambda: caller.call("GET", "/v1/me").status_code == 401, seconds=1.5)
+    eventually(lambda: caller.call("GET", "/v1/me").status_code == 401, seconds=1.5)
     assert caller.call("POST", "/v1/messages", json={"message": "x"}).status_code == 401
     caller.close()
 
@@ -90,7 +91,7 @@ def test_a_key_expires(server: AgentServer) -> None:
     )
     caller = Caller(server, made["key"])
     assert caller.call("GET", "/v1/me").status_code == 200
-    until(lambda: caller.call("GET", "/v1/me").status_code == 401, seconds=5)
+    eventually(lambda: caller.call("GET", "/v1/me").status_code == 401, seconds=5)
     caller.close()
 
 

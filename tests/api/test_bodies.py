@@ -16,7 +16,8 @@ from agentpost.http.bodies import COUNTED_BYTES, LARGE_BODIES_PER_ACCOUNT_MAX, L
 from tests.e2e.caller import Caller
 from tests.e2e.fixtures import ServerMaker
 from tests.e2e.raw import answer_on, connect, head
-from tests.e2e.server import AgentServer, until
+from tests.e2e.server import AgentServer
+from tests.waiting import eventually
 
 IDLE_SECONDS = 1.0
 BODY_MAX = 4_000_000
@@ -269,8 +270,8 @@ def test_a_held_call_does_not_hold_its_files(
         found = [e for e in server.home.rglob("blobs/*/*/*") if e.is_file()]
         return len(found) == 2 + held
 
-    until(begun, what="the stored files")
-    until(lambda: server.reached("held"), what="the agent")
+    eventually(begun, what="the stored files")
+    eventually(lambda: server.reached("held"), what="the agent")
     # Together they brought 120 MB; the allocator may keep what reading a few of them took.
-    until(lambda: resident_kib(server) - before < 60_000, what="letting go of what was stored")
+    eventually(lambda: resident_kib(server) - before < 60_000, what="letting go of what was stored")
     server.open_gate("held")

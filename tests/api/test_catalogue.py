@@ -20,7 +20,8 @@ from tests.api import error_trigger_states
 from tests.api.error_triggers import BODY_BYTES_MAX, ERROR_TRIGGERS, ErrorServer, ErrorTrigger
 from tests.e2e.caller import Caller, Json
 from tests.e2e.fixtures import ServerMaker
-from tests.e2e.server import AgentServer, until
+from tests.e2e.server import AgentServer
+from tests.waiting import eventually
 
 assert error_trigger_states, "its ways are in WAYS by being imported"
 NOBODY = "0"
@@ -194,18 +195,20 @@ def test_the_budget_counts_everywhere(target: ErrorServer) -> None:
 def test_the_switch_reaches_everywhere(target: ErrorServer) -> None:
     target.server.command("maintenance", "on")
     try:
-        until(lambda: target.ask("GET", "/v1/me").status_code == 503)
+        eventually(lambda: target.ask("GET", "/v1/me").status_code == 503)
         for operation in of_kind("unavailable"):
             check(target.caller, request(target.caller, operation), "unavailable")
     finally:
         target.server.command("maintenance", "off")
-        until(lambda: target.ask("GET", "/v1/me").status_code == 200)
+        eventually(lambda: target.ask("GET", "/v1/me").status_code == 200)
 
 
 @pytest.mark.rule("Errors internal")
 def test_a_fault_is_reported_alike_everywhere(target: ErrorServer) -> None:
     with table_gone(target.server, "keys"):
-        until(lambda: target.ask("GET", "/v1/me").status_code == 500, what="forgetting the key")
+        eventually(
+            lambda: target.ask("GET", "/v1/me").status_code == 500, what="forgetting the key"
+        )
         for operation in of_kind("internal"):
             check(target.caller, request(target.caller, operation), "internal")
     assert target.ask("GET", "/v1/me").status_code == 200

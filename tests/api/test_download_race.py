@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from structlog.testing import capture_logs
 
-from agentpost.api import blobs
+from agentpost.api import files
 from agentpost.api.auth import Keys
 from agentpost.api.operation import Api
 from agentpost.domain.errors import Refusal
@@ -41,7 +41,7 @@ class Linked:
         }
         links = self.at.ctx.links
         assert isinstance(links, SignedLinks)
-        return await blobs.download(
+        return await files.download(
             Api(self.at.ctx, Keys(self.at.ctx)), links._signer, Request(scope)
         )
 

@@ -13,7 +13,8 @@ import pytest
 from tests.e2e.caller import Caller, Json, kinds
 from tests.e2e.fixtures import ServerMaker
 from tests.e2e.raw import connect, head, raw
-from tests.e2e.server import AgentServer, until
+from tests.e2e.server import AgentServer
+from tests.waiting import eventually
 
 
 @pytest.fixture(scope="module")
@@ -184,7 +185,7 @@ def test_one_call_at_a_time_waits(caller: Caller, server: AgentServer) -> None:
             answer = caller.call("GET", f"{path}?cursor={cursor}&wait=0")
             return answer if answer.status_code == 409 else None
 
-        refusal = until(second)
+        refusal = eventually(second)
         assert refusal is not None
         assert refusal.json()["error"] == "poll_in_progress"
         assert refusal.json()["cursor"] == cursor, "the caller's own"
@@ -206,11 +207,11 @@ def test_a_client_that_hangs_up_frees_its_wait(caller: Caller, server: AgentServ
         connection.close()  # ours came second and was refused
         return None
 
-    held = until(lambda: held_by(connect(server)))
+    held = eventually(lambda: held_by(connect(server)))
     assert held is not None
     held.close()
     began = time.monotonic()
-    until(lambda: caller.call("GET", f"{path}?cursor={cursor}").status_code == 200)
+    eventually(lambda: caller.call("GET", f"{path}?cursor={cursor}").status_code == 200)
     assert time.monotonic() - began < 4, "a second to be free, a second for an empty answer"
     server.open_gate("hang")
 
@@ -269,7 +270,7 @@ def test_an_old_cursor_is_replaced(start_server: ServerMaker) -> None:
         page = caller.events(message["id"], cursor)
         return page if page.get("cursor_expired") else None
 
-    page = until(expired, what="an expired cursor")
+    page = eventually(expired, what="an expired cursor")
     assert page is not None
     assert page["cursor"] != cursor
     server.open_gate("old")

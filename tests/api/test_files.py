@@ -8,7 +8,8 @@ import pytest
 
 from tests.e2e.caller import Caller, Json
 from tests.e2e.fixtures import ServerMaker
-from tests.e2e.server import AgentServer, until
+from tests.e2e.server import AgentServer
+from tests.waiting import eventually
 
 
 @pytest.fixture(scope="module")
@@ -261,7 +262,7 @@ def test_a_link_expires(start_server: ServerMaker) -> None:
     caller = Caller(server)
     file = write(caller, "short.txt", "x")
     began = time.monotonic()
-    until(lambda: fetch(file["url"]).status_code == 403, 5)
+    eventually(lambda: fetch(file["url"]).status_code == 403, 5)
     assert time.monotonic() - began < 3
     refused(file["url"], 403, "link_invalid")
     caller.close()

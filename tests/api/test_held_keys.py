@@ -9,7 +9,8 @@ import httpx2
 import pytest
 
 from tests.e2e.caller import Caller
-from tests.e2e.server import ACCOUNT, AgentServer, until
+from tests.e2e.server import ACCOUNT, AgentServer
+from tests.waiting import eventually
 
 HELD = ("read", "log", "post")
 CallerMaker = Callable[..., Caller]
@@ -112,7 +113,7 @@ def test_what_was_accepted_before_stands(
     server.open_gate("stands")
 
     sent = f"FROM messages WHERE key_id = '{made['id']}'"
-    until(lambda: server.rows(f"SELECT 1 {sent} AND final = 1"), what="the reply")
+    eventually(lambda: server.rows(f"SELECT 1 {sent} AND final = 1"), what="the reply")
     assert [row["reply"] for row in server.rows(f"SELECT reply {sent}")] == ["kept"]
     [entry] = server.rows(f"SELECT body_json FROM entries WHERE message_id IN (SELECT id {sent})")
     assert json.loads(entry["body_json"])["delivered_sync"] is False
@@ -127,7 +128,7 @@ def test_a_body_that_comes_after_its_key_was_revoked_is_no_message(
     def body() -> Iterator[bytes]:
         yield b'{"message": '
         server.command("keys", "revoke", made["id"])
-        until(lambda: caller.call("GET", "/v1/me").status_code == 401)
+        eventually(lambda: caller.call("GET", "/v1/me").status_code == 401)
         yield b'"too late"}'
 
     answer = caller.call("POST", "/v1/messages", content=body())

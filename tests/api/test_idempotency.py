@@ -13,7 +13,8 @@ import pytest
 from tests.e2e.caller import Caller
 from tests.e2e.fixtures import ServerMaker
 from tests.e2e.raw import connect, head, raw
-from tests.e2e.server import AgentServer, until
+from tests.e2e.server import AgentServer
+from tests.waiting import eventually
 
 
 @pytest.fixture(scope="module")
@@ -196,7 +197,7 @@ def test_a_key_is_free_again_after_its_time(start_server: ServerMaker) -> None:
         answer = caller.post("two", key="short")
         return answer if answer.status_code == 201 else None
 
-    second = until(other, what="a free key")
+    second = eventually(other, what="a free key")
     assert second is not None
     assert second.json()["id"] != first.json()["id"]
     assert caller.get(first.json()["id"])["reply"] == "You said: one"

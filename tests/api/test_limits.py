@@ -9,7 +9,8 @@ import pytest
 
 from tests.e2e.caller import Caller
 from tests.e2e.fixtures import ServerMaker
-from tests.e2e.server import ACCOUNT, AgentServer, until
+from tests.e2e.server import ACCOUNT, AgentServer
+from tests.waiting import eventually
 
 HEADERS = ("RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset")
 CallerMaker = Callable[..., Caller]
@@ -138,7 +139,7 @@ def test_a_message_over_the_limit_leaves_its_key_free(
     caller.send("first")
     assert caller.post("second", key="k").status_code == 429
     server.command("limits", "set", "free@example.com", "--messages-per-day", "default")
-    answer = until(lambda: sent(caller, "second", "k"), what="the wider limit")
+    answer = eventually(lambda: sent(caller, "second", "k"), what="the wider limit")
     assert answer == 201
 
 

@@ -7,7 +7,8 @@ import pytest
 
 from tests.e2e.caller import Caller, kinds
 from tests.e2e.fixtures import ServerMaker
-from tests.e2e.server import AgentServer, until
+from tests.e2e.server import AgentServer
+from tests.waiting import eventually
 
 
 @pytest.fixture(scope="module")
@@ -199,7 +200,7 @@ def test_a_held_read_answers_when_the_job_ends_and_not_on_progress(
 def test_a_held_read_answers_when_the_reply_is_there(caller: Caller, server: AgentServer) -> None:
     message = caller.send([["start", "Keep", [["gate", "kept"]]], ["gate", "reply"], ["ask", "?"]])
     assert message["reply"] is None
-    until(lambda: server.reached("kept"))
+    eventually(lambda: server.reached("kept"))
     # With what we have seen: the read may begin before or after the reply is there.
     seen = caller.get(message["id"])["version"]
     waiting = held(caller, message["id"], {"If-None-Match": f'"v{seen}"'})

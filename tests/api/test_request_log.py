@@ -8,7 +8,8 @@ import pytest
 
 from tests.e2e.caller import Caller
 from tests.e2e.fixtures import ServerMaker
-from tests.e2e.server import KEY, AgentServer, until
+from tests.e2e.server import KEY, AgentServer
+from tests.waiting import eventually
 
 TRACE = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 
@@ -22,7 +23,7 @@ def logged(server: AgentServer, request_id: str) -> dict[str, Any]:
     """The line of a request, once it is written."""
 
     sql = f"SELECT * FROM requests WHERE id = '{request_id}'"
-    [found] = until(lambda: server.rows(sql), what=f"the line of {request_id}")
+    [found] = eventually(lambda: server.rows(sql), what=f"the line of {request_id}")
     return found
 
 
@@ -121,4 +122,4 @@ def test_a_key_knows_when_it_was_last_used(caller: Caller, server: AgentServer) 
     def used() -> bool:
         return any(row["last_used_at"] for row in server.rows("SELECT last_used_at FROM keys"))
 
-    assert until(used)
+    assert eventually(used)

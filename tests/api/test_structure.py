@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from agentpost.api.structure import VALUES_MAX, has_too_many_values
+from agentpost.api.body import VALUES_MAX, has_too_many_values
 from tests.e2e.raw import head, raw
 from tests.e2e.server import AgentServer
 

@@ -1,12 +1,14 @@
 """The operator's commands on accounts, keys and credits, as people read them."""
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
 from agentpost.cli import app
+from tests.servers import empty_sqlite
 
 EMAIL = "team@example.com"
 
@@ -15,6 +17,7 @@ EMAIL = "team@example.com"
 def account(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A data folder with one account that has 30 credits."""
     monkeypatch.setenv("AGENTPOST_DATA_DIR", str(tmp_path))
+    shutil.copyfile(empty_sqlite(), tmp_path / "agentpost.db")
     run("accounts", "create", "--email", EMAIL, "--name", "Team", "--credits", "30")
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests import forked
 from tests.e2e.caller import Caller
 from tests.e2e.server import ACCOUNT, AgentServer
 
@@ -28,15 +29,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> AgentServer:
 
 
 def run(server: AgentServer, *arguments: str) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run(
-        [sys.executable, "-m", "agentpost", *arguments],
-        env=server._environment(),
-        cwd=server.home,
-        capture_output=True,
-        text=True,
-        timeout=30,
-        check=False,
-    )
+    return forked.run(arguments, env=server._environment(), cwd=server.home)
 
 
 def test_limits_are_set_shown_and_taken_back(server: AgentServer) -> None:

@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 
 from agentpost.cli import app
 from agentpost.settings import load_settings, unknown_variables
+from tests import forked
 
 WRONG = {
     "scheme": ({"DATABASE_URL": "mysql://u:hush@h/x"}, "AGENTPOST_DATABASE_URL: must be empty"),
@@ -36,15 +37,7 @@ def test_a_wrong_setting_is_one_clear_line(case: str, tmp_path: Path) -> None:
     settings, wanted = WRONG[case]
     environment = {**os.environ, "AGENTPOST_DATA_DIR": str(tmp_path / "data")}
     environment.update({f"AGENTPOST_{name}": value for name, value in settings.items()})
-    ended = subprocess.run(
-        [sys.executable, "-m", "agentpost", "serve", "--port", "0"],
-        env=environment,
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    ended = forked.run(["serve", "--port", "0"], env=environment, cwd=tmp_path)
     lines = [line for line in ended.stderr.splitlines() if line.startswith("agentpost: ")]
     assert ended.returncode == 1, ended.stderr
     assert len(lines) == 1

@@ -16,6 +16,7 @@ import psycopg
 import pytest
 
 from agentpost.db import migrate
+from tests import forked
 
 OLD = Path(__file__).parents[1] / "db" / "old_schemas"
 COMMANDS = (["serve", "--port", "0"], ["db", "upgrade"], ["accounts", "list"])
@@ -32,16 +33,19 @@ def run(
         "AGENTPOST_DATA_DIR": str(folder),
         "AGENTPOST_DATABASE_URL": url,
     }
-    ended = subprocess.run(
-        [sys.executable, "-m", "agentpost", *arguments],
-        env=environment,
-        cwd=folder.parent,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-        preexec_fn=before,
-    )
+    if before is None:
+        ended = forked.run(arguments, env=environment, cwd=folder.parent, timeout=120)
+    else:
+        ended = subprocess.run(
+            [sys.executable, "-m", "agentpost", *arguments],
+            env=environment,
+            cwd=folder.parent,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+            preexec_fn=before,
+        )
     assert ended.returncode == 1, ended.stderr + ended.stdout
     assert "Traceback" not in ended.stderr
     [line] = [line for line in ended.stderr.splitlines() if line.startswith("agentpost: ")]

@@ -13,20 +13,19 @@ import pytest
 from agentpost.clock import SystemClock
 from agentpost.cluster import heartbeat
 from agentpost.cluster.heartbeat import Heartbeat
-from agentpost.db import migrate
 from agentpost.db.postgres import PostgresDatabase, PostgresDedicatedConnection
 from agentpost.db.session import Tx
 from agentpost.services.lease import Lease
 from agentpost.services.nodes import Beats
-from tests.e2e.server import until
 from tests.servers import Postgres
+from tests.waiting import eventually
 
 HeartMaker = Callable[[str], Heartbeat]
 
 
 @pytest.fixture
 def url(postgres: Postgres, fresh_postgres: Callable[[str], str]) -> str:
-    return fresh_postgres(postgres.template("with_schema", migrate.upgrade_postgres))
+    return fresh_postgres(postgres.schema())
 
 
 @pytest.fixture
@@ -52,7 +51,7 @@ def beats(url: str) -> dict[str, int]:
 
 def until_beats(url: str, node: str, more: int) -> None:
     goal = beats(url)[node] + more
-    until(lambda: beats(url)[node] >= goal)
+    eventually(lambda: beats(url)[node] >= goal)
 
 
 async def test_a_busy_pool_does_not_silence_a_node(url: str, hearts: HeartMaker) -> None:
@@ -79,7 +78,7 @@ def test_who_stops_beating_is_dead(url: str, hearts: HeartMaker) -> None:
     until_beats(url, "node_a", 3)
     silent.stop()
     last = beats(url)["node_a"]
-    assert until(watching.dead) == {"node_a": last}
+    assert eventually(watching.dead) == {"node_a": last}
 
 
 def test_a_session_that_breaks_begins_to_watch_again(url: str, hearts: HeartMaker) -> None:

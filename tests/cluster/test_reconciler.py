@@ -13,6 +13,7 @@ from agentpost.services import doctor, missing_runs, works
 from agentpost.services.context import AppContext
 from tests.runtime.running import Fault, Running, Script, running, step
 from tests.services.databases import clock, ctx, schema_url
+from tests.waiting import eventually_async
 
 __all__ = ["clock", "ctx", "schema_url"]
 JOB = "SELECT state, epoch, takeovers FROM jobs"
@@ -47,10 +48,10 @@ async def interrupted(here: Running, when: str) -> str:
     """A message whose job met a fault while its second step was recorded."""
     Script.job = two_steps
     message_id = await here.send()
-    await here.until(lambda: Script.seen == ["first", "second"])
+    await eventually_async(lambda: Script.seen == ["first", "second"])
     here.db.failing = when
     Script.gate.set()
-    await here.until(lambda: here.db.fails)
+    await eventually_async(lambda: here.db.fails)
     await here.idle()
     assert here.row(JOB) == ("running", 1, 0)
     return message_id
@@ -94,11 +95,11 @@ async def test_what_keeps_getting_lost_is_run_more_and_more_rarely(here: Running
 
     Script.job = fails_to_record
     message_id = await here.send()
-    await here.until(lambda: _ended(here, message_id))
+    await eventually_async(lambda: _ended(here, message_id))
     Script.gate.set()
     epochs = []
     for _ in range(20):
-        await here.until(lambda: here.db.fails)
+        await eventually_async(lambda: here.db.fails)
         await here.idle()
         here.db.failing, here.db.fails = "", 1
         await here.reconciler.reconcile()
@@ -128,7 +129,7 @@ async def test_what_does_not_leave_is_ended_when_its_successor_comes(here: Runni
     left: list[str] = []
 
     async def lingers(job: Job) -> str:
-        await here.until(Script.gate.is_set)
+        await eventually_async(Script.gate.is_set)
         if here.row(JOB)[1] == 1:
             here.db.failing = "before"
             try:
@@ -142,9 +143,9 @@ async def test_what_does_not_leave_is_ended_when_its_successor_comes(here: Runni
 
     Script.job = lingers
     message_id = await here.send()
-    await here.until(lambda: _ended(here, message_id))
+    await eventually_async(lambda: _ended(here, message_id))
     Script.gate.set()
-    await here.until(lambda: here.db.fails)
+    await eventually_async(lambda: here.db.fails)
     here.db.failing = ""
     assert left == []
     for _ in range(2):
@@ -171,7 +172,7 @@ async def test_a_turn_that_does_not_leave_is_ended_when_its_successor_comes(here
 
     Script.turn = lingers
     message_id = await here.send()
-    await here.until(lambda: here.db.fails)
+    await eventually_async(lambda: here.db.fails)
     here.db.failing = ""
     for _ in range(2):
         await here.reconciler.reconcile()
@@ -195,7 +196,7 @@ async def test_a_parked_job_that_does_not_leave_is_ended(here: Running) -> None:
 
     Script.job = lingers
     message_id = await here.send()
-    await here.until(lambda: here.shown(message_id)["status"] == "blocked")
+    await eventually_async(lambda: here.shown(message_id)["status"] == "blocked")
     assert not left
     await here.reconciler.reconcile()
     await here.idle()
@@ -213,10 +214,10 @@ async def test_a_turn_that_met_a_fault_is_run_again(here: Running) -> None:
 
     Script.turn = turn
     message_id = await here.send()
-    await here.until(lambda: Script.seen == ["first", "second"])
+    await eventually_async(lambda: Script.seen == ["first", "second"])
     here.db.failing = "before"
     Script.gate.set()
-    await here.until(lambda: here.db.fails)
+    await eventually_async(lambda: here.db.fails)
     await here.idle()
     here.db.failing = ""
     assert here.shown(message_id)["status"] == "processing"
@@ -235,7 +236,7 @@ async def test_what_waits_behind_a_blocked_loop_is_not_missing(here: Running) ->
 
     Script.job = block
     first, second = [await here.send() for _ in range(2)]
-    await here.until(lambda: Script.seen)
+    await eventually_async(lambda: Script.seen)
     waiting = await here.send()
     for _ in range(6):
         await here.reconciler.reconcile()
@@ -262,7 +263,7 @@ async def test_a_job_that_is_not_ours_any_more_is_ended(
 
     Script.job = long_step
     message_id = await here.send()
-    await here.until(lambda: Script.seen == ["long"])
+    await eventually_async(lambda: Script.seen == ["long"])
     await here.reconciler.reconcile()
     assert not ended, "what is ours goes on"
     monkeypatch.setattr(here.ctx.engine, "abort", lambda tx, job_id: None)
@@ -299,7 +300,9 @@ async def test_a_stop_while_a_job_is_being_claimed_is_not_missed(here: Running) 
     here.db.read = held  # type: ignore[method-assign,assignment]
     message_id = await here.send()
     await read.wait()
-    await here.until(lambda: here.shown(message_id)["reply"] is None and _ended(here, message_id))
+    await eventually_async(
+        lambda: here.shown(message_id)["reply"] is None and _ended(here, message_id)
+    )
     here.db.read = real  # type: ignore[method-assign]
     await stop_work(here, message_id)
     go_on.set()
@@ -326,7 +329,7 @@ async def test_swallowing_a_stop_does_not_make_an_end(here: Running) -> None:
 
     Script.job = swallow
     message_id = await here.send()
-    await here.until(lambda: "swallowed" in Script.seen)
+    await eventually_async(lambda: "swallowed" in Script.seen)
     await here.idle()
     assert here.row(JOB) == ("running", 1, 0)
     assert here.shown(message_id)["status"] == "processing"
@@ -338,7 +341,7 @@ async def test_a_look_that_can_find_nothing_new_reads_nothing(
     """Where every commit is seen: however much waits, it costs nothing while nothing happens."""
     Script.job = two_steps
     message_id = await here.send()
-    await here.until(lambda: Script.seen == ["first", "second"])
+    await eventually_async(lambda: Script.seen == ["first", "second"])
     reads: list[None] = []
     real = missing_runs.owned_here
 

@@ -116,8 +116,7 @@ def backend(request: pytest.FixtureRequest, tmp_path: Path) -> Backend:
 @pytest.fixture
 def scaled(postgres: Postgres, fresh_postgres: Callable[[str], str]) -> Scaled:
     """A database with its schema, for what only several nodes can show."""
-    template = postgres.template("schema", lambda url: Scaled(url).upgrade())
-    return Scaled(fresh_postgres(template))
+    return Scaled(fresh_postgres(postgres.schema()))
 
 
 @pytest.fixture

@@ -10,12 +10,12 @@ import pytest
 
 from agentpost.db.session import Database, DatabaseClosed, Row, Tx
 from tests.conformance.adapters import Backend, Scaled
+from tests.waiting import PATIENCE
 
 INSERT = "INSERT INTO samples (id, n, body) VALUES (?, ?, ?)"
 SELECT = "SELECT id, n, body FROM samples ORDER BY id"
 LOCK = "SELECT n FROM samples WHERE id = ? /*for update*/"
 SET = "UPDATE samples SET n = ? WHERE id = ?"
-PATIENCE = 10.0
 
 
 class Refused(Exception):

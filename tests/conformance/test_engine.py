@@ -10,8 +10,7 @@ import pytest
 from agentpost.db.session import Tx
 from agentpost.engine import procrastinate
 from tests.conformance.adapters import Node, Scaled
-
-PATIENCE = 10.0
+from tests.waiting import PATIENCE, eventually_async
 
 
 class Recorder:
@@ -128,12 +127,6 @@ async def _start(pair: list[Node]) -> list[Recorder]:
     return workers
 
 
-async def _until(happened: Callable[[], bool]) -> None:
-    async with asyncio.timeout(PATIENCE):
-        while not happened():  # noqa: ASYNC110 - it happens on other threads, in other processes
-            await asyncio.sleep(0.01)
-
-
 async def test_a_job_waits_for_the_first_worker_to_come(pair: list[Node]) -> None:
     placing, working = pair
     await placing.engine.start(None)
@@ -147,7 +140,7 @@ async def test_one_node_gets_a_job_and_every_node_the_abort(pair: list[Node]) ->
     workers = await _start(pair)
     jobs = [f"job_{n}" for n in range(30)]
     await asyncio.gather(*(dispatch(pair[0], job_id) for job_id in jobs))
-    await _until(lambda: sum(len(executor.ran) for executor in workers) >= len(jobs))
+    await eventually_async(lambda: sum(len(executor.ran) for executor in workers) >= len(jobs))
     assert sorted(workers[0].jobs + workers[1].jobs) == sorted(jobs)
     await abort(pair[0], "job_0")
     for executor in workers:
@@ -157,8 +150,8 @@ async def test_one_node_gets_a_job_and_every_node_the_abort(pair: list[Node]) ->
 async def test_nothing_is_left_behind(pair: list[Node], scaled: Scaled) -> None:
     workers = await _start(pair)
     await asyncio.gather(*(dispatch(pair[0], f"job_{n}") for n in range(10)))
-    await _until(lambda: sum(len(executor.ran) for executor in workers) >= 10)
-    await _until(lambda: not _left(scaled))
+    await eventually_async(lambda: sum(len(executor.ran) for executor in workers) >= 10)
+    await eventually_async(lambda: not _left(scaled))
     for node in pair:
         await node.engine.stop()
     with psycopg.connect(scaled.url) as connection:
@@ -183,7 +176,7 @@ async def test_dispatch_goes_on_after_every_connection_was_lost(
     for n in range(3):
         job_id = f"job_{n}"
         await dispatch(pair[0], job_id)
-        await _until(lambda: job_id in workers[0].jobs + workers[1].jobs)  # noqa: B023
+        await eventually_async(lambda: job_id in workers[0].jobs + workers[1].jobs)  # noqa: B023
 
 
 async def test_a_lost_connection_while_placing_is_made_good(

@@ -16,6 +16,7 @@ from agentpost.ratelimit.base import RateLimiter, Rule
 from agentpost.ratelimit.memory import MemoryLimiter
 from agentpost.ratelimit.redis import RedisLimiter
 from tests.servers import free_port
+from tests.waiting import eventually
 
 START = 1_800_000_000 * SECOND
 MINUTE = Rule("minute", 3, 60 * SECOND)
@@ -38,10 +39,7 @@ def start_redis(port: int, home: Path) -> "subprocess.Popen[bytes]":
         cwd=home,
         stdout=subprocess.DEVNULL,
     )
-    deadline = time.monotonic() + 10
-    while b"PONG" not in ping(port):
-        assert time.monotonic() < deadline, "Redis did not start"
-        time.sleep(0.02)
+    eventually(lambda: b"PONG" in ping(port), what="the start of Redis")
     return process
 
 

@@ -13,8 +13,8 @@ from agentpost.db.session import Tx
 from agentpost.wakeups.base import Wakeups
 from agentpost.wakeups.notices import PostgresNotices
 from tests.conformance.adapters import Node, Scaled
+from tests.waiting import PATIENCE
 
-PATIENCE = 10.0
 BRIEF = 0.05
 """Long enough for a hint that is on its way to arrive by mistake."""
 

@@ -1,9 +1,7 @@
 """Every resource on the wire, byte for byte as in `wire.json`: names, order, nulls, what is absent.
 
-The file was recorded before there was one class for each resource. A new field changes it: record
-it again and look at the difference,
-
-    PYTHONPATH=. python tests/contract/test_wire.py > tests/contract/wire.json
+The file was recorded before there was one class for each resource. A new field changes it: `make
+generate` records it again, and the difference has to be that field alone.
 """
 
 import json
@@ -51,7 +49,7 @@ from agentpost.domain.records import (
 )
 from agentpost.domain.recovery import RecoveryState
 from agentpost.domain.uploads import UploadStatus
-from tests.contract.test_render import AT, DAY, FILE, JOB, LINKS, MESSAGE, blank, listed
+from tests.contract.test_shapes import AT, DAY, FILE, JOB, LINKS, MESSAGE, blank, listed
 
 RECORDED = Path(__file__).with_name("wire.json")
 ODD = 'tab\tquote"back\\slash/ nul-ish\x1f del\x7f é € 𝄞 \u2028\u2029 </script>\r\n\b\f'

@@ -20,8 +20,8 @@ from agentpost.db import sqlite
 from agentpost.db.session import Tx
 from agentpost.db.sqlite import SqliteDatabase
 from agentpost.domain.errors import StoreUnavailable
+from tests.waiting import PATIENCE
 
-PATIENCE = 10.0
 INSERT = "INSERT INTO samples (body) VALUES (?)"
 
 
@@ -199,13 +199,15 @@ async def test_another_file_in_its_place_is_not_written_to(
                 await db.write(put())
 
 
-async def test_a_write_ahead_log_that_was_deleted_is_noticed(
-    db: SqliteDatabase, tmp_path: Path
-) -> None:
+async def test_a_write_ahead_log_that_was_deleted_is_noticed(tmp_path: Path) -> None:
     """What is written to it would be gone with the next start."""
+    db = SqliteDatabase(tmp_path / "a.db", external_check_seconds=60)  # the write is to notice it
+    db.open()
+    await db.write(lambda tx: tx.execute("CREATE TABLE samples (body TEXT)"))
     (tmp_path / "a.db-wal").unlink()
     with capture_logs(), pytest.raises(StoreUnavailable, match=r"a\.db-wal was deleted"):
         await db.write(put())
+    await asyncio.to_thread(db.close)
 
 
 async def test_time_in_the_queue_counts_when_another_program_has_the_lock(

@@ -5,7 +5,7 @@ out).
 import asyncio
 import collections
 import itertools
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
@@ -22,6 +22,7 @@ from agentpost.services import deliveries, endpoints
 from agentpost.services.context import AppContext
 from tests.egress.hostile import Request, Server, replies, serving
 from tests.services.databases import account, clock, ctx, schema_url
+from tests.waiting import eventually_async
 
 __all__ = ["account", "clock", "ctx", "schema_url"]
 
@@ -45,13 +46,6 @@ class Held:
         await self.gate.wait()
         self.now -= 1
         await replies(b"ok")(request, writer)
-
-
-async def until(condition: Callable[[], bool], seconds: float = 15) -> None:
-    """Wait for something that other threads and servers do."""
-    async with asyncio.timeout(seconds):
-        while not condition():  # noqa: ASYNC110 - nobody announces it
-            await asyncio.sleep(0.005)
 
 
 @asynccontextmanager
@@ -86,7 +80,7 @@ async def test_everything_arrives_once(ctx: AppContext, account: str) -> None:
         targets = [await endpoint(ctx, account, server) for _ in range(3)]
         for target in targets:
             await send(ctx, account, target, 100)
-        await until(lambda: len(server.requests) == 300)
+        await eventually_async(lambda: len(server.requests) == 300)
     ids = [request.headers["webhook-id"] for request in server.requests]
     assert len(set(ids)) == len(ids) == 300
     for target in targets:
@@ -99,12 +93,12 @@ async def test_no_more_than_eight_at_once_and_nobody_waits(ctx: AppContext, acco
         stuck = await endpoint(ctx, account, slow)
         free = await endpoint(ctx, account, good)
         await send(ctx, account, stuck, 60)
-        await until(lambda: held.now == WEBHOOK_ATTEMPTS_IN_FLIGHT_MAX)
+        await eventually_async(lambda: held.now == WEBHOOK_ATTEMPTS_IN_FLIGHT_MAX)
         await send(ctx, account, free, 60)
-        await until(lambda: len(good.requests) == 60)
+        await eventually_async(lambda: len(good.requests) == 60)
         assert held.most == WEBHOOK_ATTEMPTS_IN_FLIGHT_MAX
         held.gate.set()
-        await until(lambda: len(slow.requests) == 60)
+        await eventually_async(lambda: len(slow.requests) == 60)
         assert held.most == WEBHOOK_ATTEMPTS_IN_FLIGHT_MAX
     assert await statuses(ctx, account, stuck) == {("delivered", 1)}
 
@@ -142,12 +136,12 @@ async def test_slow_receivers_leave_the_places_of_the_quick(
         for target in stuck:
             await send(ctx, account, target, 20)
         await send(ctx, account, fine, 60)
-        await until(lambda: len(good.requests) == 60)
+        await eventually_async(lambda: len(good.requests) == 60)
         # Two of each endpoint until it is known how slow they are, half a second later; the first
         # to be known may have taken all slow places by then.
         assert held.most <= 4 + 4 * concurrency.PROBES_MAX
         held.gate.set()
-        await until(lambda: len(slow.requests) == 100)
+        await eventually_async(lambda: len(slow.requests) == 100)
     for target in stuck:
         assert await statuses(ctx, account, target) == {("delivered", 1)}
 
@@ -178,13 +172,13 @@ async def test_slow_receivers_share_what_they_have(
             for path in ("/a", "/b")
         ]
         await send(ctx, account, targets[0], 60)
-        await until(lambda: len(server.requests) > 4)
+        await eventually_async(lambda: len(server.requests) > 4)
         await send(ctx, account, targets[1], 20)
-        await until(lambda: sum("/b" in request.line for request in server.requests) > 2)
-        await until(lambda: now == {"/a": 2, "/b": 2})
+        await eventually_async(lambda: sum("/b" in request.line for request in server.requests) > 2)
+        await eventually_async(lambda: now == {"/a": 2, "/b": 2})
         slow_ones = 2
         seen = len(server.requests)
-        await until(lambda: len(server.requests) >= seen + 12)
+        await eventually_async(lambda: len(server.requests) >= seen + 12)
     assert most == {"/a": 2, "/b": 2}
 
 
@@ -201,10 +195,10 @@ async def test_who_fails_at_once_is_in_nobodys_way(
     ):
         stuck = await endpoint(ctx, account, slow)
         await send(ctx, account, stuck, 20)
-        await until(lambda: held.now == 2)
+        await eventually_async(lambda: held.now == 2)
         target = await endpoint(ctx, account, failing)
         await send(ctx, account, target, 40)
-        await until(lambda: len(failing.requests) == 40)
+        await eventually_async(lambda: len(failing.requests) == 40)
         assert held.most == 2
         held.gate.set()
 
@@ -216,10 +210,10 @@ async def test_who_was_slow_and_is_quick_again_gets_its_places_back(
     async with serving(held) as server, sending(ctx):
         target = await endpoint(ctx, account, server)
         await send(ctx, account, target, 20)
-        await until(lambda: held.now == WEBHOOK_ATTEMPTS_IN_FLIGHT_MAX)
+        await eventually_async(lambda: held.now == WEBHOOK_ATTEMPTS_IN_FLIGHT_MAX)
         held.gate.set()
         await send(ctx, account, target, 300)
-        await until(lambda: len(server.requests) == 320)
+        await eventually_async(lambda: len(server.requests) == 320)
     assert await statuses(ctx, account, target) == {("delivered", 1)}
 
 
@@ -229,7 +223,7 @@ async def test_stopping_gives_back_what_is_on_its_way(ctx: AppContext, account: 
         async with sending(ctx):
             target = await endpoint(ctx, account, server)
             await send(ctx, account, target, 12)
-            await until(lambda: held.now == WEBHOOK_ATTEMPTS_IN_FLIGHT_MAX)
+            await eventually_async(lambda: held.now == WEBHOOK_ATTEMPTS_IN_FLIGHT_MAX)
         assert await statuses(ctx, account, target) == {("pending", 0)}
         wanted = dict.fromkeys(await deliveries.due_endpoints(ctx), 100)
         claimed = await deliveries.record_and_claim(ctx, [], [], wanted)
@@ -246,11 +240,11 @@ async def test_a_rotated_secret_signs_what_was_claimed_before(
         target = await endpoint(ctx, account, server)
         await send(ctx, account, target, 200)
         async with sending(ctx):
-            await until(lambda: held.now == WEBHOOK_ATTEMPTS_IN_FLIGHT_MAX)
+            await eventually_async(lambda: held.now == WEBHOOK_ATTEMPTS_IN_FLIGHT_MAX)
             old = (await endpoints.get(ctx, account, target)).endpoint.secret
             new = (await endpoints.rotate(ctx, account, target)).secret
             held.gate.set()
-            await until(lambda: len(server.requests) == 200)
+            await eventually_async(lambda: len(server.requests) == 200)
     early = server.requests[: 100 + WEBHOOK_ATTEMPTS_IN_FLIGHT_MAX]
     late = server.requests[100 + WEBHOOK_ATTEMPTS_IN_FLIGHT_MAX :]
     assert {signed_by(old, request) for request in early} == {True}
@@ -270,12 +264,12 @@ async def test_a_retry_comes_when_the_clock_says_so(
     async with serving(replies(status="500 No")) as server, sending(ctx) as loop:
         target = await endpoint(ctx, account, server)
         await send(ctx, account, target, 1)
-        await until(lambda: len(server.requests) == 1)
+        await eventually_async(lambda: len(server.requests) == 1)
         for count, pause in enumerate((60, 300, 1_800), start=2):
             await recorded(ctx, account, target, count - 1)
             clock.advance(pause)
             loop.poll()
-            await until(lambda count=count: len(server.requests) == count)  # type: ignore[misc]
+            await eventually_async(lambda count=count: len(server.requests) == count)  # type: ignore[misc]
     stamps = [int(request.headers["webhook-timestamp"]) for request in server.requests]
     assert [after - before for before, after in itertools.pairwise(stamps)] == [60, 300, 1_800]
     assert len({request.headers["webhook-id"] for request in server.requests}) == 1

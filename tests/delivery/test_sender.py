@@ -6,16 +6,17 @@ import pytest
 
 from agentpost.clock import ManualClock
 from agentpost.contract.signing import new_secret, signed_headers
-from agentpost.delivery.sender import Outcome, Sender
+from agentpost.delivery.sender import Sender
 from agentpost.domain.times import SECOND
+from agentpost.egress.client import PostResult
 from tests.egress.conftest import MakeEgress, Serve
-from tests.egress.hostile import BOMB, ENDLESS, OK, Server, drips, floods, replies, says
+from tests.egress.hostile import ENDLESS, OK, Server, bomb, drips, floods, replies, says
 
 BODY = '{"data":"ü"}'.encode()
 KEYS = (new_secret(), new_secret())
 
 
-async def attempt(egress: MakeEgress, server: Server, seconds: float = 5) -> Outcome:
+async def attempt(egress: MakeEgress, server: Server, seconds: float = 5) -> PostResult:
     sender = Sender(egress(server.entry), ManualClock(), seconds)
     return await sender.attempt(server.url(), KEYS, "evt_1", BODY)
 
@@ -24,7 +25,7 @@ async def attempt(egress: MakeEgress, server: Server, seconds: float = 5) -> Out
 async def test_the_signed_bytes_are_the_sent_bytes(egress: MakeEgress, serve: Serve) -> None:
     server = await serve(replies(b"thanks"))
     outcome = await attempt(egress, server)
-    assert (outcome.status_code, outcome.error, outcome.response) == (200, None, "thanks")
+    assert (outcome.status, outcome.error, outcome.snippet) == (200, None, "thanks")
     (request,) = server.requests
     assert request.body == BODY
     signed = signed_headers(KEYS, "evt_1", ManualClock().now() // SECOND, BODY)
@@ -59,7 +60,7 @@ async def test_the_trace_is_passed_on_as_it_came(egress: MakeEgress, serve: Serv
 @pytest.mark.parametrize("status", [200, 201, 202, 204, 299])
 async def test_any_2xx_is_success(egress: MakeEgress, serve: Serve, status: int) -> None:
     outcome = await attempt(egress, await serve(replies(status=f"{status} Fine")))
-    assert (outcome.status_code, outcome.error) == (status, None)
+    assert (outcome.status, outcome.error) == (status, None)
 
 
 @pytest.mark.rule("Webhook events 6")
@@ -67,7 +68,7 @@ async def test_any_2xx_is_success(egress: MakeEgress, serve: Serve, status: int)
 async def test_everything_else_fails(egress: MakeEgress, serve: Serve, status: int) -> None:
     server = await serve(replies(b"why", f"{status} No", {"Location": "/other"}))
     outcome = await attempt(egress, server)
-    assert outcome.status_code == status
+    assert outcome.status == status
     assert outcome.error is not None
     assert str(status) in outcome.error
     assert len(server.requests) == 1
@@ -79,20 +80,20 @@ async def test_silence_and_drips_end_with_the_clock(egress: MakeEgress, serve: S
         started = time.monotonic()
         outcome = await attempt(egress, await serve(answer), 0.4)
         assert 0.4 <= time.monotonic() - started < 3
-        assert (outcome.status_code, outcome.error) == (None, "no answer within 0.4 seconds")
+        assert (outcome.status, outcome.error) == (None, "no answer within 0.4 seconds")
 
 
 async def test_a_huge_answer_is_kept_short(egress: MakeEgress, serve: Serve) -> None:
     outcome = await attempt(egress, await serve(floods(ENDLESS, b"x" * 65_536)))
-    assert (outcome.error, outcome.response) == (None, "x" * 1_024)
-    bomb = replies(BOMB, headers={"Content-Encoding": "gzip"})
-    outcome = await attempt(egress, await serve(bomb))
-    assert (outcome.error, outcome.response) == (None, "")
+    assert (outcome.error, outcome.snippet) == (None, "x" * 1_024)
+    packed = replies(bomb(), headers={"Content-Encoding": "gzip"})
+    outcome = await attempt(egress, await serve(packed))
+    assert (outcome.error, outcome.snippet) == (None, "")
 
 
 async def test_a_reset_is_a_failure(egress: MakeEgress, serve: Serve) -> None:
     outcome = await attempt(egress, await serve(says(b"")))
-    assert outcome.status_code is None
+    assert outcome.status is None
     assert outcome.error == "it closed the connection without an answer"
 
 
@@ -102,6 +103,6 @@ async def test_a_private_address_is_refused_at_the_attempt(
     server = await serve(replies())
     sender = Sender(egress(), ManualClock(), 5)
     outcome = await sender.attempt(server.url(), KEYS, "evt_1", BODY)
-    assert outcome.status_code is None
+    assert outcome.status is None
     assert outcome.error is not None
     assert server.connections == 0

@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Self
 
 from tests.docs.snippets import Block, Command, blocks
-from tests.e2e.server import until
 from tests.house.tree import ROOT
 from tests.servers import free_port
+from tests.waiting import eventually
 
 READY = "agentpost is ready at "
 KEY = re.compile(r"svc_key_(?:[A-Za-z0-9_-]+|…)")
@@ -154,7 +154,7 @@ class Reader:
             assert server.poll() is None, log.read_text()
             return READY in log.read_text()
 
-        until(ready, READY_SECONDS_MAX, "the server")
+        eventually(ready, READY_SECONDS_MAX, "the server")
         reported = log.read_text()
         if printed := KEY.search(reported):
             self.key = printed[0]

@@ -12,9 +12,10 @@ import pytest
 
 from agentpost.cli.welcome import SAMPLE
 from tests.docs.snippets import write_programs
-from tests.e2e.server import KEY, AgentServer, until
+from tests.e2e.server import KEY, AgentServer
 from tests.house.tree import DOCS
 from tests.servers import free_port
+from tests.waiting import eventually
 
 PAGE = DOCS / "api.md"
 HEADERS = {"Authorization": f"Bearer {KEY}"}
@@ -47,7 +48,7 @@ def test_the_upload(server: AgentServer, tmp_path: Path) -> None:
         message = httpx2.get(path, headers=HEADERS).json()
         return bool(message["final"]) and [file["name"] for file in message["files"]] != []
 
-    until(look, 30.0, "the chart")
+    eventually(look, 30.0, "the chart")
 
 
 def test_the_receiver(server: AgentServer, tmp_path: Path) -> None:
@@ -68,12 +69,12 @@ def test_the_receiver(server: AgentServer, tmp_path: Path) -> None:
         ):
             try:
                 forged = f"http://127.0.0.1:{port}/hooks"
-                until(lambda: _status(forged) == 401, what="the receiver")
+                eventually(lambda: _status(forged) == 401, what="the receiver")
                 http.post(f"/v1/webhooks/{made['id']}/test")
                 files = [{"name": "sales.csv", "base64": b64encode(SAMPLE.encode()).decode()}]
                 asked = {"message": "Chart revenue by month", "files": files}
                 message = http.post("/v1/messages", json=asked).json()
-                until(lambda: _all_delivered(http, made["id"], 3), 30.0, "the deliveries")
+                eventually(lambda: _all_delivered(http, made["id"], 3), 30.0, "the deliveries")
             finally:
                 receiver.terminate()
         job = message["jobs"][0]["job_id"]

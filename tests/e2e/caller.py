@@ -1,7 +1,6 @@
 """A client for the tests that trusts nothing: every answer is held against `/openapi.json`."""
 
 import json
-import time
 from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
@@ -11,9 +10,10 @@ import httpx2
 from tests.e2e.agents import Script
 from tests.e2e.contract import Contract
 from tests.e2e.server import KEY, AgentServer
+from tests.waiting import PATIENCE, eventually
 
 Json = dict[str, Any]
-FINAL_SECONDS = 20.0
+FINAL_SECONDS = PATIENCE
 
 
 class Caller:
@@ -82,13 +82,14 @@ class Caller:
         self, message_id: str, seconds: float = FINAL_SECONDS, **fields: object
     ) -> Json:
         """The message once those fields have those values."""
-        deadline = time.monotonic() + seconds
-        while True:
+
+        def look() -> Json | None:
             message = self.get(message_id)
-            if all(message.get(name) == value for name, value in fields.items()):
-                return message
-            assert time.monotonic() < deadline, f"no {fields} within {seconds} s: {message}"
-            time.sleep(0.01)
+            return message if all(message.get(n) == v for n, v in fields.items()) else None
+
+        found = eventually(look, seconds, f"{fields} of {message_id}")
+        assert found is not None
+        return found
 
     def events(self, message_id: str, cursor: str | None = None, wait: int = 0) -> Json:
         """A page of the log."""

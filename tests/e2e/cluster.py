@@ -9,6 +9,7 @@ import pytest
 
 from tests.e2e.fixtures import SERVERS
 from tests.e2e.server import AgentServer
+from tests.servers import Postgres
 
 
 class Cluster:
@@ -51,11 +52,14 @@ class Cluster:
 
 @pytest.fixture
 def cluster(
-    fresh_postgres: Callable[..., str], tmp_path: Path, request: pytest.FixtureRequest
+    postgres: Postgres,
+    fresh_postgres: Callable[..., str],
+    tmp_path: Path,
+    request: pytest.FixtureRequest,
 ) -> Iterator[Cluster]:
     module = request.node.getparent(pytest.Module)
     servers = module.stash.setdefault(SERVERS, [])  # a failure shows their logs
-    made = Cluster(fresh_postgres(), tmp_path, servers)
+    made = Cluster(fresh_postgres(postgres.schema()), tmp_path, servers)
     yield made
     made.stop()
     servers.clear()

@@ -9,7 +9,7 @@ import pytest
 
 from tests.e2e.caller import Caller, Json
 from tests.e2e.receivers import ReceiverMaker, receiving
-from tests.e2e.server import until
+from tests.waiting import eventually
 
 
 class Hooks:
@@ -43,7 +43,7 @@ class Hooks:
             wanted = {"status": status, **fields}
             return newest if all(newest[n] == v for n, v in wanted.items()) else None
 
-        found = until(look, what=f"a delivery {status} {fields}")
+        found = eventually(look, what=f"a delivery {status} {fields}")
         assert found is not None
         return found
 

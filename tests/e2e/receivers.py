@@ -10,7 +10,7 @@ from typing import Any
 
 from standardwebhooks import Webhook
 
-from tests.e2e.server import until
+from tests.waiting import PATIENCE, eventually
 
 Json = dict[str, Any]
 
@@ -46,9 +46,9 @@ class Receiver:
     def url(self) -> str:
         return f"http://127.0.0.1:{self.port}/hook"
 
-    def await_count(self, count: int, seconds: float = 15.0) -> list[Delivery]:
+    def await_count(self, count: int, seconds: float = PATIENCE) -> list[Delivery]:
         """Wait for so many deliveries."""
-        until(lambda: len(self.got) >= count, seconds, f"delivery number {count}")
+        eventually(lambda: len(self.got) >= count, seconds, f"delivery number {count}")
         return list(self.got)
 
     def events(self, secret: str) -> list[Json]:

@@ -9,7 +9,8 @@ import pytest
 
 from tests.e2e.caller import Caller, Json
 from tests.e2e.fixtures import ServerMaker
-from tests.e2e.server import AgentServer, until
+from tests.e2e.server import AgentServer
+from tests.waiting import eventually
 
 
 @pytest.fixture(scope="module")
@@ -101,7 +102,7 @@ def test_a_blocking_agent_leaves_the_api_answering(caller: Caller) -> None:
     assert slowest < 1
     failed_turn(caller, blocked.result(), "abandoned")
     # It was ended while its agent still slept: until that wakes, the next turns wait in vain too.
-    until(lambda: caller.send("and on")["status"] == "completed")
+    eventually(lambda: caller.send("and on")["status"] == "completed")
 
 
 # --- jobs -----------------------------------------------------------------------------------------
@@ -196,4 +197,4 @@ def test_one_data_folder_has_one_server(start_server: ServerMaker) -> None:
     with pytest.raises(AssertionError, match="ended with 1") as failure:
         second.start()
     assert "Traceback" not in str(failure.value.__notes__)
-    assert until(lambda: Caller(server).call("GET", "/v1/me").status_code == 200)
+    assert eventually(lambda: Caller(server).call("GET", "/v1/me").status_code == 200)

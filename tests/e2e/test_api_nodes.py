@@ -10,7 +10,9 @@ import pytest
 
 from tests.conformance.test_ratelimit import redis_url
 from tests.e2e.caller import Caller
-from tests.e2e.server import ACCOUNT, AgentServer, until
+from tests.e2e.server import ACCOUNT, AgentServer
+from tests.servers import Postgres
+from tests.waiting import eventually
 
 __all__ = ["redis_url"]
 REQUESTS, MESSAGES = 60, 10
@@ -19,12 +21,14 @@ NodesMaker = Callable[..., list[Caller]]
 
 
 @pytest.fixture
-def nodes(fresh_postgres: Callable[..., str], tmp_path: Path) -> Iterator[NodesMaker]:
+def nodes(
+    postgres: Postgres, fresh_postgres: Callable[..., str], tmp_path: Path
+) -> Iterator[NodesMaker]:
     """`nodes(setting=value, …)` starts two API nodes on one database; a caller for each."""
     with ExitStack() as ends:
 
         def start(**settings: object) -> list[Caller]:
-            url = fresh_postgres()
+            url = fresh_postgres(postgres.schema())
             callers = []
             for name in ("one", "two"):
                 home = tmp_path / name
@@ -88,7 +92,7 @@ def test_what_one_node_was_reported_holds_for_the_other(nodes: NodesMaker) -> No
             assert caller.call("GET", "/v1/me").status_code == 200
         one.server.command("keys", "revoke", made["id"])
         for caller in callers:
-            until(lambda c=caller: c.call("GET", "/v1/me").status_code == 401, seconds=1.5)  # type: ignore[misc]
+            eventually(lambda c=caller: c.call("GET", "/v1/me").status_code == 401, seconds=1.5)  # type: ignore[misc]
     finally:
         for caller in callers:
             caller.close()
@@ -97,6 +101,6 @@ def test_what_one_node_was_reported_holds_for_the_other(nodes: NodesMaker) -> No
         return {caller.http.get("/v1/me").status_code for caller in (one, two)}
 
     one.server.command("maintenance", "on")
-    until(lambda: codes() == {503}, seconds=2)
+    eventually(lambda: codes() == {503}, seconds=2)
     one.server.command("maintenance", "off")
-    until(lambda: codes() == {200}, seconds=2)
+    eventually(lambda: codes() == {200}, seconds=2)

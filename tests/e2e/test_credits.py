@@ -10,7 +10,8 @@ import pytest
 
 from tests.e2e.caller import Caller, Json, kinds
 from tests.e2e.fixtures import ServerMaker
-from tests.e2e.server import ACCOUNT, AgentServer, until
+from tests.e2e.server import ACCOUNT, AgentServer
+from tests.waiting import eventually
 
 
 @pytest.fixture(scope="module")
@@ -161,7 +162,7 @@ def test_work_that_waits_or_runs_too_long_expires(start_server: ServerMaker) -> 
     states = [entry.get("state") or entry.get("outcome") for entry in caller.log(parked["id"])[1:]]
     assert states == ["stalled_credits", "expired"]
     server.open_gate("long")
-    until(lambda: caller.work(work_id)["status"] == "idle")
+    eventually(lambda: caller.work(work_id)["status"] == "idle")
     assert caller.get(running["id"])["status"] == "expired", "a final message stays as it is"
     caller.close()
 
@@ -270,7 +271,7 @@ def test_two_hundred_starts_at_once_never_overdraw(start_server: ServerMaker) ->
         messages = [caller.get(message["id"]) for message in sent]
         return [] if any(m["status"] == "processing" for m in messages) else messages
 
-    messages = until(settled, 40)
+    messages = eventually(settled, 40)
     used = round(sum(message["credits_used"] for message in messages), 6)
     left = caller.credits()
     assert left >= 0

@@ -18,12 +18,14 @@ from typing import Any
 import httpx2
 import pytest
 
+from tests import forked
 from tests.conformance.conftest import s3_endpoint, s3_url
 from tests.conformance.test_ratelimit import redis_url
 from tests.e2e.caller import Caller
 from tests.e2e.fixtures import ServerMaker
-from tests.e2e.server import AgentServer, until
+from tests.e2e.server import AgentServer
 from tests.servers import Postgres
+from tests.waiting import eventually
 
 __all__ = ["redis_url", "s3_endpoint", "s3_url"]
 
@@ -44,25 +46,31 @@ def await_failing(server: AgentServer, *names: str) -> None:
         status, body = readiness(server)
         return status == 503 and body["status"] == "failing" and list(body["failing"]) == [*names]
 
-    until(found, NOTICED_SECONDS, f"failing: {names}")
+    eventually(found, NOTICED_SECONDS, f"failing: {names}")
 
 
 def await_ready(server: AgentServer) -> None:
-    until(lambda: readiness(server) == (200, {"status": "ready"}), NOTICED_SECONDS, "readiness")
+    eventually(
+        lambda: readiness(server) == (200, {"status": "ready"}), NOTICED_SECONDS, "readiness"
+    )
 
 
 def doctor(server: AgentServer, **limits: Callable[[], None]) -> tuple[int, str]:
     """Exit code and everything that `agentpost doctor` says."""
-    done = subprocess.run(
-        [sys.executable, "-m", "agentpost", "doctor"],
-        env=server._environment(),
-        cwd=server.home,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-        **limits,  # type: ignore[call-overload]
-    )
+    environment = server._environment()
+    if limits:
+        done = subprocess.run(
+            [sys.executable, "-m", "agentpost", "doctor"],
+            env=environment,
+            cwd=server.home,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+            **limits,  # type: ignore[call-overload]
+        )
+    else:
+        done = forked.run(["doctor"], env=environment, cwd=server.home)
     assert "Traceback" not in done.stderr
     return done.returncode, done.stdout + done.stderr
 
@@ -278,13 +286,13 @@ def test_postgresql_that_was_stopped(
             status, body = readiness(server)
             return status == 503 and "database" in body["failing"]
 
-        until(failing, NOTICED_SECONDS, "a database that fails")
+        eventually(failing, NOTICED_SECONDS, "a database that fails")
         code, said = doctor(server)
         assert code == 1
         assert "AGENTPOST_DATABASE_URL" in said
         own.start()
         await_ready(server)
-        until(lambda: send(caller).status_code == 201, NOTICED_SECONDS)
+        eventually(lambda: send(caller).status_code == 201, NOTICED_SECONDS)
         server.stop()
     finally:
         own.stop()
@@ -337,4 +345,4 @@ def test_redis_that_is_gone_is_reported_and_needs_nobody(
         url = f"redis://127.0.0.1:{closed.getsockname()[1]}"
     server = start_server(redis_url=url)
     wanted = (200, {"status": "ready", "degraded": ["redis"]})
-    until(lambda: readiness(server) == wanted, NOTICED_SECONDS, "a word about Redis")
+    eventually(lambda: readiness(server) == wanted, NOTICED_SECONDS, "a word about Redis")

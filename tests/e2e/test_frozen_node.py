@@ -12,8 +12,8 @@ import pytest
 
 from tests.e2e.caller import Caller
 from tests.e2e.cluster import Cluster, cluster
-from tests.e2e.server import until
 from tests.frozen import frozen
+from tests.waiting import eventually
 
 __all__ = ["cluster"]
 TAKE_OVER_SECONDS = 15.0
@@ -47,7 +47,7 @@ def test_a_woken_node_runs_no_step_of_a_job_that_went_on_elsewhere(
     with frozen(first.pid):
         first.open_gate("g")
         assert caller.final(message["id"], TAKE_OVER_SECONDS)["status"] == "completed"
-    until(lambda: "run_stopped" in first.log_tail() or "job_aborted" in first.log_tail())
+    eventually(lambda: "run_stopped" in first.log_tail() or "job_aborted" in first.log_tail())
     assert owner_of(cluster, "jobs", "node") != owner
     assert [line.split()[0] for line in first.trace()] == ["f.0", "f.1", "f.2"]
 
@@ -61,7 +61,7 @@ def test_a_woken_node_does_not_try_a_step_again(cluster: Cluster, callers: Calle
     with frozen(first.pid):
         first.open_gate("g")
         assert caller.final(message["id"], TAKE_OVER_SECONDS)["status"] == "completed"
-    until(lambda: "run_stopped" in first.log_tail() or "job_aborted" in first.log_tail())
+    eventually(lambda: "run_stopped" in first.log_tail() or "job_aborted" in first.log_tail())
     # Once here, then twice on the other node: a failing try and a good one.
     assert [line.split()[0] for line in first.trace()] == ["f.0"] * 3
 
@@ -77,12 +77,12 @@ def test_a_woken_node_runs_no_step_of_a_turn_that_ended_elsewhere(
         first.await_gate("g")
         with frozen(first.pid):
             first.open_gate("g")
-            until(
+            eventually(
                 lambda: cluster.rows("SELECT turn_state FROM messages") == [("ended",)],
                 TAKE_OVER_SECONDS,
             )
         assert call.result().json()["reply"] == "ok"
-    until(lambda: "run_stopped" in first.log_tail() or "run_not_owned" in first.log_tail())
+    eventually(lambda: "run_stopped" in first.log_tail() or "run_not_owned" in first.log_tail())
     assert [line.split()[0] for line in other.trace()] == ["f.0", "f.1"]
 
 
@@ -93,7 +93,7 @@ def test_a_woken_node_whose_job_nobody_took_goes_on(cluster: Cluster, callers: C
     only.await_gate("g")
     with frozen(only.pid):
         # The other node beats on and sees it dead, but runs no jobs itself.
-        until(lambda: cluster.rows("SELECT count(*) FROM nodes") == [(1,)], TAKE_OVER_SECONDS)
+        eventually(lambda: cluster.rows("SELECT count(*) FROM nodes") == [(1,)], TAKE_OVER_SECONDS)
         only.open_gate("g")
     assert caller.final(message["id"], TAKE_OVER_SECONDS)["status"] == "completed"
     assert [line.split()[0] for line in only.trace()] == ["f.0"]

@@ -14,7 +14,8 @@ import pytest
 from tests.e2e.caller import Caller
 from tests.e2e.fixtures import ServerMaker
 from tests.e2e.posting import announce, complete, post, problem
-from tests.e2e.server import AgentServer, until
+from tests.e2e.server import AgentServer
+from tests.waiting import eventually
 
 MIB = 2**20
 LARGE = "YWFh" * (8 * MIB // 3)  # 8 MB
@@ -68,7 +69,7 @@ def test_files_that_do_not_fit(server: AgentServer, callers: Callable[..., Calle
             assert_plain_fault(send(caller, "large", files=files))
             assert problem(post(made, b"x" * 8 * MIB)) == (500, "InternalError")
         assert rows(server) == before
-        until(lambda: blobs(server) == 0, what="what was stored of it going")
+        eventually(lambda: blobs(server) == 0, what="what was stored of it going")
         caller.refused(409, "not_uploaded", "POST", f"/v1/uploads/{made['upload_id']}/complete")
         assert send(caller, "small").status_code == 201, "small ones still fit"
     assert send(caller, "large", files=files).status_code == 201
@@ -100,6 +101,8 @@ def test_a_turn_under_way_ends_when_there_is_room(
     server.await_gate("full")
     with files_up_to(server, 4_096):
         server.open_gate("full")
-        until(lambda: "result_not_recorded" in server.log_file.read_text(), what="a failed try")
+        eventually(
+            lambda: "result_not_recorded" in server.log_file.read_text(), what="a failed try"
+        )
         assert caller.get(message["id"])["status"] == "processing"
     assert caller.get(message["id"], wait=20)["reply"] == "made it"

@@ -10,7 +10,6 @@ import os
 import random
 import signal
 import threading
-import time
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -21,11 +20,13 @@ import pytest
 from tests.e2e.agents import Script
 from tests.e2e.caller import Caller, Json, kinds
 from tests.e2e.fixtures import ServerMaker
-from tests.e2e.server import AgentServer, until
+from tests.e2e.server import AgentServer
+from tests.waiting import eventually
 
 CREDITS = 1000
 ROUNDS = 4
-SOON_SECONDS = 20.0
+ROUNDS_MAX = 12
+SOON_SECONDS = 60.0
 """Far more than going on takes, also beside other tests; far less than any deadline."""
 STEPS = 4
 
@@ -74,11 +75,10 @@ def check_steps(server: AgentServer, name: str, steps: int) -> None:
     assert len({tuple(line) for line in began}) == steps, "a step that runs again keeps its key"
 
 
-def kill_and_restart(server: AgentServer) -> float:
-    """End it at once and start it again; when it was ready, in `time.monotonic`'s seconds."""
+def kill_and_restart(server: AgentServer) -> None:
+    """End it at once and start it again."""
     server.kill()
     server.start()
-    return time.monotonic()
 
 
 # --- chosen moments -------------------------------------------------------------------------------
@@ -155,7 +155,7 @@ def test_a_job_that_kills_its_server_fails_in_the_end(start_server: ServerMaker)
     caller = Caller(server)
     message = caller.send([["start", "Poison", [["gate", "poison"]]]])
     for _ in range(6):
-        until(lambda: server.reached("poison"))
+        eventually(lambda: server.reached("poison"))
         (server.gates / "poison.reached").unlink()
         server.kill()
         server.start()
@@ -192,7 +192,7 @@ def test_a_job_killed_where_its_step_calls_back_goes_on(
 def killed_worker(server: AgentServer, gate: str) -> None:
     """Kill the process that waits at the gate, once it is there, as the system does."""
     note = server.gates / f"{gate}.pid"
-    until(note.exists, what="the step in its worker")
+    eventually(note.exists, what="the step in its worker")
     pid = int(note.read_text())
     note.unlink()
     os.kill(pid, signal.SIGKILL)
@@ -245,7 +245,7 @@ def test_a_job_that_goes_another_way_fails_and_the_log_says_where(
         ["return", "x"],
     ]
     message = caller.send([["start", "Wanderer", script]])
-    until(lambda: server.reached("wayside"))
+    eventually(lambda: server.reached("wayside"))
     server.open_gate("egress")
     kill_and_restart(server)
     done = caller.final(message["id"])
@@ -257,8 +257,10 @@ def test_a_job_that_goes_another_way_fails_and_the_log_says_where(
     ]
     assert f'"owner": "{done["jobs"][0]["job_id"]}"' in reported
     assert '"call": 2' in reported
+    # What was killed may have left half a line before it.
+    line = json.loads(reported[reported.index("{") :])
     names = {"recorded", "made_now", "differs"}
-    assert {name: json.loads(reported)[name] for name in names} == {
+    assert {name: line[name] for name in names} == {
         "recorded": "step tests.e2e.agent_steps:mark",
         "made_now": "step tests.e2e.agent_steps:mark",
         "differs": "the arguments",
@@ -273,7 +275,7 @@ def test_a_turn_that_goes_another_way_is_interrupted(
 ) -> None:
     script: Script = [["unrepeatable", "turning"], ["gate", "turned"], ["reply", "never"]]
     call = pool.submit(lost, caller, script, "turned")
-    until(lambda: server.reached("turned"))
+    eventually(lambda: server.reached("turned"))
     server.open_gate("turning")
     kill_and_restart(server)
     assert call.result() is None
@@ -301,11 +303,13 @@ def pool() -> Iterator[ThreadPoolExecutor]:
 def test_killed_at_random_moments(
     caller: Caller, server: AgentServer, pool: ThreadPoolExecutor
 ) -> None:
-    for seed in range(ROUNDS):
+    seeds = iter(range(ROUNDS_MAX))
+    log = ""
+    while log.count("job_takeover") < ROUNDS or "turn_takeover" not in log:
+        seed = next(seeds, None)
+        assert seed is not None, "no crash came while a turn and jobs were under way"
         kill_at_a_random_moment(caller, server, pool, seed)
-    log = server.log_file.read_text()
-    assert log.count("job_takeover") >= ROUNDS, "the crashes came while there was work"
-    assert "turn_takeover" in log
+        log = server.log_file.read_text()
     assert server.command("doctor") == {"ok": True, "findings": []}
     moves = server.command("credits", "show", "owner@localhost")
     assert moves["credits"] == caller.credits()
@@ -321,9 +325,9 @@ def kill_at_a_random_moment(
     scripts: dict[str, Script] = {name: [["start", name, job_of(name)]] for name in names}
     calls = {name: pool.submit(lost, caller, scripts[name], name) for name in names}
     begun = chance.randrange(len(names) * STEPS - 2)
-    until(lambda: sum(line.startswith(f"round{seed}-") for line in server.trace()) >= begun)
+    eventually(lambda: sum(line.startswith(f"round{seed}-") for line in server.trace()) >= begun)
     threading.Event().wait(chance.uniform(0, 0.02))  # anywhere between two steps
-    ready = kill_and_restart(server)
+    kill_and_restart(server)
 
     answers = {name: call.result() for name, call in calls.items()}
     messages = {}
@@ -336,5 +340,4 @@ def kill_at_a_random_moment(
         messages[name] = again.json()
     for name in names:
         check_job(caller, server, messages[name], name)
-    assert time.monotonic() - ready < SOON_SECONDS
     assert caller.credits() == before - COST * len(names)

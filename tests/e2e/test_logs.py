@@ -10,8 +10,9 @@ from tests.e2e.caller import Caller, Json
 from tests.e2e.fixtures import ServerMaker
 from tests.e2e.hooks import Hooks
 from tests.e2e.receivers import ReceiverMaker
-from tests.e2e.server import AgentServer, until
+from tests.e2e.server import AgentServer
 from tests.servers import Postgres
+from tests.waiting import eventually
 
 Lines = list[Json]
 
@@ -28,8 +29,11 @@ def server(
     }
     with ExitStack() as made:
         if request.param == "postgres":
-            settings["database_url"] = made.enter_context(postgres.database())
-        yield start_server(**settings)
+            settings["database_url"] = made.enter_context(postgres.database(postgres.schema()))
+        server = start_server(**settings)
+        yield server
+        if server.process is not None:
+            server.stop()  # before its database goes: it would wait for that
 
 
 def lines(server: AgentServer, event: str | None = None, **fields: object) -> Lines:
@@ -46,7 +50,7 @@ def lines(server: AgentServer, event: str | None = None, **fields: object) -> Li
 
 def soon(server: AgentServer, event: str, count: int = 1, **fields: object) -> Lines:
     """The same, once there are so many; fails when there are more."""
-    until(lambda: len(lines(server, event, **fields)) >= count, what=f"{event} {fields}")
+    eventually(lambda: len(lines(server, event, **fields)) >= count, what=f"{event} {fields}")
     found = lines(server, event, **fields)
     assert len(found) == count, found
     return found
@@ -66,7 +70,7 @@ def said(server: AgentServer, message_id: str, *, until_line: str) -> dict[str, 
         printed = lines(server, "agent_output", message_id=message_id)
         return {line["line"]: line for line in printed}
 
-    until(lambda: until_line in found(), what=until_line)
+    eventually(lambda: until_line in found(), what=until_line)
     return found()
 
 
@@ -162,7 +166,7 @@ def test_deliveries_that_fail_and_an_endpoint_that_is_disabled(
     endpoint = hooks.create(f"{receiver.url}?token=tok_never_logged")
     caller.send("hello")
     receiver.await_count(2)
-    until(lambda: len(lines(server, "delivery_failed", endpoint_id=endpoint["id"])) >= 2)
+    eventually(lambda: len(lines(server, "delivery_failed", endpoint_id=endpoint["id"])) >= 2)
     first, second = lines(server, "delivery_failed", endpoint_id=endpoint["id"])[:2]
     assert (first["attempt"], second["attempt"]) == (1, 2)
     assert (first["status_code"], first["event_name"]) == (503, "message.completed")
@@ -236,7 +240,7 @@ def test_calls_beside_each_other_keep_their_numbers(server: AgentServer, caller:
 
 def test_what_runs_in_no_call_is_left_as_it_is(server: AgentServer, caller: Caller) -> None:
     job_of(caller, "outside")
-    until(lambda: "from a thread of its own" in server.log_file.read_text().splitlines())
+    eventually(lambda: "from a thread of its own" in server.log_file.read_text().splitlines())
 
 
 def test_an_exception_of_a_step_has_the_ids(server: AgentServer, caller: Caller) -> None:
@@ -289,9 +293,9 @@ def test_a_program_that_outlives_its_step_is_bounded_and_disturbs_no_other(
 
 # --- the server itself ----------------------------------------------------------------------------
 def test_a_node_that_comes_and_goes(
-    start_server: ServerMaker, fresh_postgres: Callable[..., str]
+    start_server: ServerMaker, postgres: Postgres, fresh_postgres: Callable[..., str]
 ) -> None:
-    for settings in ({}, {"database_url": fresh_postgres()}):
+    for settings in ({}, {"database_url": fresh_postgres(postgres.schema())}):
         server = start_server(**settings)
         (joined,) = soon(server, "node_joined")
         assert joined["role"] == "all"
@@ -316,8 +320,8 @@ def test_a_console_has_the_same_lines_for_people(
 ) -> None:
     server = start_server(agent="tests.e2e.talkative:agent", log_format="console")
     message_id, job_id = job_of(callers(server), "terminal")
-    until(lambda: "agent_output" in server.log_file.read_text())
-    until(lambda: "job_ended" in server.log_file.read_text())
+    eventually(lambda: "agent_output" in server.log_file.read_text())
+    eventually(lambda: "job_ended" in server.log_file.read_text())
     text = server.log_file.read_text()
     (accepted,) = [line for line in text.splitlines() if "message_accepted" in line]
     assert f"message_id={message_id}" in accepted

@@ -7,7 +7,7 @@ import pytest
 
 from tests.e2e.caller import Caller
 from tests.e2e.fixtures import ServerMaker
-from tests.e2e.server import until
+from tests.waiting import eventually
 
 NOTICED_SECONDS = 1.5
 """A second, and what a busy machine takes on top."""
@@ -27,7 +27,7 @@ def test_the_api_is_off_while_work_goes_on(
 
     server.command("maintenance", "on")
     began = time.monotonic()
-    until(lambda: is_off(caller))
+    eventually(lambda: is_off(caller))
     assert time.monotonic() - began < NOTICED_SECONDS
     for method, path in (("GET", "/v1/me"), ("POST", "/v1/messages"), ("GET", "/v1/nowhere")):
         answer = caller.http.request(method, path)
@@ -44,6 +44,6 @@ def test_the_api_is_off_while_work_goes_on(
     assert is_off(caller), "it survives a restart, from the first request on"
 
     server.command("maintenance", "off")
-    until(lambda: not is_off(caller))
+    eventually(lambda: not is_off(caller))
     assert caller.final(message["id"])["jobs"][0]["status"] == "completed"
     assert caller.work(message["jobs"][0]["work_id"])["text"] == "done meanwhile"

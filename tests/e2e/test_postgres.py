@@ -13,8 +13,9 @@ import pytest
 
 from tests.e2e.caller import Caller, Json
 from tests.e2e.cluster import Cluster, cluster
-from tests.e2e.server import ACCOUNT, until
+from tests.e2e.server import ACCOUNT
 from tests.frozen import frozen
+from tests.waiting import eventually
 
 __all__ = ["cluster"]
 TAKE_UP_SECONDS = 5.0
@@ -68,7 +69,7 @@ def test_a_job_of_an_api_node_runs_on_a_worker(cluster: Cluster, callers: Caller
     worker.open_gate("g")
     assert caller.final(message["id"])["status"] == "completed"
     # Dispatching leaves nothing behind.
-    until(lambda: cluster.rows("SELECT count(*) FROM procrastinate_jobs") == [(0,)])
+    eventually(lambda: cluster.rows("SELECT count(*) FROM procrastinate_jobs") == [(0,)])
 
 
 def test_a_worker_serves_no_api(cluster: Cluster, callers: CallerMaker) -> None:
@@ -84,7 +85,9 @@ def test_stop_reaches_the_node_that_runs_the_job(cluster: Cluster, callers: Call
     work_id = message["jobs"][0]["work_id"]
     assert caller.call("POST", f"/v1/work/{work_id}/stop").status_code == 200
     assert caller.get(message["id"])["jobs"][0]["status"] == "cancelled"
-    until(lambda: "job_aborted" in worker.log_tail(), STOP_SECONDS, "the end of the job's task")
+    eventually(
+        lambda: "job_aborted" in worker.log_tail(), STOP_SECONDS, "the end of the job's task"
+    )
     assert len(worker.trace()) == 1
 
 
@@ -97,7 +100,7 @@ def test_another_worker_takes_up_a_killed_one_s_job(cluster: Cluster, callers: C
     second.open_gate("g")
     assert caller.final(message["id"], TAKE_UP_SECONDS)["status"] == "completed"
     assert [line.split()[0] for line in second.trace()] == ["one", "two", "two"]
-    until(lambda: cluster.rows("SELECT count(*) FROM nodes") == [(2,)])
+    eventually(lambda: cluster.rows("SELECT count(*) FROM nodes") == [(2,)])
 
 
 def test_another_node_takes_up_a_killed_one_s_turn(cluster: Cluster, callers: CallerMaker) -> None:
@@ -135,11 +138,11 @@ def test_a_log_is_waited_for_once_over_all_nodes(cluster: Cluster, callers: Call
         body: Json = answer.json()
         return body if answer.status_code == 409 else {}
 
-    refused = until(taken)
+    refused = eventually(taken)
     assert (refused["error"], refused["cursor"]) == ("poll_in_progress", cursor)
     first.kill()  # its hold goes with it
     holder.join()
-    until(lambda: second.call("GET", path).status_code == 200, TAKE_UP_SECONDS)
+    eventually(lambda: second.call("GET", path).status_code == 200, TAKE_UP_SECONDS)
 
 
 def _wait_in_vain(caller: Caller, path: str) -> None:
@@ -173,7 +176,7 @@ def test_it_survives_losing_every_connection(cluster: Cluster, callers: CallerMa
         " WHERE datname = current_database() AND pid <> pg_backend_pid()"
     )
     assert caller.send("hello")["reply"] == "You said: hello"
-    until(lambda: "notices_resumed" in node.log_tail())
+    eventually(lambda: "notices_resumed" in node.log_tail())
     later = sent_job(caller, ["return", "ok"])
     node.open_gate("g")
     for message in (running, later):

@@ -13,8 +13,9 @@ import pytest
 
 from tests.e2e.caller import Caller
 from tests.e2e.fixtures import ServerMaker
-from tests.e2e.server import AgentServer, until
+from tests.e2e.server import AgentServer
 from tests.forked import Process
+from tests.waiting import eventually
 
 
 def ready(server: AgentServer) -> bool:
@@ -28,7 +29,7 @@ def block(server: AgentServer) -> Process:
     """Let an agent block its loop, which takes seconds to give up."""
     caller = Caller(server)
     threading.Thread(target=_post_in_vain, args=(caller,), daemon=True).start()
-    until(lambda: "agent_loop_stalled" in server.log_tail())
+    eventually(lambda: "agent_loop_stalled" in server.log_tail())
     assert server.process is not None
     return server.process
 
@@ -45,7 +46,7 @@ def test_a_second_ctrl_c_ends_the_server_at_once(start_server: ServerMaker) -> N
     process = block(server)
     process.send_signal(signal.SIGINT)
     process.send_signal(signal.SIGINT)  # the same one, by another way
-    until(lambda: not ready(server))
+    eventually(lambda: not ready(server))
     assert process.poll() is None, "it was asked once"
 
     def ended() -> bool:
@@ -53,7 +54,7 @@ def test_a_second_ctrl_c_ends_the_server_at_once(start_server: ServerMaker) -> N
         return process.poll() is not None
 
     began = time.monotonic()
-    until(ended)
+    eventually(ended)
     server.process = None
     assert process.poll() == 128 + signal.SIGINT
     assert time.monotonic() - began < 3
@@ -67,7 +68,7 @@ def test_what_fails_does_not_keep_the_rest_from_ending(start_server: ServerMaker
     resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (0, resource.RLIM_INFINITY))
     assert server.stop() == 1, "not everything could be brought to an end"
     server.start()
-    until(lambda: "turn_takeover" in server.log_tail())
+    eventually(lambda: "turn_takeover" in server.log_tail())
 
 
 def test_what_an_author_does_to_clean_up_is_not_recorded(start_server: ServerMaker) -> None:
@@ -98,7 +99,7 @@ def test_stops_in_order_are_not_held_against_a_job(start_server: ServerMaker) ->
     caller = Caller(server)
     message = caller.send([["start", "Long", [["step_gate", "long.0", "deploys"]]]])
     for _ in range(7):
-        until(lambda: server.reached("deploys"))
+        eventually(lambda: server.reached("deploys"))
         (server.gates / "deploys.reached").unlink()
         assert server.stop() == 0
         server.start()
@@ -115,12 +116,12 @@ def test_a_thread_that_hangs_does_not_hold_up_the_end(start_server: ServerMaker)
     server = start_server()
     caller = Caller(server)
     message = caller.send([["start", "Hangs", [["threaded", "hangs.0", 60]]]])
-    until(lambda: len(server.trace()) == 1)
+    eventually(lambda: len(server.trace()) == 1)
     began = time.monotonic()
     assert server.stop() == 1, "not everything could be brought to an end"
     assert time.monotonic() - began < 10
     server.start()
-    until(lambda: len(server.trace()) == 2, what="the step's second run")
+    eventually(lambda: len(server.trace()) == 2, what="the step's second run")
     assert caller.get(message["id"])["status"] == "processing"
     caller.close()
 

@@ -1,23 +1,27 @@
 """The file storage belongs to the database: nodes with folders of their own do not start."""
 
 import shutil
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
+from tests import forked
 from tests.e2e.caller import Caller
 from tests.e2e.server import AgentServer
+from tests.servers import Postgres
 
 Maker = Callable[..., AgentServer]
 
 
 @pytest.fixture
-def node(tmp_path: Path) -> Iterator[Maker]:
-    """`node(name, setting=value, …)`: one that is not started, with a data folder of its own."""
+def node(tmp_path: Path, fresh_postgres: Callable[..., str]) -> Iterator[Maker]:
+    """`node(name, setting=value, …)`: one that is not started, with a data folder of its own.
+
+    The databases are dropped after the nodes have stopped, which would wait for them else.
+    """
+    _ = fresh_postgres
     with ExitStack() as ends:
 
         def make(name: str, **settings: object) -> AgentServer:
@@ -30,15 +34,7 @@ def node(tmp_path: Path) -> Iterator[Maker]:
 
 def run(node: AgentServer, *arguments: str) -> tuple[int, str]:
     """Exit code and what an `agentpost` command says."""
-    done = subprocess.run(
-        [sys.executable, "-m", "agentpost", *arguments],
-        env=node._environment(),
-        cwd=node.home,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    done = forked.run(arguments, env=node._environment(), cwd=node.home)
     assert "Traceback" not in done.stderr
     return done.returncode, done.stdout + done.stderr
 
@@ -52,9 +48,9 @@ def refused(node: AgentServer) -> str:
 
 @pytest.mark.parametrize("role", ["all", "worker"])
 def test_a_second_node_with_a_folder_of_its_own(
-    node: Maker, fresh_postgres: Callable[..., str], role: str
+    node: Maker, postgres: Postgres, fresh_postgres: Callable[..., str], role: str
 ) -> None:
-    url = fresh_postgres()
+    url = fresh_postgres(postgres.schema())
     first = node("first", database_url=url).start()
     second = node("second", database_url=url, role=role)
     line = refused(second)
@@ -72,9 +68,9 @@ def test_a_second_node_with_a_folder_of_its_own(
 
 
 def test_a_folder_that_moves_and_one_that_is_replaced(
-    node: Maker, fresh_postgres: Callable[..., str]
+    node: Maker, postgres: Postgres, fresh_postgres: Callable[..., str]
 ) -> None:
-    url = fresh_postgres()
+    url = fresh_postgres(postgres.schema())
     first = node("first", database_url=url).start()
     caller = Caller(first)
     caller.send("hello", files=[{"name": "a.txt", "base64": "YWFh"}])

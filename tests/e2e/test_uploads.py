@@ -25,7 +25,8 @@ from agentpost_client import Client
 from tests.conformance.conftest import s3_endpoint, s3_url
 from tests.e2e.caller import Caller, Json
 from tests.e2e.fixtures import ServerMaker
-from tests.e2e.server import KEY, AgentServer, until
+from tests.e2e.server import KEY, AgentServer
+from tests.waiting import eventually
 
 __all__ = ["s3_endpoint", "s3_url"]
 
@@ -223,7 +224,7 @@ def test_a_browser(
         start_new_session=True,
     )
     try:
-        until(lambda: reported, BROWSER_SECONDS, "word from the page")
+        eventually(lambda: reported, BROWSER_SECONDS, "word from the page")
     finally:
         os.killpg(browser.pid, 15)
         browser.wait(20)
@@ -294,7 +295,9 @@ def test_a_killed_server_keeps_no_half_file(start_server: ServerMaker, callers: 
     caller = callers(server)
     made = announce(caller, 4 * MIB, "data.txt")
     with open_post(made, 4 * MIB, b"x" * (3 * MIB)):
-        until(lambda: [p for p in arriving(server) if p.stat().st_size >= MIB], what="some bytes")
+        eventually(
+            lambda: [p for p in arriving(server) if p.stat().st_size >= MIB], what="some bytes"
+        )
         server.kill()
     server.start()
     caller.refused(409, "not_uploaded", "POST", f"/v1/uploads/{made['upload_id']}/complete")
@@ -308,8 +311,8 @@ def test_a_killed_server_keeps_no_half_file(start_server: ServerMaker, callers: 
 def test_a_client_that_hangs_up_leaves_nothing(server: AgentServer, caller: Caller) -> None:
     made = announce(caller, 4 * MIB)
     with open_post(made, 4 * MIB, b"x" * (3 * MIB)):
-        until(lambda: arriving(server), what="the beginning")
-    until(lambda: not arriving(server), what="the end of it")
+        eventually(lambda: arriving(server), what="the beginning")
+    eventually(lambda: not arriving(server), what="the end of it")
     caller.refused(409, "not_uploaded", "POST", f"/v1/uploads/{made['upload_id']}/complete")
 
 

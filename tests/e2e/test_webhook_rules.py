@@ -13,7 +13,8 @@ from tests.e2e.caller import Caller, Json
 from tests.e2e.fixtures import ServerMaker
 from tests.e2e.hooks import Hooks
 from tests.e2e.receivers import Delivery, Receiver, ReceiverMaker
-from tests.e2e.server import AgentServer, until
+from tests.e2e.server import AgentServer
+from tests.waiting import eventually
 
 SIGNED = re.compile(rb"\?exp=[0-9]+&rev=[^&\"]*&sig=[^\"]*")
 WORK: list[Any] = [
@@ -51,7 +52,7 @@ def named(receiver: Receiver, secret: str, name: str) -> Delivery:
     def look() -> Delivery | None:
         return next((d for d in receiver.got if d.verified(secret)["type"] == name), None)
 
-    found = until(look, what=name)
+    found = eventually(look, what=name)
     assert found is not None
     return found
 

@@ -19,7 +19,8 @@ from tests.e2e.receivers import (
     reset,
     silent,
 )
-from tests.e2e.server import AgentServer, until
+from tests.e2e.server import AgentServer
+from tests.waiting import eventually
 
 TIMEOUT = 1.0
 
@@ -359,7 +360,7 @@ def test_continuous_failure_turns_the_endpoint_off(
     endpoint = hooks.create(receiver.url)
     hooks.post(f"{endpoint['id']}/test")
     path = f"/v1/webhooks/{endpoint['id']}"
-    until(lambda: caller.call("GET", path).json()["disabled_at"], what="the end")
+    eventually(lambda: caller.call("GET", path).json()["disabled_at"], what="the end")
     off = caller.call("GET", path).json()
     assert off["disabled_reason"] == "failing"
     assert off["failing_since"] < off["disabled_at"]

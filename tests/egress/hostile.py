@@ -8,11 +8,17 @@ import struct
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from functools import cache
 
 OK = b"HTTP/1.1 200 OK\r\n"
 ENDLESS = OK + b"Content-Type: text/plain\r\n\r\n"
-BOMB = gzip.compress(bytes(50_000_000))
 Answer = Callable[["Request", asyncio.StreamWriter], Awaitable[None]]
+
+
+@cache
+def bomb() -> bytes:
+    """Fifty megabytes, packed."""
+    return gzip.compress(bytes(50_000_000))
 
 
 @dataclass

@@ -8,7 +8,7 @@ import pytest
 
 from tests.egress.calls import post
 from tests.egress.conftest import MakeEgress, Serve
-from tests.egress.hostile import BOMB, ENDLESS, OK, drips, floods, replies, says, serving
+from tests.egress.hostile import ENDLESS, OK, bomb, drips, floods, replies, says, serving
 
 
 async def test_post_sends_what_it_is_given(egress: MakeEgress, serve: Serve) -> None:
@@ -112,7 +112,7 @@ async def test_endless_body_is_cut(egress: MakeEgress, serve: Serve) -> None:
 
 
 async def test_bomb_is_not_unpacked(egress: MakeEgress, serve: Serve) -> None:
-    server = await serve(replies(BOMB, headers={"Content-Encoding": "gzip"}))
+    server = await serve(replies(bomb(), headers={"Content-Encoding": "gzip"}))
     result = await post(egress(server.entry), server.url())
     assert (result.status, result.snippet, result.error) == (200, "", None)
 

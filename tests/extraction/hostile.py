@@ -7,6 +7,7 @@ import struct
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
+from functools import partial
 
 MB = 2**20
 WORD = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
@@ -221,8 +222,18 @@ _HTML = (
     "<select><option>", "<template>", "&", "&a", "&#x", "\0", "<li>", "]]>", "<b a='<", "--!>",
     "<textarea>", "<form>", "<h1>", "<font a=b>", "<p a b c d e f g h>", "\n", "<td>", "\u202e",
 )  # fmt: skip
-PAGES = {ascii(mark): (mark * (2 * MB // len(mark.encode()) - 1)).encode() for mark in _HTML}
+
+
+def _page(mark: str) -> bytes:
+    return (mark * (2 * MB // len(mark.encode()) - 1)).encode()
+
+
+PAGES: dict[str, Callable[[], bytes]] = {ascii(mark): partial(_page, mark) for mark in _HTML}
 """HTML of 2 MB that is one mark again and again."""
-PAGES["many attributes"] = f"<p {' '.join(f'a{n}' for n in range(250_000))}>x".encode()[: 2 * MB]
-PAGES["many bodies"] = "".join(f"<body a{n}=1>" for n in range(110_000)).encode()
-PAGES["formatting with attributes"] = "".join(f"<b a{n}=1><p>" for n in range(120_000)).encode()
+PAGES["many attributes"] = lambda: f"<p {' '.join(f'a{n}' for n in range(250_000))}>x".encode()[
+    : 2 * MB
+]
+PAGES["many bodies"] = lambda: "".join(f"<body a{n}=1>" for n in range(110_000)).encode()
+PAGES["formatting with attributes"] = lambda: "".join(
+    f"<b a{n}=1><p>" for n in range(120_000)
+).encode()

@@ -27,7 +27,7 @@ def impurities(source: Source) -> Iterator[str]:
     for line, name in imports(source):
         if name.partition(".")[0] not in ALLOWED and not name.startswith(ALLOWED_PARTS):
             yield f"{source.path}:{line}: imports {name}"
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
         if isinstance(node, ast.AsyncFunctionDef | ast.Await):
             yield f"{source.path}:{node.lineno}: is async"
         if isinstance(node, ast.Global):

@@ -22,12 +22,12 @@ def events(source: Source) -> Iterator[tuple[int, str]]:
     """Line and name of each event that is logged; an empty name when it is no literal."""
     passing_on = {
         id(node)
-        for function in ast.walk(source.tree)
+        for function in source.nodes
         if isinstance(function, ast.FunctionDef)
         and function.name in PASSING_ON.get(source.path, ())
         for node in ast.walk(function)
     }
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
         if isinstance(node, ast.Dict):
             for key, value in zip(node.keys, node.values, strict=True):
                 if isinstance(key, ast.Constant) and key.value == "event" and is_name(value):

@@ -26,7 +26,7 @@ HEADINGS = re.findall(r"^#+ (.+)$", document(DOCS / "design.md"), re.M)
 
 def texts(source: Source) -> Iterator[str]:
     """Docstrings, and comments with those on the lines above and below."""
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
             yield str(node.value.value)
     comments: list[str] = []

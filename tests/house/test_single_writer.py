@@ -73,7 +73,7 @@ def writes(source: Source) -> Iterator[tuple[int, str]]:
     """Line and `table.column` of every guarded write."""
     for line, text in strings(source):
         yield from ((line, column) for column in in_sql(text))
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
         if isinstance(node, ast.Call):
             yield from ((node.lineno, column) for column in in_call(node))
 

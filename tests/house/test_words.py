@@ -46,7 +46,7 @@ FREE = (
 def names(source: Source) -> Iterator[tuple[int, str]]:
     """Line and full name of everything the file refers to, whatever it calls it."""
     known: dict[str, str] = {}
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
         if isinstance(node, ast.Import):
             for alias in node.names:
                 known[alias.asname or alias.name] = alias.name
@@ -55,7 +55,7 @@ def names(source: Source) -> Iterator[tuple[int, str]]:
             for alias in node.names:
                 known[alias.asname or alias.name] = f"{node.module}.{alias.name}"
                 yield node.lineno, f"{node.module}.{alias.name}"
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
         if isinstance(node, ast.Attribute):
             first, dot, rest = dotted(node).partition(".")
             if first in known:
@@ -70,7 +70,7 @@ def chance_and_time(source: Source) -> Iterator[str]:
 
 def defined(source: Source) -> Iterator[tuple[int, str]]:
     """Line and name of everything a file defines or binds: functions, classes, arguments, names."""
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             yield node.lineno, node.name
         elif isinstance(node, ast.arg):

@@ -73,11 +73,11 @@ def of(source: Source) -> Iterator[tuple[int, str]]:
     """Line and text of what this file shows to people."""
     if source.path in PAGES:
         own = docstrings(source.tree)
-        for node in ast.walk(source.tree):
+        for node in source.nodes:
             if isinstance(node, ast.Constant) and isinstance(node.value, str) and node not in own:
                 yield node.lineno, node.value
         return
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
         if isinstance(node, ast.Call):
             name = node.func.attr if isinstance(node.func, ast.Attribute) else None
             if isinstance(node.func, ast.Name):

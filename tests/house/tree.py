@@ -1,9 +1,10 @@
 """The source files that the checks of `tests/house` read, parsed once."""
 
 import ast
+import gc
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -12,7 +13,7 @@ CLIENT = ROOT / "clients" / "python" / "src" / "agentpost_client"
 DOCS = ROOT / "docs"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Source:
     """One Python file; `path` is relative to the repository, with slashes."""
 
@@ -26,6 +27,11 @@ class Source:
         name = self.path.removesuffix(".py").removesuffix("/__init__")
         return name.rpartition("src/")[2].replace("/", ".")
 
+    @cached_property
+    def nodes(self) -> tuple[ast.AST, ...]:
+        """Every node of the tree, in the order of `ast.walk`."""
+        return tuple(ast.walk(self.tree))
+
 
 def parse(text: str, path: str = "src/agentpost/sample.py") -> Source:
     return Source(path, text, ast.parse(text, path))
@@ -36,9 +42,19 @@ def sources(*folders: str) -> tuple[Source, ...]:
     """Every Python file below these folders of the repository, which must hold some."""
     paths = sorted(path for folder in folders for path in (ROOT / folder).rglob("*.py"))
     assert paths, f"no Python file below {folders}"
-    return tuple(
-        parse(path.read_text("utf-8"), path.relative_to(ROOT).as_posix()) for path in paths
-    )
+    gc.disable()  # millions of nodes are kept: each collection would visit all of them
+    try:
+        return tuple(_read(path) for path in paths)
+    finally:
+        gc.freeze()
+        gc.enable()
+
+
+@cache
+def _read(path: Path) -> Source:
+    source = parse(path.read_text("utf-8"), path.relative_to(ROOT).as_posix())
+    _ = source.nodes
+    return source
 
 
 def package() -> tuple[Source, ...]:
@@ -62,7 +78,7 @@ def imports(source: Source) -> Iterator[tuple[int, str]]:
 
     `from a import b` gives `a.b`: whether b is a module or a name in one is not told apart.
     """
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
         if isinstance(node, ast.Import):
             yield from ((node.lineno, alias.name) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -83,12 +99,9 @@ def dotted(node: ast.expr) -> str:
 def strings(source: Source) -> Iterator[tuple[int, str]]:
     """Line and text of every string; what an f-string fills in is written `{}`."""
     parts = {
-        id(part)
-        for node in ast.walk(source.tree)
-        if isinstance(node, ast.JoinedStr)
-        for part in node.values
+        id(part) for node in source.nodes if isinstance(node, ast.JoinedStr) for part in node.values
     }
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
         if isinstance(node, ast.JoinedStr):
             texts = (part.value if isinstance(part, ast.Constant) else "{}" for part in node.values)
             yield node.lineno, "".join(str(text) for text in texts)

@@ -118,13 +118,13 @@ async def test_other_connections_than_http_are_left_alone(app: Application) -> N
 async def test_middlewares_surround_the_handler_in_their_order() -> None:
     order: list[str] = []
 
-    async def noted(name: str, handler: Handler, request: Request) -> Response:
+    async def traced(name: str, handler: Handler, request: Request) -> Response:
         order.append(f"{name} in")
         response = await handler(request)
         order.append(f"{name} out")
         return response
 
-    handler = surround(saying("x"), [partial(noted, "outer"), partial(noted, "inner")])
+    handler = surround(saying("x"), [partial(traced, "outer"), partial(traced, "inner")])
     await handler(Request({"type": "http", "headers": []}))
     assert order == ["outer in", "inner in", "inner out", "outer out"]
 

@@ -10,8 +10,10 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.types import Receive, Scope, Send
 from uvicorn.server import ServerState
 
+from agentpost.clock import ManualClock
 from agentpost.http import connection
 from agentpost.http.connection import Connection
+from agentpost.http.connections import Connections
 
 REQUESTS = {
     "plain": b"POST /a?b HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\n\r\nbody",
@@ -73,7 +75,9 @@ class Wire(asyncio.Transport):
 
 
 def opened(app: SentRequest) -> tuple[Connection, Wire]:
-    made = Connection(uvicorn.Config(app, log_config=None), ServerState(), {})
+    connections = Connections(10, ManualClock())
+    config = uvicorn.Config(app, log_config=None)
+    made = Connection(config, ServerState(), {}, connections=connections)
     wire = Wire()
     made.connection_made(wire)
     return made, wire

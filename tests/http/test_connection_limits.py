@@ -9,7 +9,9 @@ import uvicorn
 from starlette.responses import PlainTextResponse, Response
 from starlette.types import Receive, Scope, Send
 
+from agentpost.clock import ManualClock
 from agentpost.http import connection
+from agentpost.http.connections import Connections
 
 HEAD = b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\n"
 TRAILED = (
@@ -37,12 +39,14 @@ class App:
 @asynccontextmanager
 async def connected() -> AsyncIterator[tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
     """A connection to a server of ours."""
-    http = connection.Connection
-    config = uvicorn.Config(App(), http=http, lifespan="off", log_config=None, timeout_keep_alive=1)
+    config = uvicorn.Config(App(), lifespan="off", log_config=None, timeout_keep_alive=1)
     config.load()
+    connections = Connections(10, ManualClock())
     state = uvicorn.server.ServerState()
     loop = asyncio.get_running_loop()
-    server = await loop.create_server(lambda: http(config, state, {}), "127.0.0.1", 0)
+    server = await loop.create_server(
+        lambda: connection.Connection(config, state, {}, connections=connections), "127.0.0.1", 0
+    )
     reader, writer = await asyncio.open_connection(*server.sockets[0].getsockname())
     try:
         yield reader, writer

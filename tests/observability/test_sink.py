@@ -13,8 +13,7 @@ import pytest
 
 from agentpost.observability import sink as module
 from agentpost.observability.sink import LINES_MAX, Sink
-
-PATIENCE = 10.0
+from tests.waiting import PATIENCE
 
 
 def dropped(lines: int) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from agentpost.processes.pool import WorkerPool
-from tests.processes.watching import PATIENCE
+from tests.waiting import PATIENCE
 
 STEPS = """
 import ctypes, logging, os, subprocess, sys, tempfile, time
@@ -131,7 +131,8 @@ async def bench(steps: Path, tmp_path: Path) -> AsyncIterator[Callable[..., Benc
 
     def make(workers: int = 1, **options: Any) -> Bench:
         scratch = tmp_path / f"scratch{len(made)}"
-        made.append(Bench(WorkerPool(workers, scratch=scratch, **options), scratch))
+        limits = {"seconds": 60.0, "cpu_seconds": 60.0, **options}
+        made.append(Bench(WorkerPool(workers, scratch=scratch, **limits), scratch))
         return made[-1]
 
     yield make

@@ -6,7 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.processes.watching import PATIENCE, gone, pid_in, start, until
+from tests.processes.watching import gone, pid_in, start
+from tests.waiting import PATIENCE, eventually_async
 
 STEPS = """
 import os, time
@@ -26,7 +27,7 @@ from pathlib import Path
 from agentpost.processes.pool import WorkerPool
 
 async def main(folder, hows):
-    pool = WorkerPool(4, scratch=Path(folder, "scratch"))
+    pool = WorkerPool(4, scratch=Path(folder, "scratch"), seconds=60, cpu_seconds=60)
     await asyncio.gather(*(
         pool.call("some_steps:hang", [f"{folder}/{n}", how], account="a", key="k")
         for n, how in enumerate(hows)
@@ -44,7 +45,7 @@ async def test_workers_die_with_a_killed_server(tmp_path: Path) -> None:
         pids = [await pid_in(tmp_path / str(n)) for n in range(len(hows))]
         assert not any(gone(pid) for pid in pids)
         server.kill()
-    await until(lambda: all(gone(pid) for pid in pids), seconds=3)
+    await eventually_async(lambda: all(gone(pid) for pid in pids), seconds=3)
 
 
 WITHOUT_THE_KERNEL = """
@@ -69,7 +70,7 @@ async def test_a_worker_sees_by_itself_that_its_parent_is_gone(tmp_path: Path) -
         child = int(parent.stdout.readline())
         assert not gone(child)
         parent.kill()
-    await until(lambda: gone(child))
+    await eventually_async(lambda: gone(child))
 
 
 def test_a_worker_without_its_parent_does_not_begin() -> None:

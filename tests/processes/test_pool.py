@@ -18,7 +18,8 @@ from agentpost.agents.deaths import NoWorker, WorkerDied, WorkerKilled
 from agentpost.agents.values import MissingFunction
 from agentpost.processes import pool
 from tests.processes.pools import Bench, anyio_backend, bench, steps
-from tests.processes.watching import gone, pid_in, until
+from tests.processes.watching import gone, pid_in
+from tests.waiting import eventually_async
 
 __all__ = ["anyio_backend", "bench", "steps"]
 
@@ -86,12 +87,12 @@ async def test_cancelling_kills_that_worker_only(
     goes.cancel()
     with pytest.raises(asyncio.CancelledError):
         await goes
-    await until(lambda: gone(going), seconds=1)
+    await eventually_async(lambda: gone(going), seconds=1)
     assert not gone(staying)
     assert not stays.done()
     assert await one.call("pid") not in (staying, going)
     stays.cancel()
-    await until(lambda: gone(staying), seconds=1)
+    await eventually_async(lambda: gone(staying), seconds=1)
 
 
 async def test_programs_a_function_started_go_with_it(
@@ -101,7 +102,7 @@ async def test_programs_a_function_started_go_with_it(
     task = one.begin("hang_with_a_child", f"{tmp_path}/child")
     child = await pid_in(tmp_path / "child")
     task.cancel()
-    await until(lambda: gone(child), seconds=1)
+    await eventually_async(lambda: gone(child), seconds=1)
 
 
 async def test_waiting_calls_are_served_in_order(bench: Callable[..., Bench]) -> None:
@@ -132,13 +133,13 @@ async def test_a_worker_is_replaced_after_its_calls(bench: Callable[..., Bench])
     one = bench(max_tasks=3)
     pids = [await one.call("pid") for _ in range(7)]
     assert [pids.count(pid) for pid in dict.fromkeys(pids)] == [3, 3, 1]
-    await until(lambda: gone(pids[0]) and gone(pids[3]))
+    await eventually_async(lambda: gone(pids[0]) and gone(pids[3]))
 
 
 async def test_an_idle_worker_ends(bench: Callable[..., Bench]) -> None:
     one = bench(idle_seconds=0.05)
     pid = await one.call("pid")
-    await until(lambda: gone(pid))
+    await eventually_async(lambda: gone(pid))
     assert await one.call("pid") != pid
 
 
@@ -163,7 +164,7 @@ async def test_a_worker_killed_while_idle_is_replaced(bench: Callable[..., Bench
     one = bench()
     pid = await one.call("pid")
     os.kill(pid, signal.SIGKILL)
-    await until(lambda: not list(one.scratch.iterdir()))
+    await eventually_async(lambda: not list(one.scratch.iterdir()))
     assert await one.call("pid") != pid
 
 
@@ -224,7 +225,7 @@ async def test_a_long_call_leaves_a_worker_ready_for_others(
     one = bench(2)
     call = one.begin("hang", f"{tmp_path}/note")
     busy = await pid_in(tmp_path / "note")
-    await until(lambda: len(list(one.scratch.iterdir())) == 2)
+    await eventually_async(lambda: len(list(one.scratch.iterdir())) == 2)
     ready = await one.call("pid", account="b")
     assert ready != busy
     assert len(list(one.scratch.iterdir())) == 2, "it was there before the call"

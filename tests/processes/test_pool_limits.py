@@ -18,7 +18,8 @@ from structlog.testing import capture_logs
 
 from agentpost.agents.deaths import LimitExceeded, NoWorker, WorkerDied
 from tests.processes.pools import Bench, anyio_backend, bench, steps
-from tests.processes.watching import PATIENCE, gone, pid_in, until
+from tests.processes.watching import gone, pid_in
+from tests.waiting import PATIENCE, eventually_async
 
 __all__ = ["anyio_backend", "bench", "steps"]
 
@@ -78,7 +79,7 @@ async def test_a_call_that_takes_too_long_ends(bench: Callable[..., Bench], tmp_
     with pytest.raises(TimeoutError, match=reported):
         await one.call("hang", f"{tmp_path}/by-setting")
     pid = await pid_in(tmp_path / "by-setting")
-    await until(lambda: gone(pid))
+    await eventually_async(lambda: gone(pid))
     with pytest.raises(TimeoutError, match=r"hang took longer than 0.2 s$"):
         await one.pool.build(
             *("some_steps:hang", [f"{tmp_path}/by-call"]),

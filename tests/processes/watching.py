@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
-PATIENCE = 20.0
-"""Seconds to wait for what must come; only a failing test uses them up."""
+from tests.waiting import eventually_async
 
 
 def gone(pid: int) -> bool:
@@ -28,14 +25,8 @@ def gone(pid: int) -> bool:
         return Path("/proc/self").exists()  # else: a system that tells no more
 
 
-async def until(condition: Callable[[], Any], seconds: float = PATIENCE) -> None:
-    async with asyncio.timeout(seconds):
-        while not condition():  # noqa: ASYNC110 - other processes set no event
-            await asyncio.sleep(0.01)
-
-
 async def pid_in(note: Path) -> int:
-    await until(note.exists)
+    await eventually_async(note.exists)
     return number(note)
 
 

@@ -22,7 +22,7 @@ from agentpost.domain import ids
 from agentpost.domain.idempotency import fingerprint
 from agentpost.engine.local import LocalEngine
 from agentpost.processes.pool import WorkerPool
-from agentpost.runtime.job_worker import JobRunner
+from agentpost.runtime.job_runner import JobRunner
 from agentpost.runtime.run_turn import TurnRunner
 from agentpost.runtime.steps import Blobs, Steps
 from agentpost.services import accounts, sending
@@ -31,9 +31,9 @@ from agentpost.services.context import AppContext
 from agentpost.services.messages import Caller
 from agentpost.services.sending import NewMessage
 from agentpost.threads.loop import AgentLoop
+from tests.waiting import eventually_async
 
 T = TypeVar("T")
-PATIENCE = 30.0
 STOP_SECONDS = 2.0
 
 
@@ -149,21 +149,15 @@ class Running:
         (found,) = self.ctx.db.read_now(lambda tx: tx.all(sql))
         return found
 
-    async def until(self, condition: Callable[[], object]) -> None:
-        """Wait until it holds."""
-        async with asyncio.timeout(PATIENCE):
-            while not condition():  # noqa: ASYNC110 - it happens on other threads
-                await asyncio.sleep(0.005)
-
     async def idle(self) -> None:
         """Wait until nothing runs."""
         assert isinstance(self.ctx.turns, TurnRunner)
         runs = (self.ctx.turns.runs, self.job_runner.runs)
-        await self.until(lambda: not any(each.open() for each in runs))
+        await eventually_async(lambda: not any(each.open() for each in runs))
 
     async def final(self, message_id: str) -> dict[str, Any]:
         """The message once it is final, without anybody looking around."""
-        await self.until(lambda: self.shown(message_id)["final"])
+        await eventually_async(lambda: self.shown(message_id)["final"])
         return self.shown(message_id)
 
 
@@ -176,7 +170,7 @@ async def running(ctx: AppContext, folder: Path) -> AsyncIterator[Running]:
     key = (await accounts.create_key(ctx, account.id, "first")).record
     loop = AgentLoop()
     loop.start()
-    pool = WorkerPool(1, scratch=folder / "scratch")
+    pool = WorkerPool(1, scratch=folder / "scratch", seconds=60, cpu_seconds=60)
     steps = Steps(pool, Blobs(ctx.storage, pool))
     job_runner = JobRunner(ctx, loop, steps)
     ctx.turns = turns = TurnRunner(loop, agent, steps)

@@ -15,6 +15,7 @@ from agentpost.services import credits
 from agentpost.services.context import AppContext
 from tests.runtime.running import Running, Script, running, step
 from tests.services.databases import clock, ctx, schema_url
+from tests.waiting import eventually_async
 
 __all__ = ["clock", "ctx", "schema_url"]
 JOB = "SELECT state, calls, credits_used FROM jobs"
@@ -62,7 +63,7 @@ async def run_twice(here: Running) -> dict[str, object]:
     """The job runs, loses what its last call recorded to a fault, and runs again."""
     Script.job = one_step
     message_id = await here.send()
-    await here.until(lambda: here.db.fails)
+    await eventually_async(lambda: here.db.fails)
     await here.idle()
     here.db.failing = ""
     for _ in range(2):
@@ -117,7 +118,7 @@ async def test_a_step_that_runs_again_tells_again_and_goes_the_same_way(
     if after:
         Script.job = fails_behind
         message_id = await here.send()
-        await here.until(lambda: here.db.fails)
+        await eventually_async(lambda: here.db.fails)
         await here.idle()
         here.db.failing = ""
         for _ in range(2):
@@ -270,12 +271,14 @@ async def test_charges_beyond_the_balance_park_the_job_and_not_the_step(here: Ru
 
     Inner.does, Script.job = does, one_step
     message_id = await here.send()
-    await here.until(lambda: here.shown(message_id)["status"] == "blocked")
+    await eventually_async(lambda: here.shown(message_id)["status"] == "blocked")
     assert here.row(WALLET) == (0, 0)
     await here.idle()
     await credits.add(here.ctx, "owner@example.com", 2)
-    await here.until(lambda: here.row("SELECT COUNT(*) FROM ledger WHERE kind = 'charge'") == (2,))
-    await here.until(lambda: here.shown(message_id)["status"] == "blocked")
+    await eventually_async(
+        lambda: here.row("SELECT COUNT(*) FROM ledger WHERE kind = 'charge'") == (2,)
+    )
+    await eventually_async(lambda: here.shown(message_id)["status"] == "blocked")
     assert here.row(WALLET) == (0, 0), "the first takes what is there, the second waits"
     await here.idle()
     await credits.add(here.ctx, "owner@example.com", 10)

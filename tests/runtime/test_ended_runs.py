@@ -15,6 +15,7 @@ from agentpost.services import works
 from agentpost.services.context import AppContext
 from tests.runtime.running import Running, Script, running, start_work, step
 from tests.services.databases import clock, ctx, schema_url
+from tests.waiting import eventually_async
 
 __all__ = ["clock", "ctx", "schema_url"]
 JOB = "SELECT state, epoch, calls FROM jobs"
@@ -87,7 +88,7 @@ async def fails(job: Job) -> str:
 async def test_a_job_that_was_ended_makes_no_call_more(here: Running, fn: object, how: str) -> None:
     Script.job = fn  # type: ignore[assignment]
     message_id = await here.send()
-    await here.until(lambda: "long" in Script.seen)
+    await eventually_async(lambda: "long" in Script.seen)
     if how == "client":
         work_id = here.shown(message_id)["jobs"][0]["work_id"]
         await works.stop(here.ctx, here.caller.account_id, work_id)
@@ -112,10 +113,10 @@ async def test_a_worker_that_dies_at_the_end_is_no_error_of_its_step(here: Runni
     gate = Path(here.ctx.settings.data_dir) / "gate"
     Script.job = stays
     await here.send()
-    await here.until(gate.exists)
+    await eventually_async(gate.exists)
     await here.job_runner.stop(0.01)
     await here.loop.run(here.pool.aclose())
-    await here.until(lambda: Script.seen)
+    await eventually_async(lambda: Script.seen)
     assert here.row(JOB) == ("running", 1, 0)
     assert here.row(CALLS) == (0,)
 
@@ -136,7 +137,7 @@ async def test_a_turn_that_was_ended_makes_no_call_more(here: Running) -> None:
 
     Script.turn = turn
     await here.send()
-    await here.until(lambda: Script.seen)
+    await eventually_async(lambda: Script.seen)
     assert isinstance(here.ctx.turns, TurnRunner)
     await here.ctx.turns.stop(5)
     assert here.row("SELECT COUNT(*) FROM calls") == (0,)

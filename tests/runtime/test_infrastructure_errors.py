@@ -10,6 +10,7 @@ from agentpost.agents import Job, Turn
 from agentpost.services.context import AppContext
 from tests.runtime.running import Running, Script, running, start_work
 from tests.services.databases import clock, ctx
+from tests.waiting import eventually_async
 
 __all__ = ["clock", "ctx"]
 
@@ -60,7 +61,7 @@ async def plain_step(job: Job) -> str:
 
 async def goes_on_later(here: Running, message_id: str, mend: Callable[[], None]) -> None:
     """Nothing is written as an end, the author sees nothing, and it goes on once all is well."""
-    await here.until(lambda: here.row("SELECT COUNT(*) FROM jobs") == (1,))
+    await eventually_async(lambda: here.row("SELECT COUNT(*) FROM jobs") == (1,))
     await here.idle()
     assert here.shown(message_id)["status"] == "processing"
     mend()
@@ -88,7 +89,7 @@ async def test_a_storage_that_gives_nothing(here: Running, monkeypatch: pytest.M
 
     Script.job = write_and_read
     message_id = await here.send()
-    await here.until(lambda: Script.seen)
+    await eventually_async(lambda: Script.seen)
     monkeypatch.setattr(here.ctx.storage, "local", refuse)
     Script.gate.set()
     await goes_on_later(here, message_id, monkeypatch.undo)

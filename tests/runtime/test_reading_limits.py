@@ -13,7 +13,8 @@ from agentpost.processes.pool import WorkerPool
 from agentpost.runtime import steps
 from agentpost.runtime.steps import Blobs
 from agentpost.storage.base import Storage
-from tests.processes.watching import PATIENCE, pid_in
+from tests.processes.watching import pid_in
+from tests.waiting import PATIENCE
 
 READERS = """
 import ctypes, os, time
@@ -54,7 +55,13 @@ async def pool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator
     (tmp_path / "user" / "odd_readers.py").write_text(READERS)
     monkeypatch.syspath_prepend(tmp_path / "user")
     monkeypatch.setattr(steps, "TEXT_OF", "odd_readers:text_of")
-    made = WorkerPool(2, scratch=tmp_path / "scratch", memory_bytes=512 * 1024**2)
+    made = WorkerPool(
+        2,
+        scratch=tmp_path / "scratch",
+        seconds=60,
+        cpu_seconds=60,
+        memory_bytes=512 * 1024**2,
+    )
     yield made
     await made.aclose()
 

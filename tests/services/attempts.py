@@ -1,10 +1,10 @@
 """An account whose deliveries are attempted by the test instead of the sender."""
 
 from agentpost.clock import ManualClock
+from agentpost.domain.endpoints import Attempted, Claimed
 from agentpost.domain.records import DeliveryRecord
 from agentpost.services import deliveries, endpoints
 from agentpost.services.context import AppContext
-from agentpost.services.deliveries import Attempted, Claimed
 
 
 class Account:

@@ -94,7 +94,7 @@ def schema_url(request: pytest.FixtureRequest) -> str | None:
         return None
     postgres: Postgres = request.getfixturevalue("postgres")
     fresh: Callable[[str], str] = request.getfixturevalue("fresh_postgres")
-    return fresh(postgres.template("with_schema", migrate.upgrade_postgres))
+    return fresh(postgres.schema())
 
 
 @pytest.fixture

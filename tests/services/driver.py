@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import shutil
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -23,6 +24,7 @@ from agentpost.services.starting import Start
 from agentpost.services.tickets import TurnTicket
 from agentpost.services.turns import TurnResult
 from agentpost.settings import load_settings
+from tests.servers import empty_sqlite
 
 DAY = 86_400
 
@@ -137,7 +139,7 @@ class ManualHarness:
 async def manual_harness(folder: Path, **settings: object) -> AsyncIterator[ManualHarness]:
     """An empty database on SQLite in that folder; ``settings`` by their names in lower case."""
     loaded = load_settings(data_dir=str(folder), durability="normal", **settings)
-    bootstrap.upgrade_database(loaded)
+    shutil.copyfile(empty_sqlite(), folder / "agentpost.db")
     clock, hands, placed = ManualClock(), Hands(), Placed()
     ctx = await bootstrap.open_context(loaded, clock)
     ctx.turns = hands

@@ -17,6 +17,7 @@ from typing import Any
 
 from agentpost.agents import Started
 from agentpost.clock import ManualClock, new_id
+from agentpost.contract.events import EntryShape
 from agentpost.contract.message import MessageShape
 from agentpost.db import messages as message_rows
 from agentpost.db.postgres import PostgresDatabase
@@ -231,10 +232,12 @@ class Harness:
     def log(self, message_id: str) -> list[Shape]:
         """The message's event log, oldest first, as bodies with type and job."""
         sql = "SELECT type, job_id, body_json FROM entries WHERE message_id = ? ORDER BY seq"
-        return [
-            {"type": kind, "job_id": job_id, **json.loads(body)}
-            for kind, job_id, body in self.all(sql, message_id)
+        rows = [
+            (kind, job_id, json.loads(body)) for kind, job_id, body in self.all(sql, message_id)
         ]
+        for _, _, body in rows:
+            assert set(body) <= set(EntryShape.__struct_fields__), "what a client is never shown"
+        return [{"type": kind, "job_id": job_id, **body} for kind, job_id, body in rows]
 
     def types(self, message_id: str) -> list[str]:
         """The types in the message's event log."""

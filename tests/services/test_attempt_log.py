@@ -3,10 +3,10 @@
 import pytest
 
 from agentpost.clock import ManualClock
+from agentpost.domain.endpoints import Attempted
 from agentpost.domain.limits import WEBHOOK_ATTEMPTS_KEPT
 from agentpost.services import deliveries
 from agentpost.services.context import AppContext
-from agentpost.services.deliveries import Attempted
 from tests.services.attempts import Account
 from tests.services.databases import account, clock, ctx, schema_url
 

@@ -12,10 +12,10 @@ from pydantic import SecretStr
 from agentpost.clock import ManualClock
 from agentpost.db import works as work_rows
 from agentpost.db.session import Tx
+from agentpost.domain.endpoints import Attempted
 from agentpost.domain.records import EndpointRecord
 from agentpost.services import deliveries, doctor, endpoints, mail, retention, uploads
 from agentpost.services.context import AppContext
-from agentpost.services.deliveries import Attempted
 from agentpost.services.mail import SmtpServer
 from agentpost.services.uploads import NewUpload
 from tests.services.databases import account, clock, ctx, schema_url

@@ -10,11 +10,11 @@ import pytest
 
 from agentpost.clock import ManualClock
 from agentpost.db.session import Tx
+from agentpost.domain.endpoints import Attempted
 from agentpost.domain.mail_addresses import check_mail_address
 from agentpost.domain.times import seconds
 from agentpost.services import accounts, deliveries, endpoints, mail
 from agentpost.services.context import AppContext
-from agentpost.services.deliveries import Attempted
 from agentpost.services.mail import SmtpServer
 from tests.services.databases import account, clock, ctx, schema_url
 

@@ -11,9 +11,9 @@ import pytest
 from agentpost.db.session import Tx
 from agentpost.services import long_poll
 from tests.services.driver import ManualHarness, manual_harness
+from tests.waiting import PATIENCE
 
 T = TypeVar("T")
-PATIENCE = 10.0
 
 
 @pytest.fixture

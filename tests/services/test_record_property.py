@@ -26,7 +26,6 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from agentpost.db import migrate
 from agentpost.domain import signals as s
 from agentpost.domain.errors import Fenced, Refusal
 from agentpost.domain.journal import CallState
@@ -342,7 +341,7 @@ def test_a_life_on_sqlite() -> None:
 @pytest.mark.filterwarnings("error")
 def test_a_life_on_postgres(postgres: Postgres) -> None:
     """Fewer, and what fails is shown as it came: each statement is a round trip."""
-    schema = postgres.template("with_schema", migrate.upgrade_postgres)
+    schema = postgres.schema()
 
     class OnPostgres(Account):
         def database(self) -> str:

@@ -7,6 +7,7 @@ import pytest
 
 from agentpost.db import history
 from agentpost.db.tables import metadata
+from agentpost.domain.endpoints import Attempted
 from agentpost.domain.errors import Refusal
 from agentpost.domain.records import AttachmentRecord
 from agentpost.services import (
@@ -20,7 +21,6 @@ from agentpost.services import (
     works,
 )
 from agentpost.services.context import AppContext
-from agentpost.services.deliveries import Attempted
 from agentpost.services.sending import NewMessage
 from agentpost.tasks.purge import ANEW_SECONDS, REST_SECONDS, Purge
 from tests.services.driver import DAY, ManualHarness, manual_harness

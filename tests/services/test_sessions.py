@@ -1,6 +1,7 @@
 """Login links and sessions by their use cases."""
 
 import asyncio
+import shutil
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -15,6 +16,7 @@ from agentpost.domain.times import SECOND
 from agentpost.services import accounts, retention, sessions
 from agentpost.services.context import AppContext
 from agentpost.settings import load_settings
+from tests.servers import Postgres, empty_sqlite
 
 Open = Callable[..., Any]
 
@@ -24,12 +26,14 @@ async def open_context(tmp_path: Path, request: pytest.FixtureRequest) -> AsyncI
     """Opens the same records with other settings, as a command beside the server does."""
     clock, url = ManualClock(), ""
     if request.param == "postgres":
-        url = request.getfixturevalue("fresh_postgres")()
+        postgres: Postgres = request.getfixturevalue("postgres")
+        url = request.getfixturevalue("fresh_postgres")(postgres.schema())
+    else:
+        shutil.copyfile(empty_sqlite(), tmp_path / "agentpost.db")
     async with AsyncExitStack() as stack:
 
         async def open_another(**given: Any) -> AppContext:
             settings = load_settings(data_dir=str(tmp_path), database_url=url, **given)
-            await asyncio.to_thread(bootstrap.upgrade_database, settings)
             ctx = await bootstrap.open_context(settings, clock)
             stack.push_async_callback(bootstrap.close, ctx)
             return ctx

@@ -5,8 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextvars import ContextVar
 from typing import Any
 
@@ -14,8 +13,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from agentpost.threads.loop import AgentLoop
-
-PATIENCE = 10.0
+from tests.waiting import PATIENCE, eventually
 
 
 @pytest.fixture
@@ -36,13 +34,6 @@ class Hang:
     async def hang_here(self) -> None:
         self.entered.set()
         self.release.wait(PATIENCE)  # the one thing agent code must not do
-
-
-def wait_for(condition: Callable[[], Any]) -> None:
-    end = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < end, "the awaited state did not come"
-        time.sleep(0.01)
 
 
 def named(logs: list[Any], event: str) -> list[Any]:
@@ -129,7 +120,7 @@ def test_exceptions_are_logged(loop: AgentLoop) -> None:
     with capture_logs() as logs:
         loop.submit(fail).ended.result(PATIENCE)
         loop.call_soon(fail_plainly)
-        wait_for(lambda: named(logs, "agent_loop_callback_failed"))
+        eventually(lambda: named(logs, "agent_loop_callback_failed"))
     assert named(logs, "agent_loop_task_failed")[0]["exc_info"] is True
     assert "in a callback" in str(named(logs, "agent_loop_callback_failed")[0]["exc_info"])
 
@@ -141,18 +132,18 @@ def test_agent_code_cannot_end_the_loop(loop: AgentLoop) -> None:
     with capture_logs() as logs:
         loop.submit(leave).ended.result(PATIENCE)
         loop.submit(lambda: asyncio.sleep(0)).ended.result(PATIENCE)
-        wait_for(lambda: named(logs, "agent_loop_exit_refused"))
+        eventually(lambda: named(logs, "agent_loop_exit_refused"))
 
 
 def test_the_watchdog_logs_each_stall_once_with_its_place(loop: AgentLoop) -> None:
     def stall(logs: list[Any], times: int) -> None:
         hang = Hang()
         loop.submit(hang.hang_here)
-        wait_for(lambda: len(named(logs, "agent_loop_stalled")) == times)
+        eventually(lambda: len(named(logs, "agent_loop_stalled")) == times)
         # Long enough for several more looks of the watchdog at the same stall.
         hang.release.wait(0.3)
         hang.release.set()
-        wait_for(lambda: len(named(logs, "agent_loop_recovered")) == times)
+        eventually(lambda: len(named(logs, "agent_loop_recovered")) == times)
 
     with capture_logs() as logs:
         stall(logs, 1)

@@ -7,11 +7,12 @@ import re
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import httpx2
+
+from tests.waiting import eventually
 
 TIMEOUT_SECONDS = 60
 AGENTPOST = [sys.executable, "-m", "agentpost"]
@@ -58,13 +59,13 @@ def serving(folder: Path) -> Iterator[tuple[str, str]]:
 
 def wait_until_ready(url: str) -> None:
     """The address is printed a moment before the socket listens."""
-    deadline = time.monotonic() + TIMEOUT_SECONDS
-    while True:
+
+    def ready() -> bool:
         with contextlib.suppress(httpx2.ConnectError):
-            if httpx2.get(f"{url}/readyz").status_code == 200:
-                return
-        assert time.monotonic() < deadline, "the server does not answer"
-        time.sleep(0.05)
+            return httpx2.get(f"{url}/readyz").status_code == 200
+        return False
+
+    eventually(ready, TIMEOUT_SECONDS, "the server")
 
 
 def login_link(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:

@@ -20,13 +20,11 @@ from starlette.types import Scope
 from agentpost.api import (
     account,
     admission,
-    blobs,
     errors_page,
     events,
     files,
     messages,
     openapi,
-    recover,
     upload_target,
     uploads,
     webhooks,
@@ -51,7 +49,6 @@ log = structlog.get_logger(__name__)
 OPERATIONS: tuple[Operation, ...] = (
     *messages.OPERATIONS,
     *events.OPERATIONS,
-    *recover.OPERATIONS,
     *uploads.OPERATIONS,
     *work.OPERATIONS,
     *files.OPERATIONS,
@@ -104,7 +101,7 @@ class ApiRoutes:
             handler = partial(admission.by_key, api, operation.handler)
             by_path[operation.path][operation.method] = handler
         plain = _public(ctx.settings.public_url, partial(_readiness, ctx.health, is_ready))
-        plain["/files/{file_id:path}"] = {"GET": partial(blobs.download, api, signer)}
+        plain["/files/{file_id:path}"] = {"GET": partial(files.download, api, signer)}
         if receiver is not None:
             plain[TARGET_PATH] = upload_target.handlers(ctx, receiver)
         self.routes = [

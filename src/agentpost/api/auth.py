@@ -11,9 +11,9 @@ from agentpost.services.accounts import KnownKey
 from agentpost.services.context import AppContext
 from agentpost.services.messages import Caller
 
-CACHE_SECONDS = 1
-CACHE_KEYS_MAX = 10_000
-KEY_CHARACTERS_MAX = 200
+_CACHE_SECONDS = 1
+_CACHE_KEYS_MAX = 10_000
+_KEY_CHARACTERS_MAX = 200
 
 
 class Keys:
@@ -31,7 +31,7 @@ class Keys:
             raise Refusal(ErrorCode.UNAUTHORIZED, "Send an API key: Authorization: Bearer <key>.")
         now = self._ctx.clock.now()
         until, key = self._known.get(secret, (0, None))
-        if key is None or not now < until <= now + CACHE_SECONDS * SECOND:  # clocks are set back
+        if key is None or not now < until <= now + _CACHE_SECONDS * SECOND:  # clocks are set back
             key = await self._look_up(secret, now)
         if not key.is_live(now):
             raise key_not_valid()
@@ -45,9 +45,9 @@ class Keys:
         key = await accounts.find_key(self._ctx, secret)
         if key is None:
             raise key_not_valid()
-        if len(self._known) >= CACHE_KEYS_MAX:
+        if len(self._known) >= _CACHE_KEYS_MAX:
             self._known = {}
-        self._known[secret] = (now + CACHE_SECONDS * SECOND, key)
+        self._known[secret] = (now + _CACHE_SECONDS * SECOND, key)
         return key
 
 
@@ -57,6 +57,6 @@ def _bearer(headers: list[str]) -> str | None:
         return None
     scheme, _, secret = headers[0].partition(" ")
     secret = secret.strip()
-    if scheme.lower() != "bearer" or not secret or len(secret) > KEY_CHARACTERS_MAX:
+    if scheme.lower() != "bearer" or not secret or len(secret) > _KEY_CHARACTERS_MAX:
         return None
     return secret

@@ -13,7 +13,6 @@ from starlette.requests import Request
 
 from agentpost.api.long_texts import REST_BYTES_MAX, LongText, TakenApart, TooMuchElse
 from agentpost.api.operation import Api
-from agentpost.api.structure import VALUES_MAX, has_too_many_values
 from agentpost.clock import new_id
 from agentpost.domain.errors import ErrorCode, InvalidRequest, Problem, Refusal
 from agentpost.domain.limits import PROBLEMS_MAX, REQUEST_BODY_KEPT_BYTES_MAX
@@ -29,12 +28,10 @@ from agentpost.http.bodies import (
 )
 from agentpost.http.request_state import state_of
 
-DEPTH_MAX = 64
-"""Where a request's scope keeps its body for the inspector: the bytes, or how many they were."""
-
-VALUES_PARSED_AT_ONCE = 500
+_DEPTH_MAX = 64
+_VALUES_PARSED_AT_ONCE = 500
 """A small body with more of them, or with a text full of commas, is parsed on a thread."""
-FIELD_CHARACTERS_MAX = 200
+_FIELD_CHARACTERS_MAX = 200
 """Of the name of a field in a problem: names may be as long as the body."""
 
 LONG_AT = re.compile(r"message|files\.[0-9]+\.base64")
@@ -44,6 +41,11 @@ one that holds megabytes."""
 _NOT_STORABLE = "the text holds U+0000 or half a surrogate pair, which cannot be stored"
 _NAME_NOT_STORABLE = "a field name holds U+0000 or half a surrogate pair"
 _GIVEN_TWICE = "the field is given twice"
+VALUES_MAX = 10_000
+"""Of one body, all its levels together, give or take one for each level. A legal body of many
+megabytes consists of text: the same size in small values would need dozens of times as much memory,
+and the parser would block everything else meanwhile."""
+_REST_OF_STRING = re.compile(rb'[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
 Shape = TypeVar("Shape", bound=BaseModel)
 RefuseFirst = Callable[[dict[str, Any]], None]
 
@@ -80,7 +82,7 @@ async def read_json(
     await api.keys.caller(request)  # a body may take minutes: the key is still live
     if isinstance(data, TakenApart):
         return await asyncio.to_thread(_put_together, data, refuse_first)
-    if data.count(b",") > VALUES_PARSED_AT_ONCE:
+    if data.count(b",") > _VALUES_PARSED_AT_ONCE:
         return await asyncio.to_thread(_parsed, data, refuse_first)
     return _parsed(data, refuse_first)
 
@@ -147,6 +149,26 @@ def _refuse_many_values(large: TakenApart) -> None:
         _refuse(None, f"the body holds more than {VALUES_MAX:,} values")
 
 
+def has_too_many_values(data: bytes | bytearray) -> bool:
+    """Whether the JSON in ``data`` has more than `VALUES_MAX` values; for no JSON, either answer.
+
+    Values are counted by the commas between them. Those in strings are told apart only when there
+    are too many in all, and no further than needed to know.
+    """
+    if data.count(b",") <= VALUES_MAX:
+        return False
+    commas = strings = at = 0
+    while commas <= VALUES_MAX and strings <= 2 * VALUES_MAX:  # a name and a text for each value
+        opening = data.find(b'"', at)
+        if opening < 0:
+            return commas + data.count(b",", at) > VALUES_MAX
+        commas += data.count(b",", at, opening)
+        strings += 1
+        rest = _REST_OF_STRING.match(data, opening + 1)
+        at = rest.end() if rest else len(data)
+    return True
+
+
 def _parsed(
     data: bytearray,
     refuse_first: RefuseFirst | None,
@@ -200,8 +222,8 @@ def _put_back(
     """The value with its long texts, each of which is examined; see `read_json`."""
     if isinstance(value, str):
         return _examined(texts[value], where, problems) if value in texts else value
-    if depth > DEPTH_MAX:
-        _refuse(where, f"the body is nested deeper than {DEPTH_MAX} levels")
+    if depth > _DEPTH_MAX:
+        _refuse(where, f"the body is nested deeper than {_DEPTH_MAX} levels")
     if isinstance(value, dict):
         for key, item in list(value.items()):
             name = key
@@ -249,8 +271,8 @@ def _first_line(error: ValueError, texts: dict[str, LongText] | None) -> str:
 
 def _check(value: Any, where: str, depth: int, problems: list[Problem], escapes: bool) -> None:
     """Depth, and characters that only an escape can smuggle in (U+0000, lone surrogates)."""
-    if depth > DEPTH_MAX:
-        _refuse(where, f"the body is nested deeper than {DEPTH_MAX} levels")
+    if depth > _DEPTH_MAX:
+        _refuse(where, f"the body is nested deeper than {_DEPTH_MAX} levels")
     if isinstance(value, str):
         if escapes and UNSTORABLE.search(value):
             problems.append(_problem(where, _NOT_STORABLE))
@@ -269,7 +291,7 @@ def _refuse(field: str | None, problem: str) -> NoReturn:
 
 
 def _problem(field: str | None, problem: str) -> Problem:
-    return Problem((field or "")[:FIELD_CHARACTERS_MAX] or None, problem)
+    return Problem((field or "")[:_FIELD_CHARACTERS_MAX] or None, problem)
 
 
 def validated(shape: type[Shape], body: dict[str, Any]) -> Shape:

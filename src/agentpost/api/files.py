@@ -1,21 +1,110 @@
-"""Files (spec: getFile)."""
+"""Files (spec: getFile), and downloads behind signed links: `{file_url}` (design: Links).
+
+Files of agents never run on this origin: no sniffing, a sandbox without scripts, and anything that
+is not plainly safe to show comes as an attachment.
+"""
 
 from __future__ import annotations
 
+import re
+from collections.abc import AsyncIterator
+from urllib.parse import quote
+
+import structlog
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
 
 from agentpost.api.operation import Api, Operation, respond
 from agentpost.contract.message import FileObject
-from agentpost.domain.errors import ErrorCode
+from agentpost.domain.errors import ErrorCode, Refusal, not_found
+from agentpost.domain.records import FileRecord
+from agentpost.domain.times import SECOND
+from agentpost.http import conditions
 from agentpost.services import works
 from agentpost.services.messages import Caller
+from agentpost.storage.base import BlobMissing
+from agentpost.storage.signing import LinkSigner, LinkState, compact_revision
+from agentpost.storage.sniff import is_previewable
+
+log = structlog.get_logger(__name__)
 
 
 async def get(api: Api, request: Request, caller: Caller) -> Response:
     """A file with a fresh download link."""
     file = await works.get_file(api.ctx, caller.account_id, request.path_params["file_id"])
     return respond(FileObject.linked(file, api.ctx.links))
+
+
+async def download(api: Api, signer: LinkSigner, request: Request) -> Response:
+    """A file's bytes; raises ``link_invalid``, ``not_found``, ``file_changed`` and the 416."""
+    file_id = request.path_params["file_id"]
+    query = request.query_params
+    rev = query.get("rev", "")
+    now = api.ctx.clock.now() / SECOND
+    state = signer.check(file_id, query.get("exp", ""), rev, query.get("sig", ""), now)
+    if state is LinkState.EXPIRED:
+        raise Refusal(ErrorCode.LINK_INVALID, "This link has expired; get a fresh one.")
+    if state is not LinkState.OK:
+        raise Refusal(ErrorCode.LINK_INVALID, "This link is not valid.")
+    file = await _linked(api, file_id, rev)
+    if conditions.is_another(request.headers, file.revision):
+        raise Refusal(ErrorCode.FILE_CHANGED, "The file is not the one that If-Match names.")
+    headers = _headers(file)
+    if conditions.is_known(request.headers, file.revision):
+        return Response(status_code=304, headers=headers)
+    span = None
+    if request.method == "GET":
+        span = conditions.byte_range(request.headers, file.revision, file.size)
+    start, end = span or (0, file.size)
+    headers["Content-Length"] = str(end - start)
+    if span is not None:
+        headers["Content-Range"] = f"bytes {start}-{end - 1}/{file.size}"
+    status = 206 if span is not None else 200
+    # Found out before the answer begins: a work may be deleted at any moment, a store be away.
+    try:
+        if request.method == "HEAD":
+            await api.ctx.storage.size(file.blob)
+            return Response(status_code=status, headers=headers, media_type=file.content_type)
+        rest = api.ctx.storage.open(file.blob, start, end)
+        first = await anext(rest, b"")
+    except BlobMissing:
+        await _linked(api, file_id, rev)  # deleted or replaced this moment
+        log.error("bytes_lost", file_id=file_id, blob=file.blob)  # somebody else's doing
+        raise not_found("file") from None
+    body = _all(first, rest)
+    return StreamingResponse(body, status, headers, media_type=file.content_type)
+
+
+async def _linked(api: Api, file_id: str, rev: str) -> FileRecord:
+    """The file as the link means it; raises ``not_found`` and ``file_changed``."""
+    file = await works.linked_file(api.ctx, file_id)
+    if compact_revision(file.revision) != rev:
+        raise Refusal(
+            ErrorCode.FILE_CHANGED, "The file changed since this link was made; get a fresh one."
+        )
+    return file
+
+
+async def _all(first: bytes, rest: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    yield first
+    async for chunk in rest:
+        yield chunk
+
+
+def _headers(file: FileRecord) -> dict[str, str]:
+    shown = "inline" if is_previewable(file.content_type) else "attachment"
+    plain = re.sub(r'[^\x20-\x7e]|["\\%]', "_", file.name)
+    named = f"filename=\"{plain}\"; filename*=UTF-8''{quote(file.name, safe='')}"
+    return {
+        "ETag": file.revision,
+        "Accept-Ranges": "bytes",
+        "Cache-Control": "private, max-age=300",
+        "Content-Disposition": f"{shown}; {named}",
+        "Content-Security-Policy": "sandbox; default-src 'none'",
+        "Cross-Origin-Resource-Policy": "cross-origin",
+        "Referrer-Policy": "no-referrer",
+        "X-Content-Type-Options": "nosniff",
+    }
 
 
 OPERATIONS = (

@@ -1,7 +1,7 @@
 """The headers of the API as the OpenAPI document describes them (spec: Errors; Limits
 RateLimit-headers).
 
-`app`, `headers` and `errors` send them; black-box tests compare every response with these
+`admission`, `errors` and the handlers send them; black-box tests compare every response with these
 descriptions.
 """
 

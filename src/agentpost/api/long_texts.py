@@ -15,7 +15,7 @@ from itertools import islice
 
 from agentpost.domain.text import UNSTORABLE
 
-TEXT_BYTES = 4 * 1024
+_TEXT_BYTES = 4 * 1024
 """A text that is longer may be set aside; one of twice the size always is."""
 REST_BYTES_MAX = 2 * 1024 * 1024
 """Of a body without the texts that were set aside."""
@@ -150,12 +150,12 @@ class TakenApart:
     def end(self) -> None:
         """There is no more: a text without an end is left to the parser, which refuses it."""
         if self._text is not None:
-            self.rest += b'"' + self._text[:TEXT_BYTES]
+            self.rest += b'"' + self._text[:_TEXT_BYTES]
             self._text = None
 
     def _outside(self, data: bytes | bytearray, at: int) -> int:
         """Read on to the first text that does not end within the next bytes."""
-        piece_ends = min(at + TEXT_BYTES, len(data))
+        piece_ends = min(at + _TEXT_BYTES, len(data))
         match = _COMPLETE.match(data, at, piece_ends)
         assert match is not None
         end = match.end()
@@ -190,7 +190,7 @@ class TakenApart:
         return end + 1
 
     def _put_aside(self, text: bytearray) -> None:
-        if len(text) <= TEXT_BYTES:
+        if len(text) <= _TEXT_BYTES:
             self.rest += b'"%b"' % bytes(text)
             return
         name = f"{self._token}{len(self.texts)}"

@@ -1,4 +1,4 @@
-"""Messages (spec: createMessage, getMessage)."""
+"""Messages (spec: createMessage, getMessage, recoverMessage)."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from agentpost.api.long_texts import LongText
 from agentpost.api.operation import Api, Operation, Query, Success, respond, watch_hang_up
 from agentpost.api.query import int_param
 from agentpost.contract.message import InlineFileIn, MessageIn, MessageShape
+from agentpost.contract.recovery import RecoveredWorkShape, RecoveryShape
 from agentpost.domain import idempotency, limits, tracing
 from agentpost.domain.errors import ErrorCode, InvalidRequest, Problem, Refusal
 from agentpost.domain.records import Snapshot
@@ -23,6 +24,7 @@ from agentpost.http.bodies import BodySlot
 from agentpost.http.conditions import if_none_match
 from agentpost.ratelimit.base import RateDecision
 from agentpost.services import admission, long_poll, messages, sending
+from agentpost.services import recover as recovering
 from agentpost.services.attachments import InlineFile
 from agentpost.services.messages import Caller
 from agentpost.services.sending import Accepted, Admitted, NewMessage
@@ -94,6 +96,14 @@ async def get(api: Api, request: Request, caller: Caller) -> Response:
     if has is not None and has.has(snapshot.message.version):
         return Response(status_code=304, headers={"ETag": _etag(snapshot)})
     return message_response(api, snapshot, 200, {})
+
+
+async def recover(api: Api, request: Request, caller: Caller) -> Response:
+    """Watch expired work again, and give out what it left since."""
+    message_id = request.path_params["message_id"]
+    found = await recovering.recover(api.ctx, caller, message_id)
+    works = [RecoveredWorkShape(work_id=work_id, state=state) for work_id, state in found.items()]
+    return respond(RecoveryShape(id=message_id, work=works))
 
 
 def message_response(
@@ -240,5 +250,19 @@ OPERATIONS = (
         errors=(ErrorCode.INVALID_REQUEST, ErrorCode.NOT_FOUND),
         queries=(WAIT,),
         headers=(IF_NONE_MATCH,),
+    ),
+    Operation(
+        id="recoverMessage",
+        method="POST",
+        path="/v1/messages/{message_id}/recover",
+        summary="Watch a message's expired work again",
+        description=(
+            "Work that did not report back in time has expired for its message, but may"
+            " continue. This call checks again and returns a result that came late. No work is"
+            " started, and the message is not sent again."
+        ),
+        handler=recover,
+        answer=RecoveryShape,
+        errors=(ErrorCode.NOT_FOUND,),
     ),
 )

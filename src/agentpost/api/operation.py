@@ -102,14 +102,9 @@ def watch_hang_up(request: Request) -> HungUp:
 
     def watch(wait: Wait) -> None:
         task = asyncio.get_running_loop().create_task(_gone(request, wait))
-        _watchers.add(task)
-        task.add_done_callback(_watchers.discard)
         state_of(request.scope).watchers.append(task)
 
     return watch
-
-
-_watchers: set[asyncio.Task[None]] = set()
 
 
 async def _gone(request: Request, wait: Wait) -> None:

@@ -14,8 +14,8 @@ from agentpost.storage.post_policy import PostRefused
 
 FORM_BYTES_MAX = 20 * 1024
 """Of all that comes before the file, and again of all that comes after it."""
-PARTS_MAX = 50
-BOUNDARY_CHARACTERS_MAX = 70
+_PARTS_MAX = 50
+_BOUNDARY_CHARACTERS_MAX = 70
 _FILE = "file"
 
 
@@ -28,7 +28,7 @@ class PostedForm:
             raise malformed("The Content-Type is too long.")
         kind, options = parse_options_header(content_type)
         boundary = options.get(b"boundary", b"")
-        if kind != b"multipart/form-data" or not 0 < len(boundary) <= BOUNDARY_CHARACTERS_MAX:
+        if kind != b"multipart/form-data" or not 0 < len(boundary) <= _BOUNDARY_CHARACTERS_MAX:
             raise malformed("Post a form of the type multipart/form-data with a boundary.")
         self.fields: dict[str, str] = {}
         """Those before the file, by lower-case name."""
@@ -71,7 +71,7 @@ class PostedForm:
     def _part_begins(self) -> None:
         self._parts += 1
         self._disposition = self._value = b""
-        if self._parts > PARTS_MAX:
+        if self._parts > _PARTS_MAX:
             raise _too_long()
 
     def _header_name(self, data: bytes, start: int, end: int) -> None:

@@ -25,7 +25,7 @@ from agentpost.storage.incoming import TARGET_PATH, Receiver, Sink
 from agentpost.storage.post_policy import Allowance, PostRefused, too_large
 
 log = structlog.get_logger(__name__)
-WRITE_BYTES = 1024 * 1024
+_WRITE_BYTES = 1024 * 1024
 """Held in memory of one upload at the most, besides what is on its way."""
 ANY_ORIGIN = {"Access-Control-Allow-Origin": "*", "Access-Control-Expose-Headers": "ETag, Location"}
 
@@ -103,7 +103,7 @@ async def _store(
             waiting += piece
         if size > allowed.most_bytes:
             raise too_large(size, allowed.most_bytes)
-        if len(waiting) >= WRITE_BYTES:
+        if len(waiting) >= _WRITE_BYTES:
             await sink.write(bytes(waiting))
             waiting.clear()
         chunk = await anext(arriving, None)

@@ -3,7 +3,7 @@
 They talk to a server as any client does, through the SDK, with the address and key of
 ``AGENTPOST_URL`` and ``AGENTPOST_KEY``. Standard output has the answer (``--json``: the API's own
 records), standard error a line for each error and each retry. Exit codes of ``send`` and
-``follow`` tell how the message ended, see `EXIT_CODES`; every command ends with `EXIT_NO_ANSWER`
+``follow`` tell how the message ended, see `EXIT_CODES`; every command ends with `_EXIT_NO_ANSWER`
 when it could not be carried out, and with 2 when it was called wrongly.
 """
 
@@ -34,8 +34,8 @@ EXIT_CODES = {
     "partial": 5,
     "expired": 6,
 }
-EXIT_NO_ANSWER = 7
-EXIT_INTERRUPTED = 130
+_EXIT_NO_ANSWER = 7
+_EXIT_INTERRUPTED = 130
 RETRY_NOTICE_SECONDS = 0.05
 """A shorter pause than this is not worth a line."""
 EXIT_HELP = (
@@ -325,7 +325,7 @@ def _interruptible(message_id: str) -> Iterator[None]:
         yield
     except KeyboardInterrupt:
         say(f"stopped watching; the work continues: agentpost follow {message_id}")
-        raise typer.Exit(EXIT_INTERRUPTED) from None
+        raise typer.Exit(_EXIT_INTERRUPTED) from None
 
 
 @contextmanager
@@ -373,4 +373,4 @@ def _describe(error: AgentpostError) -> str:
 def _fail(text: str) -> NoReturn:
     from agentpost.cli.show import one_line
 
-    fail(one_line(text), EXIT_NO_ANSWER)
+    fail(one_line(text), _EXIT_NO_ANSWER)

@@ -35,7 +35,7 @@ PLACES: Final = {
     "upload": Place("caller", "Upload files of up to 500 MB each."),
     "me": Place("caller", "Show the account behind the key: credits, limits, agent."),
     "verify": Place("verify", "Check a deployment against the API's contract."),
-    "login-link": Place("login", "Make a link that signs in to the dashboard once.", logs=True),
+    "login-link": Place("operate", "Make a link that signs in to the dashboard once.", logs=True),
     "accounts": Place("admin", "Accounts.", logs=True),
     "keys": Place("admin", "API keys.", logs=True),
     "credits": Place("admin", "Credits.", logs=True),

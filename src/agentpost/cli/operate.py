@@ -1,4 +1,4 @@
-"""More commands for the operator: limits, maintenance, the story of a message, backups."""
+"""More commands for the operator: limits, maintenance, a message's timeline, backups, sign-in."""
 
 from __future__ import annotations
 
@@ -11,15 +11,16 @@ import typer
 from agentpost.cli.admin import Account
 from agentpost.cli.context import AsJson, guarded, show, with_context
 from agentpost.domain.allowances import NAMES
-from agentpost.services import allowances, maintenance, timeline
+from agentpost.domain.times import iso
+from agentpost.services import allowances, maintenance, sessions, timeline
 from agentpost.services import backup as backups
 from agentpost.services.context import AppContext
 from agentpost.settings import load_settings
 
 Number = Annotated[str | None, typer.Option(metavar="N|default", help="A number, or 'default'.")]
 
-DIGITS_MAX = 9
-BYTES_DIGITS_MAX = 15
+_DIGITS_MAX = 9
+_BYTES_DIGITS_MAX = 15
 
 
 def attach(app: typer.Typer) -> None:
@@ -37,6 +38,7 @@ def attach(app: typer.Typer) -> None:
     app.add_typer(switch, name="maintenance")
     app.command("explain")(explain)
     app.command("backup")(backup)
+    app.command("login-link")(login_link)
 
 
 def limits_set(
@@ -129,7 +131,7 @@ def backup(
 def _number(name: str, text: str) -> int | None:
     if text == "default":
         return None
-    digits = BYTES_DIGITS_MAX if name == "stored_bytes" else DIGITS_MAX
+    digits = _BYTES_DIGITS_MAX if name == "stored_bytes" else _DIGITS_MAX
     if not (text.isascii() and text.isdigit() and len(text) <= digits):
         raise ValueError(f"{_option(name)} takes a whole number or 'default'")
     return int(text)
@@ -161,3 +163,21 @@ def _switch(on: bool, as_json: bool) -> None:
     with_context(lambda ctx: maintenance.switch(ctx, on=on))
     state = "off: it answers 503 unavailable" if on else "on"
     show({"maintenance": on}, as_json, f"The API is switched {state}.")
+
+
+def login_link(
+    account: Annotated[
+        str | None,
+        typer.Argument(help="Account id or e-mail address; not needed while there is only one."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Make a link that signs one browser in to the dashboard, once, within 15 minutes."""
+    link = with_context(lambda ctx: sessions.make_link(ctx, account))
+    shape = {
+        "account_id": link.account.id,
+        "email": link.account.email,
+        "url": link.url,
+        "expires_at": iso(link.expires_at),
+    }
+    show(shape, as_json, link.url)

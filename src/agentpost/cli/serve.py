@@ -36,18 +36,18 @@ from agentpost.server import Server, start
 from agentpost.settings import Settings, load_settings
 
 log = structlog.get_logger(__name__)
-SWITCH_SECONDS = 0.0005
+_SWITCH_SECONDS = 0.0005
 """How long a busy thread keeps the interpreter: with the default 5 ms a writer beside a busy loop
 waits 20 ms for its turn."""
-KEEP_ALIVE_SECONDS = 75
-STOP_SECONDS = 10
-LEAVE_SECONDS = 2.0
+_KEEP_ALIVE_SECONDS = 75
+_STOP_SECONDS = 10
+_LEAVE_SECONDS = 2.0
 """For the threads that are still in a call when everything has ended, such as one to a store that
 does not answer. Nothing waits for their results any more, but the interpreter would."""
-ECHO_SECONDS = 0.5
+_ECHO_SECONDS = 0.5
 """One Ctrl-C may reach us twice: from the terminal, and from the program that started us."""
-FILES_KEPT_MIN = 128
-FILES_KEPT_MAX = 2_000
+_FILES_KEPT_MIN = 128
+_FILES_KEPT_MAX = 2_000
 """Of the open files the process may have, those for all that is no connection of a client: a
 quarter, within these bounds."""
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
@@ -83,7 +83,7 @@ class _Uvicorn(uvicorn.Server):
         if self._asked_at is None:
             self._asked_at = now
             super().handle_exit(sig, frame)
-        elif sig == signal.SIGINT and now - self._asked_at > ECHO_SECONDS:
+        elif sig == signal.SIGINT and now - self._asked_at > _ECHO_SECONDS:
             os._exit(128 + sig)
 
 
@@ -118,8 +118,8 @@ def serve(
         for warning in warnings(settings):
             log.warning("settings_warning", warning=warning)
         connections_max = _connections_max(settings.connections_max, _raise_file_limit())
-        sys.setswitchinterval(SWITCH_SECONDS)
-        leaving = threading.Timer(LEAVE_SECONDS, _leave)
+        sys.setswitchinterval(_SWITCH_SECONDS)
+        leaving = threading.Timer(_LEAVE_SECONDS, _leave)
         leaving.daemon = True
         try:
             _run(_serve(settings, listening, connections_max, leaving.start))
@@ -167,8 +167,8 @@ async def _serve(
         ws="none",
         server_header=False,
         proxy_headers=False,  # nothing here depends on the client's address
-        timeout_keep_alive=KEEP_ALIVE_SECONDS,
-        timeout_graceful_shutdown=STOP_SECONDS,
+        timeout_keep_alive=_KEEP_ALIVE_SECONDS,
+        timeout_graceful_shutdown=_STOP_SECONDS,
         backlog=4096,
     )
     # Objects made at start-up live as long as the process: collecting it again and again would only
@@ -207,8 +207,8 @@ def _listen(settings: Settings) -> socket.socket:
 
 def _connections_max(wanted: int, files: int) -> int:
     """Connections at once with that many open files; ``wanted`` 0: as many as there can be."""
-    kept = min(max(files // 4, FILES_KEPT_MIN), FILES_KEPT_MAX)
-    most = max(files - kept, FILES_KEPT_MIN // 4)
+    kept = min(max(files // 4, _FILES_KEPT_MIN), _FILES_KEPT_MAX)
+    most = max(files - kept, _FILES_KEPT_MIN // 4)
     if wanted > most:
         log.warning("connections_max_lowered", wanted=wanted, most=most, open_files=files)
     return min(wanted or most, most)

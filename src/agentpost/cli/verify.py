@@ -27,14 +27,14 @@ if TYPE_CHECKING:
     from agentpost.verify.receiver import Receiver
     from agentpost.verify.runner import Result
 
-EXIT_FAILED = 1
-EXIT_UNUSABLE = 2
-EXIT_INTERRUPTED = 130
+_EXIT_FAILED = 1
+_EXIT_UNUSABLE = 2
+_EXIT_INTERRUPTED = 130
 EXIT_HELP = (
     "Exit codes: 0 nothing failed, 1 something failed, 2 wrong usage, no server or bad key, "
     "130 interrupted."
 )
-PORT_MAX = 65_535
+_PORT_MAX = 65_535
 
 
 def attach(app: typer.Typer) -> None:
@@ -59,7 +59,7 @@ def verify(
         str | None, typer.Option(help="Where the server reaches --hooks-port of this machine.")
     ] = None,
     hooks_port: Annotated[
-        int | None, typer.Option(min=1, max=PORT_MAX, help="Receive webhooks on this port.")
+        int | None, typer.Option(min=1, max=_PORT_MAX, help="Receive webhooks on this port.")
     ] = None,
     timeout: Annotated[
         float, typer.Option(min=1, max=3600, help="Seconds to wait for the agent or a webhook.")
@@ -111,10 +111,10 @@ def _probe(options: Options, groups: Sequence[Group], as_json: bool) -> int:
         else:
             close(screen, probe, results, left)
         if interruption.pressed:
-            return EXIT_INTERRUPTED
+            return _EXIT_INTERRUPTED
         if probe.gone:
             _refuse(results[-1].why)
-    return EXIT_FAILED if count(results)[Outcome.FAILED] else 0
+    return _EXIT_FAILED if count(results)[Outcome.FAILED] else 0
 
 
 # --- what was asked for ---------------------------------------------------------------------------
@@ -181,4 +181,4 @@ def _screen(as_json: bool) -> Screen:
 def _refuse(text: str) -> NoReturn:
     from agentpost.cli.show import one_line
 
-    fail(one_line(text), EXIT_UNUSABLE)
+    fail(one_line(text), _EXIT_UNUSABLE)

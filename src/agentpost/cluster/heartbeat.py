@@ -22,7 +22,7 @@ from agentpost.services.nodes import Beats
 log = structlog.get_logger(__name__)
 BEAT_SECONDS = 1.0
 DEAD_SECONDS = 3.0
-STOP_SECONDS = 2.0
+_STOP_SECONDS = 2.0
 
 
 @dataclass(slots=True)
@@ -52,7 +52,7 @@ class Heartbeat:
         """Beat no more. Blocks."""
         self._stopped.set()
         if self._thread.is_alive():
-            self._thread.join(STOP_SECONDS)  # it may be waiting for a server that hangs
+            self._thread.join(_STOP_SECONDS)  # it may be waiting for a server that hangs
         self._beats.close()
 
     def dead(self) -> dict[str, int]:

@@ -7,7 +7,7 @@ import asyncio
 import structlog
 
 from agentpost.cluster.heartbeat import Heartbeat
-from agentpost.runtime.job_worker import JobRunner
+from agentpost.runtime.job_runner import JobRunner
 from agentpost.services import nodes, turns, upkeep
 from agentpost.services.context import AppContext
 

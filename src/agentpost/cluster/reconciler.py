@@ -20,7 +20,7 @@ from math import inf
 import structlog
 
 from agentpost.domain import backoff
-from agentpost.runtime.job_worker import JobRunner
+from agentpost.runtime.job_runner import JobRunner
 from agentpost.runtime.run_turn import TurnRunner
 from agentpost.runtime.runs import Run, Runs
 from agentpost.services import missing_runs, turns
@@ -28,11 +28,11 @@ from agentpost.services.context import AppContext
 
 log = structlog.get_logger(__name__)
 RECONCILE_SECONDS = 1.0
-MISSES_MIN = 2
-MISSES_MAX = 64
-SKIPS_MAX = 60
+_MISSES_MIN = 2
+_MISSES_MAX = 64
+_SKIPS_MAX = 60
 """At most this many checks in a row are skipped."""
-CALM_SECONDS = 300.0
+_CALM_SECONDS = 300.0
 """A row that was not lost for this long needs the minimum of checks again."""
 
 
@@ -66,7 +66,7 @@ class RunReconciler:
         if (
             changes is not None
             and self._last_clean == (changes, runs)
-            and self._skipped < SKIPS_MAX
+            and self._skipped < _SKIPS_MAX
         ):
             self._skipped += 1
             return
@@ -138,14 +138,14 @@ class _Kind:
             owner: self._reclaimed[owner] for owner in rows if owner in self._reclaimed
         }
         for (owner, at), misses in missing.items():
-            if misses >= backoff.pause(self._times(owner, at), MISSES_MIN, MISSES_MAX):
+            if misses >= backoff.pause(self._times(owner, at), _MISSES_MIN, _MISSES_MAX):
                 await self._run_again(owner, at)
-        return sorted(owner for (owner, _), misses in missing.items() if misses >= MISSES_MIN)
+        return sorted(owner for (owner, _), misses in missing.items() if misses >= _MISSES_MIN)
 
     def _times(self, owner: str, epoch: int) -> int:
         """How often it was run again lately, and lost again. A claim that failed counts not."""
         before = self._reclaimed.get(owner)
-        if before is None or time.monotonic() - before.at > CALM_SECONDS:
+        if before is None or time.monotonic() - before.at > _CALM_SECONDS:
             return 0
         return before.times + (epoch != before.epoch)
 

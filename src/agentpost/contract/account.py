@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
-from agentpost.contract.shape import Shape
+from agentpost.contract.shape import Shape, about
 
 
 class AgentShape(Shape):
@@ -37,7 +37,7 @@ class AccountShape(Shape):
     email: str
     name: str
     plan: Annotated[str, Meta(extra_json_schema={"const": "self_hosted"})]
-    credits: Annotated[float, Meta(description="Available credits.")]
+    credits: Annotated[float, about("Available credits.")]
     agent: AgentShape
     key: KeyShape
     limits: LimitsShape

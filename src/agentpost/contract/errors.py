@@ -11,7 +11,7 @@ from typing import Annotated, Final, Self
 
 from msgspec import UNSET, Meta
 
-from agentpost.contract.shape import Maybe, Shape
+from agentpost.contract.shape import Maybe, Shape, about
 from agentpost.domain.errors import ErrorCode, InvalidRequest, PollInProgress, Refusal
 from agentpost.domain.limits import PROBLEMS_MAX
 
@@ -153,10 +153,7 @@ CATALOGUE: Final[dict[ErrorCode, Code]] = {
 class ProblemShape(Shape):
     """One field of the request and what is wrong with it."""
 
-    field: Annotated[
-        str | None,
-        Meta(description="Dotted path such as files.0.url; null: the whole body."),
-    ]
+    field: Annotated[str | None, about("Dotted path such as files.0.url; null: the whole body.")]
     problem: str
 
 
@@ -166,13 +163,12 @@ class ErrorShape(Shape):
     error: Annotated[str, Meta(examples=["not_found"])]
     message: str
     request_id: str
-    docs: Annotated[str, Meta(description="Where this code is explained.")]
+    docs: Annotated[str, about("Where this code is explained.")]
     problems: Annotated[
-        Maybe[list[ProblemShape]], Meta(description="Only with invalid_request: up to ten.")
+        Maybe[list[ProblemShape]], about("Only with invalid_request: up to ten.")
     ] = UNSET
     cursor: Annotated[
-        Maybe[str],
-        Meta(description="Only with poll_in_progress: the cursor to continue from."),
+        Maybe[str], about("Only with poll_in_progress: the cursor to continue from.")
     ] = UNSET
 
     @classmethod

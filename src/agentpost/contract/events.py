@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, Self
 from msgspec import UNSET, Meta
 
 from agentpost.contract.message import FileShape
-from agentpost.contract.shape import Links, Maybe, Shape, Time, loads
+from agentpost.contract.shape import Links, Maybe, Shape, Time, about, loads
 from agentpost.domain.events import JobStateWord, Outcome
 from agentpost.domain.records import EntryRecord
 from agentpost.domain.times import iso
@@ -58,7 +58,7 @@ class EventListShape(Shape):
 
     object: Literal["list"] = "list"
     data: list[EntryShape]
-    has_more: Annotated[bool, Meta(description="More entries are ready.")]
-    done: Annotated[bool, Meta(description="The message has nothing more to report.")]
+    has_more: Annotated[bool, about("More entries are ready.")]
+    done: Annotated[bool, about("The message has nothing more to report.")]
     cursor: str
     cursor_expired: Maybe[bool] = UNSET

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal, Self
 
-from msgspec import UNSET, Meta
+from msgspec import UNSET
 from pydantic import BaseModel, ConfigDict, Field
 
-from agentpost.contract.shape import Links, Maybe, Shape, Time, loads
+from agentpost.contract.shape import Links, Maybe, Shape, Time, about, loads
 from agentpost.domain import limits
 from agentpost.domain.credits import to_credits
 from agentpost.domain.filenames import FileKind
@@ -75,12 +75,12 @@ class MessageIn(Request):
 class FileFacts(Shape):
     """A file without its link, as a log entry keeps it: links expire."""
 
-    file_id: Annotated[str, Meta(description="`<work_id>/<path>`; contains slashes.")]
+    file_id: Annotated[str, about("`<work_id>/<path>`; contains slashes.")]
     name: str
     content_type: str
     kind: FileKind
-    size: Annotated[int, Meta(description="Bytes.")]
-    revision: Annotated[str, Meta(description="Quoted entity tag.")]
+    size: Annotated[int, about("Bytes.")]
+    revision: Annotated[str, about("Quoted entity tag.")]
     work_id: str
     label: str | None
 
@@ -103,7 +103,7 @@ class FileFacts(Shape):
 class FileShape(FileFacts):
     """A file the agent made."""
 
-    url: Annotated[str, Meta(description="Signed download link; expires; needs no API key.")]
+    url: Annotated[str, about("Signed download link; expires; needs no API key.")]
 
     @classmethod
     def linked(cls, record: FileRecord, links: Links) -> Self:
@@ -118,8 +118,8 @@ class FileObject(FileShape, tag_field="object", tag="file"):
 class JobShape(Shape):
     """A piece of work a message started, joined or had refused."""
 
-    object: Annotated[Maybe[Literal["job"]], Meta(description="Only in events.")] = UNSET
-    message_id: Annotated[Maybe[str], Meta(description="Only in events.")] = UNSET
+    object: Annotated[Maybe[Literal["job"]], about("Only in events.")] = UNSET
+    message_id: Annotated[Maybe[str], about("Only in events.")] = UNSET
     job_id: str
     kind: JobKind
     role: JobRole
@@ -175,7 +175,7 @@ class MessageShape(Shape):
     status: MessageStatus
     reason: str | None
     question: str | None
-    final: Annotated[bool, Meta(description="Nothing about the message will change any more.")]
+    final: Annotated[bool, about("Nothing about the message will change any more.")]
     reply: str | None
     jobs: list[JobShape]
     files: list[FileShape]
@@ -183,11 +183,11 @@ class MessageShape(Shape):
     credits_used: float
     created_at: Time
     updated_at: Time
-    version: Annotated[int, Meta(description="Grows with every change; also the ETag.")]
+    version: Annotated[int, about("Grows with every change; also the ETag.")]
     metadata: Maybe[dict[str, str]] = UNSET
-    traceparent: Annotated[
-        Maybe[str], Meta(description="The W3C trace context the message came with.")
-    ] = UNSET
+    traceparent: Annotated[Maybe[str], about("The W3C trace context the message came with.")] = (
+        UNSET
+    )
     retry_after_seconds: Maybe[int] = UNSET
     resume: Maybe[Literal["add_credits"]] = UNSET
     resume_by: Maybe[Time] = UNSET

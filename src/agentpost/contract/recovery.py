@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from msgspec import Meta
-
-from agentpost.contract.shape import Shape
+from agentpost.contract.shape import Shape, about
 from agentpost.domain.recovery import RecoveryState
 
 
@@ -16,11 +14,9 @@ class RecoveredWorkShape(Shape):
     work_id: str
     state: Annotated[
         RecoveryState,
-        Meta(
-            description=(
-                "recovering: watched again from now on; watching: was still watched; exhausted:"
-                " cannot be watched again; settled: ended, nothing to wait for."
-            )
+        about(
+            "recovering: watched again from now on; watching: was still watched; exhausted:"
+            " cannot be watched again; settled: ended, nothing to wait for."
         ),
     ]
 
@@ -29,5 +25,5 @@ class RecoveryShape(Shape):
     """The answer to a recover call."""
 
     object: Literal["recovery"] = "recovery"
-    id: Annotated[str, Meta(description="The message's id.")]
+    id: Annotated[str, about("The message's id.")]
     work: list[RecoveredWorkShape]

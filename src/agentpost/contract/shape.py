@@ -23,6 +23,11 @@ _ENCODER = msgspec.json.Encoder()
 _REF = "#/components/schemas/{name}"
 
 
+def about(text: str) -> Meta:
+    """The description of a field."""
+    return Meta(description=text)
+
+
 class Links(Protocol):
     """Builds the addresses that appear in shapes."""
 

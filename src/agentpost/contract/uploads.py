@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Literal, Self
 
-from msgspec import Meta
 from pydantic import Field, WithJsonSchema
 
 from agentpost.contract.message import Request
-from agentpost.contract.shape import Shape, Time
+from agentpost.contract.shape import Shape, Time, about
 from agentpost.domain import limits
 from agentpost.domain.records import UploadRecord
 from agentpost.domain.times import iso
@@ -37,10 +36,10 @@ class UploadCreatedShape(Shape):
 
     object: Literal["upload"] = "upload"
     upload_id: str
-    url: Annotated[str, Meta(description="Post multipart/form-data here, the file last as `file`.")]
-    fields: Annotated[dict[str, str], Meta(description="Every one goes into the form, unchanged.")]
-    expires_at: Annotated[Time, Meta(description="Until then the form can be posted.")]
-    max_bytes: Annotated[int, Meta(description="The declared size; a larger file is refused.")]
+    url: Annotated[str, about("Post multipart/form-data here, the file last as `file`.")]
+    fields: Annotated[dict[str, str], about("Every one goes into the form, unchanged.")]
+    expires_at: Annotated[Time, about("Until then the form can be posted.")]
+    max_bytes: Annotated[int, about("The declared size; a larger file is refused.")]
 
     @classmethod
     def of(cls, record: UploadRecord, url: str, fields: Mapping[str, str]) -> Self:
@@ -62,7 +61,7 @@ class UploadShape(Shape):
     status: Literal["ready"] = "ready"
     filename: str
     content_type: str
-    size: Annotated[int, Meta(description="Bytes that arrived.")]
+    size: Annotated[int, about("Bytes that arrived.")]
 
     @classmethod
     def of(cls, record: UploadRecord) -> Self:

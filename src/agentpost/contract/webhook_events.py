@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal, Self
 
-from msgspec import UNSET, Meta, Raw
+from msgspec import UNSET, Raw
 
 from agentpost.contract.message import FileShape, JobShape, MessageShape, labels
-from agentpost.contract.shape import Links, Maybe, Shape, Time, dumps, loads
+from agentpost.contract.shape import Links, Maybe, Shape, Time, about, dumps, loads
 from agentpost.domain.events import TEST_EVENT, EventName
 from agentpost.domain.job import JobRole
 from agentpost.domain.records import FileRecord, JobLink, JobRecord, MessageRecord
@@ -18,8 +18,8 @@ from agentpost.domain.times import iso
 class EventShape(Shape):
     """An event; ``data`` is as it was kept in the outbox."""
 
-    type: Annotated[str, Meta(description="The name of the event.")]
-    timestamp: Annotated[Time, Meta(description="When it happened.")]
+    type: Annotated[str, about("The name of the event.")]
+    timestamp: Annotated[Time, about("When it happened.")]
     data: Any
 
     @classmethod
@@ -41,16 +41,16 @@ class EventShape(Shape):
 class MessageEventShape(EventShape):
     """A message has reached a status other than `processing`, or has become final."""
 
-    data: Annotated[MessageShape, Meta(description="The message, as a read gives it.")]
+    data: Annotated[MessageShape, about("The message, as a read gives it.")]
 
 
 class JobEventDataShape(JobShape):
     """A job, with the metadata of its message."""
 
     object: Literal["job"] = "job"
-    message_id: Annotated[str, Meta(description="The message that started it.")]
-    metadata: Annotated[Maybe[dict[str, str]], Meta(description="Of that message.")] = UNSET
-    traceparent: Annotated[Maybe[str], Meta(description="Of that message.")] = UNSET
+    message_id: Annotated[str, about("The message that started it.")]
+    metadata: Annotated[Maybe[dict[str, str]], about("Of that message.")] = UNSET
+    traceparent: Annotated[Maybe[str], about("Of that message.")] = UNSET
 
     @classmethod
     def started(
@@ -82,7 +82,7 @@ class TestEventDataShape(Shape):
 class TestEventShape(EventShape):
     """Sent on request, to see whether an endpoint works."""
 
-    type: Annotated[Literal["webhook.test"], Meta(description="The name of the event.")]
+    type: Annotated[Literal["webhook.test"], about("The name of the event.")]
     data: TestEventDataShape
 
 

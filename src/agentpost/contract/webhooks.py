@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal, Self
 
-from msgspec import Meta
 from pydantic import Field, WithJsonSchema
 
 from agentpost.contract.message import Request
-from agentpost.contract.shape import Shape, loads
+from agentpost.contract.shape import Shape, about, loads
 from agentpost.contract.shape import Time as Moment
 from agentpost.domain import limits
 from agentpost.domain.endpoints import DeliveryStatus, DisabledReason
@@ -91,22 +90,18 @@ class DeliveryShape(Shape):
     """One event for one endpoint."""
 
     object: Literal["webhook_delivery"] = "webhook_delivery"
-    id: Annotated[
-        str, Meta(description="`evt_<id>`, the same for all endpoints and every attempt.")
-    ]
+    id: Annotated[str, about("`evt_<id>`, the same for all endpoints and every attempt.")]
     event: str
     status: DeliveryStatus
     attempts: int
     last_status_code: int | None
     last_error: str | None
-    last_response: Annotated[
-        str | None, Meta(description="The beginning of the receiver's answer.")
-    ]
-    last_ms: Annotated[int | None, Meta(description="How long the last attempt took.")]
+    last_response: Annotated[str | None, about("The beginning of the receiver's answer.")]
+    last_ms: Annotated[int | None, about("How long the last attempt took.")]
     created_at: Moment
     delivered_at: Moment | None
     next_attempt_at: Moment | None
-    message_id: Annotated[str | None, Meta(description="null for a test event.")]
+    message_id: Annotated[str | None, about("null for a test event.")]
 
     @classmethod
     def of(cls, record: DeliveryRecord, **more: Any) -> Self:
@@ -131,11 +126,11 @@ class DeliveryShape(Shape):
 class AttemptShape(Shape):
     """One HTTP request of a delivery."""
 
-    at: Annotated[Moment, Meta(description="When it ended.")]
-    status_code: Annotated[int | None, Meta(description="null when no answer came.")]
-    error: Annotated[str | None, Meta(description="Why it failed; null when the receiver took it.")]
-    response: Annotated[str, Meta(description="The beginning of the receiver's answer.")]
-    ms: Annotated[int, Meta(description="How long it took.")]
+    at: Annotated[Moment, about("When it ended.")]
+    status_code: Annotated[int | None, about("null when no answer came.")]
+    error: Annotated[str | None, about("Why it failed; null when the receiver took it.")]
+    response: Annotated[str, about("The beginning of the receiver's answer.")]
+    ms: Annotated[int, about("How long it took.")]
 
     @classmethod
     def of(cls, record: AttemptRecord) -> Self:
@@ -154,11 +149,9 @@ class LoggedDeliveryShape(DeliveryShape):
 
     attempt_log: Annotated[
         list[AttemptShape],
-        Meta(
-            description=(
-                f"The newest {limits.WEBHOOK_ATTEMPTS_KEPT} attempts, oldest first; also those from"
-                " before it was sent again, which `attempts` does not count."
-            )
+        about(
+            f"The newest {limits.WEBHOOK_ATTEMPTS_KEPT} attempts, oldest first; also those from"
+            " before it was sent again, which `attempts` does not count."
         ),
     ]
 
@@ -236,9 +229,7 @@ class RotatedSecretShape(Shape):
     object: Literal["webhook_endpoint"] = "webhook_endpoint"
     id: str
     secret: str
-    old_secret_until: Annotated[
-        Moment | None, Meta(description="Until then the old secret signs as well.")
-    ]
+    old_secret_until: Annotated[Moment | None, about("Until then the old secret signs as well.")]
 
     @classmethod
     def of(cls, record: EndpointRecord) -> Self:

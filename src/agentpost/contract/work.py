@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, Literal, Self
 
-from msgspec import Meta
-
 from agentpost.contract.message import FileShape
-from agentpost.contract.shape import Links, Shape, Time
+from agentpost.contract.shape import Links, Shape, Time, about
 from agentpost.domain.limits import WORK_PREVIEW_CHARACTERS, WORK_TEXT_PAGE_CHARACTERS
 from agentpost.domain.records import FileRecord, WorkRecord
 from agentpost.domain.times import iso
@@ -23,10 +21,10 @@ class WorkShape(Shape):
     work_id: str
     title: str
     status: Status
-    text: Annotated[str, Meta(description="Latest result, paged by 20,000 characters.")]
+    text: Annotated[str, about("Latest result, paged by 20,000 characters.")]
     next_from_char: int | None
     link: str
-    files: Annotated[list[FileShape], Meta(description="The newest, up to 8.")]
+    files: Annotated[list[FileShape], about("The newest, up to 8.")]
 
     @classmethod
     def of(
@@ -60,9 +58,7 @@ class WorkItemShape(Shape):
     preview: str
     link: str
     status: Status
-    updated_at: Annotated[
-        Time, Meta(description="When its latest result came, else when it was opened.")
-    ]
+    updated_at: Annotated[Time, about("When its latest result came, else when it was opened.")]
 
     @classmethod
     def of(cls, record: WorkRecord, links: Links, *, running: bool) -> Self:

@@ -42,13 +42,15 @@ class DatabaseFile:
                 f"The open database is no longer the file at {self.path}: it was deleted, moved"
                 " or replaced. Put it back or restore a backup, and start the server again."
             )
+        known = self._log  # before looking: another thread may find the log meanwhile
         log = _identity(self._log_path)
-        if self._log is not None and log != self._log:
+        if known is not None and log != known:
             raise StoreUnavailable(
                 f"{self._log_path} was deleted, moved or replaced while the database was open."
                 " Stop the server, check the database and start the server again."
             )
-        self._log = log
+        if log is not None:
+            self._log = log
 
 
 def _identity(path: Path) -> _Identity | None:

@@ -8,26 +8,10 @@ only while the row still holds that very claim.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from agentpost.db.session import Row, Tx
-from agentpost.domain.endpoints import DeliveryStatus
-from agentpost.domain.records import DeliveryRecord
-
-
-@dataclass(frozen=True, slots=True)
-class ClaimRow:
-    """A claimed delivery with the event it is about."""
-
-    event_id: str
-    attempts: int
-    attempts_made: int
-    created_at: int
-    name: str
-    at: int
-    data_json: str
-    traceparent: str | None  # of the message it tells about
-
+from agentpost.domain.endpoints import Attempted, Claimed, DeliveryStatus
+from agentpost.domain.records import DeliveryRecord, EndpointRecord
 
 # The first pending endpoint id, the next one after it and so on: as many index look-ups as there
 # are endpoints with something pending, however long the backlog of one of them is.
@@ -85,14 +69,16 @@ def due_endpoints(tx: Tx, now: int) -> list[str]:
     return [row[0] for row in tx.all(_DUE_ENDPOINTS, (now, now))]
 
 
-def claim(tx: Tx, endpoint_id: str, now: int, until: int, limit: int) -> list[ClaimRow]:
-    """Take up to ``limit`` due deliveries, the longest due first; claimed until ``until``."""
+def claim(tx: Tx, endpoint: EndpointRecord, now: int, until: int, limit: int) -> list[Claimed]:
+    """Claim up to ``limit`` due deliveries of the endpoint until then, the longest due first."""
+    keys = endpoint.secrets(now)
     claimed = []
-    for event_id, *counted in tx.all(_DUE, (endpoint_id, now, now, limit)):
-        tx.execute(_CLAIM, (until, event_id, endpoint_id))
+    for event_id, *counted in tx.all(_DUE, (endpoint.id, now, now, limit)):
+        tx.execute(_CLAIM, (until, event_id, endpoint.id))
         event = tx.one(_EVENT, (event_id,))
         assert event is not None, "an event outlives its deliveries"
-        claimed.append(ClaimRow(event_id, *counted, *event))
+        found = (*counted, *event, endpoint.url, keys)
+        claimed.append(Claimed(endpoint.id, event_id, until, *found))
     return claimed
 
 
@@ -109,37 +95,24 @@ def give_back_all(tx: Tx) -> None:
     tx.execute("UPDATE deliveries SET claimed_until = NULL WHERE status = 'pending'")
 
 
-def succeeded(
-    tx: Tx,
-    claim_of: tuple[str, str, int],
-    *,
-    status_code: int | None,
-    response: str,
-    ms: int,
-    at: int,
-) -> bool:
-    """The receiver took it; ``claim_of`` is event id, endpoint id and the end of the claim.
-
-    Also when it was dropped meanwhile: it did arrive. False when it is not ours any more.
-    """
-    return tx.execute(_SUCCEEDED, (status_code, response, ms, at, *claim_of)) > 0
+def succeeded(tx: Tx, attempt: Attempted) -> bool:
+    """The receiver took it, also when it was dropped meanwhile. False when the claim has passed to
+    another node."""
+    values = (attempt.status_code, attempt.response, attempt.ms, attempt.at)
+    return tx.execute(_SUCCEEDED, (*values, *_claim_of(attempt))) > 0
 
 
-def failed(
-    tx: Tx,
-    claim_of: tuple[str, str, int],
-    *,
-    status_code: int | None,
-    error: str,
-    response: str,
-    ms: int,
-    next_attempt_at: int | None,
-) -> bool:
+def failed(tx: Tx, attempt: Attempted, next_attempt_at: int | None) -> bool:
     """An attempt failed; without a next one the delivery has. False when the claim has passed to
     another node."""
     status = DeliveryStatus.FAILED if next_attempt_at is None else DeliveryStatus.PENDING
-    values = (status, status_code, error, response, ms, next_attempt_at)
-    return tx.execute(_FAILED, (*values, *claim_of)) > 0
+    found = (attempt.status_code, attempt.error, attempt.response, attempt.ms)
+    return tx.execute(_FAILED, (status, *found, next_attempt_at, *_claim_of(attempt))) > 0
+
+
+def _claim_of(attempt: Attempted) -> tuple[str, str, int]:
+    claimed = attempt.claimed
+    return claimed.event_id, claimed.endpoint_id, claimed.until
 
 
 def end_pending(tx: Tx, endpoint_id: str, status: DeliveryStatus) -> int:

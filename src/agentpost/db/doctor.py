@@ -7,16 +7,12 @@ from __future__ import annotations
 
 from agentpost.db.session import Tx
 from agentpost.domain import ids
-from agentpost.domain.times import SECOND
+from agentpost.domain.times import DAY, HOUR, SECOND
 
-GRACE = 10 * SECOND
-"""A sweep may be so late before it counts as a problem."""
-HOUR = 3_600 * SECOND
-"""For what is swept seldom, a bounded number at a time."""
-DAY = 24 * HOUR
-"""For what goes in small pieces."""
+_GRACE = 10 * SECOND
+"""How late a sweep may be; what is swept seldom has an hour, what goes in small pieces a day."""
 NEWEST = 10_000
-OLDEST = 2_000
+_OLDEST = 2_000
 """How many rows of a table that grows are looked at, from its end or its beginning."""
 
 _BLOCKS = "the conversation points at a turn that is not running; later messages are blocked"
@@ -73,7 +69,7 @@ _QUERIES = (
             "SELECT id, turn_state FROM messages"
             " WHERE turn_state = 'waiting' AND turn_wait_deadline < ?"
         ),
-        GRACE,
+        _GRACE,
     ),
     (
         "is waiting for its turn, but no other turn is running",
@@ -100,17 +96,17 @@ _QUERIES = (
             "SELECT id, state FROM jobs WHERE state IN ('running', 'overdue') AND node IS NULL"
             " AND COALESCE(started_at, created_at) < ?"
         ),
-        GRACE,
+        _GRACE,
     ),
     (
         "is waiting for credits without a deadline, or after it",
         "SELECT id, state FROM jobs WHERE state = 'queued' AND COALESCE(queue_by, 0) < ?",
-        GRACE,
+        _GRACE,
     ),
     (
         "is running without a deadline, or after it",
         "SELECT id, state FROM jobs WHERE state = 'running' AND COALESCE(watch_by, 0) < ?",
-        GRACE,
+        _GRACE,
     ),
     ("expired more than an hour ago and was not deleted", _UPLOADS, HOUR),
     ("was deleted more than a day ago, but its rows remain", _WORKS, DAY),
@@ -143,15 +139,15 @@ def neglected(
     newest = _end(tx, _FROM_NEWEST, ids.last(ids.MESSAGE), NEWEST) or ""
     asked.append((not_final, _NOT_FINAL, (newest,)))
     old = ids.compose(ids.MESSAGE, max(now - DAY, 0), bytes(9))
-    oldest = min(_end(tx, _TO_OLDEST, ids.MESSAGE, OLDEST) or old, old)
+    oldest = min(_end(tx, _TO_OLDEST, ids.MESSAGE, _OLDEST) or old, old)
     expired = "its retention ended more than a day ago, but it was not deleted"
     asked.append((expired, _EXPIRED, (oldest, now - DAY)))
     newest = _end(tx, _NEWEST_CONVERSATIONS, ids.last(ids.CONVERSATION), NEWEST) or ""
     asked.append((_BLOCKS, _BLOCKED, (newest,)))
     too_long = "its turn has been running longer than its limit"
-    asked.append((too_long, _LONG_TURNS, (now - turn_limit - GRACE,)))
+    asked.append((too_long, _LONG_TURNS, (now - turn_limit - _GRACE,)))
     failing = "has failed for too long and was not turned off"
-    asked.append((failing, _ENDPOINTS, (now - failing_limit - GRACE, now)))
+    asked.append((failing, _ENDPOINTS, (now - failing_limit - _GRACE, now)))
     if mail_is_sent:
         asked.append(("its mail was not sent", _MAILS, (now - HOUR,)))
     found = [

@@ -64,8 +64,8 @@ def count_executing(tx: Tx, account_id: str) -> int:
     return int(row[0])
 
 
-def executing(tx: Tx, account_id: str, limit: int) -> list[JobRecord]:
-    """Jobs that hold a slot of the account, oldest first."""
+def executing(tx: Tx, account_id: str, limit: int = 10_000) -> list[JobRecord]:
+    """Jobs that hold a slot of the account, oldest first; by default more than there can be."""
     return JOBS.all(tx, _EXECUTING, (account_id, limit))
 
 

@@ -37,7 +37,7 @@ class Mapper(Generic[R]):
         self._record = record
         self._conflict = conflict
         self._values = attrgetter(*self.columns)
-        self._insert_one = self.insert_sql(1)
+        self._inserts: dict[int, str] = {}
         hints = get_type_hints(record)
         members = [(n, _members(hints[name])) for n, name in enumerate(self.columns)]
         self._enums = [(n, found) for n, found in members if found]
@@ -63,7 +63,7 @@ class Mapper(Generic[R]):
 
     def insert(self, tx: Tx, record: R) -> bool:
         """False when the conflict clause left it out."""
-        return tx.execute(self._insert_one, self._values(record)) == 1
+        return tx.execute(self.insert_sql(1), self._values(record)) == 1
 
     def insert_all(self, tx: Tx, records: Sequence[R]) -> None:
         """`insert` of several in one statement."""
@@ -71,11 +71,12 @@ class Mapper(Generic[R]):
         tx.execute(self.insert_sql(len(records)), values)
 
     def insert_sql(self, count: int) -> str:
-        """The ``INSERT`` of so many records."""
-        row = f"({', '.join('?' * len(self.columns))})"
-        rows = ", ".join([row] * count)
-        columns = ", ".join(self.columns)
-        return f"INSERT INTO {self.table} ({columns}) VALUES {rows} {self._conflict}"
+        """The ``INSERT`` of so many records; made once for each number."""
+        if count not in self._inserts:
+            rows = ", ".join([f"({', '.join('?' * len(self.columns))})"] * count)
+            into = f"{self.table} ({', '.join(self.columns)})"
+            self._inserts[count] = f"INSERT INTO {into} VALUES {rows} {self._conflict}"
+        return self._inserts[count]
 
     def update_sql(self, columns: Sequence[str], where: str) -> str:
         """The ``UPDATE`` of these columns."""

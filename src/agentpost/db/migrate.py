@@ -19,6 +19,8 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from agentpost.domain.errors import reason_of
+
 if TYPE_CHECKING:
     from sqlalchemy import Connection, Engine
 
@@ -238,7 +240,7 @@ def _explained(error: Exception) -> str:
     from sqlalchemy.exc import DBAPIError
 
     if not isinstance(error, DBAPIError):
-        return f"{type(error).__name__}: {_first_line(error)}"
+        return reason_of(error)
     said = _first_line(error.orig or error)
     statement = " ".join((error.statement or "").split())
     if len(statement) > _STATEMENT_CHARACTERS_MAX:

@@ -26,18 +26,18 @@ log = structlog.get_logger(__name__)
 
 BEGIN = b"BEGIN"
 BEGIN_READ = b"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
-CONNECTIONS = 10
-OPEN_SECONDS = 30
-WAIT_SECONDS = 30.0
+_CONNECTIONS = 10
+_OPEN_SECONDS = 30
+_WAIT_SECONDS = 30.0
 """How long a transaction waits for a thread, a connection and each lock."""
-RECONNECT_SECONDS = 4.0
+_RECONNECT_SECONDS = 4.0
 """The pool's pauses between attempts grow up to this: a node that is slow to come back after an
 outage of the server looks dead to the others."""
-LINE_CONNECT_SECONDS = 2
-LINE_SILENT_MILLISECONDS = 3_000
+_LINE_CONNECT_SECONDS = 2
+_LINE_SILENT_MILLISECONDS = 3_000
 """How long what a `PostgresDedicatedConnection` sent may stay unacknowledged before it counts as
 broken."""
-TRIES = 8
+_TRIES = 8
 """How often a transaction that lost a deadlock or its connection is run."""
 DEADLOCK_SECONDS = (0.005, 0.03)
 LOST_SECONDS = (0.05, 0.3)
@@ -100,7 +100,7 @@ class PostgresTx:
 
 class PostgresDatabase:
     """See `Database`. Raises `StoreUnavailable` when the server cannot be reached, or a lock is
-    held by somebody else, for `WAIT_SECONDS`.
+    held by somebody else, for `_WAIT_SECONDS`.
 
     Args:
         url: ``postgresql://…``; the schema must be there.
@@ -109,7 +109,7 @@ class PostgresDatabase:
     """
 
     def __init__(
-        self, url: str, *, connections: int = CONNECTIONS, durability: str = "full"
+        self, url: str, *, connections: int = _CONNECTIONS, durability: str = "full"
     ) -> None:
         self._url = url
         self._connections = connections
@@ -136,7 +136,7 @@ class PostgresDatabase:
             connection.prepared_max = 500
             commit = "on" if self._durability == "full" else "off"
             connection.execute(f"SET synchronous_commit = {commit}".encode())
-            connection.execute(f"SET lock_timeout = '{WAIT_SECONDS:.0f}s'".encode())
+            connection.execute(f"SET lock_timeout = '{_WAIT_SECONDS:.0f}s'".encode())
 
         # One more than the threads: `read_now` borrows one on its caller's thread.
         self._pool = ConnectionPool(
@@ -146,10 +146,10 @@ class PostgresDatabase:
             configure=configure,
             # BEGIN is ours to send: so a read's snapshot costs no statement of its own.
             kwargs={"application_name": "agentpost", "autocommit": True},
-            reconnect_timeout=RECONNECT_SECONDS,
+            reconnect_timeout=_RECONNECT_SECONDS,
             open=False,
         )
-        self._pool.open(wait=True, timeout=OPEN_SECONDS)
+        self._pool.open(wait=True, timeout=_OPEN_SECONDS)
         self._threads = ThreadPoolExecutor(self._connections, thread_name_prefix="db")
 
     def close(self) -> None:
@@ -163,7 +163,7 @@ class PostgresDatabase:
 
     async def write(self, fn: Callable[[Tx], T]) -> T:
         """See `Database.write`."""
-        future = self._submit(self._run, fn, BEGIN, time.monotonic() + WAIT_SECONDS)
+        future = self._submit(self._run, fn, BEGIN, time.monotonic() + _WAIT_SECONDS)
         # The transaction goes on when the awaiting request is cancelled: it was accepted.
         answer = asyncio.wrap_future(future)
         answer.add_done_callback(_seen)
@@ -171,12 +171,12 @@ class PostgresDatabase:
 
     async def read(self, fn: Callable[[Tx], T]) -> T:
         """See `Database.read`."""
-        until = time.monotonic() + WAIT_SECONDS
+        until = time.monotonic() + _WAIT_SECONDS
         return await asyncio.wrap_future(self._submit(self._run, fn, BEGIN_READ, until))
 
     def read_now(self, fn: Callable[[Tx], T]) -> T:
         """See `Database.read_now`."""
-        return self._run(fn, BEGIN_READ, time.monotonic() + WAIT_SECONDS)
+        return self._run(fn, BEGIN_READ, time.monotonic() + _WAIT_SECONDS)
 
     def _submit(self, run: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Future[T]:
         try:
@@ -203,15 +203,15 @@ class PostgresDatabase:
             except PoolTimeout as error:
                 raise StoreUnavailable("The database does not answer.") from error
             except errors.LockNotAvailable as error:
-                text = f"A lock in the database was held for {WAIT_SECONDS:.0f} seconds."
+                text = f"A lock in the database was held for {_WAIT_SECONDS:.0f} seconds."
                 raise StoreUnavailable(text) from error
             except (errors.DeadlockDetected, errors.SerializationFailure) as error:
-                if tried >= TRIES:
+                if tried >= _TRIES:
                     raise
                 log.info("transaction_retried", error=type(error).__name__, tried=tried)
                 time.sleep(backoff.pause(tried - 1, *DEADLOCK_SECONDS))
             except _ConnectionLost as error:
-                if tried >= TRIES:
+                if tried >= _TRIES:
                     text = "The connection to the database breaks again and again."
                     raise StoreUnavailable(text) from error.__cause__
                 log.warning("connection_lost", error=str(error.__cause__).strip(), tried=tried)
@@ -272,12 +272,12 @@ class PostgresDedicatedConnection:
         connection = Connection.connect(
             self._url,
             autocommit=True,
-            connect_timeout=LINE_CONNECT_SECONDS,
+            connect_timeout=_LINE_CONNECT_SECONDS,
             application_name="agentpost beat",
             keepalives_idle=2,
             keepalives_interval=1,
             keepalives_count=3,
-            tcp_user_timeout=LINE_SILENT_MILLISECONDS,
+            tcp_user_timeout=_LINE_SILENT_MILLISECONDS,
         )
         connection.execute(b"SET synchronous_commit = off")
         return connection

@@ -28,8 +28,8 @@ from agentpost.domain.errors import StoreUnavailable
 T = TypeVar("T")
 log = structlog.get_logger(__name__)
 
-GROUP_FUNCTIONS_MAX = 256
-GROUP_SECONDS_MAX = 0.02
+_GROUP_FUNCTIONS_MAX = 256
+_GROUP_SECONDS_MAX = 0.02
 BUSY_SECONDS = 30.0
 """How long a write waits for the database while another program holds its lock."""
 _PATIENT_SECONDS = 1.0
@@ -287,9 +287,9 @@ class SqliteDatabase:
     def _commit_group(self, connection: sqlite3.Connection, group: _Group) -> None:
         """Run what waits in one transaction, together with the first of the group."""
         _begin(connection, group.items[0].queued_at)
-        until = time.monotonic() + GROUP_SECONDS_MAX
+        until = time.monotonic() + _GROUP_SECONDS_MAX
         _run_one(connection, group, alone=True)
-        while len(group.items) < GROUP_FUNCTIONS_MAX and time.monotonic() < until:
+        while len(group.items) < _GROUP_FUNCTIONS_MAX and time.monotonic() < until:
             try:
                 item = self._queue.get_nowait()
             except queue.Empty:

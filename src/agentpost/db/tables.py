@@ -1,10 +1,16 @@
 """Every table, declared once: migrations are checked against it, on both databases.
 
-Plain column types that both drivers return alike: text, and integers for times (microseconds),
-credits (millionths) and flags (0/1). Ids sort by time, so inserts land at the end of an index.
+A table of records has the columns of its class in `domain.records`. Column types are plain, so that
+both drivers return them alike: text, and integers of 32 or 64 bits. Ids sort by time, so inserts
+land at the end of an index.
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import fields
+from types import NoneType
+from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 from sqlalchemy import (
     BigInteger,
@@ -18,6 +24,8 @@ from sqlalchemy import (
     UniqueConstraint,
     text,
 )
+
+from agentpost.domain import records
 
 metadata = MetaData()
 
@@ -38,6 +46,31 @@ def _id() -> Column[str]:
     return Column("id", Text, primary_key=True)
 
 
+def _columns(
+    record: type[Any], *, key: str = "id", zero: tuple[str, ...] = ()
+) -> Iterator[Column[Any]]:
+    """A column for each field; one that may be None may be NULL.
+
+    Args:
+        key: the primary key, "" when it has several columns.
+        zero: columns that were added later, with 0 in the rows that there were.
+    """
+    hints = get_type_hints(record, include_extras=True)
+    for field in fields(record):
+        hint = hints[field.name]
+        null = NoneType in get_args(hint)
+        if null:
+            hint = get_args(hint)[0]
+        kind = BigInteger if get_origin(hint) is Annotated else Integer if hint is int else Text
+        yield Column(
+            field.name,
+            kind,
+            primary_key=field.name == key,
+            nullable=null,
+            server_default="0" if field.name in zero else None,
+        )
+
+
 def _partial(name: str, *columns: str, where: str, unique: bool = False) -> Index:
     condition = text(where)
     return Index(name, *columns, unique=unique, sqlite_where=condition, postgresql_where=condition)
@@ -50,15 +83,8 @@ nodes = Table("nodes", metadata, _id(), _time("started_at"), _time("beat"))
 accounts = Table(
     "accounts",
     metadata,
-    _id(),
-    Column("email", Text, nullable=False, unique=True),
-    _text("name"),
-    _text("plan"),
-    _time("balance"),
-    _time("held"),
-    _count("hosting_fees_due"),
-    _text("limits_json"),
-    _time("created_at"),
+    *_columns(records.AccountRecord),
+    UniqueConstraint("email"),
 )
 
 account_storage = Table(
@@ -71,15 +97,9 @@ account_storage = Table(
 keys = Table(
     "keys",
     metadata,
-    _id(),
-    Column("account_id", Text, nullable=False, index=True),
-    _text("name"),
-    Column("digest", Text, nullable=False, unique=True),
-    _text("hint"),
-    _time("created_at"),
-    _time("expires_at", null=True),
-    _time("revoked_at", null=True),
-    _time("last_used_at", null=True),
+    *_columns(records.KeyRecord),
+    Index("ix_keys_account_id", "account_id"),
+    UniqueConstraint("digest"),
 )
 
 login_tokens = Table(
@@ -95,12 +115,7 @@ login_tokens = Table(
 sessions = Table(
     "sessions",
     metadata,
-    Column("digest", Text, primary_key=True),
-    _text("account_id"),
-    _time("created_at"),
-    _time("expires_at"),
-    Column("last_used_at", BigInteger, nullable=False, server_default="0"),
-    _text("browser", null=True),
+    *_columns(records.SessionRecord, key="digest", zero=("last_used_at",)),
     Index("ix_sessions_expires", "expires_at"),
     Index("ix_sessions_account", "account_id", "created_at"),
 )
@@ -108,56 +123,14 @@ sessions = Table(
 conversations = Table(
     "conversations",
     metadata,
-    _id(),
-    _text("account_id"),
-    _text("owner"),
-    _text("name"),
-    _text("home_work_id", null=True),
-    _text("state_json"),
-    _count("turns"),
-    _count("works"),
-    _text("turn_message_id", null=True),
-    _time("created_at"),
+    *_columns(records.ConversationRecord),
     UniqueConstraint("owner", "name", name="uq_conversations_owner_name"),
 )
 
 messages = Table(
     "messages",
     metadata,
-    _id(),
-    _text("account_id"),
-    _text("key_id"),
-    _text("conversation_id"),
-    _text("text"),
-    _text("metadata_json", null=True),
-    _text("traceparent", null=True),
-    _text("webhook_endpoint_id", null=True),
-    _text("idempotency_key", null=True),
-    _text("fingerprint"),
-    _count("attachments"),
-    _text("notes_json"),
-    _text("turn_state"),
-    Column("turn_no", Integer, nullable=True),
-    _text("turn_node", null=True),
-    _count("turn_epoch"),
-    _time("turn_began_at", null=True),
-    _text("turn_inputs_json", null=True),
-    _time("turn_wait_deadline"),
-    _time("reply_deadline"),
-    _text("asked", null=True),
-    _text("reply", null=True),
-    _text("status"),
-    _text("reason", null=True),
-    _text("question", null=True),
-    _count("final"),
-    _count("jobs"),
-    _count("reply_files"),
-    _count("seq"),
-    _count("version"),
-    _count("state_version"),
-    _time("created_at"),
-    _time("updated_at"),
-    _time("expires_at"),
+    *_columns(records.MessageRecord),
     Index("ix_messages_account", "account_id", "id"),
     Index("ix_messages_conversation", "conversation_id", "turn_no"),
     _partial(
@@ -196,34 +169,7 @@ message_jobs = Table(
 jobs = Table(
     "jobs",
     metadata,
-    _id(),
-    _text("account_id"),
-    _text("conversation_id"),
-    _text("message_id"),
-    _text("work_id"),
-    _text("kind"),
-    _text("title"),
-    _text("state"),
-    _text("reason", null=True),
-    _text("fn"),
-    _text("args_json"),
-    _text("question", null=True),
-    _text("result", null=True),
-    _text("step", null=True),
-    _text("running_json", null=True),
-    _text("node", null=True),
-    _count("epoch"),
-    _count("calls"),
-    _count("calls_at_takeover"),
-    _count("takeovers"),
-    _count("recover_requests"),
-    _time("credits_used"),
-    _time("credits_needed"),
-    _time("created_at"),
-    _time("started_at", null=True),
-    _time("settled_at", null=True),
-    _time("queue_by", null=True),
-    _time("watch_by", null=True),
+    *_columns(records.JobRecord),
     Index("ix_jobs_work", "work_id"),
     _partial("ix_jobs_running", "conversation_id", "id", where="state = 'running'"),
     _partial(
@@ -285,13 +231,7 @@ inbox = Table(
 entries = Table(
     "entries",
     metadata,
-    _text("message_id"),
-    _count("seq"),
-    _text("type"),
-    _time("at"),
-    _text("work_id", null=True),
-    _text("job_id", null=True),
-    _text("body_json"),
+    *_columns(records.EntryRecord, key=""),
     PrimaryKeyConstraint("message_id", "seq"),
     sqlite_with_rowid=False,
 )
@@ -299,17 +239,7 @@ entries = Table(
 works = Table(
     "works",
     metadata,
-    _id(),
-    _text("account_id"),
-    _text("conversation_id"),
-    _text("title"),
-    _text("text"),
-    _text("question", null=True),
-    _text("state_json"),
-    _count("home"),
-    _time("created_at"),
-    _time("updated_at"),
-    _time("deleted_at", null=True),
+    *_columns(records.WorkRecord),
     Index("ix_works_account", "account_id", "id"),
     Index("ix_works_conversation", "conversation_id", "id"),
     _partial("ix_works_deleted", "id", where="deleted_at IS NOT NULL"),
@@ -318,20 +248,7 @@ works = Table(
 files = Table(
     "files",
     metadata,
-    Column("blob", Text, primary_key=True),
-    _text("work_id"),
-    _text("path"),
-    _text("account_id"),
-    _text("message_id", null=True),
-    _text("job_id", null=True),
-    _text("name"),
-    _text("content_type"),
-    _text("kind"),
-    _time("size"),
-    _text("revision"),
-    _text("label", null=True),
-    _time("created_at"),
-    _count("replaced"),
+    *_columns(records.FileRecord, key="blob"),
     _partial("uq_files_current", "work_id", "path", where="replaced = 0", unique=True),
     Index("ix_files_work", "work_id", "path", "replaced"),
     Index("ix_files_job", "job_id"),
@@ -341,15 +258,7 @@ files = Table(
 attachments = Table(
     "attachments",
     metadata,
-    _text("message_id"),
-    _count("n"),
-    _text("name"),
-    _text("url", null=True),
-    _text("content_type", null=True),
-    _text("kind"),
-    _time("size"),
-    _text("revision"),
-    _text("blob", null=True),
+    *_columns(records.AttachmentRecord, key=""),
     PrimaryKeyConstraint("message_id", "n"),
 )
 
@@ -365,22 +274,8 @@ pending_deletions = Table(
 uploads = Table(
     "uploads",
     metadata,
-    _id(),
-    Column("account_id", Text, nullable=False, index=True),
-    _text("status"),
-    _text("filename"),
-    _text("content_type"),
-    _time("size"),
-    _text("blob"),
-    _text("message_id", null=True),
-    _time("created_at"),
-    _time("post_by"),
-    _time("keep_by"),
-    Column("copies", Integer, nullable=False, server_default="0"),
-    Column("swept", Integer, nullable=False, server_default="0"),
-    _text("kind", null=True),
-    _text("revision", null=True),
-    _text("sniffed_type", null=True),
+    *_columns(records.UploadRecord, zero=("copies", "swept")),
+    Index("ix_uploads_account_id", "account_id"),
     _partial("ix_uploads_due", "keep_by", where="swept = 0"),
     _partial("ix_uploads_message", "message_id", where="message_id IS NOT NULL"),
     _partial("ix_uploads_pending", "account_id", "size", where="status = 'pending'"),
@@ -389,14 +284,7 @@ uploads = Table(
 ledger = Table(
     "ledger",
     metadata,
-    _id(),
-    _text("account_id"),
-    _text("kind"),
-    _time("amount"),
-    _text("job_id", null=True),
-    Column("call_n", Integer, nullable=True),
-    _text("note"),
-    _time("at"),
+    *_columns(records.LedgerRecord),
     Index("ix_ledger_account", "account_id", "id"),
     _partial("ix_ledger_job", "job_id", where="job_id IS NOT NULL"),
 )
@@ -404,18 +292,8 @@ ledger = Table(
 endpoints = Table(
     "endpoints",
     metadata,
-    _id(),
-    Column("account_id", Text, nullable=False, index=True),
-    _text("url"),
-    _text("events_json"),
-    _text("description", null=True),
-    _text("secret"),
-    _text("old_secret", null=True),
-    _time("old_secret_until", null=True),
-    _time("created_at"),
-    _time("disabled_at", null=True),
-    _text("disabled_reason", null=True),
-    _time("failing_since", null=True),
+    *_columns(records.EndpointRecord),
+    Index("ix_endpoints_account_id", "account_id"),
     _partial("ix_endpoints_failing", "failing_since", where="disabled_at IS NULL"),
 )
 
@@ -456,14 +334,7 @@ deliveries = Table(
 attempts = Table(
     "attempts",
     metadata,
-    _text("event_id"),
-    _text("endpoint_id"),
-    _count("n"),
-    _time("at"),
-    Column("status_code", Integer, nullable=True),
-    _text("error", null=True),
-    _text("response"),
-    _count("ms"),
+    *_columns(records.AttemptRecord, key=""),
     PrimaryKeyConstraint("event_id", "endpoint_id", "n"),
     sqlite_with_rowid=False,
 )
@@ -471,36 +342,15 @@ attempts = Table(
 mails = Table(
     "mails",
     metadata,
-    _id(),
-    Column("account_id", Text, nullable=False, index=True),
-    _text("recipient"),
-    _text("subject"),
-    _text("text"),
-    _time("created_at"),
-    _count("attempts"),
-    _text("last_error", null=True),
-    _time("sent_at", null=True),
-    _time("next_attempt_at", null=True),
+    *_columns(records.MailRecord),
+    Index("ix_mails_account_id", "account_id"),
     _partial("ix_mails_due", "next_attempt_at", where="sent_at IS NULL"),
 )
 
 requests = Table(
     "requests",
     metadata,
-    _id(),
-    _time("at"),
-    _text("account_id", null=True),
-    _text("key_id", null=True),
-    _text("method"),
-    _text("path"),
-    _count("status"),
-    _text("error", null=True),
-    _count("ms"),
-    _time("request_bytes"),
-    _time("response_bytes"),
-    _text("request_body", null=True),
-    _text("response_body", null=True),
-    _text("traceparent", null=True),
+    *_columns(records.RequestRecord),
     Index("ix_requests_account", "account_id", "id"),
 )
 

@@ -16,8 +16,8 @@ from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from agentpost.domain.endpoints import Claimed
 from agentpost.domain.limits import WEBHOOK_ATTEMPTS_IN_FLIGHT_MAX as ENDPOINT_ATTEMPTS_MAX
-from agentpost.services.deliveries import Claimed
 
 ATTEMPTS_MAX = 1_024
 """Attempts on their way at once, over all endpoints."""
@@ -29,7 +29,7 @@ SLOW_SECONDS = 0.5
 PROBES_MAX = 2
 PREFETCH_MAX = 128
 """Deliveries claimed for one endpoint at once."""
-PREFETCH_STEP = 4
+_PREFETCH_STEP = 4
 QUICK_MS = 50
 """An endpoint that answers faster gets more claimed ahead."""
 
@@ -54,7 +54,7 @@ class EndpointQueue:
         self.heard()
         quick = succeeded and ms <= QUICK_MS
         self.prefetch = (
-            min(self.prefetch + PREFETCH_STEP, PREFETCH_MAX) if quick else ENDPOINT_ATTEMPTS_MAX
+            min(self.prefetch + _PREFETCH_STEP, PREFETCH_MAX) if quick else ENDPOINT_ATTEMPTS_MAX
         )
 
     def heard(self) -> None:

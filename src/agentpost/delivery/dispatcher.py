@@ -28,19 +28,19 @@ from agentpost.delivery.concurrency import (
     EndpointQueue,
     fair_shares,
 )
-from agentpost.delivery.sender import Outcome, Sender
+from agentpost.delivery.sender import Sender
+from agentpost.domain.endpoints import Attempted, Claimed
 from agentpost.domain.limits import WEBHOOK_ATTEMPTS_IN_FLIGHT_MAX as ENDPOINT_ATTEMPTS_MAX
-from agentpost.egress.client import Egress
+from agentpost.egress.client import Egress, PostResult
 from agentpost.services import deliveries
 from agentpost.services.context import AppContext
-from agentpost.services.deliveries import Attempted, Claimed
 from agentpost.threads.loop import AgentLoop
 
 log = structlog.get_logger(__name__)
 
-ROUND_MAX = 400
+_ROUND_MAX = 400
 """Deliveries claimed, and attempts recorded, in one commit."""
-CLAIM_SECONDS = 1.0
+_CLAIM_SECONDS = 1.0
 """An unsent claim is given back after this time: the endpoint may have changed meanwhile."""
 PAUSE_SECONDS = 1.0
 """After a commit that failed."""
@@ -67,7 +67,7 @@ class Deliveries:
         self._stopping = False
         self._queues: dict[str, EndpointQueue] = {}
         self._limits = ConcurrencyLimits()
-        self._blocked: deque[EndpointQueue] = deque()  # lanes that found no place on the way out
+        self._blocked: deque[EndpointQueue] = deque()  # queues that found no free slot
         self._changed: set[str] = set()  # endpoints, since the round began
         self._done: deque[Attempted] = deque()
         self._unused: deque[Claimed] = deque()
@@ -171,8 +171,8 @@ class Deliveries:
         """One commit: record, give back, claim; then send what was claimed."""
         self._changed.clear()
         wanted = self._wanted()
-        done = list(itertools.islice(self._done, ROUND_MAX))
-        unused = list(itertools.islice(self._unused, ROUND_MAX))
+        done = list(itertools.islice(self._done, _ROUND_MAX))
+        unused = list(itertools.islice(self._unused, _ROUND_MAX))
         if not (wanted or done or unused):
             return
         try:
@@ -198,7 +198,7 @@ class Deliveries:
 
     def _wanted(self) -> dict[str, int]:
         """How much to claim, by endpoint; these endpoints move to the end of the order."""
-        wanted = fair_shares(self._capacities(ROUND_MAX), ROUND_MAX)
+        wanted = fair_shares(self._capacities(_ROUND_MAX), _ROUND_MAX)
         for endpoint_id in wanted:
             queue = self._queues.pop(endpoint_id)
             queue.due = False  # set again by whoever commits something from here on
@@ -261,7 +261,7 @@ class Deliveries:
         while queue.waiting and queue.in_flight < queue.attempts_max and not self._stopping:
             since, claimed = queue.waiting[0]
             free = self._limits.free_for(queue)
-            if time.monotonic() - since > CLAIM_SECONDS or (queue.slow and not free):
+            if time.monotonic() - since > _CLAIM_SECONDS or (queue.slow and not free):
                 queue.prefetch = min(queue.prefetch, ENDPOINT_ATTEMPTS_MAX)
                 self._empty_queue(claimed.endpoint_id)
                 return
@@ -290,7 +290,7 @@ class Deliveries:
         loop = asyncio.get_running_loop()
         late = loop.call_later(SLOW_SECONDS, self._is_late, queue, claimed)
         try:
-            outcome = await self._outcome(claimed)
+            result = await self._result(claimed)
         except BaseException:
             self._unused.append(claimed)
             raise
@@ -298,17 +298,9 @@ class Deliveries:
             late.cancel()
             self._limits.finish(queue)
             self._limits.ended(queue, claimed.event_id)
-        queue.learn(succeeded=outcome.error is None, ms=outcome.ms)
-        self._done.append(
-            Attempted(
-                claimed,
-                self._ctx.clock.now(),
-                outcome.status_code,
-                outcome.error,
-                outcome.response,
-                outcome.ms,
-            )
-        )
+        queue.learn(succeeded=result.error is None, ms=result.ms)
+        found = (result.status, result.error, result.snippet, result.ms)
+        self._done.append(Attempted(claimed, self._ctx.clock.now(), *found))
         self._wake.set()
         self._start_queued()  # they have waited longer
         self._start(queue)
@@ -321,7 +313,7 @@ class Deliveries:
         self._start_queued()
         self._wake.set()
 
-    async def _outcome(self, claimed: Claimed) -> Outcome:
+    async def _result(self, claimed: Claimed) -> PostResult:
         try:
             body = deliveries.body(self._ctx, claimed)
             return await self._sender.attempt(
@@ -329,4 +321,4 @@ class Deliveries:
             )
         except Exception:  # a fault of ours counts as an attempt, or it would be tried forever
             log.exception("webhook_attempt_failed", event_id=claimed.event_id)
-            return Outcome(None, "it could not be sent", "", 0)
+            return PostResult(None, 0, "", "it could not be sent")

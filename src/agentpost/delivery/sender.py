@@ -3,22 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 
 from agentpost.clock import Clock
 from agentpost.contract.signing import signed_headers
 from agentpost.domain.times import SECOND
-from agentpost.egress.client import Egress
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """How an attempt ended: ``error`` is None when the receiver took it."""
-
-    status_code: int | None
-    error: str | None
-    response: str
-    ms: int
+from agentpost.egress.client import Egress, PostResult
 
 
 class Sender:
@@ -40,8 +30,8 @@ class Sender:
         event_id: str,
         body: bytes,
         traceparent: str | None = None,
-    ) -> Outcome:
-        """Send once; never raises for what the receiver does.
+    ) -> PostResult:
+        """Send once; never raises for what the receiver does. ``error`` is None when it took it.
 
         Args:
             traceparent: the trace the event belongs to, passed on as it came: we add no span.
@@ -50,9 +40,7 @@ class Sender:
         if traceparent is not None:
             headers["traceparent"] = traceparent
         result = await self._egress.post(url, body, headers, seconds=self._seconds)
-        return Outcome(
-            result.status, result.error or _refusal(result.status), result.snippet, result.ms
-        )
+        return replace(result, error=result.error or _refusal(result.status))
 
 
 def _refusal(status: int | None) -> str | None:

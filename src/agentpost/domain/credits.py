@@ -12,7 +12,7 @@ from enum import StrEnum
 
 from agentpost.domain.job import Reason
 
-MILLIONTHS = 1_000_000
+_MILLIONTHS = 1_000_000
 
 
 class LedgerKind(StrEnum):
@@ -59,12 +59,12 @@ def to_millionths(amount: float) -> int:
         raise ValueError(f"credits must be zero or more, not {amount}")
     if amount > 1e12:
         raise ValueError("credits must be at most a trillion")
-    return math.floor(amount * MILLIONTHS + 0.5)
+    return math.floor(amount * _MILLIONTHS + 0.5)
 
 
 def to_credits(millionths: int) -> float:
     """Millionths as the number a client reads."""
-    return millionths / MILLIONTHS
+    return millionths / _MILLIONTHS
 
 
 def admission(

@@ -6,7 +6,7 @@ spec: Webhook endpoint states, Webhook events 7, 8. Times are in microseconds.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from agentpost.domain import backoff
@@ -38,6 +38,36 @@ class EndpointState:
     disabled_at: int | None = None
     disabled_reason: DisabledReason | None = None
     failing_since: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Claimed:
+    """A delivery that this node has claimed until ``until``, with the event it is about."""
+
+    endpoint_id: str
+    event_id: str
+    until: int
+    attempts: int
+    attempts_made: int
+    created_at: int
+    name: str
+    at: int
+    data_json: str = field(repr=False)
+    traceparent: str | None  # of the message it tells about
+    url: str
+    keys: tuple[str, ...] = field(repr=False)  # sign it
+
+
+@dataclass(frozen=True, slots=True)
+class Attempted:
+    """The outcome of a claim: sent, with ``error`` None when the receiver took it."""
+
+    claimed: Claimed
+    at: int
+    status_code: int | None
+    error: str | None
+    response: str
+    ms: int
 
 
 def retry_after(attempts: int, schedule: Sequence[float], chance: float) -> float:

@@ -150,3 +150,9 @@ def key_not_valid() -> Refusal:
 def not_found(what: str) -> Refusal:
     """The one 404: foreign, unknown, expired and deleted look the same (design: Keys and ids)."""
     return Refusal(ErrorCode.NOT_FOUND, f"There is no such {what}.")
+
+
+def reason_of(error: BaseException) -> str:
+    """A fault for the log and the operator: its class and the first line of its text."""
+    text = str(error).strip().partition("\n")[0]
+    return f"{type(error).__name__}: {text}"[:500]

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-SHOWN_CHARACTERS = 80
+_SHOWN_CHARACTERS = 80
 """Longest value that is quoted; the rest is cut off."""
 
 _FUNCTION = "function"
@@ -131,4 +131,4 @@ def _quoted(value: object) -> str:
 
 
 def _cut(text: str) -> str:
-    return text if len(text) <= SHOWN_CHARACTERS else f"{text[: SHOWN_CHARACTERS - 1]}…"
+    return text if len(text) <= _SHOWN_CHARACTERS else f"{text[: _SHOWN_CHARACTERS - 1]}…"

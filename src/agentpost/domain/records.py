@@ -1,12 +1,13 @@
 """Stored records: a class for each table, a field for each column (`db.tables`, `db.mapper`).
 
-Times are microseconds, ``*_json`` is JSON text, flags are 0 or 1.
+``*_json`` is JSON text, flags are 0 or 1.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Annotated
 
 from agentpost.domain.credits import Wallet
 from agentpost.domain.endpoints import DeliveryStatus, DisabledReason, EndpointState
@@ -15,14 +16,14 @@ from agentpost.domain.job import JobKind, JobRole, JobState, Reason
 from agentpost.domain.message import MessageStatus, TurnState
 from agentpost.domain.uploads import UploadStatus
 
-REQUEST_ROW_BYTES = 300  # the size of a request's row and its index entries without the texts
+Time = Annotated[int, 64]  # microseconds since 1970 UTC; 64: the bits of the column
+Millionths = Annotated[int, 64]  # of a credit
+Bytes = Annotated[int, 64]
 
 
-# --- messages and jobs ----------------------------------------------------------------------------
 @dataclass(slots=True)
 class MessageRecord:
-    """A message with its turn; status, reason, question and final are derived (`domain.status`).
-    The fields from ``notes_json`` on change after the insert."""
+    """A message with its turn. The fields from ``notes_json`` on change after the insert."""
 
     id: str
     account_id: str
@@ -35,21 +36,21 @@ class MessageRecord:
     idempotency_key: str | None
     fingerprint: str
     attachments: int  # how many attachment rows
-    created_at: int
+    created_at: Time
     notes_json: str
-    turn_wait_deadline: int  # a waiting turn gives up then
-    reply_deadline: int  # the POST call answers by then
-    updated_at: int  # when the turn ended
-    expires_at: int
+    turn_wait_deadline: Time  # a waiting turn gives up then
+    reply_deadline: Time  # the POST call answers by then
+    updated_at: Time  # when the turn ended
+    expires_at: Time
     turn_state: TurnState = TurnState.WAITING
     turn_no: int | None = None  # place in the conversation, given when the turn begins
     turn_node: str | None = None
     turn_epoch: int = 0
-    turn_began_at: int | None = None
+    turn_began_at: Time | None = None
     turn_inputs_json: str | None = None
     asked: str | None = None  # the question of the turn
     reply: str | None = None
-    status: MessageStatus = MessageStatus.PROCESSING
+    status: MessageStatus = MessageStatus.PROCESSING  # derived (`domain.status`), as the next three
     reason: Reason | None = None
     question: str | None = None
     final: int = 0
@@ -62,8 +63,7 @@ class MessageRecord:
 
 @dataclass(slots=True)
 class JobRecord:
-    """A job. ``node``/``epoch`` name the runner that owns it. The fields from ``state`` on change
-    after the insert."""
+    """A job. The fields from ``state`` on change after the insert."""
 
     id: str
     account_id: str
@@ -74,25 +74,25 @@ class JobRecord:
     title: str
     fn: str
     args_json: str
-    created_at: int
+    created_at: Time
     running_json: str | None = None  # for a refusal: what ran instead
     state: JobState = JobState.RUNNING
     reason: Reason | None = None
     question: str | None = None
     result: str | None = None
     step: str | None = None
-    node: str | None = None
+    node: str | None = None  # with the epoch: the runner that owns it
     epoch: int = 0
     calls: int = 0  # recorded calls
     calls_at_takeover: int = 0  # recorded calls when it was last taken over
     takeovers: int = 0  # take-overs in a row without a newly recorded call
     recover_requests: int = 0  # how often a client recovered it
-    credits_used: int = 0
-    credits_needed: int = 0
-    started_at: int | None = None
-    settled_at: int | None = None
-    queue_by: int | None = None
-    watch_by: int | None = None
+    credits_used: Millionths = 0
+    credits_needed: Millionths = 0
+    started_at: Time | None = None
+    settled_at: Time | None = None
+    queue_by: Time | None = None
+    watch_by: Time | None = None
 
 
 @dataclass(slots=True)
@@ -105,10 +105,10 @@ class FileRecord:
     name: str
     content_type: str
     kind: FileKind
-    size: int
+    size: Bytes
     revision: str
     blob: str
-    created_at: int = 0
+    created_at: Time = 0
     message_id: str | None = None
     job_id: str | None = None
     label: str | None = None
@@ -127,7 +127,7 @@ class EntryRecord:
     message_id: str
     seq: int
     type: str
-    at: int
+    at: Time
     body_json: str
     work_id: str | None = None
     job_id: str | None = None
@@ -143,26 +143,26 @@ class AttachmentRecord:
     url: str | None = None
     content_type: str | None = None
     kind: str = "other"
-    size: int = 0
+    size: Bytes = 0
     revision: str = ""
     blob: str | None = None
 
 
 @dataclass(slots=True)
 class WorkRecord:
-    """A work: the chat a job runs in. ``home`` works hold the files of replies."""
+    """A work: the chat a job runs in; a ``home`` work holds the files of replies."""
 
     id: str
     account_id: str
     conversation_id: str
     title: str
-    created_at: int
-    updated_at: int
+    created_at: Time
+    updated_at: Time
     text: str = ""
     question: str | None = None
     state_json: str = "{}"
     home: int = 0
-    deleted_at: int | None = None
+    deleted_at: Time | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +185,7 @@ class ConversationRecord:
     account_id: str
     owner: str
     name: str
-    created_at: int
+    created_at: Time
     home_work_id: str | None = None
     state_json: str = "{}"
     turns: int = 0  # turns begun
@@ -210,18 +210,17 @@ class Snapshot:
     files: list[FileRecord]
 
 
-# --- accounts -------------------------------------------------------------------------------------
 @dataclass(slots=True)
 class AccountRecord:
-    """An account; balance and held are millionths."""
+    """An account."""
 
     id: str
     email: str
     name: str
     plan: str
-    created_at: int
-    balance: int = 0
-    held: int = 0
+    created_at: Time
+    balance: Millionths = 0
+    held: Millionths = 0
     hosting_fees_due: int = 0
     limits_json: str = "{}"
 
@@ -240,10 +239,10 @@ class KeyRecord:
     name: str
     digest: str
     hint: str
-    created_at: int
-    expires_at: int | None = None
-    revoked_at: int | None = None
-    last_used_at: int | None = None
+    created_at: Time
+    expires_at: Time | None = None
+    revoked_at: Time | None = None
+    last_used_at: Time | None = None
 
 
 @dataclass(slots=True)
@@ -253,8 +252,8 @@ class LedgerRecord:
     id: str
     account_id: str
     kind: str
-    amount: int
-    at: int
+    amount: Millionths
+    at: Time
     job_id: str | None = None
     call_n: int | None = None
     note: str = ""
@@ -266,9 +265,9 @@ class SessionRecord:
 
     digest: str
     account_id: str
-    created_at: int
-    expires_at: int
-    last_used_at: int
+    created_at: Time
+    expires_at: Time
+    last_used_at: Time
     browser: str | None = None
 
 
@@ -281,11 +280,11 @@ class MailRecord:
     recipient: str
     subject: str
     text: str
-    created_at: int
+    created_at: Time
     attempts: int = 0
     last_error: str | None = None
-    sent_at: int | None = None
-    next_attempt_at: int | None = None
+    sent_at: Time | None = None
+    next_attempt_at: Time | None = None
 
 
 @dataclass(slots=True)
@@ -293,7 +292,7 @@ class RequestRecord:
     """One request; bodies are there when they were small, without secrets."""
 
     id: str
-    at: int
+    at: Time
     account_id: str | None  # None: no known key
     key_id: str | None
     method: str
@@ -301,17 +300,17 @@ class RequestRecord:
     status: int
     error: str | None
     ms: int
-    request_bytes: int
-    response_bytes: int
+    request_bytes: Bytes
+    response_bytes: Bytes
     request_body: str | None = None
     response_body: str | None = None
     traceparent: str | None = None
 
     @property
     def size(self) -> int:
-        """About how many bytes the row takes."""
+        """About how many bytes the row takes: 300 and its texts."""
         texts = (self.path, self.request_body, self.response_body, self.traceparent)
-        return REQUEST_ROW_BYTES + sum(len(text.encode()) for text in texts if text)
+        return 300 + sum(len(text.encode()) for text in texts if text)
 
 
 @dataclass(slots=True)
@@ -322,10 +321,10 @@ class UploadRecord:
     account_id: str
     filename: str
     content_type: str  # what the client declared
-    size: int  # in bytes: the declared size and, from ready on, the real one
-    created_at: int
-    post_by: int
-    keep_by: int
+    size: Bytes  # the declared size and, from ready on, the real one
+    created_at: Time
+    post_by: Time
+    keep_by: Time
     status: UploadStatus = UploadStatus.PENDING
     blob: str = ""
     message_id: str | None = None
@@ -336,7 +335,6 @@ class UploadRecord:
     sniffed_type: str | None = None  # what the bytes are
 
 
-# --- webhooks -------------------------------------------------------------------------------------
 @dataclass(slots=True)
 class EndpointRecord:
     """A webhook endpoint; the secrets never show in a log."""
@@ -345,14 +343,14 @@ class EndpointRecord:
     account_id: str
     url: str
     events_json: str
-    created_at: int
+    created_at: Time
     description: str | None = None
     secret: str = field(default="", repr=False)
     old_secret: str | None = field(default=None, repr=False)
-    old_secret_until: int | None = None
-    disabled_at: int | None = None
+    old_secret_until: Time | None = None
+    disabled_at: Time | None = None
     disabled_reason: DisabledReason | None = None
-    failing_since: int | None = None
+    failing_since: Time | None = None
 
     @property
     def state(self) -> EndpointState:
@@ -393,7 +391,7 @@ class AttemptRecord:
     event_id: str
     endpoint_id: str
     n: int  # from 1; counts attempts made before a redelivery, too
-    at: int  # when it ended
+    at: Time  # when it ended
     status_code: int | None
     error: str | None  # None: the receiver took it
     response: str  # the beginning of the answer's body

@@ -6,7 +6,9 @@ from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 
 SECOND = 1_000_000
-DAY = 86_400 * SECOND
+MINUTE = 60 * SECOND
+HOUR = 60 * MINUTE
+DAY = 24 * HOUR
 
 
 def seconds(value: float) -> int:

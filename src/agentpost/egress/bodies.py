@@ -13,23 +13,23 @@ import aiohttp
 from agentpost.domain.text import displayable
 from agentpost.egress.errors import FetchFailed, FetchTooLarge, explain
 
-SNIPPET_BYTES = 1_024
+_SNIPPET_BYTES = 1_024
 # The status decides over a delivery; its body is a courtesy that is not waited for long.
-SNIPPET_SECONDS = 1.0
+_SNIPPET_SECONDS = 1.0
 _PIECE_BYTES = 256 * 1_024
 _PACKED = frozenset({"gzip", "x-gzip", "deflate"})
 
 
 async def read_snippet(response: aiohttp.ClientResponse) -> str:
-    """The first `SNIPPET_BYTES` of an answer as text that can be shown; what came within
-    `SNIPPET_SECONDS`, or until it broke off. A packed body is not unpacked: empty."""
+    """The first `_SNIPPET_BYTES` of an answer as text that can be shown; what came within
+    `_SNIPPET_SECONDS`, or until it broke off. A packed body is not unpacked: empty."""
     if _encoding(response) != "identity":
         return ""
     read = bytearray()
     try:
-        async with asyncio.timeout(SNIPPET_SECONDS):
-            while len(read) < SNIPPET_BYTES:
-                piece = await response.content.read(SNIPPET_BYTES - len(read))
+        async with asyncio.timeout(_SNIPPET_SECONDS):
+            while len(read) < _SNIPPET_BYTES:
+                piece = await response.content.read(_SNIPPET_BYTES - len(read))
                 if not piece:
                     break
                 read += piece

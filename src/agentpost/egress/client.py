@@ -39,12 +39,7 @@ from agentpost.domain.urls import (
 )
 from agentpost.egress.addresses import AllowList, is_public
 from agentpost.egress.disposition import given_name
-from agentpost.egress.errors import (
-    EgressError,
-    EgressRefused,
-    FetchFailed,
-    FetchTooLarge,
-)
+from agentpost.egress.errors import EgressError, EgressRefused, FetchFailed
 
 if TYPE_CHECKING:
     import aiohttp
@@ -52,18 +47,7 @@ if TYPE_CHECKING:
     from agentpost.egress.connections import Connections
     from agentpost.egress.resolver import Lookup
 
-__all__ = [
-    "BadUrl",
-    "Egress",
-    "EgressError",
-    "EgressRefused",
-    "FetchFailed",
-    "FetchTooLarge",
-    "Fetched",
-    "PostResult",
-]
-
-REDIRECTS_MAX = 3
+_REDIRECTS_MAX = 3
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _VISIBLE_ASCII = "".join(map(chr, range(0x21, 0x7F)))
 _CONTENT_TYPE = re.compile(r"[a-z0-9][a-z0-9!#$&^_.+-]{0,100}/[a-z0-9][a-z0-9!#$&^_.+-]{0,100}")
@@ -148,7 +132,7 @@ class Egress:
     async def fetch(self, url: str, *, max_bytes: int, seconds: float, into: Path) -> Fetched:
         """Download an https URL of any port to the new file ``into``.
 
-        At most `REDIRECTS_MAX` redirects are followed, each checked like the first URL. Raises
+        At most `_REDIRECTS_MAX` redirects are followed, each checked like the first URL. Raises
         `EgressRefused`, `FetchFailed`, `FetchTooLarge`, or `OSError` when ``into`` cannot be
         written; there is no file then. spec: InlineFile; design: The way out.
         """
@@ -177,7 +161,7 @@ class Egress:
         return url
 
     async def _follow(self, text: str, max_bytes: int, into: Path) -> Fetched:
-        for _ in range(REDIRECTS_MAX + 1):
+        for _ in range(_REDIRECTS_MAX + 1):
             try:
                 url = self._admitted(text, FETCH_URL_CHARACTERS_MAX, None)
             except BadUrl as error:
@@ -192,7 +176,7 @@ class Egress:
                 if response.status not in _REDIRECTS or location is None:
                     raise FetchFailed(f"it answered with HTTP status {response.status}")
                 text = _redirected(text, location)
-        raise FetchFailed(f"it redirects more than {REDIRECTS_MAX} times")
+        raise FetchFailed(f"it redirects more than {_REDIRECTS_MAX} times")
 
     @asynccontextmanager
     async def _read_response(

@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Callable
+from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
 import structlog
@@ -26,17 +27,17 @@ log = structlog.get_logger(__name__)
 QUEUE = "agentpost"
 TASK = "agentpost.run_job"
 ABORT = "abort"
-CONCURRENCY = 100
-CONNECTIONS = 3
+_CONCURRENCY = 100
+_CONNECTIONS = 3
 BEAT_SECONDS = 5.0
-STALLED_SECONDS = 30.0
-TIDY_SECONDS = 600.0
-POLL_SECONDS = 5.0
-POOL_SECONDS = 5.0
-STOP_SECONDS = 2.0
-STOP_TRIES = 2
-RETRY_SECONDS_MIN = 0.1
-RETRY_SECONDS_MAX = 5.0
+_STALLED_SECONDS = 30.0
+_TIDY_SECONDS = 600.0
+_POLL_SECONDS = 5.0
+_POOL_SECONDS = 5.0
+_STOP_SECONDS = 2.0
+_STOP_TRIES = 2
+_RETRY_SECONDS_MIN = 0.1
+_RETRY_SECONDS_MAX = 5.0
 _SCHEMA_LOCK = 7_301_994_652
 
 
@@ -81,7 +82,6 @@ class ProcrastinateEngine:
         self._url = url
         self._node = node
         self._notices = notices
-        self._placing: App | None = None
         self._task: asyncio.Task[None] | None = None
         self._running: asyncio.Task[None] | None = None
 
@@ -89,8 +89,6 @@ class ProcrastinateEngine:
         import psycopg
         from procrastinate.exceptions import ConnectorException
 
-        if self._placing is None:
-            self._placing = _placing_app()
         task = self._placing.configure_task(TASK, queue=QUEUE, connection=tx.connection)
         try:
             task.defer(job_id=job_id)
@@ -99,6 +97,13 @@ class ProcrastinateEngine:
             if isinstance(error.__cause__, psycopg.Error):
                 raise error.__cause__ from None
             raise
+
+    @cached_property
+    def _placing(self) -> App:
+        """Defers on connections it is given, and opens none."""
+        from procrastinate import App, SyncPsycopgConnector
+
+        return App(connector=SyncPsycopgConnector())
 
     def abort(self, tx: Transaction, job_id: str) -> None:
         self._notices.send(tx, ABORT, job_id)
@@ -136,9 +141,9 @@ class ProcrastinateEngine:
             error = None if self._running.cancelled() else self._running.exception()
             if error is not None:
                 log.warning("dispatch_interrupted", error=str(error.__cause__ or error).strip())
-            if asyncio.get_running_loop().time() - began > RETRY_SECONDS_MAX:
+            if asyncio.get_running_loop().time() - began > _RETRY_SECONDS_MAX:
                 tries = 0
-            await asyncio.sleep(backoff.pause(tries, RETRY_SECONDS_MIN, RETRY_SECONDS_MAX))
+            await asyncio.sleep(backoff.pause(tries, _RETRY_SECONDS_MIN, _RETRY_SECONDS_MAX))
             tries += 1
 
     async def _work(self, executor: JobExecutor) -> None:
@@ -146,34 +151,27 @@ class ProcrastinateEngine:
             await app.run_worker_async(
                 name=self._node,
                 queues=[QUEUE],
-                concurrency=CONCURRENCY,
-                fetch_job_polling_interval=POLL_SECONDS,
-                abort_job_polling_interval=STALLED_SECONDS,
-                shutdown_graceful_timeout=STOP_SECONDS,
+                concurrency=_CONCURRENCY,
+                fetch_job_polling_interval=_POLL_SECONDS,
+                abort_job_polling_interval=_STALLED_SECONDS,
+                shutdown_graceful_timeout=_STOP_SECONDS,
                 delete_jobs="always",
                 install_signal_handlers=False,
                 update_heartbeat_interval=BEAT_SECONDS,
-                stalled_worker_timeout=STALLED_SECONDS,
+                stalled_worker_timeout=_STALLED_SECONDS,
             )
 
 
 async def _end(task: asyncio.Task[None]) -> None:
     """Cancel it until it has ended: before Python 3.12 a notification that arrives at the same
     moment makes the driver lose the cancellation. A server that hangs may keep it from ending."""
-    for _ in range(STOP_TRIES):
+    for _ in range(_STOP_TRIES):
         task.cancel()
-        await asyncio.wait({task}, timeout=STOP_SECONDS)
+        await asyncio.wait({task}, timeout=_STOP_SECONDS)
         if task.done():
             await asyncio.gather(task, return_exceptions=True)
             return
     log.warning("dispatch_did_not_end")
-
-
-def _placing_app() -> App:
-    """Defers on connections it is given, and opens none."""
-    from procrastinate import App, SyncPsycopgConnector
-
-    return App(connector=SyncPsycopgConnector())
 
 
 def _working_app(url: str, executor: JobExecutor) -> App:
@@ -182,8 +180,8 @@ def _working_app(url: str, executor: JobExecutor) -> App:
     connector = PsycopgConnector(
         conninfo=url,
         min_size=1,
-        max_size=CONNECTIONS,
-        timeout=POOL_SECONDS,
+        max_size=_CONNECTIONS,
+        timeout=_POOL_SECONDS,
         kwargs={"application_name": "agentpost dispatch"},
     )
     app = App(connector=connector)
@@ -201,7 +199,7 @@ async def _tidied(app: App) -> AsyncIterator[None]:
 
     async def tidy() -> None:
         while True:
-            await asyncio.sleep(TIDY_SECONDS)
+            await asyncio.sleep(_TIDY_SECONDS)
             try:
                 await _forget_stalled(app)
             except Exception as error:
@@ -220,7 +218,7 @@ async def _forget_stalled(app: App) -> None:
     from procrastinate.jobs import Status
 
     stalled = await app.job_manager.get_stalled_jobs(
-        queue=QUEUE, seconds_since_heartbeat=STALLED_SECONDS
+        queue=QUEUE, seconds_since_heartbeat=_STALLED_SECONDS
     )
     for job in stalled:
         assert job.id is not None

@@ -34,7 +34,7 @@ SLOT_WAIT_SECONDS = 20.0
 START_SECONDS = 30.0
 """Time that every body gets, however short it is."""
 BYTES_PER_SECOND_MIN = 16 * 1024
-LINGER_SECONDS = 10.0
+_LINGER_SECONDS = 10.0
 
 
 Count = Callable[[], Awaitable[None]]
@@ -173,7 +173,7 @@ async def send_and_close(request: Request, response: Response, send: Send) -> No
 
 async def _drain(request: Request) -> None:
     try:
-        async with asyncio.timeout(LINGER_SECONDS):
+        async with asyncio.timeout(_LINGER_SECONDS):
             more = True
             while more:
                 message = await request.receive()

@@ -13,7 +13,7 @@ from starlette.datastructures import Headers
 
 from agentpost.domain.errors import BeyondTheEnd
 
-TAGS_CHARACTERS_MAX = 4_096
+_TAGS_CHARACTERS_MAX = 4_096
 """Of a list of entity tags; those behind that are not looked at."""
 
 _VERSION = re.compile(r'"v([0-9]{1,15})"', re.ASCII)
@@ -51,7 +51,7 @@ def byte_range(headers: Headers, tag: str, size: int) -> tuple[int, int] | None:
 
 def _names(headers: Headers, header: str, tag: str, *, weakly: bool) -> bool:
     """Whether a list of tags has this one; ``weakly``: a weak one may stand for it."""
-    text = ", ".join(headers.getlist(header))[:TAGS_CHARACTERS_MAX]
+    text = ", ".join(headers.getlist(header))[:_TAGS_CHARACTERS_MAX]
     if text.strip() == "*":
         return True
     return any(found[2] == tag and (weakly or not found[1]) for found in _TAG.finditer(text))
@@ -75,7 +75,7 @@ def if_none_match(headers: Headers) -> KnownVersions | None:
     given = headers.getlist("if-none-match")
     if not given:
         return None
-    header = ",".join(given).strip()[:TAGS_CHARACTERS_MAX]
+    header = ",".join(given).strip()[:_TAGS_CHARACTERS_MAX]
     if header == "*":
         return KnownVersions(frozenset(), any=True)
     tags = [found[2] for found in _TAG.finditer(header)]

@@ -31,22 +31,22 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger(__name__)
 
-HEAD_BYTES_MAX = 16 * 1024
+_HEAD_BYTES_MAX = 16 * 1024
 """Of the request line with the headers, and of trailers. Reading them costs time before anybody
 knows who asks, so they are no longer than a client of today can need."""
 HEAD_SECONDS_MAX = 30.0
 """For a whole head, or the rest of a body nobody reads, to arrive while nothing is answered."""
-LINGER_SECONDS = 1.0
+_LINGER_SECONDS = 1.0
 """How long what a refused client still sends is thrown away. Closing at once resets the connection,
 and the client loses the answer."""
-HEADERS_MAX = 100
+_HEADERS_MAX = 100
 """Of one request: each costs a call, and is looked at again and again."""
-PARAMETERS_MAX = 100
+_PARAMETERS_MAX = 100
 """Of a query."""
 PIPELINED_MAX = 64
 """Requests of one connection that wait for the answer to another. Parsing cannot be stopped within
 what was read from the socket, so without a limit thousands would be begun at once."""
-_HEAD_TOO_LONG = f"The request's head is over {HEAD_BYTES_MAX:,} bytes."
+_HEAD_TOO_LONG = f"The request's head is over {_HEAD_BYTES_MAX:,} bytes."
 _OFFERS = (b"upgrade", b"http2-settings")
 _VERSIONS = ("1.1", "1.0")
 _HOST = re.compile(rb"[A-Za-z0-9._~!$&'()*+;=:%\[\]-]*")
@@ -59,7 +59,7 @@ class _NoRequest(Exception):
 class Connection(HttpToolsProtocol):
     """uvicorn's protocol for an `Application`, to be given as ``http`` to its Config.
 
-    ``connections``: those it is one of, when they have a limit.
+    ``connections``: those it is one of.
     """
 
     def __init__(
@@ -68,7 +68,8 @@ class Connection(HttpToolsProtocol):
         server_state: ServerState,
         app_state: dict[str, Any],
         _loop: asyncio.AbstractEventLoop | None = None,
-        connections: Connections | None = None,
+        *,
+        connections: Connections,
     ) -> None:
         super().__init__(config, server_state, app_state, _loop)
         self._all = connections
@@ -84,13 +85,11 @@ class Connection(HttpToolsProtocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
         self._watch_the_head()
-        if self._all is not None:
-            self._all.opened(self, self.client[0] if self.client else "")
+        self._all.opened(self, self.client[0] if self.client else "")
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._unwatch_the_head()
-        if self._all is not None:
-            self._all.closed(self)
+        self._all.closed(self)
         super().connection_lost(exc)
 
     def make_room(self) -> None:
@@ -106,7 +105,7 @@ class Connection(HttpToolsProtocol):
         except httptools.HttpParserError:
             self.send_400_response(self._problem or "These bytes are no HTTP request.")
             return
-        if self._bytes_outside_bodies > HEAD_BYTES_MAX:
+        if self._bytes_outside_bodies > _HEAD_BYTES_MAX:
             self.send_400_response(_HEAD_TOO_LONG)
         elif self.cycle is not None and not self.cycle.response_complete:
             self._unwatch_the_head()
@@ -145,8 +144,8 @@ class Connection(HttpToolsProtocol):
 
     def on_header(self, name: bytes, value: bytes) -> None:
         super().on_header(name, value)
-        if len(self.headers) > HEADERS_MAX:
-            self._problem = f"A request has up to {HEADERS_MAX} headers."
+        if len(self.headers) > _HEADERS_MAX:
+            self._problem = f"A request has up to {_HEADERS_MAX} headers."
             raise _NoRequest(self._problem)
 
     def on_headers_complete(self) -> None:
@@ -158,8 +157,7 @@ class Connection(HttpToolsProtocol):
             return  # begins anew in `_feed`
         self._before = self.cycle
         super().on_headers_complete()
-        if self._all is not None:
-            self._all.busy(self)
+        self._all.busy(self)
         self.headers = []  # the scope keeps the list it has: trailers go into this one
 
     def _what_is_wrong(self) -> str | None:
@@ -172,9 +170,9 @@ class Connection(HttpToolsProtocol):
             return "A request has exactly one Host header."
         if hosts and not _HOST.fullmatch(hosts[0]):
             return "The Host header is not a host."
-        if self.url.count(b"&") >= PARAMETERS_MAX:
-            return f"A query has up to {PARAMETERS_MAX} parameters."
-        if len(self.url) + sum(len(n) + len(v) for n, v in self.headers) > HEAD_BYTES_MAX:
+        if self.url.count(b"&") >= _PARAMETERS_MAX:
+            return f"A query has up to {_PARAMETERS_MAX} parameters."
+        if len(self.url) + sum(len(n) + len(v) for n, v in self.headers) > _HEAD_BYTES_MAX:
             return _HEAD_TOO_LONG  # it came in one piece
         if len(self.pipeline) >= PIPELINED_MAX:
             return f"Up to {PIPELINED_MAX} requests of a connection may wait for their answers."
@@ -184,7 +182,7 @@ class Connection(HttpToolsProtocol):
 
     def on_response_complete(self) -> None:
         super().on_response_complete()
-        if self._all is not None and (self.cycle is None or self.cycle.response_complete):
+        if self.cycle is None or self.cycle.response_complete:
             self._all.idle(self)
 
     def on_body(self, body: bytes) -> None:
@@ -221,7 +219,7 @@ class Connection(HttpToolsProtocol):
         status = STATUS_LINE[response.status_code]
         self.transport.write(b"".join((status, *lines, b"\r\n", bytes(response.body))))
         self.transport.write_eof()
-        self.loop.call_later(LINGER_SECONDS, self.transport.close)
+        self.loop.call_later(_LINGER_SECONDS, self.transport.close)
 
     def _watch_the_head(self) -> None:
         if self._head_timer is None:

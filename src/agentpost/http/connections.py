@@ -19,7 +19,7 @@ log = structlog.get_logger(__name__)
 
 LOG_SECONDS = 10
 """At most one line is logged in that time, however many connections are closed."""
-COMPARED = 64
+_COMPARED = 64
 """The connections idle longest, of which one closes: that of the address that has most."""
 
 
@@ -53,7 +53,7 @@ class Connections:
         self._per_address[address] += 1
         self._idle[connection] = None
         if len(self._address) > self._most:
-            oldest = itertools.islice(self._idle, COMPARED)
+            oldest = itertools.islice(self._idle, _COMPARED)
             closing = max(oldest, key=lambda idle: self._per_address[self._address[idle]])
             self.closed(closing)
             closing.make_room()

@@ -30,8 +30,8 @@ Render = Callable[[Request, Refusal], Response]
 
 log = structlog.get_logger(__name__)
 
-STORE_RETRY_SECONDS = 5
-GONE_STATUS = 499
+_STORE_RETRY_SECONDS = 5
+_GONE_STATUS = 499
 """In the request log: the client hung up before the response was ready."""
 
 
@@ -91,7 +91,7 @@ def _internal_error(fault: Exception) -> Refusal:
     """What the caller learns of a fault; the log has the rest under the request's id."""
     if isinstance(fault, StoreUnavailable):
         text = "Nothing can be stored at the moment; try again in a few seconds."
-        return Overloaded(text, STORE_RETRY_SECONDS)
+        return Overloaded(text, _STORE_RETRY_SECONDS)
     return Refusal(ErrorCode.INTERNAL, "Something went wrong on our side; try again in a moment.")
 
 
@@ -100,7 +100,7 @@ async def with_request_log(requests: RequestLog, handler: Handler, request: Requ
     try:
         response = await handler(request)
     except ClientDisconnect:
-        requests.append(_entry(request, GONE_STATUS, b""))
+        requests.append(_entry(request, _GONE_STATUS, b""))
         raise
     # A body that is streamed is not kept.
     requests.append(_entry(request, response.status_code, getattr(response, "body", b"")))

@@ -11,7 +11,7 @@ from starlette.responses import Response
 
 from agentpost.http import conditions
 
-SECONDS = 300
+_SECONDS = 300
 """How long a client or cache may keep it without asking."""
 
 
@@ -28,7 +28,7 @@ class Published:
 
     async def __call__(self, request: Request) -> Response:
         """The document, or 304 for a client that has it (RFC 9110, 13.1.2)."""
-        headers = {"ETag": self._tag, "Cache-Control": f"public, max-age={SECONDS}"}
+        headers = {"ETag": self._tag, "Cache-Control": f"public, max-age={_SECONDS}"}
         if conditions.is_known(request.headers, self._tag):
             return Response(status_code=304, headers=headers)
         headers["X-Content-Type-Options"] = "nosniff"

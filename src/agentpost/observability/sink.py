@@ -18,8 +18,8 @@ LINES_MAX: Final = 10_000
 """Lines that may wait to be written; further ones are counted and dropped."""
 GATHER_SECONDS: Final = 0.02
 """How long lines below a warning wait for others, so that one write takes many of them."""
-BATCH_LINES: Final = 256
-EXIT_SECONDS: Final = 1.0
+_BATCH_LINES: Final = 256
+_EXIT_SECONDS: Final = 1.0
 _ATOMIC_BYTES: Final = 4096
 """What can be written to a pipe that is ready without blocking (PIPE_BUF on Linux)."""
 _READY_MILLISECONDS: Final = 1000
@@ -65,7 +65,7 @@ class Sink:
         if not self._wake.is_set():
             self._wake.set()
 
-    def flush(self, seconds: float = EXIT_SECONDS) -> None:
+    def flush(self, seconds: float = _EXIT_SECONDS) -> None:
         """Write what waits, for at most that long."""
         until = time.monotonic() + seconds
         while not self._write(blocking=False) and time.monotonic() < until:
@@ -96,7 +96,7 @@ class Sink:
         """The next lines as bytes."""
         events: list[Event] = []
         with contextlib.suppress(IndexError):
-            while len(events) < BATCH_LINES:
+            while len(events) < _BATCH_LINES:
                 events.append(self._queue.popleft())
         if self._dropped:
             dropped, self._dropped = self._dropped, 0

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Final
 
 MIB: Final = 1024**2
-WORKERS_MIN: Final = 2
-WORKERS_MAX: Final = 8
+_WORKERS_MIN: Final = 2
+_WORKERS_MAX: Final = 8
 MEMORY_BYTES_MAX: Final = 1024 * MIB
 MEMORY_BYTES_MIN: Final = 384 * MIB
 """The built-in agent needs up to 220 MiB for a long report, with the libraries it imports."""
@@ -22,7 +22,7 @@ _CGROUP_LIMITS: Final = (
 
 def default_workers() -> int:
     """One for each processor and one that is kept free for another account."""
-    return max(WORKERS_MIN, min(processors() + 1, WORKERS_MAX))
+    return max(_WORKERS_MIN, min(processors() + 1, _WORKERS_MAX))
 
 
 def processors() -> int:

@@ -40,7 +40,7 @@ from agentpost.processes import log_records
 HEADER: Final = struct.Struct(">I")
 """The length in front of each frame."""
 
-TRACE_CHARS_MAX: Final = 20_000
+_TRACE_CHARS_MAX: Final = 20_000
 """Longest traceback sent along with an error, in characters; its end is what is kept."""
 
 _PARENT_CHECK_SECONDS: Final = 0.5
@@ -104,7 +104,7 @@ def _handle_request(request: dict[str, Any], hello: dict[str, Any]) -> dict[str,
             limit = f" (the limit is {most >> 20} MiB); the setting worker_memory_bytes raises it"
         return {"died": f"it ran out of memory{limit}: {error}".removesuffix(": ")}
     except BaseException as error:
-        trace = "".join(traceback.format_exception(error))[-TRACE_CHARS_MAX:]
+        trace = "".join(traceback.format_exception(error))[-_TRACE_CHARS_MAX:]
         if isinstance(error, SystemExit):
             error = StepFailed(f"the function called sys.exit({error.code!r})")
         kinds = values.class_names(error)

@@ -28,10 +28,10 @@ from agentpost.processes.log_records import (
     parsed,
 )
 
-CALL_BYTES_MAX: Final = 64 * 1024
+_CALL_BYTES_MAX: Final = 64 * 1024
 """What one call may print and log; what is more is counted and dropped."""
 CALL_LINES_MAX: Final = 1_000
-WINDOW_SECONDS: Final = 60.0
+_WINDOW_SECONDS: Final = 60.0
 """A call that lasts longer may print as much again: a job may run for days."""
 _PARTIAL_BYTES_MAX: Final = 2 * EXCEPTION_BYTES_MAX
 """What is kept of a line whose end has not come: as much as a record of `worker_log` has."""
@@ -120,7 +120,7 @@ class Output:
         return True
 
     def _full(self) -> bool:
-        return self._bytes >= CALL_BYTES_MAX or self._lines >= CALL_LINES_MAX
+        return self._bytes >= _CALL_BYTES_MAX or self._lines >= CALL_LINES_MAX
 
     def _drop(self, size: int, lines: int) -> None:
         self._dropped_bytes += size
@@ -130,7 +130,7 @@ class Output:
         now = time.monotonic()
         if now >= self._window_ends:
             self._report()
-            self._window_ends = now + WINDOW_SECONDS
+            self._window_ends = now + _WINDOW_SECONDS
             self._bytes = self._lines = 0
 
     def _report(self) -> None:

@@ -37,9 +37,6 @@ from agentpost.processes.main import frame
 from agentpost.processes.slots import FairSemaphore
 from agentpost.processes.worker import CallLimits, WorkerProcess
 
-STEP_SECONDS: Final = 3_600.0
-STEP_CPU_SECONDS: Final = 300.0
-
 _BOOT_SECONDS_MAX: Final = 60.0
 _BEGINNINGS_MAX: Final = 3
 _SPARE_SECONDS: Final = 0.5
@@ -74,10 +71,10 @@ class WorkerPool:
         workers: int,
         *,
         scratch: Path,
+        seconds: float,
+        cpu_seconds: float | None,
         max_tasks: int = 50,
         memory_bytes: int | None = 0,
-        seconds: float = STEP_SECONDS,
-        cpu_seconds: float | None = STEP_CPU_SECONDS,
         env: Iterable[str] = (),
         bytecode_folder: Path | None = None,
         idle_seconds: float = 300.0,

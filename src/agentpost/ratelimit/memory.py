@@ -14,7 +14,7 @@ from agentpost.domain.times import SECOND
 from agentpost.ratelimit.base import RateDecision, Rule
 
 _Log = deque[int]
-LOOKED_AT_PER_NEW = 2
+_LOOKED_AT_PER_NEW = 2
 LATE_MAX = 2 * SECOND
 """A call may come that much later than another with a later time; a clock that lies further back
 was set."""
@@ -85,7 +85,7 @@ class MemoryLimiter:
         return kept[0]
 
     def _drop_idle(self, now: int) -> None:
-        for _ in range(min(LOOKED_AT_PER_NEW, len(self._logs))):
+        for _ in range(min(_LOOKED_AT_PER_NEW, len(self._logs))):
             name = next(iter(self._logs))
             log, span = self._logs.pop(name)
             if log and log[-1] > now - span:

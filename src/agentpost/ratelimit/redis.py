@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 log = structlog.get_logger(__name__)
 
 PREFIX = "agentpost:limit"
-TIMEOUT_SECONDS = 0.5
-RETRY_SECONDS = 1.0
+_TIMEOUT_SECONDS = 0.5
+_RETRY_SECONDS = 1.0
 """How long a Redis that failed is left alone."""
 
 _TAKE = """
@@ -69,7 +69,7 @@ class RedisLimiter:
         from redis.asyncio import Redis
 
         self._redis: Redis = Redis.from_url(
-            url, socket_timeout=TIMEOUT_SECONDS, socket_connect_timeout=TIMEOUT_SECONDS
+            url, socket_timeout=_TIMEOUT_SECONDS, socket_connect_timeout=_TIMEOUT_SECONDS
         )
         self._script: Any = self._redis.register_script(_TAKE)
         self._alone = alone
@@ -119,7 +119,7 @@ class RedisLimiter:
         await self._redis.aclose()
 
     def _failed(self, error: Exception) -> None:
-        self._away_until = time.monotonic() + RETRY_SECONDS
+        self._away_until = time.monotonic() + _RETRY_SECONDS
         log.warning(
             "redis_unavailable", error=str(error), consequence="each node counts for itself"
         )

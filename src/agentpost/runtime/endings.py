@@ -12,7 +12,7 @@ from agentpost.domain.errors import Fenced
 
 log = structlog.get_logger(__name__)
 RETRY_SECONDS_FIRST = 0.2
-RETRY_SECONDS_MAX = 10.0
+_RETRY_SECONDS_MAX = 10.0
 
 
 async def retry_until_recorded(write: Callable[[], Awaitable[None]], owner: str) -> None:
@@ -30,5 +30,5 @@ async def retry_until_recorded(write: Callable[[], Awaitable[None]], owner: str)
             raise
         except Exception as error:
             log.warning("result_not_recorded", owner=owner, tried=tried + 1, error=str(error))
-        await asyncio.sleep(backoff.pause(tried, RETRY_SECONDS_FIRST, RETRY_SECONDS_MAX))
+        await asyncio.sleep(backoff.pause(tried, RETRY_SECONDS_FIRST, _RETRY_SECONDS_MAX))
         tried += 1

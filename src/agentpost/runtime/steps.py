@@ -27,9 +27,9 @@ from agentpost.storage.base import BlobMissing, Storage
 log = structlog.get_logger(__name__)
 T = TypeVar("T")
 Body = Callable[..., Any]
-FILE_READ_SECONDS = 20.0
+_FILE_READ_SECONDS = 20.0
 TEXT_OF = "agentpost.extraction.reading:text_of"
-REASON_CHARACTERS_MAX = 500
+_REASON_CHARACTERS_MAX = 500
 
 
 class InfrastructureError(Exception):
@@ -76,7 +76,7 @@ class Blobs:
         pool: WorkerPool,
         *,
         account: str | None = None,
-        read_seconds: float = FILE_READ_SECONDS,
+        read_seconds: float = _FILE_READ_SECONDS,
     ) -> None:
         self._storage = storage
         self._pool = pool
@@ -266,7 +266,7 @@ def _log_retry(call: Invocation, tried: int, retries: int, pause: float, error: 
         function=name_of(call.fn),
         attempt=tried,
         retries=retries,
-        reason=f"{type(error).__name__}: {error}"[:REASON_CHARACTERS_MAX],
+        reason=f"{type(error).__name__}: {error}"[:_REASON_CHARACTERS_MAX],
         pause_ms=round(pause * 1000),
     )
 

@@ -21,7 +21,7 @@ from agentpost.services.credits import Purpose, add_line
 from agentpost.services.messages import Caller
 
 PLAN = "self_hosted"
-KEY_BYTES = 24
+_KEY_BYTES = 24
 DEFAULT_EMAIL = "owner@localhost"
 
 
@@ -41,7 +41,7 @@ def digest(secret: str) -> str:
 
 def generate_secret(prefix: str) -> str:
     """A fresh key."""
-    return prefix + secrets.token_urlsafe(KEY_BYTES)
+    return prefix + secrets.token_urlsafe(_KEY_BYTES)
 
 
 @dataclass(frozen=True, slots=True)

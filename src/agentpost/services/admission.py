@@ -11,8 +11,9 @@ from agentpost.domain.limits import (
     ACCOUNT_LIMIT_RETRY_SECONDS,
     LARGE_BODIES_REFUSED_PER_MINUTE,
 )
+from agentpost.domain.times import DAY, HOUR, MINUTE
 from agentpost.ratelimit.base import RateDecision, Rule
-from agentpost.services.allowances import DAY, HOUR, MINUTE, NO_OVERRIDES, Rules, rules_of
+from agentpost.services.allowances import NO_OVERRIDES, Rules, rules_of
 from agentpost.services.context import AppContext
 from agentpost.services.messages import Caller
 

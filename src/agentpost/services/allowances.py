@@ -14,15 +14,12 @@ from agentpost.db.session import Tx
 from agentpost.domain.allowances import MAY_BE_ZERO, NAMES, Allowances
 from agentpost.domain.errors import not_found
 from agentpost.domain.records import AccountRecord
-from agentpost.domain.times import SECOND
+from agentpost.domain.times import DAY, HOUR, MINUTE
 from agentpost.ratelimit.base import Rule
 from agentpost.services.context import AppContext
 from agentpost.services.transactions import write_transaction
 from agentpost.settings import Settings
 
-MINUTE = 60 * SECOND
-HOUR = 60 * MINUTE
-DAY = 24 * HOUR
 NO_OVERRIDES = "{}"
 
 

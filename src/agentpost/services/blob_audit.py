@@ -25,35 +25,35 @@ from agentpost.storage.base import BlobMissing, Listed
 
 MISSING: Final = "its bytes are not in the file storage"
 UNRECORDED: Final = "bytes in the file storage that no record names"
-NEWEST = 100
-RANDOM_PAGES = 2
-RANDOM_PAGE = 50
+_NEWEST = 100
+_RANDOM_PAGES = 2
+_RANDOM_PAGE = 50
 PAGE = 1_000
 FEW = 5_000
 """Up to so many names and so many blobs all are compared, also without ``full``."""
-YOUNG_SECONDS = 3_600
-REPORTED_MAX = 100
-AT_ONCE = 16
+_YOUNG_SECONDS = 3_600
+_REPORTED_MAX = 100
+_AT_ONCE = 16
 
 Problem = tuple[str, str, str]
 
 
 async def audit(ctx: AppContext, *, full: bool) -> list[Problem]:
-    """(what, the key of its bytes or their name, problem), at most `REPORTED_MAX` of each kind."""
+    """(what, the key of its bytes or their name, problem), at most `_REPORTED_MAX` of each kind."""
     missing = [(named.what, named.blob, MISSING) for named in await _without_bytes(ctx, full=full)]
     stray = [(listed.name, "unrecorded", UNRECORDED) for listed in await _strays(ctx, full=full)]
-    return [*missing[:REPORTED_MAX], *stray[:REPORTED_MAX]]
+    return [*missing[:_REPORTED_MAX], *stray[:_REPORTED_MAX]]
 
 
 # --- rows without bytes ---------------------------------------------------------------------------
 async def _without_bytes(ctx: AppContext, *, full: bool) -> list[Named]:
     lost: list[Named] = []
     async for page in _all_named(ctx) if full else _some_named(ctx):
-        for n in range(0, len(page), AT_ONCE):
-            part = page[n : n + AT_ONCE]
+        for n in range(0, len(page), _AT_ONCE):
+            part = page[n : n + _AT_ONCE]
             here = await asyncio.gather(*(_is_here(ctx, named.blob) for named in part))
             lost += [named for named, found in zip(part, here, strict=True) if not found]
-        if len(lost) > REPORTED_MAX:
+        if len(lost) > _REPORTED_MAX:
             break
 
     # A row that went meanwhile took its bytes along.
@@ -69,12 +69,12 @@ async def _is_here(ctx: AppContext, blob: str) -> bool:
 
 
 async def _some_named(ctx: AppContext) -> AsyncIterator[list[Named]]:
-    newest = await ctx.db.read(lambda tx: rows.newest(tx, NEWEST))
+    newest = await ctx.db.read(lambda tx: rows.newest(tx, _NEWEST))
     yield newest
     files = [named for named in newest if named.blob.startswith("files/")]
-    for _ in range(RANDOM_PAGES if len(files) == NEWEST else 0):
+    for _ in range(_RANDOM_PAGES if len(files) == _NEWEST else 0):
         after = _random_key(files[0].blob)
-        yield await ctx.db.read(partial(rows.files_page, after=after, limit=RANDOM_PAGE))
+        yield await ctx.db.read(partial(rows.files_page, after=after, limit=_RANDOM_PAGE))
 
 
 def _random_key(newest: str) -> str:
@@ -148,7 +148,7 @@ class _Names:
         return [
             listed
             for listed in page
-            if listed.age_seconds > YOUNG_SECONDS
+            if listed.age_seconds > _YOUNG_SECONDS
             and self._file.execute(find, (listed.name,)).fetchone() is None
         ]
 
@@ -173,7 +173,7 @@ async def _strays(ctx: AppContext, *, full: bool) -> list[Listed]:
         async for page in ctx.storage.pages():
             found += names.unknown(page)
             seen += len(page)
-            if len(found) > REPORTED_MAX or (seen > FEW and not full):
+            if len(found) > _REPORTED_MAX or (seen > FEW and not full):
                 break
         if found:
             await names.gather_pending()  # some may have been let go of since

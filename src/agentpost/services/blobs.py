@@ -18,6 +18,7 @@ import structlog
 from agentpost.db import pending_deletions as rows
 from agentpost.db.session import Tx
 from agentpost.domain import backoff
+from agentpost.domain.errors import reason_of
 from agentpost.domain.limits import BLOB_UNRECORDED_SECONDS_MAX
 from agentpost.domain.times import seconds
 from agentpost.services import storage_identity, storage_space
@@ -86,7 +87,7 @@ async def _delete(ctx: AppContext, blob: str) -> bool:
         else:
             await ctx.storage.delete(blob)
     except Exception as error:
-        log.warning("blob_not_deleted", blob=blob, error=f"{type(error).__name__}: {error}"[:500])
+        log.warning("blob_not_deleted", blob=blob, error=reason_of(error))
         return False
     return True
 

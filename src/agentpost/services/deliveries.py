@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 
 from agentpost.clock import new_id
@@ -16,7 +16,7 @@ from agentpost.db import outbox
 from agentpost.db.session import Tx
 from agentpost.domain import endpoints as rules
 from agentpost.domain import ids
-from agentpost.domain.endpoints import DeliveryStatus
+from agentpost.domain.endpoints import Attempted, Claimed, DeliveryStatus
 from agentpost.domain.errors import ErrorCode, Refusal, not_found
 from agentpost.domain.events import TEST_EVENT
 from agentpost.domain.limits import (
@@ -35,37 +35,6 @@ LEASE_SPARE_SECONDS = 16.0
 """A claim is good for an attempt, the second it may wait for its turn, and a slow commit."""
 CHUNK = 500
 REPLAYABLE = (DeliveryStatus.DELIVERED, DeliveryStatus.FAILED, DeliveryStatus.DROPPED)
-
-
-@dataclass(frozen=True, slots=True)
-class Claimed:
-    """A delivery that this node has claimed; ``keys`` sign it, ``until`` is the end of the
-    claim."""
-
-    endpoint_id: str
-    event_id: str
-    until: int
-    attempts: int
-    attempts_made: int
-    created_at: int
-    name: str
-    at: int
-    data_json: str = field(repr=False)
-    traceparent: str | None
-    url: str
-    keys: tuple[str, ...] = field(repr=False)
-
-
-@dataclass(frozen=True, slots=True)
-class Attempted:
-    """The outcome of a claim: sent, with ``error`` None when the receiver took it."""
-
-    claimed: Claimed
-    at: int
-    status_code: int | None
-    error: str | None
-    response: str
-    ms: int
 
 
 def body(ctx: AppContext, claimed: Claimed) -> bytes:
@@ -122,24 +91,7 @@ def _claim(tx: Tx, ctx: AppContext, endpoint_id: str, limit: int, now: int) -> l
         rows.end_pending(tx, endpoint_id, gone)
         return []
     until = now + seconds(ctx.settings.webhook_timeout_seconds + LEASE_SPARE_SECONDS)
-    keys = endpoint.secrets(now)
-    return [
-        Claimed(
-            endpoint_id=endpoint_id,
-            event_id=row.event_id,
-            until=until,
-            attempts=row.attempts,
-            attempts_made=row.attempts_made,
-            created_at=row.created_at,
-            name=row.name,
-            at=row.at,
-            data_json=row.data_json,
-            traceparent=row.traceparent,
-            url=endpoint.url,
-            keys=keys,
-        )
-        for row in rows.claim(tx, endpoint_id, now, until, limit)
-    ]
+    return rows.claim(tx, endpoint, now, until, limit)
 
 
 def _record(
@@ -170,16 +122,8 @@ def _record(
 
 def _record_one(tx: Tx, ctx: AppContext, attempt: Attempted, account_id: str) -> bool:
     claimed = attempt.claimed
-    claim_of = (claimed.event_id, claimed.endpoint_id, claimed.until)
     if attempt.error is None:
-        return rows.succeeded(
-            tx,
-            claim_of,
-            status_code=attempt.status_code,
-            response=attempt.response,
-            ms=attempt.ms,
-            at=attempt.at,
-        )
+        return rows.succeeded(tx, attempt)
     pause = rules.retry_after(
         claimed.attempts + 1, ctx.settings.webhook_retry_seconds, ctx.clock.chance()
     )
@@ -187,28 +131,9 @@ def _record_one(tx: Tx, ctx: AppContext, attempt: Attempted, account_id: str) ->
     # The message is gone by then, and with it the event (design: Webhook events).
     gone_at = claimed.created_at + seconds(ctx.settings.message_retention_seconds)
     next_at = following if following < gone_at else None
-    recorded = rows.failed(
-        tx,
-        claim_of,
-        status_code=attempt.status_code,
-        error=attempt.error,
-        response=attempt.response,
-        ms=attempt.ms,
-        next_attempt_at=next_at,
-    )
+    recorded = rows.failed(tx, attempt, next_at)
     if recorded:
-        lifecycle.delivery_failed(
-            tx,
-            event_id=claimed.event_id,
-            event_name=claimed.name,
-            endpoint_id=claimed.endpoint_id,
-            account_id=account_id,
-            attempt=claimed.attempts + 1,
-            status_code=attempt.status_code,
-            reason=attempt.error,
-            ms=attempt.ms,
-            next_attempt_at=next_at,
-        )
+        lifecycle.delivery_failed(tx, attempt, account_id, next_at)
     return recorded
 
 

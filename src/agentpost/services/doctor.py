@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass
 
 from agentpost.db import doctor as rows
 from agentpost.db.session import Tx
+from agentpost.domain.errors import reason_of
 from agentpost.domain.times import seconds
 from agentpost.services import (
     blob_audit,
@@ -66,7 +67,7 @@ async def _failing_stores(ctx: AppContext) -> list[Finding]:
             async with asyncio.timeout(health.ANSWER_SECONDS):
                 await check
         except Exception as error:
-            problem = f"{health_state.PROBLEMS[name]} {health.reason_of(error)}"
+            problem = f"{health_state.PROBLEMS[name]} {reason_of(error)}"
             found.append(Finding(name, "failing", problem))
     return found
 

@@ -12,14 +12,13 @@ from collections.abc import Awaitable, Callable
 
 from agentpost.db import meta
 from agentpost.db.session import Tx
-from agentpost.domain.errors import StoreUnavailable
+from agentpost.domain.errors import StoreUnavailable, reason_of
 from agentpost.services import storage_identity, storage_space
 from agentpost.services.context import AppContext
 from agentpost.services.health_state import Health
 
 ANSWER_SECONDS = 5.0
 """A part that takes longer to answer a check counts as failing."""
-REASON_CHARACTERS = 500
 
 
 Check = Callable[[], Awaitable[None]]
@@ -82,9 +81,3 @@ class PartCheck:
             self._health.works(self._name)
         else:
             self._health.failed(self._name, reason_of(error))
-
-
-def reason_of(error: BaseException) -> str:
-    """A fault for the log and the operator: its class and the first line of its text."""
-    text = str(error).strip().partition("\n")[0]
-    return f"{type(error).__name__}: {text}"[:REASON_CHARACTERS]

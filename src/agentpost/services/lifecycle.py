@@ -16,6 +16,7 @@ import structlog
 from agentpost.db.session import Tx
 from agentpost.domain import signals as s
 from agentpost.domain.credits import to_credits
+from agentpost.domain.endpoints import Attempted
 from agentpost.domain.job import OPEN_JOBS, VIEWS, JobState, Reason
 from agentpost.domain.message import TurnState
 from agentpost.domain.records import EndpointRecord, FileRecord, JobRecord, MessageRecord
@@ -49,10 +50,7 @@ def message_accepted(tx: Tx, message: MessageRecord, request: str | None) -> Non
     log_after(
         tx,
         "message_accepted",
-        message_id=message.id,
-        account_id=message.account_id,
-        key_id=message.key_id,
-        conversation_id=message.conversation_id,
+        **_message_ids(message),
         request_id=request,
         files=message.attachments,
         waiting=message.turn_state is TurnState.WAITING,
@@ -75,10 +73,7 @@ def turn_ended(tx: Tx, message: MessageRecord, signal: s.TurnSignal, now: int) -
     log_after(
         tx,
         "turn_ended",
-        message_id=message.id,
-        account_id=message.account_id,
-        key_id=message.key_id,
-        conversation_id=message.conversation_id,
+        **_message_ids(message),
         outcome=outcome,
         reason=reason,
         jobs=message.jobs,
@@ -95,7 +90,7 @@ def job_created(tx: Tx, job: JobRecord) -> None:
         case JobState.QUEUED:
             _job_queued(tx, job)
         case _:
-            log_after(tx, "job_refused", **_ids(job), reason=job.reason)
+            log_after(tx, "job_refused", **_job_ids(job), reason=job.reason)
 
 
 def job_changed(
@@ -106,7 +101,7 @@ def job_changed(
         log_after(
             tx,
             "job_ended",
-            **_ids(job),
+            **_job_ids(job),
             outcome=job.state.value,
             reason=VIEWS[job.state].reason,
             calls=job.calls,
@@ -119,16 +114,16 @@ def job_changed(
         case s.ShortOfCredits():
             _job_queued(tx, job)
         case s.Resumed() if again:
-            log_after(tx, "job_resumed", **_ids(job), calls=job.calls, epoch=job.epoch)
+            log_after(tx, "job_resumed", **_job_ids(job), calls=job.calls, epoch=job.epoch)
         case s.Resumed():
             _job_started(tx, job, now)
         case s.JobReclaimed():
             fields = {"epoch": job.epoch, "node": job.node, "takeovers": job.takeovers}
-            log_after(tx, "job_reclaimed", **_ids(job), calls=job.calls, **fields)
+            log_after(tx, "job_reclaimed", **_job_ids(job), calls=job.calls, **fields)
         case s.WatchTimedOut():
-            log_after(tx, "job_overdue", **_ids(job), ms=_ms(job.started_at, now))
+            log_after(tx, "job_overdue", **_job_ids(job), ms=_ms(job.started_at, now))
         case s.Recovered():
-            log_after(tx, "job_recovered", **_ids(job), state=job.state.value)
+            log_after(tx, "job_recovered", **_job_ids(job), state=job.state.value)
 
 
 def file_written(tx: Tx, file: FileRecord, call: int) -> None:
@@ -146,19 +141,24 @@ def file_written(tx: Tx, file: FileRecord, call: int) -> None:
     )
 
 
-def delivery_failed(tx: Tx, *, attempt: int, next_attempt_at: int | None, **fields: object) -> None:
-    """An attempt to deliver an event failed; without a next one the delivery is given up.
-
-    Args:
-        attempt: its number, from 1.
-        next_attempt_at: microseconds since 1970 UTC; None when there is none.
-        fields: further fields of the line.
-    """
+def delivery_failed(
+    tx: Tx, attempt: Attempted, account_id: str, next_attempt_at: int | None
+) -> None:
+    """An attempt to deliver an event failed; without a next one the delivery is given up."""
+    fields = {
+        "event_id": attempt.claimed.event_id,
+        "event_name": attempt.claimed.name,
+        "endpoint_id": attempt.claimed.endpoint_id,
+        "account_id": account_id,
+        "status_code": attempt.status_code,
+        "reason": attempt.error,
+        "ms": attempt.ms,
+        "attempt": attempt.claimed.attempts + 1,
+    }
     if next_attempt_at is None:
-        log_after(tx, "delivery_given_up", **fields, attempt=attempt)
+        log_after(tx, "delivery_given_up", **fields)
     else:
-        retry_at = iso(next_attempt_at)
-        log_after(tx, "delivery_failed", **fields, attempt=attempt, next_attempt_at=retry_at)
+        log_after(tx, "delivery_failed", **fields, next_attempt_at=iso(next_attempt_at))
 
 
 def endpoint_disabled(tx: Tx, endpoint: EndpointRecord, reason: str | None, dropped: int) -> None:
@@ -174,16 +174,25 @@ def endpoint_disabled(tx: Tx, endpoint: EndpointRecord, reason: str | None, drop
 
 
 def _job_started(tx: Tx, job: JobRecord, now: int) -> None:
-    log_after(tx, "job_started", **_ids(job), queued_ms=_ms(job.created_at, now))
+    log_after(tx, "job_started", **_job_ids(job), queued_ms=_ms(job.created_at, now))
 
 
 def _job_queued(tx: Tx, job: JobRecord) -> None:
     needed = to_credits(job.credits_needed or 0)
     reason = Reason.OUT_OF_CREDITS.value
-    log_after(tx, "job_queued", **_ids(job), reason=reason, credits_needed=needed)
+    log_after(tx, "job_queued", **_job_ids(job), reason=reason, credits_needed=needed)
 
 
-def _ids(job: JobRecord) -> dict[str, object]:
+def _message_ids(message: MessageRecord) -> dict[str, object]:
+    return {
+        "message_id": message.id,
+        "account_id": message.account_id,
+        "key_id": message.key_id,
+        "conversation_id": message.conversation_id,
+    }
+
+
+def _job_ids(job: JobRecord) -> dict[str, object]:
     return {
         "job_id": job.id,
         "message_id": job.message_id,

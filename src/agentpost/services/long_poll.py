@@ -113,7 +113,11 @@ async def events(
                 if entries or left <= 0 or wait.over:
                     break
                 await wait.wait(left)
-    return _page(ctx, caller, message_id, entries, seq, snapshot, expired=expired)
+    shown = entries[:EVENTS_PAGE_ENTRIES]
+    has_more = len(entries) > len(shown)
+    done = bool(snapshot.message.final) and not has_more
+    last = shown[-1].seq if shown else seq
+    return Page(shown, has_more, done, _cursor(ctx, caller, message_id, last), expired)
 
 
 class Recheck:
@@ -169,23 +173,6 @@ def _entries(
         raise not_found("message")
     found = message_rows.entries_after(tx, message_id, seq, EVENTS_PAGE_ENTRIES + 1)
     return found, Snapshot(message, [], [])
-
-
-def _page(
-    ctx: AppContext,
-    caller: Caller,
-    message_id: str,
-    entries: list[EntryRecord],
-    seq: int,
-    snapshot: Snapshot,
-    *,
-    expired: bool,
-) -> Page:
-    shown = entries[:EVENTS_PAGE_ENTRIES]
-    has_more = len(entries) > len(shown)
-    last = shown[-1].seq if shown else seq
-    done = bool(snapshot.message.final) and not has_more
-    return Page(shown, has_more, done, _cursor(ctx, caller, message_id, last), expired)
 
 
 def _cursor(ctx: AppContext, caller: Caller, message_id: str, seq: int) -> str:

@@ -19,6 +19,7 @@ from agentpost.db import accounts
 from agentpost.db import mails as rows
 from agentpost.db.session import Tx
 from agentpost.domain import ids
+from agentpost.domain.errors import reason_of
 from agentpost.domain.records import EndpointRecord, MailRecord
 from agentpost.domain.times import SECOND, iso, seconds
 from agentpost.services.context import AppContext
@@ -26,10 +27,10 @@ from agentpost.services.transactions import read_transaction
 
 log = structlog.get_logger(__name__)
 
-SMTP_SECONDS = 30.0
-CLAIM_SECONDS = 120.0
-BATCH = 3
-MAILS_SHOWN_MAX = 50
+_SMTP_SECONDS = 30.0
+_CLAIM_SECONDS = 120.0
+_BATCH = 3
+_MAILS_SHOWN_MAX = 50
 RETRY_SECONDS = 300.0
 _PORTS = {"smtp": 587, "smtps": 465}
 
@@ -85,7 +86,9 @@ def endpoint_turned_off(tx: Tx, endpoint: EndpointRecord, now: int) -> None:
 
 
 @read_transaction
-def mail_queue(tx: Tx, ctx: AppContext, account_id: str, limit: int = MAILS_SHOWN_MAX) -> MailQueue:
+def mail_queue(
+    tx: Tx, ctx: AppContext, account_id: str, limit: int = _MAILS_SHOWN_MAX
+) -> MailQueue:
     """The account's newest mails, sent or not; its id comes from our own rows."""
     return MailQueue(accounts.get(tx, account_id).name, rows.list_(tx, account_id, limit))
 
@@ -93,8 +96,8 @@ def mail_queue(tx: Tx, ctx: AppContext, account_id: str, limit: int = MAILS_SHOW
 async def send_due(ctx: AppContext, server: SmtpServer) -> None:
     """Send what waits; what could not be sent, whatever the reason, is tried again later."""
     now = ctx.clock.now()
-    until = now + seconds(CLAIM_SECONDS)
-    for mail in await ctx.db.write(lambda tx: rows.claim(tx, now, until, BATCH)):
+    until = now + seconds(_CLAIM_SECONDS)
+    for mail in await ctx.db.write(lambda tx: rows.claim(tx, now, until, _BATCH)):
         await _send(ctx, server, mail)
 
 
@@ -102,7 +105,7 @@ async def _send(ctx: AppContext, server: SmtpServer, mail: MailRecord) -> None:
     import aiosmtplib
 
     try:
-        async with asyncio.timeout(SMTP_SECONDS):
+        async with asyncio.timeout(_SMTP_SECONDS):
             await aiosmtplib.send(
                 _message(server, mail),
                 hostname=server.host,
@@ -112,7 +115,7 @@ async def _send(ctx: AppContext, server: SmtpServer, mail: MailRecord) -> None:
                 password=server.password,
             )
     except Exception as error:  # whatever it is: the mails behind this one do not wait for it
-        reason = f"{type(error).__name__}: {error}"[:500]
+        reason = reason_of(error)
         log.warning("mail_not_sent", mail_id=mail.id, error=reason)
         again = ctx.clock.now() + seconds(RETRY_SECONDS)
         await ctx.db.write(lambda tx: rows.failed(tx, mail.id, reason, again))

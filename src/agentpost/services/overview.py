@@ -23,9 +23,6 @@ from agentpost.services.allowances import running_jobs_max
 from agentpost.services.context import AppContext
 from agentpost.services.transactions import read_transaction
 
-# More than any account may run: a count that stops short would be wrong.
-_JOBS_READ_MAX: Final = 10_000
-
 
 class WorkState(Enum):
     """How a work stands, for people; the value is what they read."""
@@ -51,7 +48,7 @@ _ENDED: Final = {
     JobState.UNKNOWN: WorkState.EXPIRED,
 }
 """How a work stands when the job that was started last has ended so."""
-MESSAGE_CHARACTERS: Final = 300
+_MESSAGE_CHARACTERS: Final = 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +88,7 @@ class Chat:
 def overview(tx: Tx, ctx: AppContext, account_id: str) -> Overview:
     """The account; its id comes from our own rows."""
     account = accounts.get(tx, account_id)
-    executing = job_rows.executing(tx, account_id, _JOBS_READ_MAX)
+    executing = job_rows.executing(tx, account_id)
     jobs = [*executing, *job_rows.queued(tx, account_id)]
     works = rows.list_(tx, account_id, WORK_LIST_DEFAULT)
     lines = [
@@ -106,7 +103,7 @@ def overview(tx: Tx, ctx: AppContext, account_id: str) -> Overview:
         running_max=running_jobs_max(ctx.settings, account.limits_json),
         works=lines,
         messages=message_rows.newest(
-            tx, account_id, ctx.clock.now(), MESSAGE_CHARACTERS, WORK_LIST_DEFAULT
+            tx, account_id, ctx.clock.now(), _MESSAGE_CHARACTERS, WORK_LIST_DEFAULT
         ),
     )
 

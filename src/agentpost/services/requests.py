@@ -29,16 +29,16 @@ log = structlog.get_logger(__name__)
 
 FLUSH_SECONDS = 0.5
 QUEUE_MAX = 20_000
-BATCH = 64
+_BATCH = 64
 STRANGERS_PER_FLUSH = 50
 """Requests without a known key that are kept between two writes: anybody can send those."""
 
-METHOD_CHARACTERS_MAX = 20
+_METHOD_CHARACTERS_MAX = 20
 NOBODY = ""
 """The account of requests without a known key; they share one budget."""
-LINES_ONLY_SHARE = 5
+_LINES_ONLY_SHARE = 5
 """This part of a budget, a fifth, is for lines without bodies."""
-SAY_SECONDS = 60.0
+_SAY_SECONDS = 60.0
 """Between two lines that say how many requests were left out."""
 
 
@@ -118,8 +118,8 @@ class RequestLog:
     async def flush(self) -> None:
         """Write what has gathered, a batch at a time; losses are logged, never raised."""
         used: dict[str, int] = {}
-        for _ in range(-(-len(self._queue) // BATCH)):
-            batch = [self._queue.popleft() for _ in range(min(BATCH, len(self._queue)))]
+        for _ in range(-(-len(self._queue) // _BATCH)):
+            batch = [self._queue.popleft() for _ in range(min(_BATCH, len(self._queue)))]
             for entry in batch:
                 if entry.key_id is not None:
                     used[entry.key_id] = max(entry.at, used.get(entry.key_id, 0))
@@ -166,7 +166,7 @@ class RequestLog:
         day = self._days[entry.account_id or NOBODY]
         left = self._bytes_per_day - day.used
         record = self._record(entry)
-        if left - record.size < self._bytes_per_day // LINES_ONLY_SHARE:
+        if left - record.size < self._bytes_per_day // _LINES_ONLY_SHARE:
             record.request_body = record.response_body = None
         if record.size > left:
             day.dropped += 1
@@ -203,7 +203,7 @@ class RequestLog:
 
     def _say_what_was_dropped(self) -> None:
         now = time.monotonic()
-        if self._said_at is not None and now - self._said_at < SAY_SECONDS:
+        if self._said_at is not None and now - self._said_at < _SAY_SECONDS:
             return
         for account_id in sorted(self._unsaid):
             day = self._days[account_id]
@@ -224,7 +224,7 @@ class RequestLog:
             at=a.at,
             account_id=a.account_id,
             key_id=a.key_id,
-            method=a.method[:METHOD_CHARACTERS_MAX],
+            method=a.method[:_METHOD_CHARACTERS_MAX],
             path=self._redaction.path(a.raw_path, a.query),
             status=a.status,
             error=a.error,

@@ -33,9 +33,9 @@ PAGE = 500
 """Rows looked at in one go."""
 ROWS_PER_TRANSACTION = 500
 MESSAGES_PER_SWEEP = 50
-WORKS_PER_SWEEP = 20
+_WORKS_PER_SWEEP = 20
 FILES_PER_STEP = 50
-ROWS_PER_SWEEP = 5_000
+_ROWS_PER_SWEEP = 5_000
 
 
 def _after(prefix: str, at: int) -> str:
@@ -213,7 +213,7 @@ async def deleted_works(ctx: AppContext) -> None:
     async def delete(work_id: str) -> None:
         await ctx.db.write(partial(_delete_from_work, ctx, work_id))
 
-    await sweep(ctx, "deleted_works", rows.deleted_works, delete, chunk=WORKS_PER_SWEEP)
+    await sweep(ctx, "deleted_works", rows.deleted_works, delete, chunk=_WORKS_PER_SWEEP)
 
 
 def _delete_from_work(ctx: AppContext, work_id: str, tx: Tx) -> None:
@@ -246,8 +246,8 @@ async def rest(ctx: AppContext) -> None:
 
 
 async def _in_chunks(ctx: AppContext, delete: Callable[[Tx, int], int]) -> None:
-    """At most `ROWS_PER_SWEEP` of them, in short transactions."""
-    for _ in range(ROWS_PER_SWEEP // ROWS_PER_TRANSACTION):
+    """At most `_ROWS_PER_SWEEP` of them, in short transactions."""
+    for _ in range(_ROWS_PER_SWEEP // ROWS_PER_TRANSACTION):
         gone = await ctx.db.write(lambda tx: delete(tx, ROWS_PER_TRANSACTION))
         if gone < ROWS_PER_TRANSACTION:
             return

@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 
 from agentpost.db import meta
-from agentpost.db.session import Database, Tx
+from agentpost.db.session import Database
 
 NAME = "secret_key"
 
@@ -15,8 +15,4 @@ async def server_secret(db: Database, given: str) -> bytes:
     if given:
         return given.encode()
     fresh = secrets.token_hex(32)
-
-    def fn(tx: Tx) -> str:
-        return meta.get_or_put(tx, NAME, fresh)
-
-    return (await db.write(fn)).encode()
+    return (await db.write(lambda tx: meta.get_or_put(tx, NAME, fresh))).encode()

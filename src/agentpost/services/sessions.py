@@ -21,11 +21,11 @@ from agentpost.services.context import AppContext
 
 LOGIN_LINK_SECONDS: Final = 15 * 60
 SESSION_SECONDS: Final = 30 * 24 * 3_600
-SECRET_BYTES: Final = 32
-TOUCH_SECONDS: Final = 60
+_SECRET_BYTES: Final = 32
+_TOUCH_SECONDS: Final = 60
 """How exact it is kept when a session was last used: not every page is a write."""
-BROWSER_CHARACTERS_MAX: Final = 200
-SESSIONS_SHOWN: Final = 50
+_BROWSER_CHARACTERS_MAX: Final = 200
+_SESSIONS_SHOWN: Final = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ async def make_link(ctx: AppContext, id_or_email: str | None = None) -> LoginLin
         Refusal: ``not_found``, there is no such account.
         ValueError: none was named, and there is none or more than one.
     """
-    token = secrets.token_urlsafe(SECRET_BYTES)
+    token = secrets.token_urlsafe(_SECRET_BYTES)
 
     def fn(tx: Tx) -> LoginLink:
         now = ctx.clock.now()
@@ -86,7 +86,7 @@ async def can_log_in(ctx: AppContext, token: str) -> bool:
 async def log_in(ctx: AppContext, token: str, browser: str = "") -> str | None:
     """Spend a link: the secret of a new session, good for `SESSION_SECONDS`; None when the link is
     unknown, over or spent. ``browser``: what it calls itself, for the list of sessions."""
-    spent, secret = digest(token), secrets.token_urlsafe(SECRET_BYTES)
+    spent, secret = digest(token), secrets.token_urlsafe(_SECRET_BYTES)
 
     def fn(tx: Tx) -> str | None:
         now = ctx.clock.now()
@@ -99,7 +99,7 @@ async def log_in(ctx: AppContext, token: str, browser: str = "") -> str | None:
             created_at=now,
             expires_at=now + SESSION_SECONDS * SECOND,
             last_used_at=now,
-            browser=browser[:BROWSER_CHARACTERS_MAX],
+            browser=browser[:_BROWSER_CHARACTERS_MAX],
         )
         rows.insert_session(tx, session)
         return secret
@@ -115,7 +115,7 @@ async def account_of(ctx: AppContext, secret: str) -> str | None:
     session = await ctx.db.read(lambda tx: rows.live_session(tx, wanted, now, used_after))
     if session is None:
         return None
-    if now - session.last_used_at >= TOUCH_SECONDS * SECOND:
+    if now - session.last_used_at >= _TOUCH_SECONDS * SECOND:
         await ctx.db.write(lambda tx: rows.touch_session(tx, wanted, now))
     return session.account_id
 
@@ -125,7 +125,7 @@ async def of_account(ctx: AppContext, account_id: str, secret: str) -> list[Sess
     asking, now = digest(secret), ctx.clock.now()
     used_after = _used_after(ctx, now)
     found = await ctx.db.read(
-        lambda tx: rows.live_sessions(tx, account_id, now, used_after, SESSIONS_SHOWN)
+        lambda tx: rows.live_sessions(tx, account_id, now, used_after, _SESSIONS_SHOWN)
     )
     return [
         SessionSummary(

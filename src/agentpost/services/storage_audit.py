@@ -12,7 +12,7 @@ from agentpost.db import account_storage, accounts
 from agentpost.db.session import Tx
 from agentpost.services.context import AppContext
 
-SAMPLE = 10
+_SAMPLE = 10
 ROWS_MAX = 1_000
 """An account with more works, messages or uploads is compared with ``full`` only."""
 
@@ -36,7 +36,7 @@ def _of_a_sample(tx: Tx) -> list[tuple[str, int, int]]:
     ids = [account.id for account in accounts.all_(tx)]
     start = int.from_bytes(os.urandom(8), "big") % max(len(ids), 1)
     found = []
-    for account_id in [*ids[start:], *ids[:start]][:SAMPLE]:
+    for account_id in [*ids[start:], *ids[:start]][:_SAMPLE]:
         kept = account_storage.kept(tx, account_id, ROWS_MAX)
         counted = account_storage.used(tx, account_id)
         if kept is not None and kept != counted:

@@ -15,7 +15,7 @@ from agentpost.clock import new_id
 from agentpost.db import blobs as rows
 from agentpost.db import meta
 from agentpost.db.session import Tx
-from agentpost.domain.errors import StoreUnavailable
+from agentpost.domain.errors import StoreUnavailable, reason_of
 from agentpost.domain.times import seconds
 from agentpost.services.context import AppContext
 from agentpost.storage.base import BlobMissing
@@ -27,8 +27,8 @@ ANSWER_SECONDS = 3.0
 """A bucket that does not answer must not hold up the start; `/readyz` tells about it."""
 NAMING_SECONDS = 2.0
 """How long the node that named the storage in the database may take to name the storage itself."""
-NAMING_LOOK_SECONDS = 0.1
-SAMPLE = 10
+_NAMING_LOOK_SECONDS = 0.1
+_SAMPLE = 10
 _PREFIX = "store_"
 
 
@@ -48,7 +48,7 @@ async def settle(ctx: AppContext) -> None:
         async with asyncio.timeout(ANSWER_SECONDS):
             found = await ctx.storage.identity()
     except Exception as error:
-        log.warning("storage_not_compared", reason=f"{type(error).__name__}: {error}"[:500])
+        log.warning("storage_not_compared", reason=reason_of(error))
         return
     kept, is_first = await _kept(ctx, found)
     if found is None and await _may_be_named(ctx, is_first):
@@ -135,7 +135,7 @@ async def _named_meanwhile(ctx: AppContext) -> str | None:
         found = await ctx.storage.identity()
         if found is not None or ctx.clock.passed() >= until:
             return found
-        await asyncio.sleep(NAMING_LOOK_SECONDS)
+        await asyncio.sleep(_NAMING_LOOK_SECONDS)
 
 
 async def _may_be_named(ctx: AppContext, is_first: bool) -> bool:
@@ -147,7 +147,7 @@ async def _may_be_named(ctx: AppContext, is_first: bool) -> bool:
 
 async def _sample(ctx: AppContext) -> tuple[int, int]:
     """How many of the newest bytes were looked for, and how many of them are here."""
-    blobs = await ctx.db.read(lambda tx: rows.newest(tx, SAMPLE))
+    blobs = await ctx.db.read(lambda tx: rows.newest(tx, _SAMPLE))
     present = 0
     for named in blobs:
         try:

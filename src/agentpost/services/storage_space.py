@@ -16,7 +16,7 @@ from agentpost.domain.records import AttachmentRecord, FileRecord
 from agentpost.services.allowances import stored_bytes_max
 from agentpost.services.context import AppContext
 
-RETRY_SECONDS = 60
+_RETRY_SECONDS = 60
 _ADVICE = (
     "Delete works you no longer need, which makes space within a minute, or wait until messages"
     " with files expire"
@@ -33,7 +33,7 @@ def is_short(ctx: AppContext) -> bool:
 def ensure_for_uploads(ctx: AppContext) -> None:
     """Raises ``unavailable`` below the floor."""
     if is_short(ctx):
-        raise Overloaded(f"No upload can be accepted: {NO_ROOM}; try again later.", RETRY_SECONDS)
+        raise Overloaded(f"No upload can be accepted: {NO_ROOM}; try again later.", _RETRY_SECONDS)
 
 
 def ensure_for_files(ctx: AppContext) -> None:

@@ -14,7 +14,7 @@ from agentpost.domain.times import iso
 from agentpost.services.context import AppContext
 from agentpost.services.transactions import read_transaction
 
-TEXT_CHARACTERS = 120
+_TEXT_CHARACTERS = 120
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,4 +113,4 @@ def build(tx: Tx, ctx: AppContext, message_id: str) -> Timeline:
 def _short(value: Any) -> str:
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     text = " ".join(text.split())
-    return text if len(text) <= TEXT_CHARACTERS else f"{text[: TEXT_CHARACTERS - 1]}…"
+    return text if len(text) <= _TEXT_CHARACTERS else f"{text[: _TEXT_CHARACTERS - 1]}…"

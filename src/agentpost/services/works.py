@@ -15,9 +15,6 @@ from agentpost.services import jobs
 from agentpost.services.context import AppContext
 from agentpost.services.transactions import read_transaction, write_transaction
 
-JOBS_READ_MAX = 10_000
-"""More than any account may run at once."""
-
 
 @dataclass(frozen=True, slots=True)
 class WorkView:
@@ -39,7 +36,7 @@ class WorkSummary:
 @read_transaction
 def list_works(tx: Tx, ctx: AppContext, account_id: str, limit: int) -> list[WorkSummary]:
     """The account's works, newest first."""
-    running = {job.work_id for job in job_rows.executing(tx, account_id, JOBS_READ_MAX)}
+    running = {job.work_id for job in job_rows.executing(tx, account_id)}
     works = rows.list_(tx, account_id, limit)
     return [WorkSummary(work, work.id in running) for work in works]
 

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Protocol
 
-KEY_BYTES_MAX = 1_000
+_KEY_BYTES_MAX = 1_000
 CHUNK_BYTES = 256 * 1_024
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f\\]")
@@ -131,7 +131,7 @@ def checked_key(key: str) -> str:
     """The key itself, or `ValueError` when it breaks the rule for keys."""
     parts = key.split("/")
     if (
-        len(key.encode(errors="replace")) > KEY_BYTES_MAX
+        len(key.encode(errors="replace")) > _KEY_BYTES_MAX
         or _CONTROL.search(key)
         or any(part in ("", ".", "..") for part in parts)
     ):

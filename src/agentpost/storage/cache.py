@@ -20,13 +20,13 @@ from agentpost.storage.base import fanned_out
 from agentpost.storage.private_folder import make_private
 
 CACHE_BYTES_DEFAULT = 5 * 1_024**3
-KEEP_SECONDS = 3_600
+_KEEP_SECONDS = 3_600
 
 
 class FileCache:
     """Copies below one folder; may be used from several event loops and processes at once."""
 
-    def __init__(self, folder: Path, bytes_max: int, keep_seconds: float = KEEP_SECONDS) -> None:
+    def __init__(self, folder: Path, bytes_max: int, keep_seconds: float = _KEEP_SECONDS) -> None:
         """``folder`` is made if need be. It may grow past ``bytes_max`` by what was handed out
         within ``keep_seconds``."""
         self._folder = folder

@@ -24,7 +24,7 @@ from agentpost.storage.base import (
     StorageCheckFailed,
     fanned_out,
 )
-from agentpost.storage.private_folder import make_private
+from agentpost.storage.private_folder import make_private, sync_folder, time_of
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -117,7 +117,7 @@ class LocalStorage:
 
     async def pages(self) -> AsyncIterator[list[Listed]]:
         """See `Storage.pages`: a page for each folder."""
-        now = await self._in_thread(_time_of, self._unfinished)
+        now = await self._in_thread(time_of, self._unfinished)
         for top in await self._in_thread(_fan_folders, self._root):
             for folder in await self._in_thread(_fan_folders, top):
                 yield await self._in_thread(_listed, self._root, folder, now)
@@ -148,8 +148,8 @@ class LocalStorage:
     def _set_identity(self, name: str) -> None:
         self._names.mkdir(mode=0o700, exist_ok=True)
         (self._names / name).mkdir(mode=0o700, exist_ok=True)
-        _sync_folder(self._names)
-        _sync_folder(self._root)
+        sync_folder(self._names)
+        sync_folder(self._root)
 
     def _put(self, path: Path, data: bytes | Path) -> BlobInfo:
         # mkstemp makes files of mode 0600.
@@ -166,7 +166,7 @@ class LocalStorage:
                 os.fsync(out.fileno())
             self._make_folder(path.parent)
             unfinished.replace(path)
-            _sync_folder(path.parent)
+            sync_folder(path.parent)
         except BaseException:
             unfinished.unlink(missing_ok=True)
             raise
@@ -175,7 +175,7 @@ class LocalStorage:
     def _adopt(self, path: Path, source: Path) -> os.stat_result:
         self._make_folder(path.parent)
         path.hardlink_to(source)
-        _sync_folder(path.parent)
+        sync_folder(path.parent)
         return path.stat()
 
     def _make_folder(self, folder: Path) -> None:
@@ -183,7 +183,7 @@ class LocalStorage:
         for level in (folder.parent, folder):
             if not level.is_dir():
                 level.mkdir(mode=0o700, exist_ok=True)
-                _sync_folder(level.parent)
+                sync_folder(level.parent)
 
 
 def _chunks(data: bytes | Path) -> Iterator[bytes | memoryview]:
@@ -219,20 +219,6 @@ def _check(folder: Path) -> None:
             raise StorageCheckFailed(f"{folder} gives other bytes back than it was given")
 
 
-def _sync_folder(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
-def _time_of(folder: Path) -> float:
-    """Now, by the file system's own clock, which the files' times come from."""
-    os.utime(folder)
-    return folder.stat().st_mtime
-
-
 def _fan_folders(folder: Path) -> list[Path]:
     """The folders that blobs are spread over, below that one."""
     return sorted(path for path in folder.iterdir() if _FAN_NAME.fullmatch(path.name))
@@ -248,7 +234,7 @@ def _listed(root: Path, folder: Path, now: float) -> list[Listed]:
 
 
 def _remove_abandoned(folder: Path) -> None:
-    oldest = _time_of(folder) - _ABANDONED_SECONDS
+    oldest = time_of(folder) - _ABANDONED_SECONDS
     for path in folder.iterdir():
         try:
             if path.stat().st_mtime < oldest:

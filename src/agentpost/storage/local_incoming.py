@@ -15,7 +15,7 @@ from typing import Protocol
 from agentpost.domain import ids
 from agentpost.storage.incoming import TARGET_PATH, Arrived, PostForm, PostTicket, Replaced
 from agentpost.storage.post_policy import PolicySigner
-from agentpost.storage.private_folder import make_private
+from agentpost.storage.private_folder import make_private, sync_folder, time_of
 
 # A file that is not locked and that old arrives no more; a new one may be about to be locked.
 _BROKEN_OFF_SECONDS = 600
@@ -133,11 +133,7 @@ class LocalSink:
             os.fsync(self._file.fileno())
             arrived = _arrived(os.fstat(self._file.fileno()))
             self._path.replace(self._target)
-        folder = os.open(self._target.parent, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
+        sync_folder(self._target.parent)
         return arrived
 
 
@@ -154,8 +150,7 @@ def _locked_file(folder: Path) -> tuple[int, Path]:
 
 
 def _remove_broken_off(folder: Path) -> None:
-    os.utime(folder)  # asks the file system's own clock, which the files' times come from
-    oldest = folder.stat().st_mtime - _BROKEN_OFF_SECONDS
+    oldest = time_of(folder) - _BROKEN_OFF_SECONDS
     for path in folder.iterdir():
         # Just kept, removed by another process, or in use.
         with suppress(FileNotFoundError, BlockingIOError), path.open("rb") as file:

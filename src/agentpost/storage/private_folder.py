@@ -1,4 +1,4 @@
-"""Folders that only the server's own user may look into."""
+"""Folders that only the server's own user may look into, and what their file system is asked."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 import structlog
 
 log = structlog.get_logger(__name__)
-PRIVATE = 0o700
+_PRIVATE = 0o700
 _FAN_OUT_LEVELS = 2
 
 
@@ -20,7 +20,7 @@ def make_private(folder: Path) -> None:
 
     Raises `OSError` when the folder cannot be made; `FileExistsError` when something else is there.
     """
-    folder.mkdir(mode=PRIVATE, parents=True, exist_ok=True)
+    folder.mkdir(mode=_PRIVATE, parents=True, exist_ok=True)
     try:
         # Nobody could reach a file inside a private folder: then one level is enough.
         levels = 1 if _restrict(folder) else _FAN_OUT_LEVELS
@@ -31,11 +31,26 @@ def make_private(folder: Path) -> None:
         log.warning("folder_not_private", folder=str(folder), reason=str(error), advice=advice)
 
 
+def sync_folder(folder: Path) -> None:
+    """Names in it survive a power cut from here on."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def time_of(folder: Path) -> float:
+    """Now, by the file system's own clock, which the files' times come from."""
+    os.utime(folder)
+    return folder.stat().st_mtime
+
+
 def _restrict(folder: Path) -> bool:
     """Make it private; whether it was."""
     if stat.S_IMODE(folder.stat().st_mode) & 0o077 == 0:
         return True
-    folder.chmod(PRIVATE)
+    folder.chmod(_PRIVATE)
     return False
 
 

@@ -11,10 +11,9 @@ import mimetypes
 import re
 from pathlib import PurePosixPath
 
+from agentpost.domain.executables import HEAD_BYTES
 from agentpost.domain.filenames import FileKind
 from agentpost.storage.magic import ANNOUNCED_TYPES, announced_type
-
-HEAD_BYTES = 4_096
 
 _OCTETS = "application/octet-stream"
 _GENERIC = frozenset({_OCTETS, "binary/octet-stream", "application/binary", "text/plain"})

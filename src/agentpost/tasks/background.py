@@ -11,7 +11,7 @@ import structlog
 
 from agentpost.cluster.membership import WATCH_SECONDS, Nodes
 from agentpost.cluster.reconciler import RECONCILE_SECONDS, RunReconciler
-from agentpost.runtime.job_worker import JobRunner
+from agentpost.runtime.job_runner import JobRunner
 from agentpost.services import (
     accounts,
     blobs,
@@ -30,14 +30,9 @@ from agentpost.services.mail import SmtpServer
 from agentpost.tasks.purge import Purge
 
 log = structlog.get_logger(__name__)
-RECHECK_SECONDS = 1.0
-KEY_CHECK_SECONDS = 0.5
-MAINTENANCE_SECONDS = 0.5
-UPLOAD_SWEEP_SECONDS = 60.0
-TIDY_SECONDS = 600.0
-CHECK_SECONDS = 2.0
+_CHECK_SECONDS = 2.0
 """Between two checks of whether a store works."""
-CHECK_REMOTE_SECONDS = 10.0
+_CHECK_REMOTE_SECONDS = 10.0
 """The same for a bucket, where each check is three requests that are paid for."""
 
 
@@ -54,7 +49,7 @@ class Background:
     """Runs the periodic tasks on the event loop that starts it.
 
     Args:
-        smtp: the mail server.
+        smtp: the mail server; without one mails are kept.
         checks: of more parts than every server has, by the names of `services.health_state`.
     """
 
@@ -64,8 +59,8 @@ class Background:
         job_runner: JobRunner | None,
         nodes: Nodes,
         reconciler: RunReconciler,
-        smtp: SmtpServer | None = None,
-        checks: Mapping[str, health.Check] | None = None,
+        smtp: SmtpServer | None,
+        checks: Mapping[str, health.Check],
     ) -> None:
         sweep = ctx.settings.sweep_seconds
         self._ctx = ctx
@@ -74,25 +69,25 @@ class Background:
         self._wake = asyncio.Event()
         self._failing: dict[str, str] = {}  # task -> the fault it has had since it last went well
         self._tasks = [
-            Task("recheck_waits", long_poll.Recheck(ctx).run, RECHECK_SECONDS),
-            Task("end_held_calls", lambda: accounts.end_held_calls(ctx), KEY_CHECK_SECONDS),
+            Task("recheck_waits", long_poll.Recheck(ctx).run, 1.0),
+            Task("end_held_calls", lambda: accounts.end_held_calls(ctx), 0.5),
             Task("expire_waiting_turns", lambda: upkeep.expire_waiting_turns(ctx), sweep),
             Task("abandon_turns", lambda: upkeep.abandon_turns(ctx), sweep),
             Task("expire_jobs", lambda: upkeep.expire_jobs(ctx), sweep),
             Task("resume_queued", lambda: upkeep.resume_queued(ctx), sweep),
             Task("sweep_blobs", lambda: blobs.sweep(ctx), sweep),
-            Task("tidy_storage", lambda: blobs.tidy(ctx), TIDY_SECONDS),
-            Task("sweep_uploads", lambda: uploads.sweep(ctx), UPLOAD_SWEEP_SECONDS),
+            Task("tidy_storage", lambda: blobs.tidy(ctx), 600.0),
+            Task("sweep_uploads", lambda: uploads.sweep(ctx), 60.0),
             Task("turn_off_failing", lambda: deliveries.turn_off_failing(ctx), sweep),
             Task("watch_nodes", nodes.watch, WATCH_SECONDS),
             Task("compare_runs", reconciler.reconcile, RECONCILE_SECONDS),
-            Task("look_at_maintenance", lambda: maintenance.refresh(ctx), MAINTENANCE_SECONDS),
+            Task("look_at_maintenance", lambda: maintenance.refresh(ctx), 0.5),
             Task("write_request_log", ctx.requests.flush, requests.FLUSH_SECONDS),
             Task("purge", Purge(ctx).run, sweep),
         ]
         if smtp is not None:
             self._tasks.append(Task("send_mail", lambda: mail.send_due(ctx, smtp), sweep))
-        self._tasks += _checks_of(ctx, checks or {})
+        self._tasks += _checks_of(ctx, checks)
 
     def start(self) -> None:
         """Begin; each task has its own loop, so a slow one holds up no other."""
@@ -112,13 +107,6 @@ class Background:
         while True:
             await self._once(task.name, task.run)
             await asyncio.sleep(task.seconds)
-
-    def _complain(self, name: str, error: Exception) -> None:
-        """Log a fault of a task once for as long as it is the same one."""
-        reason = f"{type(error).__name__}: {error}"
-        if self._failing.get(name) != reason:
-            self._failing[name] = reason
-            log.error("background_task_failed", task=name, exc_info=error)
 
     async def _pick_up(self, job_runner: JobRunner) -> None:
         """Start jobs without an owner: at once after a commit of another process, else with every
@@ -142,7 +130,10 @@ class Background:
         try:
             await run()
         except Exception as error:
-            self._complain(name, error)
+            reason = f"{type(error).__name__}: {error}"
+            if self._failing.get(name) != reason:  # logged once for as long as it is the same
+                self._failing[name] = reason
+                log.error("background_task_failed", task=name, exc_info=error)
         else:
             self._failing.pop(name, None)
 
@@ -159,7 +150,7 @@ def _checks_of(ctx: AppContext, checks: Mapping[str, health.Check]) -> list[Task
         Task(
             f"check_{name}",
             health.PartCheck(ctx.health, name, check).run,
-            CHECK_REMOTE_SECONDS if remote and name == health_state.BLOBS else CHECK_SECONDS,
+            _CHECK_REMOTE_SECONDS if remote and name == health_state.BLOBS else _CHECK_SECONDS,
         )
         for name, check in all_checks.items()
     ]

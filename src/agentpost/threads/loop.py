@@ -23,7 +23,7 @@ T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
 _AnyCoroutine: TypeAlias = Coroutine[Any, Any, object]
 
-STALL_SECONDS: Final = 1.0
+_STALL_SECONDS: Final = 1.0
 """A loop that has not ticked for so long is reported as stalled."""
 
 log = structlog.get_logger(__name__)
@@ -62,7 +62,7 @@ class AgentLoop:
     else. All three raise `RuntimeError` when the loop is not running.
     """
 
-    def __init__(self, stall_seconds: float = STALL_SECONDS, *, name: str = "agent-loop") -> None:
+    def __init__(self, stall_seconds: float = _STALL_SECONDS, *, name: str = "agent-loop") -> None:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stopping = asyncio.Event()
         self._open: set[Submitted] = set()

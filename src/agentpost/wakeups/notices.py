@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 log = structlog.get_logger(__name__)
 
 CHANNEL = "agentpost"
-AGAIN_SECONDS = 0.2
-PING_SECONDS = 10.0
-PONG_SECONDS = 5.0
-RETRY_SECONDS_MIN = 0.1
-RETRY_SECONDS_MAX = 5.0
+_AGAIN_SECONDS = 0.2
+_PING_SECONDS = 10.0
+_PONG_SECONDS = 5.0
+_RETRY_SECONDS_MIN = 0.1
+_RETRY_SECONDS_MAX = 5.0
 
 
 class PostgresNotices:
@@ -73,7 +73,7 @@ class PostgresNotices:
             # Again and again: before Python 3.12 a notice that arrives at the same moment makes
             # the driver lose the cancellation.
             task.cancel()
-            await asyncio.wait({task}, timeout=AGAIN_SECONDS)
+            await asyncio.wait({task}, timeout=_AGAIN_SECONDS)
 
     async def check(self) -> None:
         """Raises `ConnectionError` while notices of other nodes do not arrive."""
@@ -113,12 +113,12 @@ class PostgresNotices:
     async def _hear(self, connection: AsyncConnection) -> None:
         """Deliver until the connection breaks; a silent one is asked whether it still lives."""
         while True:
-            async for notice in connection.notifies(timeout=PING_SECONDS):
+            async for notice in connection.notifies(timeout=_PING_SECONDS):
                 origin, _, rest = notice.payload.partition(" ")
                 if origin != self._origin:  # ours were delivered by the commit
                     topic, _, subject = rest.partition(" ")
                     self._deliver(topic, subject)
-            async with asyncio.timeout(PONG_SECONDS):
+            async with asyncio.timeout(_PONG_SECONDS):
                 await connection.execute(b"SELECT 1")
 
     async def _reconnect(self) -> AsyncConnection:
@@ -128,7 +128,7 @@ class PostgresNotices:
                 return await self._listen()
             except Exception as error:
                 log.debug("notices_reconnect_failed", error=str(error).strip())
-            await asyncio.sleep(backoff.pause(tries, RETRY_SECONDS_MIN, RETRY_SECONDS_MAX))
+            await asyncio.sleep(backoff.pause(tries, _RETRY_SECONDS_MIN, _RETRY_SECONDS_MAX))
             tries += 1
 
     def _deliver(self, topic: str, subject: str) -> None:

@@ -18,7 +18,6 @@ from agentpost_client.errors import (
     ConfigError,
     ConnectionFailed,
     FileRefused,
-    Problem,
     WaitTimeout,
 )
 from agentpost_client.models import (
@@ -27,6 +26,7 @@ from agentpost_client.models import (
     File,
     Job,
     Message,
+    Problem,
     RunningJob,
     Upload,
     Work,

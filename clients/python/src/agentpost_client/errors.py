@@ -13,19 +13,10 @@ None of the texts contains the API key.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from agentpost_client.models import Message
-
-
-@dataclass(frozen=True, slots=True)
-class Problem:
-    """One field and what is wrong with it; ``field`` is a dotted path, None for the whole body."""
-
-    field: str | None
-    problem: str
+    from agentpost_client.models import Message, Problem
 
 
 class AgentpostError(Exception):

@@ -1,8 +1,11 @@
-"""The records a caller reads, as the spec's "Resources and their fields" names them.
+"""The records a caller reads, as the API's description names their fields.
 
-All are frozen. They are made for servers newer than this SDK: unknown fields are kept (as
+Made by docs/client_models.py from the classes that the server answers with; change those.
+
+All are frozen. They are made for servers newer than this client: unknown fields are kept (as
 attributes), words such as ``status`` are plain strings, and an optional field that is null or
-missing has its default. ``raw`` is the JSON object as it came.
+missing has its default. ``raw`` is the JSON object as it came. Rely on ``Message.final``, not on
+its ``status``, for "finished". ``File.url`` expires; `Client.download` renews it.
 """
 
 from __future__ import annotations
@@ -15,34 +18,40 @@ from agentpost_client.records import Record
 
 @dataclass(frozen=True, kw_only=True)
 class File(Record):
-    """A produced file; ``url`` needs no key and expires, `Client.download` renews it."""
+    """A file the agent made."""
 
     file_id: str
+    """`<work_id>/<path>`; contains slashes."""
     name: str
-    url: str
-    content_type: str = "application/octet-stream"
-    kind: str = "other"
+    content_type: str = ""
+    kind: str = ""
     size: int = 0
+    """Bytes."""
     revision: str = ""
-    work_id: str | None = None
+    """Quoted entity tag."""
+    work_id: str = ""
     label: str | None = None
+    url: str
+    """Signed download link; expires; needs no API key."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Job(Record):
     """A piece of work a message started, joined or had refused."""
 
+    message_id: str | None = None
+    """Only in events."""
     job_id: str
-    status: str
-    kind: str = "execution"
-    role: str = "execution"
-    work_id: str | None = None
+    kind: str = ""
+    role: str = ""
+    work_id: str = ""
     title: str = ""
+    status: str
     reason: str | None = None
     final: bool = False
     queued: bool = False
     resume_by: datetime | None = None
-    link: str | None = None
+    link: str = ""
     started_at: datetime | None = None
     settled_at: datetime | None = None
     files: tuple[File, ...] = ()
@@ -50,22 +59,23 @@ class Job(Record):
 
 @dataclass(frozen=True, kw_only=True)
 class RunningJob(Record):
-    """Work that keeps new work from starting (``reason: too_many_running``)."""
+    """A job that held one of the slots when a start was refused."""
 
     job_id: str
-    message_id: str | None = None
-    work_id: str | None = None
+    message_id: str = ""
+    work_id: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Message(Record):
-    """A message and all that came of it. Rely on ``final``, not on ``status``, for "finished"."""
+    """A message with its reply, jobs and files."""
 
     id: str
     status: str
-    final: bool
     reason: str | None = None
     question: str | None = None
+    final: bool
+    """Nothing about the message will change any more."""
     reply: str | None = None
     jobs: tuple[Job, ...] = ()
     files: tuple[File, ...] = ()
@@ -73,12 +83,15 @@ class Message(Record):
     credits_used: float = 0
     created_at: datetime | None = None
     updated_at: datetime | None = None
+    version: int = 0
+    """Grows with every change; also the ETag."""
+    metadata: dict[str, str] = field(default_factory=dict)
+    traceparent: str | None = None
+    """The W3C trace context the message came with."""
+    retry_after_seconds: int | None = None
     resume: str | None = None
     resume_by: datetime | None = None
-    retry_after_seconds: float | None = None
     running: tuple[RunningJob, ...] = ()
-    version: int | None = None
-    metadata: dict[str, str] = field(default_factory=dict)
 
     @property
     def is_agent_busy(self) -> bool:
@@ -88,52 +101,54 @@ class Message(Record):
 
 @dataclass(frozen=True, kw_only=True)
 class Entry(Record):
-    """A line of a message's event log; which fields are set depends on ``type``.
-
-    ``cursor`` is set by `Client.follow`: with it and ``seq`` a later call goes on from here.
-    """
+    """A line of the log; which fields are there depends on `type`."""
 
     seq: int
     type: str
     at: datetime | None = None
+    message_id: str = ""
     work_id: str | None = None
-    message_id: str | None = None
     job_id: str | None = None
+    title: str | None = None
+    state: str | None = None
     text: str | None = None
     reason: str | None = None
-    title: str | None = None
+    outcome: str | None = None
     step: str | None = None
     status: str | None = None
-    outcome: str | None = None
-    state: str | None = None
     file_names: tuple[str, ...] = ()
-    files: tuple[File, ...] = ()
     delivered_sync: bool = False
+    files: tuple[File, ...] = ()
     cursor: str | None = None
+    """Set by `Client.follow`: with it and ``seq`` a later call goes on from here."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class EntryPage(Record):
-    """One answer of the event log; `Client.follow` walks through the pages."""
+    """A page of the log, oldest first."""
 
-    cursor: str
     data: tuple[Entry, ...] = ()
     has_more: bool = False
+    """More entries are ready."""
     done: bool = False
+    """The message has nothing more to report."""
+    cursor: str
     cursor_expired: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
 class Work(Record):
-    """A chat in which work runs; ``text`` is one page of the latest result."""
+    """A work with one page of its text and its newest files."""
 
     work_id: str
     title: str = ""
     status: str = ""
     text: str = ""
+    """Latest result, paged by 20,000 characters."""
     next_from_char: int | None = None
-    link: str | None = None
+    link: str = ""
     files: tuple[File, ...] = ()
+    """The newest, up to 8."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -143,50 +158,56 @@ class WorkItem(Record):
     work_id: str
     title: str = ""
     preview: str = ""
-    link: str | None = None
+    link: str = ""
     status: str = ""
     updated_at: datetime | None = None
+    """When its latest result came, else when it was opened."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class WorkList(Record):
-    """The account's work, newest first."""
+    """Works, newest first."""
 
     data: tuple[WorkItem, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
 class UploadTicket(Record):
-    """Where an upload is posted to, and the form fields that go before the file."""
+    """Where to post the file, and with which form fields."""
 
     upload_id: str
     url: str
+    """Post multipart/form-data here, the file last as `file`."""
     fields: dict[str, str]
+    """Every one goes into the form, unchanged."""
     expires_at: datetime | None = None
-    max_bytes: int | None = None
+    """Until then the form can be posted."""
+    max_bytes: int = 0
+    """The declared size; a larger file is refused."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Upload(Record):
-    """A file that is ready to be named in ``upload_ids`` of one message."""
+    """A finished upload: name its id in a message's `upload_ids`."""
 
     upload_id: str
     status: str
     filename: str = ""
-    content_type: str = "application/octet-stream"
+    content_type: str = ""
     size: int = 0
+    """Bytes that arrived."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class AgentInfo(Record):
-    """The agent behind the server."""
+    """The agent that answers."""
 
     name: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
 class KeyInfo(Record):
-    """The key that asks, by its id and nickname; the secret is never sent back."""
+    """The key that called."""
 
     id: str
     name: str = ""
@@ -194,21 +215,46 @@ class KeyInfo(Record):
 
 @dataclass(frozen=True, kw_only=True)
 class AccountLimits(Record):
-    """What the account may do at once and per minute."""
+    """How much this account may do at once."""
 
-    running_jobs: int | None = None
-    requests_per_minute: int | None = None
+    running_jobs: int = 0
+    requests_per_minute: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)
 class Account(Record):
-    """Who the key belongs to; ``credits`` is what can still be spent."""
+    """The account of the key, and what is left of its credits."""
 
     user_id: str
     email: str = ""
     name: str = ""
     plan: str = ""
     credits: float = 0
+    """Available credits."""
     agent: AgentInfo = AgentInfo()
     key: KeyInfo | None = None
     limits: AccountLimits = AccountLimits()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Problem(Record):
+    """One field of the request and what is wrong with it."""
+
+    field: str | None = None
+    """Dotted path such as files.0.url; null: the whole body."""
+    problem: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ErrorBody(Record):
+    """Every error answer. Branch on `error`; `message` is for people and may change."""
+
+    error: str
+    message: str = ""
+    request_id: str = ""
+    docs: str = ""
+    """Where this code is explained."""
+    problems: tuple[Problem, ...] = ()
+    """Only with invalid_request: up to ten."""
+    cursor: str | None = None
+    """Only with poll_in_progress: the cursor to continue from."""

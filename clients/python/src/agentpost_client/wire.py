@@ -19,9 +19,9 @@ from agentpost_client.errors import (
     ApiError,
     BadAnswer,
     ConnectionFailed,
-    Problem,
 )
 from agentpost_client.form import FileForm
+from agentpost_client.models import ErrorBody
 from agentpost_client.records import Record, WrongShape
 from agentpost_client.version import __version__
 
@@ -175,8 +175,9 @@ def failure(outcome: Answer | Fault, url: str) -> AgentpostError:
         return ConnectionFailed(url, outcome.problem)
     if 300 <= outcome.status < 400:
         return BadAnswer(f"{url} answers with a redirect; use the address it leads to.")
-    body = _error_body(outcome)
-    if body is None:
+    try:
+        body = ErrorBody.read(json.loads(outcome.body))
+    except ValueError:
         return ApiError(
             f"http_{outcome.status}",
             f"The server answered {outcome.status} without an error of this API.",
@@ -185,28 +186,11 @@ def failure(outcome: Answer | Fault, url: str) -> AgentpostError:
             retry_after=outcome.retry_after,
         )
     return ApiError(
-        body["error"],
-        str(body.get("message") or body["error"]),
+        body.error,
+        body.message or body.error,
         outcome.status,
-        request_id=body.get("request_id") or outcome.request_id,
-        problems=_problems(body.get("problems")),
+        request_id=body.request_id or outcome.request_id,
+        problems=body.problems,
         retry_after=outcome.retry_after,
-        cursor=body.get("cursor"),
-    )
-
-
-def _error_body(answer: Answer) -> dict[str, Any] | None:
-    try:
-        body = json.loads(answer.body)
-    except ValueError:
-        return None
-    return body if isinstance(body, dict) and isinstance(body.get("error"), str) else None
-
-
-def _problems(value: object) -> tuple[Problem, ...]:
-    items = value if isinstance(value, list) else []
-    return tuple(
-        Problem(item.get("field"), str(item.get("problem", "")))
-        for item in items
-        if isinstance(item, dict)
+        cursor=body.cursor,
     )

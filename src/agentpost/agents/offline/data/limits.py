@@ -20,7 +20,7 @@ ROW_CHARACTERS: Final = 1_000_000
 SHEET_ROWS: Final = 1_048_576
 """Most rows of a worksheet: as many as Excel has."""
 
-CELLS: Final = 20_000_000
+CELLS: Final = 12_000_000
 """Most cells of a table."""
 
 TABLES: Final = 50

@@ -106,7 +106,9 @@ _TABLE, _OFFICE, _TEXT = (f"{_SPACES}{name}:1.0 " for name in ("table", "office"
 class _Sheets:
     """Collects the rows of an OpenDocument spreadsheet, sheet by sheet."""
 
-    def __init__(self) -> None:
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._cells = 0
         self.title = ""
         self.rows: list[tuple[str, list[Any]]] = []
         self._row: list[Any] = []
@@ -144,8 +146,10 @@ class _Sheets:
                 self._row += [value] * min(times, limits.COLUMNS + 1 - len(self._row))
                 self._blank = 0
         elif tag == _TABLE + "table-row" and self._row and self._depth == 1:
-            # A row with values that is repeated thousands of times is a formatting accident.
-            self.rows += [(self.title, self._row)] * min(self._repeated, 1_000)
+            self._cells += self._repeated * len(self._row)
+            if self._cells > limits.CELLS:
+                raise Unreadable(f"{self._name} has more than {limits.CELLS:,} cells")
+            self.rows += [(self.title, self._row)] * self._repeated
 
     def text(self, data: str) -> None:
         if self._inside and sum(map(len, self._pieces)) < limits.CELL_CHARACTERS:
@@ -173,7 +177,7 @@ def _value(cell: Attributes, text: str) -> Any:
 
 def of_opendocument(archive: Archive, folder: Path) -> Iterator[Grid]:
     """The sheets of an OpenDocument spreadsheet that have cells."""
-    sheets = _Sheets()
+    sheets = _Sheets(archive.name)
     held: list[tuple[str, list[Any]]] = []
 
     def rows() -> Iterator[tuple[str, list[Any]]]:

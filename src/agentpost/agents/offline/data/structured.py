@@ -96,7 +96,12 @@ def _table(records: list[Any]) -> Iterator[list[object]]:
             yield [_scalar(value) for value in record]
         return
     flat = [_flat(record) for record in records]
-    header = list(dict.fromkeys(key for row in flat for key in row))
+    keys: dict[str, None] = {}
+    for row in flat:
+        keys.update(dict.fromkeys(row))
+        if len(keys) > limits.COLUMNS:
+            break
+    header = list(keys)[: limits.COLUMNS + 1]
     yield list(header)
     for row in flat:
         yield [row.get(key) for key in header]
@@ -172,7 +177,8 @@ def _run(lines: list[str], at: int, delimiter: str) -> int:
 
 
 def _prose(line: str) -> bool:
-    return max(len(cell.split()) for cell in line.split(",")) > 6
+    ended = line.rstrip().endswith((".", "!", "?", ":"))
+    return ended or max(len(cell.split()) for cell in line.split(",")) > 6
 
 
 def _width(line: str, delimiter: str) -> int:

@@ -100,6 +100,7 @@ _VOID: Final = frozenset(
     }
 )
 _SPAN_MOST: Final = 100
+_COLUMNS_MOST: Final = 500
 _CELLS_MOST: Final = 2_000_000
 
 
@@ -258,6 +259,8 @@ class _Grid:
         column = 0
         while column in self._rows[-1]:
             column += 1
+        if column + _span(attributes, "colspan") > _COLUMNS_MOST:
+            return
         self._at = column, _span(attributes, "colspan"), _span(attributes, "rowspan")
         for offset in range(self._at[1]):
             self._rows[-1].setdefault(column + offset, "")

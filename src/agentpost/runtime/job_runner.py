@@ -1,4 +1,4 @@
-"""The worker: the jobs that run in this process (see `engine.base.JobExecutor`)."""
+"""The job runner: the jobs that run in this process (see `engine.base.JobExecutor`)."""
 
 from __future__ import annotations
 

@@ -1,0 +1,47 @@
+"""Waiting for what other threads, processes and servers do: ask again until the answer is true."""
+
+import asyncio
+import time
+from collections.abc import Callable, Iterator
+from typing import TypeVar
+
+T = TypeVar("T")
+PATIENCE = 60.0
+"""Seconds to wait for what must come; only a failing test uses them up."""
+_PAUSE_SECONDS = 0.002
+_PAUSE_SECONDS_MAX = 0.1
+
+
+def eventually(
+    condition: Callable[[], T], seconds: float = PATIENCE, what: str = "the condition"
+) -> T:
+    """What ``condition`` returns once that is true; fails after ``seconds``."""
+    for pause in _pauses(seconds):
+        found = condition()
+        if found:
+            return found
+        time.sleep(pause)
+    raise AssertionError(f"{what} did not come within {seconds} s: {found!r}")
+
+
+async def eventually_async(
+    condition: Callable[[], T], seconds: float = PATIENCE, what: str = "the condition"
+) -> T:
+    """`eventually` for async tests: the event loop goes on meanwhile."""
+    for pause in _pauses(seconds):
+        found = condition()
+        if found:
+            return found
+        await asyncio.sleep(pause)
+    raise AssertionError(f"{what} did not come within {seconds} s: {found!r}")
+
+
+def _pauses(seconds: float) -> Iterator[float]:
+    """Pauses that grow with the time waited, to leave the processor to what is waited for."""
+    deadline = time.monotonic() + seconds
+    pause = _PAUSE_SECONDS
+    while True:
+        yield pause
+        if time.monotonic() > deadline:
+            return
+        pause = min(pause * 1.3, _PAUSE_SECONDS_MAX)
