@@ -133,7 +133,7 @@ class _Loader:
         return f"not ({self._blank()})"
 
     def _blank(self) -> str:
-        # Most rows are told by their first cells, so this is cheap.
+        # The first cells are enough for most rows, so this is cheap.
         return " and ".join(f"(c{i} is null or trim(c{i}) = '')" for i in range(self._width))
 
     def _say(self, found: layout.Layout) -> None:

@@ -103,7 +103,7 @@ _SPACES = "urn:oasis:names:tc:opendocument:xmlns:"
 _TABLE, _OFFICE, _TEXT = (f"{_SPACES}{name}:1.0 " for name in ("table", "office", "text"))
 
 
-class _Sheets:
+class _OpenDocumentRows:
     """Collects the rows of an OpenDocument spreadsheet, sheet by sheet."""
 
     def __init__(self, name: str) -> None:
@@ -177,7 +177,7 @@ def _value(cell: Attributes, text: str) -> Any:
 
 def of_opendocument(archive: Archive, folder: Path) -> Iterator[Grid]:
     """The sheets of an OpenDocument spreadsheet that have cells."""
-    sheets = _Sheets(archive.name)
+    sheets = _OpenDocumentRows(archive.name)
     held: list[tuple[str, list[Any]]] = []
 
     def rows() -> Iterator[tuple[str, list[Any]]]:

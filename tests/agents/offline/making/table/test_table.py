@@ -41,12 +41,12 @@ def made(folder: Path, files: list[File], wish: Any) -> tuple[Any, Any]:
     """What is said of a workbook, and the workbook as openpyxl opens it, with its formulas."""
     import openpyxl
 
-    told = plan(files, wish, "x.xlsx")
+    described = plan(files, wish, "x.xlsx")
     path = as_workbook(files, wish)
     written = file(folder, "x.xlsx", path.read_bytes())
     check(written, files, wish)
     opened = openpyxl.load_workbook(path.rename(folder / "x.xlsx"))
-    return told, opened
+    return described, opened
 
 
 def test_a_pivot_has_formulas_and_the_data_beside_it(tmp_path: Path) -> None:
@@ -54,7 +54,7 @@ def test_a_pivot_has_formulas_and_the_data_beside_it(tmp_path: Path) -> None:
     files = [file(tmp_path, "shop.csv", shop_csv(rows))]
     table = describe(files)[0]["id"]
     query = Query(table, (Measure("revenue", Aggregate.SUM),), ("country",), "date", Grain.YEAR)
-    told, book = made(tmp_path, files, frame(query))
+    described, book = made(tmp_path, files, frame(query))
     assert book.sheetnames == ["Pivot", "Data"]
     page = book["Pivot"]
     assert [cell.value for cell in page[1]] == ["Country", "2024", "2025", "Total"]
@@ -64,25 +64,25 @@ def test_a_pivot_has_formulas_and_the_data_beside_it(tmp_path: Path) -> None:
     assert spain[2] == pytest.approx(truth)
     assert str(spain[3]).startswith("=SUM(")
     assert [cell.value for cell in page[6]][1] == "=SUBTOTAL(109,B2:B5)"
-    assert told["text"].startswith("x.xlsx: total Revenue by Country and year")
+    assert described["text"].startswith("x.xlsx: total Revenue by Country and year")
     assert book["Data"].freeze_panes == "B2"
     assert book["Data"]["A2"].is_date
 
 
 def test_cleaned_data_is_typed_and_says_what_was_done(tmp_path: Path) -> None:
     text = "Report\n\nDatum;Umsatz\n01.02.2025;1.234,50 €\n02.02.2025;n/a\nSumme;1.234,50 €\n"
-    told, book = made(tmp_path, [file(tmp_path, "a.csv", text)], frame(clean=True))
+    described, book = made(tmp_path, [file(tmp_path, "a.csv", text)], frame(clean=True))
     page = book.worksheets[0]
     assert page["B2"].value == 1234.5
     assert page["B3"].value is None
     assert "€" in page["B2"].number_format
     assert page["A2"].is_date
-    assert "1 total line below the table left out" in told["notes"]
+    assert "1 total line below the table left out" in described["notes"]
 
 
 def test_two_tables_are_joined_on_what_they_share(tmp_path: Path) -> None:
     files = [file(tmp_path, "orders.csv", ORDERS), file(tmp_path, "customers.csv", CUSTOMERS)]
-    told, book = made(tmp_path, files, frame(join=True))
+    described, book = made(tmp_path, files, frame(join=True))
     rows = list(book["Joined"].iter_rows(values_only=True))
     assert rows[0] == ("Order ID", "Customer ID", "Amount", "Name", "City")
     assert rows[1:5] == [
@@ -91,9 +91,9 @@ def test_two_tables_are_joined_on_what_they_share(tmp_path: Path) -> None:
         (3, "A1", 5, "Ann", "Rome"),
         (4, "A9", 7, None, None),
     ]
-    assert "3 of 4 rows found their match" in told["text"]
-    assert "no match for Customer ID A9" in told["notes"]
-    assert any(note.startswith("1 rows of customers.csv repeat") for note in told["notes"])
+    assert "3 of 4 rows found their match" in described["text"]
+    assert "no match for Customer ID A9" in described["notes"]
+    assert any(note.startswith("1 rows of customers.csv repeat") for note in described["notes"])
 
 
 def test_tables_that_share_nothing_are_not_joined(tmp_path: Path) -> None:

@@ -50,18 +50,24 @@ async def make(job: Job, inputs: Inputs) -> Made:
     stem = frame.style.title or (files[0].name if files else "table")
     names = [file_name(stem, "table", inputs.version, form) for form in asked]
     planned = await job.step(plan, files, to_json(frame), names[0], timeout=SECONDS)
-    told = msgspec.convert(planned, Plan)
+    described = msgspec.convert(planned, Plan)
     written: list[File] = []
     for form, name in zip(asked, names, strict=True):
         await job.progress(name)
         build = as_workbook if form == "xlsx" else as_csv
         file = await job.write(
             name, build, files, to_json(frame), cost=0.0 if written else CREDITS,
-            label=told.title, timeout=SECONDS,
+            label=described.title, timeout=SECONDS,
         )  # fmt: skip
         await job.step(check, file, files, to_json(frame), timeout=SECONDS)
         written.append(file)
-    return Made(told.text, written, list(told.used), list(told.skipped), list(told.notes))
+    return Made(
+        described.text,
+        written,
+        list(described.used),
+        list(described.skipped),
+        list(described.notes),
+    )
 
 
 def plan(files: Sequence[File], frame_json: Any, name: str) -> Any:

@@ -143,7 +143,7 @@ def _clean(text: str) -> str:
 
 
 def check(file: File, made: Any) -> int:
-    """A step: open what was written; all of the text is in it. Returns the number of pieces."""
+    """A step: open what was written; all of it is there. Returns how many pieces there are."""
     text = msgspec.convert(made, Written).text
     blocks = read(file).blocks
     cells = [cell for block in blocks for row in block.rows for cell in row]
