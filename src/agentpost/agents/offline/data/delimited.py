@@ -125,9 +125,20 @@ def grid(path: Path, name: str, folder: Path) -> Grid:
     lone_returns = "\r" in text.replace("\r\n", "")
     width = max((len(row) for row in _sampled(text, delimiter)), default=0)
     found = Grid(name, path, delimiter, width, delimiter == ";", exact=False)
-    if not plain or lone_returns or width > limits.COLUMNS or not width:
+    odd = not plain or lone_returns or width > limits.COLUMNS or not width
+    if odd or not _quotes_close(path):
         return cleaned(found, folder, encoding, skip)
     return found
+
+
+def _quotes_close(path: Path) -> bool:
+    """Whether each quotation mark of a file has its other one; the database drops a last row that
+    never ends without a word."""
+    count = 0
+    with path.open("rb") as file:
+        while piece := file.read(SAMPLE_BYTES):
+            count += piece.count(b'"')
+    return count % 2 == 0
 
 
 def _sampled(text: str, delimiter: str) -> Iterator[list[str]]:
