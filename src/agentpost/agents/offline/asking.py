@@ -80,9 +80,9 @@ async def _from_tables(here: Surroundings, reading: Reading) -> None:
     lines = [found.text or say(language, "absent_answer")]
     lines += [say(language, "read_as", typed=a, meant=b) for a, b in reading.corrected]
     skipped = list(dict.fromkeys((*found.skipped, *here.skipped)))
-    told = details(language, found.used, skipped, found.notes)
+    reported = details(language, found.used, skipped, found.notes)
     turn.state["answered"] = to_json(frame)
-    turn.reply("\n\n".join(filter(None, ["\n".join(lines), told])))
+    turn.reply("\n\n".join(filter(None, ["\n".join(lines), reported])))
 
 
 async def _from_documents(here: Surroundings, reading: Reading) -> None:
@@ -107,9 +107,9 @@ async def _from_documents(here: Surroundings, reading: Reading) -> None:
         words = quoted(language, reading.frame.unused)
         text += "\n\n" + say(language, "not_understood", words=words)
     skipped = list(dict.fromkeys((*found.skipped, *here.skipped)))
-    told = details(language, found.used, skipped, found.notes)
+    reported = details(language, found.used, skipped, found.notes)
     turn.state.pop("answered", None)
-    turn.reply(f"{text}\n\n{told}".strip())
+    turn.reply(f"{text}\n\n{reported}".strip())
 
 
 def lacks(here: Surroundings, reading: Reading) -> None:

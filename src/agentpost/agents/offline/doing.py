@@ -135,7 +135,7 @@ def _unclear(here: Surroundings, reading: Reading, thing: Thing) -> bool:
         return True
     only_tables = here.only_tables
     if only_tables and not here.material and not reading.intent.add:
-        # What a text is about cannot be told from its words; what a table is about can.
+        # What a text is about cannot be reported from its words; what a table is about can.
         about = reading.frame.style.sections
         reading.frame = msgspec.structs.replace(
             reading.frame, unused=(*reading.frame.unused, *about)

@@ -115,5 +115,5 @@ async def _followed(
 
 
 def _text(made: Made, language: str, ignored: Sequence[str]) -> str:
-    told = details(language, made.used, made.skipped, [*made.notes, *ignored])
-    return f"{made.text.rstrip()}\n\n{told}".strip()
+    reported = details(language, made.used, made.skipped, [*made.notes, *ignored])
+    return f"{made.text.rstrip()}\n\n{reported}".strip()

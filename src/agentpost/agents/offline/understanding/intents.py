@@ -1,4 +1,4 @@
-"""What a clause does, told by its words alone: act, thing, and what it refers to."""
+"""What a clause does, reported by its words alone: act, thing, and what it refers to."""
 
 from __future__ import annotations
 

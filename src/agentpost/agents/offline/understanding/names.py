@@ -93,7 +93,7 @@ def is_tiny(value: str) -> bool:
 
 
 def column_concepts(column: Column) -> list[str]:
-    """What a column is about, told by its name in any language: the whole name, else its parts."""
+    """What a column is about, by its name in any language: the whole name, else its parts."""
     said = word_tokens(column.name)
     known = concepts()
     whole: list[str] = []

@@ -197,8 +197,8 @@ def _counted(found: Sequence[Segment], at: int, period: Period) -> int:
         return 0
     unit = found[after]
     if unit.has("grain", "quarter") and 1 <= value <= 4 and period.quarter is None:
-        told = segment.has("ordinal") or segment.has("number") or after > at + 1
-        if not told and not unit.text.startswith("季"):
+        reported = segment.has("ordinal") or segment.has("number") or after > at + 1
+        if not reported and not unit.text.startswith("季"):
             return 0
         period.quarter = value
         return after + 1 - at
@@ -249,12 +249,12 @@ def _means_month(found: Sequence[Segment], at: int) -> bool:
     before = found[at - 1] if at else None
     following = found[at + 1] if at + 1 < len(found) else None
     near = [part for part in (before, following) if part is not None]
-    told = any(
+    reported = any(
         part.has("when") or part.has("for") or part.has("month") or part.number is not None
         or part.has("op", "between") or part.has("of")
         for part in near
     )  # fmt: skip
-    return told or (segment.text[:1].isupper() and at > 0)
+    return reported or (segment.text[:1].isupper() and at > 0)
 
 
 def _relative(found: Sequence[Segment], at: int, calendar: Calendar) -> Period | None:

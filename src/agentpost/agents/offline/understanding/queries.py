@@ -56,7 +56,7 @@ def _name_hints(draft: Draft) -> None:
 
 
 def _derived(draft: Draft) -> Derived | None:
-    """What is to be computed from the measures, told by its own words."""
+    """What is to be computed from the measures, reported by its own words."""
     found: Derived | None = None
     for segment in draft.found:
         key = segment.key("derived")

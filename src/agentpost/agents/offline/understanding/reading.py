@@ -39,7 +39,7 @@ class Reading:
     ambiguous: tuple[tuple[str, tuple[str, ...]], ...] = ()
     """Words with the columns that each can mean."""
     tables: tuple[str, ...] = ()
-    """Names of tables that fit equally well, when it cannot be told which is meant."""
+    """Names of tables that fit equally well, when it cannot be reported which is meant."""
     corrected: tuple[tuple[str, str], ...] = ()
     """Typos, with what they were read as."""
     unclear: tuple[str, ...] = ()
@@ -77,7 +77,7 @@ def resolve(
         text = text[:start] + " " * (end - start) + text[end:]
         plain = segments(text, language)
     words = lexicon(language)
-    best: tuple[tuple[int, int], Draft, Intent, Look, list[Segment]] | None = None
+    best: tuple[tuple[int, int], Draft, Intent, Look] | None = None
     equal: list[str] = []
     for table in tables[:TABLES_MAX]:
         names = names_of(table, words)
@@ -99,13 +99,20 @@ def resolve(
             made.thing = Thing.CHART
         score = (len(draft.unused()), -_covered(draft))
         if best is None or score < best[0]:
-            best, equal = (score, draft, made, look, found), [table.name]
+            best, equal = (score, draft, made, look), [table.name]
         elif score == best[0] and draft.named:
             equal.append(table.name)
     if best is None:
         return _without_tables(plain, text, clause, language, title, works=works, running=running)
-    _, draft, made, look, found = best
+    _, draft, made, look = best
     look.title = title
+    return _reading(draft, made, look, clause, language, equal)
+
+
+def _reading(
+    draft: Draft, made: Intent, look: Look, clause: str, language: str, equal: Sequence[str]
+) -> Reading:
+    found = draft.found
     query = draft.query()
     changes = made.act is Act.CHANGE and "measure" not in draft.named
     aggregate = _aggregate(found) if changes else None
