@@ -19,6 +19,8 @@ from agentpost.agents.offline.story.shape import Line, is_additive
 from agentpost.agents.offline.style import numbers
 from agentpost.agents.offline.style.languages import language, words
 
+_CLOSE = 0.03
+"""A lead of less than this part of the leader's value matters little."""
 _PLAIN = (None, Derived.SHARE)
 
 
@@ -137,15 +139,16 @@ def _leader(subject: Subject, line: Line, entries: _Entries, whole: float | None
         "second": second[2],
     }
     figures = {"value": best[0], "other": second[0]}
+    close = 0.25 if best[0] - second[0] < _CLOSE * abs(best[0]) else 0.0
     if whole is None or whole <= 0 or entries[-1][0] < 0 or line.measure.derived is not None:
-        weight = 0.65 if len(entries) > 2 else 0.45
+        weight = (0.65 if len(entries) > 2 else 0.45) - close
         return [Draft(ClaimKind.BEST, "best", said, figures, checks, weight, (best[1],),
                       (subject.written(line, best[0]), best[2]), line)]  # fmt: skip
     share = 100 * best[0] / whole
     said["share"] = numbers.percent(share, subject.code)
     figures |= {"share": share, "total": whole}
     checks += (Check(whole, line.measure),)
-    weight = 0.6 + min(0.25, share / 250)
+    weight = 0.6 + min(0.25, share / 250) - close
     return [Draft(ClaimKind.BEST, "best_share", said, figures, checks, weight, (best[1],),
                   (said["share"], best[2]), line)]  # fmt: skip
 
