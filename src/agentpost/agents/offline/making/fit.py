@@ -17,6 +17,7 @@ _NARROW = {
     "W": 944, "L": 556, "’": 222, "‘": 222, "–": 556, "—": 1000, "…": 1000, "·": 278,
 }  # fmt: skip
 _INTER = 1.08
+_LATIN_END = 0x24F
 _BOLD = 1.07
 LINE = 1.25
 """Height of a line by its type size."""
@@ -27,6 +28,8 @@ def _em(char: str) -> float:
         return 1000 / _INTER
     if combining(char):
         return 0
+    if ord(char) > _LATIN_END:  # other scripts are set in faces of their own, which differ
+        return _NARROW.get(char, 680)
     return _NARROW.get(char) or (700 if char.isupper() else 556)
 
 

@@ -243,8 +243,8 @@ def _table(grid: Grid | None, points: Sequence[str], top: float, bottom: float) 
     assert grid is not None
     rows = [grid.header, *grid.rows]
     tall = bottom - top - (70 if points else 0)
-    row = min(46.0, tall / len(rows))
-    size = min(18.0, row * 0.52)
+    row = min(62.0, tall / len(rows))
+    size = min(20.0, row * 0.5)
     columns = range(len(grid.header))
     while True:
         widths = [

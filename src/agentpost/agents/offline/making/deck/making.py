@@ -31,10 +31,8 @@ async def make(job: Job, inputs: Inputs) -> Made:
     """Make the deck; raises `JobFailed` with a text for the user."""
     frame = inputs.frame
     files = list(inputs.files)
-    before = job.state.get("slides")
-    previous = before if isinstance(before, int) else 0
     await job.progress("Reading the files")
-    planned = await job.step(planning.plan, files, to_json(frame), previous, timeout=SECONDS)
+    planned = await job.step(planning.plan, files, to_json(frame), timeout=SECONDS)
     outline = msgspec.convert(planned, Outline)
     await job.progress(f"Outline: {len(outline.slides)} slides")
     stem = frame.style.title or (files[0].name if files else outline.title)
@@ -52,7 +50,6 @@ async def make(job: Job, inputs: Inputs) -> Made:
         check = check_pptx if form == "pptx" else check_pdf
         await job.step(check, file, planned, timeout=SECONDS)
         written.append(file)
-    job.state["slides"] = len(outline.slides)
     texts = languages.words(planning.TEXTS, frame.language)
     remarks = list(outline.remarks)
     gone = fonts.missing(str(planned["slides"])) if "pdf" in asked else ()

@@ -12,6 +12,7 @@ from agentpost.agents.base import File
 from agentpost.agents.offline.frame import Frame, from_json
 from agentpost.agents.offline.making import material
 from agentpost.agents.offline.making.deck import counted, papers
+from agentpost.agents.offline.making.deck.bounded import bounded
 from agentpost.agents.offline.making.deck.slides import Layout, Outline, Slide
 from agentpost.agents.offline.making.deck.told import Telling
 from agentpost.agents.offline.style import languages, palette
@@ -21,25 +22,22 @@ MOST_SLIDES = 40
 _COMFORTABLE = 12
 
 
-def plan(files: Sequence[File], frame: dict[str, Any], before: int = 0) -> dict[str, Any]:
+def plan(files: Sequence[File], frame: dict[str, Any]) -> dict[str, Any]:
     """A step: read everything and plan the deck (an `Outline` as JSON).
 
     Args:
         files: the frame's files.
         frame: the frame as JSON.
-        before: how many slides the deck had before this change; 0 for a new one.
 
     Raises `JobFailed` when nothing could be read.
     """
     wish = from_json(frame)
-    made = planned(material.gathered(files, wish), files, wish, before)
+    made = planned(material.gathered(files, wish), files, wish)
     built: dict[str, Any] = msgspec.to_builtins(made)
     return built
 
 
-def planned(
-    found: material.Material, files: Sequence[File], frame: Frame, before: int = 0
-) -> Outline:
+def planned(found: material.Material, files: Sequence[File], frame: Frame) -> Outline:
     """The deck of what was read."""
     texts = languages.words(TEXTS, frame.language)
     telling = Telling(found.story, texts) if found.story is not None else None
@@ -48,7 +46,7 @@ def planned(
     sources = _sources(found, texts)
     opening = Slide(
         Layout.TITLE, title, subtitle=_subtitle(telling, found, title),
-        backdrop=telling.course() if telling else (), source=sources,
+        backdrop=telling.course() if telling else _lengths(found), source=sources,
         notes=" ".join(telling.points(3)) if telling else "", weight=2.0,
     )  # fmt: skip
     body = telling.slides() if telling is not None else []
@@ -57,16 +55,17 @@ def planned(
     body = _with_subjects(body, frame, found, texts, remarks)
     body += [_pictured(number, files, texts) for number in found.images]
     closing = _closing(telling, body, sources, texts)
-    asked = _asked(frame, before, len(body) + 2)
+    asked = _asked(frame, _comfortable(body))
     extra = telling.extra() if telling is not None else []
     slides = counted.fitted(opening, body, closing, extra, asked or _comfortable(body))
     if asked and len(slides) != asked:
         remarks.append(texts["fewer"].format(asked=asked, count=len(slides)))
-    return Outline(
+    made = Outline(
         title, tuple(slides), frame.language, _accent(frame), found.used, found.skipped,
         tuple(remarks), finding=found.story.claims[0].sentence
         if found.story is not None and found.story.claims else "",
     )  # fmt: skip
+    return bounded(made)
 
 
 def _accent(frame: Frame) -> str | None:
@@ -95,6 +94,12 @@ def _subtitle(telling: Telling | None, found: material.Material, title: str) -> 
             if first and len(first[0]) <= 160 and first[0] != title:
                 return first[0]
     return ""
+
+
+def _lengths(found: material.Material) -> tuple[float, ...]:
+    """Of documents: how long their sections are, as a silhouette like that of a figure."""
+    lengths = [len(one.text) ** 0.5 for one in papers.sections(found.papers)]
+    return tuple(lengths[:40]) if len(lengths) >= 5 else ()
 
 
 def _sources(found: material.Material, texts: dict[str, Any]) -> str:
@@ -158,17 +163,14 @@ def _closing(
                  notes=" ".join(points), weight=0.9)  # fmt: skip
 
 
-def _asked(frame: Frame, before: int, natural: int) -> int | None:
+def _asked(frame: Frame, natural: int) -> int | None:
+    """How many slides were asked for; "half as long" is of what was asked before, or of what the
+    deck has by itself."""
     style = frame.style
-    base = before or natural
-    asked = {
-        "half": max(2, round(base / 2)),
-        "shorter": max(2, round(base * 2 / 3)),
-        "longer": round(base * 1.5),
-        "double": base * 2,
-    }.get(style.length or "")
-    number = asked if before and asked else style.pages or asked
-    return min(number, MOST_SLIDES) if number else None
+    factor = {"half": 0.5, "shorter": 2 / 3, "longer": 1.5, "double": 2.0}.get(style.length or "")
+    if factor is None:
+        return min(style.pages, MOST_SLIDES) if style.pages else None
+    return min(MOST_SLIDES, max(2, round((style.pages or natural) * factor)))
 
 
 def _comfortable(body: Sequence[Slide]) -> int:

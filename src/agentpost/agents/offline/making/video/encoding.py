@@ -12,7 +12,10 @@ from agentpost.agents.offline.making.video.film import RATE
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-_OPTIONS = {"crf": "21", "preset": "veryfast", "rc-lookahead": "15", "threads": "2"}
+_OPTIONS = {"crf": "21", "preset": "veryfast", "threads": "2"}
+_STILL = {"tune": "stillimage", "rc-lookahead": "15"}
+_MOVING = {"x264-params": "mbtree=0:rc-lookahead=5:subme=1:ref=1"}
+"""Half the work for pictures that all differ a little; the files are larger."""
 _SLACK = 0.6
 
 
@@ -28,7 +31,7 @@ def encode(frames: Iterator[Image], path: Path, size: tuple[int, int], *, still:
     import av
 
     from_image: Any = av.VideoFrame.from_image
-    options = {**_OPTIONS, "tune": "stillimage"} if still else _OPTIONS
+    options = {**_OPTIONS, **(_STILL if still else _MOVING)}
     count = 0
     with av.open(str(path), "w", format="mp4", options={"movflags": "+faststart"}) as container:
         stream: Any = container.add_stream("libx264", rate=RATE, options=options)
