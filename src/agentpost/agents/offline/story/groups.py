@@ -21,6 +21,8 @@ from agentpost.agents.offline.style.languages import language, words
 
 _CLOSE = 0.03
 """A lead of less than this part of the leader's value matters little."""
+_FEWEST, _MOST = 8, 40
+"""How many groups a usual range is found in; each is computed again."""
 _PLAIN = (None, Derived.SHARE)
 
 
@@ -212,7 +214,7 @@ def _concentration(
 def _outliers(subject: Subject, line: Line, entries: _Entries) -> list[Draft]:
     """A group far outside the middle half of the others (Tukey's fences, three times wide)."""
     values = [entry[0] for entry in entries]
-    if len(values) < 8:
+    if not _FEWEST <= len(values) <= _MOST:
         return []
     low, _, high = statistics.quantiles(values, n=4, method="inclusive")
     width = high - low
@@ -222,5 +224,5 @@ def _outliers(subject: Subject, line: Line, entries: _Entries) -> list[Draft]:
     said = {"group": far[0][2]}
     figures = {"value": far[0][0], "low": low, "high": high}
     return [Draft(ClaimKind.OUTLIER, "outlier", said, figures,
-                  (_check(subject, line.measure, far[0]),), 0.5, (far[0][1],),
+                  tuple(_check(subject, line.measure, e) for e in entries), 0.5, (far[0][1],),
                   (subject.written(line, far[0][0]), far[0][2]), line)]  # fmt: skip
