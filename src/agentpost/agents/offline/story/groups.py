@@ -19,6 +19,10 @@ from agentpost.agents.offline.story.shape import Line, is_additive
 from agentpost.agents.offline.style import numbers
 from agentpost.agents.offline.style.languages import language, words
 
+_CLOSE = 0.03
+"""A lead of less than this part of the leader's value matters little."""
+_FEWEST, _MOST = 8, 40
+"""How many groups a usual range is found in; each is computed again."""
 _PLAIN = (None, Derived.SHARE)
 
 
@@ -137,15 +141,16 @@ def _leader(subject: Subject, line: Line, entries: _Entries, whole: float | None
         "second": second[2],
     }
     figures = {"value": best[0], "other": second[0]}
+    close = 0.25 if best[0] - second[0] < _CLOSE * abs(best[0]) else 0.0
     if whole is None or whole <= 0 or entries[-1][0] < 0 or line.measure.derived is not None:
-        weight = 0.65 if len(entries) > 2 else 0.45
+        weight = (0.65 if len(entries) > 2 else 0.45) - close
         return [Draft(ClaimKind.BEST, "best", said, figures, checks, weight, (best[1],),
                       (subject.written(line, best[0]), best[2]), line)]  # fmt: skip
     share = 100 * best[0] / whole
     said["share"] = numbers.percent(share, subject.code)
     figures |= {"share": share, "total": whole}
     checks += (Check(whole, line.measure),)
-    weight = 0.6 + min(0.25, share / 250)
+    weight = 0.6 + min(0.25, share / 250) - close
     return [Draft(ClaimKind.BEST, "best_share", said, figures, checks, weight, (best[1],),
                   (said["share"], best[2]), line)]  # fmt: skip
 
@@ -209,7 +214,7 @@ def _concentration(
 def _outliers(subject: Subject, line: Line, entries: _Entries) -> list[Draft]:
     """A group far outside the middle half of the others (Tukey's fences, three times wide)."""
     values = [entry[0] for entry in entries]
-    if len(values) < 8:
+    if not _FEWEST <= len(values) <= _MOST:
         return []
     low, _, high = statistics.quantiles(values, n=4, method="inclusive")
     width = high - low
@@ -219,5 +224,5 @@ def _outliers(subject: Subject, line: Line, entries: _Entries) -> list[Draft]:
     said = {"group": far[0][2]}
     figures = {"value": far[0][0], "low": low, "high": high}
     return [Draft(ClaimKind.OUTLIER, "outlier", said, figures,
-                  (_check(subject, line.measure, far[0]),), 0.5, (far[0][1],),
+                  tuple(_check(subject, line.measure, e) for e in entries), 0.5, (far[0][1],),
                   (subject.written(line, far[0][0]), far[0][2]), line)]  # fmt: skip

@@ -91,8 +91,15 @@ def _headline(same: Sequence[tuple[Table, Measure]], totals: Sequence[float], co
 
 
 def _value(dataset: Dataset, table: Table, measure: Measure) -> float | None:
+    """The measure over all rows; of what adds up, None unless the sum over groups agrees."""
     rows = dataset.run(Query(table.id, (measure,))).rows
-    return number(rows[0][-1]) if rows else None
+    value = number(rows[0][-1]) if rows else None
+    groups = [c for c in table.columns if c.role is Role.CATEGORY and c.distinct <= _MOST_GROUPS]
+    if value is None or not groups or groups[0].missing or not is_additive(measure):
+        return value
+    grouped = dataset.run(Query(table.id, (measure,), (groups[0].name,))).rows
+    again = math.fsum(number(row[-1]) or 0.0 for row in grouped)
+    return value if math.isclose(value, again, rel_tol=1e-9, abs_tol=1e-6) else None
 
 
 def _ahead(same: Sequence[tuple[Table, Measure]], totals: Sequence[float], code: str) -> str:
