@@ -10,9 +10,16 @@ from importlib.util import find_spec
 from typing import Final
 
 _EXTRACTION: Final = ("lxml", "openpyxl", "pypdfium2")
+_OFFLINE: Final = (
+    *_EXTRACTION,
+    *("duckdb", "fontpkg_inter", "jinja2", "manimgx_fonts", "markdown_it", "msgspec", "nh3", "PIL"),
+    *("python_calamine", "docx", "pptx", "rapidfuzz", "snowballstemmer", "typst", "xlsxwriter"),
+)
 MODULES: Final = {
     "extraction": _EXTRACTION,
-    "offline": (*_EXTRACTION, "markdown_it", "matplotlib", "PIL", "docx", "typst"),
+    "offline": _OFFLINE,
+    "cjk": ("manimgx_fonts_cjk",),
+    "video": (*_OFFLINE, "av"),
     "postgres": ("procrastinate", "psycopg", "psycopg_pool"),
     "redis": ("redis",),
     "s3": ("boto3", "obstore"),

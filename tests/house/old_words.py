@@ -26,7 +26,6 @@ OLD_NAMES = {
     "Relay": "Subscribers",
     "S3Place": "S3Location",
     "Sheets": "Renderer",
-    "Story": "Timeline",
     "Taken": "RateDecision",
     "Visit": "Probe",
     "WAYS": "LINKS, or ERROR_TRIGGERS",

@@ -90,8 +90,8 @@ def test_the_sizes_are_of_what_is_installed() -> None:
     """Else a package that is missing here would count nothing."""
     assert {"httpx2", "anyio"} <= closure("agentpost-client")
     assert {"aiohttp", "agentpost-client"} <= closure("agentpost")
-    assert {"typst", "numpy", "lxml"} <= closure("agentpost[offline]")
-    assert not {"typst", "numpy", "lxml", "obstore", "boto3"} & closure("agentpost")
+    assert {"typst", "duckdb", "lxml"} <= closure("agentpost[offline]")
+    assert not {"typst", "duckdb", "lxml", "obstore", "boto3"} & closure("agentpost")
     assert not {"pydantic", "aiohttp"} & closure("agentpost-client")
     elsewhere = {name for name in closure("agentpost[offline]") if not installed_bytes(name)}
     assert elsewhere <= {"colorama", "httpx2-jsfetch", "tzdata"}

@@ -133,7 +133,7 @@ def _unclear(here: Surroundings, reading: Reading, thing: Thing) -> bool:
     if reading.ambiguous or (reading.tables and thing in _FROM_TABLES):
         asking.which(here, reading)
         return True
-    only_tables = bool(here.tables) and not here.documents
+    only_tables = here.only_tables
     if only_tables and not here.material and not reading.intent.add:
         # What a text is about cannot be told from its words; what a table is about can.
         about = reading.frame.style.sections
@@ -300,7 +300,7 @@ def _tell(here: Surroundings, reading: Reading, frame: Frame, files: Sequence[Fi
         lines.append(f"{say(language, 'skipped')}: {listed(language, left)}.")
     for typed, meant in reading.corrected:
         lines.append(say(language, "read_as", typed=typed, meant=meant))
-    if frame.unused and here.tables and not here.documents:
+    if frame.unused and here.only_tables:
         words = quoted(language, frame.unused, "and")
         lines.append(say(language, "words_left", words=words))
     if lines:

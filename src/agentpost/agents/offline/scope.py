@@ -55,15 +55,19 @@ class Surroundings:
 
     @property
     def documents(self) -> list[File]:
-        """Files that are read as text: also data in which no table was found."""
-        with_tables = {table.file for table in self.tables}
+        """Files that are read as text: also JSON and the like, with or without tables."""
         return [
             file
             for file in self.files
             if is_usable(file)
             and not (is_image(file) or _SHEETS.search(file.name) or file.kind == "archive")
-            and not (is_table(file) and file.id in with_tables)
         ]
+
+    @property
+    def only_tables(self) -> bool:
+        """Whether everything that is not a picture is a table."""
+        with_tables = {table.file for table in self.tables}
+        return bool(self.tables) and all(file.id in with_tables for file in self.documents)
 
     @property
     def images(self) -> list[File]:

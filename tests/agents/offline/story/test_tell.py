@@ -50,9 +50,9 @@ def story(rows: Sequence[Sequence[object]], *groups: str, language: str = "en",
         return tell(data, [query], language)
 
 
-def claim(told: Story, kind: ClaimKind) -> Claim:
+def claim(found: Story, kind: ClaimKind) -> Claim:
     """The one claim of a kind."""
-    return next(one for one in told.claims if one.kind is kind)
+    return next(one for one in found.claims if one.kind is kind)
 
 
 def monthly(values: Sequence[float], first: date = date(2024, 1, 1)) -> list[tuple[object, ...]]:
@@ -66,40 +66,40 @@ def monthly(values: Sequence[float], first: date = date(2024, 1, 1)) -> list[tup
 
 
 def test_growth_compares_whole_years() -> None:
-    told = story(monthly([10] * 12 + [20] * 12), time="day", grain=Grain.MONTH)
-    growth = claim(told, ClaimKind.GROWTH)
+    found = story(monthly([10] * 12 + [20] * 12), time="day", grain=Grain.MONTH)
+    growth = claim(found, ClaimKind.GROWTH)
     assert growth.headline == "Revenue grew by 100% from 2024 to 2025"
     assert growth.sentence == "Revenue rose from 120 (2024) to 240 (2025), by 100%."
     assert growth.key == ("+100%", "Revenue, 2025")
-    assert told.claims[0] == growth
+    assert found.claims[0] == growth
 
 
 def test_a_period_that_has_only_begun_is_not_compared() -> None:
     rows = monthly([10, 10, 10, 10, 10, 16])
     rows.append((date(2024, 7, 3), "A", 1))
-    told = story(rows, time="day", grain=Grain.MONTH)
-    growth = claim(told, ClaimKind.GROWTH)
+    found = story(rows, time="day", grain=Grain.MONTH)
+    growth = claim(found, ClaimKind.GROWTH)
     assert growth.headline == "Revenue grew by 60% from January 2024 to June 2024"
-    assert all("July" not in one.sentence for one in told.claims)
+    assert all("July" not in one.sentence for one in found.claims)
 
 
 def test_the_best_month_and_how_far_it_is_ahead() -> None:
-    told = story(monthly([10, 10, 40, 20]), time="day", grain=Grain.MONTH)
-    best = claim(told, ClaimKind.BEST)
+    found = story(monthly([10, 10, 40, 20]), time="day", grain=Grain.MONTH)
+    best = claim(found, ClaimKind.BEST)
     assert best.headline == "March 2024 had the highest revenue"
     assert best.sentence == "March 2024 reached 40, 2.0 times the average of 20 per month."
     assert best.marks == ("2024-03-01",)
 
 
 def test_two_best_months_are_not_called_the_best() -> None:
-    told = story(monthly([10, 40, 40, 20]), time="day", grain=Grain.MONTH)
-    assert not [one for one in told.claims if one.kind is ClaimKind.BEST]
+    found = story(monthly([10, 40, 40, 20]), time="day", grain=Grain.MONTH)
+    assert not [one for one in found.claims if one.kind is ClaimKind.BEST]
 
 
 def test_shares_and_concentration() -> None:
     shops = {"A": 500, "B": 300, "C": 80, "D": 60, "E": 40, "F": 20}
-    told = story([("2024-01-01", shop, value) for shop, value in shops.items()], "shop")
-    best, top = claim(told, ClaimKind.BEST), claim(told, ClaimKind.CONCENTRATION)
+    found = story([("2024-01-01", shop, value) for shop, value in shops.items()], "shop")
+    best, top = claim(found, ClaimKind.BEST), claim(found, ClaimKind.CONCENTRATION)
     assert best.headline == "A leads with 50% of revenue"
     assert top.headline == "A and B make up 80% of revenue"
     assert top.sentence == "A and B, 2 of 6, together account for 800 of 1,000 (80%)."
@@ -108,16 +108,16 @@ def test_shares_and_concentration() -> None:
 def test_of_the_best_few_shares_are_of_everything() -> None:
     shops = {"A": 500, "B": 300, "C": 80, "D": 60, "E": 40, "F": 20}
     rows = [("2024-01-01", shop, value) for shop, value in shops.items()]
-    told = story(rows, "shop", order=Order(count=2))
-    assert claim(told, ClaimKind.BEST).headline == "A leads with 50% of revenue"
-    assert not [one for one in told.claims if one.kind in (ClaimKind.WORST, ClaimKind.TOTAL)]
+    found = story(rows, "shop", order=Order(count=2))
+    assert claim(found, ClaimKind.BEST).headline == "A leads with 50% of revenue"
+    assert not [one for one in found.claims if one.kind in (ClaimKind.WORST, ClaimKind.TOTAL)]
 
 
 def test_losses_have_no_shares() -> None:
-    told = story([("2024-01-01", "A", 500), ("2024-01-01", "B", -300), ("2024-01-02", "C", 1)],
+    found = story([("2024-01-01", "A", 500), ("2024-01-01", "B", -300), ("2024-01-02", "C", 1)],
                  "shop")  # fmt: skip
-    assert claim(told, ClaimKind.BEST).headline == "A has the highest revenue"
-    assert claim(told, ClaimKind.WORST).sentence == "B comes last with −300."
+    assert claim(found, ClaimKind.BEST).headline == "A has the highest revenue"
+    assert claim(found, ClaimKind.WORST).sentence == "B comes last with −300."
 
 
 def test_who_drove_the_change() -> None:
@@ -125,8 +125,8 @@ def test_who_drove_the_change() -> None:
     for month in range(1, 13):
         for year, east, west in ((2024, 10, 20), (2025, 40, 15)):
             rows += [(date(year, month, 1), "East", east), (date(year, month, 28), "West", west)]
-    told = story(rows, "shop", time="day", grain=Grain.MONTH)
-    driver = claim(told, ClaimKind.CONTRIBUTION)
+    found = story(rows, "shop", time="day", grain=Grain.MONTH)
+    driver = claim(found, ClaimKind.CONTRIBUTION)
     assert driver.headline == "East drove the change in revenue"
     assert driver.sentence == (
         "Between 2024 and 2025, revenue changed by +300: East by +360, West by −60."
@@ -138,15 +138,15 @@ def test_averages_are_never_added_up() -> None:
     rows = [("2024-01-01", "A", 4), ("2024-01-02", "A", 6), ("2024-02-01", "B", 9)]
     with dataset(rows) as data:
         query = Query(data.tables[0].id, (Measure("revenue", Aggregate.MEAN),), ("shop",))
-        told = tell(data, [query])
-    assert not [one for one in told.claims if one.kind is ClaimKind.TOTAL]
-    assert "%" not in claim(told, ClaimKind.BEST).headline
+        found = tell(data, [query])
+    assert not [one for one in found.claims if one.kind is ClaimKind.TOTAL]
+    assert "%" not in claim(found, ClaimKind.BEST).headline
 
 
 def test_missing_values_are_told() -> None:
     with dataset([("2024-01-01", "A", 4), ("2024-01-02", "", 6), ("2024-02-01", "B", 9)]) as data:
-        told = tell(data, [Query(data.tables[0].id, (REVENUE,), ("shop",))])
-    missing = claim(told, ClaimKind.MISSING)
+        found = tell(data, [Query(data.tables[0].id, (REVENUE,), ("shop",))])
+    missing = claim(found, ClaimKind.MISSING)
     assert missing.sentence == "Shop is empty in 1 of 3 rows (33%)."
 
 
@@ -154,10 +154,10 @@ def test_missing_values_are_told() -> None:
 def test_every_language_tells_the_same_findings(language: str) -> None:
     rows = monthly([10, 10, 40, 20] * 6)
     kinds = [one.kind for one in story(rows, time="day", grain=Grain.MONTH).claims]
-    told = story(rows, time="day", grain=Grain.MONTH, language=language)
-    assert [one.kind for one in told.claims] == kinds
-    assert all("{" not in one.headline + one.sentence for one in told.claims)
-    assert told.language == language
+    found = story(rows, time="day", grain=Grain.MONTH, language=language)
+    assert [one.kind for one in found.claims] == kinds
+    assert all("{" not in one.headline + one.sentence for one in found.claims)
+    assert found.language == language
 
 
 class Wrong:
@@ -199,12 +199,12 @@ ROWS = st.lists(
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(ROWS)
 def test_figures_of_groups_are_what_python_says(rows: list[tuple[date, str, float]]) -> None:
-    told = story(rows, "shop")
+    found = story(rows, "shop")
     sums: dict[str, float] = defaultdict(float)
     for _, shop, value in rows:
         sums[shop] += value
     ordered = sorted(sums.values(), reverse=True)
-    for one in told.claims:
+    for one in found.claims:
         figures = dict(one.figures)
         if one.kind is ClaimKind.TOTAL:
             assert math.isclose(figures["value"], sum(sums.values()), abs_tol=1e-6)
@@ -228,7 +228,7 @@ def test_figures_of_groups_are_what_python_says(rows: list[tuple[date, str, floa
 def test_figures_over_time_are_what_python_says(
     rows: list[tuple[date, str, float]], grain: Grain
 ) -> None:
-    told = story(rows, time="day", grain=grain)
+    found = story(rows, time="day", grain=grain)
     size = {Grain.MONTH: 1, Grain.QUARTER: 3, Grain.YEAR: 12}[grain]
     sums: dict[str, float] = defaultdict(float)
     years: dict[str, float] = defaultdict(float)
@@ -236,7 +236,7 @@ def test_figures_over_time_are_what_python_says(
         start = date(day.year, (day.month - 1) // size * size + 1, 1)
         sums[start.isoformat()] += value
         years[str(day.year)] += value
-    for one in told.claims:
+    for one in found.claims:
         figures = dict(one.figures)
         if one.kind in (ClaimKind.BEST, ClaimKind.WORST):
             assert math.isclose(figures["value"], sums[one.marks[0]], abs_tol=1e-6)
@@ -261,12 +261,12 @@ def test_figures_over_time_are_what_python_says(
 def test_figures_of_averages_are_what_python_says(rows: list[tuple[date, str, float]]) -> None:
     with dataset(rows) as data:
         query = Query(data.tables[0].id, (Measure("revenue", Aggregate.MEAN),), ("shop",))
-        told = tell(data, [query])
+        found = tell(data, [query])
     groups: dict[str, list[float]] = defaultdict(list)
     for _, shop, value in rows:
         groups[shop].append(value)
     means = {shop: statistics.fmean(values) for shop, values in groups.items()}
-    for one in told.claims:
+    for one in found.claims:
         figures = dict(one.figures)
         if one.kind is ClaimKind.BEST:
             assert math.isclose(figures["value"], max(means.values()), abs_tol=1e-6)
@@ -279,5 +279,5 @@ def test_shares_asked_for_are_checked_against_the_whole() -> None:
     rows = [("2024-01-01", shop, value) for shop, value in shops.items()]
     with dataset(rows) as data:
         share = Measure("revenue", Aggregate.SUM, Derived.SHARE)
-        told = tell(data, [Query(data.tables[0].id, (share,), ("shop",))])
-    assert claim(told, ClaimKind.BEST).sentence == "A leads with 50%; B follows with 30%."
+        found = tell(data, [Query(data.tables[0].id, (share,), ("shop",))])
+    assert claim(found, ClaimKind.BEST).sentence == "A leads with 50%; B follows with 30%."

@@ -28,6 +28,7 @@ from agentpost.agents.offline.style.languages import language as tongue
 
 _NEXT = 3
 _LINES = 20
+_VALUES = 12
 
 
 def answer(files: Sequence[File], frame: Any, pasted: str = "") -> Any:
@@ -96,6 +97,8 @@ class _Answer:
                 return text
         if derived is Derived.RANK and len(result.rows) == 1:
             return self._ranked(query, result, keys)
+        if derived is Derived.SHARE and len(result.rows) == 1 and len(query.measures) == 1:
+            return self._share_of_group(query, result, keys)
         if query.order is not None and query.order.count == 1:
             return self._best(query, result, keys)
         return "\n".join(self._lines(query, result, keys))
@@ -116,6 +119,8 @@ class _Answer:
         if extreme.aggregate in (Aggregate.MIN, Aggregate.MAX) and extreme.column:
             where = self._row_of(query, extreme, result.rows[0][0])
             lines += [where] if where else []
+        if extreme.aggregate is Aggregate.DISTINCT and extreme.column:
+            lines += self._named_values(query, extreme.column)
         missing = self._missing(query, result)
         return "\n".join([*lines, *missing])
 
@@ -125,6 +130,25 @@ class _Answer:
         base = msgspec.structs.replace(of, filters=tuple(share_base(query, self._columns)))
         part, whole = (self._value(self._data.run(one).rows[0][0], plain) for one in (of, base))
         return str(self._words["share_of"]).format(_upper(subject), value, part, whole)
+
+    def _share_of_group(self, query: Query, result: Result, keys: int) -> str:
+        measure, row = query.measures[0], result.rows[0]
+        plain = msgspec.structs.replace(measure, derived=None)
+        kept = tuple(f for f in query.filters if f.column not in query.groups)
+        among = self._data.run(
+            msgspec.structs.replace(query, measures=(plain,), filters=kept, having=(), order=None)
+        ).rows
+        timed = query.time is not None and bool(query.groups)
+        within = [r for r in among if not timed or r[keys - 1] == row[keys - 1]]
+        part = next((r[keys] for r in among if r[:keys] == row[:keys]), None)
+        values = [value for r in within if isinstance(value := r[keys], float)]
+        whole = sum(values)
+        return str(self._words["share_of"]).format(
+            self._name(query, row, keys),
+            self._value(row[keys], measure),
+            self._value(part, plain),
+            self._value(whole, plain),
+        )
 
     def _row_of(self, query: Query, measure: Measure, value: Cell) -> str:
         """The row in which an extreme value stands, described by its other columns."""
@@ -149,6 +173,17 @@ class _Answer:
             if cell is not None
         ]
         return f"({', '.join(said)})" if said else ""
+
+    def _named_values(self, query: Query, column: str) -> list[str]:
+        """The different values themselves, when they are few."""
+        count = Measure(None, Aggregate.COUNT)
+        found = self._data.run(
+            Query(query.table, (count,), groups=(column,), filters=query.filters)
+        ).rows
+        if not 0 < len(found) <= _VALUES:
+            return []
+        names = [self._key(row[0], column) for row in found]
+        return [f"({tongue(self._language).listed(names)})"]
 
     def _missing(self, query: Query, result: Result) -> list[str]:
         """How many of the rows have no value to compute with."""

@@ -91,13 +91,13 @@ def _drafts(source: Source, subject: Subject) -> list[Draft]:
         return groups.totals(subject)
     if subject.grid.timed:
         found = [*periods.over_time(subject), *periods.drivers(subject)]
-        found += _standing(source, subject)
+        found += _overall(source, subject)
     else:
         found = groups.of_groups(groups.added_up(subject), _whole(source, subject))
     return [*found, *groups.sums(subject)]
 
 
-def _standing(source: Source, subject: Subject) -> list[Draft]:
+def _overall(source: Source, subject: Subject) -> list[Draft]:
     """Of groups over time, how they stand over the whole time."""
     query = subject.result.query
     if len(query.groups) != 1 or query.order is not None or query.having:
@@ -106,8 +106,8 @@ def _standing(source: Source, subject: Subject) -> list[Draft]:
         return []
     overall = source.run(msgspec.structs.replace(query, time=None, grain=None))
     laid = grid(overall, subject.table, subject.code)
-    standing = Subject(overall, laid, subject.table, subject.code)
-    drafts = groups.of_groups(standing, _whole(source, standing))
+    whole = Subject(overall, laid, subject.table, subject.code)
+    drafts = groups.of_groups(whole, _whole(source, whole))
     return [dataclasses.replace(draft, weight=draft.weight * 0.85) for draft in drafts]
 
 

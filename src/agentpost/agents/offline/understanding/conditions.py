@@ -73,8 +73,8 @@ def numeric(draft: Draft) -> None:
         else:
             draft.add_filter(condition)
             if _only_condition(draft, place):
-                for other in found:
-                    other.used = other.used or (other.columns == (column,) and not other.values)
+                for part in found:
+                    part.used = part.used or (part.columns == (column,) and not part.values)
 
 
 def _number_before(found: Sequence[Segment], at: int, key: str) -> tuple[float | None, int, int]:
