@@ -50,8 +50,8 @@ def table_files(files: Sequence[File], frame: Frame) -> tuple[list[File], str]:
     return asked, pasted
 
 
-def gathered(files: Sequence[File], frame: Frame, *, told: bool = True) -> Material:
-    """Read the files of a frame; ``told`` computes the story of its tables.
+def gathered(files: Sequence[File], frame: Frame) -> Material:
+    """Read the files of a frame, and compute the story of its tables.
 
     Raises `JobFailed` when not one of them can be used.
     """
@@ -72,7 +72,7 @@ def gathered(files: Sequence[File], frame: Frame, *, told: bool = True) -> Mater
             continue
         images.append(number)
         used.append(f"{file.name} ({wide} × {tall})")
-    story, tables, left = _tables(others, frame, used, skipped, told=told)
+    story, tables, left = _tables(others, frame, used, skipped)
     papers = _papers(left, frame, used, skipped)
     if not (images or tables or papers):
         raise JobFailed("; ".join(skipped) + "." if skipped else "There is nothing to work with.")
@@ -80,7 +80,7 @@ def gathered(files: Sequence[File], frame: Frame, *, told: bool = True) -> Mater
 
 
 def _tables(
-    files: Sequence[File], frame: Frame, used: list[str], skipped: list[str], *, told: bool
+    files: Sequence[File], frame: Frame, used: list[str], skipped: list[str]
 ) -> tuple[Story | None, tuple[Table, ...], list[File]]:
     """The story of those that are tables, their descriptions, and the other files."""
     from agentpost.agents.offline.data.dataset import opened
@@ -92,7 +92,7 @@ def _tables(
         with opened(asked, pasted, frame.language) as dataset:
             tables = dataset.tables
             skipped.extend(dataset.skipped)
-            story = _told(dataset, frame) if told and tables else None
+            story = _story(dataset, frame) if tables else None
     except Unreadable as error:
         skipped.append(str(error))
         return None, (), [file for file in files if file not in asked]
@@ -100,7 +100,7 @@ def _tables(
     return story, tables, [file for file in files if file not in asked]
 
 
-def _told(dataset: Dataset, frame: Frame) -> Story:
+def _story(dataset: Dataset, frame: Frame) -> Story:
     from agentpost.agents.offline.story.tell import tell
 
     return tell(dataset, frame.queries or queries.chosen(dataset.tables), frame.language)

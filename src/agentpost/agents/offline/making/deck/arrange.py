@@ -184,8 +184,8 @@ def _figures(
             Text((x, y + 10 + size * 1.2, wide, high_of_label + 2), (figure.label,), label),
         ]
         if figure.note:
-            noted = (x, y + 14 + size * 1.2 + high_of_label, wide, notes + 2)
-            elements.append(Text(noted, (figure.note,), 12, "muted"))
+            note_box = (x, y + 14 + size * 1.2 + high_of_label, wide, notes + 2)
+            elements.append(Text(note_box, (figure.note,), 12, "muted"))
     if points:
         start = y + high + 22
         elements += _rows(points, (_LEFT, start, _ROOM, bottom - start), sizes=(13, 22))

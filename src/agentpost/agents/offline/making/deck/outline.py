@@ -13,8 +13,8 @@ from agentpost.agents.offline.frame import Frame, from_json
 from agentpost.agents.offline.making import material
 from agentpost.agents.offline.making.deck import counted, papers
 from agentpost.agents.offline.making.deck.bounded import bounded
+from agentpost.agents.offline.making.deck.findings import Telling
 from agentpost.agents.offline.making.deck.slides import Layout, Outline, Slide
-from agentpost.agents.offline.making.deck.told import Telling
 from agentpost.agents.offline.style import languages, palette
 
 TEXTS = Path(__file__).with_name("texts")

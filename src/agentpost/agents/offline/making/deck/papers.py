@@ -104,7 +104,7 @@ def made_of(
     title: str, points: Sequence[str], section: Section, texts: dict[str, str], weight: float = 0.6
 ) -> list[Slide]:
     """Slides with these points; none when there are none."""
-    kept = list(dict.fromkeys(_told(point) for point in points if point))
+    kept = list(dict.fromkeys(_shortened(point) for point in points if point))
     if not kept:
         return []
     source, notes = _source(section, texts), section.text[:_NOTES]
@@ -127,7 +127,7 @@ def made_of(
     ]
 
 
-def _told(point: str) -> str:
+def _shortened(point: str) -> str:
     """A point short enough for a slide: whole sentences, as many as fit; the notes have all."""
     if len(point) <= _MOST_CHARACTERS:
         return point

@@ -72,14 +72,14 @@ async def make(job: Job, inputs: Inputs) -> Made:
         await job.step(check, file, one.size, timeout=SECONDS)
         written.append(file)
     texts = languages.words(TEXTS, frame.language)
-    told = [
+    described = [
         texts["one"].format(name=file.name, wide=one.size[0], tall=one.size[1])
         for file, one in zip(written, plan.pictures, strict=True)
     ]
     notes = [texts["cut"]] if plan.cut else []
     if plan.wish.kind == "edit" or plan.wish.kind == "collage":
         notes.append(texts["clean"])
-    text = texts["made"].format(pictures=languages.language(frame.language).listed(told))
+    text = texts["made"].format(pictures=languages.language(frame.language).listed(described))
     return Made(text, written, list(plan.used), list(plan.skipped), notes)
 
 

@@ -212,7 +212,7 @@ def _text(
 def of_story(files: Sequence[File], frame: Frame) -> Words | None:
     """The main finding of the attached tables."""
     from agentpost.agents.offline.making import material
-    from agentpost.agents.offline.making.deck.told import Telling
+    from agentpost.agents.offline.making.deck.findings import Telling
 
     others = [file for file in files if not material.is_picture(file)]
     if not others:

@@ -60,8 +60,8 @@ def _columns(chart: Chart) -> str:
         for n, one in enumerate(chart.series):
             value = one.values[at]
             high = 92 * (value or 0) / top if top else 0
-            told = few or (len(chart.series) == 1 and at in chart.marks)
-            shown = f"<b>{escape(chart.shown[n][at])}</b>" if told else ""
+            labelled = few or (len(chart.series) == 1 and at in chart.marks)
+            shown = f"<b>{escape(chart.shown[n][at])}</b>" if labelled else ""
             tone = _on(chart, n, at)
             style = f"height:{high:.2f}%"
             if "style=" in tone:

@@ -105,16 +105,16 @@ def _without_captions(frame: Frame) -> bool:
 
 def _narrated(slides: Sequence[Slide]) -> tuple[Scene, ...]:
     """A scene for each slide, with what a narrator would say; no sentence is said twice."""
-    told: set[str] = set()
+    spoken: set[str] = set()
     scenes = []
     for at, slide in enumerate(slides):
-        text = _said(slide, told)
-        told |= {text, *slide.points[:1]} if slide.layout is not Layout.CLOSING else {text}
+        text = _said(slide, spoken)
+        spoken |= {text, *slide.points[:1]} if slide.layout is not Layout.CLOSING else {text}
         scenes.append(Scene(at, captions(text)))
     return tuple(scenes)
 
 
-def _said(slide: Slide, told: set[str]) -> str:
+def _said(slide: Slide, spoken: set[str]) -> str:
     titled = f"{slide.title}: {slide.subtitle}" if slide.subtitle else slide.title
     if slide.layout in (Layout.TITLE, Layout.TABLE, Layout.IMAGE):
         return titled
@@ -124,7 +124,7 @@ def _said(slide: Slide, told: set[str]) -> str:
         return f"{slide.title}: {slide.points[0]}"
     if slide.layout is Layout.POINTS:
         return f"{slide.title}: {slide.points[0]}"
-    return next((point for point in slide.points if point not in told), titled)
+    return next((point for point in slide.points if point not in spoken), titled)
 
 
 def _fitting(

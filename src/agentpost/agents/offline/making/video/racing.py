@@ -63,10 +63,10 @@ class _Drawing:
         stamps = letters[4 + len(self.race.runners) :]
         places: list[float] | None = None
         stamp: tuple[int, Image] | None = None
-        moving = max(1, self.total - round(_HOLD * RATE))
+        animated = max(1, self.total - round(_HOLD * RATE))
         steps = len(self.race.periods) - 1
         for number in range(self.total):
-            at = min(1.0, number / moving) * steps
+            at = min(1.0, number / animated) * steps
             values = [_between(runner.values, at) for runner in self.race.runners]
             order = sorted(range(len(values)), key=lambda n: (-values[n], n))
             ranks = [0.0] * len(values)

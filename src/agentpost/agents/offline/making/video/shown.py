@@ -38,7 +38,7 @@ def frames(film: Film, outline: Outline | None, files: Sequence[Path]) -> Iterat
     before: Image | None = None
     for scene in film.scenes:
         source = _source(scene, slides, files, stage)
-        moving = film.kind is Kind.PHOTOS
+        animated = film.kind is Kind.PHOTOS
         count = 0
         total = max(1, round(scene.seconds * RATE))
         shown = 0.0
@@ -51,14 +51,14 @@ def frames(film: Film, outline: Outline | None, files: Sequence[Path]) -> Iterat
                 until = total
             while count < until:
                 fading = before is not None and count < _FADE * RATE
-                if still is None or fading or (moving and not count % _STEP):
-                    top = _moved(source, stage, count / total) if moving else source
+                if still is None or fading or (animated and not count % _STEP):
+                    top = _moved(source, stage, count / total) if animated else source
                     if fading and before is not None:
                         top = _blended(before, top, count / (_FADE * RATE))
                     still = _stacked(top, below, film.size)
                 yield still
                 count += 1
-        before = _moved(source, stage, 1.0) if moving else source
+        before = _moved(source, stage, 1.0) if animated else source
 
 
 def _slides(outline: Outline, stage: tuple[int, int]) -> list[bytes]:
