@@ -58,7 +58,7 @@ def finish(
         _apply(draft, derived, values)
     if draft.time and draft.grain is None:
         draft.grain = _fitting_grain(draft)
-    _ordered(draft, best, asked=asked)
+    _ordered(draft, _directed(draft, best, derived), asked=asked)
 
 
 def _refuse_nested(draft: Draft, derived: Derived | None) -> None:
@@ -124,6 +124,15 @@ def _by_length(days: int) -> Grain:
     if days <= 60 * 31:
         return Grain.MONTH
     return Grain.QUARTER if days <= 60 * 92 else Grain.YEAR
+
+
+def _directed(draft: Draft, best: Best | None, derived: Derived | None) -> Best | None:
+    """As in "the biggest drop" is the lowest growth."""
+    if best is None or derived is not Derived.GROWTH:
+        return best
+    at, descending, count = best
+    falls = any(segment.has("direction", "fall") for segment in draft.found)
+    return at, descending != falls, count
 
 
 def _ordered(draft: Draft, best: Best | None, *, asked: bool) -> None:

@@ -249,7 +249,9 @@ def _fragment(found: Sequence[Segment]) -> bool:
     """As in "And for 2024?": no question of its own, but the one before about something else."""
     words = [s for s in found if s.kind != "mark"]
     leads = bool(words) and (words[0].has("and") or words[0].has("act", "want"))
-    asks = any(s.has("question") and not s.has("filler") and not s.has("for") for s in words[1:])
+    asked = [s for s in words[1:] if s.has("question") and not s.has("for")]
+    ranked = any(s.has("extreme") or s.has("derived") for s in words)
+    asks = any(ranked or not s.has("filler") for s in asked)  # "and which region grew most?"
     return leads and not asks and not any(s.has("thing") for s in words) and len(words) <= 6
 
 
