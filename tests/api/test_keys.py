@@ -10,7 +10,7 @@ from agentpost.api.auth import Keys
 from agentpost.clock import ManualClock
 from agentpost.domain.errors import Refusal
 from agentpost.services import accounts
-from agentpost.services.context import AppContext
+from agentpost.services.context import AppContext, Subscribers
 
 
 class Live:
@@ -32,7 +32,8 @@ async def test_a_key_is_looked_up_again_once_the_clock_has_moved(
         return found[0] if found else None
 
     monkeypatch.setattr(accounts, "find_key", find_key)
-    keys: Any = Keys(cast("AppContext", SimpleNamespace(clock=clock)))
+    ctx = SimpleNamespace(clock=clock, external_commit=Subscribers[[]]())
+    keys: Any = Keys(cast("AppContext", ctx))
     request = Request({"type": "http", "headers": [(b"authorization", b"Bearer svc_key_x")]})
     assert await keys.caller(request) == "the caller"
     found.clear()  # revoked
