@@ -139,21 +139,14 @@ def _sorted(rows: list[tuple[Any, ...]], query: Query, keys: int) -> list[tuple[
             totals[row[:groups]] = totals.get(row[:groups], 0.0) + size
         place = {key: i for i, key in enumerate(sorted(totals, key=lambda k: -totals[k]))}
         return sorted(by_key, key=lambda row: (place[row[:groups]], _order(row[groups])))
-    if query.order is None and groups == 1 and keys == 1 and (numbers := _calendar(by_key)):
-        return sorted(by_key, key=lambda row: numbers[str(row[0]).lower().rstrip(".")])
+    if query.order is None and groups == 1 and keys == 1:
+        places = words_of_tables.calendar(str(row[0]) for row in by_key)
+        if places:
+            return sorted(by_key, key=lambda row: places[str(row[0]).lower().rstrip(".")])
     order = query.order or Order()
     have = [row for row in by_key if row[keys] is not None]
     have.sort(key=lambda row: _order(row[keys]), reverse=order.descending)
     return have + [row for row in by_key if row[keys] is None]
-
-
-def _calendar(rows: list[tuple[Any, ...]]) -> dict[str, int]:
-    """The order of groups that are all months, or all days of the week; else nothing."""
-    said = {str(row[0]).lower().rstrip(".") for row in rows}
-    for places in (words_of_tables.months(), words_of_tables.weekdays()):
-        if len(said) > 1 and said <= places.keys():
-            return places
-    return {}
 
 
 def _order(value: Any) -> Any:

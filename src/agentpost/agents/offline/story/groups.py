@@ -115,7 +115,8 @@ def of_groups(subject: Subject, whole: float | None) -> list[Draft]:
     if not lowest:
         drafts += _leader(subject, line, entries, whole)
     if not limited:
-        drafts += _concentration(subject, line, entries, whole)
+        if not subject.grid.calendar:
+            drafts += _concentration(subject, line, entries, whole)
         drafts += _outliers(subject, line, entries)
     if not limited or lowest:
         drafts += _last(subject, line, entries, first=lowest)
@@ -142,7 +143,8 @@ def _leader(subject: Subject, line: Line, entries: _Entries, whole: float | None
     }
     figures = {"value": best[0], "other": second[0]}
     close = 0.25 if best[0] - second[0] < _CLOSE * abs(best[0]) else 0.0
-    if whole is None or whole <= 0 or entries[-1][0] < 0 or line.measure.derived is not None:
+    shares = whole is not None and whole > 0 and entries[-1][0] >= 0 and not subject.grid.calendar
+    if whole is None or not shares or line.measure.derived is not None:
         weight = (0.65 if len(entries) > 2 else 0.45) - close
         return [Draft(ClaimKind.BEST, "best", said, figures, checks, weight, (best[1],),
                       (subject.written(line, best[0]), best[2]), line)]  # fmt: skip

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import date
 
 from agentpost.agents.offline.data.model import Cell, Result, Table
+from agentpost.agents.offline.data.words import calendar
 from agentpost.agents.offline.frame import Aggregate, Derived, Grain, Measure
 from agentpost.agents.offline.story import naming
 from agentpost.agents.offline.style import dates
@@ -46,6 +47,12 @@ class Grid:
     lines: tuple[Line, ...]
     timed: bool
     grain: Grain | None
+
+    @property
+    def calendar(self) -> bool:
+        """Whether the labels are months or days of the week without a date: in order, but no
+        groups of which one could lead."""
+        return not self.timed and bool(calendar(str(key) for key in self.keys))
 
     @property
     def additive(self) -> bool:

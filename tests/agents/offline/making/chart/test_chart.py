@@ -125,6 +125,17 @@ async def test_the_title_states_the_finding_and_the_figures_are_in_the_file(
     assert "A accounts for 4k of 10k (40%)" in result.text
 
 
+async def test_months_without_a_year_stand_in_their_order_and_have_no_shares(
+    tmp_path: Path,
+) -> None:
+    rows = "Apr,151\nFeb,135\nJan,120\nJun,182\nMar,128\nMay,170"
+    source = table(tmp_path, "sales.csv", f"month,revenue\n{rows}\n")
+    result, _ = await made(tmp_path, source, query(source, "month"))
+    assert result.text.startswith("Column chart “Jun has the highest revenue”")
+    data = (tmp_path / "out/sales-chart-data.csv").read_text().splitlines()[1:]
+    assert [line[:3] for line in data] == ["Jan", "Feb", "Mar", "Apr", "May", "Jun"]
+
+
 @pytest.mark.parametrize("form", ["svg", "pdf", "png"])
 async def test_formats_and_sizes(tmp_path: Path, form: str) -> None:
     source = stories.orders(tmp_path)

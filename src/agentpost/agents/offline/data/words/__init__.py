@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import re
 import tomllib
+from collections.abc import Iterable
 from importlib import resources
 from typing import Any
 
@@ -45,6 +46,16 @@ def weekdays() -> dict[str, int]:
             for said in (name, name[:3], name[:2]):
                 found.setdefault(said, number)
     return found
+
+
+def calendar(labels: Iterable[str]) -> dict[str, int]:
+    """The place of each label in the year or week when all are months, or all days of the week;
+    else nothing. A place is found by the label in lower case without a final full stop."""
+    said = {label.lower().rstrip(".") for label in labels}
+    for places in (months(), weekdays()):
+        if len(said) > 1 and said <= places.keys():
+            return places
+    return {}
 
 
 def tokens(name: str) -> list[str]:

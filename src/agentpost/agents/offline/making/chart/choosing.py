@@ -56,7 +56,7 @@ def _best(grid: Grid) -> Choice:
     several = len(grid.lines) > 1
     if not grid.timed:
         if not several:
-            return Choice("bar")
+            return Choice("column" if grid.calendar else "bar")
         if len(grid.lines) > MOST_LINES:
             return Choice("heatmap")
         return (
