@@ -231,7 +231,7 @@ async def _remake(here: Surroundings, reading: Reading, work: Work) -> None:
     if reading.ambiguous:
         asking.which(here, reading)
         return
-    frame = changed(work, reading, formats=maker.formats[:1])
+    frame = changed(work, reading, formats=maker.usual)
     if frame is None:
         if reading.frame.unused and here.tables and (reading.data or not reading.intent.it):
             asking.lacks(here, reading)

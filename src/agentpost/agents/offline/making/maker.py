@@ -52,6 +52,7 @@ class Maker:
             steps and writes of the job, and raises `JobFailed` with a text for the user.
         requires: names of libraries of an extra, and the extra: when they are missing the user is
             told what to install.
+        together: how many formats, the first ones, it writes when nobody names one.
     """
 
     thing: Thing
@@ -61,3 +62,9 @@ class Maker:
     needs: frozenset[str]
     make: Callable[[Job, Inputs], Awaitable[Made]]
     requires: tuple[str, str] | None = None
+    together: int = 1
+
+    @property
+    def usual(self) -> tuple[str, ...]:
+        """The suffixes it writes when nobody names one."""
+        return self.formats[: self.together]

@@ -39,7 +39,7 @@ async def make(job: Job, frame: dict[str, Any], files: list[File], version: int)
     ignored: list[str] = []
     earlier = _earlier(job, version)
     before = wanted
-    wanted = await _followed(job, wanted, files, await job.inbox(), ignored)
+    wanted = await _followed(job, maker, wanted, files, await job.inbox(), ignored)
     for left in range(ROUNDS - 1, -1, -1):
         await job.progress(_plan(wanted, maker, files))
         try:
@@ -52,7 +52,7 @@ async def make(job: Job, frame: dict[str, Any], files: list[File], version: int)
         if left == 0:
             ignored += [say(wanted.language, "late", text=shortened(one.text)) for one in said]
             break
-        before, wanted = wanted, await _followed(job, wanted, files, said, ignored)
+        before, wanted = wanted, await _followed(job, maker, wanted, files, said, ignored)
         if wanted == before:
             break
         earlier.append(to_json(before))
@@ -76,7 +76,7 @@ def _earlier(job: Job, version: int) -> list[Any]:
 
 def _plan(frame: Frame, maker: Maker, files: Sequence[File]) -> str:
     language = frame.language
-    formats = frame.formats or maker.formats[:1]
+    formats = frame.formats or maker.usual
     steps_of = [
         say(language, "plan_read", files=sources(language, [file.name for file in files])),
         say(
@@ -89,7 +89,12 @@ def _plan(frame: Frame, maker: Maker, files: Sequence[File]) -> str:
 
 
 async def _followed(
-    job: Job, frame: Frame, files: Sequence[File], said: Sequence[Said], ignored: list[str]
+    job: Job,
+    maker: Maker,
+    frame: Frame,
+    files: Sequence[File],
+    said: Sequence[Said],
+    ignored: list[str],
 ) -> Frame:
     """The frame after follow-up messages; those that cannot be followed go to ``ignored``."""
     if not said:
@@ -104,7 +109,7 @@ async def _followed(
         for reading in read.readings:
             after = None
             if reading.frame.act is Act.CHANGE and not reading.ambiguous:
-                after = changed(Work(job.work_id, frame), reading)
+                after = changed(Work(job.work_id, frame), reading, formats=maker.usual)
             if after is None or reading.frame.unused:
                 done = False
             else:

@@ -13,6 +13,7 @@ MAKER = Maker(
     formats=FORMATS,
     needs=frozenset({"table", "document", "text"}),
     make=make,
+    together=2,
 )
 
 __all__ = ["MAKER"]
