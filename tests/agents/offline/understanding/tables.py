@@ -32,7 +32,7 @@ def text(name: str, *values: str) -> Column:
 
 def identifier(name: str) -> Column:
     """A number of a thing."""
-    return Column(name, name, Kind.TEXT, Role.IDENTIFIER, distinct=500)
+    return Column(name, name, Kind.TEXT, Role.IDENTIFIER, distinct=600)
 
 
 def table(name: str, *columns: Column, rows: int = 600) -> Table:

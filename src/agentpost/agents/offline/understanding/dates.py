@@ -31,17 +31,31 @@ def filters(found: Sequence[Segment], named: Sequence[Period], calendar: Calenda
     return _merged(made)
 
 
-def listed(named: Sequence[Period], calendar: Calendar) -> list[Filter]:
-    """The filters that keep exactly these periods, each a group of its own: for comparisons."""
+def listed(named: Sequence[Period], calendar: Calendar) -> list[Filter] | None:
+    """The filters that keep exactly these periods, each a group of its own: for comparisons.
+
+    None when no filters do: those of "March 2024 and May 2025" would keep May 2024, too, and a
+    group cannot be half a year long unless it is the same half of each year.
+    """
     column = calendar.column
+    halves = {period.half for period in named}
+    if any(period.day for period in named) or len(halves) > 1:
+        return None
     made: list[Filter] = []
+    kept = 1
     for grain, key in (
         (Grain.YEAR, "year"), (Grain.QUARTER, "quarter"), (Grain.MONTH, "month"),
     ):  # fmt: skip
         said = {getattr(period, key) for period in named} - {None}
         if said:
+            kept *= len(said)
             values = tuple(float(value) for value in sorted(said))
             made.append(Filter(column, Op.IS, values, grain))
+    if kept != len({(one.year, one.quarter, one.month) for one in named}):
+        return None
+    half = halves.pop()
+    if half is not None:
+        made.append(Filter(column, Op.IS, (1.0, 2.0) if half == 1 else (3.0, 4.0), Grain.QUARTER))
     return made
 
 

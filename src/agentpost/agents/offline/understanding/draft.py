@@ -82,6 +82,8 @@ class Draft:
     """Words with the columns that each could mean."""
     unclear: list[str] = field(default_factory=list)
     """What was said that no query can say: "revenue per order"."""
+    each_row: bool = False
+    """Whether each row is a group of its own, as in "the largest orders"."""
     named: set[str] = field(default_factory=set)
     """Which fields the clause itself names: ``measure group time filter order``."""
 

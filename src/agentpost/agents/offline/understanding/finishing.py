@@ -45,7 +45,7 @@ def finish(
         aggregate = next((s for s in draft.found if s.has("aggregate") and not s.columns), None)
         only_listed = (
             asked and (draft.groups or draft.time) and aggregate is None and not has_hint(draft)
-            and not (best or derived or trend or draft.having or compared)
+            and not (best or derived or trend or draft.having or compared or draft.each_row)
         )  # fmt: skip
         if only_listed:
             draft.measures.append(Measure(None, Aggregate.COUNT))

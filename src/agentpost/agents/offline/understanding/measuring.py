@@ -46,7 +46,7 @@ def measures(draft: Draft, best: Best | None) -> None:
                 _list_counted(draft, at)
             continue
         _count(draft, at)
-    if not draft.measures and not counting:
+    if not draft.measures and not counting and not draft.each_row:
         row_words = [
             s for s in found if (s.has("rows") and not s.columns) or _is_table_name(draft, s)
         ]

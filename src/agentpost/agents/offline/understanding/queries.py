@@ -83,18 +83,29 @@ def _times(draft: Draft, derived: Derived | None, today: str) -> None:
     compared = derived in (Derived.GROWTH, Derived.DIFFERENCE) or compares(found)
     singles = [p for p in named if p.days is None]
     if compared and len(singles) > 1 and len(singles) == len(named):
-        for made in dates.listed(singles, axis):
-            draft.add_filter(made)
-        for period in singles:
-            for segment in found[period.first : period.end]:
-                segment.used = True
-        draft.set_grain(singles[-1].grain)
-        draft.time = column
+        _compare_periods(draft, singles, axis)
     else:
         for made in dates.filters(found, named, axis):
             draft.add_filter(made)
     for made in dates.weekdays(found, column):
         draft.add_filter(made)
+
+
+def _compare_periods(
+    draft: Draft, singles: Sequence[periods.Period], axis: periods.Calendar
+) -> None:
+    """As in "2024 against 2025", "H1 2025 vs H1 2024": each period is a group."""
+    said = [s for period in singles for s in draft.found[period.first : period.end]]
+    kept = dates.listed(singles, axis)
+    if kept is None:
+        draft.unclear.append(" ".join(segment.text for segment in said))
+        return
+    for made in kept:
+        draft.add_filter(made)
+    for segment in said:
+        segment.used = True
+    draft.set_grain(Grain.YEAR if singles[-1].half else singles[-1].grain)
+    draft.time = axis.column
 
 
 def _calendar(column: Column, today: str) -> periods.Calendar:
@@ -234,6 +245,8 @@ def _which(draft: Draft, best: Best | None) -> None:
                     draft.add_group(column)
                     other.used = True
                     break
+                if other is found[at + 1] and _group_rows(draft, other):
+                    break
         elif segment.has("question", "who") and not draft.groups:
             for name in draft.names.concepts.get("name", ()):
                 draft.add_group(name)
@@ -253,6 +266,25 @@ def _which(draft: Draft, best: Best | None) -> None:
                 draft.add_group(name)
                 segment.used = True
                 return
+        if _group_rows(draft, segment):
+            return
+
+
+def _group_rows(draft: Draft, segment: Segment) -> bool:
+    """As in "which orders", "the five largest orders" over a table of orders: each row by the
+    column that tells rows apart."""
+    plain = segment.text.casefold()
+    named = segment.has("rows") or names_table(plain, draft.names.words)
+    counted = any(one.has("question", "many") for one in draft.found)
+    if segment.columns or counted or not named:
+        return False
+    table = draft.names.table
+    for column in table.columns:
+        if column.role is Role.IDENTIFIER and column.distinct == table.rows:
+            draft.add_group(column.name)
+            segment.used = draft.each_row = True
+            return True
+    return False
 
 
 _PLACES = ("store", "city", "region", "country")
