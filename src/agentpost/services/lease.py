@@ -1,9 +1,9 @@
 """How long this node may assume that it still owns its turns and jobs.
 
 Other nodes take over the work of a node whose beat has not moved for three seconds
-(`tasks.heartbeat`). A confirmed ownership therefore holds while this node's beats were close enough
-together, and must be confirmed again after a gap: a stopped process or a sleeping machine resumes
-in the middle of a function without noticing the time that passed.
+(`cluster.heartbeat`). A confirmed ownership therefore holds while this node's beats were close
+enough together, and must be confirmed again after a gap: a stopped process or a sleeping machine
+resumes in the middle of a function without noticing the time that passed.
 """
 
 from __future__ import annotations

@@ -17,9 +17,6 @@ CELL_CHARACTERS: Final = 2_000
 ROW_CHARACTERS: Final = 1_000_000
 """Longest row of a delimited text file."""
 
-SHEET_ROWS: Final = 1_048_576
-"""Most rows of a worksheet: as many as Excel has."""
-
 CELLS: Final = 12_000_000
 """Most cells of a table."""
 
@@ -37,9 +34,6 @@ UNPACKED_BYTES: Final = 256 * 2**20
 
 JSON_BYTES: Final = 24 * 2**20
 """Largest JSON file: it is held in memory as a tree, which takes ten times its size."""
-
-HTML_BYTES: Final = 2 * 2**20
-"""Largest HTML file."""
 
 LEGACY_BYTES: Final = 16 * 2**20
 """Largest .xls or .ods file; its sheets are held in memory whole."""

@@ -19,7 +19,6 @@ class ClaimKind(StrEnum):
     CONTRIBUTION = "contribution"
     CONCENTRATION = "concentration"
     OUTLIER = "outlier"
-    TREND = "trend"
     COMPARISON = "comparison"
     CORRELATION = "correlation"
     DISTRIBUTION = "distribution"

@@ -14,7 +14,7 @@ from agentpost.agents.offline.style import dates
 MOST_POINTS = 60
 CYCLES = (Grain.WEEKDAY, Grain.HOUR)
 MOST_BARS = 22
-MOST_COLUMNS = 60
+MOST_COLUMNS = 12
 MOST_SLICES = 6
 MOST_LINES = 7
 MOST_PANELS = 12
@@ -139,7 +139,7 @@ def fitted(grid: Grid, choice: Choice, rest: str) -> tuple[Grid, int, int]:
     most = MOST_SLICES if choice.kind == "donut" else MOST_BARS
     most = 30 if choice.kind == "heatmap" else most // (2 if len(grid.lines) > 1 else 1)
     if choice.kind == "column":
-        most = 12
+        most = MOST_COLUMNS
     left = len(grid.keys) - most
     if left <= 0:
         return grid, 0, series

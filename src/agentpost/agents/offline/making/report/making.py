@@ -33,7 +33,7 @@ async def make(job: Job, inputs: Inputs) -> Made:
     planned = await job.step(plan, list(inputs.files), to_json(frame), timeout=SECONDS)
     report = msgspec.convert(planned, Report)
     await job.progress(f"Outline: {'; '.join(report.headings()[:6])}")
-    asked = [form for form in frame.formats if form in FORMATS] or ["pdf", "docx"]
+    asked = [form for form in frame.formats if form in FORMATS] or list(FORMATS)
     source = frame.style.title or (inputs.files[0].name if inputs.files else report.title)
     texts = languages.words(TEXTS, frame.language)
     written: list[File] = []
