@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from agentpost.agents.offline.data.model import Kind
 from agentpost.agents.offline.frame import Filter, Op
 from agentpost.agents.offline.understanding.draft import Draft, is_number
+from agentpost.agents.offline.understanding.measuring import names_rows
 from agentpost.agents.offline.understanding.segments import Segment
 
 _NEAR = 6
@@ -143,7 +144,7 @@ def _of_groups(draft: Draft, place: int) -> bool:
         if not segment.has("question", "which", "what", "who", "many"):
             continue
         for other in draft.found[index + 1 : index + 4]:
-            if other.has("rows") and not other.literal:
+            if (other.has("rows") and not other.literal) or names_rows(draft, other) is not None:
                 return False
             if any(not is_number(draft.column(name)) for name in other.columns):
                 return True

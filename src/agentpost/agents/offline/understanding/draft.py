@@ -61,6 +61,12 @@ IGNORED = frozenset(
 """Sections whose words may be left over: they say how, not what."""
 
 
+_SAYS_WHAT = ("op", "extreme", "derived", "aggregate", "language", "comparative", "never")
+"""Sections that change the answer to a question, whatever else their words can mean."""
+
+_CORRECTED = ("act", "thing", "question", "by", "from")
+"""Sections whose words may be left over although they are typos: another word may be meant."""
+
 Best: TypeAlias = tuple[int, bool, int | None]
 """Where "top" was said, whether the largest are meant, and how many."""
 
@@ -71,6 +77,8 @@ class Draft:
 
     found: list[Segment]
     names: Names
+    asked: bool = False
+    """Whether it is a question, not something to make."""
     measures: list[Measure] = field(default_factory=list)
     groups: list[str] = field(default_factory=list)
     time: str | None = None
@@ -171,6 +179,12 @@ class Draft:
             if segment.tags and all(tag.section in IGNORED for tag in segment.tags):
                 continue
             ignorable = any(tag.section in IGNORED for tag in segment.tags)
+            if self.asked and _says_what(segment):
+                left.append(segment.text)
+                continue
+            if segment.corrected and not any(tag.section in _CORRECTED for tag in segment.tags):
+                left.append(segment.text)
+                continue
             placed = segment.has("ordinal") and not segment.has("filler")
             shaped = segment.has("kind") and not segment.has("filler")
             if (
@@ -183,6 +197,11 @@ class Draft:
                 continue
             left.append(segment.text)
         return tuple(dict.fromkeys(left))
+
+
+def _says_what(segment: Segment) -> bool:
+    said = {tag.section for tag in segment.tags}
+    return bool(said & set(_SAYS_WHAT)) and not said & {"filler", "from", "of", "for"}
 
 
 def is_number(column: Column) -> bool:
