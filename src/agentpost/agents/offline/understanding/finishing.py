@@ -139,7 +139,7 @@ def _directed(draft: Draft, best: Best | None, derived: Derived | None) -> Best 
 def _ordered(draft: Draft, best: Best | None, *, asked: bool) -> None:
     if best is None:
         for segment in draft.found:
-            if segment.has("sort") and not segment.columns:
+            if segment.has("sort") and not segment.columns and not segment.corrected:
                 draft.order = Order(descending=not segment.has("sort", "asc"))
                 draft.named.add("order")
         return
