@@ -48,6 +48,7 @@ IGNORED = frozenset(
         "trend",
         "only",
         "hint",
+        "implies",
         "scale",
         "length",
         "in",
