@@ -48,6 +48,7 @@ IGNORED = frozenset(
         "trend",
         "only",
         "hint",
+        "implies",
         "scale",
         "length",
         "in",
@@ -176,15 +177,13 @@ class Draft:
         for segment in self.found:
             if segment.used or segment.kind in ("mark", "file"):
                 continue
+            guessed = segment.corrected and not any(t.section in _CORRECTED for t in segment.tags)
+            if guessed or (self.asked and _says_what(segment)):
+                left.append(segment.text)
+                continue
             if segment.tags and all(tag.section in IGNORED for tag in segment.tags):
                 continue
             ignorable = any(tag.section in IGNORED for tag in segment.tags)
-            if self.asked and _says_what(segment):
-                left.append(segment.text)
-                continue
-            if segment.corrected and not any(tag.section in _CORRECTED for tag in segment.tags):
-                left.append(segment.text)
-                continue
             placed = segment.has("ordinal") and not segment.has("filler")
             shaped = segment.has("kind") and not segment.has("filler")
             if (

@@ -11,9 +11,10 @@ from agentpost.agents.offline.understanding import conditions, dates, periods
 from agentpost.agents.offline.understanding.draft import Draft, is_number
 from agentpost.agents.offline.understanding.extremes import extreme, which
 from agentpost.agents.offline.understanding.finishing import compares, day_of, finish
-from agentpost.agents.offline.understanding.measuring import measures, names_table
+from agentpost.agents.offline.understanding.measuring import measures, names_rows, names_table
 from agentpost.agents.offline.understanding.names import Names
 from agentpost.agents.offline.understanding.segments import Segment
+from agentpost.agents.offline.understanding.words import Tag
 
 
 def drafted(found: list[Segment], names: Names, today: str, *, asked: bool) -> Draft:
@@ -51,8 +52,11 @@ def _name_hints(draft: Draft) -> None:
             draft.column(c).role is Role.IDENTIFIER or draft.column(c).kind is Kind.DATE
             for c in segment.columns
         )
-        if segment.columns and numbered and not segment.literal and names_table(plain, key):
-            segment.columns = ()
+        if segment.columns and numbered and not segment.literal:
+            if names_table(plain, key):
+                segment.columns = ()
+            elif names_rows(draft, segment) == Measure(None, Aggregate.COUNT):
+                segment.columns, segment.tags = (), segment.tags | {Tag("rows", "rows")}
         if not segment.columns and not segment.values and not segment.tags:
             segment.used = segment.used or names_table(plain, key)
 
@@ -83,6 +87,7 @@ def _times(draft: Draft, derived: Derived | None, today: str) -> None:
     axis = _calendar(draft.column(column), today)
     named = periods.periods(found, axis)
     compared = derived in (Derived.GROWTH, Derived.DIFFERENCE) or compares(found)
+    _refuse_finer(draft, draft.column(column), named)
     singles = [p for p in named if p.days is None]
     if compared and len(singles) > 1 and len(singles) == len(named):
         _compare_periods(draft, singles, axis)
@@ -91,6 +96,27 @@ def _times(draft: Draft, derived: Derived | None, today: str) -> None:
             draft.add_filter(made)
     for made in dates.weekdays(found, column):
         draft.add_filter(made)
+
+
+_FINE = (Grain.YEAR, Grain.QUARTER, Grain.MONTH, Grain.DAY)
+
+
+def _refuse_finer(draft: Draft, column: Column, named: Sequence[periods.Period]) -> None:
+    """As in "May 2025" over a column of years: its rows cannot be told apart so finely."""
+    if column.grain not in _FINE[:3]:
+        return
+    finest = _FINE.index(column.grain)
+    for period in named:
+        grain = Grain.MONTH if period.days else period.grain
+        if _FINE.index(grain) > finest:
+            said = draft.found[period.first : period.end]
+            draft.unclear.append(" ".join(segment.text for segment in said))
+    for segment in draft.found:
+        key = segment.key("grain")
+        finer = key in ("hour", "day", "week", "weekday") or (key in _FINE and _FINE.index(
+            Grain(key)) > finest)  # fmt: skip
+        if finer and not segment.columns and not segment.has("weekday"):
+            draft.unclear.append(segment.text)
 
 
 def _compare_periods(
@@ -104,8 +130,8 @@ def _compare_periods(
         return
     for made in kept:
         draft.add_filter(made)
-    for segment in said:
-        segment.used = True
+    for segment in (*said, *draft.found[max(0, singles[0].first - 2) : singles[0].first]):
+        segment.used = segment.used or segment in said or segment.has("op", "between")
     draft.set_grain(Grain.YEAR if singles[-1].half else singles[-1].grain)
     draft.time = axis.column
 
