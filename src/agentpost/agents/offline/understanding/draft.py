@@ -93,6 +93,8 @@ class Draft:
     """What was said that no query can say: "revenue per order"."""
     each_row: bool = False
     """Whether each row is a group of its own, as in "the largest orders"."""
+    flipped: bool = False
+    """Whether the largest are the lowest, as spending is in amounts with a sign."""
     named: set[str] = field(default_factory=set)
     """Which fields the clause itself names: ``measure group time filter order``."""
 
