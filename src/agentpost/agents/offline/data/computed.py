@@ -38,7 +38,7 @@ class Columns(dict[str, Column]):
             raise KeyError(name)
         return found
 
-    def get(self, name: str, default: Column | None = None) -> Column | None:
+    def get(self, name: str, default: Column | None = None) -> Column | None:  # type: ignore[override]
         """The column, or the default for a name that is none."""
         try:
             return self[name]
