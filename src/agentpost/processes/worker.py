@@ -44,6 +44,8 @@ class WorkerProcess:
         output: OutputPipes,
     ) -> None:
         self.calls = 0
+        self.account: str | None = None
+        """Whose call it had last."""
         self.output = output
         self._killed = False
         self._process = process
@@ -81,7 +83,8 @@ class WorkerProcess:
 
     @property
     def alive(self) -> bool:
-        return self._process.returncode is None and not self._reader.at_eof()
+        ended = self._killed or self._process.returncode is not None
+        return not ended and not self._reader.at_eof()
 
     async def ask(self, request: bytes, limits: CallLimits) -> dict[str, Any]:
         """Send one frame, wait for its reply. Raises `WorkerDied`, after which there is no other
