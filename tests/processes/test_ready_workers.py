@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -12,9 +11,10 @@ import pytest
 
 from agentpost.processes import pool
 from agentpost.processes.main import Imports
+from agentpost.processes.sessions import YIELDING
 from tests.processes.pools import Bench, anyio_backend, bench, steps
 from tests.processes.watching import pid_in
-from tests.waiting import eventually_async
+from tests.waiting import PATIENCE, eventually_async
 
 __all__ = ["anyio_backend", "bench", "steps"]
 
@@ -82,10 +82,22 @@ async def test_the_last_ready_worker_is_kept_for_another_account(
 
 
 @pytest.mark.skipif(not AUTOGROUP.exists(), reason="the kernel groups no processes by session")
-async def test_workers_yield_as_sessions_too(bench: Callable[..., Bench]) -> None:
-    one = bench()
+async def test_a_long_call_yields_to_those_of_other_accounts(
+    bench: Callable[..., Bench], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pool, "_LONG_SECONDS", 0.05)
+    one = bench(3)
+    calls = [one.begin("until", f"{tmp_path}/{n}") for n in range(2)]
+    pids = [await pid_in(tmp_path / str(n)) for n in range(2)]
+    assert [niceness(pid) for pid in pids] == [0, 0], "there is no other account"
+    async with asyncio.timeout(PATIENCE):
+        while [niceness(pid) for pid in pids] != [YIELDING] * 2:
+            await one.call("same", 1, account="b")
+    for n in range(2):
+        (tmp_path / f"{n}.end").touch()
+    assert await asyncio.gather(*calls) == pids
+    await eventually_async(lambda: [niceness(pid) for pid in pids] == [0, 0])
 
-    pid = await one.call("pid")
-    said = Path(f"/proc/{pid}/autogroup")
-    # Only ten sessions a second are given one: the worker tries again.
-    await eventually_async(lambda: said.read_text().endswith(f" {os.nice(0) + 5}\n"))
+
+def niceness(pid: int) -> int:
+    return int(Path(f"/proc/{pid}/autogroup").read_text().rsplit(maxsplit=1)[-1])

@@ -50,7 +50,6 @@ _PARENT_CHECK_SECONDS: Final = 0.5
 _PR_SET_PDEATHSIG: Final = 1
 _NICENESS: Final = 5
 """Where there are fewer processors than busy workers, the server answers first."""
-_AUTOGROUP: Final = Path("/proc/self/autogroup")
 _IDLE_SECONDS: Final = 0.5
 """A worker that waits for so long imports what calls to come may need."""
 
@@ -194,10 +193,8 @@ def _die_with(parent: int) -> None:
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
 
     def watch() -> None:
-        yields = _yield_as_a_session()
         while os.getppid() == parent:
             time.sleep(_PARENT_CHECK_SECONDS)
-            yields = yields or _yield_as_a_session()
         if os.getpgrp() == os.getpid():
             os.killpg(0, signal.SIGKILL)  # with the programs a function has started
         os._exit(1)
@@ -205,23 +202,6 @@ def _die_with(parent: int) -> None:
     if os.getppid() != parent:  # it died before the kernel was told
         os._exit(1)
     threading.Thread(target=watch, name="parent-watch", daemon=True).start()
-
-
-def _yield_as_a_session() -> bool:
-    """Give the niceness of this process to its session, too; False: try again.
-
-    Where the kernel shares the processors among sessions first ("autogroup"), niceness counts only
-    within a session, and a worker has one of its own.
-    """
-    if os.getsid(0) != os.getpid():
-        return True
-    try:
-        _AUTOGROUP.write_text(str(os.nice(0)))
-    except BlockingIOError:  # ten a second may do so, in the whole system
-        return False
-    except OSError:  # no such kernel
-        pass
-    return True
 
 
 def _limit_memory(limit: int | None) -> None:

@@ -41,6 +41,8 @@ _BOOT_SECONDS_MAX: Final = 60.0
 _BEGINNINGS_MAX: Final = 3
 _SPARE_SECONDS: Final = 0.5
 """A call that runs for longer may run for long: others should find another worker ready."""
+_LONG_SECONDS: Final = 1.0
+"""A call that has run for longer yields the processors to calls of other accounts."""
 _FOLDER_PREFIX: Final = "worker-"
 
 Ready = Callable[[], Awaitable[None]]
@@ -97,6 +99,7 @@ class WorkerPool:
         self._idle_seconds = idle_seconds
         self._idle: dict[WorkerProcess, asyncio.TimerHandle] = {}  # the last one in was used last
         self._workers: set[WorkerProcess] = set()
+        self._busy: dict[WorkerProcess, float] = {}  # with the loop's time when the call began
         self._spare: asyncio.Task[None] | None = None
         self._closed = asyncio.Event()
 
@@ -222,7 +225,11 @@ class WorkerPool:
                     self._rest(worker)
                     raise
             worker.output.begin(structlog.contextvars.get_contextvars())
-            spare = asyncio.get_running_loop().call_later(_SPARE_SECONDS, self._keep_spare)
+            loop = asyncio.get_running_loop()
+            self._busy[worker] = loop.time()
+            self._let_long_calls_yield()
+            spare = loop.call_later(_SPARE_SECONDS, self._keep_spare)
+            long = loop.call_later(_LONG_SECONDS, self._let_long_calls_yield)
             try:
                 reply = await worker.ask(request, limits)
             except NotBegun as lost:
@@ -236,6 +243,9 @@ class WorkerPool:
                 raise
             finally:
                 spare.cancel()
+                long.cancel()
+                del self._busy[worker]
+                worker.session.yield_processors(False)
                 worker.output.end()
             worker.calls += 1
             if worker.calls < self._max_tasks and not self._closed.is_set():
@@ -254,6 +264,15 @@ class WorkerPool:
         worker = worker or await self._spawn()
         worker.account = account
         return worker
+
+    def _let_long_calls_yield(self) -> None:
+        """Let calls that have run for long take what those of other accounts leave, to their end:
+        else they and a hostile file share the processors alike."""
+        now = asyncio.get_running_loop().time()
+        for worker, began in self._busy.items():
+            others = any(other.account != worker.account for other in self._busy)
+            if others and now - began >= _LONG_SECONDS:
+                worker.session.yield_processors(True)
 
     def _keep_spare(self) -> None:
         """Start a process for the next call, which would else wait for that while the processors

@@ -18,6 +18,7 @@ from typing import Any, Final
 from agentpost.agents.deaths import LimitExceeded, NotBegun, died
 from agentpost.processes.main import HEADER
 from agentpost.processes.pipes import OutputPipes
+from agentpost.processes.sessions import Session
 
 _LEAVE_SECONDS_MAX: Final = 2.0
 _DRAIN_SECONDS: Final = 1.0
@@ -46,6 +47,7 @@ class WorkerProcess:
         self.calls = 0
         self.account: str | None = None
         """Whose call it had last."""
+        self.session = Session(process.pid, lambda: self.alive)
         self.output = output
         self._killed = False
         self._process = process
