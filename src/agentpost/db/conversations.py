@@ -30,7 +30,12 @@ def lock(tx: Tx, conversation_id: str) -> ConversationRecord:
     return found
 
 
-def set_turn(tx: Tx, conversation_id: str, message_id: str | None, turns: int) -> None:
+def end_turn(tx: Tx, conversation_id: str) -> None:
+    """No turn runs any more. Holds the conversation until the commit, as `lock` does."""
+    tx.execute("UPDATE conversations SET turn_message_id = NULL WHERE id = ?", (conversation_id,))
+
+
+def set_turn(tx: Tx, conversation_id: str, message_id: str, turns: int) -> None:
     """The message whose turn runs, and how many turns have begun."""
     tx.execute(
         "UPDATE conversations SET turn_message_id = ?, turns = ? WHERE id = ?",
