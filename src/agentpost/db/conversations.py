@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from agentpost.db.mapper import Mapper
 from agentpost.db.session import Tx
 from agentpost.domain.records import ConversationRecord
@@ -11,14 +13,16 @@ _LOCK_BY_NAME = f"{CONVERSATIONS.select} WHERE owner = ? AND name = ? /*for upda
 _LOCK = f"{CONVERSATIONS.select} WHERE id = ? /*for update*/"
 
 
-def open_(tx: Tx, fresh: ConversationRecord) -> ConversationRecord:
-    """The conversation of that owner and name, locked; made from ``fresh`` when new."""
-    params = (fresh.owner, fresh.name)
-    found = CONVERSATIONS.one(tx, _LOCK_BY_NAME, params)
+def open_(
+    tx: Tx, owner: str, name: str, make: Callable[[], ConversationRecord]
+) -> ConversationRecord:
+    """The conversation of that owner and name, locked; what ``make`` makes when there is none."""
+    found = CONVERSATIONS.one(tx, _LOCK_BY_NAME, (owner, name))
     if found is None:
+        fresh = make()
         if CONVERSATIONS.insert(tx, fresh):
             return fresh
-        found = CONVERSATIONS.one(tx, _LOCK_BY_NAME, params)
+        found = CONVERSATIONS.one(tx, _LOCK_BY_NAME, (owner, name))
         assert found is not None
     return found
 
