@@ -168,15 +168,17 @@ class RequestLog:
         day = self._days[entry.account_id or NOBODY]
         left = self._bytes_per_day - day.used
         record = self._record(entry)
-        if left - record.size < self._bytes_per_day // _LINES_ONLY_SHARE:
+        size = record.size
+        if left - size < self._bytes_per_day // _LINES_ONLY_SHARE:
             record.request_body = record.response_body = None
-        if record.size > left:
+            size = record.size
+        if size > left:
             day.dropped += 1
             day.unsaid += 1
             self._uncounted.add(entry.account_id or NOBODY)
             self._unsaid.add(entry.account_id or NOBODY)
             return None
-        day.used += record.size
+        day.used += size
         return record
 
     def _count(self, records: list[RequestRecord]) -> None:
