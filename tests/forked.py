@@ -25,11 +25,28 @@ from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import IO, Any, Protocol
+from typing import IO, Any, NoReturn, Protocol
+
+from agentpost.cli.commands import loaded
 
 ROOT = Path(__file__).parents[1]
 REQUEST_BYTES_MAX = 128 * 1024
-IMPORTED = ("agentpost.cli", "agentpost.server", "tests.e2e.agents")
+IMPORTED = (
+    "agentpost.cli.admin",
+    "agentpost.cli.caller",
+    "agentpost.cli.operate",
+    "agentpost.cli.serve",
+    "agentpost.db.postgres",
+    "agentpost.engine.procrastinate",
+    "agentpost.wakeups.postgres",
+    "procrastinate",
+    "psycopg_pool",
+    "tests.e2e.agents",
+    "uvicorn.lifespan.off",
+    "uvicorn.protocols.http.httptools_impl",
+    "uvloop",
+)
+"""What the commands import until a server is ready, on either database."""
 
 
 class Process(Protocol):
@@ -213,17 +230,33 @@ def _become(request: dict[str, Any]) -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
     sys.path[0] = request["cwd"]
     sys.argv = ["agentpost", *request["arguments"]]
-    runpy.run_module("agentpost", run_name="__main__", alter_sys=True)
+    try:
+        runpy.run_module("agentpost", run_name="__main__", alter_sys=True)
+    except SystemExit as ended:
+        _end(ended.code)
+
+
+def _end(code: object) -> NoReturn:
+    """End as the interpreter would, but for taking every object apart: that copies all the memory
+    shared with the process that was forked, which takes longer than most commands."""
+    threading._shutdown()  # type: ignore[attr-defined]
+    atexit._run_exitfuncs()
+    if code is not None and not isinstance(code, int):
+        print(code, file=sys.stderr)
+    for stream in (sys.stdout, sys.stderr):
+        stream.flush()
+    os._exit(code if isinstance(code, int) else int(code is not None))
 
 
 def main() -> None:
     for name in IMPORTED:
         __import__(name)
+    for name in ("admin", "caller", "operate", "serve"):
+        loaded(name)
     assert threading.active_count() == 1, "a process with threads cannot be forked"
     gc.freeze()
     request = _serve(socket.socket(fileno=int(sys.argv[1])))
     if request is not None:
-        gc.unfreeze()
         _become(request)
 
 
