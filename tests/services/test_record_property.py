@@ -12,10 +12,9 @@ import os
 import tempfile
 from collections.abc import Callable, Coroutine
 from concurrent.futures import Executor
-from concurrent.futures import Executor
 from contextlib import AsyncExitStack
 from pathlib import Path
-from typing import Any, TypeVar, TypeVarTuple, Unpack, TypeVarTuple
+from typing import Any, TypeVar, TypeVarTuple
 
 import pytest
 from hypothesis import HealthCheck, Phase, settings
@@ -41,7 +40,6 @@ from tests.services.harness import NODE, opened
 from tests.services.invariants import Watch
 
 T = TypeVar("T")
-Ts = TypeVarTuple("Ts")
 Ts = TypeVarTuple("Ts")
 F = TypeVar("F", bound=Callable[..., object])
 TURNS = "SELECT id FROM messages WHERE turn_state = 'running'"
@@ -149,7 +147,7 @@ class Account(RuleBasedStateMachine):
 
     @initialize(count=st.integers(1, 7), going_on=st.booleans())
     def begin(self, count: int, going_on: bool) -> None:
-        """A life begins with work and half of them with a turn beside it: there is more to happen then."""
+        """A life begins with work, half of them with a turn beside it: more can happen then."""
         self.send_for_work("", count, True)
         if going_on:
             self.send_for_work("other", 0, False)
