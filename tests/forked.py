@@ -31,6 +31,7 @@ from agentpost.cli.commands import loaded
 
 ROOT = Path(__file__).parents[1]
 REQUEST_BYTES_MAX = 128 * 1024
+RUN_MODULE = "import runpy; runpy.run_module('agentpost', run_name='__main__', alter_sys=True)"
 IMPORTED = (
     "agentpost.cli.admin",
     "agentpost.cli.caller",
@@ -96,11 +97,18 @@ class Forked:
 
 
 def run(
-    arguments: Sequence[str], *, env: Mapping[str, str], cwd: Path, timeout: float = 60
+    arguments: Sequence[str],
+    *,
+    env: Mapping[str, str],
+    cwd: Path,
+    timeout: float = 60,
+    without: Sequence[str] = (),
 ) -> "subprocess.CompletedProcess[str]":
     """Run `agentpost <arguments>` to its end; raises `subprocess.TimeoutExpired`."""
     with TemporaryFile() as output, TemporaryFile() as errors:
-        process = start(arguments, env=env, cwd=cwd, output=output, errors=errors)
+        process = start(
+            arguments, env=env, cwd=cwd, output=output, errors=errors, without=without
+        )
         try:
             code = process.wait(timeout)
         except subprocess.TimeoutExpired:
@@ -120,16 +128,19 @@ def start(
     cwd: Path,
     output: IO[bytes],
     errors: IO[bytes] | None = None,
+    without: Sequence[str] = (),
 ) -> Process:
     """Start `agentpost <arguments>` in a session of its own.
 
     Args:
         output: gets stdout, and stderr too unless ``errors`` does.
+        without: modules that it cannot import, as if they were not installed.
     """
     errors = errors or output
     if sys.platform != "linux":
+        code = f"import sys; sys.modules.update(dict.fromkeys({without!r})); {RUN_MODULE}"
         return subprocess.Popen(
-            [sys.executable, "-m", "agentpost", *arguments],
+            [sys.executable, "-c", code, *arguments],
             env=dict(env),
             cwd=cwd,
             stdin=subprocess.DEVNULL,
@@ -137,7 +148,12 @@ def start(
             stderr=errors,
             start_new_session=True,
         )
-    request = {"arguments": list(arguments), "env": dict(env), "cwd": str(cwd)}
+    request = {
+        "arguments": list(arguments),
+        "env": dict(env),
+        "cwd": str(cwd),
+        "without": list(without),
+    }
     reader, writer = os.pipe()
     line, lock = _parent()
     try:
@@ -230,6 +246,7 @@ def _become(request: dict[str, Any]) -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
     sys.path[0] = request["cwd"]
     sys.argv = ["agentpost", *request["arguments"]]
+    sys.modules.update(dict.fromkeys(request["without"]))
     try:
         runpy.run_module("agentpost", run_name="__main__", alter_sys=True)
     except SystemExit as ended:
