@@ -2,13 +2,13 @@
 
 import importlib.util
 import os
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
 from agentpost.agents.registry import UnknownAgent, resolve
+from tests import forked
 
 BROKEN = {
     "syntax": (
@@ -125,15 +125,8 @@ def test_serve_says_nothing_else(by: str, tmp_path: Path) -> None:
     (tmp_path / "broken.py").write_text("import nowhere_to_be_found\n")
     given = {"AGENTPOST_AGENT": "broken:agent"} if by == "variable" else {}
     options = ["--agent", "broken:agent"] if by == "option" else []
-    ended = subprocess.run(
-        [sys.executable, "-m", "agentpost", "serve", "--port", "0", *options],
-        env={**os.environ, "AGENTPOST_DATA_DIR": str(tmp_path / "data"), **given},
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    environment = {**os.environ, "AGENTPOST_DATA_DIR": str(tmp_path / "data"), **given}
+    ended = forked.run(["serve", "--port", "0", *options], env=environment, cwd=tmp_path)
     assert (ended.returncode, ended.stdout) == (1, "")
     assert ended.stderr.splitlines() == [
         "agentpost: AGENTPOST_AGENT='broken:agent' cannot be imported:",
