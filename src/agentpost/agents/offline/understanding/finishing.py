@@ -15,7 +15,7 @@ from agentpost.agents.offline.frame import (
     Op,
     Order,
 )
-from agentpost.agents.offline.understanding.draft import Best, Draft
+from agentpost.agents.offline.understanding.draft import Best, Draft, default_measure
 from agentpost.agents.offline.understanding.measuring import default, has_hint
 from agentpost.agents.offline.understanding.segments import Segment
 
@@ -54,7 +54,7 @@ def finish(
             default(draft)
     if trend and not draft.time and draft.dates and not (best and draft.groups):
         draft.time = draft.dates[0].name
-    _refuse_nested(draft, derived)
+    derived = _nested(draft, derived)
     if derived is not None:
         _apply(draft, derived, values)
     if draft.time and draft.grain is None:
@@ -62,18 +62,38 @@ def finish(
     _ordered(draft, _directed(draft, best, derived), asked=asked)
 
 
-def _refuse_nested(draft: Draft, derived: Derived | None) -> None:
-    """As in "Average revenue per month" may mean the average of the months' totals, which no query
-    computes, so it is not answered with something else."""
-    if draft.time is None or derived is not None:
-        return
-    for measure in draft.measures:
-        amount = measure.column is not None and draft.column(measure.column).role is Role.AMOUNT
-        if amount and measure.aggregate is Aggregate.MEAN:
-            said = next((s.text for s in draft.found if s.has("aggregate", "mean")), None)
-            length = next((s.text for s in draft.found if s.has("grain")), None)
-            if said and length:
-                draft.unclear.append(f"{said} … {length}")
+def _nested(draft: Draft, derived: Derived | None) -> Derived | None:
+    """As in "average revenue per month" is the average of the months' totals; "by weekday" it is
+    that of each weekday's rows."""
+    if derived is not None or draft.time is None or draft.grain in (Grain.WEEKDAY, Grain.HOUR):
+        return derived
+    said = next((s for s in draft.found if s.has("aggregate", "mean")), None)
+    if said is None or not _per_period(draft):
+        return derived
+    amounts = all(
+        m.column is None or draft.column(m.column).role is not Role.RATE for m in draft.measures
+    )
+    how = {m.aggregate for m in draft.measures}
+    if not amounts or not how <= {Aggregate.MEAN, Aggregate.COUNT, Aggregate.SUM}:
+        return derived
+    if not draft.asked or draft.groups:
+        length = next((s.text for s in draft.found if s.has("grain")), "")
+        draft.unclear.append(f"{said.text} … {length}")
+        return derived
+    said.used = True
+    draft.measures = [
+        Measure(m.column, Aggregate.SUM if m.column else Aggregate.COUNT) for m in draft.measures
+    ]
+    return Derived.AVERAGE
+
+
+def _per_period(draft: Draft) -> bool:
+    """As in "per month", "monthly"; not "by month"."""
+    for at, segment in enumerate(draft.found):
+        if segment.has("grain") and not segment.columns:
+            before = draft.found[at - 1] if at else None
+            return before is None or before.has("ratio") or not before.has("by")
+    return False
 
 
 def _apply(draft: Draft, derived: Derived, values: dict[str, Filter]) -> None:
@@ -86,6 +106,10 @@ def _apply(draft: Draft, derived: Derived, values: dict[str, Filter]) -> None:
             draft.unclear.append(said)
             return
         draft.groups.append(column)
+    if derived is Derived.SHARE and "measure" not in draft.named and not has_hint(draft):
+        counted = default_measure(draft.names)
+        if counted.aggregate is not Aggregate.SUM:
+            draft.measures = [Measure(None, Aggregate.COUNT)]
     if derived in (Derived.GROWTH, Derived.CUMULATIVE) and not draft.time and draft.dates:
         draft.time = draft.dates[0].name
         draft.grain = _growth_grain(draft)
@@ -189,7 +213,11 @@ def _use_comparison(found: Sequence[Segment]) -> None:
     for at, segment in enumerate(found):
         after = found[at + 1] if at + 1 < len(found) else None
         counted = after is not None and after.number is not None and not after.used
-        if segment.has("comparative") or segment.has("compare") or (segment.has("op", "above", "below", "between") and not counted):
+        if (
+            segment.has("comparative")
+            or segment.has("compare")
+            or (segment.has("op", "above", "below", "between") and not counted)
+        ):
             segment.used = True
 
 
