@@ -15,7 +15,13 @@ from agentpost.agents.offline.frame import (
     Op,
     Order,
 )
-from agentpost.agents.offline.understanding.draft import Best, Draft, default_measure
+from agentpost.agents.offline.understanding.draft import (
+    Best,
+    Draft,
+    default_measure,
+    is_number,
+    is_sure,
+)
 from agentpost.agents.offline.understanding.measuring import default, has_hint
 from agentpost.agents.offline.understanding.segments import Segment
 
@@ -48,9 +54,17 @@ def finish(
             asked and (draft.groups or draft.time) and aggregate is None and not has_hint(draft)
             and not (best or derived or trend or draft.having or compared or draft.each_row)
         )  # fmt: skip
+        who = next((s for s in draft.found if s.has("question", "who")), None)
+        if only_listed and who is not None and not draft.filters and not who.has("of"):
+            draft.unclear.append(who.text)
         if only_listed:
             draft.measures.append(Measure(None, Aggregate.COUNT))
         elif needed or aggregate is not None or (asked and draft.filters and has_hint(draft)):
+            if asked and best and not has_hint(draft) and not is_sure(draft.names):
+                _judged(draft, best)
+            else:
+                default(draft)
+        elif asked and draft.filters and _one_number(draft):
             default(draft)
     if trend and not draft.time and draft.dates and not (best and draft.groups):
         draft.time = draft.dates[0].name
@@ -101,6 +115,9 @@ def _apply(draft: Draft, derived: Derived, values: dict[str, Filter]) -> None:
         return
     if derived in (Derived.SHARE, Derived.RANK) and not draft.groups and not draft.time:
         column = next(iter(values), None)
+        if column is None and derived is Derived.SHARE and _of_condition(draft):
+            draft.derive(derived)
+            return
         if column is None:
             said = next((s.text for s in draft.found if s.has("derived")), derived.value)
             draft.unclear.append(said)
@@ -116,6 +133,33 @@ def _apply(draft: Draft, derived: Derived, values: dict[str, Filter]) -> None:
     if derived is Derived.DIFFERENCE and not draft.groups and not draft.time:
         return
     draft.derive(derived)
+
+
+def _judged(draft: Draft, best: Best) -> None:
+    """As in "the best class": by its rating or score; what else could be meant is not guessed."""
+    for name in draft.names.concepts.get("satisfaction", ()):
+        if is_number(draft.column(name)):
+            draft.measures.append(Measure(name, Aggregate.MEAN))
+            return
+    default(draft)
+    draft.unclear.append(draft.found[best[0]].text)
+
+
+def _one_number(draft: Draft) -> bool:
+    """As in "hydro in Norway in 2024" over a table with one column of numbers."""
+    numbers = sum(is_number(column) for column in draft.names.table.columns)
+    return numbers == 1 and not any(s.has("question", "many", "who") for s in draft.found)
+
+
+def _of_condition(draft: Draft) -> bool:
+    """As in "what percent of the scores are above 90": of the rows."""
+    numeric = [f for f in draft.filters if f.column and is_number(draft.column(f.column))]
+    if not numeric:
+        return False
+    about = {f.column for f in numeric}
+    if all(m.column is None or m.column in about for m in draft.measures):
+        draft.measures = [Measure(None, Aggregate.COUNT)]
+    return all(m.aggregate in (Aggregate.SUM, Aggregate.COUNT) for m in draft.measures)
 
 
 def _growth_grain(draft: Draft) -> Grain:

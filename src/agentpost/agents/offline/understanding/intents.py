@@ -131,7 +131,10 @@ def _small(found: Sequence[Segment], made: Intent, text: str, *, running: bool) 
             return made
     talk = {tag.key for s in words for tag in s.tags if tag.section == "talk"}
     if not words or (talk and (not content or "price" in talk or "help" in talk) and size <= 12):
-        priced = "price" in talk and any(s.has("thing") or s.has("talk", "price") for s in words)
+        priced = "price" in talk and all(
+            s.has("thing") or s.has("talk", "price") or s.has("concept", "cost", "price")
+            for s in content
+        )
         for key in ("price", "help", "hello", "thanks", "nothing"):
             if key in talk and (key != "price" or priced):
                 if key in ("hello", "thanks", "nothing") and content:
@@ -223,7 +226,9 @@ def _asks(found: Sequence[Segment], text: str) -> bool:
             continue
         break
     for segment in found:
-        if segment.has("act", "make", "want", "into") or (segment.has("thing") and not marked):
+        shaped = segment.has("kind") and not (segment.columns or segment.values)
+        named = segment.has("thing") or shaped
+        if segment.has("act", "make", "want", "into") or (named and not marked):
             break
         asking = segment.has("question") and not segment.has("question", "yes")
         if asking and not segment.has("filler") and not segment.has("for"):
