@@ -70,7 +70,7 @@ def _splits(text: str, mark: str) -> list[tuple[str, str]]:
 
 
 def _number(known: Mapping[str, Column], name: str) -> bool:
-    return dict.__contains__(known, name) and known[name].kind is Kind.NUMBER  # type: ignore[arg-type]
+    return dict.__contains__(known, name) and known[name].kind is Kind.NUMBER
 
 
 def _column(known: Columns, name: str) -> Column | None:

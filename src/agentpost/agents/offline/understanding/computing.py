@@ -17,6 +17,7 @@ _AMOUNTS = ("revenue", "amount", "quantity", "visits")
 def compute(draft: Draft) -> None:
     """Give segments that name no column the formula that they stand for."""
     for segment in draft.found:
+        _spent_by(draft, segment)
         if segment.columns or segment.values or segment.used:
             continue
         made = _named(draft, segment)
@@ -74,6 +75,14 @@ def _named(draft: Draft, segment: Segment) -> str | None:
     return None
 
 
+def _spent_by(draft: Draft, segment: Segment) -> None:
+    """What customers spend is revenue; what we spend on them is a cost: it is asked which."""
+    revenue, cost = _amount(draft, "revenue"), _amount(draft, "cost")
+    customers = any(one.has("concept", "customers") for one in draft.found)
+    if segment.has("hint", "spending") and revenue and cost and customers:
+        draft.ambiguous.append((segment.text, (revenue, cost)))
+
+
 def _flow(draft: Draft, segment: Segment) -> None:
     """What was spent or came in, of amounts with a sign."""
     out = segment.has("concept", "cost") or segment.has("hint", "spending")
@@ -81,14 +90,6 @@ def _flow(draft: Draft, segment: Segment) -> None:
         return
     cost = _amount(draft, "cost")
     if out and cost:
-        revenue = _amount(draft, "revenue")
-        if (
-            revenue
-            and segment.has("hint")
-            and any(s.has("concept", "customers") for s in draft.found)
-        ):
-            # What customers spend is revenue; what we spend on them is a cost.
-            draft.ambiguous.append((segment.text, (revenue, cost)))
         segment.columns = (cost,)
         return
     signed = [

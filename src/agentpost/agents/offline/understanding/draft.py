@@ -210,7 +210,7 @@ class Draft:
 
 def _says_what(segment: Segment) -> bool:
     said = {tag.section for tag in segment.tags}
-    return bool(said & set(_SAYS_WHAT)) and not said & {"filler", "from", "of", "for"}
+    return bool(said & set(_SAYS_WHAT)) and not said & {"filler", "from", "of", "for", "question"}
 
 
 def is_number(column: Column) -> bool:

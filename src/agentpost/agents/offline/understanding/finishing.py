@@ -157,7 +157,8 @@ def _of_condition(draft: Draft) -> bool:
     if not numeric:
         return False
     about = {f.column for f in numeric}
-    if all(m.column is None or m.column in about for m in draft.measures):
+    counted = "measure" not in draft.named
+    if counted or all(m.column is None or m.column in about for m in draft.measures):
         draft.measures = [Measure(None, Aggregate.COUNT)]
     return all(m.aggregate in (Aggregate.SUM, Aggregate.COUNT) for m in draft.measures)
 
@@ -228,6 +229,7 @@ def _ordered(draft: Draft, best: Best | None, *, asked: bool) -> None:
         draft.named.add("order")
         return
     if asked and "measure" not in draft.named:
+        draft.named.add("order")
         draft.order = Order(descending)  # as in "and the least?", after "which … the most?"
     if draft.measures and draft.measures[0].column is not None:
         aggregate = Aggregate.MAX if descending else Aggregate.MIN

@@ -90,6 +90,8 @@ def _list_counted(draft: Draft, at: int) -> None:
 def _count(draft: Draft, at: int) -> None:
     """What "how many" counts: different values of a column, or rows."""
     found = draft.found
+    if _count_periods(draft, at):
+        return
     for segment in found[at + 1 :]:
         if segment.used:
             if segment.has("aggregate", "distinct"):
@@ -119,6 +121,34 @@ def _count(draft: Draft, at: int) -> None:
     draft.named.add("measure")
     for segment in found:
         segment.used = segment.used or (segment.has("rows") and not segment.columns)
+
+
+def _count_periods(draft: Draft, at: int) -> bool:
+    """As in "how many hours was it above 5", "in how many months were sales below 1,000"."""
+    noun = next((s for s in draft.found[at + 1 : at + 3] if s.has("grain")), None)
+    if noun is None or not draft.dates or draft.groups:
+        return False
+    grain, column = Grain(noun.key("grain") or ""), draft.dates[0]
+    amounts = [
+        f for f in draft.filters
+        if f.grain is None and is_number(draft.column(f.column)) and f.op is not Op.IS
+    ]  # fmt: skip
+    if not amounts or grain is Grain.WEEKDAY:
+        return False
+    noun.used = True
+    draft.time = draft.grain = None
+    if column.grain is grain and column.distinct == draft.names.table.rows:
+        draft.measures.append(Measure(None, Aggregate.COUNT))
+    else:
+        draft.filters = [f for f in draft.filters if f not in amounts]
+        draft.having += amounts
+        draft.time, draft.grain = column.name, grain
+        draft.measures.append(
+            Measure(amounts[0].column, default_aggregate(draft.column(amounts[0].column)))
+        )
+        draft.named.add("time")
+    draft.named.add("measure")
+    return True
 
 
 def _answered_yes(draft: Draft, column: str) -> bool:
