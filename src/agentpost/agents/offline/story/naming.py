@@ -113,3 +113,15 @@ def _value(value: str | float, grain: Grain | None, code: str) -> str:
         is_day = len(value) == 10 and dates.parsed(value) is not None
         return dates.period(value, Grain.DAY, code) if is_day else value
     return numbers.full(value, None, code)
+
+
+def row_count(table: Table, code: str = "en") -> str:
+    """As in ``600 rows``."""
+    tongue = words(WORDS, code)
+    rows = numbers.full(table.rows, None, code)
+    return str(tongue["row"] if table.rows == 1 else tongue["rows"].format(rows))
+
+
+def with_rows(table: Table, code: str = "en") -> str:
+    """What was read of a table: ``orders.csv (600 rows)``."""
+    return f"{table.name} ({row_count(table, code)})"

@@ -49,6 +49,7 @@ IGNORED = frozenset(
         "trend",
         "only",
         "hint",
+        "implies",
         "scale",
         "length",
         "in",

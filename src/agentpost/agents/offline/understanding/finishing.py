@@ -259,11 +259,8 @@ def _use_comparison(found: Sequence[Segment]) -> None:
     for at, segment in enumerate(found):
         after = found[at + 1] if at + 1 < len(found) else None
         counted = after is not None and after.number is not None and not after.used
-        if (
-            segment.has("comparative")
-            or segment.has("compare")
-            or (segment.has("op", "above", "below", "between") and not counted)
-        ):
+        bound = segment.has("op", "above", "below", "between") and not counted
+        if bound or segment.has("comparative") or segment.has("compare"):
             segment.used = True
 
 
