@@ -225,6 +225,11 @@ def _options(segments: Sequence[Segment], look: Look, thing: Thing | None) -> No
                 segment.used = True
 
 
+def quotes(text: str) -> bool:
+    """Whether a clause brings words of its own between quotation marks."""
+    return _QUOTED.search(text) is not None
+
+
 def subjects(text: str, segments: Sequence[Segment]) -> list[str]:
     """What a slide or section is to be about: the words after "about"."""
     for at, segment in enumerate(segments):
