@@ -88,6 +88,7 @@ async def _from_tables(here: Surroundings, reading: Reading) -> None:
 async def _from_documents(here: Surroundings, reading: Reading) -> None:
     turn, language = here.turn, here.language
     question = reading.frame.said
+    names = [file.name for file in here.documents]
     try:
         data = await turn.step(
             steps.ask_documents, here.documents, question, language, here.material
@@ -100,8 +101,10 @@ async def _from_documents(here: Surroundings, reading: Reading) -> None:
         text = found.text
     elif found.outcome is Outcome.PASSAGES:
         text = f"{say(language, 'passages')}\n{found.text}"
-    else:
+    elif found.used or here.tables:
         text = say(language, "absent_answer")
+    else:
+        text = say(language, "unread_files", files=listed(language, names))
     tables = [table.name for table in here.tables]
     if tables and found.outcome is not Outcome.ANSWERED and reading.frame.unused:
         words = quoted(language, reading.frame.unused)

@@ -12,6 +12,7 @@ from agentpost.agents.offline.frame import Act, Frame, Thing, to_json
 from agentpost.agents.offline.making import catalogue, run
 from agentpost.agents.offline.making.maker import Maker
 from agentpost.agents.offline.replying import (
+    details,
     knows,
     listed,
     quoted,
@@ -53,7 +54,7 @@ async def make(here: Surroundings, reading: Reading) -> None:
         return
     if not _has_input(here, maker, reading, frame):
         return
-    if _unclear(here, reading, thing):
+    if not maker.speaks(frame) and _unclear(here, reading, thing):
         return
     files = _files(here, frame, maker)
     frame = msgspec.structs.replace(
@@ -66,6 +67,8 @@ async def make(here: Surroundings, reading: Reading) -> None:
             await _start(here, maker, own, [file], None, 1)
     else:
         await _start(here, maker, frame, files, None, 1)
+    if maker.speaks(frame):
+        frame = msgspec.structs.replace(frame, unused=())
     _tell(here, reading, frame, files)
 
 
@@ -116,6 +119,8 @@ def _has_input(here: Surroundings, maker: Maker, reading: Reading, frame: Frame)
         kinds = kinds | {"text"}  # what a poster says
     if kinds & maker.needs or (frame.files and files_by_id(here.turn, frame.files)):
         return True
+    if maker.speaks(frame):
+        return True
     language = here.language
     thing = say(language, f"things.{maker.thing.value}")
     needs = [say(language, f"needs.{kind}") for kind in sorted(maker.needs)]
@@ -128,7 +133,8 @@ def _has_input(here: Surroundings, maker: Maker, reading: Reading, frame: Frame)
     text = say(language, "need", thing=thing, needs=needed)
     if here.turn.notes:
         text = f"{text} ({'; '.join(here.turn.notes)})"
-    here.turn.ask(text)
+    unread = details(language, (), here.skipped, ())
+    here.turn.ask("\n\n".join(filter(None, [text, unread])))
     return False
 
 

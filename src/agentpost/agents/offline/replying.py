@@ -10,6 +10,7 @@ from typing import Any
 
 _SOURCES = 3
 _SHORT = 80
+_ITEMS = 12
 
 
 @cache
@@ -71,13 +72,20 @@ def sources(language: str, names: Sequence[str]) -> str:
 def details(
     language: str, used: Sequence[str], skipped: Sequence[str], notes: Sequence[str]
 ) -> str:
-    """``Used: …``, ``Not used: …`` and notes, one a line; nothing for an empty list."""
+    """``Used: …``, ``Not used: …`` and notes, one a line; nothing for an empty list, and only the
+    number of what is beyond the first dozen."""
     lines = [("used", used), ("skipped", skipped), ("note", notes)]
     return "\n".join(
-        f"{say(language, key)}: {'; '.join(item.rstrip('.') for item in items)}."
-        for key, items in lines
-        if items
+        f"{say(language, key)}: {'; '.join(_first(items))}." for key, items in lines if items
     )
+
+
+def _first(items: Sequence[str]) -> list[str]:
+    more = len(items) - _ITEMS
+    return [
+        *(item.rstrip(".") for item in items[:_ITEMS]),
+        *([f"+{more}"] if more > 0 else []),
+    ]
 
 
 def shortened(text: str, most: int = _SHORT) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -28,6 +27,8 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 _TIES_SHOWN = 5
+_LARGEST = 1e150
+"""Larger figures are left out: what is computed with them, squares for one, would be infinite."""
 _POINTS = 60
 _DAYS = {Grain.HOUR: 1 / 24, Grain.DAY: 1, Grain.WEEK: 7, Grain.MONTH: 30.4, Grain.QUARTER: 91.3,
          Grain.YEAR: 365.25}  # fmt: skip
@@ -64,7 +65,7 @@ def run(db: DuckDBPyConnection, loaded: Loaded, query: Query, language: str) -> 
         notes.append(words["rows_cut"].format(count=limits.ROWS_RETURNED, all=len(made)))
         made = made[: limits.ROWS_RETURNED]
     cells = [tuple(_cell(value) for value in row) for row in made]
-    if any(isinstance(v, float) and not math.isfinite(v) for row in made for v in row):
+    if any(isinstance(v, float) and not abs(v) <= _LARGEST for row in made for v in row):
         notes.append(words["too_large"])
     result = Result(query, header(query), tuple(cells), counted, notes=tuple(notes))
     reading = wording.reading(loaded.table, result, language)
@@ -232,4 +233,4 @@ def _cell(value: Any) -> Cell:
         whole = value.time() == datetime.min.time()
         return value.date().isoformat() if whole else value.isoformat()
     figure = float(value)
-    return figure if math.isfinite(figure) else None
+    return figure if abs(figure) <= _LARGEST else None

@@ -68,8 +68,8 @@ def weekdays(found: Sequence[Segment], column: str) -> list[Filter]:
         if segment.used or key is None or (at and found[at - 1].has("by")):
             continue
         asked = bool(at) and found[at - 1].has("question", "which", "what")
-        kept = _near(found, at, "only") or _near(found, at, "for")
-        if segment.has("grain") and (asked or not kept):
+        named = _near(found, at, "only") or _near(found, at, "for")
+        if segment.has("grain") and (asked or not named):
             continue
         first, _, last = key.partition("-")
         days |= set(range(int(first), int(last or first) + 1))

@@ -48,6 +48,7 @@ IGNORED = frozenset(
         "trend",
         "only",
         "hint",
+        "implies",
         "scale",
         "length",
         "in",
@@ -92,6 +93,8 @@ class Draft:
     """What was said that no query can say: "revenue per order"."""
     each_row: bool = False
     """Whether each row is a group of its own, as in "the largest orders"."""
+    flipped: bool = False
+    """Whether the largest are the lowest, as spending is in amounts with a sign."""
     named: set[str] = field(default_factory=set)
     """Which fields the clause itself names: ``measure group time filter order``."""
 
@@ -176,15 +179,13 @@ class Draft:
         for segment in self.found:
             if segment.used or segment.kind in ("mark", "file"):
                 continue
+            guessed = segment.corrected and not any(t.section in _CORRECTED for t in segment.tags)
+            if guessed or (self.asked and _says_what(segment)):
+                left.append(segment.text)
+                continue
             if segment.tags and all(tag.section in IGNORED for tag in segment.tags):
                 continue
             ignorable = any(tag.section in IGNORED for tag in segment.tags)
-            if self.asked and _says_what(segment):
-                left.append(segment.text)
-                continue
-            if segment.corrected and not any(tag.section in _CORRECTED for tag in segment.tags):
-                left.append(segment.text)
-                continue
             placed = segment.has("ordinal") and not segment.has("filler")
             shaped = segment.has("kind") and not segment.has("filler")
             if (

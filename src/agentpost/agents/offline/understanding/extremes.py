@@ -37,7 +37,7 @@ def extreme(draft: Draft) -> Best | None:
             top = top != (concept == "age")
         elif concept and not hinted(draft, concept):
             draft.unclear.append(segment.text)
-        return at, top, count or _counted(found, at)
+        return at, top != draft.flipped, count or _counted(found, at)
     return _first_or_last(draft)
 
 
@@ -138,7 +138,7 @@ def which(draft: Draft, best: Best | None) -> None:
             people = [n for c in _PEOPLE for n in draft.names.concepts.get(c, ())]
             if people:
                 draft.add_group(people[0])
-            else:
+            elif not segment.has("of"):
                 draft.unclear.append(segment.text)
     if best is None or draft.groups or draft.time or _is_dated(draft, best):
         return

@@ -139,7 +139,7 @@ def _directed(draft: Draft, best: Best | None, derived: Derived | None) -> Best 
 def _ordered(draft: Draft, best: Best | None, *, asked: bool) -> None:
     if best is None:
         for segment in draft.found:
-            if segment.has("sort") and not segment.columns:
+            if segment.has("sort") and not segment.columns and not segment.corrected:
                 draft.order = Order(descending=not segment.has("sort", "asc"))
                 draft.named.add("order")
         return
@@ -189,9 +189,8 @@ def _use_comparison(found: Sequence[Segment]) -> None:
     for at, segment in enumerate(found):
         after = found[at + 1] if at + 1 < len(found) else None
         counted = after is not None and after.number is not None and not after.used
-        if segment.has("comparative") or segment.has("compare"):
-            segment.used = True
-        elif segment.has("op", "above", "below", "between") and not counted:
+        bound = segment.has("op", "above", "below", "between") and not counted
+        if bound or segment.has("comparative") or segment.has("compare"):
             segment.used = True
 
 

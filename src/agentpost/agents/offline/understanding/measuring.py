@@ -48,8 +48,10 @@ def measures(draft: Draft, best: Best | None) -> None:
         _count(draft, at)
     if not draft.measures and not counting and not draft.each_row:
         row_words = [
-            s for s in found if (s.has("rows") and not s.columns) or _is_table_name(draft, s)
-        ]
+            s for s in found
+            if (s.has("rows") and not s.columns) or _is_table_name(draft, s)
+            or (not s.used and names_rows(draft, s) == Measure(None, Aggregate.COUNT))
+        ]  # fmt: skip
         grouped = bool(draft.groups or draft.time) or best is not None
         if row_words and (grouped or draft.filters):
             draft.measures.append(Measure(None, Aggregate.COUNT))

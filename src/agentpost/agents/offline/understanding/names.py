@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from agentpost.agents.offline.data.computed import Columns
 from agentpost.agents.offline.data.model import Column, Kind, Role, Table
 from agentpost.agents.offline.understanding.words import (
     LANGUAGES,
@@ -38,7 +39,10 @@ class Names:
 
     def column(self, name: str) -> Column:
         """The column with a name."""
-        return next(column for column in self.table.columns if column.name == name)
+        return self._columns[name]
+
+    def __post_init__(self) -> None:
+        self._columns = Columns(self.table)
 
 
 def names_of(table: Table, words: Lexicon) -> Names:

@@ -8,12 +8,14 @@ from collections.abc import Sequence
 from agentpost.agents.offline.data.model import Column, Kind, Role
 from agentpost.agents.offline.frame import Aggregate, Derived, Grain, Measure
 from agentpost.agents.offline.understanding import conditions, dates, periods
-from agentpost.agents.offline.understanding.draft import Draft, is_number
+from agentpost.agents.offline.understanding.computing import compute, minus
+from agentpost.agents.offline.understanding.draft import Draft
 from agentpost.agents.offline.understanding.extremes import extreme, which
 from agentpost.agents.offline.understanding.finishing import compares, day_of, finish
-from agentpost.agents.offline.understanding.measuring import measures, names_table
+from agentpost.agents.offline.understanding.measuring import measures, names_rows, names_table
 from agentpost.agents.offline.understanding.names import Names
 from agentpost.agents.offline.understanding.segments import Segment
+from agentpost.agents.offline.understanding.words import Tag
 
 
 def drafted(found: list[Segment], names: Names, today: str, *, asked: bool) -> Draft:
@@ -26,14 +28,15 @@ def drafted(found: list[Segment], names: Names, today: str, *, asked: bool) -> D
     derived = _derived(draft)
     _times(draft, derived, today)
     conditions.missing(draft)
+    compute(draft)
     conditions.numeric(draft)
-    _ratio(draft)
     _groups(draft)
     best = extreme(draft)
     conditions.values(draft)
     which(draft, best)
     measures(draft, best)
     _rest(draft, asked=asked)
+    derived = minus(draft, derived)
     finish(draft, derived, best, asked=asked)
     return draft
 
@@ -51,8 +54,11 @@ def _name_hints(draft: Draft) -> None:
             draft.column(c).role is Role.IDENTIFIER or draft.column(c).kind is Kind.DATE
             for c in segment.columns
         )
-        if segment.columns and numbered and not segment.literal and names_table(plain, key):
-            segment.columns = ()
+        if segment.columns and numbered and not segment.literal:
+            if names_table(plain, key):
+                segment.columns = ()
+            elif names_rows(draft, segment) == Measure(None, Aggregate.COUNT):
+                segment.columns, segment.tags = (), segment.tags | {Tag("rows", "rows")}
         if not segment.columns and not segment.values and not segment.tags:
             segment.used = segment.used or names_table(plain, key)
 
@@ -83,14 +89,38 @@ def _times(draft: Draft, derived: Derived | None, today: str) -> None:
     axis = _calendar(draft.column(column), today)
     named = periods.periods(found, axis)
     compared = derived in (Derived.GROWTH, Derived.DIFFERENCE) or compares(found)
+    _refuse_finer(draft, draft.column(column), named)
     singles = [p for p in named if p.days is None]
-    if compared and len(singles) > 1 and len(singles) == len(named):
+    several = len({period.range() or period.grain for period in singles}) > 1
+    several = several or any(period.year is None for period in singles)
+    if compared and several and len(singles) > 1 and len(singles) == len(named):
         _compare_periods(draft, singles, axis)
     else:
         for made in dates.filters(found, named, axis):
             draft.add_filter(made)
     for made in dates.weekdays(found, column):
         draft.add_filter(made)
+
+
+_FINE = (Grain.YEAR, Grain.QUARTER, Grain.MONTH, Grain.DAY)
+
+
+def _refuse_finer(draft: Draft, column: Column, named: Sequence[periods.Period]) -> None:
+    """As in "May 2025" over a column of years: its rows cannot be told apart so finely."""
+    if column.grain not in _FINE[:3]:
+        return
+    finest = _FINE.index(column.grain)
+    for period in named:
+        grain = Grain.MONTH if period.days else period.grain
+        if _FINE.index(grain) > finest:
+            said = draft.found[period.first : period.end]
+            draft.unclear.append(" ".join(segment.text for segment in said))
+    for segment in draft.found:
+        key = segment.key("grain")
+        finer = key in ("hour", "day", "week", "weekday") or (key in _FINE and _FINE.index(
+            Grain(key)) > finest)  # fmt: skip
+        if finer and not segment.columns and not segment.has("weekday"):
+            draft.unclear.append(segment.text)
 
 
 def _compare_periods(
@@ -104,8 +134,8 @@ def _compare_periods(
         return
     for made in kept:
         draft.add_filter(made)
-    for segment in said:
-        segment.used = True
+    for segment in (*said, *draft.found[max(0, singles[0].first - 2) : singles[0].first]):
+        segment.used = segment.used or segment in said or segment.has("op", "between")
     draft.set_grain(Grain.YEAR if singles[-1].half else singles[-1].grain)
     draft.time = axis.column
 
@@ -115,19 +145,6 @@ def _calendar(column: Column, today: str) -> periods.Calendar:
     first = day_of(column.first) or now
     last = day_of(column.last) or now
     return periods.Calendar(column.name, first, last, now)
-
-
-def _ratio(draft: Draft) -> None:
-    """As in "Revenue per order" divides one column by another, which no query does."""
-    found = draft.found
-    for at, segment in enumerate(found[:-1]):
-        if not segment.has("ratio") or segment.columns:
-            continue
-        over = next((s for s in found[at + 1 : at + 3] if not s.has("filler") or s.columns), None)
-        before = any(is_number(draft.column(c)) for s in found[:at] for c in s.columns)
-        counted = over is not None and any(is_number(draft.column(c)) for c in over.columns)
-        if over is not None and counted and before and not segment.has("of"):
-            draft.unclear.append(f"{segment.text} {over.text}")
 
 
 def _groups(draft: Draft) -> None:

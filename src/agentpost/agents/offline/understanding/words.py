@@ -25,7 +25,7 @@ _TOKEN: Final = re.compile(
     rf"|jpe?g|webp|gif|zip)\b)"
     rf"|(?P<date>\b\d{{4}}-\d{{1,2}}(?:-\d{{1,2}})?\b|\b\d{{1,2}}[./]\d{{1,2}}[./]\d{{4}}\b)"
     rf"|(?P<hex>#[0-9a-fA-F]{{6}}\b)"
-    rf"|(?P<size>\b\d{{2,5}} ?[x×*] ?\d{{2,5}}\b)"
+    rf"|(?P<size>\b\d{{2,7}} ?[x×*] ?\d{{2,7}}\b)"
     rf"|(?P<part>\b[qQtThHsS][1-4]\b)"
     rf"|(?P<number>\d+(?:[.,'\u00a0\u202f]\d+)*)"
     rf"|(?P<han>[{_HAN}])"
@@ -211,8 +211,19 @@ def language_of(text: str, before: str = "en") -> str:
     return next(language for language, score in scores.items() if score == best)
 
 
-def number(text: str, decimal: str) -> float:
-    """A number as people write it; a mark before three digits is read as the language has it."""
+_LARGEST = 1e100
+
+
+def number(text: str, decimal: str) -> float | None:
+    """A number as people write it; a mark before three digits is read as the language has it.
+
+    None for a number that nobody counts with: its sums and squares would be infinite.
+    """
+    value = _value(text, decimal)
+    return value if value <= _LARGEST else None
+
+
+def _value(text: str, decimal: str) -> float:
     bare = re.sub("['\u00a0\u202f]", "", text)
     marks = [char for char in bare if char in ".,"]
     if not marks:

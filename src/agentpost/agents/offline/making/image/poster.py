@@ -13,6 +13,7 @@ from agentpost.agents.base import File, JobFailed
 from agentpost.agents.offline.frame import Frame
 from agentpost.agents.offline.making import fit, phrases, pictures
 from agentpost.agents.offline.making.image.wish import WORDS
+from agentpost.agents.offline.making.image.wish import of as wish_of
 from agentpost.agents.offline.story.model import Claim, ClaimKind, Story
 from agentpost.agents.offline.style import fonts, palette
 from agentpost.agents.offline.style.typeset import typeset
@@ -49,6 +50,11 @@ def said(frame: Frame) -> Words | None:
         return None
     first = _ARTICLE.sub("", _without_colour(parts[0]) if frame.style.colour else parts[0])
     return Words(first[:1].upper() + first[1:], tuple(parts[1 : _MOST_LINES + 1]))
+
+
+def speaks(frame: Frame) -> bool:
+    """Whether a frame asks for a poster or a card and gives its words."""
+    return wish_of(frame).kind in _SIZES and said(frame) is not None
 
 
 def _without_colour(text: str) -> str:

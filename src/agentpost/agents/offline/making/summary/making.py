@@ -18,6 +18,7 @@ from agentpost.agents.offline.documents.summary import central
 from agentpost.agents.offline.frame import Frame, from_json, to_json
 from agentpost.agents.offline.making.maker import Inputs, Made
 from agentpost.agents.offline.making.names import file_name
+from agentpost.agents.offline.story import naming
 from agentpost.agents.offline.style.languages import words
 
 CREDITS = 1.0
@@ -147,7 +148,7 @@ def _of_tables(
             return []
         mine = tuple(q for q in frame.queries if any(t.id == q.table for t in data.tables))
         story = tell(data, mine or queries.chosen(data.tables), frame.language)
-        used += [f"{table.name} ({table.rows:,})" for table in data.tables]
+        used += [naming.with_rows(table, frame.language) for table in data.tables]
     lines = tuple(Line(claim.sentence) for claim in story.claims[:count])
     return [Part(file.name, lines)]
 

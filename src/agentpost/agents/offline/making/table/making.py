@@ -19,6 +19,7 @@ from agentpost.agents.offline.making.maker import Inputs, Made
 from agentpost.agents.offline.making.names import file_name
 from agentpost.agents.offline.making.table import joining, sheets, workbook
 from agentpost.agents.offline.making.table.sheets import Field, Sheet
+from agentpost.agents.offline.story import naming
 from agentpost.agents.offline.style.languages import language as tongue
 from agentpost.agents.offline.style.languages import words
 
@@ -75,7 +76,7 @@ def plan(files: Sequence[File], frame_json: Any, name: str) -> Any:
     frame = from_json(frame_json)
     with opened(files, frame.text, frame.language) as data:
         built = _Builder(data, frame, name).build()
-        used = tuple(f"{table.name} ({table.rows:,})" for table in built.tables)
+        used = tuple(naming.with_rows(one, frame.language) for one in built.tables)
         made = Plan(built.text, used, data.skipped, tuple(built.notes), built.title)
     return msgspec.json.decode(msgspec.json.encode(made))
 
