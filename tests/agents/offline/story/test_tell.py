@@ -127,7 +127,7 @@ def test_who_drove_the_change() -> None:
             rows += [(date(year, month, 1), "East", east), (date(year, month, 28), "West", west)]
     found = story(rows, "shop", time="day", grain=Grain.MONTH)
     driver = claim(found, ClaimKind.CONTRIBUTION)
-    assert driver.headline == "East drove the change in revenue"
+    assert driver.headline == "East drove the change in revenue: +360"
     assert driver.sentence == (
         "Between 2024 and 2025, revenue changed by +300: East by +360, West by −60."
     )

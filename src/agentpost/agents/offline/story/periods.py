@@ -269,6 +269,8 @@ def drivers(subject: Subject) -> list[Draft]:
         "last": _span_label(subject, spans[1]),
     }
     figures = {"change": change, "part": part, "other": other}
-    key = (subject.change(total, part), leader.name)
+    tongue = words(naming.WORDS, subject.code)["measures"]["change"]
+    label = tongue.format(naming.inner(total.name, subject.code))
+    key = (subject.change(total, part), f"{label}, {leader.name}")
     return [Draft(ClaimKind.CONTRIBUTION, "driver", said, figures, checks, 0.7,
                   (leader.key,), key, total, signed=True)]  # fmt: skip
