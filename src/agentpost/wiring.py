@@ -25,7 +25,7 @@ from agentpost.services.mail import SmtpServer
 from agentpost.settings import Settings
 from agentpost.tasks.background import Background
 from agentpost.threads.loop import AgentLoop
-from agentpost.web.pages import PageRoutes
+from agentpost.web.routes import PageRoutes
 
 
 @dataclass(frozen=True, slots=True)

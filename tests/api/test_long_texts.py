@@ -127,3 +127,17 @@ def test_blanks_around_a_text_do_not_count(blanks: str, inner: str) -> None:
 @pytest.mark.parametrize("text", ["a" * 101, "a" + " " * 200_000 + "b", " a" * 51])
 def test_a_long_text_is_too_long(text: str) -> None:
     assert LongText(bytearray(text.encode())).stripped(100) is None
+
+
+@pytest.mark.parametrize("at", [0, 1, PIECE_BYTES - 1, PIECE_BYTES])
+def test_each_byte_is_judged_as_the_parser_of_the_whole_body_judges_it(at: int) -> None:
+    for byte in (byte for byte in range(256) if byte != ord('"')):
+        data = bytearray(b"x" * (PIECE_BYTES + 9))
+        data[at] = byte
+        try:
+            json.loads(b'"%b"' % bytes(data))
+        except ValueError:
+            with pytest.raises(ValueError):  # noqa: PT011 - of whichever kind
+                LongText(data).examine()
+        else:
+            assert LongText(data).examine()

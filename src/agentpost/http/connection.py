@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, cast
 
 import httptools
@@ -25,6 +26,7 @@ from uvicorn.protocols.http.httptools_impl import (
 from uvicorn.server import ServerState
 
 from agentpost.http.connections import Connections
+from agentpost.http.request_state import PEER
 
 if TYPE_CHECKING:
     from agentpost.http.application import Application
@@ -56,6 +58,26 @@ class _NoRequest(Exception):
     """A callback of the parser: what was parsed is nothing we answer; the text says why."""
 
 
+class _Peer:
+    """See `http.request_state.Peer`."""
+
+    __slots__ = ("_connection", "_cycle")
+
+    def __init__(self, connection: Connection, cycle: RequestResponseCycle) -> None:
+        self._connection = connection
+        self._cycle = cycle
+
+    @property
+    def has_sent_all(self) -> bool:
+        return not self._cycle.more_body
+
+    def watch(self, hung_up: Callable[[], None]) -> None:
+        self._connection.watch(hung_up)
+
+    def unwatch(self, hung_up: Callable[[], None]) -> None:
+        self._connection.unwatch(hung_up)
+
+
 class Connection(HttpToolsProtocol):
     """uvicorn's protocol for an `Application`, to be given as ``http`` to its Config.
 
@@ -80,6 +102,8 @@ class Connection(HttpToolsProtocol):
         self._arriving = True
         self._before: RequestResponseCycle | None = None
         self._head_timer: asyncio.TimerHandle | None = None
+        self._lost = False
+        self._watching: set[Callable[[], None]] = set()
 
     # --- bytes ------------------------------------------------------------------------------------
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
@@ -91,6 +115,21 @@ class Connection(HttpToolsProtocol):
         self._unwatch_the_head()
         self._all.closed(self)
         super().connection_lost(exc)
+        self._lost = True
+        for hung_up in tuple(self._watching):
+            hung_up()
+
+    def watch(self, hung_up: Callable[[], None]) -> None:
+        """See `Peer.watch`."""
+        self._watching.add(hung_up)
+        if self._lost:
+            hung_up()
+        else:
+            self.flow.resume_reading()  # a request behind this one may have paused it
+
+    def unwatch(self, hung_up: Callable[[], None]) -> None:
+        """See `Peer.unwatch`."""
+        self._watching.discard(hung_up)
 
     def make_room(self) -> None:
         self.transport.close()
@@ -157,6 +196,7 @@ class Connection(HttpToolsProtocol):
             return  # begins anew in `_feed`
         self._before = self.cycle
         super().on_headers_complete()
+        self.scope[PEER] = _Peer(self, self.cycle)  # type: ignore[literal-required]
         self._all.busy(self)
         self.headers = []  # the scope keeps the list it has: trailers go into this one
 

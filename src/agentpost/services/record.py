@@ -377,7 +377,8 @@ def _settle(
     if visible_change or event is not None:
         message.state_version += 1
     rows.update_message(tx, message, version_before)
-    ctx.wakeups.publish(tx, message.id)
+    ctx.handover.offer(tx, message)
+    ctx.wakeups.publish(tx, message.id, message.account_id)  # who reads it, and open pages
     if event is not None:
         outbox.message_changed(tx, ctx, event, message, lambda: _snapshot(tx, message, links), now)
 

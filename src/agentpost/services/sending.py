@@ -150,11 +150,15 @@ async def _accept_and_wait(
     ctx: AppContext, caller: Caller, admitted: Admitted, hung_up: HungUp
 ) -> Sent:
     message_id = new_id(ids.MESSAGE, ctx.clock.now())
-    with held(ctx, caller, message_id, hung_up) as wait:  # before there is anything to miss
-        accepted = await accept(ctx, caller, admitted.new, admitted.attached, message_id)
-        if accepted.fresh:
-            snapshot = await _until_turn_ends(ctx, accepted.message, wait)
-            return Sent(snapshot, fresh=True)
+    ctx.handover.expect(message_id)
+    try:
+        with held(ctx, caller, message_id, hung_up) as wait:  # before there is anything to miss
+            accepted = await accept(ctx, caller, admitted.new, admitted.attached, message_id)
+            if accepted.fresh:
+                snapshot = await _until_turn_ends(ctx, accepted.message, wait)
+                return Sent(snapshot, fresh=True)
+    finally:
+        ctx.handover.forget(message_id)
     return await _answer_replay(ctx, caller, accepted, hung_up)
 
 
@@ -190,8 +194,10 @@ async def _until_turn_ends(ctx: AppContext, message: MessageRecord, wait: Wait) 
             return await _answered_without(ctx, message.id)
         if not hinted and waiting and patience_ends <= clock.passed():
             await turns.expire_wait(ctx, message.id, turn_wait_deadline)
-        read = messages.current if hinted else messages.settled
-        snapshot = await read(ctx, message.id)
+        snapshot = ctx.handover.take(message.id) if hinted else None
+        if snapshot is None:
+            read = messages.current if hinted else messages.settled
+            snapshot = await read(ctx, message.id)
         message = snapshot.message
         if message.turn_state not in OPEN_TURNS:
             return snapshot

@@ -258,7 +258,7 @@ def test_sums_beyond_all_numbers_are_empty_and_said(tmp_path: Path) -> None:
 def test_figures_whose_squares_are_infinite_are_left_out(tmp_path: Path) -> None:
     with opened([file(tmp_path, "t.csv", "k,v\na,1e154\nb,1e140\n")]) as data:
         result = data.run(query(data, measures=m("v", SUM), groups=("k",)))
-    assert dict(result.rows) == {"a": None, "b": 1e140}
+    assert sorted(result.rows) == [("a", None), ("b", 1e140)]
     assert "larger than any number" in result.notes[0]
 
 

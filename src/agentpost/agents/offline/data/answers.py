@@ -10,6 +10,7 @@ import msgspec
 from agentpost.agents import File
 from agentpost.agents.offline.answer import Answer, Outcome
 from agentpost.agents.offline.data import wording
+from agentpost.agents.offline.data.computed import Columns
 from agentpost.agents.offline.data.dataset import Dataset, opened
 from agentpost.agents.offline.data.model import Cell, Column, Kind, Result, Table
 from agentpost.agents.offline.data.sql import share_base
@@ -70,7 +71,7 @@ class _Answer:
 
     def __init__(self, data: Dataset, table: Table, language: str) -> None:
         self._data, self._table, self._language = data, table, language
-        self._columns = {column.name: column for column in table.columns}
+        self._columns = Columns(table)
         self._words = wording.texts(language)
 
     def of(self, query: Query) -> tuple[str, Result]:

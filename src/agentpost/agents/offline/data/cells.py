@@ -67,6 +67,7 @@ _GROUPED = {
 _LAKHS = re.compile(r"\d{1,2}(?:,\d\d)*,\d{3}(?:\.\d*)?")
 _DECIMAL_COMMA = re.compile(r"\d,(\d{1,2}|\d{4,})$|\.\d{3},\d+$|^0,\d+$")
 _DECIMAL_POINT = re.compile(r"\d\.(\d{1,2}|\d{4,})$|,\d{3}\.\d+$|^0\.\d+$")
+_LETTERED = re.compile(r"\d{1,4}([A-Za-z])")
 _THOUSANDS_POINT = re.compile(r"\d{1,3}(?:\.\d{3})+$")
 _CODE = re.compile(r"[+]?0\d+|\d{16,}")
 _ARABIC = str.maketrans("٠١٢٣٤٥٦٧٨٩٫٬", "0123456789.,")
@@ -178,12 +179,27 @@ def _numbers(filled: Mapping[str, int], comma_elsewhere: bool) -> Format | None:
             units[parsed[1]] = units.get(parsed[1], 0) + count
     if fits < total * ENOUGH:
         return None
+    if _are_codes(filled, thousands):
+        return None
     unit = max(units, key=lambda u: units[u])
     if unit not in ("%", *_CURRENCIES.values()) and units[unit] < fits * ENOUGH:
         unit = ""
     if len([u for u in units if u]) > 1 and units[unit] < fits * ENOUGH:
         unit = ""
     return Format(Kind.NUMBER, thousands, unit or None, bad=1 - fits / total)
+
+
+def _are_codes(filled: Mapping[str, int], thousands: str) -> bool:
+    """Whether cells are names like 7A, 7B and 8A, in which a letter is neither unit nor scale."""
+    letters = {
+        match[1].upper() for value in filled if (match := _LETTERED.fullmatch(value.strip()))
+    }
+    plain = sum(bool(_LETTERED.fullmatch(value.strip())) for value in filled)
+    return (
+        plain == len(filled)
+        and (len(letters) > 1 or letters == {"B"})
+        and not letters <= {"K", "M"}
+    )
 
 
 def parts(text: str, thousands: str) -> tuple[float, str] | None:

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from agentpost.agents import JobFailed
+from agentpost.agents.offline.data import computed
 from agentpost.agents.offline.data.loading import Loaded, quoted
 from agentpost.agents.offline.data.model import Column, Kind
 from agentpost.agents.offline.frame import (
@@ -60,7 +61,7 @@ class Compiler:
 
     def __init__(self, loaded: Loaded) -> None:
         self._loaded = loaded
-        self._columns = {column.name: column for column in loaded.table.columns}
+        self._columns = computed.Columns(loaded.table)
 
     def column(self, name: str) -> Column:
         """The column of this name."""
@@ -73,7 +74,7 @@ class Compiler:
     def field(self, name: str) -> str:
         """The database's name for a column."""
         self.column(name)
-        return self._loaded.fields[name]
+        return computed.value(name, self._columns, self._loaded.fields)
 
     def where(self, filters: Sequence[Filter]) -> Clause:
         """The condition for the rows that count."""
@@ -131,6 +132,9 @@ class Compiler:
             return f"{how}({name})"
         if column.kind is not Kind.NUMBER:
             raise JobFailed(f"“{column.label}” holds no numbers, so it has no {how}.")
+        ratio = computed.quotient(measure.column, self._columns, self._loaded.fields)
+        if ratio and how in (Aggregate.SUM, Aggregate.MEAN):
+            return ratio
         if how is Aggregate.SUM:
             return f"case when count({name}) > 0 then fsum({name}) end"
         return f"favg({name})" if how is Aggregate.MEAN else f"median({name})"
@@ -224,7 +228,8 @@ class Compiler:
     def _before(self, query: Query, value: str, by_groups: str, clock: bool) -> str:
         """The value of the period before, when it is there."""
         over = f"({by_groups}order by t)"
-        step = _STEPS.get(query.grain) if query.grain else None
+        listed = any(f.column == query.time and f.op is Op.IS and f.grain for f in query.filters)
+        step = _STEPS.get(query.grain) if query.grain and not listed else None
         if step is None:
             return f"lag({value}) over {over}"
         return f"case when lag(t) over {over} = t - {step} then lag({value}) over {over} end"

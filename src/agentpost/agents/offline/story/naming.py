@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from agentpost.agents.offline.data.computed import Columns
 from agentpost.agents.offline.data.model import Column, Table
 from agentpost.agents.offline.frame import (
     Aggregate,
@@ -25,7 +26,7 @@ _PERCENT = (Derived.SHARE, Derived.GROWTH)
 
 def column(name: str | None, table: Table) -> Column | None:
     """The table's column of that name."""
-    return next((c for c in table.columns if c.name == name), None)
+    return Columns(table).get(name) if name else None
 
 
 def label(name: str | None, table: Table) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from agentpost.agents.offline.data.model import Kind
 from agentpost.agents.offline.frame import Filter, Op
 from agentpost.agents.offline.understanding.draft import Draft, is_number
+from agentpost.agents.offline.understanding.measuring import names_rows
 from agentpost.agents.offline.understanding.segments import Segment
 
 _NEAR = 6
@@ -143,7 +144,7 @@ def _of_groups(draft: Draft, place: int) -> bool:
         if not segment.has("question", "which", "what", "who", "many"):
             continue
         for other in draft.found[index + 1 : index + 4]:
-            if other.has("rows") and not other.literal:
+            if (other.has("rows") and not other.literal) or names_rows(draft, other) is not None:
                 return False
             if any(not is_number(draft.column(name)) for name in other.columns):
                 return True
@@ -174,14 +175,32 @@ def missing(draft: Draft) -> None:
     """As in "have no agent", "with empty city"."""
     found = draft.found
     for at, segment in enumerate(found):
-        if segment.used or not segment.has("not", "missing"):
+        if segment.used or not segment.has("not", "missing", "without"):
             continue
         places = [*range(at + 1, min(len(found), at + 4)), *range(at - 1, max(-1, at - 4), -1)]
+        if segment.has("not", "without"):
+            places = _after_without(found, at)
         for index in places:
             if found[index].columns and not found[index].used:
-                draft.add_filter(Filter(found[index].columns[0], Op.MISSING))
+                draft.add_filter(_empty(draft, found[index].columns[0]))
                 found[index].used = segment.used = True
                 break
+
+
+def _after_without(found: Sequence[Segment], at: int) -> list[int]:
+    """As in "without a rating"; but "without the region North" is about a value."""
+    places = list(range(at + 1, min(len(found), at + 3)))
+    if any(found[index].values for index in range(at + 1, min(len(found), at + 5))):
+        return []
+    return places
+
+
+def _empty(draft: Draft, name: str) -> Filter:
+    """Without a value; of an amount that every row has, "none left" is zero."""
+    column = draft.column(name)
+    if is_number(column) and not column.missing:
+        return Filter(name, Op.IS, (0.0,))
+    return Filter(name, Op.MISSING)
 
 
 def values(draft: Draft) -> None:

@@ -62,6 +62,12 @@ IGNORED = frozenset(
 """Sections whose words may be left over: they say how, not what."""
 
 
+_SAYS_WHAT = ("op", "extreme", "derived", "aggregate", "language", "comparative", "never")
+"""Sections that change the answer to a question, whatever else their words can mean."""
+
+_CORRECTED = ("act", "thing", "question", "by", "from")
+"""Sections whose words may be left over although they are typos: another word may be meant."""
+
 Best: TypeAlias = tuple[int, bool, int | None]
 """Where "top" was said, whether the largest are meant, and how many."""
 
@@ -72,6 +78,8 @@ class Draft:
 
     found: list[Segment]
     names: Names
+    asked: bool = False
+    """Whether it is a question, not something to make."""
     measures: list[Measure] = field(default_factory=list)
     groups: list[str] = field(default_factory=list)
     time: str | None = None
@@ -85,6 +93,8 @@ class Draft:
     """What was said that no query can say: "revenue per order"."""
     each_row: bool = False
     """Whether each row is a group of its own, as in "the largest orders"."""
+    flipped: bool = False
+    """Whether the largest are the lowest, as spending is in amounts with a sign."""
     named: set[str] = field(default_factory=set)
     """Which fields the clause itself names: ``measure group time filter order``."""
 
@@ -169,6 +179,10 @@ class Draft:
         for segment in self.found:
             if segment.used or segment.kind in ("mark", "file"):
                 continue
+            guessed = segment.corrected and not any(t.section in _CORRECTED for t in segment.tags)
+            if guessed or (self.asked and _says_what(segment)):
+                left.append(segment.text)
+                continue
             if segment.tags and all(tag.section in IGNORED for tag in segment.tags):
                 continue
             ignorable = any(tag.section in IGNORED for tag in segment.tags)
@@ -184,6 +198,11 @@ class Draft:
                 continue
             left.append(segment.text)
         return tuple(dict.fromkeys(left))
+
+
+def _says_what(segment: Segment) -> bool:
+    said = {tag.section for tag in segment.tags}
+    return bool(said & set(_SAYS_WHAT)) and not said & {"filler", "from", "of", "for"}
 
 
 def is_number(column: Column) -> bool:

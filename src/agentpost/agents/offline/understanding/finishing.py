@@ -40,6 +40,7 @@ def finish(
             draft.groups.append(several[0])
         if asked and (several or draft.time):
             derived = Derived.DIFFERENCE
+            _use_comparison(draft.found)
     if (asked or draft.named or trend) and not draft.measures:
         needed = draft.groups or draft.time or best or derived or trend or draft.having
         aggregate = next((s for s in draft.found if s.has("aggregate") and not s.columns), None)
@@ -138,7 +139,7 @@ def _directed(draft: Draft, best: Best | None, derived: Derived | None) -> Best 
 def _ordered(draft: Draft, best: Best | None, *, asked: bool) -> None:
     if best is None:
         for segment in draft.found:
-            if segment.has("sort") and not segment.columns:
+            if segment.has("sort") and not segment.columns and not segment.corrected:
                 draft.order = Order(descending=not segment.has("sort", "asc"))
                 draft.named.add("order")
         return
@@ -158,6 +159,8 @@ def _ordered(draft: Draft, best: Best | None, *, asked: bool) -> None:
         draft.order = Order(descending, count)
         draft.named.add("order")
         return
+    if asked and "measure" not in draft.named:
+        draft.order = Order(descending)  # as in "and the least?", after "which … the most?"
     if draft.measures and draft.measures[0].column is not None:
         aggregate = Aggregate.MAX if descending else Aggregate.MIN
         draft.measures = [Measure(m.column, aggregate, m.derived) for m in draft.measures]
@@ -169,11 +172,26 @@ def _plural_top(draft: Draft, at: int) -> bool:
 
 
 def compares(found: Sequence[Segment]) -> bool:
-    """Whether groups or periods are to be compared."""
+    """Whether groups or periods are to be compared: "cancelled or returned" are not, but "more in
+    Spain or in Italy" are."""
+    comparative = any(
+        segment.has("comparative") or segment.has("question", "which") for segment in found
+    )
     return any(
-        segment.has("act", "compare") or (segment.has("compare") and not segment.has("and"))
+        segment.has("act", "compare")
+        or (segment.has("compare", "compare") and not segment.has("and"))
+        or (segment.has("compare", "or") and comparative)
         for segment in found
     )
+
+
+def _use_comparison(found: Sequence[Segment]) -> None:
+    for at, segment in enumerate(found):
+        after = found[at + 1] if at + 1 < len(found) else None
+        counted = after is not None and after.number is not None and not after.used
+        bound = segment.has("op", "above", "below", "between") and not counted
+        if bound or segment.has("comparative") or segment.has("compare"):
+            segment.used = True
 
 
 def day_of(value: object) -> dt.date | None:

@@ -48,8 +48,10 @@ def measures(draft: Draft, best: Best | None) -> None:
         _count(draft, at)
     if not draft.measures and not counting and not draft.each_row:
         row_words = [
-            s for s in found if (s.has("rows") and not s.columns) or _is_table_name(draft, s)
-        ]
+            s for s in found
+            if (s.has("rows") and not s.columns) or _is_table_name(draft, s)
+            or (not s.used and names_rows(draft, s) == Measure(None, Aggregate.COUNT))
+        ]  # fmt: skip
         grouped = bool(draft.groups or draft.time) or best is not None
         if row_words and (grouped or draft.filters):
             draft.measures.append(Measure(None, Aggregate.COUNT))
@@ -147,10 +149,24 @@ def _may_be_summed(draft: Draft, column: str) -> bool:
     return bool(about) and not about & set(_NEVER_SUMMED)
 
 
-def hinted(draft: Draft, concept: str) -> None:
-    """Measure the column of a concept, as "oldest" means ages."""
+def names_rows(draft: Draft, segment: Segment) -> Measure | None:
+    """How the rows that a word names are counted ("orders" over a table of orders), if it does:
+    by the column that tells them apart where several rows are one order."""
+    numbered = [
+        name for name in segment.columns
+        if draft.column(name).role is Role.IDENTIFIER and len(segment.columns) == 1
+    ]  # fmt: skip
+    if numbered and draft.column(numbered[0]).distinct < draft.names.table.rows:
+        return Measure(numbered[0], Aggregate.DISTINCT)
+    if numbered or _is_table_name(draft, segment) or (segment.has("rows") and not segment.columns):
+        return Measure(None, Aggregate.COUNT)
+    return None
+
+
+def hinted(draft: Draft, concept: str) -> bool:
+    """Measure the column of a concept, as "oldest" means ages; False when there is none."""
     if draft.measures:
-        return
+        return True
     if concept == "rows":
         known = ("orders", "visits", "quantity")
         names = [n for key in known for n in draft.names.concepts.get(key, ())]
@@ -158,12 +174,15 @@ def hinted(draft: Draft, concept: str) -> None:
         made = Measure(amounts[0], Aggregate.SUM) if amounts else Measure(None, Aggregate.COUNT)
         draft.measures.append(made)
         draft.named.add("measure")
+        return True
+    named = any(draft.numeric(segment) for segment in draft.found)
     for name in draft.names.concepts.get(concept, ()):
         column = draft.column(name)
         if is_number(column):
             draft.measures.append(Measure(name, default_aggregate(column)))
             draft.named.add("measure")
-            return
+            return True
+    return named
 
 
 def has_hint(draft: Draft) -> bool:

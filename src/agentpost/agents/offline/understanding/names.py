@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from agentpost.agents.offline.data.computed import Columns
 from agentpost.agents.offline.data.model import Column, Kind, Role, Table
 from agentpost.agents.offline.understanding.words import (
     LANGUAGES,
@@ -16,6 +17,7 @@ from agentpost.agents.offline.understanding.words import (
     word_tokens,
 )
 
+_OF_TIME = ("date", "start")
 _TINY = 3
 """Values up to this length are found only in their own capitals: "IT" is no "it"."""
 
@@ -37,7 +39,10 @@ class Names:
 
     def column(self, name: str) -> Column:
         """The column with a name."""
-        return next(column for column in self.table.columns if column.name == name)
+        return self._columns[name]
+
+    def __post_init__(self) -> None:
+        self._columns = Columns(self.table)
 
 
 def names_of(table: Table, words: Lexicon) -> Names:
@@ -55,6 +60,9 @@ def names_of(table: Table, words: Lexicon) -> Names:
     for listed in found.concepts.values():
         named = [name for name in listed if found.column(name).role is not Role.IDENTIFIER]
         listed[:] = named or listed
+    for part in found.parts.values():
+        timeless = {name for name in part if found.column(name).kind is not Kind.DATE}
+        part &= timeless or part
     stem = table.name.rpartition(".")[0] or table.name
     found.words = frozenset(keys_of(word_tokens(stem), words)) | {
         folded(word) for word in word_tokens(table.name)
@@ -93,7 +101,14 @@ def is_tiny(value: str) -> bool:
 
 
 def column_concepts(column: Column) -> list[str]:
-    """What a column is about, by its name in any language: the whole name, else its parts."""
+    """What a column is about, by its name in any language: the whole name, else its parts. A date
+    is about nothing but time: an "order date" is no order."""
+    if column.kind is Kind.DATE:
+        return [one for one in _concepts_of(column) if one in _OF_TIME]
+    return _concepts_of(column)
+
+
+def _concepts_of(column: Column) -> list[str]:
     said = word_tokens(column.name)
     known = concepts()
     whole: list[str] = []

@@ -69,8 +69,11 @@ class Calendar:
 
     @property
     def anchor(self) -> dt.date:
-        """The day from which "this year" and "last year" count."""
-        return min(self.today, self.last) if self.anchored else self.today
+        """The day from which "this year" and "last year" count: where data ends that today is far
+        behind of, its last day was yesterday."""
+        if not self.anchored:
+            return self.today
+        return min(self.today, self.last + dt.timedelta(days=1))
 
 
 def periods(found: Sequence[Segment], calendar: Calendar) -> list[Period]:

@@ -168,7 +168,10 @@ def _named(
 
 def _common(tags: frozenset[Tag]) -> bool:
     """Whether a word has a use in most sentences, whatever a table calls its columns."""
-    return any(tag.section in ("filler", "by", "and", "question", "pronoun") for tag in tags)
+    return any(
+        tag.section in ("filler", "by", "and", "question", "pronoun") and tag.key != "soft"
+        for tag in tags
+    )
 
 
 def _unknown_han(
