@@ -26,11 +26,7 @@ def node(nodes: list[Node]) -> Node:
 
 
 async def publish(node: Node, *subjects: str) -> None:
-    def fn(tx: Tx) -> None:
-        for subject in subjects:
-            node.wakeups.publish(tx, subject)
-
-    await node.db.write(fn)
+    await node.db.write(lambda tx: node.wakeups.publish(tx, *subjects))
 
 
 # --- hints ----------------------------------------------------------------------------------------
@@ -72,7 +68,7 @@ async def test_a_rolled_back_change_wakes_nobody(node: Node) -> None:
 async def test_only_and_all_of_its_listeners_wake(node: Node) -> None:
     listen = node.wakeups.listen
     with listen("a") as one, listen("a") as two, listen("b") as other:
-        await publish(node, "a", "c")
+        await publish(node, "c", "a")
         assert await one.wait(PATIENCE)
         assert await two.wait(PATIENCE)
         assert not await other.wait(BRIEF)

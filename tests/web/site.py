@@ -23,7 +23,7 @@ from agentpost.http.application import Application
 from agentpost.services import accounts, sessions
 from agentpost.services.context import AppContext
 from agentpost.settings import load_settings
-from agentpost.web.pages import PageRoutes
+from agentpost.web.routes import PageRoutes
 from tests.client.scripted import served
 from tests.services.harness import blank_database, work_record
 
