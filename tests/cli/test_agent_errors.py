@@ -1,5 +1,6 @@
 """What the author of an agent reads when `agentpost serve` cannot import it."""
 
+import importlib.util
 import os
 import sys
 from pathlib import Path
@@ -69,6 +70,30 @@ def test_an_import_that_is_missing_in_a_package_is_not_taken_for_the_agent(
     monkeypatch.setattr(sys, "path", [*sys.path])
     with pytest.raises(UnknownAgent, match=r"import shop_of_tests\.stock"):
         resolve("shop_of_tests.support:agent")
+
+
+@pytest.mark.parametrize(
+    ("line", "names"),
+    [("", ()), ("WORKER_IMPORTS = ['csv', 'json.tool']", ("csv", "json.tool")),
+     ("WORKER_IMPORTS = 'csv'", None), ("WORKER_IMPORTS = [1]", None)],
+)  # fmt: skip
+def test_an_agent_names_what_its_steps_import(
+    line: str, names: tuple[str, ...] | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module = f"naming_agent_{abs(hash(line))}"
+    (tmp_path / f"{module}.py").write_text(f"{line}\nasync def agent(turn): ...\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    if names is None:
+        with pytest.raises(UnknownAgent, match="WORKER_IMPORTS must be a list of names"):
+            resolve(f"{module}:agent")
+    else:
+        assert resolve(f"{module}:agent").worker_imports == names
+
+
+def test_workers_of_the_built_in_agent_import_what_is_there() -> None:
+    for name in resolve("offline").worker_imports:
+        assert importlib.util.find_spec(name) is not None
 
 
 @pytest.mark.parametrize(
