@@ -13,7 +13,6 @@ import atexit
 import gc
 import json
 import os
-import runpy
 import select
 import signal
 import socket
@@ -23,15 +22,17 @@ import threading
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryFile
+from types import ModuleType
 from typing import IO, Any, NoReturn, Protocol
 
 from agentpost.cli.commands import loaded
 
 ROOT = Path(__file__).parents[1]
 REQUEST_BYTES_MAX = 128 * 1024
-RUN_MODULE = "import runpy; runpy.run_module('agentpost', run_name='__main__', alter_sys=True)"
+RUN_PROGRAM = "from agentpost.cli import main; main()"
 IMPORTED = (
     "agentpost.cli.admin",
     "agentpost.cli.caller",
@@ -136,7 +137,7 @@ def start(
     """
     errors = errors or output
     if sys.platform != "linux":
-        code = f"import sys; sys.modules.update(dict.fromkeys({without!r})); {RUN_MODULE}"
+        code = f"import sys; sys.modules.update(dict.fromkeys({without!r})); {RUN_PROGRAM}"
         return subprocess.Popen(
             [sys.executable, "-c", code, *arguments],
             env=dict(env),
@@ -233,7 +234,7 @@ def _report(running: dict[int, int]) -> None:
 
 
 def _become(request: dict[str, Any]) -> None:
-    """Run the command in this process, as the interpreter would run ``python -m agentpost``."""
+    """Run the command in this process, as the interpreter would run the installed program."""
     os.setsid()
     for stream, name in ((1, "output"), (2, "errors")):
         os.dup2(request[name], stream)
@@ -245,8 +246,9 @@ def _become(request: dict[str, Any]) -> None:
     sys.path[0] = request["cwd"]
     sys.argv = ["agentpost", *request["arguments"]]
     sys.modules.update(dict.fromkeys(request["without"]))
+    sys.modules["__main__"] = ModuleType("__main__")  # typer asks it how the program was called
     try:
-        runpy.run_module("agentpost", run_name="__main__", alter_sys=True)
+        import_module("agentpost.cli").main()
     except SystemExit as ended:
         _end(ended.code)
 
