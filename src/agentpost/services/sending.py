@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from functools import partial
 
 from agentpost.clock import new_id
 from agentpost.db import conversations, endpoints
@@ -240,8 +241,9 @@ async def accept(
 
     def fn(tx: Tx) -> Accepted:
         now = ctx.clock.now()
-        fresh = _new_conversation(caller, new.conversation, now)
-        conversation = conversations.open_(tx, fresh)
+        conversation = conversations.open_(
+            tx, caller.key_id, new.conversation, partial(_new_conversation, caller, new, now)
+        )
         replayed = _replay(tx, ctx, caller, new, now)
         if replayed is not None:
             return replayed
@@ -314,12 +316,12 @@ def _check_endpoint(tx: Tx, caller: Caller, endpoint_id: str | None) -> None:
         raise not_found("webhook endpoint")
 
 
-def _new_conversation(caller: Caller, name: str, now: int) -> ConversationRecord:
+def _new_conversation(caller: Caller, new: NewMessage, now: int) -> ConversationRecord:
     return ConversationRecord(
         id=new_id(ids.CONVERSATION, now),
         account_id=caller.account_id,
         owner=caller.key_id,
-        name=name,
+        name=new.conversation,
         created_at=now,
     )
 

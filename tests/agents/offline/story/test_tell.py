@@ -134,6 +134,12 @@ def test_who_drove_the_change() -> None:
     assert driver.marks == ("East",)
 
 
+def test_nobody_drove_a_change_that_two_share() -> None:
+    rows = [(f"2025-0{month}-01", shop, 10 * month) for month in range(1, 7) for shop in "AB"]
+    found = story(rows, "shop", time="day", grain=Grain.MONTH)
+    assert not [one for one in found.claims if one.kind is ClaimKind.CONTRIBUTION]
+
+
 def test_averages_are_never_added_up() -> None:
     rows = [("2024-01-01", "A", 4), ("2024-01-02", "A", 6), ("2024-02-01", "B", 9)]
     with dataset(rows) as data:

@@ -167,6 +167,9 @@ class Compiler:
         kept = [self._shown(f, query) for f in outer] + [self._kept(f, query) for f in query.having]
         shown = " and ".join(f"({clause.sql})" for clause in kept) or "true"
         values += [value for clause in kept for value in clause.values]
+        if averaged(query):
+            means = ", ".join(f"avg(m{i})" for i in range(len(chosen)))
+            wanted = f"{means}, coalesce(sum(n), 0)"
         return Clause(f"{sql} select {wanted} from derived where {shown}", values)
 
     def _kept(self, one: Filter, query: Query) -> Clause:
@@ -198,7 +201,7 @@ class Compiler:
         by_groups = f"partition by {', '.join(groups)} " if groups else ""
         by_time = "partition by t " if timed and groups else ""
         match measure.derived:
-            case None:
+            case None | Derived.AVERAGE:
                 return Clause(value)
             case Derived.SHARE if groups or timed:
                 return Clause(f"100 * {value} / nullif(sum({value}) over ({by_time}), 0)")
@@ -233,6 +236,16 @@ class Compiler:
         if step is None:
             return f"lag({value}) over {over}"
         return f"case when lag(t) over {over} = t - {step} then lag({value}) over {over} end"
+
+
+def averaged(query: Query) -> bool:
+    """Whether the groups or periods only make one average."""
+    return any(measure.derived is Derived.AVERAGE for measure in query.measures)
+
+
+def axes(query: Query) -> int:
+    """How many columns of a result are groups or periods."""
+    return 0 if averaged(query) else len(query.groups) + (query.time is not None)
 
 
 def share_base(query: Query, columns: dict[str, Column]) -> list[Filter]:
@@ -330,4 +343,4 @@ def _dated(name: str, one: Filter) -> Clause:
             return Clause(f"{name} < {stamp}", [begin])
 
 
-__all__ = ["AMONG_ALL", "Clause", "Compiler", "quoted", "share_base", "span"]
+__all__ = ["AMONG_ALL", "Clause", "Compiler", "averaged", "axes", "quoted", "share_base", "span"]

@@ -17,6 +17,7 @@ _AMOUNTS = ("revenue", "amount", "quantity", "visits")
 def compute(draft: Draft) -> None:
     """Give segments that name no column the formula that they stand for."""
     for segment in draft.found:
+        _spent_by(draft, segment)
         if segment.columns or segment.values or segment.used:
             continue
         made = _named(draft, segment)
@@ -24,6 +25,7 @@ def compute(draft: Draft) -> None:
             segment.columns, segment.literal = (made,), True
         else:
             _flow(draft, segment)
+    _zeros(draft)
     _against_target(draft)
     _ratio(draft)
     _columns_compared(draft)
@@ -57,7 +59,8 @@ def _amount(draft: Draft, *concepts: str, role: Role = Role.AMOUNT) -> str | Non
 
 def _named(draft: Draft, segment: Segment) -> str | None:
     revenue, cost = _amount(draft, "revenue"), _amount(draft, "cost")
-    if segment.has("concept", "profit", "margin") and revenue and cost:
+    earned = segment.has("concept", "profit", "margin") and not segment.has("hint")
+    if earned and revenue and cost:
         profit = name_of(revenue, MINUS, cost)
         if segment.has("concept", "profit") and not segment.has("concept", "margin"):
             return profit
@@ -72,13 +75,22 @@ def _named(draft: Draft, segment: Segment) -> str | None:
     return None
 
 
+def _spent_by(draft: Draft, segment: Segment) -> None:
+    """What customers spend is revenue; what we spend on them is a cost: it is asked which."""
+    revenue, cost = _amount(draft, "revenue"), _amount(draft, "cost")
+    customers = any(one.has("concept", "customers") for one in draft.found)
+    if segment.has("hint", "spending") and revenue and cost and customers:
+        draft.ambiguous.append((segment.text, (revenue, cost)))
+
+
 def _flow(draft: Draft, segment: Segment) -> None:
     """What was spent or came in, of amounts with a sign."""
     out = segment.has("concept", "cost") or segment.has("hint", "spending")
     if not out and not segment.has("concept", "revenue"):
         return
-    if out and _amount(draft, "cost"):
-        segment.columns = (_amount(draft, "cost") or "",)
+    cost = _amount(draft, "cost")
+    if out and cost:
+        segment.columns = (cost,)
         return
     signed = [
         column.name for column in draft.names.table.columns
@@ -164,3 +176,29 @@ def _only_number(draft: Draft, segment: Segment | None) -> str | None:
     if segment is None or segment.used or len(segment.columns) != 1:
         return None
     return segment.columns[0] if is_number(draft.column(segment.columns[0])) else None
+
+
+def _zeros(draft: Draft) -> None:
+    """As in "out of stock", "never sold": rows in which a quantity is zero."""
+    for segment in draft.found:
+        key = segment.key("zero")
+        if segment.used or key is None or segment.values:
+            continue
+        concepts = ("stock", "quantity") if key == "stock" else ("quantity", "orders", "revenue")
+        column = next((n for c in concepts if (n := _of_sales(draft, c, key))), None)
+        if column is None or draft.column(column).first != 0:
+            draft.unclear.append(segment.text)
+            continue
+        draft.add_filter(Filter(column, Op.IS, (0.0,)))
+        segment.used = True
+
+
+def _of_sales(draft: Draft, concept: str, key: str) -> str | None:
+    """The number column of a concept; of several quantities, the one that is not the stock."""
+    names = [
+        name for name in draft.names.concepts.get(concept, ()) if is_number(draft.column(name))
+    ]
+    stock = draft.names.concepts.get("stock", ())
+    found = [n for n in names if (n in stock) == (key == "stock")] or names
+    amounts = [n for n in found if draft.column(n).role is Role.AMOUNT]
+    return amounts[0] if len(amounts) == 1 else None

@@ -31,6 +31,7 @@ def drafted(found: list[Segment], names: Names, today: str, *, asked: bool) -> D
     compute(draft)
     conditions.numeric(draft)
     _groups(draft)
+    conditions.equal(draft)
     best = extreme(draft)
     conditions.values(draft)
     which(draft, best)
