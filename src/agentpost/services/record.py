@@ -90,8 +90,8 @@ def apply_turn(
             message.turn_node = None
         case s.Resent():
             message.updated_at = message.created_at
-        case s.TurnBegun() | s.TurnReclaimed() | s.TurnQueued():
-            pass
+        case s.TurnBegun():
+            rows.set_turn_no(tx, message)
     files: list[FileRecord] = []
     if change.entry is not None and change.entry.with_files and message.reply_files:
         files = [f for f in message_rows.files(tx, message.id) if f.job_id is None]

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from functools import partial
 
 from agentpost.clock import new_id
 from agentpost.db import conversations, endpoints
@@ -337,14 +338,18 @@ def _conversation(tx: Tx, caller: Caller, new: NewMessage, now: int) -> Conversa
     """The message's conversation, locked; made when it is named for the first time."""
     if new.conversation_id is not None:
         return conversations.lock(tx, new.conversation_id)
-    fresh = ConversationRecord(
+    make = partial(_new_conversation, caller, new, now)
+    return conversations.open_(tx, caller.key_id, new.conversation, make)
+
+
+def _new_conversation(caller: Caller, new: NewMessage, now: int) -> ConversationRecord:
+    return ConversationRecord(
         id=new_id(ids.CONVERSATION, now),
         account_id=caller.account_id,
         owner=caller.key_id,
         name=new.conversation,
         created_at=now,
     )
-    return conversations.open_(tx, fresh)
 
 
 def _new_message(

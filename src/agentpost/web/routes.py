@@ -19,7 +19,18 @@ from agentpost.services.context import AppContext
 from agentpost.web import assets, forms, page, policy
 from agentpost.web.cookies import Cookie
 from agentpost.web.page import OpenPage, Page, Redirect, Shown, View, Viewer
-from agentpost.web.pages import chat, chats, dashboard, home, login, mail, previews, uploads
+from agentpost.web.pages import (
+    chat,
+    chats,
+    dashboard,
+    home,
+    keys,
+    login,
+    mail,
+    previews,
+    requests,
+    uploads,
+)
 from agentpost.web.pages import sessions as session_pages
 from agentpost.web.rendering import LIVE, Renderer
 from agentpost.web.streams import Streams
@@ -32,6 +43,8 @@ PAGES: Sequence[Page | OpenPage] = (
     *previews.PAGES,
     *chat.PAGES,
     *dashboard.PAGES,
+    *keys.PAGES,
+    *requests.PAGES,
     *mail.PAGES,
     *session_pages.PAGES,
 )

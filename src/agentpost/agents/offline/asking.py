@@ -44,6 +44,11 @@ async def ask(here: Surroundings, reading: Reading) -> None:
     readable = here.documents or (here.material and not here.tables)
     if readable:
         await _from_documents(here, reading)
+    elif here.tables and any(query.filters for query in frame.queries) and not computed:
+        language, table = here.language, _table(here, frame.queries)
+        understood = say(language, "not_understood", words=quoted(language, [frame.said]))
+        columns = say(language, "columns_are", table=table.name, columns=_columns(language, table))
+        turn.ask(f"{understood} {columns}")
     elif here.tables and not frame.unused and not computed:
         turn.reply("\n".join(_described(here.language, one) for one in here.tables[:_TABLES_SHOWN]))
     elif here.tables:

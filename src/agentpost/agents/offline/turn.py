@@ -140,6 +140,8 @@ def _answered(text: str, asked: dict[str, Any]) -> str:
         return first
     if asked.get("kind") != "word":
         return text
+    if messages.goes_on(first):
+        return text
     alone = messages.read(first).readings
     if any(one.frame.act is not Act.ASK or one.intent.question for one in alone):
         return text

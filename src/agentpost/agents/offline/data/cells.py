@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -179,27 +179,20 @@ def _numbers(filled: Mapping[str, int], comma_elsewhere: bool) -> Format | None:
             units[parsed[1]] = units.get(parsed[1], 0) + count
     if fits < total * ENOUGH:
         return None
-    if _are_codes(filled, thousands):
+    if _are_codes(filled):
         return None
     unit = max(units, key=lambda u: units[u])
-    if unit not in ("%", *_CURRENCIES.values()) and units[unit] < fits * ENOUGH:
-        unit = ""
-    if len([u for u in units if u]) > 1 and units[unit] < fits * ENOUGH:
+    several = len([u for u in units if u]) > 1
+    if units[unit] < fits * ENOUGH and (several or unit not in ("%", *_CURRENCIES.values())):
         unit = ""
     return Format(Kind.NUMBER, thousands, unit or None, bad=1 - fits / total)
 
 
-def _are_codes(filled: Mapping[str, int], thousands: str) -> bool:
-    """Whether cells are names like 7A, 7B and 8A, in which a letter is neither unit nor scale."""
-    letters = {
-        match[1].upper() for value in filled if (match := _LETTERED.fullmatch(value.strip()))
-    }
-    plain = sum(bool(_LETTERED.fullmatch(value.strip())) for value in filled)
-    return (
-        plain == len(filled)
-        and (len(letters) > 1 or letters == {"B"})
-        and not letters <= {"K", "M"}
-    )
+def _are_codes(filled: Iterable[str]) -> bool:
+    """Whether cells are names like 7A and 7B, in which a letter is neither unit nor scale."""
+    found = [_LETTERED.fullmatch(value.strip()) for value in filled]
+    letters = {match[1].upper() for match in found if match}
+    return all(found) and (len(letters) > 1 or letters == {"B"}) and not letters <= {"K", "M"}
 
 
 def parts(text: str, thousands: str) -> tuple[float, str] | None:

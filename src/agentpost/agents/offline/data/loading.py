@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from agentpost.agents.offline.data import cells, delimited, layout, limits, words
+from agentpost.agents.offline.data import cells, delimited, layout, limits, parted, words
 from agentpost.agents.offline.data.cells import Format
 from agentpost.agents.offline.data.columns import described
 from agentpost.agents.offline.data.delimited import Grid
@@ -227,11 +227,15 @@ class _Loader:
     ) -> tuple[list[Column], dict[str, str]]:
         forms = self._formats(source, names, decimal_comma)
         selected, joins, kept = [], [], []
+        dated = self._parted(source, names, [form for form, _ in forms])
         for at, (field, name) in enumerate(names):
             form, direct = forms[at]
-            if form is None:
+            if form is None or (dated and at == dated.year):
                 continue
-            if form.kind is Kind.TEXT:
+            if dated and at == dated.part:
+                form = Format(Kind.DATE)
+                chosen = dated.sql(f"s.{names[dated.year][0]}", f"s.{field}")
+            elif form.kind is Kind.TEXT:
                 chosen = _clean_text(f"s.{field}", form)
             elif direct:
                 chosen = _direct(f"s.{field}", form.kind)
@@ -255,6 +259,18 @@ class _Loader:
         found = [column for column in columns if column is not None]
         fields = {name: f"k{at}" for (at, name, _), c in zip(kept, columns, strict=True) if c}
         return found, fields
+
+    def _parted(
+        self, source: str, names: list[tuple[str, str]], forms: Sequence[Format | None]
+    ) -> parted.Parted | None:
+        if not any(form is not None and form.years for form in forms):
+            return None
+        values = [self._values(source, field) for field, _ in names]
+        found = parted.find([name for _, name in names], forms, values)
+        if found is not None:
+            said = names[found.year][1], names[found.part][1]
+            self._notes.append(f"“{said[0]}” and “{said[1]}” together are read as dates")
+        return found
 
     def _say_bad(self, name: str, form: Format) -> None:
         if form.bad:

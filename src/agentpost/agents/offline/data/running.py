@@ -13,7 +13,7 @@ from agentpost.agents.offline.data import limits, wording
 from agentpost.agents.offline.data import words as words_of_tables
 from agentpost.agents.offline.data.loading import Loaded
 from agentpost.agents.offline.data.model import Cell, Kind, Result
-from agentpost.agents.offline.data.sql import Compiler
+from agentpost.agents.offline.data.sql import Compiler, averaged, axes
 from agentpost.agents.offline.frame import (
     Aggregate,
     Derived,
@@ -55,7 +55,7 @@ def run(db: DuckDBPyConnection, loaded: Loaded, query: Query, language: str) -> 
     if left > 0 and not among and not query.having:
         notes.append(wording.plural(words, "without_group", left))
     made = [tuple(row[:-1]) for row in rows]
-    keys = len(query.groups) + (query.time is not None)
+    keys = axes(query)
     made = _sorted(made, query, keys)
     made = _differences(made, query, keys)
     made, ties = _cut(made, query, keys)
@@ -108,7 +108,7 @@ def _with_grain(
 def header(query: Query) -> tuple[str, ...]:
     """The names of a result's columns: groups, the time axis, measures. A measure is called like
     its column; ``rows`` counts rows; what is derived and what repeats says so after the name."""
-    names = list(query.groups) + ([query.time] if query.time else [])
+    names = [] if averaged(query) else [*query.groups, *([query.time] if query.time else [])]
     for measure in query.measures:
         name = measure.column or "rows"
         if measure.derived is not None:

@@ -13,6 +13,8 @@ from agentpost.agents.offline.understanding.segments import Segment
 _NEAR = 6
 """How many segments a condition's column may stand away from it."""
 _AFTER = 3
+_FEW = 12
+"""Different numbers of a column that are named one by one, like stars."""
 _OPS = {
     "above": Op.ABOVE, "at_least": Op.AT_LEAST, "below": Op.BELOW, "at_most": Op.AT_MOST,
     "is": Op.IS,
@@ -78,6 +80,28 @@ def numeric(draft: Draft) -> None:
                     part.used = part.used or (part.columns == (column,) and not part.values)
 
 
+def equal(draft: Draft) -> None:
+    """As in "5 stars", "gave 5 for satisfaction": a bare number beside a column of few numbers."""
+    found = draft.found
+    counted = any(s.has("question", "many") or s.has("aggregate", "count") for s in found)
+    counted = counted or any(names_rows(draft, s) is not None for s in found)
+    for at, segment in enumerate(found):
+        if segment.used or segment.number is None or not counted:
+            continue
+        around = [*range(at + 1, min(len(found), at + 4)), *range(at - 1, max(-1, at - 4), -1)]
+        for index in around:
+            part = found[index]
+            column = _numeric_at(draft, index)
+            if column is None and not part.used and (part.has("filler") or part.has("for")):
+                continue
+            if column is not None and not part.used and draft.column(column).distinct <= _FEW:
+                draft.add_filter(Filter(column, Op.IS, (segment.number,)))
+                segment.used = part.used = True
+            if index > at:
+                around = [i for i in around if i < at]
+            break
+
+
 def _number_before(found: Sequence[Segment], at: int, key: str) -> tuple[float | None, int, int]:
     """As in "10 or more"; in Chinese "10以上"."""
     if key in ("at_least", "at_most", "above", "below") and at and found[at - 1].kind == "number":
@@ -123,6 +147,22 @@ def _column_near(draft: Draft, at: int, after: int) -> tuple[str, int] | None:
         column = named.pop()
         place = next(i for i, s in enumerate(found) if column in s.columns)
         return column, place
+    return _money(draft, at, after)
+
+
+def _money(draft: Draft, at: int, after: int) -> tuple[str, int] | None:
+    """As in "orders above 500 euros", "worth more than 500": of the revenue."""
+    found = draft.found
+    paid = [i for i in range(max(0, at - 2), min(len(found), after + 1)) if found[i].has("money")]
+    signed = any(segment.text in "€$£¥" for segment in found[at : after + 1])
+    if named := [
+        name for concept in ("revenue", "amount")
+        for name in draft.names.concepts.get(concept, ()) if is_number(draft.column(name))
+    ]:  # fmt: skip
+        if len(named) == 1 and (paid or signed):
+            for index in paid:
+                found[index].used = True
+            return named[0], at
     return None
 
 
@@ -159,7 +199,9 @@ def _only_condition(draft: Draft, place: int) -> bool:
         if index != place and not segment.used and _numeric_at(draft, index) is not None
     ]
     counted = any(
-        segment.has("question", "many") or segment.has("aggregate", "count")
+        segment.has("question", "many")
+        or segment.has("aggregate", "count")
+        or segment.has("derived", "share")
         for segment in draft.found
     )
     return bool(others) or counted

@@ -19,6 +19,7 @@ from agentpost.agents.offline.frame import (
 )
 from agentpost.agents.offline.understanding.names import Names
 from agentpost.agents.offline.understanding.segments import Segment
+from agentpost.agents.offline.understanding.words import folded, word_tokens
 
 IGNORED = frozenset(
     (
@@ -93,6 +94,8 @@ class Draft:
     """What was said that no query can say: "revenue per order"."""
     each_row: bool = False
     """Whether each row is a group of its own, as in "the largest orders"."""
+    flipped: bool = False
+    """Whether the largest are the lowest, as spending is in amounts with a sign."""
     named: set[str] = field(default_factory=set)
     """Which fields the clause itself names: ``measure group time filter order``."""
 
@@ -120,9 +123,17 @@ class Draft:
         return self._one(segment, found)
 
     def _one(self, segment: Segment, found: Sequence[str]) -> str | None:
-        if len(found) > 1 and len(segment.columns) == len(found):
+        if len(found) > 1 and not segment.literal:
+            found = self._closest(found)
+        if len(found) > 1 and len(segment.columns) >= len(found):
             self.ambiguous.append((segment.text, tuple(found)))
         return found[0] if found else None
+
+    def _closest(self, names: Sequence[str]) -> Sequence[str]:
+        """Of several columns those of which most words are said somewhere in the clause."""
+        said = {folded(s.text) for s in self.found}
+        scores = [sum(folded(w) in said for w in word_tokens(name)) for name in names]
+        return [name for name, score in zip(names, scores, strict=True) if score == max(scores)]
 
     def add_filter(self, made: Filter) -> None:
         """Add a filter; values of one column that are all kept or all excluded are one filter."""
@@ -200,7 +211,7 @@ class Draft:
 
 def _says_what(segment: Segment) -> bool:
     said = {tag.section for tag in segment.tags}
-    return bool(said & set(_SAYS_WHAT)) and not said & {"filler", "from", "of", "for"}
+    return bool(said & set(_SAYS_WHAT)) and not said & {"filler", "from", "of", "for", "question"}
 
 
 def is_number(column: Column) -> bool:
@@ -216,6 +227,13 @@ def default_aggregate(column: Column) -> Aggregate:
 
 
 _PREFERRED = ("revenue", "profit", "cost", "quantity", "orders", "visits", "budget")
+
+
+def is_sure(names: Names) -> bool:
+    """Whether a table has one column that is meant when none is named."""
+    if any(names.concepts.get(concept) for concept in _PREFERRED):
+        return True
+    return sum(is_number(column) for column in names.table.columns) <= 1
 
 
 def default_measure(names: Names) -> Measure:

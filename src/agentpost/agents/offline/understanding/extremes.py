@@ -37,7 +37,7 @@ def extreme(draft: Draft) -> Best | None:
             top = top != (concept == "age")
         elif concept and not hinted(draft, concept):
             draft.unclear.append(segment.text)
-        return at, top, count or _counted(found, at)
+        return at, top != draft.flipped, count or _counted(found, at)
     return _first_or_last(draft)
 
 

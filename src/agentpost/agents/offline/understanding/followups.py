@@ -120,7 +120,8 @@ def _query(old: Query, new: Query, reading: Reading) -> Query:
         fields["filters"] = _filters(old.filters, new.filters)
         fields["having"] = new.having or old.having
     if new.order is not None and "order" in named:
-        fields["order"] = new.order
+        count = new.order.count or (old.order.count if old.order else None)
+        fields["order"] = msgspec.structs.replace(new.order, count=count)
     if not fields and new.order and old.order:
         count = new.order.count or old.order.count
         fields["order"] = msgspec.structs.replace(new.order, count=count)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from agentpost.agents.offline.data.computed import Columns
 from agentpost.agents.offline.data.model import Column, Kind, Role, Table
 from agentpost.agents.offline.understanding.words import (
     LANGUAGES,
@@ -13,6 +14,7 @@ from agentpost.agents.offline.understanding.words import (
     folded,
     keys_of,
     lexicon,
+    meaning_of_value,
     word_tokens,
 )
 
@@ -26,8 +28,13 @@ class Names:
     """What the words of a table's header and cells stand for, in one language's keys."""
 
     table: Table
+    language: str = "en"
     columns: dict[tuple[str, ...], list[str]] = field(default_factory=dict)
     values: dict[tuple[str, ...], list[tuple[str, str]]] = field(default_factory=dict)
+    value_parts: dict[str, list[tuple[str, str]]] = field(default_factory=dict)
+    """Values by single words of them: "Acme" of "Acme Ltd"."""
+    meant: dict[str, list[tuple[str, str]]] = field(default_factory=dict)
+    """Values by what they mean: ``female``."""
     parts: dict[str, set[str]] = field(default_factory=dict)
     """Columns by single words of their names."""
     concepts: dict[str, list[str]] = field(default_factory=dict)
@@ -38,12 +45,15 @@ class Names:
 
     def column(self, name: str) -> Column:
         """The column with a name."""
-        return next(column for column in self.table.columns if column.name == name)
+        return self._columns[name]
+
+    def __post_init__(self) -> None:
+        self._columns = Columns(self.table)
 
 
 def names_of(table: Table, words: Lexicon) -> Names:
     """Index a table's names for a language."""
-    found = Names(table)
+    found = Names(table, words.language)
     for column in table.columns:
         for name in dict.fromkeys((column.name, column.label)):
             _add_column(found, column, word_tokens(name), words)
@@ -84,6 +94,11 @@ def _add_values(found: Names, column: Column, words: Lexicon) -> None:
         said = word_tokens(value)
         if not said or len(said) > 8:
             continue
+        for meaning in meaning_of_value(tuple(said)):
+            found.meant.setdefault(meaning, []).append((column.name, value))
+        if len(said) > 1 and column.role is Role.CATEGORY:
+            for word in {words.key(word) for word in said if len(word) > 3 and word.isalpha()}:
+                found.value_parts.setdefault(word, []).append((column.name, value))
         for keys in {keys_of(said, words), tuple(folded(word) for word in said)}:
             listed = found.values.setdefault(keys, [])
             if (column.name, value) not in listed:

@@ -288,6 +288,16 @@ def _relative(found: Sequence[Segment], at: int, calendar: Calendar) -> Period |
         return None
     counted = after - at > 1 or count > 1
     this = segment.has("period", "this")
+    following = found[after + 1] if after + 1 < len(found) else None
+    named = found[after + 2] if after + 2 < len(found) else None
+    if (
+        not this
+        and following is not None
+        and following.has("of")
+        and named is not None
+        and (named.has("month") or named.number is not None or named.kind == "part")
+    ):
+        return None  # the last week of March is counted from nowhere
     if not counted:
         return _whole(at, after + 1, grain, this, calendar)
     return Period(at, after + 1, days=_reach(grain, count, counted, this, calendar))

@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from agentpost.agents.offline.data.model import Column, Kind, Role
 from agentpost.agents.offline.frame import Aggregate, Derived, Grain, Measure
 from agentpost.agents.offline.understanding import conditions, dates, periods
-from agentpost.agents.offline.understanding.draft import Draft, is_number
+from agentpost.agents.offline.understanding.computing import compute, minus
+from agentpost.agents.offline.understanding.draft import Draft
 from agentpost.agents.offline.understanding.extremes import extreme, which
 from agentpost.agents.offline.understanding.finishing import compares, day_of, finish
 from agentpost.agents.offline.understanding.measuring import measures, names_rows, names_table
@@ -27,14 +28,16 @@ def drafted(found: list[Segment], names: Names, today: str, *, asked: bool) -> D
     derived = _derived(draft)
     _times(draft, derived, today)
     conditions.missing(draft)
+    compute(draft)
     conditions.numeric(draft)
-    _ratio(draft)
     _groups(draft)
+    conditions.equal(draft)
     best = extreme(draft)
     conditions.values(draft)
     which(draft, best)
     measures(draft, best)
     _rest(draft, asked=asked)
+    derived = minus(draft, derived)
     finish(draft, derived, best, asked=asked)
     return draft
 
@@ -89,7 +92,9 @@ def _times(draft: Draft, derived: Derived | None, today: str) -> None:
     compared = derived in (Derived.GROWTH, Derived.DIFFERENCE) or compares(found)
     _refuse_finer(draft, draft.column(column), named)
     singles = [p for p in named if p.days is None]
-    if compared and len(singles) > 1 and len(singles) == len(named):
+    several = len({period.range() or period.grain for period in singles}) > 1
+    several = several or any(period.year is None for period in singles)
+    if compared and several and len(singles) > 1 and len(singles) == len(named):
         _compare_periods(draft, singles, axis)
     else:
         for made in dates.filters(found, named, axis):
@@ -141,19 +146,6 @@ def _calendar(column: Column, today: str) -> periods.Calendar:
     first = day_of(column.first) or now
     last = day_of(column.last) or now
     return periods.Calendar(column.name, first, last, now)
-
-
-def _ratio(draft: Draft) -> None:
-    """As in "Revenue per order" divides one column by another, which no query does."""
-    found = draft.found
-    for at, segment in enumerate(found[:-1]):
-        if not segment.has("ratio") or segment.columns:
-            continue
-        over = next((s for s in found[at + 1 : at + 3] if not s.has("filler") or s.columns), None)
-        before = any(is_number(draft.column(c)) for s in found[:at] for c in s.columns)
-        counted = over is not None and any(is_number(draft.column(c)) for c in over.columns)
-        if over is not None and counted and before and not segment.has("of"):
-            draft.unclear.append(f"{segment.text} {over.text}")
 
 
 def _groups(draft: Draft) -> None:

@@ -150,7 +150,7 @@ def lexicon(language: str) -> Lexicon:
     key = _arabic_key if language == "ar" else _stemmer(meta.get("stemmer", ""))
     found: dict[tuple[str, ...], list[Tag]] = {}
     for section, entries in read.items():
-        if section == "meta":
+        if section in ("meta", "value"):
             continue
         for name, listed in entries.items():
             for phrase in listed.split(";"):
@@ -176,13 +176,35 @@ def concepts() -> dict[tuple[str, ...], str]:
 
 
 @cache
+def meanings_of_values(language: str) -> dict[tuple[str, ...], tuple[str, ...]]:
+    """What cells are usually called, by the keys of a language's words: "women" is ``female``."""
+    words = lexicon(language)
+    found: dict[tuple[str, ...], tuple[str, ...]] = {}
+    for name, listed in word_list(language).get("value", {}).items():
+        for phrase in listed.split(";"):
+            spelled = tuple(words.key(token.text) for token in tokens(normal(phrase.strip())))
+            found[spelled] = (*found.get(spelled, ()), name)
+    return found
+
+
+@cache
+def meaning_of_value(said: tuple[str, ...]) -> frozenset[str]:
+    """What a cell's words mean, in any language."""
+    return frozenset(
+        name
+        for language in LANGUAGES
+        for name in meanings_of_values(language).get(keys_of(said, lexicon(language)), ())
+    )
+
+
+@cache
 def _evidence(language: str) -> tuple[frozenset[str], frozenset[str]]:
     read = word_list(language)
     marks = {folded(word.strip()) for word in read["meta"]["marks"].split(";")}
     others = {
         folded(token.text)
         for section, entries in read.items()
-        if section not in ("meta", "format", "colour")
+        if section not in ("meta", "format", "colour", "value")
         for listed in entries.values()
         for token in tokens(normal(listed))
         if token.kind == "word"

@@ -5,14 +5,14 @@ from __future__ import annotations
 import io
 from typing import Any
 
-from agentpost.agents.offline.making.chart.rendering import render_all
+from agentpost.agents.offline.making.report import plots
 from agentpost.agents.offline.making.report.content import Block, Report
 from agentpost.agents.offline.style import palette
 from agentpost.agents.offline.style.languages import language
 from agentpost.agents.offline.style.typeset import cleaned
 
-_FONT = "Calibri"
-_CHART = (1500, 720)
+_FONT = "Arial"
+_LABEL = 8.5
 _SIZES = {"Title": 24, "Heading 1": 15, "Heading 2": 12}
 # What follows these elements inside their parent: Word insists on the schema's order.
 _AFTER_SHADE = ("w:tabs", "w:spacing", "w:ind", "w:jc", "w:rPr", "w:vAlign")
@@ -100,6 +100,8 @@ class _Writer:
         subtitle.font.name, subtitle.font.size = _FONT, Pt(9.5)
         subtitle.font.color.rgb = RGBColor.from_string(palette.SOFT[1:].upper())
         subtitle.font.italic = False
+        for spacing in subtitle.element.rPr.findall(qn("w:spacing")):
+            subtitle.element.rPr.remove(spacing)
 
     def _say(self, text: str, style: str = "Normal", *, size: float = 0) -> Any:
         paragraph = self._word.add_paragraph(style=style)
@@ -153,9 +155,16 @@ class _Writer:
             self._run(paragraph, f"  {block.place}", size=8.5, soft=True)
 
     def _chart(self, block: Block) -> None:
+        from docx.shared import Pt
+
         drawing = self._report.drawings[block.chart]
         section = self._word.sections[0]
         width = section.page_width - section.left_margin - section.right_margin
+        if block.text:
+            above = self._say("")
+            self._run(above, block.text, size=_LABEL, soft=True)
+            above.paragraph_format.keep_with_next = True
+            above.paragraph_format.space_after = Pt(2)
         shape = self._word.add_picture(io.BytesIO(self._pictures()[block.chart]), width=width)
         shape._inline.docPr.set("descr", cleaned(drawing.alt))
         shape._inline.docPr.set("title", cleaned(drawing.picture.title))
@@ -163,10 +172,7 @@ class _Writer:
     def _pictures(self) -> tuple[bytes, ...]:
         if not self._drawn:
             report = self._report
-            made = render_all(
-                report.drawings, "png", size=_CHART, code=report.language, accent=report.accent
-            )
-            self._drawn = made.pages
+            self._drawn = plots.drawn(report)
         return self._drawn
 
     def _figures(self) -> None:
@@ -217,9 +223,9 @@ class _Writer:
                 self._run(paragraph, " / ", size=8, soft=True)
                 continue
             field = _element("w:fldSimple", instr=instruction)
-            run, text = _element("w:r"), _element("w:t")
-            text.text = "1"
-            run.append(text)
+            look = self._run(paragraph, "1", size=8, soft=True)
+            run = look._r
+            paragraph._p.remove(run)
             field.append(run)
             paragraph._p.append(field)
 

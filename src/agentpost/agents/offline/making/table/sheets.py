@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from agentpost.agents.offline.data.computed import Columns
 from agentpost.agents.offline.data.model import Column, Kind, Result, Role, Table
 from agentpost.agents.offline.data.wording import measure as named
 from agentpost.agents.offline.data.wording import unit_of
@@ -76,7 +77,7 @@ def of_table(table: Table, rows: list[tuple[Cell, ...]], title: str, totals: str
 def of_result(table: Table, result: Result, title: str, total: str, language: str) -> Sheet:
     """A result as a sheet: two groups, or a group and a time axis, become rows and columns."""
     query = result.query
-    columns = {column.name: column for column in table.columns}
+    columns = Columns(table)
     keys = [columns[name] for name in query.groups]
     if query.time is not None:
         keys.append(columns[query.time])
