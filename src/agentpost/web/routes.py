@@ -19,7 +19,17 @@ from agentpost.services.context import AppContext
 from agentpost.web import assets, forms, page, policy
 from agentpost.web.cookies import Cookie
 from agentpost.web.page import OpenPage, Page, Redirect, Shown, View, Viewer
-from agentpost.web.pages import chat, dashboard, home, keys, login, mail, requests
+from agentpost.web.pages import (
+    chat,
+    dashboard,
+    deliveries,
+    home,
+    keys,
+    login,
+    mail,
+    requests,
+    webhooks,
+)
 from agentpost.web.pages import sessions as session_pages
 from agentpost.web.rendering import LIVE, Renderer
 from agentpost.web.streams import Streams
@@ -30,6 +40,8 @@ PAGES: Sequence[Page | OpenPage] = (
     *chat.PAGES,
     *dashboard.PAGES,
     *keys.PAGES,
+    *webhooks.PAGES,
+    *deliveries.PAGES,
     *requests.PAGES,
     *mail.PAGES,
     *session_pages.PAGES,
