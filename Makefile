@@ -25,7 +25,7 @@ QUICK := tests/domain tests/contract tests/house tests/client tests/observabilit
   tests/threads tests/db/test_sqlite.py tests/services/test_turns.py \
   tests/services/test_job_states.py tests/services/test_credits.py
 
-.PHONY: help setup serve test quick check lint types imports format generate gallery screenshots sizes bench clean
+.PHONY: help setup serve test quick lives check lint types imports format generate gallery screenshots sizes bench clean
 
 help: ## Show this list
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
@@ -42,6 +42,10 @@ test: $(READY) ## Run all tests in parallel; ARGS are pytest's
 quick: $(READY) ## Run the tests that need no server and no database but SQLite, in a minute
 	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -k "not postgres" --durations=0 \
 	  --durations-min=5 $(QUICK) $(ARGS)
+
+lives: $(READY) ## Play twenty times as many random lives of an account as `make test` does
+	@TEST_LIVES=20 $(BIN)/python -m pytest -n 2 --timeout 0 \
+	  tests/services/test_record_property.py $(ARGS)
 
 check: lint types imports ## Lint, formatting, types, import contracts
 

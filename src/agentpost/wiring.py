@@ -63,7 +63,7 @@ def wire(
     smtp_url = settings.smtp_url.get_secret_value()
     smtp = SmtpServer.parse(smtp_url) if smtp_url else None
     loop = AgentLoop()
-    steps = make_steps(settings, adapters.storage, scratch)
+    steps = make_steps(settings, adapters.storage, scratch, agent.worker_imports)
     turns = TurnRunner(loop, agent.run, steps) if settings.role != "worker" else None
     ctx = wire_context(
         settings,

@@ -3,7 +3,6 @@
 import json
 import sqlite3
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -120,14 +119,7 @@ def test_a_backup_is_a_whole_database(server: AgentServer, tmp_path: Path) -> No
 
 def test_a_backup_of_postgresql_points_to_pg_dump(server: AgentServer, tmp_path: Path) -> None:
     environment = {**server._environment(), "AGENTPOST_DATABASE_URL": "postgresql://x/y"}
-    done = subprocess.run(
-        [sys.executable, "-m", "agentpost", "backup", str(tmp_path / "copy")],
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=30,
-        check=False,
-    )
+    done = forked.run(["backup", str(tmp_path / "copy")], env=environment, cwd=tmp_path)
     assert done.returncode == 1
     assert "pg_dump" in done.stderr
 

@@ -76,11 +76,14 @@ async def read_json(
     declared = declared_length(request)
     if declared is not None and declared > most:
         raise _too_large(most)
+    peer = state_of(request.scope).peer
+    was_here = peer is not None and peer.has_sent_all
     try:
         data = await _read(request, most, slot, api.ctx.settings.body_idle_seconds)
     except TooSlow as problem:
         _refuse(None, str(problem))
-    await api.keys.caller(request)  # a body may take minutes: the key is still live
+    if not was_here:
+        await api.keys.caller(request)  # a body may take minutes: the key is still live
     if isinstance(data, TakenApart):
         return await asyncio.to_thread(_put_together, data, refuse_first)
     if data.count(b",") > _VALUES_PARSED_AT_ONCE:

@@ -309,8 +309,11 @@ class RequestRecord:
     @property
     def size(self) -> int:
         """About how many bytes the row takes: 300 and its texts."""
-        texts = (self.path, self.request_body, self.response_body, self.traceparent)
-        return 300 + sum(len(text.encode()) for text in texts if text)
+        size = 300
+        for text in (self.path, self.request_body, self.response_body, self.traceparent):
+            if text:
+                size += len(text) if text.isascii() else len(text.encode())
+        return size
 
 
 @dataclass(slots=True)

@@ -98,6 +98,7 @@ class Connection(HttpToolsProtocol):
         self._problem: str | None = None
         self._answerer = cast("Application", config.app)
         self._bytes_outside_bodies = 0
+        self._piece_bytes = 0
         self._refused = False
         self._arriving = True
         self._before: RequestResponseCycle | None = None
@@ -138,6 +139,7 @@ class Connection(HttpToolsProtocol):
         if self._refused:
             return
         self._unset_keepalive_if_required()
+        self._piece_bytes = len(data)
         self._bytes_outside_bodies += len(data)
         try:
             self._feed(data)
@@ -188,8 +190,9 @@ class Connection(HttpToolsProtocol):
             raise _NoRequest(self._problem)
 
     def on_headers_complete(self) -> None:
+        came = max(self._bytes_outside_bodies, self._piece_bytes)
         self._bytes_outside_bodies = 0
-        self._problem = self._what_is_wrong()
+        self._problem = self._what_is_wrong(came)
         if self._problem is not None:
             raise _NoRequest(self._problem)
         if self.parser.should_upgrade():
@@ -200,8 +203,9 @@ class Connection(HttpToolsProtocol):
         self._all.busy(self)
         self.headers = []  # the scope keeps the list it has: trailers go into this one
 
-    def _what_is_wrong(self) -> str | None:
-        """Why a head that could be parsed is no request all the same."""
+    def _what_is_wrong(self, came: int) -> str | None:
+        """Why a head that could be parsed is no request all the same. It was in the ``came`` bytes
+        that came last, not always alone."""
         hosts = [value for name, value in self.headers if name == b"host"]
         version = self.parser.get_http_version()
         if version not in _VERSIONS:
@@ -212,13 +216,16 @@ class Connection(HttpToolsProtocol):
             return "The Host header is not a host."
         if self.url.count(b"&") >= _PARAMETERS_MAX:
             return f"A query has up to {_PARAMETERS_MAX} parameters."
-        if len(self.url) + sum(len(n) + len(v) for n, v in self.headers) > _HEAD_BYTES_MAX:
+        if came > _HEAD_BYTES_MAX and self._head_bytes() > _HEAD_BYTES_MAX:
             return _HEAD_TOO_LONG  # it came in one piece
         if len(self.pipeline) >= PIPELINED_MAX:
             return f"Up to {PIPELINED_MAX} requests of a connection may wait for their answers."
         if self.parser.get_method() == b"CONNECT":
             return "This server is no proxy."
         return None
+
+    def _head_bytes(self) -> int:
+        return len(self.url) + sum(len(name) + len(value) for name, value in self.headers)
 
     def on_response_complete(self) -> None:
         super().on_response_complete()

@@ -30,6 +30,7 @@ from agentpost.agents.offline.scope import (
 from agentpost.agents.offline.understanding import followups
 from agentpost.agents.offline.understanding.conversation import Work, changed, target
 from agentpost.agents.offline.understanding.reading import Reading
+from agentpost.agents.offline.understanding.styles import quotes
 
 _CHARTS_AT_ONCE = 5
 _FROM_TABLES = (Thing.CHART, Thing.TABLE)
@@ -113,7 +114,10 @@ def _formats(here: Surroundings, maker: Maker, wanted: Sequence[str]) -> tuple[s
 
 def _has_input(here: Surroundings, maker: Maker, reading: Reading, frame: Frame) -> bool:
     """Whether there is what the thing is made from; asks for it, or declines to invent it."""
-    if here.kinds & maker.needs or (frame.files and files_by_id(here.turn, frame.files)):
+    kinds = here.kinds
+    if maker.thing is Thing.IMAGE and quotes(frame.said):
+        kinds = kinds | {"text"}  # what a poster says
+    if kinds & maker.needs or (frame.files and files_by_id(here.turn, frame.files)):
         return True
     if maker.speaks(frame):
         return True

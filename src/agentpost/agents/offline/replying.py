@@ -8,6 +8,8 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
+from agentpost.agents.offline.style.languages import language as written
+
 _SOURCES = 3
 _SHORT = 80
 _ITEMS = 12
@@ -75,8 +77,12 @@ def details(
     """``Used: …``, ``Not used: …`` and notes, one a line; nothing for an empty list, and only the
     number of what is beyond the first dozen."""
     lines = [("used", used), ("skipped", skipped), ("note", notes)]
+    colon = written(language).colon
+    semicolon, stop = ("；", "。") if language == "zh" else ("; ", ".")
     return "\n".join(
-        f"{say(language, key)}: {'; '.join(_first(items))}." for key, items in lines if items
+        f"{say(language, key)}{colon}{semicolon.join(_first(items))}{stop}"
+        for key, items in lines
+        if items
     )
 
 

@@ -60,8 +60,10 @@ def sample(path: Path, name: str) -> tuple[str, str]:
     if min(zeros) * 20 <= max(zeros) and max(zeros) * 4 > len(data[:4096]) >= 8:
         encoding = "utf-16-be" if zeros[0] > zeros[1] else "utf-16-le"
         return data.decode(encoding, "ignore"), encoding
-    controls = sum(byte < 9 or 13 < byte < 27 for byte in data[:65_536])
-    if controls * 50 > len(data[:65_536]):
+    begin = data[:65_536]
+    controls = sum(0 < byte < 9 or 13 < byte < 27 for byte in begin)
+    # Programs leave single zeros in the tables they export; a file of many is none.
+    if controls * 50 > len(begin) or begin.count(0) * 10 > len(begin):
         raise Unreadable(f"{name} is not a text file")
     try:
         return codecs.getincrementaldecoder("utf-8")().decode(data, final=False), "utf-8"

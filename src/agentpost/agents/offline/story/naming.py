@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from agentpost.agents.offline.data.computed import Columns
-from agentpost.agents.offline.data.model import Column, Table
+from agentpost.agents.offline.data.model import Column, Kind, Table
 from agentpost.agents.offline.frame import (
     Aggregate,
     Derived,
@@ -97,6 +97,10 @@ def condition(wanted: Filter, table: Table, code: str = "en") -> str:
     name = inner(found.label, code) if found is not None else wanted.column
     values = [_value(value, wanted.grain, code) for value in wanted.values]
     if wanted.op is Op.BETWEEN and len(values) == 2:
+        if found is not None and found.kind is Kind.DATE:
+            whole = dates.whole(wanted.values[0], wanted.values[1])
+            if whole is not None:
+                return dates.period(wanted.values[0], whole, code)
         return f"{name} {values[0]} – {values[1]}"
     pattern = str(tongue[wanted.op.value])
     return pattern.format(name, language(code).separator.join(values))

@@ -236,6 +236,11 @@ def _bare(part: list[Segment]) -> list[Segment]:
     return [] if whole else part
 
 
+def quotes(text: str) -> bool:
+    """Whether a clause brings words of its own between quotation marks."""
+    return _QUOTED.search(text) is not None
+
+
 def subjects(text: str, segments: Sequence[Segment]) -> list[str]:
     """What a slide or section is to be about: the words after "about"."""
     for at, segment in enumerate(segments):

@@ -38,6 +38,8 @@ def said(frame: Frame) -> Words | None:
     """The words that the message gives: a title, quotations, what follows a colon or "saying"."""
     parts = [one.strip() for one in _QUOTED.findall(frame.said)]
     title = frame.style.title
+    if len(parts) == 1 and title is None:
+        parts = _pieces(parts[0])
     if title is not None:
         return Words(title, tuple(part for part in parts if part != title)[:_MOST_LINES])
     if not parts and frame.text.strip():
@@ -73,8 +75,12 @@ def _after(frame: Frame) -> list[str]:
             start = phrases.place(WORDS, frame.language, "saying", key, text)
     if start is None:
         return []
-    rest = text[start:].strip(" .!\n\t")
-    pieces = [p.strip() for p in re.split(r"\s*(?:[\n;|，、،]|,(?!\d))\s*", rest) if p.strip()]
+    return _pieces(text[start:].strip(" .!\n\t"))
+
+
+def _pieces(text: str) -> list[str]:
+    """The lines of a poster that a sentence lists: "Summer party, 12 July, Riverside Garden"."""
+    pieces = [p.strip() for p in re.split(r"\s*(?:[\n;|，、،]|,(?!\d))\s*", text) if p.strip()]
     return [piece[:1].upper() + piece[1:] for piece in pieces]
 
 
