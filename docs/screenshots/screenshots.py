@@ -78,6 +78,8 @@ def pages(said: list[dict[str, Any]]) -> dict[str, str]:
     return {
         "dashboard": "/dashboard",
         "chat-work": f"/chat/{works[0]}",
+        "messages": "/dashboard/messages",
+        "message": f"/dashboard/messages/{said[0]['id']}",
         "sessions": "/sessions",
         "mail": "/mail",
     }
