@@ -68,7 +68,7 @@ class Upload {
 async function json(address, fields) {
   const response = await fetch(address, { method: "POST", body: new URLSearchParams(fields) });
   const answer = await response.json().catch(() => ({ error: "The server did not answer." }));
-  if (!response.ok) throw new Error(answer.error);
+  if (!response.ok || answer.error) throw new Error(answer.error ?? "The server refused it.");
   return answer;
 }
 
