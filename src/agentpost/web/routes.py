@@ -23,6 +23,7 @@ from agentpost.web.pages import (
     chat,
     chats,
     dashboard,
+    deliveries,
     home,
     keys,
     login,
@@ -30,6 +31,7 @@ from agentpost.web.pages import (
     previews,
     requests,
     uploads,
+    webhooks,
 )
 from agentpost.web.pages import sessions as session_pages
 from agentpost.web.rendering import LIVE, Renderer
@@ -44,6 +46,8 @@ PAGES: Sequence[Page | OpenPage] = (
     *chat.PAGES,
     *dashboard.PAGES,
     *keys.PAGES,
+    *webhooks.PAGES,
+    *deliveries.PAGES,
     *requests.PAGES,
     *mail.PAGES,
     *session_pages.PAGES,
