@@ -1,4 +1,4 @@
-"""The content security policy names where files come from and where uploads go, and nothing else."""
+"""The policy names where files come from and where uploads go, and nothing else."""
 
 import pytest
 
