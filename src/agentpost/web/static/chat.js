@@ -68,7 +68,7 @@ class Upload {
 async function json(address, fields) {
   const response = await fetch(address, { method: "POST", body: new URLSearchParams(fields) });
   const answer = await response.json().catch(() => ({ error: "The server did not answer." }));
-  if (!response.ok) throw new Error(answer.error);
+  if (!response.ok || answer.error) throw new Error(answer.error ?? "The server refused it.");
   return answer;
 }
 
@@ -81,6 +81,10 @@ class Composer {
     this.chips = form.querySelector(".chips");
     this.wrong = form.querySelector(".wrong");
     form.addEventListener("submit", (event) => { event.preventDefault(); this.send(); });
+    // What was typed outlives a new page, not the tab.
+    this.draft = `draft ${this.form.action}`;
+    this.text.value ||= sessionStorage.getItem(this.draft) ?? "";
+    this.text.addEventListener("input", () => sessionStorage.setItem(this.draft, this.text.value));
     if (this.text.tagName === "TEXTAREA") {
       this.text.addEventListener("input", () => this.grow());
       this.text.addEventListener("keydown", (event) => this.key(event));
@@ -147,6 +151,7 @@ class Composer {
       for (const upload of this.files) body.append("upload", upload.id);
       const response = await fetch(this.form.action, { method: "POST", body });
       if (!response.ok) throw new Error(await problem(response));
+      sessionStorage.removeItem(this.draft);
       const went = new URL(response.url);
       if (went.pathname !== location.pathname || location.search) { location.href = went; return; }
       this.text.value = "";
