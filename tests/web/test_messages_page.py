@@ -1,6 +1,7 @@
 """The list of messages and the timeline of one, in the dashboard."""
 
 import asyncio
+from typing import Any
 
 import pytest
 
@@ -14,7 +15,7 @@ PATH = "/dashboard/messages"
 EVIL = "<script>alert(1)</script>\"'"
 
 
-def sent(site: Site, text: str, **fields: object) -> str:
+def sent(site: Site, text: str, **fields: Any) -> str:
     message_id = new_id(ids.MESSAGE, site.clock.now())
     site.message(text, **{"id": message_id, "turn_state": "ended", **fields})
     site.clock.advance(1)
