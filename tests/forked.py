@@ -260,7 +260,7 @@ def _become(request: dict[str, Any]) -> None:
 
 def change(without: Sequence[str], constants: Mapping[str, float]) -> None:
     """Make this process differ from the program as it is; see `start`."""
-    sys.modules.update(dict.fromkeys(without))
+    sys.modules.update(dict.fromkeys(without))  # type: ignore[arg-type]
     for place, value in constants.items():
         module, _, name = place.rpartition(".")
         home = import_module(module)
