@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from agentpost.agents.offline.data import limits
 from agentpost.agents.offline.data.dataset import describe, opened
 from agentpost.agents.offline.data.model import Kind, Role, Table
 from agentpost.agents.offline.frame import Aggregate, Grain, Measure, Query
@@ -251,6 +252,20 @@ def test_a_file_of_many_rows_is_computed_whole(tmp_path: Path) -> None:
         result = data.run(Query(data.tables[0].id, (Measure("v", Aggregate.SUM),)))
     assert result.rows == ((float(count * (count - 1) // 2),),)
     assert result.counted == count
+
+
+@pytest.mark.parametrize(("cell", "value"), [("${}.50", 0.5), ("word {}", None)])
+def test_a_table_of_many_columns_fits_into_the_memory_of_the_database(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cell: str, value: float | None
+) -> None:
+    monkeypatch.setattr(limits, "MEMORY", "64MB")
+    columns = range(60)
+    rows: list[list[Any]] = [[cell.format(60 * r + c) for c in columns] for r in range(3)]
+    header = [f"c{column}" for column in columns]
+    _, found = read(tmp_path, "\n".join(",".join(row) for row in [header, *rows]))
+    if value is not None:
+        rows = [[60 * r + c + value for c in columns] for r in range(3)]
+    assert found == [tuple(row) for row in rows]
 
 
 def test_a_late_cell_that_does_not_fit_does_not_spoil_its_column(tmp_path: Path) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Sequence
+import re
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 _HEAD_ROWS = 300
 _SAMPLED_VALUES = 4_000
 _SAMPLED_ROWS = 2_000
+_JOINED_COLUMNS = 16
 _TYPES = {Kind.NUMBER: "double", Kind.DATE: "timestamp", Kind.BOOLEAN: "boolean"}
 _ISO = r"\d{4}-\d{2}-\d{2}([ T]\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?)?"
 
@@ -116,11 +118,9 @@ class _Loader:
 
     def _head(self) -> list[tuple[Any, ...]]:
         near = self._rows(f"rowid < {10 * _HEAD_ROWS} order by rowid limit {_HEAD_ROWS}")
-        return (
-            near
-            if len(near) == _HEAD_ROWS
-            else self._rows(f"true order by rowid limit {_HEAD_ROWS}")
-        )
+        if len(near) == _HEAD_ROWS:
+            return near
+        return self._rows(f"true order by rowid limit {_HEAD_ROWS}")
 
     def _rows(self, rest: str) -> list[tuple[Any, ...]]:
         listed = ", ".join(f"left(c{i}, {limits.CELL_CHARACTERS})" for i in range(self._width))
@@ -226,7 +226,8 @@ class _Loader:
         self, source: str, names: list[tuple[str, str]], *, decimal_comma: bool
     ) -> tuple[list[Column], dict[str, str]]:
         forms = self._formats(source, names, decimal_comma)
-        selected, joins, kept = [], [], []
+        mapped: dict[str, str] = {}
+        selected, kept = [], []
         for at, (field, name) in enumerate(names):
             form, direct = forms[at]
             if form is None:
@@ -236,25 +237,35 @@ class _Loader:
             elif direct:
                 chosen = _direct(f"s.{field}", form.kind)
             else:
-                mapping = self._mapping(source, field, form, at)
-                joins.append(f" left join {mapping} on {mapping}.raw = s.{field}")
-                chosen = f"{mapping}.made"
+                chosen = f"s.{field}"
+                mapped[field] = self._mapping(source, field, form, at)
             selected.append(f"{chosen} as k{at}")
             kept.append((at, name, form))
-        order = " order by s.rowid" if joins else ""
-        self._db.execute(
-            f"create table {self._relation} as select {', '.join(selected)}"
-            f" from {source} s{''.join(joins)}{order}"
-        )
+        source = self._mapped(source, mapped)
+        chosen = ", ".join(selected)
+        self._db.execute(f"create table {self._relation} as select {chosen} from {source} s")
         self._db.execute(f"drop table {source}")
-        columns = [
-            described(self._db, self._relation, f"k{at}", name, form) for at, name, form in kept
-        ]
+        read = self._db, self._relation
+        columns = [described(*read, f"k{at}", name, form) for at, name, form in kept]
         for _, name, form in kept:
             self._say_bad(name, form)
         found = [column for column in columns if column is not None]
         fields = {name: f"k{at}" for (at, name, _), c in zip(kept, columns, strict=True) if c}
         return found, fields
+
+    def _mapped(self, source: str, mapped: dict[str, str]) -> str:
+        """The relation with what the cells of these columns mean; each join holds megabytes too."""
+        fields = list(mapped)
+        for begin in range(0, len(fields), _JOINED_COLUMNS):
+            joined = fields[begin : begin + _JOINED_COLUMNS]
+            made = ", ".join(f"{mapped[f]}.made as {f}" for f in joined)
+            joins = "".join(f" left join {mapped[f]} on {mapped[f]}.raw = s.{f}" for f in joined)
+            relation = f"mapped{self._number}_{begin}"
+            chosen = f"s.* replace ({made}) from {source} s{joins} order by s.rowid"
+            self._db.execute(f"create table {relation} as select {chosen}")
+            self._db.execute(f"drop table {source}")
+            source = relation
+        return source
 
     def _say_bad(self, name: str, form: Format) -> None:
         if form.bad:
@@ -277,9 +288,8 @@ class _Loader:
         samples = self._samples(source, [field for field, _ in names])
         found: list[tuple[Format | None, bool]] = []
         checks = []
-        for (field, name), values in zip(names, samples, strict=True):
-            if not values:
-                values = self._values(source, field)
+        for (field, name), sampled in zip(names, samples, strict=True):
+            values = sampled or self._values(source, field)
             if not values:
                 found.append((None, False))
                 continue
@@ -365,8 +375,8 @@ def _direct(field: str, kind: Kind) -> str:
 
 def _odd(field: str, form: Format) -> str:
     """The condition that the database would read a cell otherwise than the format does."""
-    missing = literals(sorted(cells.NO_VALUE | words.every("missing") | cells.NO_FIGURE))
-    word = f"lower(trim({field})) not in ({missing})"
+    missing = cells.NO_VALUE | words.every("missing") | cells.NO_FIGURE
+    word = f"not {_is_one_of(f'lower(trim({field}))', missing)}"
     if form.kind is Kind.DATE:
         return f"case when regexp_full_match({field}, '{_ISO}') then false else {word} end"
     if form.thousands == "." or form.unit:
@@ -377,7 +387,14 @@ def _odd(field: str, form: Format) -> str:
 
 
 def _clean_text(field: str, form: Format) -> str:
-    gone = literals(sorted(cells.NO_VALUE - {"na"} if form.codes else cells.NO_VALUE))
+    gone = cells.NO_VALUE - {"na"} if form.codes else cells.NO_VALUE
     trimmed = f"trim({field})"
     plain = f"regexp_replace({trimmed}, '\\s+', ' ', 'g')" if form.spaced else trimmed
-    return f"case when length({field}) > 10 or lower({trimmed}) not in ({gone}) then {plain} end"
+    kept = f"length({field}) > 10 or not {_is_one_of(f'lower({trimmed})', gone)}"
+    return f"case when {kept} then {plain} end"
+
+
+def _is_one_of(text: str, found: Set[str]) -> str:
+    """The condition that a text is one of these. The database makes a join of a long "in", which
+    holds megabytes; a table may have 500 columns."""
+    return f"regexp_full_match({text}, {literals(['|'.join(map(re.escape, sorted(found)))])})"
