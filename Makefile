@@ -25,10 +25,10 @@ QUICK := tests/domain tests/contract tests/house tests/client tests/observabilit
   tests/threads tests/db/test_sqlite.py tests/services/test_turns.py \
   tests/services/test_job_states.py tests/services/test_credits.py
 
-.PHONY: help setup serve test quick check lint types imports format generate gallery sizes bench clean
+.PHONY: help setup serve test quick lives check lint types imports format generate gallery screenshots sizes bench clean
 
 help: ## Show this list
-	@awk 'BEGIN { FS = ":.*## " } /^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
+	@awk 'BEGIN { FS = ":.*## " } /^[a-z]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
 
 setup: $(READY) ## Make the environment in .venv (the others do it when needed)
 
@@ -36,11 +36,16 @@ serve: $(READY) ## Start the server; ARGS are those of `agentpost serve`
 	@exec $(BIN)/agentpost serve $(ARGS)
 
 test: $(READY) ## Run all tests in parallel; ARGS are pytest's
+	@.ci/browser
 	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(ARGS)
 
 quick: $(READY) ## Run the tests that need no server and no database but SQLite, in a minute
 	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -k "not postgres" --durations=0 \
 	  --durations-min=5 $(QUICK) $(ARGS)
+
+lives: $(READY) ## Play twenty times as many random lives of an account as `make test` does
+	@TEST_LIVES=20 $(BIN)/python -m pytest -n 2 --timeout 0 \
+	  tests/services/test_record_property.py $(ARGS)
 
 check: lint types imports ## Lint, formatting, types, import contracts
 
@@ -68,6 +73,10 @@ generate: $(READY) ## Make the files that are made from code; git diff shows wha
 
 sizes: $(READY) ## Install the built wheels for real, each into an environment of its own
 	@uv=uv; uv --version >/dev/null 2>&1 || uv=.tools/uv/bin/uv; .ci/sizes $$uv $(BIN)/python
+
+screenshots: $(READY) ## Make docs/screenshots: every page, light, dark and on a phone; ARGS are names
+	@.ci/browser
+	@PYTHONPATH=. $(BIN)/python docs/screenshots/screenshots.py $(ARGS)
 
 gallery: $(READY) ## Render what the built-in agent makes to docs/gallery; ARGS are words of names
 	@PYTHONPATH=. $(BIN)/python docs/gallery/gallery.py $(ARGS)

@@ -6,7 +6,10 @@ from __future__ import annotations
 import time
 
 from agentpost.agents import Job, Turn
+from agentpost.agents.offline import WORKER_IMPORTS
 from agentpost.agents.offline import agent as offline
+
+__all__ = ["WORKER_IMPORTS", "agent"]
 
 BLOCK = "block a worker"
 BLOCK_SECONDS = 600

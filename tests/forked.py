@@ -13,7 +13,6 @@ import atexit
 import gc
 import json
 import os
-import runpy
 import select
 import signal
 import socket
@@ -23,13 +22,33 @@ import threading
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import IO, Any, Protocol
+from types import MappingProxyType, ModuleType
+from typing import IO, Any, NoReturn, Protocol
+
+from agentpost.cli.commands import loaded
 
 ROOT = Path(__file__).parents[1]
 REQUEST_BYTES_MAX = 128 * 1024
-IMPORTED = ("agentpost.cli", "agentpost.server", "tests.e2e.agents")
+RUN_PROGRAM = "from agentpost.cli import main; main()"
+IMPORTED = (
+    "agentpost.cli.admin",
+    "agentpost.cli.caller",
+    "agentpost.cli.operate",
+    "agentpost.cli.serve",
+    "agentpost.db.postgres",
+    "agentpost.engine.procrastinate",
+    "agentpost.wakeups.postgres",
+    "procrastinate",
+    "psycopg_pool",
+    "tests.e2e.agents",
+    "uvicorn.lifespan.off",
+    "uvicorn.protocols.http.httptools_impl",
+    "uvloop",
+)
+"""What the commands import until a server is ready, on either database."""
 
 
 class Process(Protocol):
@@ -79,11 +98,17 @@ class Forked:
 
 
 def run(
-    arguments: Sequence[str], *, env: Mapping[str, str], cwd: Path, timeout: float = 60
+    arguments: Sequence[str],
+    *,
+    env: Mapping[str, str],
+    cwd: Path,
+    timeout: float = 60,
+    without: Sequence[str] = (),
+    constants: Mapping[str, float] = MappingProxyType({}),
 ) -> "subprocess.CompletedProcess[str]":
     """Run `agentpost <arguments>` to its end; raises `subprocess.TimeoutExpired`."""
     with TemporaryFile() as output, TemporaryFile() as errors:
-        process = start(arguments, env=env, cwd=cwd, output=output, errors=errors)
+        process = start(arguments, env=env, cwd=cwd, output=output, errors=errors, without=without)
         try:
             code = process.wait(timeout)
         except subprocess.TimeoutExpired:
@@ -103,24 +128,36 @@ def start(
     cwd: Path,
     output: IO[bytes],
     errors: IO[bytes] | None = None,
+    without: Sequence[str] = (),
+    constants: Mapping[str, float] = MappingProxyType({}),
 ) -> Process:
     """Start `agentpost <arguments>` in a session of its own.
 
     Args:
         output: gets stdout, and stderr too unless ``errors`` does.
+        without: modules that it cannot import, as if they were not installed.
+        constants: numbers of the program by their places (``package.module.NAME``), such as how
+            long it waits, that are others for this process.
     """
     errors = errors or output
     if sys.platform != "linux":
+        code = f"from tests import forked; forked.change({without!r}, {dict(constants)!r})"
         return subprocess.Popen(
-            [sys.executable, "-m", "agentpost", *arguments],
-            env=dict(env),
+            [sys.executable, "-c", f"{code}; {RUN_PROGRAM}", *arguments],
+            env={**env, "PYTHONPATH": str(ROOT)},
             cwd=cwd,
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=errors,
             start_new_session=True,
         )
-    request = {"arguments": list(arguments), "env": dict(env), "cwd": str(cwd)}
+    request = {
+        "arguments": list(arguments),
+        "env": dict(env),
+        "cwd": str(cwd),
+        "without": list(without),
+        "constants": dict(constants),
+    }
     reader, writer = os.pipe()
     line, lock = _parent()
     try:
@@ -202,7 +239,7 @@ def _report(running: dict[int, int]) -> None:
 
 
 def _become(request: dict[str, Any]) -> None:
-    """Run the command in this process, as the interpreter would run ``python -m agentpost``."""
+    """Run the command in this process, as the interpreter would run the installed program."""
     os.setsid()
     for stream, name in ((1, "output"), (2, "errors")):
         os.dup2(request[name], stream)
@@ -213,17 +250,46 @@ def _become(request: dict[str, Any]) -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
     sys.path[0] = request["cwd"]
     sys.argv = ["agentpost", *request["arguments"]]
-    runpy.run_module("agentpost", run_name="__main__", alter_sys=True)
+    change(request["without"], request["constants"])
+    sys.modules["__main__"] = ModuleType("__main__")  # typer asks it how the program was called
+    try:
+        import_module("agentpost.cli").main()
+    except SystemExit as ended:
+        _end(ended.code)
+
+
+def change(without: Sequence[str], constants: Mapping[str, float]) -> None:
+    """Make this process differ from the program as it is; see `start`."""
+    for name in without:  # None: importing it fails
+        sys.modules[name] = None  # type: ignore[assignment]
+    for place, value in constants.items():
+        module, _, name = place.rpartition(".")
+        home = import_module(module)
+        assert isinstance(getattr(home, name), int | float), f"there is no number {place}"
+        setattr(home, name, value)
+
+
+def _end(code: object) -> NoReturn:
+    """End as the interpreter would, but for taking every object apart: that copies all the memory
+    shared with the process that was forked, which takes longer than most commands."""
+    threading._shutdown()  # type: ignore[attr-defined]
+    atexit._run_exitfuncs()
+    if code is not None and not isinstance(code, int):
+        print(code, file=sys.stderr)
+    for stream in (sys.stdout, sys.stderr):
+        stream.flush()
+    os._exit(code if isinstance(code, int) else int(code is not None))
 
 
 def main() -> None:
     for name in IMPORTED:
         __import__(name)
+    for name in ("admin", "caller", "operate", "serve"):
+        loaded(name)
     assert threading.active_count() == 1, "a process with threads cannot be forked"
     gc.freeze()
     request = _serve(socket.socket(fileno=int(sys.argv[1])))
     if request is not None:
-        gc.unfreeze()
         _become(request)
 
 

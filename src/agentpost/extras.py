@@ -12,7 +12,7 @@ from typing import Final
 _EXTRACTION: Final = ("lxml", "openpyxl", "pypdfium2")
 _OFFLINE: Final = (
     *_EXTRACTION,
-    *("duckdb", "fontpkg_inter", "jinja2", "manimgx_fonts", "markdown_it", "msgspec", "nh3", "PIL"),
+    *("duckdb", "fontpkg_inter", "manimgx_fonts", "msgspec", "PIL"),
     *("python_calamine", "docx", "pptx", "rapidfuzz", "snowballstemmer", "typst", "xlsxwriter"),
 )
 MODULES: Final = {

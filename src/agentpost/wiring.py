@@ -25,7 +25,7 @@ from agentpost.services.mail import SmtpServer
 from agentpost.settings import Settings
 from agentpost.tasks.background import Background
 from agentpost.threads.loop import AgentLoop
-from agentpost.web.pages import PageRoutes
+from agentpost.web.routes import PageRoutes
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ def wire(
     smtp_url = settings.smtp_url.get_secret_value()
     smtp = SmtpServer.parse(smtp_url) if smtp_url else None
     loop = AgentLoop()
-    steps = make_steps(settings, adapters.storage, scratch)
+    steps = make_steps(settings, adapters.storage, scratch, agent.worker_imports)
     turns = TurnRunner(loop, agent.run, steps) if settings.role != "worker" else None
     ctx = wire_context(
         settings,

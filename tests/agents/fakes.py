@@ -208,6 +208,8 @@ class FakeJob:
         def run() -> File:
             given = localised(json_copy(kwargs))
             content = data(*localised(json_copy(args)), **given) if callable(data) else data
+            if isinstance(content, Path):
+                content = content.read_bytes()
             assert isinstance(content, bytes)
             target = self.root / path
             target.write_bytes(content)

@@ -3,7 +3,6 @@
 import json
 import sqlite3
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -52,7 +51,7 @@ def test_how_much_an_account_may_store_is_a_number_of_bytes(server: AgentServer,
     server.command("limits", "set", ACCOUNT, "--stored-bytes", "default")
 
 
-def test_what_an_account_has_stored_is_counted_again(server: AgentServer) -> None:
+def test_the_bytes_of_an_account_are_counted_again(server: AgentServer) -> None:
     server.execute("UPDATE account_storage SET bytes = 1000")
     assert run(server, "limits", "recount", ACCOUNT).stdout == f"{ACCOUNT}: 3 bytes are stored\n"
     assert server.command("limits", "show", ACCOUNT)["stored_bytes_now"] == 3
@@ -120,14 +119,7 @@ def test_a_backup_is_a_whole_database(server: AgentServer, tmp_path: Path) -> No
 
 def test_a_backup_of_postgresql_points_to_pg_dump(server: AgentServer, tmp_path: Path) -> None:
     environment = {**server._environment(), "AGENTPOST_DATABASE_URL": "postgresql://x/y"}
-    done = subprocess.run(
-        [sys.executable, "-m", "agentpost", "backup", str(tmp_path / "copy")],
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=30,
-        check=False,
-    )
+    done = forked.run(["backup", str(tmp_path / "copy")], env=environment, cwd=tmp_path)
     assert done.returncode == 1
     assert "pg_dump" in done.stderr
 

@@ -1,13 +1,14 @@
 """What the author of an agent reads when `agentpost serve` cannot import it."""
 
+import importlib.util
 import os
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
 from agentpost.agents.registry import UnknownAgent, resolve
+from tests import forked
 
 BROKEN = {
     "syntax": (
@@ -72,6 +73,30 @@ def test_an_import_that_is_missing_in_a_package_is_not_taken_for_the_agent(
 
 
 @pytest.mark.parametrize(
+    ("line", "names"),
+    [("", ()), ("WORKER_IMPORTS = ['csv', 'json.tool']", ("csv", "json.tool")),
+     ("WORKER_IMPORTS = 'csv'", None), ("WORKER_IMPORTS = [1]", None)],
+)  # fmt: skip
+def test_an_agent_names_what_its_steps_import(
+    line: str, names: tuple[str, ...] | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module = f"naming_agent_{abs(hash(line))}"
+    (tmp_path / f"{module}.py").write_text(f"{line}\nasync def agent(turn): ...\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    if names is None:
+        with pytest.raises(UnknownAgent, match="WORKER_IMPORTS must be a list of names"):
+            resolve(f"{module}:agent")
+    else:
+        assert resolve(f"{module}:agent").worker_imports == names
+
+
+def test_workers_of_the_built_in_agent_import_what_is_there() -> None:
+    for name in resolve("offline").worker_imports:
+        assert importlib.util.find_spec(name) is not None
+
+
+@pytest.mark.parametrize(
     ("spec", "reported"),
     [
         ("hello", "is neither 'offline' nor 'module:object'"),
@@ -84,7 +109,7 @@ def test_an_import_that_is_missing_in_a_package_is_not_taken_for_the_agent(
         ("json:decoder", "is a builtins.module; it must be a coroutine function"),
     ],
 )
-def test_what_is_no_agent_is_one_line(
+def test_a_name_of_no_agent_is_one_line(
     spec: str, reported: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -100,15 +125,8 @@ def test_serve_says_nothing_else(by: str, tmp_path: Path) -> None:
     (tmp_path / "broken.py").write_text("import nowhere_to_be_found\n")
     given = {"AGENTPOST_AGENT": "broken:agent"} if by == "variable" else {}
     options = ["--agent", "broken:agent"] if by == "option" else []
-    ended = subprocess.run(
-        [sys.executable, "-m", "agentpost", "serve", "--port", "0", *options],
-        env={**os.environ, "AGENTPOST_DATA_DIR": str(tmp_path / "data"), **given},
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    environment = {**os.environ, "AGENTPOST_DATA_DIR": str(tmp_path / "data"), **given}
+    ended = forked.run(["serve", "--port", "0", *options], env=environment, cwd=tmp_path)
     assert (ended.returncode, ended.stdout) == (1, "")
     assert ended.stderr.splitlines() == [
         "agentpost: AGENTPOST_AGENT='broken:agent' cannot be imported:",

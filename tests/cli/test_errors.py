@@ -1,6 +1,7 @@
 """Every command tells what is wrong in one line of one shape, and answers -h."""
 
 import re
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import typer
 from typer.testing import CliRunner, Result
 
 from agentpost.cli import app
+from tests.servers import empty_sqlite
 
 
 def run(*arguments: str) -> Result:
@@ -59,7 +61,7 @@ def test_a_wrong_call_is_one_line(arguments: tuple[str, ...], reported: str | No
 
 def test_a_refusal_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AGENTPOST_DATA_DIR", str(tmp_path))
-    run("accounts", "list")
+    shutil.copyfile(empty_sqlite(), tmp_path / "agentpost.db")
     result = run("keys", "revoke", "key_none")
     assert (result.exit_code, result.stdout) == (1, "")
     (line,) = result.stderr.splitlines()

@@ -2,8 +2,7 @@
 
 import json
 import os
-import subprocess
-import sys
+import shutil
 from pathlib import Path
 
 import pytest
@@ -12,6 +11,8 @@ from typer.testing import CliRunner
 from agentpost.cli import app
 from agentpost.settings import load_settings, unknown_variables
 from tests import forked
+from tests.e2e.server import AgentServer
+from tests.servers import empty_sqlite
 
 WRONG = {
     "scheme": ({"DATABASE_URL": "mysql://u:hush@h/x"}, "AGENTPOST_DATABASE_URL: must be empty"),
@@ -62,19 +63,15 @@ def test_a_missing_extra_is_one_line_with_its_installation(
 ) -> None:
     """The packages are made impossible to import, as if they were not installed."""
     settings, module, wanted = EXTRAS[extra]
-    code = f"import sys; sys.modules[{module!r}] = None; from agentpost.cli import main; main()"
-    ended = subprocess.run(
-        [sys.executable, "-c", code, *command],
+    ended = forked.run(
+        command,
         env={
             **os.environ,
             "AGENTPOST_DATA_DIR": str(tmp_path / "data"),
             **{f"AGENTPOST_{name}": value for name, value in settings.items()},
         },
         cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
+        without=[module],
     )
     if command[0] == "accounts" and extra in ("offline", "extraction"):
         assert ended.returncode == 0, "no agent is needed to list accounts: " + ended.stderr
@@ -119,8 +116,7 @@ def test_a_backup_that_cannot_be_written_is_one_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("AGENTPOST_DATA_DIR", str(tmp_path))
-    with pytest.raises(SystemExit):
-        app(["accounts", "list"])
+    shutil.copyfile(empty_sqlite(), tmp_path / "agentpost.db")
     with pytest.raises(SystemExit) as ended:
         app(["backup", str(tmp_path / "nowhere" / "x.db")])
     assert ended.value.code == 1
@@ -130,7 +126,7 @@ def test_a_backup_that_cannot_be_written_is_one_line(
 
 
 @pytest.mark.parametrize("case", sorted(WRONG.keys() - {"nobody", "folder", "agent"}))
-def test_what_serve_refuses_is_refused_when_it_is_shown(
+def test_a_setting_that_serve_refuses_is_refused_when_it_is_shown(
     case: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """All but what only the disk, the network or the agent's own code can tell."""
@@ -169,22 +165,9 @@ def test_settings_that_are_hardly_meant_are_reported_and_allowed(
 
 def test_serve_warns_of_links_that_lead_nowhere(tmp_path: Path) -> None:
     """The warning is in the log, beside everything else the operator should know."""
-    with subprocess.Popen(
-        [sys.executable, "-m", "agentpost", "serve", "--host", "0.0.0.0", "--port", "0"],
-        env={**os.environ, "AGENTPOST_DATA_DIR": str(tmp_path / "data")},
-        cwd=tmp_path,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    ) as server:
-        assert server.stdout is not None
-        reported = ""
-        while "agentpost is ready" not in reported:
-            line = server.stdout.readline()
-            assert line, reported
-            reported += line
-        server.terminate()
-        server.stdout.read()
+    server = AgentServer(tmp_path, host="0.0.0.0").start()
+    server.stop()
+    reported = server.log_file.read_text()
     assert "links in answers lead to http://localhost:" in reported
     assert "set AGENTPOST_BASE_URL" in reported
 

@@ -5,6 +5,7 @@ Real processes. Nothing in the database is changed by an upgrade that fails.
 
 import ctypes
 import os
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -17,6 +18,7 @@ import pytest
 
 from agentpost.db import migrate
 from tests import forked
+from tests.servers import Postgres, empty_sqlite
 
 OLD = Path(__file__).parents[1] / "db" / "old_schemas"
 COMMANDS = (["serve", "--port", "0"], ["db", "upgrade"], ["accounts", "list"])
@@ -63,7 +65,7 @@ def folder(tmp_path: Path) -> Path:
 def template(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     """A database of today."""
     path = tmp_path_factory.mktemp("today") / "agentpost.db"
-    migrate.upgrade_sqlite(path)
+    shutil.copyfile(empty_sqlite(), path)
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("PRAGMA journal_mode=DELETE")
     return path.read_bytes()
@@ -127,10 +129,9 @@ def test_a_newer_database_is_said(folder: Path, template: bytes, arguments: list
 
 
 def test_a_newer_postgresql_database_is_said(
-    folder: Path, fresh_postgres: Callable[..., str]
+    folder: Path, fresh_postgres: Callable[..., str], postgres: Postgres
 ) -> None:
-    url = fresh_postgres()
-    migrate.upgrade_postgres(url)
+    url = fresh_postgres(postgres.schema())
     with psycopg.connect(url) as connection:
         connection.execute("UPDATE alembic_version SET version_num = '9999'")
     assert "made by a newer version of agentpost" in run(folder, "db", "upgrade", url=url)

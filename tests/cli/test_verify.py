@@ -1,12 +1,13 @@
 """The command line of `agentpost verify`: what cannot begin ends with 2, and says why."""
 
 import json
+import os
 import signal
 import socket
-import subprocess
-import sys
 import threading
 from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryFile
 
 import httpx2
 import pytest
@@ -14,6 +15,7 @@ from typer.testing import CliRunner, Result
 
 from agentpost.cli import app
 from agentpost.verify.checks import GROUPS
+from tests import forked
 from tests.e2e.fixtures import new_database, plain_server
 from tests.e2e.server import KEY, AgentServer
 from tests.verify.mutated import Mutation, ProxiedRequest, ProxiedResponse, bent
@@ -50,7 +52,7 @@ def no_environment(monkeypatch: pytest.MonkeyPatch) -> None:
         (("--unknown",), "No such option"),
     ],
 )
-def test_what_cannot_begin_is_said(arguments: tuple[str, ...], reported: str) -> None:
+def test_a_run_that_cannot_begin_says_why(arguments: tuple[str, ...], reported: str) -> None:
     result = run(*arguments)
     assert result.exit_code == 2
     assert reported in " ".join(result.stderr.split())
@@ -81,7 +83,7 @@ def test_a_refused_key_is_said(
     assert reported in result.stderr
 
 
-def test_what_is_not_this_api_is_said(plain_server: AgentServer) -> None:
+def test_an_address_of_another_api_is_named(plain_server: AgentServer) -> None:
     result = run("--url", f"{plain_server.url}/docs", "--key", KEY)
     assert result.exit_code == 2
     assert "is not this API: it answers 404" in result.stderr
@@ -117,9 +119,9 @@ PRESSES = {
 
 @pytest.mark.parametrize("press", PRESSES.values(), ids=PRESSES)
 def test_an_interrupted_run_takes_away_what_it_made(
-    press: Press, plain_server: AgentServer
+    press: Press, plain_server: AgentServer, tmp_path: Path
 ) -> None:
-    process: subprocess.Popen[str] | None = None
+    process: forked.Process | None = None
     pressed = threading.Event()
 
     def look(asked: ProxiedRequest, answered: bool) -> None:
@@ -136,13 +138,15 @@ def test_an_interrupted_run_takes_away_what_it_made(
         look(asked, given.status == 201)
 
     with bent(plain_server.url, Mutation(before, after)) as proxy:
-        command = [sys.executable, "-m", "agentpost", "verify", "--only", "webhooks", "--json"]
-        process = subprocess.Popen(
-            [*command, "--url", proxy.url, "--key", KEY], stdout=subprocess.PIPE, text=True
-        )
-        reported, _ = process.communicate(timeout=60)
+        command = ["verify", "--only", "webhooks", "--json", "--url", proxy.url, "--key", KEY]
+        with TemporaryFile() as output, TemporaryFile() as errors:
+            process = forked.start(
+                command, env=os.environ, cwd=tmp_path, output=output, errors=errors
+            )
+            assert process.wait(60) == 130
+            output.seek(0)
+            reported = output.read()
     assert pressed.is_set()
-    assert process.returncode == 130
     assert json.loads(reported)["left_behind"] == []
     listed = httpx2.get(
         f"{plain_server.url}/v1/webhooks", headers={"Authorization": f"Bearer {KEY}"}

@@ -16,6 +16,7 @@ from agentpost.db.session import Database, Tx
 from agentpost.db.sqlite import SqliteDatabase
 from agentpost.domain import ids
 from agentpost.domain.records import AttemptRecord, RequestRecord
+from agentpost.domain.request_filter import request_filter
 from agentpost.services import requests
 from tests.servers import Postgres, empty_sqlite
 
@@ -65,12 +66,10 @@ async def test_the_request_log(db: Database) -> None:
         await db.write(partial(insert, batch))
     await db.write(lambda tx: request_rows.insert(tx, [record(1_000, None)]))
 
-    def page(tx: Tx) -> list[RequestRecord]:
-        return request_rows.of_account(
-            tx, "acc_1", before=made[50].id, key_id=None, failed=True, limit=3
-        )
-
-    assert await db.read(page) == [made[48], made[46], made[44]]
+    wanted = request_filter({"status": "failed"}, 0)
+    lines, more = await requests.recent(db, "acc_1", wanted, before=made[50].id, limit=3)
+    assert lines == [replace(made[n], response_body=None) for n in (48, 46, 44)]
+    assert more == made[44].id
     assert await db.read(lambda tx: request_rows.get(tx, "acc_1", made[7].id)) == made[7]
     gone = [
         await db.write(lambda tx: retention.delete_requests(tx, made[60].id, 40)) for _ in range(3)
@@ -82,7 +81,21 @@ async def test_the_first_page_of_the_request_log_leaves_out_nothing(db: Database
     """Whatever order the database sorts text in."""
     made = RequestRecord(**{**asdict(record(1)), "id": new_id(ids.REQUEST, 2**56 - 1)})
     await db.write(lambda tx: request_rows.insert(tx, [made]))
-    assert await requests.recent(db, "acc_1") == [made]
+    lines, end = await requests.recent(db, "acc_1")
+    assert ([line.id for line in lines], end) == ([made.id], None)
+
+
+async def test_requests_are_filtered_by_all_conditions_at_once(db: Database) -> None:
+    """The signs that a search with LIKE reads otherwise stand for themselves."""
+    made = [
+        RequestRecord(**{**asdict(record(n)), "path": f"/v1/Files?n={n}_%!", "key_id": "key_1"})
+        for n in range(4)
+    ]
+    await db.write(lambda tx: request_rows.insert(tx, made))
+    given = {"path": "files?n=2_%!", "error": "not_found", "status": "404"}
+    wanted = request_filter({**given, "method": "get", "key": "key_1", "since": "7d"}, made[0].at)
+    lines, _ = await requests.recent(db, "acc_1", wanted)
+    assert [line.id for line in lines] == [made[2].id]
 
 
 async def test_the_log_of_messages_is_walked_in_order(db: Database) -> None:

@@ -9,7 +9,7 @@ from enum import StrEnum
 import pytest
 
 from agentpost.db.mapper import Mapper
-from agentpost.db.sqlite import SqliteTx
+from agentpost.db.sqlite_group import SqliteTx
 
 
 class Colour(StrEnum):

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 from structlog.testing import capture_logs
 
-from agentpost.db import sqlite
+from agentpost.db import sqlite, sqlite_group
 from agentpost.db.session import Tx
 from agentpost.db.sqlite import SqliteDatabase
 from agentpost.domain.errors import StoreUnavailable
@@ -132,6 +132,57 @@ async def test_a_swallowed_loss_of_the_transaction_is_no_commit(db: SqliteDataba
     assert await count(db) == 0
 
 
+@contextmanager
+def gathering(db: SqliteDatabase, tasks: list[asyncio.Task[object]]) -> Iterator[None]:
+    """What is written inside shares one transaction, behind a function that waits for all of it."""
+    go_on = threading.Event()
+
+    def first(tx: Tx) -> None:
+        go_on.wait(PATIENCE)
+
+    tasks.append(asyncio.ensure_future(db.write(first)))
+    try:
+        yield
+    finally:
+        go_on.set()
+
+
+async def test_the_others_of_a_group_run_again_when_one_fails(db: SqliteDatabase) -> None:
+    called: list[str] = []
+    followed: list[str] = []
+
+    def insert(name: str, *, fails: bool = False) -> Callable[[Tx], str]:
+        def fn(tx: Tx) -> str:
+            called.append(name)
+            tx.execute(INSERT, (name,))
+            tx.after(lambda: followed.append(name))
+            if fails:
+                raise LookupError(name)
+            return name
+
+        return fn
+
+    async def group(*functions: Callable[[Tx], str]) -> list[object]:
+        tasks: list[asyncio.Task[object]] = []
+        with gathering(db, tasks):
+            tasks += [asyncio.ensure_future(db.write(fn)) for fn in functions]
+            await asyncio.sleep(0)  # they are in the queue
+        return list(await asyncio.gather(*tasks, return_exceptions=True))[1:]
+
+    wrong = insert("wrong", fails=True)
+    results = await group(insert("a"), wrong, insert("b"))
+    assert [str(result) for result in results] == ["a", "wrong", "b"]
+    assert called == ["a", "wrong", "a", "wrong", "b"]
+    assert followed == ["a", "b"]
+    assert await count(db) == 2
+
+    # Whoever fails again and again does not make others run again each time.
+    called.clear()
+    await group(insert("c"), wrong, insert("d"), wrong)
+    assert called == ["c", "wrong", "d", "wrong"]
+    assert await count(db) == 4
+
+
 async def test_a_callback_that_exits_does_not_take_the_thread_along(db: SqliteDatabase) -> None:
     def leave() -> None:
         raise SystemExit
@@ -214,8 +265,8 @@ async def test_time_in_the_queue_counts_when_another_program_has_the_lock(
     db: SqliteDatabase, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each write gives up on its own, not each one that much after the one before it."""
-    monkeypatch.setattr(sqlite, "BUSY_SECONDS", 1.0)
-    monkeypatch.setattr(sqlite, "_PATIENT_SECONDS", 0.0)
+    monkeypatch.setattr(sqlite_group, "BUSY_SECONDS", 1.0)
+    monkeypatch.setattr(sqlite_group, "_PATIENT_SECONDS", 0.0)
     with closing(sqlite3.connect(tmp_path / "a.db", isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
         with capture_logs():

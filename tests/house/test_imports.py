@@ -29,6 +29,7 @@ ADAPTERS = {
     "agentpost.wakeups.postgres",
 }
 RECORD = {"agentpost.db.record", "agentpost.domain.transitions"}
+AGENTS_MAY_IMPORT = {"base", "deaths", "offline", "retries"}
 CALLERS_MAY_IMPORT = ("agentpost.__version__", "agentpost.contract", "agentpost.domain")
 
 # One forbidden import (or misplaced module) for each contract: file, line, and what is said of it.
@@ -43,6 +44,8 @@ BREAKS = [
     ("../agentpost_client/broken.py", "import agentpost.domain", "The client stands alone"),
     ("services/broken.py", "import agentpost_client", "Only commands use the client"),
     ("verify/broken.py", "from agentpost.services import broken", "Verify knows only answers"),
+    ("agents/offline/broken.py", "from agentpost.threads import loop",
+     "The built-in agent knows the protocol only"),
     ("db/broken.py", "from agentpost.db import again\n", "No cycles"),
 ]  # fmt: skip
 
@@ -112,11 +115,26 @@ def test_no_contract_has_a_hole() -> None:
         ("adapters", ADAPTERS, ["agentpost.bootstrap", "agentpost.wakeups.postgres"]),
     ],
 )
-def test_what_exists_is_protected(contract: str, modules: set[str], importers: list[str]) -> None:
+def test_every_existing_module_is_protected(
+    contract: str, modules: set[str], importers: list[str]
+) -> None:
     settings = contracts()[contract]
     missing = existing(modules) - set(settings["protected_modules"])
     assert sorted(missing) == [], f"add to the contract {contract!r} in pyproject.toml"
     assert settings["allowed_importers"] == importers
+
+
+def test_the_built_in_agent_may_import_the_protocol_and_extraction_only() -> None:
+    """The contract names what is forbidden, so what is new has to be added to it."""
+    tops = {".".join(source.module.split(".")[:2]) for source in package()}
+    own = {
+        source.module for source in package()
+        if source.module.startswith("agentpost.agents.") and source.module.count(".") == 2
+    }  # fmt: skip
+    allowed = {f"agentpost.agents.{name}" for name in AGENTS_MAY_IMPORT}
+    entries = {"agentpost", "agentpost.__main__", "agentpost.agents", "agentpost.extraction"}
+    expected = (tops - entries) | (own - allowed)
+    assert sorted(contracts()["offline"]["forbidden_modules"]) == sorted(expected)
 
 
 def test_the_client_imports_nothing_of_the_server() -> None:

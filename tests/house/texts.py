@@ -4,7 +4,7 @@ import ast
 import re
 from collections.abc import Iterator
 
-from tests.house.tree import Source, package
+from tests.house.tree import SRC, Source, package
 
 SHOWN_BY = {
     "Check",
@@ -40,10 +40,12 @@ PAGES = (
     "src/agentpost/contract/errors.py",
     "src/agentpost/db/doctor.py",
     "src/agentpost/services/doctor.py",
-    "src/agentpost/web/templates.py",
 )
 """Files whose constants are all texts for people; their SQL is left out."""
 
+TEMPLATES = SRC / "web"
+"""The pages' templates: all that is neither a tag nor an expression is a text."""
+MARKUP = re.compile(r"{#.*?#}|{%.*?%}|{{.*?}}|<[^>]*>", re.DOTALL)
 SHAPES = ("src/agentpost/contract/",)
 COMMANDS = ("src/agentpost/cli/",)
 SQL = re.compile(r"\b(SELECT|DELETE|UPDATE|INSERT|FROM|WHERE|ORDER BY)\b")
@@ -92,8 +94,17 @@ def of(source: Source) -> Iterator[tuple[int, str]]:
             yield node.lineno, ast.get_docstring(node) or ""
 
 
+def in_templates() -> Iterator[str]:
+    """``path: text`` of the pages."""
+    for path in sorted(TEMPLATES.rglob("*.html")):
+        for text in MARKUP.sub("\n", path.read_text("utf-8")).split("\n"):
+            if is_sentence(text):
+                yield f"{path.name}: {' '.join(text.split())}"
+
+
 def texts() -> Iterator[str]:
     """``path:line: text``, each once."""
+    yield from in_templates()
     for source in package():
         for line, text in sorted(set(of(source))):
             if is_sentence(text):

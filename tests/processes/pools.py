@@ -71,6 +71,13 @@ def hang(note):
     os.rename(note + ".new", note)
     time.sleep(600)
 
+def until(note):
+    Path(note + ".new").write_text(str(os.getpid()))
+    os.rename(note + ".new", note)
+    while not os.path.exists(note + ".end"):
+        time.sleep(0.01)
+    return os.getpid()
+
 def hang_with_a_child(note):
     child = subprocess.Popen(["sleep", "600"])
     Path(note + ".new").write_text(str(child.pid))

@@ -74,6 +74,17 @@ async def test_another_process_commit_wakes_who_waits(at: ManualHarness) -> None
             assert not await wait.wait(0), "this message has not changed since"
 
 
+async def test_another_process_commit_wakes_open_pages(at: ManualHarness) -> None:
+    """Such as credits that an operator adds with the command: pages listen to their account."""
+    recheck = long_poll.Recheck(at.ctx)
+    with at.ctx.wakeups.listen("acc_1") as wait:
+        await recheck.run()
+        assert not await wait.wait(0)
+        await external_commit(at, "UPDATE accounts SET name = name || '.'")
+        await recheck.run()
+        assert await wait.wait(PATIENCE)
+
+
 async def test_a_look_that_fails_is_made_up_for(
     at: ManualHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:

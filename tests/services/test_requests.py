@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from agentpost.db import requests as rows
 from agentpost.domain.records import RequestRecord
+from agentpost.domain.request_filter import request_filter
 from agentpost.services import requests, retention
 from agentpost.services.requests import QUEUE_MAX, STRANGERS_PER_FLUSH, RequestLogEntry
 from tests.services.driver import DAY, ManualHarness, manual_harness
@@ -43,7 +45,9 @@ def made_entry(
 
 async def kept(at: ManualHarness) -> list[RequestRecord]:
     await at.ctx.requests.flush()
-    return await requests.recent(at.ctx.db, at.caller.account_id)
+    lines, _ = await requests.recent(at.ctx.db, at.caller.account_id, limit=500)
+    found = [await requests.get(at.ctx.db, at.caller.account_id, line.id) for line in lines]
+    return [each for each in found if each is not None]
 
 
 async def test_requests_are_kept_with_their_facts(at: ManualHarness) -> None:
@@ -52,25 +56,73 @@ async def test_requests_are_kept_with_their_facts(at: ManualHarness) -> None:
             made_entry(at, n, query=b"limit=2", request_body=b'{"a": 1}', status=404)
         )
     found = await kept(at)
-    assert len(found) == 50
-    page = await requests.recent(at.ctx.db, at.caller.account_id, before=found[-1].id, limit=500)
-    assert len(page) == 150
+    assert len(found) == 200
+    first, more = await requests.recent(at.ctx.db, at.caller.account_id)
+    assert [line.id for line in first] == [each.id for each in found[:50]]
+    rest, end = await requests.recent(at.ctx.db, at.caller.account_id, before=more, limit=500)
+    assert [line.id for line in rest] == [each.id for each in found[50:]]
+    assert end is None
     assert found[0].path == "/v1/me?limit=2"
     assert (found[0].status, found[0].request_bytes, found[0].response_bytes) == (404, 8, 2)
     assert (found[0].request_body, found[0].response_body) == ('{"a": 1}', "{}")
     assert await requests.get(at.ctx.db, at.caller.account_id, found[0].id) == found[0]
     assert await requests.get(at.ctx.db, "acc_other", found[0].id) is None
-    assert await requests.recent(at.ctx.db, "acc_other") == []
+    assert await requests.recent(at.ctx.db, "acc_other") == ([], None)
 
 
-async def test_failures_and_keys_can_be_picked(at: ManualHarness) -> None:
+@pytest.mark.parametrize(
+    ("given", "found"),
+    [
+        ({}, [4, 3, 2, 1]),
+        ({"status": "failed"}, [4, 2]),
+        ({"status": "4xx"}, [2]),
+        ({"status": "503"}, [4]),
+        ({"status": "9xx"}, [4, 3, 2, 1]),
+        ({"key": "key_b"}, [2]),
+        ({"key": "key_of_nobody"}, []),
+        ({"error": "rate_limited"}, [2]),
+        ({"path": "WEBHOOKS"}, [3]),
+        ({"path": "_1%"}, [3]),
+        ({"path": "%"}, [3]),
+        ({"method": "delete"}, [3]),
+        ({"method": "BREW"}, [4, 3, 2, 1]),
+        ({"since": "15m"}, [4]),
+        ({"since": "1h"}, [4, 3, 2, 1]),
+        ({"status": "failed", "since": "15m"}, [4]),
+    ],
+)
+async def test_requests_can_be_filtered(
+    at: ManualHarness, given: dict[str, str], found: list[int]
+) -> None:
     at.ctx.requests.append(made_entry(at, 1))
     at.ctx.requests.append(made_entry(at, 2, status=429, error="rate_limited", key_id="key_b"))
+    odd = made_entry(at, 3, method="DELETE", raw_path=b"/v1/webhooks/whe_1%25")
+    at.ctx.requests.append(odd)
+    at.clock.advance(1800)
+    at.ctx.requests.append(made_entry(at, 4, status=503))
     await at.ctx.requests.flush()
-    failed = await requests.recent(at.ctx.db, at.caller.account_id, failed=True)
-    assert [r.error for r in failed] == ["rate_limited"]
-    by_key = await requests.recent(at.ctx.db, at.caller.account_id, key_id="key_b")
-    assert [r.id for r in by_key] == [r.id for r in failed]
+    made = [line.id for line in (await requests.recent(at.ctx.db, at.caller.account_id))[0]]
+    wanted = request_filter(given, at.clock.now())
+    lines, _ = await requests.recent(at.ctx.db, at.caller.account_id, wanted)
+    assert [4 - made.index(line.id) for line in lines] == found
+
+
+async def test_a_filter_that_fits_nothing_looks_through_a_part_at_a_time(
+    at: ManualHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rows, "SCANNED_MAX", 3)
+    for n in range(7):
+        at.ctx.requests.append(made_entry(at, n, status=404 if n == 0 else 200))
+    await at.ctx.requests.flush()
+    wanted, before, pages = request_filter({"status": "404"}, at.clock.now()), None, []
+    while True:
+        lines, before = await requests.recent(
+            at.ctx.db, at.caller.account_id, wanted, before=before
+        )
+        pages.append(len(lines))
+        if before is None:
+            break
+    assert pages == [0, 0, 1]
 
 
 async def test_bodies_and_paths_are_kept_without_secrets(at: ManualHarness) -> None:
@@ -119,7 +171,7 @@ async def test_strangers_cannot_fill_the_log(at: ManualHarness) -> None:
     await at.ctx.requests.flush()
     assert await at.count("requests", "account_id IS NULL") == STRANGERS_PER_FLUSH
     assert await at.count("requests", "account_id IS NULL AND request_body IS NOT NULL") == 0
-    assert len(await requests.recent(at.ctx.db, at.caller.account_id)) == 1
+    assert len(await kept(at)) == 1
 
 
 async def test_a_write_that_fails_takes_nobody_down(
@@ -206,7 +258,7 @@ async def test_the_nodes_of_a_database_add_up_what_they_keep(at: ManualHarness) 
     assert 18_000 < int(str(used)) < 21_000
 
 
-async def test_what_days_took_up_is_forgotten_with_their_lines(at: ManualHarness) -> None:
+async def test_the_size_of_a_day_is_forgotten_with_its_lines(at: ManualHarness) -> None:
     log = budget(at, 20_000)
     log.append(made_entry(at))
     await log.flush()

@@ -1,8 +1,6 @@
 """What the pages show, to whom, and with which headers."""
 
 import asyncio
-import base64
-import hashlib
 import re
 from pathlib import Path
 
@@ -131,13 +129,13 @@ def test_pages_have_an_icon(site: Site) -> None:
         assert browser.get("/favicon.ico").headers["content-type"] == "image/svg+xml"
 
 
-def test_a_chat_shows_its_text_as_it_is(site: Site) -> None:
-    work = site.work(text="First line\n\n   indented", question="Which month?\nMay or June?")
+def test_a_chat_shows_its_text_and_its_question(site: Site) -> None:
+    work = site.work(text="First *line*\n\nthe next", question="Which month?\nMay or June?")
     file = site.file(work, "out/a b.csv", "a b.csv")
     with site.browser() as browser:
         page = browser.get(f"/chat/{work.id}")
         assert titled(page) == "<bdi>A chart</bdi>"
-        assert "First line\n\n   indented" in page.text
+        assert "<p>First <em>line</em></p>\n<p>the next</p>" in page.text
         assert "Which month?\nMay or June?" in page.text
         href = f"/chat/{work.id}/files/out/a%20b.csv"
         assert f'href="{href}"' in page.text
@@ -170,8 +168,9 @@ def test_hostile_names_and_texts_stay_text(site: Site) -> None:
         pages = [browser.get("/dashboard"), browser.get(f"/chat/{work.id}")]
     for page in pages:
         assert page.status_code == 200
-        assert "<script" not in page.text
-        assert "<img" not in page.text
+        scripts = re.findall(r"<script[^>]*>", page.text)
+        assert [script for script in scripts if ' src="/static/' not in script] == []
+        assert "<img src=x" not in page.text
         assert "<b>" not in page.text
         assert "&lt;script&gt;alert(1)" in page.text
         assert "{base}" in page.text  # filled in once, not again
@@ -211,7 +210,7 @@ def test_mail_that_nobody_can_send_is_shown(site: Site) -> None:
         assert text in page
     assert "hooks.example.com/&lt;script&gt;" in page
     assert foreign not in page
-    assert "<script" not in page
+    assert "<script>" not in page
 
 
 def test_mail_that_was_sent_says_when(tmp_path: Path) -> None:
@@ -249,7 +248,9 @@ def test_foreign_deleted_and_unknown_look_the_same(site: Site) -> None:
         for rest in ("", "/files/a.txt", "/files/%00")
     ]
     with site.browser(**HTML) as browser:
-        answers = [browser.get(path) for path in [*addresses, "/nowhere", "/chat", "/login/a/b"]]
+        answers = [
+            browser.get(path) for path in [*addresses, "/nowhere", "/chat/x/y", "/login/a/b"]
+        ]
         assert "Private" not in browser.get("/dashboard").text
     assert {answer.status_code for answer in answers} == {404}
     assert len({answer.text for answer in answers}) == 1
@@ -317,20 +318,28 @@ def test_every_answer_is_guarded(site: Site, path: str, signed_in: bool) -> None
         headers = browser.get(path.replace("{work}", work.id)).headers
     policy = headers["content-security-policy"].split("; ")
     assert {"default-src 'none'", "frame-ancestors 'none'", "form-action 'self'"} <= set(policy)
-    assert not [part for part in policy if part.startswith("script-src") or "unsafe" in part]
+    assert "script-src 'self'" in policy
+    assert "style-src 'self'" in policy
+    assert not [part for part in policy if "unsafe" in part or "*" in part]
     assert headers["cache-control"] == "no-store"
     assert headers["x-content-type-options"] == "nosniff"
     assert headers["referrer-policy"] == "same-origin"
     assert headers["request-id"].startswith("req_")
 
 
-def test_the_policy_allows_the_one_style_sheet(site: Site) -> None:
-    with site.stranger() as browser:
-        page = browser.get("/dashboard")
-    (style,) = re.findall(r"<style>(.*?)</style>", page.text, re.S)
-    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
-    assert f"style-src 'sha256-{digest}'" in page.headers["content-security-policy"]
-    assert " style=" not in page.text
+def test_pages_have_no_script_and_no_style_of_their_own(site: Site) -> None:
+    """The policy would not let them run: everything is in files of ours."""
+    work = site.work()
+    with site.browser() as browser, site.stranger() as stranger:
+        pages = [browser.get(path) for path in ("/dashboard", "/mail", f"/chat/{work.id}")]
+        pages.append(stranger.get("/dashboard"))
+        for page in pages:
+            assert not re.search(r"<style|\sstyle=|\son\w+=|hx-on", page.text)
+            addresses = re.findall(
+                r'<(?:script|link rel="stylesheet")[^>]* (?:src|href)="(.*?)"', page.text
+            )
+            assert addresses
+            assert {stranger.get(address).status_code for address in addresses} == {200}
 
 
 def test_a_page_whose_store_is_away_says_when_to_come_back(

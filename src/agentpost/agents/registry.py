@@ -15,6 +15,8 @@ from typing import Any
 from agentpost import extras
 from agentpost.agents.base import AgentFn
 
+WORKER_IMPORTS = "WORKER_IMPORTS"
+"""The name under which an agent's module lists modules for worker processes."""
 OFFLINE = "agentpost.agents.offline:agent"
 
 
@@ -27,10 +29,11 @@ class UnknownAgent(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Agent:
-    """An agent function with the name clients see."""
+    """An agent function with the name clients see, and the modules its steps will import."""
 
     name: str
     run: AgentFn
+    worker_imports: tuple[str, ...] = ()
 
 
 def resolve(spec: str) -> Agent:
@@ -38,11 +41,11 @@ def resolve(spec: str) -> Agent:
     `MissingExtra` when the libraries of the built-in agent are not installed."""
     if spec == "offline":
         extras.require("offline", extras.OFFLINE_ASKED)
-        return Agent("offline", _load(OFFLINE))
+        return Agent("offline", _load(OFFLINE), _worker_imports(OFFLINE))
     scheme, _, rest = spec.partition(":")
     if not scheme or not rest:
         raise UnknownAgent(f"AGENTPOST_AGENT={spec!r} is neither 'offline' nor 'module:object'.")
-    return Agent(_name(spec), _load(spec))
+    return Agent(_name(spec), _load(spec), _worker_imports(spec))
 
 
 def _load(spec: str) -> AgentFn:
@@ -56,6 +59,16 @@ def _load(spec: str) -> AgentFn:
             raise UnknownAgent(f"AGENTPOST_AGENT={spec!r}: {module_name} has no {attribute!r}.")
         found = getattr(found, part)
     return _checked(spec, found)
+
+
+def _worker_imports(spec: str) -> tuple[str, ...]:
+    """What the agent's module names as `WORKER_IMPORTS`."""
+    found = getattr(sys.modules[spec.partition(":")[0]], WORKER_IMPORTS, ())
+    if not isinstance(found, list | tuple) or not all(isinstance(name, str) for name in found):
+        raise UnknownAgent(
+            f"AGENTPOST_AGENT={spec!r}: its {WORKER_IMPORTS} must be a list of names of modules."
+        )
+    return tuple(found)
 
 
 def _imported(spec: str, module_name: str, here: str) -> ModuleType:

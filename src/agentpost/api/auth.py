@@ -6,6 +6,7 @@ from starlette.requests import Request
 
 from agentpost.domain.errors import ErrorCode, Refusal, key_not_valid
 from agentpost.domain.times import SECOND
+from agentpost.http.headers import headers
 from agentpost.services import accounts
 from agentpost.services.accounts import KnownKey
 from agentpost.services.context import AppContext
@@ -26,7 +27,7 @@ class Keys:
 
     async def caller(self, request: Request) -> Caller:
         """The caller of a request; raises ``unauthorized``. Reads no body."""
-        secret = _bearer(request.headers.getlist("authorization"))
+        secret = _bearer(headers(request, b"authorization"))
         if secret is None:
             raise Refusal(ErrorCode.UNAUTHORIZED, "Send an API key: Authorization: Bearer <key>.")
         now = self._ctx.clock.now()
@@ -51,11 +52,11 @@ class Keys:
         return key
 
 
-def _bearer(headers: list[str]) -> str | None:
+def _bearer(given: list[str]) -> str | None:
     """The one key; two headers count as none, since a proxy might choose either."""
-    if len(headers) != 1:
+    if len(given) != 1:
         return None
-    scheme, _, secret = headers[0].partition(" ")
+    scheme, _, secret = given[0].partition(" ")
     secret = secret.strip()
     if scheme.lower() != "bearer" or not secret or len(secret) > _KEY_CHARACTERS_MAX:
         return None

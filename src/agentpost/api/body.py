@@ -26,6 +26,7 @@ from agentpost.http.bodies import (
     declared_length,
     has_body,
 )
+from agentpost.http.headers import header
 from agentpost.http.request_state import state_of
 
 _DEPTH_MAX = 64
@@ -69,17 +70,20 @@ async def read_json(
     most = api.ctx.settings.body_bytes_max
     if slot is None:
         most = min(most, LARGE_BYTES)
-    coding = request.headers.get("content-encoding", "identity")
-    if coding.strip().lower() != "identity":
+    coding = header(request, b"content-encoding")
+    if coding is not None and coding.strip().lower() != "identity":
         _refuse(None, "the body must be sent as it is, without a Content-Encoding")
     declared = declared_length(request)
     if declared is not None and declared > most:
         raise _too_large(most)
+    peer = state_of(request.scope).peer
+    was_here = peer is not None and peer.has_sent_all
     try:
         data = await _read(request, most, slot, api.ctx.settings.body_idle_seconds)
     except TooSlow as problem:
         _refuse(None, str(problem))
-    await api.keys.caller(request)  # a body may take minutes: the key is still live
+    if not was_here:
+        await api.keys.caller(request)  # a body may take minutes: the key is still live
     if isinstance(data, TakenApart):
         return await asyncio.to_thread(_put_together, data, refuse_first)
     if data.count(b",") > _VALUES_PARSED_AT_ONCE:
@@ -180,7 +184,9 @@ def _parsed(
     """
     try:
         text = data.decode("utf-8")
-        body = json.loads(text, object_pairs_hook=_no_twins, parse_constant=_no_constant)
+        if text.startswith("\ufeff"):
+            raise ValueError("it begins with a byte order mark")
+        body = _DECODER.decode(text)
     except UnicodeDecodeError:
         _refuse(None, "the body is not UTF-8 text")
     except RecursionError:
@@ -214,6 +220,10 @@ def _no_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _no_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is not a JSON number")
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_no_twins, parse_constant=_no_constant)
+"""Made once: `json.loads` makes one for each text it reads with hooks."""
 
 
 def _put_back(

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from typing import Any
 
 from starlette.requests import Request
@@ -22,6 +20,7 @@ from agentpost.domain.errors import ErrorCode, InvalidRequest, Problem, Refusal
 from agentpost.domain.records import Snapshot
 from agentpost.http.bodies import BodySlot
 from agentpost.http.conditions import if_none_match
+from agentpost.http.headers import header, headers
 from agentpost.ratelimit.base import RateDecision
 from agentpost.services import admission, long_poll, messages, sending
 from agentpost.services import recover as recovering
@@ -40,27 +39,20 @@ WAIT = Query(
 
 async def create(api: Api, request: Request, caller: Caller) -> Response:
     """Accept a message and answer when its turn has ended, or the window is over."""
-    async with _body_slot(api, caller) as slot:
-        admitted = await _admit(api, request, caller, slot)
-    # The body, what was read from it and its files' bytes are let go by now: the call may be held
-    # for long.
-    sent = await sending.send(api.ctx, caller, admitted, watch_hang_up(request))
-    headers = {} if sent.fresh else {"Idempotent-Replayed": "true"}
-    return message_response(api, sent.snapshot, 201 if sent.fresh else 200, headers)
-
-
-@asynccontextmanager
-async def _body_slot(api: Api, caller: Caller) -> AsyncIterator[BodySlot]:
-    """A place for the body; a large one counts against the account's limit while it is refused."""
     counted: list[RateDecision] = []
 
-    async def count() -> None:
+    async def count() -> None:  # a large body counts against the account's limit while refused
         counted.append(await admission.large_body(api.ctx, caller))
 
     async with api.body_budget.slot(caller.account_id, count) as slot:
-        yield slot
+        admitted = await _admit(api, request, caller, slot)
     for decision in counted:
         await admission.not_refused(api.ctx, caller, decision)
+    # The body, what was read from it and its files' bytes are let go by now: the call may be held
+    # for long.
+    sent = await sending.send(api.ctx, caller, admitted, watch_hang_up(request))
+    more = {} if sent.fresh else {"Idempotent-Replayed": "true"}
+    return message_response(api, sent.snapshot, 201 if sent.fresh else 200, more)
 
 
 async def _admit(api: Api, request: Request, caller: Caller, slot: BodySlot) -> Admitted | Accepted:
@@ -106,12 +98,10 @@ async def recover(api: Api, request: Request, caller: Caller) -> Response:
     return respond(RecoveryShape(id=message_id, work=works))
 
 
-def message_response(
-    api: Api, snapshot: Snapshot, status: int, headers: dict[str, str]
-) -> Response:
-    """A Message as an answer."""
-    headers["ETag"] = _etag(snapshot)
-    return respond(MessageShape.of(snapshot, api.ctx.links), status, headers)
+def message_response(api: Api, snapshot: Snapshot, status: int, more: dict[str, str]) -> Response:
+    """A Message as an answer; ``more``: its headers besides the ETag."""
+    more["ETag"] = _etag(snapshot)
+    return respond(MessageShape.of(snapshot, api.ctx.links), status, more)
 
 
 def _etag(snapshot: Snapshot) -> str:
@@ -179,7 +169,7 @@ def _new_message(request: Request, shape: MessageIn, files: list[InlineFile]) ->
         conversation=shape.conversation or "",
         idempotency_key=_idempotency_key(request),
         metadata=shape.metadata,
-        traceparent=tracing.valid(request.headers.get("traceparent")),
+        traceparent=tracing.valid(header(request, b"traceparent")),
         webhook_endpoint_id=shape.webhook_endpoint_id,
         upload_ids=tuple(dict.fromkeys(shape.upload_ids or [])),
     )
@@ -193,7 +183,7 @@ def _known_by(file: InlineFile) -> str | None:
 
 
 def _idempotency_key(request: Request) -> str | None:
-    given = request.headers.getlist("idempotency-key")
+    given = headers(request, b"idempotency-key")
     if len(given) > 1:
         raise InvalidRequest(Problem("Idempotency-Key", "the header is given twice"))
     return idempotency.key_of(given[0] if given else None)

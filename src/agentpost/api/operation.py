@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from functools import partial
 
 from pydantic import BaseModel
 from starlette.requests import Request
@@ -101,8 +102,13 @@ def watch_hang_up(request: Request) -> HungUp:
     """Cancels a held wait as soon as the client is gone, so its place is free within a second."""
 
     def watch(wait: Wait) -> None:
-        task = asyncio.get_running_loop().create_task(_gone(request, wait))
-        state_of(request.scope).watchers.append(task)
+        state = state_of(request.scope)
+        if state.peer is not None and state.peer.has_sent_all:
+            state.peer.watch(wait.cancel)
+            state.at_end.append(partial(state.peer.unwatch, wait.cancel))
+        else:
+            task = asyncio.get_running_loop().create_task(_gone(request, wait))
+            state.at_end.append(task.cancel)
 
     return watch
 

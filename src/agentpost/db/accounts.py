@@ -124,10 +124,12 @@ def ended_keys(tx: Tx, key_ids: list[str], now: int) -> list[str]:
     return [key_id for key_id in key_ids if key_id not in live]
 
 
-def revoke_key(tx: Tx, key_id: str, now: int) -> bool:
-    """False when there is no such live key."""
+def revoke_key(tx: Tx, key_id: str, now: int, account_id: str | None = None) -> bool:
+    """False when there is no such live key (of the account, when one is given)."""
     sql = "UPDATE keys SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL"
-    return tx.execute(sql, (now, key_id)) == 1
+    if account_id is None:
+        return tx.execute(sql, (now, key_id)) == 1
+    return tx.execute(f"{sql} AND account_id = ?", (now, key_id, account_id)) == 1
 
 
 def touch_key(tx: Tx, key_id: str, now: int) -> None:

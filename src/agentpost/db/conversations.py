@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from agentpost.db.mapper import Mapper
 from agentpost.db.session import Tx
 from agentpost.domain.records import ConversationRecord
@@ -11,14 +13,16 @@ _LOCK_BY_NAME = f"{CONVERSATIONS.select} WHERE owner = ? AND name = ? /*for upda
 _LOCK = f"{CONVERSATIONS.select} WHERE id = ? /*for update*/"
 
 
-def open_(tx: Tx, fresh: ConversationRecord) -> ConversationRecord:
-    """The conversation of that owner and name, locked; made from ``fresh`` when new."""
-    params = (fresh.owner, fresh.name)
-    found = CONVERSATIONS.one(tx, _LOCK_BY_NAME, params)
+def open_(
+    tx: Tx, owner: str, name: str, make: Callable[[], ConversationRecord]
+) -> ConversationRecord:
+    """The conversation of that owner and name, locked; what ``make`` makes when there is none."""
+    found = CONVERSATIONS.one(tx, _LOCK_BY_NAME, (owner, name))
     if found is None:
+        fresh = make()
         if CONVERSATIONS.insert(tx, fresh):
             return fresh
-        found = CONVERSATIONS.one(tx, _LOCK_BY_NAME, params)
+        found = CONVERSATIONS.one(tx, _LOCK_BY_NAME, (owner, name))
         assert found is not None
     return found
 
@@ -30,7 +34,12 @@ def lock(tx: Tx, conversation_id: str) -> ConversationRecord:
     return found
 
 
-def set_turn(tx: Tx, conversation_id: str, message_id: str | None, turns: int) -> None:
+def end_turn(tx: Tx, conversation_id: str) -> None:
+    """No turn runs any more. Holds the conversation until the commit, as `lock` does."""
+    tx.execute("UPDATE conversations SET turn_message_id = NULL WHERE id = ?", (conversation_id,))
+
+
+def set_turn(tx: Tx, conversation_id: str, message_id: str, turns: int) -> None:
     """The message whose turn runs, and how many turns have begun."""
     tx.execute(
         "UPDATE conversations SET turn_message_id = ?, turns = ? WHERE id = ?",

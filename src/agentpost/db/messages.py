@@ -30,7 +30,7 @@ _LOCK = f"{_BY_ID} /*for update*/"
 _OF_KEY = f"{MESSAGES.select} WHERE id = ? AND key_id = ? AND expires_at > ?"
 _BY_IDEMPOTENCY_KEY = f"{MESSAGES.select} WHERE key_id = ? AND idempotency_key = ? /*for update*/"
 _NEXT_WAITING = (
-    f"{MESSAGES.select} WHERE conversation_id = ? AND turn_state = 'waiting'"
+    "SELECT id FROM messages WHERE conversation_id = ? AND turn_state = 'waiting'"
     " ORDER BY turn_wait_deadline, id LIMIT 1 /*for update*/"
 )
 _RUNNING = "SELECT id, turn_node FROM messages WHERE turn_state = 'running'"
@@ -89,7 +89,8 @@ def by_idempotency_key(tx: Tx, key_id: str, key: str) -> MessageRecord | None:
 
 def next_waiting(tx: Tx, conversation_id: str) -> MessageRecord | None:
     """The next waiting message of a conversation: in order of acceptance."""
-    return MESSAGES.one(tx, _NEXT_WAITING, (conversation_id,))
+    row = tx.one(_NEXT_WAITING, (conversation_id,))  # nearly always none: ask for few columns
+    return lock(tx, row[0]) if row else None
 
 
 def running_turns(tx: Tx) -> list[tuple[str, str | None]]:

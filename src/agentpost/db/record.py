@@ -14,7 +14,13 @@ from agentpost.domain.errors import Fenced
 from agentpost.domain.job import JobRole
 from agentpost.domain.records import EntryRecord, JobRecord, MessageRecord
 
-_MESSAGE_CHANGES = MESSAGES.columns[MESSAGES.columns.index("notes_json") :]
+_MESSAGE_CHANGES = tuple(
+    # Its place among the turns is given once, and is in an index, which is written again whenever
+    # an UPDATE names the column.
+    name
+    for name in MESSAGES.columns[MESSAGES.columns.index("notes_json") :]
+    if name != "turn_no"
+)
 _message_changes = attrgetter(*_MESSAGE_CHANGES)
 _UPDATE_MESSAGE = MESSAGES.update_sql(_MESSAGE_CHANGES, "id = ? AND version = ?")
 _JOB_CHANGES = JOBS.columns[JOBS.columns.index("state") :]
@@ -47,6 +53,11 @@ def update_message(tx: Tx, message: MessageRecord, version_before: int) -> None:
     params = (*_message_changes(message), message.id, version_before)
     if tx.execute(_UPDATE_MESSAGE, params) != 1:
         raise Fenced(f"message {message.id} has moved on")
+
+
+def set_turn_no(tx: Tx, message: MessageRecord) -> None:
+    """The turn of a waiting message begins."""
+    tx.execute("UPDATE messages SET turn_no = ? WHERE id = ?", (message.turn_no, message.id))
 
 
 def set_reply_deadline(tx: Tx, message_id: str, at: int) -> None:

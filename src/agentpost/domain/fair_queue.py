@@ -58,6 +58,10 @@ class FairQueue(Generic[W]):
         self._held[account] += 1
         return account, waiter
 
+    def held(self, account: str) -> int:
+        """How many places the account holds."""
+        return self._held[account]
+
     def give_back(self, account: str) -> None:
         """A place that `grant_next` gave to the account is free again."""
         assert self._held[account] > 0

@@ -32,6 +32,12 @@ def compose(prefix: str, now: int, entropy: bytes) -> str:
     return prefix + now.to_bytes(7, "big").hex() + entropy.hex()
 
 
+def at(prefix: str, now: int) -> str:
+    """Sorts before every id of that kind made at that time (in microseconds) or later, and behind
+    all earlier ones."""
+    return prefix + max(now, 0).to_bytes(7, "big").hex()
+
+
 def last(prefix: str) -> str:
     """Sorts behind every id of that kind, in whatever language's order a database sorts text."""
     return prefix + "f" * 32

@@ -310,7 +310,7 @@ class RequestRecord:
     def size(self) -> int:
         """About how many bytes the row takes: 300 and its texts."""
         texts = (self.path, self.request_body, self.response_body, self.traceparent)
-        return 300 + sum(len(text.encode()) for text in texts if text)
+        return 300 + sum([len(t) if t.isascii() else len(t.encode()) for t in texts if t])
 
 
 @dataclass(slots=True)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack
 from weakref import WeakValueDictionary
 
 from starlette.requests import ClientDisconnect, Request
@@ -19,6 +19,7 @@ from starlette.types import Message, Send
 
 from agentpost.domain.errors import Overloaded, RateLimited
 from agentpost.domain.limits import ACCOUNT_LIMIT_RETRY_SECONDS
+from agentpost.http.headers import header
 from agentpost.http.request_state import state_of
 
 LARGE_BYTES = 64 * 1024
@@ -53,15 +54,18 @@ async def chunks(request: Request, idle_seconds: float) -> AsyncIterator[bytes]:
     size, waited, more = 0, 0.0, True
     while more:
         left = START_SECONDS + size / BYTES_PER_SECOND_MIN - waited
-        began = now()
-        try:
-            async with asyncio.timeout(min(idle_seconds, left)):
-                message = await request.receive()
-        except TimeoutError:
-            if left < idle_seconds:
-                raise TooSlow("the body arrived too slowly") from None
-            raise TooSlow(f"no part of the body arrived for {idle_seconds:g} seconds") from None
-        waited += now() - began
+        if state.peer is not None and state.peer.has_sent_all:  # so nothing has to be timed
+            message = await request.receive()
+        else:
+            began = now()
+            try:
+                async with asyncio.timeout(min(idle_seconds, left)):
+                    message = await request.receive()
+            except TimeoutError:
+                if left < idle_seconds:
+                    raise TooSlow("the body arrived too slowly") from None
+                raise TooSlow(f"no part of the body arrived for {idle_seconds:g} seconds") from None
+            waited += now() - began
         if message["type"] == "http.disconnect":
             raise ClientDisconnect
         more = message.get("more_body", False)
@@ -74,31 +78,33 @@ async def chunks(request: Request, idle_seconds: float) -> AsyncIterator[bytes]:
 
 def declared_length(request: Request) -> int | None:
     """The length the client declares, None when it declares none (chunked, or no body)."""
-    length = request.headers.get("content-length", "")
+    length = header(request, b"content-length") or ""
     return int(length[:20]) if length.isascii() and length.isdigit() else None
 
 
 def has_body(request: Request) -> bool:
     """Whether the client says that a body comes."""
     length = declared_length(request)
-    return length > 0 if length is not None else "transfer-encoding" in request.headers
+    return length > 0 if length is not None else header(request, b"transfer-encoding") is not None
 
 
 # --- places ---------------------------------------------------------------------------------------
 class BodySlot:
-    """Where one body of any legal size may be held; see `BodyBudget.slot`."""
+    """Where one body of any legal size may be held: a context that leaves the places it took. See
+    `BodyBudget.slot`."""
 
-    def __init__(
-        self,
-        account_slot: asyncio.Semaphore,
-        slots: asyncio.Semaphore,
-        held: AsyncExitStack,
-        count: Count,
-    ) -> None:
-        self._account_slot = account_slot
-        self._slots = slots
-        self._held = held
+    def __init__(self, budget: BodyBudget, account_id: str, count: Count) -> None:
+        self._budget = budget
+        self._account_id = account_id
         self._count: Count | None = count
+        self._held: AsyncExitStack | None = None
+
+    async def __aenter__(self) -> BodySlot:
+        return self
+
+    async def __aexit__(self, *exc: object) -> None:
+        if self._held is not None:
+            await self._held.aclose()
 
     async def count(self) -> None:
         """The body is so large that an account may have only few like it refused: count it, the
@@ -110,15 +116,16 @@ class BodySlot:
     async def acquire(self) -> None:
         """The body is large: take a place. Raises ``rate_limited`` when the account has all it may
         have at once, ``unavailable`` when others have the rest."""
+        self._held = AsyncExitStack()
         try:
             async with asyncio.timeout(SLOT_WAIT_SECONDS):
-                await self._held.enter_async_context(self._account_slot)
+                await self._held.enter_async_context(self._budget.of_account(self._account_id))
         except TimeoutError:
             text = "This account is sending a large body already."
             raise RateLimited(text, ACCOUNT_LIMIT_RETRY_SECONDS) from None
         try:
             async with asyncio.timeout(SLOT_WAIT_SECONDS):
-                await self._held.enter_async_context(self._slots)
+                await self._held.enter_async_context(self._budget.places)
         except TimeoutError:
             text = "Too many large bodies are on their way; try again later, or use an upload."
             raise Overloaded(text, round(SLOT_WAIT_SECONDS)) from None
@@ -128,23 +135,24 @@ class BodyBudget:
     """The places for large bodies: few, and no account can take them all."""
 
     def __init__(self) -> None:
-        self._slots = asyncio.Semaphore(LARGE_BODIES_MAX)
-        self._account_slots: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()
+        self.places = asyncio.Semaphore(LARGE_BODIES_MAX)
+        self._of_accounts: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()
 
-    @asynccontextmanager
-    async def slot(self, account_id: str, count: Count) -> AsyncIterator[BodySlot]:
+    def slot(self, account_id: str, count: Count) -> BodySlot:
         """Room for one body; a place in it is taken by `BodySlot.acquire` and left with the
         context.
 
         ``count`` is what `BodySlot.count` calls; what it raises refuses the body.
         """
-        account_slot = self._account_slots.get(account_id)
-        if account_slot is None:
-            account_slot = self._account_slots[account_id] = asyncio.Semaphore(
-                LARGE_BODIES_PER_ACCOUNT_MAX
-            )
-        async with AsyncExitStack() as held:
-            yield BodySlot(account_slot, self._slots, held, count)
+        return BodySlot(self, account_id, count)
+
+    def of_account(self, account_id: str) -> asyncio.Semaphore:
+        """The places of one account; there while somebody has or wants one."""
+        places = self._of_accounts.get(account_id)
+        if places is None:
+            places = asyncio.Semaphore(LARGE_BODIES_PER_ACCOUNT_MAX)
+            self._of_accounts[account_id] = places
+        return places
 
 
 # --- what was not read ----------------------------------------------------------------------------

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, cast
 
 import httptools
@@ -25,6 +26,7 @@ from uvicorn.protocols.http.httptools_impl import (
 from uvicorn.server import ServerState
 
 from agentpost.http.connections import Connections
+from agentpost.http.request_state import PEER
 
 if TYPE_CHECKING:
     from agentpost.http.application import Application
@@ -56,6 +58,26 @@ class _NoRequest(Exception):
     """A callback of the parser: what was parsed is nothing we answer; the text says why."""
 
 
+class _Peer:
+    """See `http.request_state.Peer`."""
+
+    __slots__ = ("_connection", "_cycle")
+
+    def __init__(self, connection: Connection, cycle: RequestResponseCycle) -> None:
+        self._connection = connection
+        self._cycle = cycle
+
+    @property
+    def has_sent_all(self) -> bool:
+        return not self._cycle.more_body
+
+    def watch(self, hung_up: Callable[[], None]) -> None:
+        self._connection.watch(hung_up)
+
+    def unwatch(self, hung_up: Callable[[], None]) -> None:
+        self._connection.unwatch(hung_up)
+
+
 class Connection(HttpToolsProtocol):
     """uvicorn's protocol for an `Application`, to be given as ``http`` to its Config.
 
@@ -76,10 +98,13 @@ class Connection(HttpToolsProtocol):
         self._problem: str | None = None
         self._answerer = cast("Application", config.app)
         self._bytes_outside_bodies = 0
+        self._piece_bytes = 0
         self._refused = False
         self._arriving = True
         self._before: RequestResponseCycle | None = None
         self._head_timer: asyncio.TimerHandle | None = None
+        self._lost = False
+        self._watching: set[Callable[[], None]] = set()
 
     # --- bytes ------------------------------------------------------------------------------------
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
@@ -91,6 +116,21 @@ class Connection(HttpToolsProtocol):
         self._unwatch_the_head()
         self._all.closed(self)
         super().connection_lost(exc)
+        self._lost = True
+        for hung_up in tuple(self._watching):
+            hung_up()
+
+    def watch(self, hung_up: Callable[[], None]) -> None:
+        """See `Peer.watch`."""
+        self._watching.add(hung_up)
+        if self._lost:
+            hung_up()
+        else:
+            self.flow.resume_reading()  # a request behind this one may have paused it
+
+    def unwatch(self, hung_up: Callable[[], None]) -> None:
+        """See `Peer.unwatch`."""
+        self._watching.discard(hung_up)
 
     def make_room(self) -> None:
         self.transport.close()
@@ -99,6 +139,7 @@ class Connection(HttpToolsProtocol):
         if self._refused:
             return
         self._unset_keepalive_if_required()
+        self._piece_bytes = len(data)
         self._bytes_outside_bodies += len(data)
         try:
             self._feed(data)
@@ -149,19 +190,22 @@ class Connection(HttpToolsProtocol):
             raise _NoRequest(self._problem)
 
     def on_headers_complete(self) -> None:
+        came = max(self._bytes_outside_bodies, self._piece_bytes)
         self._bytes_outside_bodies = 0
-        self._problem = self._what_is_wrong()
+        self._problem = self._what_is_wrong(came)
         if self._problem is not None:
             raise _NoRequest(self._problem)
         if self.parser.should_upgrade():
             return  # begins anew in `_feed`
         self._before = self.cycle
         super().on_headers_complete()
+        self.scope[PEER] = _Peer(self, self.cycle)  # type: ignore[literal-required]
         self._all.busy(self)
         self.headers = []  # the scope keeps the list it has: trailers go into this one
 
-    def _what_is_wrong(self) -> str | None:
-        """Why a head that could be parsed is no request all the same."""
+    def _what_is_wrong(self, came: int) -> str | None:
+        """Why a head that could be parsed is no request all the same. It was in the ``came`` bytes
+        that came last, not always alone."""
         hosts = [value for name, value in self.headers if name == b"host"]
         version = self.parser.get_http_version()
         if version not in _VERSIONS:
@@ -172,13 +216,16 @@ class Connection(HttpToolsProtocol):
             return "The Host header is not a host."
         if self.url.count(b"&") >= _PARAMETERS_MAX:
             return f"A query has up to {_PARAMETERS_MAX} parameters."
-        if len(self.url) + sum(len(n) + len(v) for n, v in self.headers) > _HEAD_BYTES_MAX:
+        if came > _HEAD_BYTES_MAX and self._head_bytes() > _HEAD_BYTES_MAX:
             return _HEAD_TOO_LONG  # it came in one piece
         if len(self.pipeline) >= PIPELINED_MAX:
             return f"Up to {PIPELINED_MAX} requests of a connection may wait for their answers."
         if self.parser.get_method() == b"CONNECT":
             return "This server is no proxy."
         return None
+
+    def _head_bytes(self) -> int:
+        return len(self.url) + sum(len(name) + len(value) for name, value in self.headers)
 
     def on_response_complete(self) -> None:
         super().on_response_complete()

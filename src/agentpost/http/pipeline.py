@@ -1,7 +1,7 @@
 """The pipeline of a request: middlewares around a handler, for the API and the web pages alike.
 
 A handler makes a response of a request. A middleware calls the handler that it surrounds and has
-one concern; the lists of them are in `api/app.py` and `web/pages.py`. They surround handlers and
+one concern; the lists of them are in `api/app.py` and `web/routes.py`. They surround handlers and
 not ASGI applications, since most need the whole response: ASGI hands it on in pieces.
 """
 

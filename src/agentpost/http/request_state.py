@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from starlette.types import Scope
 
@@ -15,6 +16,27 @@ from agentpost.ratelimit.base import RateDecision
 from agentpost.services.messages import Caller
 
 _KEY = "agentpost"
+PEER = "agentpost.peer"
+"""Where a server puts the `Peer` into the scope."""
+
+
+class Peer(Protocol):
+    """Who sent a request, as its connection sees them. A server without one is asked by tasks and
+    timers instead, which cost a held call more than all else in it."""
+
+    @property
+    def has_sent_all(self) -> bool:
+        """Whether the whole request is here: reading its body waits for nobody."""
+        ...
+
+    def watch(self, hung_up: Callable[[], None]) -> None:
+        """Call this once the connection is lost, at once if it is. The request has to be here:
+        while a body that nobody reads keeps the connection from being read, so does its end."""
+        ...
+
+    def unwatch(self, hung_up: Callable[[], None]) -> None:
+        """The call that watched is over."""
+        ...
 
 
 @dataclass(slots=True)
@@ -37,19 +59,20 @@ class RequestState:
     """Whether the whole body was read; None: nothing of it."""
     error: ErrorCode | None = None
     """Why it was refused, or how it failed."""
-    watchers: list[asyncio.Task[None]] = field(default_factory=list)
-    """Tasks that end with the request."""
+    peer: Peer | None = None
+    at_end: list[Callable[[], object]] = field(default_factory=list)
+    """Called when the request is over."""
 
     def end(self) -> None:
         """The request is answered, or its client is gone."""
-        for watcher in self.watchers:
-            watcher.cancel()
+        for callback in self.at_end:
+            callback()
 
 
 def begin(scope: Scope, clock: Clock) -> RequestState:
     """Give a request its id and its state."""
     at = clock.now()
-    state = RequestState(new_id(ids.REQUEST, at), at, time.perf_counter())
+    state = RequestState(new_id(ids.REQUEST, at), at, time.perf_counter(), peer=scope.get(PEER))
     scope[_KEY] = state
     return state
 

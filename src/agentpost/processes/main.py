@@ -2,8 +2,8 @@
 
 Started as ``python -m agentpost.processes.main PARENT_PID`` with a socket as its standard input.
 A frame is a length (4 bytes, big-endian) and that many bytes of JSON. The first request is
-``{"path": sys.path, "memory_bytes": int | None, "folder": temporary folder, "log_level": int}``,
-every later one
+``{"path": sys.path, "imports": [module], "memory_bytes": int | None, "folder": temporary folder,
+"log_level": int}``, every later one
 ``{"fn": ref, "args": values text, "kwargs": values text, "key": step key, "into": path | None,
 "cpu": seconds | None}``, which is answered by ``{"begun": true}`` before the function is looked
 for. Each gets one reply: ``{"value": values text}``, ``{"error": described error, "kinds": names of
@@ -16,11 +16,13 @@ from __future__ import annotations
 import contextlib
 import faulthandler
 import fcntl
+import importlib
 import io
 import json
 import math
 import os
 import resource
+import select
 import shutil
 import signal
 import socket
@@ -29,7 +31,8 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
@@ -47,6 +50,8 @@ _PARENT_CHECK_SECONDS: Final = 0.5
 _PR_SET_PDEATHSIG: Final = 1
 _NICENESS: Final = 5
 """Where there are fewer processors than busy workers, the server answers first."""
+_IDLE_SECONDS: Final = 0.5
+"""A worker that waits for so long imports what calls to come may need."""
 
 
 def frame(message: dict[str, Any]) -> bytes:
@@ -57,6 +62,7 @@ def frame(message: dict[str, Any]) -> bytes:
 
 def main(parent: int) -> None:
     """Serve requests until the channel closes or the parent is gone."""
+    os.nice(_NICENESS)
     _die_with(parent)
     channel = _take_channel()
     # A service manager signals the whole group; whether a step ends is the server's decision. A
@@ -64,7 +70,6 @@ def main(parent: int) -> None:
     signal.signal(signal.SIGTERM, lambda *_: None)
     faulthandler.enable()
     _go_first_when_memory_is_short()
-    os.nice(_NICENESS)
     _die_of_cpu_time()
     requests = channel.makefile("rb")
     with contextlib.suppress(BrokenPipeError, ConnectionResetError):
@@ -75,7 +80,12 @@ def main(parent: int) -> None:
         _limit_memory(hello["memory_bytes"])
         log_records.install(hello["log_level"])
         channel.sendall(frame({"value": "null"}))
-        while (request := _receive(requests)) is not None:
+        imports = Imports(hello["imports"])
+        while True:
+            imports.go_on(lambda seconds: not select.select([channel], [], [], seconds)[0])
+            request = _receive(requests)
+            if request is None:
+                return
             channel.sendall(frame({"begun": True}))
             with _cpu_limit(request["cpu"]):
                 reply = _handle_request(request, hello)
@@ -85,6 +95,26 @@ def main(parent: int) -> None:
             channel.sendall(frame(reply))
             if "died" in reply:
                 return
+
+
+class Imports:
+    """Modules that are imported while nobody asks for anything: the call that needs them is
+    answered sooner."""
+
+    def __init__(self, modules: Iterable[str]) -> None:
+        self._left = deque(modules)
+
+    def go_on(self, idle_for: Callable[[float], bool]) -> None:
+        """Import one after the other until all are there.
+
+        Args:
+            idle_for: waits for so many seconds; False when a request comes.
+        """
+        pause = _IDLE_SECONDS
+        while self._left and idle_for(pause):
+            pause = 0.0
+            with contextlib.suppress(Exception, SystemExit):  # the call that needs it says why
+                importlib.import_module(self._left.popleft())
 
 
 def _handle_request(request: dict[str, Any], hello: dict[str, Any]) -> dict[str, Any]:

@@ -14,8 +14,8 @@ import threading
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from contextvars import Context, ContextVar
-from functools import partial
+from contextvars import Context, ContextVar, copy_context
+from functools import cached_property, partial
 from typing import Any, Final, TextIO, cast
 
 import structlog
@@ -44,12 +44,13 @@ class Output:
     """The output of one call. Safe on any thread.
 
     Args:
-        ids: fields of every line: which call of which message and job it is.
+        ids: fields of every line: which call of which message and job it is. As a context, what is
+            bound for the log in it; looked up when the first line comes, since most calls print
+            nothing.
     """
 
-    def __init__(self, ids: Mapping[str, object]) -> None:
-        # An author may have bound names of their own: these two are the logger's arguments.
-        self._ids = {name: ids[name] for name in ids if name not in ("self", "event")}
+    def __init__(self, ids: Mapping[str, object] | Context) -> None:
+        self._given = ids
         self._lock = threading.Lock()
         self._partial: dict[str, bytes] = {}
         self._window_ends = 0.0
@@ -143,19 +144,28 @@ class Output:
         # In a context of its own: the call's ids and no others, on whichever thread this is.
         Context().run(partial(getattr(log, level), event, **{**self._ids, **fields}))
 
+    @cached_property
+    def _ids(self) -> dict[str, object]:
+        given = self._given
+        bound = structlog.contextvars.get_contextvars
+        ids = given.run(bound) if isinstance(given, Context) else given
+        # An author may have bound names of their own: these two are the logger's arguments.
+        return {name: ids[name] for name in ids if name not in ("self", "event")}
+
 
 @contextmanager
 def captured(**ids: object) -> Iterator[None]:
     """Inside, lines of the log have these ids besides those of a block around this one, and what is
     printed or logged becomes such lines, bounded for this block."""
-    with structlog.contextvars.bound_contextvars(**ids):
-        output = Output(structlog.contextvars.get_contextvars())
-        token = _current.set(output)
-        try:
-            yield
-        finally:
-            _current.reset(token)
-            output.end()
+    bound = structlog.contextvars.bind_contextvars(**ids)
+    output = Output(copy_context())
+    token = _current.set(output)
+    try:
+        yield
+    finally:
+        _current.reset(token)
+        output.end()
+        structlog.contextvars.reset_contextvars(**bound)
 
 
 def install() -> None:

@@ -41,6 +41,8 @@ _BOOT_SECONDS_MAX: Final = 60.0
 _BEGINNINGS_MAX: Final = 3
 _SPARE_SECONDS: Final = 0.5
 """A call that runs for longer may run for long: others should find another worker ready."""
+_LONG_SECONDS: Final = 1.0
+"""A call that has run for longer yields the processors to calls of other accounts."""
 _FOLDER_PREFIX: Final = "worker-"
 
 Ready = Callable[[], Awaitable[None]]
@@ -62,6 +64,7 @@ class WorkerPool:
     each call (None for no limit).
     ``env`` names environment variables that workers get besides those they always get.
     ``bytecode_folder`` is where they keep byte code; None for where the server does.
+    ``imports`` names modules that an idle worker imports before a call needs them.
 
     Belongs to one event loop, whose thread must outlive the workers.
     """
@@ -77,6 +80,7 @@ class WorkerPool:
         memory_bytes: int | None = 0,
         env: Iterable[str] = (),
         bytecode_folder: Path | None = None,
+        imports: Iterable[str] = (),
         idle_seconds: float = 300.0,
     ) -> None:
         assert max_tasks > 0
@@ -90,10 +94,12 @@ class WorkerPool:
         self._cpu_seconds = cpu_seconds
         self._env = tuple(env)
         self._bytecode = bytecode.environment(bytecode_folder)
+        self._imports = tuple(imports)
         self._threads = max(1, capacity.processors() // workers)
         self._idle_seconds = idle_seconds
         self._idle: dict[WorkerProcess, asyncio.TimerHandle] = {}  # the last one in was used last
         self._workers: set[WorkerProcess] = set()
+        self._busy: dict[WorkerProcess, float] = {}  # with the loop's time when the call began
         self._spare: asyncio.Task[None] | None = None
         self._closed = asyncio.Event()
 
@@ -186,7 +192,7 @@ class WorkerPool:
     ) -> dict[str, Any]:
         async with self._slots.slot(account):
             try:
-                reply = await self._begin(request, limits, ready)
+                reply = await self._begin(request, account, limits, ready)
             except NoWorker:
                 raise
             except WorkerDied as died:
@@ -202,7 +208,7 @@ class WorkerPool:
         return reply
 
     async def _begin(
-        self, request: bytes, limits: CallLimits, ready: Ready | None
+        self, request: bytes, account: str, limits: CallLimits, ready: Ready | None
     ) -> dict[str, Any]:
         """Ask a worker, and another one when it has died before it began.
 
@@ -211,7 +217,7 @@ class WorkerPool:
         """
         death = WorkerDied("")
         for _ in range(_BEGINNINGS_MAX):
-            worker = await self._acquire()
+            worker = await self._acquire(account)
             if ready is not None:
                 try:
                     await ready()
@@ -219,7 +225,11 @@ class WorkerPool:
                     self._rest(worker)
                     raise
             worker.output.begin(structlog.contextvars.get_contextvars())
-            spare = asyncio.get_running_loop().call_later(_SPARE_SECONDS, self._keep_spare)
+            loop = asyncio.get_running_loop()
+            self._busy[worker] = loop.time()
+            self._let_long_calls_yield()
+            spare = loop.call_later(_SPARE_SECONDS, self._keep_spare)
+            long = loop.call_later(_LONG_SECONDS, self._let_long_calls_yield)
             try:
                 reply = await worker.ask(request, limits)
             except NotBegun as lost:
@@ -233,6 +243,9 @@ class WorkerPool:
                 raise
             finally:
                 spare.cancel()
+                long.cancel()
+                del self._busy[worker]
+                worker.session.yield_processors(False)
                 worker.output.end()
             worker.calls += 1
             if worker.calls < self._max_tasks and not self._closed.is_set():
@@ -243,12 +256,23 @@ class WorkerPool:
         kind = NoWorker if isinstance(death, WorkerKilled) else WorkerDied
         raise kind(f"{_BEGINNINGS_MAX} processes in a row ended before they began: {death}")
 
-    async def _acquire(self) -> WorkerProcess:
-        worker = self._take_idle()
+    async def _acquire(self, account: str) -> WorkerProcess:
+        worker = self._take_idle(account)
         if worker is None and self._spare is not None:
             await asyncio.wait({self._spare})
-            worker = self._take_idle()
-        return worker or await self._spawn()
+            worker = self._take_idle(account)
+        worker = worker or await self._spawn()
+        worker.account = account
+        return worker
+
+    def _let_long_calls_yield(self) -> None:
+        """Let calls that have run for long take what those of other accounts leave, to their end:
+        else they and a hostile file share the processors alike."""
+        now = asyncio.get_running_loop().time()
+        for worker, began in self._busy.items():
+            others = any(other.account != worker.account for other in self._busy)
+            if others and now - began >= _LONG_SECONDS:
+                worker.session.yield_processors(True)
 
     def _keep_spare(self) -> None:
         """Start a process for the next call, which would else wait for that while the processors
@@ -265,13 +289,24 @@ class WorkerPool:
         finally:
             self._spare = None
 
-    def _take_idle(self) -> WorkerProcess | None:
-        while self._idle:
-            worker, timer = self._idle.popitem()
-            timer.cancel()
-            if worker.alive:
-                return worker
-        return None
+    def _take_idle(self, account: str) -> WorkerProcess | None:
+        """The process that this account used last, else one that nobody has used, else the one that
+        was used last; None to start another."""
+        for dead in [worker for worker in self._idle if not worker.alive]:
+            self._idle.pop(dead).cancel()
+        # The last one that is ready is kept for an account that holds none, as the last place is.
+        if len(self._idle) == 1 and self._slots.held(account) > 1:
+            alive = sum(worker.alive for worker in self._workers)
+            if self._spare is not None or alive < self._most:
+                return None
+        best = max(
+            reversed(self._idle),
+            key=lambda worker: (worker.account == account, worker.account is None),
+            default=None,
+        )
+        if best is not None:
+            self._idle.pop(best).cancel()
+        return best
 
     def _rest(self, worker: WorkerProcess) -> None:
         if self._closed.is_set():
@@ -301,6 +336,7 @@ class WorkerPool:
             worker.kill()
         hello = {
             "path": sys.path,
+            "imports": self._imports,
             "memory_bytes": self._memory_bytes,
             "folder": str(folder),
             # What the log leaves out is not sent: it would use up what a call may log.

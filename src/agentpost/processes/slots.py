@@ -15,6 +15,10 @@ class FairSemaphore:
     def __init__(self, slots: int) -> None:
         self._queue: FairQueue[asyncio.Future[None]] = FairQueue(slots)
 
+    def held(self, account: str) -> int:
+        """How many places the account holds."""
+        return self._queue.held(account)
+
     @asynccontextmanager
     async def slot(self, account: str) -> AsyncIterator[None]:
         """Wait for a place and hold it inside. A waiter that is cancelled leaves the queue."""

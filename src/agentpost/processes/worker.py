@@ -18,6 +18,7 @@ from typing import Any, Final
 from agentpost.agents.deaths import LimitExceeded, NotBegun, died
 from agentpost.processes.main import HEADER
 from agentpost.processes.pipes import OutputPipes
+from agentpost.processes.sessions import Session
 
 _LEAVE_SECONDS_MAX: Final = 2.0
 _DRAIN_SECONDS: Final = 1.0
@@ -44,6 +45,9 @@ class WorkerProcess:
         output: OutputPipes,
     ) -> None:
         self.calls = 0
+        self.account: str | None = None
+        """Whose call it had last."""
+        self.session = Session(process.pid, lambda: self.alive)
         self.output = output
         self._killed = False
         self._process = process
@@ -81,7 +85,8 @@ class WorkerProcess:
 
     @property
     def alive(self) -> bool:
-        return self._process.returncode is None and not self._reader.at_eof()
+        ended = self._killed or self._process.returncode is not None
+        return not ended and not self._reader.at_eof()
 
     async def ask(self, request: bytes, limits: CallLimits) -> dict[str, Any]:
         """Send one frame, wait for its reply. Raises `WorkerDied`, after which there is no other

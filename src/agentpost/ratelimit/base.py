@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from agentpost.domain.times import SECOND
 
@@ -23,9 +23,8 @@ class Rule:
     span: int
 
 
-@dataclass(frozen=True, slots=True)
-class RateDecision:
-    """What asking for a place came to.
+class RateDecision(NamedTuple):
+    """What asking for a place came to. A tuple, since several are made for each request.
 
     Args:
         allowed: the call is counted; otherwise it is not, in any window.

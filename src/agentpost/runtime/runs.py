@@ -46,9 +46,9 @@ class Runs:
         with self._lock:
             if self._closed:
                 return
-            run.submitted = self._loop.submit(partial(work, run))
+            # What it ends with waits for this lock, so it cannot be forgotten before it is known.
+            run.submitted = self._loop.submit(partial(work, run), partial(self._forget, run))
             self._open.setdefault(owner, []).append(run)
-        run.submitted.ended.add_done_callback(lambda _: self._forget(run))
 
     def open(self) -> list[Run]:
         """All that have not ended."""
@@ -92,7 +92,9 @@ class Runs:
 
     def _forget(self, run: Run) -> None:
         with self._lock:
-            runs = self._open[run.owner]
+            runs = self._open.get(run.owner, [])
+            if run not in runs:
+                return  # a loop that was about to end did not take it
             runs.remove(run)
             if not runs:
                 del self._open[run.owner]

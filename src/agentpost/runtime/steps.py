@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import tempfile
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -271,9 +271,11 @@ def _log_retry(call: Invocation, tried: int, retries: int, pause: float, error: 
     )
 
 
-def make_steps(settings: Settings, storage: Storage, scratch: Path) -> Steps:
+def make_steps(
+    settings: Settings, storage: Storage, scratch: Path, imports: Iterable[str] = ()
+) -> Steps:
     """The worker pool, its limits from the settings, and what calls it. ``scratch`` is a folder of
-    the pool alone."""
+    the pool alone; ``imports`` names what idle workers import."""
     pool = WorkerPool(
         settings.pool_workers,
         scratch=scratch,
@@ -281,6 +283,7 @@ def make_steps(settings: Settings, storage: Storage, scratch: Path) -> Steps:
         seconds=settings.step_seconds,
         cpu_seconds=settings.step_cpu_seconds,
         env=settings.worker_env,
+        imports=imports,
         # Not in the scratch folder: the next start of the server is to find it.
         bytecode_folder=None if bytecode.is_kept() else settings.data_path / "bytecode",
     )

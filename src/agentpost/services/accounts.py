@@ -21,6 +21,8 @@ from agentpost.services.credits import Purpose, add_line
 from agentpost.services.messages import Caller
 
 PLAN = "self_hosted"
+KEY_NAME_CHARACTERS_MAX = 100
+LIVE_KEYS_MAX = 200
 _KEY_BYTES = 24
 DEFAULT_EMAIL = "owner@localhost"
 
@@ -53,8 +55,13 @@ class KnownKey:
     revoked_at: int | None
 
     def is_live(self, now: int) -> bool:
-        """Neither revoked nor expired."""
-        return self.revoked_at is None and (self.expires_at is None or now < self.expires_at)
+        """See `is_live`."""
+        return is_live(self, now)
+
+
+def is_live(key: KnownKey | KeyRecord, now: int) -> bool:
+    """Neither revoked nor expired; ``now`` in microseconds."""
+    return key.revoked_at is None and (key.expires_at is None or now < key.expires_at)
 
 
 async def find_key(ctx: AppContext, secret: str) -> KnownKey | None:
@@ -108,23 +115,33 @@ async def bootstrap(ctx: AppContext, secret: str, amount: float) -> NewKey | Non
 async def create_key(
     ctx: AppContext, id_or_email: str, name: str, lifetime_seconds: float | None = None
 ) -> NewKey:
-    """A new key for an account; raises ``not_found``."""
+    """A new key for an account. Raises ``not_found``; `ValueError` for a name that is empty or
+    longer than `KEY_NAME_CHARACTERS_MAX`, and when the account has `LIVE_KEYS_MAX` keys."""
+    name = name.strip()
+    if not name:
+        raise ValueError("give the key a name, such as the program that will use it")
+    if len(name) > KEY_NAME_CHARACTERS_MAX:
+        raise ValueError(f"a key's name has at most {KEY_NAME_CHARACTERS_MAX} characters")
     secret = generate_secret(ctx.settings.key_prefix)
 
     def fn(tx: Tx) -> NewKey:
         account = rows.find(tx, id_or_email)
         if account is None:
             raise not_found("account")
+        live = [key for key in rows.keys(tx, account.id) if is_live(key, ctx.clock.now())]
+        if len(live) >= LIVE_KEYS_MAX:
+            raise ValueError(f"there are {LIVE_KEYS_MAX} keys already: revoke those not used")
         record = _insert_key(tx, ctx, account.id, name, secret, lifetime_seconds)
         return NewKey(record, secret)
 
     return await ctx.db.write(fn)
 
 
-async def revoke_key(ctx: AppContext, key_id: str) -> None:
-    """The key stops working within a second, for held calls too; raises ``not_found``."""
+async def revoke_key(ctx: AppContext, key_id: str, account_id: str | None = None) -> None:
+    """The key stops working within a second, for held calls too; raises ``not_found``, also for
+    the key of another account than the one given."""
     now = ctx.clock.now()
-    if not await ctx.db.write(lambda tx: rows.revoke_key(tx, key_id, now)):
+    if not await ctx.db.write(lambda tx: rows.revoke_key(tx, key_id, now, account_id)):
         raise not_found("live key")
 
 
@@ -145,6 +162,11 @@ async def all_accounts(ctx: AppContext) -> list[AccountRecord]:
 async def all_keys(ctx: AppContext) -> list[KeyRecord]:
     """Every key, oldest first."""
     return await ctx.db.read(rows.keys)
+
+
+async def keys_of(ctx: AppContext, account_id: str) -> list[KeyRecord]:
+    """The keys of an account, newest first."""
+    return (await ctx.db.read(lambda tx: rows.keys(tx, account_id)))[::-1]
 
 
 async def get(ctx: AppContext, account_id: str) -> AccountRecord:

@@ -245,7 +245,9 @@ def _decode(text: str | InPieces) -> bytes:
     decoded = io.BytesIO()  # its value is no copy; joining megabytes would be one in one piece
     rest, padded = "", False
     for piece in _pieces(text):
-        rest += piece.replace("\n", "").replace("\r", "")
+        if "\n" in piece or "\r" in piece:
+            piece = piece.replace("\n", "").replace("\r", "")
+        rest += piece
         if padded and rest:
             raise ValueError("something follows the padding")
         whole = len(rest) // 4 * 4

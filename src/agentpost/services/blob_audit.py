@@ -11,11 +11,9 @@ from __future__ import annotations
 import asyncio
 import os
 import sqlite3
-import tempfile
 from collections.abc import AsyncIterator, Sequence
 from contextlib import closing
 from functools import partial
-from pathlib import Path
 from typing import Final
 
 from agentpost.db import blobs as rows
@@ -99,13 +97,14 @@ async def _all_named(ctx: AppContext) -> AsyncIterator[list[Named]]:
 
 # --- bytes without rows ---------------------------------------------------------------------------
 class _Names:
-    """The names of all bytes the record knows, in a temporary file."""
+    """The names of all bytes the record knows, in a temporary database: SQLite keeps a small one in
+    memory and gives a large one a file, which is gone when it is closed."""
 
-    def __init__(self, ctx: AppContext, folder: Path, most: int | None) -> None:
+    def __init__(self, ctx: AppContext, most: int | None) -> None:
         self._ctx = ctx
         self._most = most
         self._count = 0
-        self._file = sqlite3.connect(folder / "names.db", isolation_level=None)
+        self._file = sqlite3.connect("", isolation_level=None)
         self._file.execute("PRAGMA journal_mode=OFF")
         self._file.execute("PRAGMA synchronous=OFF")
         self._file.execute("CREATE TABLE names (name TEXT PRIMARY KEY) WITHOUT ROWID")
@@ -162,10 +161,7 @@ class _Names:
 
 
 async def _strays(ctx: AppContext, *, full: bool) -> list[Listed]:
-    with (
-        tempfile.TemporaryDirectory(prefix="agentpost-doctor-") as folder,
-        closing(_Names(ctx, Path(folder), None if full else FEW)) as names,
-    ):
+    with closing(_Names(ctx, None if full else FEW)) as names:
         if not await names.gather():
             return []
         found: list[Listed] = []

@@ -12,6 +12,7 @@ from agentpost.db.session import Database
 from agentpost.egress.client import Egress
 from agentpost.engine.base import Engine
 from agentpost.ratelimit.base import RateLimiter
+from agentpost.services.handover import Handover
 from agentpost.services.health_state import Health
 from agentpost.services.held_calls import HeldCalls
 from agentpost.services.lease import Lease
@@ -61,7 +62,7 @@ class AppContext:
     last checks of the parts found. ``storage_id``: the name that the file storage had at the start,
     "" for none; None: not looked at. ``storage_pending``: it is not the one of the other nodes, so
     this one takes no files (`services.storage_identity`). ``unavailable``: the API is switched off
-    (see `services.maintenance`).
+    (see `services.maintenance`). ``handover``: messages from commits to the POST calls that wait.
     ``put_off``: sweep -> id -> (tries, not before, by `Clock.passed`) of what it failed on
     (`services.sweeping`).
     """
@@ -90,4 +91,5 @@ class AppContext:
     storage_pending: bool = False
     unavailable: bool = False
     held_calls: HeldCalls = field(default_factory=HeldCalls)
+    handover: Handover = field(default_factory=Handover)
     put_off: dict[str, dict[str, tuple[int, int]]] = field(default_factory=dict)

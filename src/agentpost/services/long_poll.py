@@ -138,7 +138,11 @@ class Recheck:
         commits = ctx.db.external_commits
         if commits is not None and commits == self._external_commits:
             return
-        waited_for = [i for i in ctx.wakeups.waited_for() if i.startswith(ids.MESSAGE)]
+        subjects = ctx.wakeups.waited_for()
+        if commits is not None:  # else notices tell, and reconnecting does
+            for account_id in (i for i in subjects if i.startswith(ids.ACCOUNT)):
+                ctx.wakeups.hint(account_id)
+        waited_for = [i for i in subjects if i.startswith(ids.MESSAGE)]
         if not waited_for:
             self._seen, self._external_commits = {}, commits
             return

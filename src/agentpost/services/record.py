@@ -90,8 +90,8 @@ def apply_turn(
             message.turn_node = None
         case s.Resent():
             message.updated_at = message.created_at
-        case s.TurnBegun() | s.TurnReclaimed() | s.TurnQueued():
-            pass
+        case s.TurnBegun():
+            rows.set_turn_no(tx, message)
     files: list[FileRecord] = []
     if change.entry is not None and change.entry.with_files and message.reply_files:
         files = [f for f in message_rows.files(tx, message.id) if f.job_id is None]
@@ -377,7 +377,8 @@ def _settle(
     if visible_change or event is not None:
         message.state_version += 1
     rows.update_message(tx, message, version_before)
-    ctx.wakeups.publish(tx, message.id)
+    ctx.handover.offer(tx, message.id, lambda: _snapshot(tx, message, links))
+    ctx.wakeups.publish(tx, message.id, message.account_id)  # who reads it, and open pages
     if event is not None:
         outbox.message_changed(tx, ctx, event, message, lambda: _snapshot(tx, message, links), now)
 

@@ -76,7 +76,7 @@ class Redaction:
         it is too large, or may hold a secret or hide what it says and is no JSON."""
         if not data or len(data) > REQUEST_BODY_KEPT_BYTES_MAX:
             return None
-        text = storable(data.decode("utf-8", "replace"))
+        text = data.decode("utf-8", "replace").replace("\0", "")
         escaped = "\\u" in text or "\\/" in text  # an escape must not hide a name or a secret
         if escaped or self._hints_at_secrets(text):
             try:
@@ -84,7 +84,8 @@ class Redaction:
             except (ValueError, RecursionError):
                 return None
         # The path as the router reads it, with escapes decoded.
-        hosts_only = unquote_to_bytes(raw_path).startswith(WEBHOOKS)
+        path = unquote_to_bytes(raw_path) if b"%" in raw_path else raw_path
+        hosts_only = path.startswith(WEBHOOKS)
         text = self._text(text, hosts_only=hosts_only)
         # Half of a surrogate pair, written as an escape, is no text for a database.
         return storable(text) if escaped else text

@@ -22,6 +22,7 @@ from agentpost.db import requests as rows
 from agentpost.db.session import Database, Tx
 from agentpost.domain import ids
 from agentpost.domain.records import RequestRecord
+from agentpost.domain.request_filter import RequestFilter
 from agentpost.domain.times import DAY
 from agentpost.services.redaction import Redaction
 
@@ -34,6 +35,7 @@ STRANGERS_PER_FLUSH = 50
 """Requests without a known key that are kept between two writes: anybody can send those."""
 
 _METHOD_CHARACTERS_MAX = 20
+ALL = RequestFilter()
 NOBODY = ""
 """The account of requests without a known key; they share one budget."""
 _LINES_ONLY_SHARE = 5
@@ -166,15 +168,17 @@ class RequestLog:
         day = self._days[entry.account_id or NOBODY]
         left = self._bytes_per_day - day.used
         record = self._record(entry)
-        if left - record.size < self._bytes_per_day // _LINES_ONLY_SHARE:
+        size = record.size
+        if left - size < self._bytes_per_day // _LINES_ONLY_SHARE:
             record.request_body = record.response_body = None
-        if record.size > left:
+            size = record.size
+        if size > left:
             day.dropped += 1
             day.unsaid += 1
             self._uncounted.add(entry.account_id or NOBODY)
             self._unsaid.add(entry.account_id or NOBODY)
             return None
-        day.used += record.size
+        day.used += size
         return record
 
     def _count(self, records: list[RequestRecord]) -> None:
@@ -257,21 +261,17 @@ def _touch(used: dict[str, int], counts: dict[str, tuple[int, int, int]], tx: Tx
 async def recent(
     db: Database,
     account_id: str,
+    wanted: RequestFilter = ALL,
     *,
     before: str | None = None,
-    key_id: str | None = None,
-    failed: bool = False,
     limit: int = 50,
-) -> list[RequestRecord]:
-    """An account's requests, newest first; ``before``: the last id of the page before."""
+) -> tuple[list[RequestRecord], str | None]:
+    """An account's requests, newest first, without their bodies; and what to give as ``before``
+    for the next page, None at the end."""
     bound = before or ids.last(ids.REQUEST)
-
-    def fn(tx: Tx) -> list[RequestRecord]:
-        return rows.of_account(
-            tx, account_id, before=bound, key_id=key_id, failed=failed, limit=limit
-        )
-
-    return await db.read(fn)
+    return await db.read(
+        lambda tx: rows.of_account(tx, account_id, wanted, before=bound, limit=limit)
+    )
 
 
 async def get(db: Database, account_id: str, request_id: str) -> RequestRecord | None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from functools import partial
 
 from agentpost.clock import new_id
 from agentpost.db import conversations, endpoints
@@ -54,6 +55,11 @@ class NewMessage:
     webhook_endpoint_id: str | None = None
     upload_ids: tuple[str, ...] = ()
     """Different ones, in the order named."""
+    conversation_id: str | None = None
+    """One of the account, instead of the one that is named."""
+    held: bool = True
+    """Whether a call waits for the answer. Else the message waits for its turn as long as the turn
+    before it may take."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +147,21 @@ async def send(
     return sent
 
 
+async def post(ctx: AppContext, caller: Caller, admitted: Admitted | Accepted) -> MessageRecord:
+    """Take the message in without waiting for its turn; raises as `accept`."""
+    if isinstance(admitted, Accepted):
+        return admitted.message
+    message_id = new_id(ids.MESSAGE, ctx.clock.now())
+    try:
+        accepted = await accept(ctx, caller, admitted.new, admitted.attached, message_id)
+    except Refusal:
+        await _undo(ctx, caller, admitted)
+        raise
+    if not accepted.fresh:
+        await _undo(ctx, caller, admitted)
+    return accepted.message
+
+
 async def _undo(ctx: AppContext, caller: Caller, admitted: Admitted) -> None:
     await admission.unsent(ctx, caller, admitted.decision)
     await attachments.discard(ctx, admitted.attached)
@@ -150,11 +171,15 @@ async def _accept_and_wait(
     ctx: AppContext, caller: Caller, admitted: Admitted, hung_up: HungUp
 ) -> Sent:
     message_id = new_id(ids.MESSAGE, ctx.clock.now())
-    with held(ctx, caller, message_id, hung_up) as wait:  # before there is anything to miss
-        accepted = await accept(ctx, caller, admitted.new, admitted.attached, message_id)
-        if accepted.fresh:
-            snapshot = await _until_turn_ends(ctx, accepted.message, wait)
-            return Sent(snapshot, fresh=True)
+    ctx.handover.expect(message_id)
+    try:
+        with held(ctx, caller, message_id, hung_up) as wait:  # before there is anything to miss
+            accepted = await accept(ctx, caller, admitted.new, admitted.attached, message_id)
+            if accepted.fresh:
+                snapshot = await _until_turn_ends(ctx, accepted.message, wait)
+                return Sent(snapshot, fresh=True)
+    finally:
+        ctx.handover.forget(message_id)
     return await _answer_replay(ctx, caller, accepted, hung_up)
 
 
@@ -190,8 +215,10 @@ async def _until_turn_ends(ctx: AppContext, message: MessageRecord, wait: Wait) 
             return await _answered_without(ctx, message.id)
         if not hinted and waiting and patience_ends <= clock.passed():
             await turns.expire_wait(ctx, message.id, turn_wait_deadline)
-        read = messages.current if hinted else messages.settled
-        snapshot = await read(ctx, message.id)
+        snapshot = ctx.handover.take(message.id) if hinted else None
+        if snapshot is None:
+            read = messages.current if hinted else messages.settled
+            snapshot = await read(ctx, message.id)
         message = snapshot.message
         if message.turn_state not in OPEN_TURNS:
             return snapshot
@@ -234,8 +261,7 @@ async def accept(
 
     def fn(tx: Tx) -> Accepted:
         now = ctx.clock.now()
-        fresh = _new_conversation(caller, new.conversation, now)
-        conversation = conversations.open_(tx, fresh)
+        conversation = _conversation(tx, caller, new, now)
         replayed = _replay(tx, ctx, caller, new, now)
         if replayed is not None:
             return replayed
@@ -308,12 +334,20 @@ def _check_endpoint(tx: Tx, caller: Caller, endpoint_id: str | None) -> None:
         raise not_found("webhook endpoint")
 
 
-def _new_conversation(caller: Caller, name: str, now: int) -> ConversationRecord:
+def _conversation(tx: Tx, caller: Caller, new: NewMessage, now: int) -> ConversationRecord:
+    """The message's conversation, locked; made when it is named for the first time."""
+    if new.conversation_id is not None:
+        return conversations.lock(tx, new.conversation_id)
+    make = partial(_new_conversation, caller, new, now)
+    return conversations.open_(tx, caller.key_id, new.conversation, make)
+
+
+def _new_conversation(caller: Caller, new: NewMessage, now: int) -> ConversationRecord:
     return ConversationRecord(
         id=new_id(ids.CONVERSATION, now),
         account_id=caller.account_id,
         owner=caller.key_id,
-        name=name,
+        name=new.conversation,
         created_at=now,
     )
 
@@ -328,6 +362,8 @@ def _new_message(
     now: int,
 ) -> MessageRecord:
     settings = ctx.settings
+    patience = settings.busy_wait_seconds if new.held else settings.turn_limit_seconds
+    window = settings.turn_reply_seconds if new.held else 0
     return MessageRecord(
         id=message_id,
         account_id=caller.account_id,
@@ -342,8 +378,8 @@ def _new_message(
         attachments=len(attached.files) + len(new.upload_ids),
         notes_json=json.dumps(attached.notes) if attached.notes else "[]",
         created_at=now,
-        turn_wait_deadline=now + seconds(settings.busy_wait_seconds),
-        reply_deadline=now + seconds(settings.turn_reply_seconds),
+        turn_wait_deadline=now + seconds(patience),
+        reply_deadline=now + seconds(window),
         updated_at=now,
         expires_at=now + seconds(settings.message_retention_seconds),
     )

@@ -78,16 +78,15 @@ def _begin(
     tx.after(partial(ctx.turns.run, ctx, ticket))
 
 
-def next_turn(tx: Tx, ctx: AppContext, conversation: ConversationRecord, now: int) -> None:
-    """A turn is over: begin the next one of the conversation, in order of acceptance."""
-    waiting = message_rows.next_waiting(tx, conversation.id)
+def next_turn(tx: Tx, ctx: AppContext, conversation_id: str, now: int) -> None:
+    """No turn of the locked conversation runs: begin the next one, in order of acceptance."""
+    waiting = message_rows.next_waiting(tx, conversation_id)
     while waiting is not None and waiting.turn_wait_deadline <= now:
         record.apply_turn(tx, ctx, waiting, s.BusyTimedOut(), now)
-        waiting = message_rows.next_waiting(tx, conversation.id)
+        waiting = message_rows.next_waiting(tx, conversation_id)
     if waiting is None:
-        conversations.set_turn(tx, conversation.id, None, conversation.turns)
         return
-    begin(tx, ctx, conversation, waiting, now)
+    begin(tx, ctx, conversations.lock(tx, conversation_id), waiting, now)
     record.apply_turn(tx, ctx, waiting, s.TurnBegun(), now)
 
 
@@ -115,10 +114,11 @@ def reclaim(tx: Tx, ctx: AppContext, message_id: str, owner: str | None) -> None
     now = ctx.clock.now()
     conversation, message = _locked(tx, message_id)
     if message.turn_state is TurnState.WAITING and is_free(tx, conversation):
-        next_turn(tx, ctx, conversation, now)
+        conversations.end_turn(tx, conversation.id)
+        next_turn(tx, ctx, conversation.id, now)
     if message.turn_state is not TurnState.RUNNING or message.turn_node != owner:
         return
-    if _abandon_late(tx, ctx, conversation, message, now):
+    if _abandon_late(tx, ctx, message, now):
         return
     _begin(tx, ctx, conversation, message, journal.all_(tx, message.id))
     record.apply_turn(tx, ctx, message, s.TurnReclaimed(), now)
@@ -128,19 +128,19 @@ def reclaim(tx: Tx, ctx: AppContext, message_id: str, owner: str | None) -> None
 def abandon(tx: Tx, ctx: AppContext, message_id: str) -> None:
     """A turn over its limit ends, also when the agent holds up the loop that would notice."""
     now = ctx.clock.now()
-    conversation, message = _locked(tx, message_id)
+    _, message = _locked(tx, message_id)
     if message.turn_state is TurnState.RUNNING:
-        _abandon_late(tx, ctx, conversation, message, now)
+        _abandon_late(tx, ctx, message, now)
 
 
-def _abandon_late(
-    tx: Tx, ctx: AppContext, conversation: ConversationRecord, message: MessageRecord, now: int
-) -> bool:
+def _abandon_late(tx: Tx, ctx: AppContext, message: MessageRecord, now: int) -> bool:
+    """End a turn that runs for too long; its conversation is locked."""
     limit = seconds(ctx.settings.turn_limit_seconds)
     if message.turn_began_at is None or message.turn_began_at + limit > now:
         return False
     record.apply_turn(tx, ctx, message, s.TurnBroken(TurnFailure.ABANDONED), now)
-    next_turn(tx, ctx, conversation, now)
+    conversations.end_turn(tx, message.conversation_id)
+    next_turn(tx, ctx, message.conversation_id, now)
     return True
 
 
@@ -158,8 +158,8 @@ class TurnResult:
 def end(tx: Tx, ctx: AppContext, ticket: TurnTicket, result: TurnResult) -> None:
     """The agent returned. Raises `Fenced`."""
     now = ctx.clock.now()
-    conversation, message = _owned(tx, ticket)
-    if _abandon_late(tx, ctx, conversation, message, now):
+    message = _ending(tx, ticket)
+    if _abandon_late(tx, ctx, message, now):
         return  # it held up the loop that would have ended it
     # The POST call waits for a turn that has run once only, until its deadline or our closing;
     # it reads through the same lock, so what is said here is what happens (design: The POST
@@ -169,8 +169,8 @@ def end(tx: Tx, ctx: AppContext, ticket: TurnTicket, result: TurnResult) -> None
     replied = s.TurnReplied(result.reply, result.question, delivered_sync=in_time)
     record.apply_turn(tx, ctx, message, replied, now)
     if result.state_json is not None:
-        conversations.set_state(tx, conversation.id, result.state_json)
-    next_turn(tx, ctx, conversation, now)
+        conversations.set_state(tx, message.conversation_id, result.state_json)
+    next_turn(tx, ctx, message.conversation_id, now)
 
 
 @write_transaction
@@ -180,9 +180,9 @@ def fail(
     """The turn broke, ``cause`` says why to the operator; jobs it started go on. Raises
     `Fenced`."""
     now = ctx.clock.now()
-    conversation, message = _owned(tx, ticket)
+    message = _ending(tx, ticket)
     record.apply_turn(tx, ctx, message, s.TurnBroken(detail, cause), now)
-    next_turn(tx, ctx, conversation, now)
+    next_turn(tx, ctx, message.conversation_id, now)
 
 
 # --- recorded calls -------------------------------------------------------------------------------
@@ -261,3 +261,13 @@ def _locked(tx: Tx, message_id: str) -> tuple[ConversationRecord, MessageRecord]
 def _owned(tx: Tx, ticket: TurnTicket) -> tuple[ConversationRecord, MessageRecord]:
     conversation = conversations.lock(tx, ticket.message.conversation_id)
     return conversation, fence(tx, ticket)
+
+
+def _ending(tx: Tx, ticket: TurnTicket) -> MessageRecord:
+    """The message of a turn that ends; its conversation is locked, and free. Raises `Fenced`.
+
+    The lock and the change are one statement: nothing else of the conversation is needed, unless
+    somebody waits in it.
+    """
+    conversations.end_turn(tx, ticket.message.conversation_id)
+    return fence(tx, ticket)

@@ -30,17 +30,35 @@ log = structlog.get_logger(__name__)
 
 
 class Submitted:
-    """Work given to the agent loop with `AgentLoop.submit`. Safe to use from any thread.
+    """Work given to the agent loop with `AgentLoop.submit`. Safe to use from any thread."""
 
-    ``ended`` resolves to None when the work has really ended, whichever way: wait for it with
-    ``ended.result(timeout)`` in a thread or ``asyncio.wrap_future(ended)`` on a loop.
-    """
+    _ending = threading.Lock()
 
-    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        self.ended: concurrent.futures.Future[None] = concurrent.futures.Future()
-        self.ended.set_running_or_notify_cancel()  # waiting for it can be given up, it cannot
+    def __init__(
+        self, loop: asyncio.AbstractEventLoop, on_end: Callable[[], object] | None
+    ) -> None:
         self._loop = loop
+        self._on_end = on_end
         self._task: asyncio.Task[None] | None = None
+        self._over = False
+        self._ended: concurrent.futures.Future[None] | None = None
+
+    @property
+    def ended(self) -> concurrent.futures.Future[None]:
+        """Resolves to None when the work has really ended, whichever way: wait for it with
+        ``ended.result(timeout)`` in a thread or ``asyncio.wrap_future(ended)`` on a loop.
+
+        Made when it is first asked for: it costs more than the rest of submitting, and nobody asks
+        for that of a turn but a server that stops.
+        """
+        with self._ending:
+            if self._ended is None:
+                self._ended = concurrent.futures.Future()
+                # Waiting for it can be given up, it cannot.
+                self._ended.set_running_or_notify_cancel()
+                if self._over:
+                    self._ended.set_result(None)
+            return self._ended
 
     def cancel(self) -> None:
         """Ask the work to end: it gets ``CancelledError`` at its next await."""
@@ -51,6 +69,15 @@ class Submitted:
     def _cancel(self) -> None:
         if self._task is not None:  # None: refused, because the loop was stopping
             self._task.cancel()
+
+    def _end(self) -> None:
+        with self._ending:
+            self._over = True
+            ended = self._ended
+        if ended is not None:
+            ended.set_result(None)
+        if self._on_end is not None:
+            self._on_end()
 
 
 class AgentLoop:
@@ -77,16 +104,22 @@ class AgentLoop:
         self._started.wait()
         self._usable()
 
-    def submit(self, coro_factory: Callable[[], _AnyCoroutine]) -> Submitted:
+    def submit(
+        self, coro_factory: Callable[[], _AnyCoroutine], on_end: Callable[[], object] | None = None
+    ) -> Submitted:
         """Run the coroutine that ``coro_factory`` makes (called on the loop, in the caller's
-        context); its exception is logged."""
+        context); its exception is logged.
+
+        ``on_end`` is called on the loop's thread once the work has ended, whichever way, also while
+        this raises because the loop ends; it must not raise.
+        """
         loop = self._usable()
-        submitted = Submitted(loop)
+        submitted = Submitted(loop, on_end)
         self._open.add(submitted)
         try:
             loop.call_soon_threadsafe(self._begin, submitted, coro_factory)
         except RuntimeError:
-            self._end(submitted)
+            self._open.discard(submitted)
             raise
         return submitted
 
@@ -157,7 +190,7 @@ class AgentLoop:
 
     def _end(self, submitted: Submitted) -> None:
         self._open.discard(submitted)
-        submitted.ended.set_result(None)
+        submitted._end()
 
     def _main(self) -> None:
         try:

@@ -56,8 +56,8 @@ class Wakeups(Protocol):
         """Whether held waits have been let go: the server is shutting down."""
         ...
 
-    def publish(self, tx: Transaction, subject: str) -> None:
-        """Hint at a message or job id once the transaction is committed."""
+    def publish(self, tx: Transaction, *subjects: str) -> None:
+        """Hint at the ids of messages, jobs and accounts once the transaction is committed."""
         ...
 
     def listen(self, subject: str) -> Wait:

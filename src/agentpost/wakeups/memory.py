@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from functools import partial
 
@@ -84,8 +84,8 @@ class MemoryWakeups:
     def closing(self) -> bool:
         return self._closing
 
-    def publish(self, tx: Transaction, subject: str) -> None:
-        tx.after(partial(self.hint, subject))
+    def publish(self, tx: Transaction, *subjects: str) -> None:
+        tx.after(partial(self.hint_all, subjects))
 
     def listen(self, subject: str) -> MemoryWait:
         return MemoryWait(self, subject)
@@ -95,9 +95,14 @@ class MemoryWakeups:
             return list(self._waits)
 
     def hint(self, subject: str) -> None:
+        self.hint_all((subject,))
+
+    def hint_all(self, subjects: Iterable[str]) -> None:
+        """See `hint`."""
         with self._lock:
-            for wait in self._waits.get(subject, ()):
-                wait.fire()
+            for subject in subjects:
+                for wait in self._waits.get(subject, ()):
+                    wait.fire()
 
     @asynccontextmanager
     async def reader_lock(self, subject: str) -> AsyncIterator[bool]:

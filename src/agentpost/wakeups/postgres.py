@@ -54,11 +54,11 @@ class PostgresWakeups(MemoryWakeups):
         super().__init__()
         self._reader_locks = _ReaderLocks(url)
         self._notices = notices
-        notices.on(TOPIC, self.hint)
+        notices.on(TOPIC, self._hear)
         notices.on_reconnect(self._hint_everybody)
 
-    def publish(self, tx: Transaction, subject: str) -> None:
-        self._notices.send(tx, TOPIC, subject)
+    def publish(self, tx: Transaction, *subjects: str) -> None:
+        self._notices.send(tx, TOPIC, " ".join(subjects))  # one statement for all
 
     @asynccontextmanager
     async def reader_lock(self, subject: str) -> AsyncIterator[bool]:
@@ -81,6 +81,9 @@ class PostgresWakeups(MemoryWakeups):
     async def stop(self) -> None:
         await self._notices.stop()
         await self._reader_locks.close()
+
+    def _hear(self, subjects: str) -> None:
+        self.hint_all(subjects.split())
 
     def _hint_everybody(self) -> None:
         for subject in self.waited_for():

@@ -6,4 +6,12 @@ libraries that draw, write or read files; each is imported by the step that uses
 
 from agentpost.agents.offline.turn import agent
 
-__all__ = ["agent"]
+WORKER_IMPORTS = (
+    "duckdb",
+    "agentpost.agents.offline.data.answers",
+    "agentpost.agents.offline.making.chart.making",
+    *("typst", "pypdfium2", "PIL.Image"),
+)
+"""What questions about tables and charts import; an idle worker does so beforehand."""
+
+__all__ = ["WORKER_IMPORTS", "agent"]

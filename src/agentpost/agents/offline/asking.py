@@ -3,6 +3,7 @@ understood — never one for another."""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 
 import msgspec
@@ -18,6 +19,8 @@ from agentpost.agents.offline.replying import details, listed, quoted, say, shor
 from agentpost.agents.offline.scope import Surroundings
 from agentpost.agents.offline.understanding.reading import Reading
 from agentpost.extraction import Unreadable
+
+logger = logging.getLogger(__name__)
 
 _COLUMNS_SHOWN = 30
 _TABLES_SHOWN = 8
@@ -44,6 +47,11 @@ async def ask(here: Surroundings, reading: Reading) -> None:
     readable = here.documents or (here.material and not here.tables)
     if readable:
         await _from_documents(here, reading)
+    elif here.tables and any(query.filters for query in frame.queries) and not computed:
+        language, table = here.language, _table(here, frame.queries)
+        understood = say(language, "not_understood", words=quoted(language, [frame.said]))
+        columns = say(language, "columns_are", table=table.name, columns=_columns(language, table))
+        turn.ask(f"{understood} {columns}")
     elif here.tables and not frame.unused and not computed:
         turn.reply("\n".join(_described(here.language, one) for one in here.tables[:_TABLES_SHOWN]))
     elif here.tables:
@@ -73,8 +81,12 @@ async def _from_tables(here: Surroundings, reading: Reading) -> None:
     )  # fmt: skip
     try:
         data = await turn.step(steps.ask_tables, files, to_json(frame))
-    except (Unreadable, JobFailed, TimeoutError, WorkerDied) as error:
+    except (Unreadable, JobFailed) as error:
         turn.reply(str(error))
+        return
+    except (TimeoutError, WorkerDied, MemoryError) as error:
+        logger.warning("a question took more than a call may use: %s", error)
+        turn.reply(say(language, "too_much"))
         return
     found = msgspec.convert(data, Answer)
     lines = [found.text or say(language, "absent_answer")]
@@ -88,20 +100,27 @@ async def _from_tables(here: Surroundings, reading: Reading) -> None:
 async def _from_documents(here: Surroundings, reading: Reading) -> None:
     turn, language = here.turn, here.language
     question = reading.frame.said
+    names = [file.name for file in here.documents]
     try:
         data = await turn.step(
             steps.ask_documents, here.documents, question, language, here.material
         )
-    except (Unreadable, JobFailed, TimeoutError, WorkerDied) as error:
+    except (Unreadable, JobFailed) as error:
         turn.reply(str(error))
+        return
+    except (TimeoutError, WorkerDied, MemoryError) as error:
+        logger.warning("a question took more than a call may use: %s", error)
+        turn.reply(say(language, "too_much"))
         return
     found = msgspec.convert(data, Answer)
     if found.outcome is Outcome.ANSWERED:
         text = found.text
     elif found.outcome is Outcome.PASSAGES:
         text = f"{say(language, 'passages')}\n{found.text}"
-    else:
+    elif found.used or here.tables:
         text = say(language, "absent_answer")
+    else:
+        text = say(language, "unread_files", files=listed(language, names))
     tables = [table.name for table in here.tables]
     if tables and found.outcome is not Outcome.ANSWERED and reading.frame.unused:
         words = quoted(language, reading.frame.unused)

@@ -12,6 +12,7 @@ from agentpost.agents.offline.frame import Act, Frame, Thing, to_json
 from agentpost.agents.offline.making import catalogue, run
 from agentpost.agents.offline.making.maker import Maker
 from agentpost.agents.offline.replying import (
+    details,
     knows,
     listed,
     quoted,
@@ -29,6 +30,7 @@ from agentpost.agents.offline.scope import (
 from agentpost.agents.offline.understanding import followups
 from agentpost.agents.offline.understanding.conversation import Work, changed, target
 from agentpost.agents.offline.understanding.reading import Reading
+from agentpost.agents.offline.understanding.styles import quotes
 
 _CHARTS_AT_ONCE = 5
 _FROM_TABLES = (Thing.CHART, Thing.TABLE)
@@ -52,7 +54,7 @@ async def make(here: Surroundings, reading: Reading) -> None:
         return
     if not _has_input(here, maker, reading, frame):
         return
-    if _unclear(here, reading, thing):
+    if not maker.speaks(frame) and _unclear(here, reading, thing):
         return
     files = _files(here, frame, maker)
     frame = msgspec.structs.replace(
@@ -65,6 +67,8 @@ async def make(here: Surroundings, reading: Reading) -> None:
             await _start(here, maker, own, [file], None, 1)
     else:
         await _start(here, maker, frame, files, None, 1)
+    if maker.speaks(frame):
+        frame = msgspec.structs.replace(frame, unused=())
     _tell(here, reading, frame, files)
 
 
@@ -110,7 +114,12 @@ def _formats(here: Surroundings, maker: Maker, wanted: Sequence[str]) -> tuple[s
 
 def _has_input(here: Surroundings, maker: Maker, reading: Reading, frame: Frame) -> bool:
     """Whether there is what the thing is made from; asks for it, or declines to invent it."""
-    if here.kinds & maker.needs or (frame.files and files_by_id(here.turn, frame.files)):
+    kinds = here.kinds
+    if maker.thing is Thing.IMAGE and quotes(frame.said):
+        kinds = kinds | {"text"}  # what a poster says
+    if kinds & maker.needs or (frame.files and files_by_id(here.turn, frame.files)):
+        return True
+    if maker.speaks(frame):
         return True
     language = here.language
     thing = say(language, f"things.{maker.thing.value}")
@@ -124,7 +133,8 @@ def _has_input(here: Surroundings, maker: Maker, reading: Reading, frame: Frame)
     text = say(language, "need", thing=thing, needs=needed)
     if here.turn.notes:
         text = f"{text} ({'; '.join(here.turn.notes)})"
-    here.turn.ask(text)
+    unread = details(language, (), here.skipped, ())
+    here.turn.ask("\n\n".join(filter(None, [text, unread])))
     return False
 
 

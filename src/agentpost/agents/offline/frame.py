@@ -70,6 +70,8 @@ class Derived(StrEnum):
     """Between the first two groups, or two periods."""
     RANK = "rank"
     CUMULATIVE = "cumulative"
+    AVERAGE = "average"
+    """The mean over the groups or periods, as one figure: "average revenue per month"."""
 
 
 class Grain(StrEnum):

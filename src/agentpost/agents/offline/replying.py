@@ -8,8 +8,11 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
+from agentpost.agents.offline.style.languages import language as written
+
 _SOURCES = 3
 _SHORT = 80
+_ITEMS = 12
 
 
 @cache
@@ -71,13 +74,24 @@ def sources(language: str, names: Sequence[str]) -> str:
 def details(
     language: str, used: Sequence[str], skipped: Sequence[str], notes: Sequence[str]
 ) -> str:
-    """``Used: …``, ``Not used: …`` and notes, one a line; nothing for an empty list."""
+    """``Used: …``, ``Not used: …`` and notes, one a line; nothing for an empty list, and only the
+    number of what is beyond the first dozen."""
     lines = [("used", used), ("skipped", skipped), ("note", notes)]
+    colon = written(language).colon
+    semicolon, stop = ("；", "。") if language == "zh" else ("; ", ".")
     return "\n".join(
-        f"{say(language, key)}: {'; '.join(item.rstrip('.') for item in items)}."
+        f"{say(language, key)}{colon}{semicolon.join(_first(items))}{stop}"
         for key, items in lines
         if items
     )
+
+
+def _first(items: Sequence[str]) -> list[str]:
+    more = len(items) - _ITEMS
+    return [
+        *(item.rstrip(".") for item in items[:_ITEMS]),
+        *([f"+{more}"] if more > 0 else []),
+    ]
 
 
 def shortened(text: str, most: int = _SHORT) -> str:

@@ -255,6 +255,13 @@ def test_sums_beyond_all_numbers_are_empty_and_said(tmp_path: Path) -> None:
     assert "larger than any number" in result.notes[0]
 
 
+def test_figures_whose_squares_are_infinite_are_left_out(tmp_path: Path) -> None:
+    with opened([file(tmp_path, "t.csv", "k,v\na,1e154\nb,1e140\n")]) as data:
+        result = data.run(query(data, measures=m("v", SUM), groups=("k",)))
+    assert sorted(result.rows) == [("a", None), ("b", 1e140)]
+    assert "larger than any number" in result.notes[0]
+
+
 def test_months_written_as_words_come_in_the_order_of_the_year(tmp_path: Path) -> None:
     text = "Monat;Umsatz\nMärz;3\nJanuar;9\nFebruar;1\n"
     with opened([file(tmp_path, "t.csv", text)]) as data:

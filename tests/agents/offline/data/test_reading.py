@@ -132,7 +132,10 @@ CASES: dict[str, tuple[str, list[str], Rows]] = {
         [("a", 1.0, None, None), ("b", 2.0, 3.0, 4.0)],
     ),
     "a line that names the delimiter": ("sep=;\nk;v\na;1\n", ["k", "v"], [("a", 1.0)]),
-    "quotes that never end": ('k,v\na,1\n"b,2\n', ["k", "v"], [("a", 1.0), ("b,2", None)]),
+    "quotes that never end": (
+        'k,v\na,1\n"b,2\nc,3\n', ["k", "v"], [("a", 1.0), ("b", 2.0), ("c", 3.0)],
+    ),
+    "an inch": ('k,v\n3" pipe,1\n"a ""b""",2\n', ["k", "v"], [('3" pipe', 1.0), ('a "b"', 2.0)]),
     "carriage returns": ("k,v\ra,1\rb,2\r", ["k", "v"], [("a", 1.0), ("b", 2.0)]),
     "truths": ("x,ok\n1,true\n2,false\n", ["x", "ok"], [(1.0, True), (2.0, False)]),
 }  # fmt: skip
@@ -275,3 +278,8 @@ def test_a_late_cell_that_does_not_fit_does_not_spoil_its_column(tmp_path: Path)
         rows = data.cells(table.id, limit=table.rows)[1]
     assert table.columns[1].kind is Kind.NUMBER
     assert rows[-3:] == [("b", None), ("c", None), ("d", 7.0)]
+
+
+def test_a_quotation_mark_that_is_never_closed_is_said(tmp_path: Path) -> None:
+    table, _ = read(tmp_path, 'k,v\na,1\n"b,2\nc,3\n')
+    assert table.notes == ("a quotation mark in line 3 is never closed; it was left out",)

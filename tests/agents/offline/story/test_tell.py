@@ -127,11 +127,17 @@ def test_who_drove_the_change() -> None:
             rows += [(date(year, month, 1), "East", east), (date(year, month, 28), "West", west)]
     found = story(rows, "shop", time="day", grain=Grain.MONTH)
     driver = claim(found, ClaimKind.CONTRIBUTION)
-    assert driver.headline == "East drove the change in revenue"
+    assert driver.headline == "East drove the change in revenue: +360"
     assert driver.sentence == (
         "Between 2024 and 2025, revenue changed by +300: East by +360, West by −60."
     )
     assert driver.marks == ("East",)
+
+
+def test_nobody_drove_a_change_that_two_share() -> None:
+    rows = [(f"2025-0{month}-01", shop, 10 * month) for month in range(1, 7) for shop in "AB"]
+    found = story(rows, "shop", time="day", grain=Grain.MONTH)
+    assert not [one for one in found.claims if one.kind is ClaimKind.CONTRIBUTION]
 
 
 def test_averages_are_never_added_up() -> None:

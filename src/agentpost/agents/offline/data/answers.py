@@ -10,9 +10,10 @@ import msgspec
 from agentpost.agents import File
 from agentpost.agents.offline.answer import Answer, Outcome
 from agentpost.agents.offline.data import wording
+from agentpost.agents.offline.data.computed import Columns
 from agentpost.agents.offline.data.dataset import Dataset, opened
 from agentpost.agents.offline.data.model import Cell, Column, Kind, Result, Table
-from agentpost.agents.offline.data.sql import share_base
+from agentpost.agents.offline.data.sql import averaged, axes, share_base
 from agentpost.agents.offline.frame import (
     Aggregate,
     Derived,
@@ -27,8 +28,9 @@ from agentpost.agents.offline.frame import (
 from agentpost.agents.offline.style.languages import language as tongue
 
 _NEXT = 3
-_LINES = 20
+_LINES = 31
 _VALUES = 12
+_LISTED = 60
 
 
 def answer(files: Sequence[File], frame: Any, pasted: str = "") -> Any:
@@ -70,7 +72,7 @@ class _Answer:
 
     def __init__(self, data: Dataset, table: Table, language: str) -> None:
         self._data, self._table, self._language = data, table, language
-        self._columns = {column.name: column for column in table.columns}
+        self._columns = Columns(table)
         self._words = wording.texts(language)
 
     def of(self, query: Query) -> tuple[str, Result]:
@@ -88,7 +90,9 @@ class _Answer:
 
     def _stated(self, query: Query, result: Result) -> str:
         derived = query.measures[0].derived
-        keys = len(query.groups) + (query.time is not None)
+        keys = axes(query)
+        if averaged(query):
+            return self._average(query, result)
         if not keys:
             return self._single(query, result)
         if derived in (Derived.GROWTH, Derived.DIFFERENCE):
@@ -123,6 +127,20 @@ class _Answer:
             lines += self._named_values(query, extreme.column)
         missing = self._missing(query, result)
         return "\n".join([*lines, *missing])
+
+    def _average(self, query: Query, result: Result) -> str:
+        """The average over groups or periods, and how many they are."""
+        plain = tuple(msgspec.structs.replace(m, derived=None) for m in query.measures)
+        parts = self._data.run(msgspec.structs.replace(query, measures=plain, order=None)).rows
+        named = [self._columns[name].label for name in query.groups]
+        named += [str(self._words[str(query.grain)])] if query.time and query.grain else []
+        per = str(self._words["and"]).join(named)
+        return "\n".join(
+            str(self._words["average_per"]).format(
+                self._subject(measure), per, self._value(result.rows[0][at], measure), len(parts)
+            )
+            for at, measure in enumerate(plain)
+        )
 
     def _share(self, query: Query, measure: Measure, subject: str, value: str) -> str:
         plain = msgspec.structs.replace(measure, derived=None)
@@ -232,6 +250,12 @@ class _Answer:
         rows = result.rows[:_LINES]
         subjects = [self._subject(measure) for measure in query.measures]
         head = f"{_upper(', '.join(subjects))}{colon.rstrip() or ':'}"
+        if self._only_listed(query, result):
+            names = [self._name(query, row, keys) for row in result.rows]
+            more = names[_LISTED:]
+            lines = [f"- {name}" for name in names[:_LISTED]]
+            lines += ["- " + str(self._words["more"]).format(f"{len(more):,}")] if more else []
+            return [*lines, str(self._words["in_all"]).format(f"{len(names):,}")]
         lines = [head] if len(rows) > 1 else []
         for row in rows:
             values = ", ".join(
@@ -239,10 +263,30 @@ class _Answer:
             )
             name = self._name(query, row, keys)
             lines.append(f"- {name}{colon}{values}" if len(rows) > 1 else f"{name}{colon}{values}.")
+        lines += self._together(query, result, keys)
         if len(result.rows) > len(rows):
             left = f"{len(result.rows) - len(rows):,}"
             lines.append("- " + str(self._words["more"]).format(left))
         return lines
+
+    def _only_listed(self, query: Query, result: Result) -> bool:
+        """As in "which items are below 20": what matters is the names, each stands in one row."""
+        plain = query.measures == (Measure(None, Aggregate.COUNT),) and query.time is None
+        return plain and bool(query.filters) and all(row[-1] == 1.0 for row in result.rows)
+
+    def _together(self, query: Query, result: Result, keys: int) -> list[str]:
+        """The share of the best ones together; how many groups a condition keeps."""
+        if query.having and query.order is None:
+            return [str(self._words["in_all"]).format(f"{len(result.rows):,}")]
+        shares = [row[keys] for row in result.rows if isinstance(row[keys], float)]
+        if (
+            query.measures[0].derived is not Derived.SHARE
+            or query.time is not None
+            or not query.order
+        ):
+            return []
+        whole = self._value(sum(float(one or 0) for one in shares), query.measures[0])
+        return [str(self._words["in_all"]).format(whole)] if len(shares) > 1 else []
 
     def _ranked(self, query: Query, result: Result, keys: int) -> str:
         measure = query.measures[0]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -67,6 +67,7 @@ _GROUPED = {
 _LAKHS = re.compile(r"\d{1,2}(?:,\d\d)*,\d{3}(?:\.\d*)?")
 _DECIMAL_COMMA = re.compile(r"\d,(\d{1,2}|\d{4,})$|\.\d{3},\d+$|^0,\d+$")
 _DECIMAL_POINT = re.compile(r"\d\.(\d{1,2}|\d{4,})$|,\d{3}\.\d+$|^0\.\d+$")
+_LETTERED = re.compile(r"\d{1,4}([A-Za-z])")
 _THOUSANDS_POINT = re.compile(r"\d{1,3}(?:\.\d{3})+$")
 _CODE = re.compile(r"[+]?0\d+|\d{16,}")
 _ARABIC = str.maketrans("٠١٢٣٤٥٦٧٨٩٫٬", "0123456789.,")
@@ -142,7 +143,7 @@ def decide(values: Mapping[str, int], name: str, *, comma_elsewhere: bool = Fals
         return Format(Kind.BOOLEAN)
     if words.names(name, "year") and all(_YEAR.fullmatch(value.strip()) for value in filled):
         return Format(Kind.DATE, years=True)
-    if not any(_CODE.fullmatch(value.strip()) for value in filled):
+    if not (any(_CODE.fullmatch(value.strip()) for value in filled) or _are_codes(filled)):
         found = _numbers(filled, comma_elsewhere)
         if found is not None:
             return found
@@ -178,12 +179,17 @@ def _numbers(filled: Mapping[str, int], comma_elsewhere: bool) -> Format | None:
             units[parsed[1]] = units.get(parsed[1], 0) + count
     if fits < total * ENOUGH:
         return None
-    unit = max(units, key=lambda u: units[u])
-    if unit not in ("%", *_CURRENCIES.values()) and units[unit] < fits * ENOUGH:
-        unit = ""
-    if len([u for u in units if u]) > 1 and units[unit] < fits * ENOUGH:
+    unit, several = max(units, key=lambda u: units[u]), len([u for u in units if u]) > 1
+    if units[unit] < fits * ENOUGH and (several or unit not in ("%", *_CURRENCIES.values())):
         unit = ""
     return Format(Kind.NUMBER, thousands, unit or None, bad=1 - fits / total)
+
+
+def _are_codes(filled: Iterable[str]) -> bool:
+    """Whether cells are names like 7A and 7B, in which a letter is neither unit nor scale."""
+    found = [_LETTERED.fullmatch(value.strip()) for value in filled]
+    letters = {m[1].upper() for m in found if m}
+    return all(found) and (len(letters) > 1 or letters == {"B"}) and not letters <= {"K", "M"}
 
 
 def parts(text: str, thousands: str) -> tuple[float, str] | None:

@@ -9,6 +9,7 @@ Everything runs in a database in memory that reads nothing from outside once the
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -30,23 +31,30 @@ if TYPE_CHECKING:
 class Dataset:
     """The tables of some files. Made by `opened`."""
 
-    def __init__(self, db: DuckDBPyConnection, loaded: Sequence[Loaded], skipped: Sequence[str],
-                 language: str) -> None:  # fmt: skip
+    def __init__(
+        self, db: DuckDBPyConnection, loaded: Sequence[Loaded], skipped: Sequence[str],
+        language: str = "en",
+    ) -> None:  # fmt: skip
         self._db = db
-        self._loaded = {one.table.id: one for one in loaded}
+        self._loaded = tuple(loaded)
+        self._by_id = {one.table.id: one for one in loaded}
         self.tables: tuple[Table, ...] = tuple(one.table for one in loaded)
         self.skipped: tuple[str, ...] = tuple(skipped)
         """Files and tables that could not be read, each with the reason."""
         self.language = language
+
+    def speaking(self, language: str) -> Dataset:
+        """The same tables, with results described in that language."""
+        return Dataset(self._db, self._loaded, self.skipped, language)
 
     def table(self, table_id: str) -> Table:
         """The table of this id; raises `JobFailed`."""
         return self._find(table_id).table
 
     def _find(self, table_id: str) -> Loaded:
-        if table_id not in self._loaded:
+        if table_id not in self._by_id:
             raise JobFailed("The table is no longer there; attach its file again.")
-        return self._loaded[table_id]
+        return self._by_id[table_id]
 
     def run(self, query: Query) -> Result:
         """Compute a query over all rows of its table.
@@ -68,13 +76,69 @@ class Dataset:
         return running.cells(self._db, self._find(table), columns, limit, query)
 
 
+_Key = tuple[str, tuple[tuple[object, ...], ...]]
+
+
+class _Kept:
+    """Small tables that this process opened last: the steps of a message open the same ones."""
+
+    def __init__(self) -> None:
+        self._open: dict[_Key, tuple[contextlib.ExitStack, Dataset]] = {}
+
+    def take(self, key: _Key) -> tuple[contextlib.ExitStack, Dataset] | None:
+        """What was opened for that; the caller has it alone."""
+        return self._open.pop(key, None)
+
+    def keep(self, key: _Key, opened: contextlib.ExitStack, data: Dataset) -> None:
+        """Keep it for the next caller, or close it when it is large. The oldest one has to go."""
+        if sum(table.rows * len(table.columns) for table in data.tables) > limits.CELLS_KEPT:
+            opened.close()
+            return
+        self.close(beyond=limits.DATASETS_KEPT - 1)
+        self._open[key] = opened, data
+
+    def close(self, beyond: int = 0) -> None:
+        """Close the oldest ones, until there are only so many."""
+        while len(self._open) > beyond:
+            opened, _ = self._open.pop(next(iter(self._open)))
+            opened.close()
+
+
+_kept = _Kept()
+
+
+@atexit.register
+def forget() -> None:
+    """Close the tables that are kept open."""
+    _kept.close()
+
+
 @contextlib.contextmanager
 def opened(files: Sequence[File], pasted: str = "", language: str = "en") -> Iterator[Dataset]:
     """Open the tables of files, and those pasted into a message.
 
     Files without tables (a text, a picture) are passed over. What cannot be read is in
-    `Dataset.skipped`. Runs in a worker process.
+    `Dataset.skipped`. Runs in a worker process, which keeps small tables open for the next call.
     """
+    key = pasted, tuple(_identity(file) for file in files)
+    found = _kept.take(key)
+    with contextlib.ExitStack() as undo:
+        if found is None:
+            data = undo.enter_context(_opened(files, pasted))
+        else:
+            data = found[1]
+            undo.enter_context(found[0])
+        yield data.speaking(language)
+        _kept.keep(key, undo.pop_all(), data)
+
+
+def _identity(file: File) -> tuple[object, ...]:
+    bytes_of = file.local.stat()
+    return file, file.local, bytes_of.st_size, bytes_of.st_mtime_ns
+
+
+@contextlib.contextmanager
+def _opened(files: Sequence[File], pasted: str) -> Iterator[Dataset]:
     import duckdb
 
     with tempfile.TemporaryDirectory(prefix="tables-") as name:
@@ -94,7 +158,7 @@ def opened(files: Sequence[File], pasted: str = "", language: str = "en") -> Ite
             loaded, skipped = _loaded(db, folder, files, pasted)
             db.execute("set enable_external_access = false")
             db.execute("set lock_configuration = true")
-            yield Dataset(db, loaded, skipped, language)
+            yield Dataset(db, loaded, skipped)
 
 
 def _loaded(

@@ -18,6 +18,7 @@ from agentpost.extraction import Unreadable
 
 SAMPLE_BYTES = 256 * 1024
 DELIMITERS = ",;\t|"
+_FURTHER = "\x01"
 
 
 @dataclass(slots=True)
@@ -59,8 +60,10 @@ def sample(path: Path, name: str) -> tuple[str, str]:
     if min(zeros) * 20 <= max(zeros) and max(zeros) * 4 > len(data[:4096]) >= 8:
         encoding = "utf-16-be" if zeros[0] > zeros[1] else "utf-16-le"
         return data.decode(encoding, "ignore"), encoding
-    controls = sum(byte < 9 or 13 < byte < 27 for byte in data[:65_536])
-    if controls * 50 > len(data[:65_536]):
+    begin = data[:65_536]
+    controls = sum(0 < byte < 9 or 13 < byte < 27 for byte in begin)
+    # Programs leave single zeros in the tables they export; a file of many is none.
+    if controls * 50 > len(begin) or begin.count(0) * 10 > len(begin):
         raise Unreadable(f"{name} is not a text file")
     try:
         return codecs.getincrementaldecoder("utf-8")().decode(data, final=False), "utf-8"
@@ -165,19 +168,47 @@ def _copied(found: Grid, folder: Path, encoding: str, skip: int) -> Grid:
         for _ in range(skip):
             next(lines, None)
         try:
-            made = written(_rows(lines, found.delimiter), found.name, folder)
+            said: list[str] = []
+            made = written(_rows(lines, found.delimiter, said), found.name, folder)
         except csv.Error as error:
             raise Unreadable(f"{found.name} is not a valid CSV file ({error})") from error
     made.decimal_comma = found.decimal_comma
-    made.notes = [*found.notes, *made.notes]
+    made.notes = [*found.notes, *said, *made.notes]
     return made
 
 
-def _rows(lines: _Lines, delimiter: str) -> Iterator[list[str]]:
+def _rows(lines: _Lines, delimiter: str, notes: list[str]) -> Iterator[list[str]]:
+    """The rows of a text. One that begins with a quotation mark that is never closed would hold
+    all that follow: they are read without the mark, and the notes say so."""
     csv.field_size_limit(limits.ROW_CHARACTERS * 2)
-    for row in csv.reader(lines, delimiter=delimiter):
-        lines.row_ended()
-        yield row
+    reader = csv.reader(lines, delimiter=delimiter)
+    held: list[str] | None = None
+    taken: list[str] = []
+    for row in reader:
+        if held is not None:
+            yield held
+        held, taken = row, lines.row_ended()
+    text = "".join(taken)
+    if held is None or not _is_open(text, delimiter):
+        yield from () if held is None else (held,)
+        return
+    first = reader.line_num - len(taken) + 1
+    notes.append(f"a quotation mark in line {first} is never closed; it was left out")
+    closed = text.replace('"', "", 1)
+    again = io.StringIO(closed, newline="")
+    if _is_open(closed, delimiter):
+        yield from csv.reader(again, delimiter=delimiter, quoting=csv.QUOTE_NONE)
+    else:
+        yield from csv.reader(again, delimiter=delimiter)
+
+
+def _is_open(text: str, delimiter: str) -> bool:
+    """Whether a text ends inside quotation marks: a further line then belongs to its last row."""
+    if '"' not in text:
+        return False
+    further = f"{text.rstrip()}\n{_FURTHER}"
+    rows = list(csv.reader(io.StringIO(further, newline=""), delimiter=delimiter))
+    return rows[-1] != [_FURTHER]
 
 
 class _Lines:
@@ -186,6 +217,7 @@ class _Lines:
     def __init__(self, file: io.TextIOBase | io.TextIOWrapper, name: str) -> None:
         self._pieces = self._split(file)
         self._name = name
+        self._row: list[str] = []
         self._row_characters = 0
 
     def __iter__(self) -> _Lines:
@@ -193,6 +225,7 @@ class _Lines:
 
     def __next__(self) -> str:
         line = next(self._pieces)
+        self._row.append(line)
         self._row_characters += len(line)
         if self._row_characters > limits.ROW_CHARACTERS:
             most = f"{limits.ROW_CHARACTERS:,}"
@@ -211,9 +244,10 @@ class _Lines:
         if held:
             yield held
 
-    def row_ended(self) -> None:
-        """A new row begins with the next line."""
-        self._row_characters = 0
+    def row_ended(self) -> list[str]:
+        """A new row begins with the next line; the lines of the one that ended."""
+        ended, self._row, self._row_characters = self._row, [], 0
+        return ended
 
 
 def written(rows: Iterable[Iterable[object]], name: str, folder: Path) -> Grid:

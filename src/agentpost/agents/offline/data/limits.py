@@ -49,3 +49,9 @@ MEMORY: Final = "384MB"
 
 DISK: Final = "2GB"
 """What the database may write to its temporary folder."""
+
+CELLS_KEPT: Final = 200_000
+"""Most cells of tables that a worker process keeps open for its next call."""
+
+DATASETS_KEPT: Final = 2
+"""For how many messages a worker process keeps tables open."""

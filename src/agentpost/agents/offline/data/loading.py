@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import csv
-import re
-from collections.abc import Sequence, Set
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from agentpost.agents.offline.data import cells, delimited, layout, limits, words
+from agentpost.agents.offline.data import casts, cells, delimited, layout, limits, parted
 from agentpost.agents.offline.data.cells import Format
 from agentpost.agents.offline.data.columns import described
 from agentpost.agents.offline.data.delimited import Grid
@@ -23,8 +22,6 @@ _HEAD_ROWS = 300
 _SAMPLED_VALUES = 4_000
 _SAMPLED_ROWS = 2_000
 _JOINED_COLUMNS = 16
-_TYPES = {Kind.NUMBER: "double", Kind.DATE: "timestamp", Kind.BOOLEAN: "boolean"}
-_ISO = r"\d{4}-\d{2}-\d{2}([ T]\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?)?"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,11 +42,6 @@ class Loaded:
 def quoted(name: str) -> str:
     """A name as SQL writes it."""
     return '"' + name.replace('"', '""') + '"'
-
-
-def literals(texts: Sequence[str]) -> str:
-    """Texts as a list of SQL literals."""
-    return ", ".join("'" + text.replace("'", "''") + "'" for text in texts)
 
 
 def load(
@@ -195,8 +187,8 @@ class _Loader:
             fields = "".join(f"{field}, " for field, _ in kept)
             place = len(pieces)
             pieces.append(
-                f"select rowid as r, {place} as place, {fields}{literals([period])} as p, {values}"
-                f" from {self._raw}"
+                f"select rowid as r, {place} as place, {fields}{casts.literals([period])} as p,"
+                f" {values} from {self._raw}"
             )
         relation = f"long{self._number}"
         self._db.execute(
@@ -228,14 +220,18 @@ class _Loader:
         forms = self._formats(source, names, decimal_comma)
         mapped: dict[str, str] = {}
         selected, kept = [], []
+        dated = self._parted(source, names, [form for form, _ in forms])
         for at, (field, name) in enumerate(names):
             form, direct = forms[at]
-            if form is None:
+            if form is None or (dated and at == dated.year):
                 continue
-            if form.kind is Kind.TEXT:
-                chosen = _clean_text(f"s.{field}", form)
+            if dated and at == dated.part:
+                form = Format(Kind.DATE)
+                chosen = dated.sql(f"s.{names[dated.year][0]}", f"s.{field}")
+            elif form.kind is Kind.TEXT:
+                chosen = casts.clean_text(f"s.{field}", form)
             elif direct:
-                chosen = _direct(f"s.{field}", form.kind)
+                chosen = casts.direct(f"s.{field}", form.kind)
             else:
                 chosen = f"s.{field}"
                 mapped[field] = self._mapping(source, field, form, at)
@@ -267,6 +263,18 @@ class _Loader:
             source = relation
         return source
 
+    def _parted(
+        self, source: str, names: list[tuple[str, str]], forms: Sequence[Format | None]
+    ) -> parted.Parted | None:
+        if not any(form is not None and form.years for form in forms):
+            return None
+        values = [self._values(source, field) for field, _ in names]
+        found = parted.find([name for _, name in names], forms, values)
+        if found is not None:
+            said = names[found.year][1], names[found.part][1]
+            self._notes.append(f"“{said[0]}” and “{said[1]}” together are read as dates")
+        return found
+
     def _say_bad(self, name: str, form: Format) -> None:
         if form.bad:
             share = f"{form.bad:.1%}" if form.bad >= 0.001 else "a few"
@@ -296,7 +304,7 @@ class _Loader:
             form = cells.decide(values, name, comma_elsewhere=decimal_comma)
             found.append((form, False))
             if form.kind in (Kind.NUMBER, Kind.DATE) and not form.years:
-                checks.append((len(found) - 1, f"count({field}) filter ({_odd(field, form)})"))
+                checks.append((len(found) - 1, f"count({field}) filter ({casts.odd(field, form)})"))
         for at in range(0, len(checks), 100):
             asked = ", ".join(sql for _, sql in checks[at : at + 100])
             row = self._db.execute(f"select {asked} from {source}").fetchone() or ()
@@ -350,8 +358,8 @@ class _Loader:
                     if made is not None:
                         writer.writerow((text, made))
         self._db.execute(
-            f"create table {relation} as select raw, cast(made as {_TYPES[form.kind]}) as made from"
-            " read_csv(?, auto_detect=false, delim=',', quote='\"', escape='\"', header=false,"
+            f"create table {relation} as select raw, cast(made as {casts.TYPES[form.kind]}) as made"
+            " from read_csv(?, auto_detect=false, delim=',', quote='\"', escape='\"', header=false,"
             " columns={'raw': 'VARCHAR', 'made': 'VARCHAR'}, max_line_size=?, parallel=false)",
             [str(path), limits.ROW_CHARACTERS * 4],
         )
@@ -366,35 +374,3 @@ def _free(name: str, taken: set[str]) -> str:
         made = f"{name} ({count})"
     taken.add(made.lower())
     return made
-
-
-def _direct(field: str, kind: Kind) -> str:
-    cast = f"try_cast({field} as {_TYPES[kind]})"
-    return f"case when isfinite({cast}) then {cast} end" if kind is Kind.NUMBER else cast
-
-
-def _odd(field: str, form: Format) -> str:
-    """The condition that the database would read a cell otherwise than the format does."""
-    missing = cells.NO_VALUE | words.every("missing") | cells.NO_FIGURE
-    word = f"not {_is_one_of(f'lower(trim({field}))', missing)}"
-    if form.kind is Kind.DATE:
-        return f"case when regexp_full_match({field}, '{_ISO}') then false else {word} end"
-    if form.thousands == "." or form.unit:
-        return f"{field} is not null"
-    number = f"try_cast({field} as double)"
-    code = f"regexp_full_match({field}, '\\s*0\\d+\\s*|\\s*\\d{{16,}}\\s*')"
-    return f"case when isfinite({number}) then {code} else {word} end"
-
-
-def _clean_text(field: str, form: Format) -> str:
-    gone = cells.NO_VALUE - {"na"} if form.codes else cells.NO_VALUE
-    trimmed = f"trim({field})"
-    plain = f"regexp_replace({trimmed}, '\\s+', ' ', 'g')" if form.spaced else trimmed
-    kept = f"length({field}) > 10 or not {_is_one_of(f'lower({trimmed})', gone)}"
-    return f"case when {kept} then {plain} end"
-
-
-def _is_one_of(text: str, found: Set[str]) -> str:
-    """The condition that a text is one of these. The database makes a join of a long "in", which
-    holds megabytes; a table may have 500 columns."""
-    return f"regexp_full_match({text}, {literals(['|'.join(map(re.escape, sorted(found)))])})"

@@ -37,6 +37,16 @@ _UNITS = {
     "kusd": "k$", "meur": "M€", "musd": "M$",
 }  # fmt: skip
 _BRACKETED = re.compile(r"^(.*\S)\s*[(\[]\s*(?:in )?([^()\[\]]{1,12})\s*[)\]]$")
+_EACH = frozenset(
+    ("unit", "each", "unitario", "unitaria", "unitaire", "stückkosten", "einzelpreis")
+)
+"""Words of what one piece costs."""
+# Units that are plain without brackets: "Sales €", "Consumption kWh".
+_TRAILING = re.compile(
+    r"(.*[^\W_])\s+(?:in )?([%€$£¥₹°‰℃℉]|°[CF]|[kM](?:€|\$|£)|T€|EUR|USD|GBP|CHF|JPY|CNY|SEK|NOK"
+    r"|DKK|PLN"
+    r"|[kMG]?Wh|kW|kg|km|°C|km/h|m²|mm|cm|ms|GB|MB|元|万元|亿元)"
+)
 _LIKE_UNIT = re.compile(
     r"[%€$£¥₹°‰℃℉]|°[CF]|[kM]?(?:€|\$|£)|k|m|[kcm]?m[²³23]?|[kmg]?g|t|h|min|s|ms|[kMGT]?W?h|[kMGT]?W|"
     r"[kMGT]?B|l|ml|hrs?|hours?|days?|USD|EUR|GBP|CHF|JPY|CNY|SEK|NOK|DKK|PLN|mio\.? ?€?|mn|bn|"
@@ -74,6 +84,8 @@ def labelled(name: str) -> tuple[str, str | None]:
     base = name.strip()
     if (match := _BRACKETED.match(base)) and _LIKE_UNIT.fullmatch(match[2].strip()):
         base, unit = match[1], _UNITS.get(match[2].strip().lower(), match[2].strip())
+    elif (match := _TRAILING.fullmatch(base)) is not None:
+        base, unit = match[1], _UNITS.get(match[2].lower(), match[2])
     spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z][a-z])", " ", base)
     parts = re.sub(r"[_\s]+", " ", spaced).strip().split(" ")
     if unit is None and len(parts) > 1 and "_" in base and parts[-1].lower() in _UNITS:
@@ -113,7 +125,7 @@ def _is_rate(name: str) -> bool:
     """Whether a name speaks of a rate. The last word that says anything decides: the "price
     increase total" is a total; but "cost per unit" is a rate."""
     said = words.tokens(name)
-    if "per" in said or "pro" in said or "/" in name:
+    if "per" in said or "pro" in said or "/" in name or _EACH & set(said):
         return True
     if words.names(name, "rate"):
         last_rate = max((i for i, w in enumerate(said) if w in words.every("rate")), default=0)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -14,7 +13,7 @@ from agentpost.agents.offline.data import limits, wording
 from agentpost.agents.offline.data import words as words_of_tables
 from agentpost.agents.offline.data.loading import Loaded
 from agentpost.agents.offline.data.model import Cell, Kind, Result
-from agentpost.agents.offline.data.sql import Compiler
+from agentpost.agents.offline.data.sql import Compiler, averaged, axes
 from agentpost.agents.offline.frame import (
     Aggregate,
     Derived,
@@ -28,6 +27,8 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 _TIES_SHOWN = 5
+_LARGEST = 1e150
+"""Larger figures are left out: what is computed with them, squares for one, would be infinite."""
 _POINTS = 60
 _DAYS = {Grain.HOUR: 1 / 24, Grain.DAY: 1, Grain.WEEK: 7, Grain.MONTH: 30.4, Grain.QUARTER: 91.3,
          Grain.YEAR: 365.25}  # fmt: skip
@@ -54,7 +55,7 @@ def run(db: DuckDBPyConnection, loaded: Loaded, query: Query, language: str) -> 
     if left > 0 and not among and not query.having:
         notes.append(wording.plural(words, "without_group", left))
     made = [tuple(row[:-1]) for row in rows]
-    keys = len(query.groups) + (query.time is not None)
+    keys = axes(query)
     made = _sorted(made, query, keys)
     made = _differences(made, query, keys)
     made, ties = _cut(made, query, keys)
@@ -64,7 +65,7 @@ def run(db: DuckDBPyConnection, loaded: Loaded, query: Query, language: str) -> 
         notes.append(words["rows_cut"].format(count=limits.ROWS_RETURNED, all=len(made)))
         made = made[: limits.ROWS_RETURNED]
     cells = [tuple(_cell(value) for value in row) for row in made]
-    if any(isinstance(v, float) and not math.isfinite(v) for row in made for v in row):
+    if any(isinstance(v, float) and not abs(v) <= _LARGEST for row in made for v in row):
         notes.append(words["too_large"])
     result = Result(query, header(query), tuple(cells), counted, notes=tuple(notes))
     reading = wording.reading(loaded.table, result, language)
@@ -107,7 +108,7 @@ def _with_grain(
 def header(query: Query) -> tuple[str, ...]:
     """The names of a result's columns: groups, the time axis, measures. A measure is called like
     its column; ``rows`` counts rows; what is derived and what repeats says so after the name."""
-    names = list(query.groups) + ([query.time] if query.time else [])
+    names = [] if averaged(query) else [*query.groups, *([query.time] if query.time else [])]
     for measure in query.measures:
         name = measure.column or "rows"
         if measure.derived is not None:
@@ -232,4 +233,4 @@ def _cell(value: Any) -> Cell:
         whole = value.time() == datetime.min.time()
         return value.date().isoformat() if whole else value.isoformat()
     figure = float(value)
-    return figure if math.isfinite(figure) else None
+    return figure if abs(figure) <= _LARGEST else None

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from agentpost.agents import JobFailed
+from agentpost.agents.offline.data import computed
 from agentpost.agents.offline.data.loading import Loaded, quoted
 from agentpost.agents.offline.data.model import Column, Kind
 from agentpost.agents.offline.frame import (
@@ -60,7 +61,7 @@ class Compiler:
 
     def __init__(self, loaded: Loaded) -> None:
         self._loaded = loaded
-        self._columns = {column.name: column for column in loaded.table.columns}
+        self._columns = computed.Columns(loaded.table)
 
     def column(self, name: str) -> Column:
         """The column of this name."""
@@ -73,7 +74,7 @@ class Compiler:
     def field(self, name: str) -> str:
         """The database's name for a column."""
         self.column(name)
-        return self._loaded.fields[name]
+        return computed.value(name, self._columns, self._loaded.fields)
 
     def where(self, filters: Sequence[Filter]) -> Clause:
         """The condition for the rows that count."""
@@ -131,6 +132,9 @@ class Compiler:
             return f"{how}({name})"
         if column.kind is not Kind.NUMBER:
             raise JobFailed(f"“{column.label}” holds no numbers, so it has no {how}.")
+        ratio = computed.quotient(measure.column, self._columns, self._loaded.fields)
+        if ratio and how in (Aggregate.SUM, Aggregate.MEAN):
+            return ratio
         if how is Aggregate.SUM:
             return f"case when count({name}) > 0 then fsum({name}) end"
         return f"favg({name})" if how is Aggregate.MEAN else f"median({name})"
@@ -163,6 +167,9 @@ class Compiler:
         kept = [self._shown(f, query) for f in outer] + [self._kept(f, query) for f in query.having]
         shown = " and ".join(f"({clause.sql})" for clause in kept) or "true"
         values += [value for clause in kept for value in clause.values]
+        if averaged(query):
+            means = ", ".join(f"avg(m{i})" for i in range(len(chosen)))
+            wanted = f"{means}, coalesce(sum(n), 0)"
         return Clause(f"{sql} select {wanted} from derived where {shown}", values)
 
     def _kept(self, one: Filter, query: Query) -> Clause:
@@ -194,7 +201,7 @@ class Compiler:
         by_groups = f"partition by {', '.join(groups)} " if groups else ""
         by_time = "partition by t " if timed and groups else ""
         match measure.derived:
-            case None:
+            case None | Derived.AVERAGE:
                 return Clause(value)
             case Derived.SHARE if groups or timed:
                 return Clause(f"100 * {value} / nullif(sum({value}) over ({by_time}), 0)")
@@ -224,10 +231,21 @@ class Compiler:
     def _before(self, query: Query, value: str, by_groups: str, clock: bool) -> str:
         """The value of the period before, when it is there."""
         over = f"({by_groups}order by t)"
-        step = _STEPS.get(query.grain) if query.grain else None
+        listed = any(f.column == query.time and f.op is Op.IS and f.grain for f in query.filters)
+        step = _STEPS.get(query.grain) if query.grain and not listed else None
         if step is None:
             return f"lag({value}) over {over}"
         return f"case when lag(t) over {over} = t - {step} then lag({value}) over {over} end"
+
+
+def averaged(query: Query) -> bool:
+    """Whether the groups or periods only make one average."""
+    return any(measure.derived is Derived.AVERAGE for measure in query.measures)
+
+
+def axes(query: Query) -> int:
+    """How many columns of a result are groups or periods."""
+    return 0 if averaged(query) else len(query.groups) + (query.time is not None)
 
 
 def share_base(query: Query, columns: dict[str, Column]) -> list[Filter]:
@@ -325,4 +343,4 @@ def _dated(name: str, one: Filter) -> Clause:
             return Clause(f"{name} < {stamp}", [begin])
 
 
-__all__ = ["AMONG_ALL", "Clause", "Compiler", "quoted", "share_base", "span"]
+__all__ = ["AMONG_ALL", "Clause", "Compiler", "averaged", "axes", "quoted", "share_base", "span"]

@@ -8,6 +8,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
+from agentpost.agents.offline.data.computed import OVER, Columns
 from agentpost.agents.offline.data.model import Cell, Column, Kind, Result, Table
 from agentpost.agents.offline.frame import (
     Aggregate,
@@ -86,6 +87,8 @@ def measure(one: Measure, column: Column | None, language: str) -> str:
         said = words["rows_measure"]
     elif column.kind is Kind.DATE and one.aggregate in (Aggregate.MIN, Aggregate.MAX):
         said = words["earliest" if one.aggregate is Aggregate.MIN else "latest"]
+    elif f" {OVER} " in column.name and one.aggregate is Aggregate.MEAN:
+        said = "{0}"  # the quotient of the sums
     else:
         said = words[str(one.aggregate)]
     text = said.format(column.label if column else "")
@@ -201,7 +204,7 @@ def reading(table: Table, result: Result, language: str) -> str:
     """How a question was understood: ``total Margin, Country = Spain, Q2 2025, 41 rows``."""
     words = texts(language)
     query = result.query
-    columns = {column.name: column for column in table.columns}
+    columns = Columns(table)
     said = [
         measure(one, columns.get(one.column) if one.column else None, language)
         for one in query.measures

@@ -29,6 +29,7 @@ _CLOSEST = 3
 _SAME_AGAIN = 0.85
 _CHARACTERS = 4_000_000
 _QUOTE = 700
+_MONEY = re.compile(r"[€$£¥]\s?\d|\d\s?(?:[€$£¥]|euros?\b|dollars?\b|pounds?\b|EUR|USD|元)")
 _DIGIT = re.compile(r"\d|[一二三四五六七八九十百千万]|[٠-٩]")
 # fmt: off
 _NUMBER_WORDS = frozenset((
@@ -184,6 +185,9 @@ def search(index: _Index, question: str, language: str) -> tuple[str, list[Sente
     if not unknown:
         covering = [i for i in order if _covers(index, i, list(known.values()))]
         fitting = [i for i in covering if _fits(index.sentences[i].text, wants)]
+        if "number" in wants and not re.search(r"%|percent|prozent|many", question.lower()):
+            # "How much is the rent" asks for its price before its rise.
+            fitting.sort(key=lambda i: not _MONEY.search(index.sentences[i].text))
         if fitting:
             best = scores[fitting[0]]
             kept = [i for i in fitting if scores[i] >= _SAME_AGAIN * best][:2]

@@ -12,6 +12,7 @@ from agentpost.agents.offline.data.model import Table
 from agentpost.agents.offline.documents.model import Document
 from agentpost.agents.offline.frame import Frame
 from agentpost.agents.offline.making import queries
+from agentpost.agents.offline.story import naming
 from agentpost.agents.offline.story.model import Story
 from agentpost.extraction import Unreadable
 
@@ -96,7 +97,7 @@ def _tables(
     except Unreadable as error:
         skipped.append(str(error))
         return None, (), [file for file in files if file not in asked]
-    used.extend(f"{table.name} ({table.rows:,} rows)" for table in tables)
+    used.extend(naming.with_rows(table, frame.language) for table in tables)
     return story, tables, [file for file in files if file not in asked]
 
 

@@ -94,8 +94,8 @@ def _opened(path: Path, name: str) -> Iterator[Image]:
                 wide, tall = image.size
                 if wide * tall > MOST_PIXELS or max(wide, tall) > MOST_SIDE:
                     raise Unreadable(
-                        f"{name} has {wide} × {tall} pixels, more than the "
-                        f"{MOST_PIXELS // 1_000_000} million that are read"
+                        f"{name} has {wide} × {tall} pixels; at most {MOST_PIXELS // 1_000_000} "
+                        f"million are read, and {MOST_SIDE:,} on a side"
                     )
                 yield image
     except Unreadable:

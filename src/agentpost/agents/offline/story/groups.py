@@ -146,15 +146,22 @@ def _leader(subject: Subject, line: Line, entries: _Entries, whole: float | None
     shares = whole is not None and whole > 0 and entries[-1][0] >= 0 and not subject.grid.calendar
     if whole is None or not shares or line.measure.derived is not None:
         weight = (0.65 if len(entries) > 2 else 0.45) - close
+        key = (subject.written(line, best[0]), f"{line.name}, {best[2]}")
         return [Draft(ClaimKind.BEST, "best", said, figures, checks, weight, (best[1],),
-                      (subject.written(line, best[0]), best[2]), line)]  # fmt: skip
+                      key, line)]  # fmt: skip
     share = 100 * best[0] / whole
     said["share"] = numbers.percent(share, subject.code)
     figures |= {"share": share, "total": whole}
     checks += (Check(whole, line.measure),)
     weight = 0.6 + min(0.25, share / 250) - close
     return [Draft(ClaimKind.BEST, "best_share", said, figures, checks, weight, (best[1],),
-                  (said["share"], best[2]), line)]  # fmt: skip
+                  (said["share"], _part(subject, line, best[2])), line)]  # fmt: skip
+
+
+def _part(subject: Subject, line: Line, group: str) -> str:
+    """What a share is called as a key figure: ``Share of revenue, North``."""
+    share = words(naming.WORDS, subject.code)["measures"]["share"]
+    return f"{share.format(naming.inner(line.name, subject.code))}, {group}"
 
 
 def _last(subject: Subject, line: Line, entries: _Entries, *, first: bool) -> list[Draft]:
@@ -165,7 +172,7 @@ def _last(subject: Subject, line: Line, entries: _Entries, *, first: bool) -> li
     checks = (_check(subject, line.measure, worst),)
     return [Draft(ClaimKind.WORST, "worst", said, {"value": worst[0]}, checks,
                   0.7 if first else 0.25, (worst[1],),
-                  (subject.written(line, worst[0]), worst[2]), line)]  # fmt: skip
+                  (subject.written(line, worst[0]), f"{line.name}, {worst[2]}"), line)]  # fmt: skip
 
 
 def _two(subject: Subject, line: Line, entries: _Entries) -> list[Draft]:
@@ -208,8 +215,8 @@ def _concentration(
             figures = {"value": value, "total": whole, "share": share}
             return [Draft(ClaimKind.CONCENTRATION, "concentration", said, figures,
                           (*checks, Check(whole, line.measure)), 0.62 + share / 1000,
-                          tuple(entry[1] for entry in top), (said["share"], said["groups"]),
-                          line)]  # fmt: skip
+                          tuple(entry[1] for entry in top),
+                          (said["share"], _part(subject, line, said["groups"])), line)]  # fmt: skip
     return []
 
 
@@ -225,6 +232,7 @@ def _outliers(subject: Subject, line: Line, entries: _Entries) -> list[Draft]:
         return []
     said = {"group": far[0][2]}
     figures = {"value": far[0][0], "low": low, "high": high}
+    key = (subject.written(line, far[0][0]), f"{line.name}, {far[0][2]}")
     return [Draft(ClaimKind.OUTLIER, "outlier", said, figures,
                   tuple(_check(subject, line.measure, e) for e in entries), 0.5, (far[0][1],),
-                  (subject.written(line, far[0][0]), far[0][2]), line)]  # fmt: skip
+                  key, line)]  # fmt: skip

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from agentpost.agents.offline.data.model import Column, Table
+from agentpost.agents.offline.data.computed import Columns
+from agentpost.agents.offline.data.model import Column, Kind, Table
 from agentpost.agents.offline.frame import (
     Aggregate,
     Derived,
@@ -25,7 +26,7 @@ _PERCENT = (Derived.SHARE, Derived.GROWTH)
 
 def column(name: str | None, table: Table) -> Column | None:
     """The table's column of that name."""
-    return next((c for c in table.columns if c.name == name), None)
+    return Columns(table).get(name) if name else None
 
 
 def label(name: str | None, table: Table) -> str:
@@ -96,6 +97,10 @@ def condition(wanted: Filter, table: Table, code: str = "en") -> str:
     name = inner(found.label, code) if found is not None else wanted.column
     values = [_value(value, wanted.grain, code) for value in wanted.values]
     if wanted.op is Op.BETWEEN and len(values) == 2:
+        if found is not None and found.kind is Kind.DATE:
+            whole = dates.whole(wanted.values[0], wanted.values[1])
+            if whole is not None:
+                return dates.period(wanted.values[0], whole, code)
         return f"{name} {values[0]} – {values[1]}"
     pattern = str(tongue[wanted.op.value])
     return pattern.format(name, language(code).separator.join(values))
@@ -112,3 +117,15 @@ def _value(value: str | float, grain: Grain | None, code: str) -> str:
         is_day = len(value) == 10 and dates.parsed(value) is not None
         return dates.period(value, Grain.DAY, code) if is_day else value
     return numbers.full(value, None, code)
+
+
+def row_count(table: Table, code: str = "en") -> str:
+    """As in ``600 rows``."""
+    tongue = words(WORDS, code)
+    rows = numbers.full(table.rows, None, code)
+    return str(tongue["row"] if table.rows == 1 else tongue["rows"].format(rows))
+
+
+def with_rows(table: Table, code: str = "en") -> str:
+    """What was read of a table: ``orders.csv (600 rows)``."""
+    return f"{table.name} ({row_count(table, code)})"

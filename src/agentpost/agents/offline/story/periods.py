@@ -16,6 +16,8 @@ from agentpost.agents.offline.story.shape import Line, is_additive, present
 from agentpost.agents.offline.style import dates, numbers
 from agentpost.agents.offline.style.languages import language, words
 
+_AHEAD = 1.2
+"""How many times the change of the next group a driver of the change has."""
 _IN_A_YEAR = {Grain.MONTH: 12, Grain.QUARTER: 4}
 _EACH_PERIOD = 24
 _TOLERANCE = {Grain.WEEK: 2, Grain.MONTH: 5, Grain.QUARTER: 15, Grain.YEAR: 31}
@@ -251,6 +253,8 @@ def drivers(subject: Subject) -> list[Draft]:
     (part, leader), (other, second) = changes[0], changes[-1] if len(changes) > 2 else changes[1]
     if part * change <= 0 or abs(part) < 0.4 * abs(change):
         return []
+    if abs(part) < _AHEAD * abs(changes[1][0]):
+        return []  # nobody drove it: another group changed about as much
     keys = subject.grid.keys
     checks: tuple[Check, ...] = ()
     column = subject.result.query.groups[0]
@@ -269,6 +273,8 @@ def drivers(subject: Subject) -> list[Draft]:
         "last": _span_label(subject, spans[1]),
     }
     figures = {"change": change, "part": part, "other": other}
-    key = (subject.change(total, part), leader.name)
+    tongue = words(naming.WORDS, subject.code)["measures"]["change"]
+    label = tongue.format(naming.inner(total.name, subject.code))
+    key = (subject.change(total, part), f"{label}, {leader.name}")
     return [Draft(ClaimKind.CONTRIBUTION, "driver", said, figures, checks, 0.7,
                   (leader.key,), key, total, signed=True)]  # fmt: skip

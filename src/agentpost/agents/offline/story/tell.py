@@ -79,10 +79,8 @@ def findings(
 
 def source_line(table: Table, language: str = "en") -> str:
     """``Source: orders.csv, 600 rows``."""
-    tongue = words(naming.WORDS, language)
-    rows = numbers.full(table.rows, None, language)
-    count = tongue["row"] if table.rows == 1 else tongue["rows"].format(rows)
-    return f"{tongue['source'].format(table.name)}, {count}"
+    source = words(naming.WORDS, language)["source"].format(table.name)
+    return f"{source}, {naming.row_count(table, language)}"
 
 
 def _drafts(source: Source, subject: Subject) -> list[Draft]:

@@ -7,11 +7,14 @@ from collections.abc import Sequence
 from agentpost.agents.offline.data.model import Kind
 from agentpost.agents.offline.frame import Filter, Op
 from agentpost.agents.offline.understanding.draft import Draft, is_number
+from agentpost.agents.offline.understanding.measuring import names_rows
 from agentpost.agents.offline.understanding.segments import Segment
 
 _NEAR = 6
 """How many segments a condition's column may stand away from it."""
 _AFTER = 3
+_FEW = 12
+"""Different numbers of a column that are named one by one, like stars."""
 _OPS = {
     "above": Op.ABOVE, "at_least": Op.AT_LEAST, "below": Op.BELOW, "at_most": Op.AT_MOST,
     "is": Op.IS,
@@ -77,6 +80,28 @@ def numeric(draft: Draft) -> None:
                     part.used = part.used or (part.columns == (column,) and not part.values)
 
 
+def equal(draft: Draft) -> None:
+    """As in "5 stars", "gave 5 for satisfaction": a bare number beside a column of few numbers."""
+    found = draft.found
+    counted = any(s.has("question", "many") or s.has("aggregate", "count") for s in found)
+    counted = counted or any(names_rows(draft, s) is not None for s in found)
+    for at, segment in enumerate(found):
+        if segment.used or segment.number is None or not counted:
+            continue
+        around = [*range(at + 1, min(len(found), at + 4)), *range(at - 1, max(-1, at - 4), -1)]
+        for index in around:
+            part = found[index]
+            column = _numeric_at(draft, index)
+            if column is None and not part.used and (part.has("filler") or part.has("for")):
+                continue
+            if column is not None and not part.used and draft.column(column).distinct <= _FEW:
+                draft.add_filter(Filter(column, Op.IS, (segment.number,)))
+                segment.used = part.used = True
+            if index > at:
+                around = [i for i in around if i < at]
+            break
+
+
 def _number_before(found: Sequence[Segment], at: int, key: str) -> tuple[float | None, int, int]:
     """As in "10 or more"; in Chinese "10以上"."""
     if key in ("at_least", "at_most", "above", "below") and at and found[at - 1].kind == "number":
@@ -122,6 +147,22 @@ def _column_near(draft: Draft, at: int, after: int) -> tuple[str, int] | None:
         column = named.pop()
         place = next(i for i, s in enumerate(found) if column in s.columns)
         return column, place
+    return _money(draft, at, after)
+
+
+def _money(draft: Draft, at: int, after: int) -> tuple[str, int] | None:
+    """As in "orders above 500 euros", "worth more than 500": of the revenue."""
+    found = draft.found
+    paid = [i for i in range(max(0, at - 2), min(len(found), after + 1)) if found[i].has("money")]
+    signed = any(segment.text in "€$£¥" for segment in found[at : after + 1])
+    named = [
+        name for concept in ("revenue", "amount")
+        for name in draft.names.concepts.get(concept, ()) if is_number(draft.column(name))
+    ]  # fmt: skip
+    if len(named) == 1 and (paid or signed):
+        for index in paid:
+            found[index].used = True
+        return named[0], at
     return None
 
 
@@ -143,7 +184,7 @@ def _of_groups(draft: Draft, place: int) -> bool:
         if not segment.has("question", "which", "what", "who", "many"):
             continue
         for other in draft.found[index + 1 : index + 4]:
-            if other.has("rows") and not other.literal:
+            if (other.has("rows") and not other.literal) or names_rows(draft, other) is not None:
                 return False
             if any(not is_number(draft.column(name)) for name in other.columns):
                 return True
@@ -158,7 +199,9 @@ def _only_condition(draft: Draft, place: int) -> bool:
         if index != place and not segment.used and _numeric_at(draft, index) is not None
     ]
     counted = any(
-        segment.has("question", "many") or segment.has("aggregate", "count")
+        segment.has("question", "many")
+        or segment.has("aggregate", "count")
+        or segment.has("derived", "share")
         for segment in draft.found
     )
     return bool(others) or counted
@@ -174,14 +217,32 @@ def missing(draft: Draft) -> None:
     """As in "have no agent", "with empty city"."""
     found = draft.found
     for at, segment in enumerate(found):
-        if segment.used or not segment.has("not", "missing"):
+        if segment.used or not segment.has("not", "missing", "without"):
             continue
         places = [*range(at + 1, min(len(found), at + 4)), *range(at - 1, max(-1, at - 4), -1)]
+        if segment.has("not", "without"):
+            places = _after_without(found, at)
         for index in places:
             if found[index].columns and not found[index].used:
-                draft.add_filter(Filter(found[index].columns[0], Op.MISSING))
+                draft.add_filter(_empty(draft, found[index].columns[0]))
                 found[index].used = segment.used = True
                 break
+
+
+def _after_without(found: Sequence[Segment], at: int) -> list[int]:
+    """As in "without a rating"; but "without the region North" is about a value."""
+    places = list(range(at + 1, min(len(found), at + 3)))
+    if any(found[index].values for index in range(at + 1, min(len(found), at + 5))):
+        return []
+    return places
+
+
+def _empty(draft: Draft, name: str) -> Filter:
+    """Without a value; of an amount that every row has, "none left" is zero."""
+    column = draft.column(name)
+    if is_number(column) and not column.missing:
+        return Filter(name, Op.IS, (0.0,))
+    return Filter(name, Op.MISSING)
 
 
 def values(draft: Draft) -> None:

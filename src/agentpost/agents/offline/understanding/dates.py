@@ -67,7 +67,9 @@ def weekdays(found: Sequence[Segment], column: str) -> list[Filter]:
         key = segment.key("weekday")
         if segment.used or key is None or (at and found[at - 1].has("by")):
             continue
-        if segment.has("grain") and not (_near(found, at, "only") or _near(found, at, "for")):
+        asked = bool(at) and found[at - 1].has("question", "which", "what")
+        named = _near(found, at, "only") or _near(found, at, "for")
+        if segment.has("grain") and (asked or not named):
             continue
         first, _, last = key.partition("-")
         days |= set(range(int(first), int(last or first) + 1))

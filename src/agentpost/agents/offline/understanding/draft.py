@@ -19,6 +19,7 @@ from agentpost.agents.offline.frame import (
 )
 from agentpost.agents.offline.understanding.names import Names
 from agentpost.agents.offline.understanding.segments import Segment
+from agentpost.agents.offline.understanding.words import folded, word_tokens
 
 IGNORED = frozenset(
     (
@@ -48,6 +49,7 @@ IGNORED = frozenset(
         "trend",
         "only",
         "hint",
+        "implies",
         "scale",
         "length",
         "in",
@@ -61,6 +63,12 @@ IGNORED = frozenset(
 """Sections whose words may be left over: they say how, not what."""
 
 
+_SAYS_WHAT = ("op", "extreme", "derived", "aggregate", "language", "comparative", "never")
+"""Sections that change the answer to a question, whatever else their words can mean."""
+
+_CORRECTED = ("act", "thing", "question", "by", "from")
+"""Sections whose words may be left over although they are typos: another word may be meant."""
+
 Best: TypeAlias = tuple[int, bool, int | None]
 """Where "top" was said, whether the largest are meant, and how many."""
 
@@ -71,6 +79,8 @@ class Draft:
 
     found: list[Segment]
     names: Names
+    asked: bool = False
+    """Whether it is a question, not something to make."""
     measures: list[Measure] = field(default_factory=list)
     groups: list[str] = field(default_factory=list)
     time: str | None = None
@@ -84,6 +94,8 @@ class Draft:
     """What was said that no query can say: "revenue per order"."""
     each_row: bool = False
     """Whether each row is a group of its own, as in "the largest orders"."""
+    flipped: bool = False
+    """Whether the largest are the lowest, as spending is in amounts with a sign."""
     named: set[str] = field(default_factory=set)
     """Which fields the clause itself names: ``measure group time filter order``."""
 
@@ -111,9 +123,17 @@ class Draft:
         return self._one(segment, found)
 
     def _one(self, segment: Segment, found: Sequence[str]) -> str | None:
-        if len(found) > 1 and len(segment.columns) == len(found):
+        if len(found) > 1 and not segment.literal:
+            found = self._closest(found)
+        if len(found) > 1 and len(segment.columns) >= len(found):
             self.ambiguous.append((segment.text, tuple(found)))
         return found[0] if found else None
+
+    def _closest(self, names: Sequence[str]) -> Sequence[str]:
+        """Of several columns those of which most words are said somewhere in the clause."""
+        said = {folded(s.text) for s in self.found}
+        scores = [sum(folded(w) in said for w in word_tokens(name)) for name in names]
+        return [name for name, score in zip(names, scores, strict=True) if score == max(scores)]
 
     def add_filter(self, made: Filter) -> None:
         """Add a filter; values of one column that are all kept or all excluded are one filter."""
@@ -168,6 +188,10 @@ class Draft:
         for segment in self.found:
             if segment.used or segment.kind in ("mark", "file"):
                 continue
+            guessed = segment.corrected and not any(t.section in _CORRECTED for t in segment.tags)
+            if guessed or (self.asked and _says_what(segment)):
+                left.append(segment.text)
+                continue
             if segment.tags and all(tag.section in IGNORED for tag in segment.tags):
                 continue
             ignorable = any(tag.section in IGNORED for tag in segment.tags)
@@ -185,6 +209,11 @@ class Draft:
         return tuple(dict.fromkeys(left))
 
 
+def _says_what(segment: Segment) -> bool:
+    said = {tag.section for tag in segment.tags}
+    return bool(said & set(_SAYS_WHAT)) and not said & {"filler", "from", "of", "for", "question"}
+
+
 def is_number(column: Column) -> bool:
     """Whether a column holds numbers that may be computed with."""
     return column.kind is Kind.NUMBER and column.role in (Role.AMOUNT, Role.RATE)
@@ -198,6 +227,13 @@ def default_aggregate(column: Column) -> Aggregate:
 
 
 _PREFERRED = ("revenue", "profit", "cost", "quantity", "orders", "visits", "budget")
+
+
+def is_sure(names: Names) -> bool:
+    """Whether a table has one column that is meant when none is named."""
+    if any(names.concepts.get(concept) for concept in _PREFERRED):
+        return True
+    return sum(is_number(column) for column in names.table.columns) <= 1
 
 
 def default_measure(names: Names) -> Measure:

@@ -15,7 +15,13 @@ from agentpost.agents.offline.frame import (
     Op,
     Order,
 )
-from agentpost.agents.offline.understanding.draft import Best, Draft
+from agentpost.agents.offline.understanding.draft import (
+    Best,
+    Draft,
+    default_measure,
+    is_number,
+    is_sure,
+)
 from agentpost.agents.offline.understanding.measuring import default, has_hint
 from agentpost.agents.offline.understanding.segments import Segment
 
@@ -31,6 +37,9 @@ def finish(
     asked: bool,
 ) -> None:
     """Complete a draft whose parts were all taken."""
+    how = {measure.aggregate.value for measure in draft.measures}
+    for segment in draft.found:
+        segment.used = segment.used or (not segment.columns and segment.key("aggregate") in how)
     trend = any(segment.has("trend") for segment in draft.found)
     values = {f.column: f for f in draft.filters if f.op is Op.IS and f.grain is None}
     several = [c for c, f in values.items() if len(f.values) > 1]
@@ -40,6 +49,7 @@ def finish(
             draft.groups.append(several[0])
         if asked and (several or draft.time):
             derived = Derived.DIFFERENCE
+            _use_comparison(draft.found)
     if (asked or draft.named or trend) and not draft.measures:
         needed = draft.groups or draft.time or best or derived or trend or draft.having
         aggregate = next((s for s in draft.found if s.has("aggregate") and not s.columns), None)
@@ -47,13 +57,21 @@ def finish(
             asked and (draft.groups or draft.time) and aggregate is None and not has_hint(draft)
             and not (best or derived or trend or draft.having or compared or draft.each_row)
         )  # fmt: skip
+        who = next((s for s in draft.found if s.has("question", "who")), None)
+        if only_listed and who is not None and not draft.filters and not who.has("of"):
+            draft.unclear.append(who.text)
         if only_listed:
             draft.measures.append(Measure(None, Aggregate.COUNT))
         elif needed or aggregate is not None or (asked and draft.filters and has_hint(draft)):
+            if asked and best and not has_hint(draft) and not is_sure(draft.names):
+                _judged(draft, best)
+            else:
+                default(draft)
+        elif asked and draft.filters and _one_number(draft):
             default(draft)
     if trend and not draft.time and draft.dates and not (best and draft.groups):
         draft.time = draft.dates[0].name
-    _refuse_nested(draft, derived)
+    derived = _nested(draft, derived)
     if derived is not None:
         _apply(draft, derived, values)
     if draft.time and draft.grain is None:
@@ -61,18 +79,38 @@ def finish(
     _ordered(draft, _directed(draft, best, derived), asked=asked)
 
 
-def _refuse_nested(draft: Draft, derived: Derived | None) -> None:
-    """As in "Average revenue per month" may mean the average of the months' totals, which no query
-    computes, so it is not answered with something else."""
-    if draft.time is None or derived is not None:
-        return
-    for measure in draft.measures:
-        amount = measure.column is not None and draft.column(measure.column).role is Role.AMOUNT
-        if amount and measure.aggregate is Aggregate.MEAN:
-            said = next((s.text for s in draft.found if s.has("aggregate", "mean")), None)
-            length = next((s.text for s in draft.found if s.has("grain")), None)
-            if said and length:
-                draft.unclear.append(f"{said} … {length}")
+def _nested(draft: Draft, derived: Derived | None) -> Derived | None:
+    """As in "average revenue per month" is the average of the months' totals; "by weekday" it is
+    that of each weekday's rows."""
+    if derived is not None or draft.time is None or draft.grain in (Grain.WEEKDAY, Grain.HOUR):
+        return derived
+    said = next((s for s in draft.found if s.has("aggregate", "mean")), None)
+    if said is None or not _per_period(draft):
+        return derived
+    amounts = all(
+        m.column is None or draft.column(m.column).role is not Role.RATE for m in draft.measures
+    )
+    how = {m.aggregate for m in draft.measures}
+    if not amounts or not how <= {Aggregate.MEAN, Aggregate.COUNT, Aggregate.SUM}:
+        return derived
+    if not draft.asked or draft.groups:
+        length = next((s.text for s in draft.found if s.has("grain")), "")
+        draft.unclear.append(f"{said.text} … {length}")
+        return derived
+    said.used = True
+    draft.measures = [
+        Measure(m.column, Aggregate.SUM if m.column else Aggregate.COUNT) for m in draft.measures
+    ]
+    return Derived.AVERAGE
+
+
+def _per_period(draft: Draft) -> bool:
+    """As in "per month", "monthly"; not "by month"."""
+    for at, segment in enumerate(draft.found):
+        if segment.has("grain") and not segment.columns:
+            before = draft.found[at - 1] if at else None
+            return before is None or before.has("ratio") or not before.has("by")
+    return False
 
 
 def _apply(draft: Draft, derived: Derived, values: dict[str, Filter]) -> None:
@@ -80,17 +118,52 @@ def _apply(draft: Draft, derived: Derived, values: dict[str, Filter]) -> None:
         return
     if derived in (Derived.SHARE, Derived.RANK) and not draft.groups and not draft.time:
         column = next(iter(values), None)
+        if column is None and derived is Derived.SHARE and _of_condition(draft):
+            draft.derive(derived)
+            return
         if column is None:
             said = next((s.text for s in draft.found if s.has("derived")), derived.value)
             draft.unclear.append(said)
             return
         draft.groups.append(column)
+    if derived is Derived.SHARE and "measure" not in draft.named and not has_hint(draft):
+        counted = default_measure(draft.names)
+        if counted.aggregate is not Aggregate.SUM:
+            draft.measures = [Measure(None, Aggregate.COUNT)]
     if derived in (Derived.GROWTH, Derived.CUMULATIVE) and not draft.time and draft.dates:
         draft.time = draft.dates[0].name
         draft.grain = _growth_grain(draft)
     if derived is Derived.DIFFERENCE and not draft.groups and not draft.time:
         return
     draft.derive(derived)
+
+
+def _judged(draft: Draft, best: Best) -> None:
+    """As in "the best class": by its rating or score; what else could be meant is not guessed."""
+    for name in draft.names.concepts.get("satisfaction", ()):
+        if is_number(draft.column(name)):
+            draft.measures.append(Measure(name, Aggregate.MEAN))
+            return
+    default(draft)
+    draft.unclear.append(draft.found[best[0]].text)
+
+
+def _one_number(draft: Draft) -> bool:
+    """As in "hydro in Norway in 2024" over a table with one column of numbers."""
+    numbers = sum(is_number(column) for column in draft.names.table.columns)
+    return numbers == 1 and not any(s.has("question", "many", "who") for s in draft.found)
+
+
+def _of_condition(draft: Draft) -> bool:
+    """As in "what percent of the scores are above 90": of the rows."""
+    numeric = [f for f in draft.filters if f.column and is_number(draft.column(f.column))]
+    if not numeric:
+        return False
+    about = {f.column for f in numeric}
+    counted = "measure" not in draft.named
+    if counted or all(m.column is None or m.column in about for m in draft.measures):
+        draft.measures = [Measure(None, Aggregate.COUNT)]
+    return all(m.aggregate in (Aggregate.SUM, Aggregate.COUNT) for m in draft.measures)
 
 
 def _growth_grain(draft: Draft) -> Grain:
@@ -138,7 +211,7 @@ def _directed(draft: Draft, best: Best | None, derived: Derived | None) -> Best 
 def _ordered(draft: Draft, best: Best | None, *, asked: bool) -> None:
     if best is None:
         for segment in draft.found:
-            if segment.has("sort") and not segment.columns:
+            if segment.has("sort") and not segment.columns and not segment.corrected:
                 draft.order = Order(descending=not segment.has("sort", "asc"))
                 draft.named.add("order")
         return
@@ -158,6 +231,9 @@ def _ordered(draft: Draft, best: Best | None, *, asked: bool) -> None:
         draft.order = Order(descending, count)
         draft.named.add("order")
         return
+    if asked and "measure" not in draft.named:
+        draft.named.add("order")
+        draft.order = Order(descending)  # as in "and the least?", after "which … the most?"
     if draft.measures and draft.measures[0].column is not None:
         aggregate = Aggregate.MAX if descending else Aggregate.MIN
         draft.measures = [Measure(m.column, aggregate, m.derived) for m in draft.measures]
@@ -169,11 +245,34 @@ def _plural_top(draft: Draft, at: int) -> bool:
 
 
 def compares(found: Sequence[Segment]) -> bool:
-    """Whether groups or periods are to be compared."""
-    return any(
-        segment.has("act", "compare") or (segment.has("compare") and not segment.has("and"))
-        for segment in found
+    """Whether groups or periods are to be compared: "cancelled or returned" are not, but "more in
+    Spain or in Italy" are."""
+    comparative = any(
+        segment.has("comparative") or segment.has("question", "which") for segment in found
     )
+    return any(
+        segment.has("act", "compare")
+        or (segment.has("compare", "compare") and not segment.has("and"))
+        or (segment.has("compare", "or") and comparative)
+        or (segment.has("op", "above", "below") and _without_number(found, at))
+        for at, segment in enumerate(found)
+    )
+
+
+def _without_number(found: Sequence[Segment], at: int) -> bool:
+    """As in "does Germany make more than France": a value follows, no number."""
+    values = [bool(s.values) for s in found[at + 1 : at + 3]]
+    asks = any(s.has("question", "yes") for s in found[:2])
+    return asks and any(values) and all(s.number is None for s in found[at + 1 : at + 4])
+
+
+def _use_comparison(found: Sequence[Segment]) -> None:
+    for at, segment in enumerate(found):
+        after = found[at + 1] if at + 1 < len(found) else None
+        counted = after is not None and after.number is not None and not after.used
+        bound = segment.has("op", "above", "below", "between") and not counted
+        if bound or segment.has("comparative") or segment.has("compare"):
+            segment.used = True
 
 
 def day_of(value: object) -> dt.date | None:

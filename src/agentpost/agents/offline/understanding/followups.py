@@ -120,8 +120,12 @@ def _query(old: Query, new: Query, reading: Reading) -> Query:
         fields["filters"] = _filters(old.filters, new.filters)
         fields["having"] = new.having or old.having
     if new.order is not None and "order" in named:
-        fields["order"] = new.order
-    if not fields and (new.order or new.measures):
+        count = new.order.count or (old.order.count if old.order else None)
+        fields["order"] = msgspec.structs.replace(new.order, count=count)
+    if not fields and new.order and old.order:
+        count = new.order.count or old.order.count
+        fields["order"] = msgspec.structs.replace(new.order, count=count)
+    elif not fields and (new.order or new.measures):
         fields["order"] = new.order or old.order
     return msgspec.structs.replace(old, **fields)
 

@@ -43,9 +43,13 @@ class Intent:
     question: bool = False
 
 
-def intent(found: Sequence[Segment], text: str, *, works: bool, running: bool = False) -> Intent:
+def intent(
+    found: Sequence[Segment], text: str, *, works: bool, running: bool = False,
+    answered: bool = False,
+) -> Intent:  # fmt: skip
     """Decide what a clause does. ``works``: whether something was made before in the
-    conversation, which makes fragments changes to it."""
+    conversation, which makes fragments changes to it; ``answered``: whether that was an answer,
+    after which "revenue in 2025" is another question."""
     made = _marks(found)
     small = _small(found, made, text, running=running)
     if small is not None:
@@ -69,6 +73,9 @@ def intent(found: Sequence[Segment], text: str, *, works: bool, running: bool = 
         made.act = Act.MAKE if summary else Act.ASK
         if not summary:
             made.thing = Thing.ANSWER
+        return made
+    if answered and _another_question(found, made):
+        made.act, made.thing = Act.ASK, Thing.ANSWER
         return made
     if (works or _only_changes(found, made)) and _changes(found, made):
         made.act = Act.CHANGE
@@ -131,7 +138,10 @@ def _small(found: Sequence[Segment], made: Intent, text: str, *, running: bool) 
             return made
     talk = {tag.key for s in words for tag in s.tags if tag.section == "talk"}
     if not words or (talk and (not content or "price" in talk or "help" in talk) and size <= 12):
-        priced = "price" in talk and any(s.has("thing") or s.has("talk", "price") for s in words)
+        priced = "price" in talk and all(
+            s.has("thing") or s.has("talk", "price") or s.has("concept", "cost", "price")
+            for s in content
+        )
         for key in ("price", "help", "hello", "thanks", "nothing"):
             if key in talk and (key != "price" or priced):
                 if key in ("hello", "thanks", "nothing") and content:
@@ -223,7 +233,9 @@ def _asks(found: Sequence[Segment], text: str) -> bool:
             continue
         break
     for segment in found:
-        if segment.has("act", "make", "want", "into") or (segment.has("thing") and not marked):
+        shaped = segment.has("kind") and not (segment.columns or segment.values)
+        named = segment.has("thing") or shaped
+        if segment.has("act", "make", "want", "into") or (named and not marked):
             break
         asking = segment.has("question") and not segment.has("question", "yes")
         if asking and not segment.has("filler") and not segment.has("for"):
@@ -314,6 +326,23 @@ def _changes(found: Sequence[Segment], made: Intent) -> bool:
     return not complete or made.it
 
 
+def _another_question(found: Sequence[Segment], made: Intent) -> bool:
+    """As in "sales in the first half of 2025": complete, though it is no sentence."""
+    if made.thing is not None or made.it or made.instead or made.undo:
+        return False
+    acts = ("change", "add", "remove", "split")
+    first = next((s for s in found if s.kind != "mark"), None)
+    begins = ("and", "only", "by", "for", "not", "when")
+    if first is None or any(first.has(one) for one in begins) or first.has("act", *acts):
+        return False
+    limits = any(
+        s.has("by") or s.has("half") or s.has("month") or s.has("period") or s.kind == "part"
+        or bool(s.values) or (s.number is not None and len(s.text) == 4)
+        for s in found if not s.columns
+    )  # fmt: skip
+    return bool(first.columns or any(s.columns for s in found[:3])) and limits
+
+
 def _only_changes(found: Sequence[Segment], made: Intent) -> bool:
     """As in "Make it green" changes something, also when nothing was made yet."""
     styled = any(s.has("colour") or s.has("length") for s in found)
@@ -339,7 +368,10 @@ def _implied(found: Sequence[Segment]) -> Thing | None:
         return option
     kinds = [s for s in found if s.has("kind") and not s.columns and not s.values]
     shows = any(s.has("act", "make", "want", "show") for s in found)
-    if kinds and (shows or len(found) <= _SHORT or any(s.has("kind", *_STRONG) for s in kinds)):
+    leads = kinds and found[0] in kinds
+    if kinds and (
+        shows or leads or len(found) <= _SHORT or any(s.has("kind", *_STRONG) for s in kinds)
+    ):
         return Thing.CHART
     if any(s.has("trend") for s in found) and shows:
         return Thing.CHART

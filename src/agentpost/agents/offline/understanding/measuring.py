@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from agentpost.agents.offline.data.model import Role
-from agentpost.agents.offline.frame import Aggregate, Grain, Measure
+from agentpost.agents.offline.frame import Aggregate, Filter, Grain, Measure, Op
 from agentpost.agents.offline.understanding.draft import (
     Best,
     Draft,
@@ -24,7 +24,7 @@ def measures(draft: Draft, best: Best | None) -> None:
         for at, s in enumerate(found)
         if (s.has("question", "many") or s.has("aggregate", "count", "distinct"))
         and not (s.used or s.columns)
-        and not (s.has("question", "much") and has_hint(draft))
+        and not (s.has("question", "much") and (has_hint(draft) or _much(draft)))
     ]
     for at, segment in enumerate(found):
         column = draft.numeric(segment)
@@ -46,16 +46,27 @@ def measures(draft: Draft, best: Best | None) -> None:
                 _list_counted(draft, at)
             continue
         _count(draft, at)
-    if not draft.measures and not counting and not draft.each_row:
+    valued = any(
+        s.has("aggregate", "mean", "median", "min", "max") and not (s.used or s.columns)
+        for s in found
+    )  # fmt: skip
+    if not (draft.measures or counting or draft.each_row or valued):
         row_words = [
-            s for s in found if (s.has("rows") and not s.columns) or _is_table_name(draft, s)
-        ]
+            s for s in found
+            if (s.has("rows") and not s.columns) or _is_table_name(draft, s)
+            or (not s.used and names_rows(draft, s) == Measure(None, Aggregate.COUNT))
+        ]  # fmt: skip
         grouped = bool(draft.groups or draft.time) or best is not None
         if row_words and (grouped or draft.filters):
             draft.measures.append(Measure(None, Aggregate.COUNT))
             draft.named.add("measure")
             for segment in row_words:
                 segment.used = True
+
+
+def _much(draft: Draft) -> bool:
+    """Whether there is an amount that "how much" can mean: rows are counted by "how many"."""
+    return any(draft.numeric(segment) is not None for segment in draft.found)
 
 
 def _is_table_name(draft: Draft, segment: Segment) -> bool:
@@ -83,6 +94,8 @@ def _list_counted(draft: Draft, at: int) -> None:
 def _count(draft: Draft, at: int) -> None:
     """What "how many" counts: different values of a column, or rows."""
     found = draft.found
+    if _count_periods(draft, at):
+        return
     for segment in found[at + 1 :]:
         if segment.used:
             if segment.has("aggregate", "distinct"):
@@ -95,6 +108,10 @@ def _count(draft: Draft, at: int) -> None:
             break
         if column is not None and not segment.values and not segment.used:
             segment.used = True
+            if not any(s.has("aggregate", "distinct") for s in found) and _answered_yes(
+                draft, column
+            ):
+                break
             draft.measures.append(Measure(column, Aggregate.DISTINCT))
             draft.named.add("measure")
             _use_distinct(found)
@@ -108,6 +125,47 @@ def _count(draft: Draft, at: int) -> None:
     draft.named.add("measure")
     for segment in found:
         segment.used = segment.used or (segment.has("rows") and not segment.columns)
+
+
+def _count_periods(draft: Draft, at: int) -> bool:
+    """As in "how many hours was it above 5", "in how many months were sales below 1,000"."""
+    noun = next((s for s in draft.found[at + 1 : at + 3] if s.has("grain")), None)
+    if noun is None or not draft.dates or draft.groups:
+        return False
+    grain, column = Grain(noun.key("grain") or ""), draft.dates[0]
+    amounts = [
+        f for f in draft.filters
+        if f.grain is None and is_number(draft.column(f.column)) and f.op is not Op.IS
+    ]  # fmt: skip
+    if not amounts or grain is Grain.WEEKDAY:
+        return False
+    noun.used = True
+    draft.time = draft.grain = None
+    if column.grain is grain and column.distinct == draft.names.table.rows:
+        draft.measures.append(Measure(None, Aggregate.COUNT))
+    else:
+        draft.filters = [f for f in draft.filters if f not in amounts]
+        draft.having += amounts
+        draft.time, draft.grain = column.name, grain
+        draft.measures.append(
+            Measure(amounts[0].column, default_aggregate(draft.column(amounts[0].column)))
+        )
+        draft.named.add("time")
+    draft.named.add("measure")
+    return True
+
+
+def _answered_yes(draft: Draft, column: str) -> bool:
+    """As in "how many would recommend us": rows with a yes (or, "would not", a no)."""
+    denied = next((s for s in draft.found if s.has("not", "not") and not s.used), None)
+    wanted = draft.names.meant.get("no" if denied is not None else "yes", ())
+    value = next((value for name, value in wanted if name == column), None)
+    if value is None or any(f.column == column for f in draft.filters):
+        return any(f.column == column for f in draft.filters)
+    draft.add_filter(Filter(column, Op.IS, (value,)))
+    if denied is not None:
+        denied.used = True
+    return True
 
 
 def _use_distinct(found: Sequence[Segment]) -> None:
@@ -147,10 +205,24 @@ def _may_be_summed(draft: Draft, column: str) -> bool:
     return bool(about) and not about & set(_NEVER_SUMMED)
 
 
-def hinted(draft: Draft, concept: str) -> None:
-    """Measure the column of a concept, as "oldest" means ages."""
+def names_rows(draft: Draft, segment: Segment) -> Measure | None:
+    """How the rows that a word names are counted ("orders" over a table of orders), if it does:
+    by the column that tells them apart where several rows are one order."""
+    numbered = [
+        name for name in segment.columns
+        if draft.column(name).role is Role.IDENTIFIER and len(segment.columns) == 1
+    ]  # fmt: skip
+    if numbered and draft.column(numbered[0]).distinct < draft.names.table.rows:
+        return Measure(numbered[0], Aggregate.DISTINCT)
+    if numbered or _is_table_name(draft, segment) or (segment.has("rows") and not segment.columns):
+        return Measure(None, Aggregate.COUNT)
+    return None
+
+
+def hinted(draft: Draft, concept: str) -> bool:
+    """Measure the column of a concept, as "oldest" means ages; False when there is none."""
     if draft.measures:
-        return
+        return True
     if concept == "rows":
         known = ("orders", "visits", "quantity")
         names = [n for key in known for n in draft.names.concepts.get(key, ())]
@@ -158,12 +230,18 @@ def hinted(draft: Draft, concept: str) -> None:
         made = Measure(amounts[0], Aggregate.SUM) if amounts else Measure(None, Aggregate.COUNT)
         draft.measures.append(made)
         draft.named.add("measure")
-    for name in draft.names.concepts.get(concept, ()):
+        return True
+    named = any(draft.numeric(segment) for segment in draft.found)
+    listed = draft.names.concepts
+    prices = [n for n in listed.get("cost", ()) if draft.column(n).role is Role.RATE]
+    for name in listed.get(concept) or (prices if concept == "price" else ()):
         column = draft.column(name)
         if is_number(column):
-            draft.measures.append(Measure(name, default_aggregate(column)))
+            how = Aggregate.MEAN if concept == "hours" else default_aggregate(column)
+            draft.measures.append(Measure(name, how))
             draft.named.add("measure")
-            return
+            return True
+    return named
 
 
 def has_hint(draft: Draft) -> bool:

@@ -70,6 +70,12 @@ def read(
     return Message(spoken, _whole(found), material, tuple(pieces[CLAUSES_MAX:]))
 
 
+def goes_on(text: str) -> bool:
+    """Whether a message begins like "and …": it follows what was said, and answers nothing."""
+    found = segments(normal(text), language_of(text))
+    return bool(found) and found[0].has("and")
+
+
 def _shows(last: Reading, one: Reading) -> bool:
     """As in "A pie chart, show revenue by city" is one wish."""
     asks = one.frame.act is Act.ASK and not one.intent.question and bool(one.frame.queries)

@@ -69,8 +69,11 @@ class Calendar:
 
     @property
     def anchor(self) -> dt.date:
-        """The day from which "this year" and "last year" count."""
-        return min(self.today, self.last) if self.anchored else self.today
+        """The day from which "this year" and "last year" count: where data ends that today is far
+        behind of, its last day was yesterday."""
+        if not self.anchored:
+            return self.today
+        return min(self.today, self.last + dt.timedelta(days=1))
 
 
 def periods(found: Sequence[Segment], calendar: Calendar) -> list[Period]:
@@ -285,6 +288,16 @@ def _relative(found: Sequence[Segment], at: int, calendar: Calendar) -> Period |
         return None
     counted = after - at > 1 or count > 1
     this = segment.has("period", "this")
+    following = found[after + 1] if after + 1 < len(found) else None
+    named = found[after + 2] if after + 2 < len(found) else None
+    if (
+        not this
+        and following is not None
+        and following.has("of")
+        and named is not None
+        and (named.has("month") or named.number is not None or named.kind == "part")
+    ):
+        return None  # the last week of March is counted from nowhere
     if not counted:
         return _whole(at, after + 1, grain, this, calendar)
     return Period(at, after + 1, days=_reach(grain, count, counted, this, calendar))

@@ -82,7 +82,10 @@ def resolve(
     for table in tables[:TABLES_MAX]:
         names = names_of(table, words)
         found = segments(text, language, names)
-        read = _read(found, text, works=works, running=running, titled=bool(title))
+        answered = base is not None and base.act is Act.ASK
+        read = _read(
+            found, text, works=works, running=running, titled=bool(title), answered=answered
+        )
         made, look = read
         if made.act in (Act.TALK, Act.CONTROL):
             best, equal = None, []
@@ -154,9 +157,15 @@ def _computes(query: Query) -> bool:
 
 
 def _read(
-    found: Sequence[Segment], text: str, *, works: bool, running: bool, titled: bool
+    found: Sequence[Segment],
+    text: str,
+    *,
+    works: bool,
+    running: bool,
+    titled: bool,
+    answered: bool = False,
 ) -> tuple[Intent, Look]:
-    made = intent(found, text, works=works, running=running)
+    made = intent(found, text, works=works, running=running, answered=answered)
     if titled and works and made.thing is None and made.act is not Act.CHANGE:
         made.act, made.thing = Act.CHANGE, None
     changing = made.act is Act.CHANGE

@@ -20,6 +20,7 @@ from agentpost.agents.offline.understanding.words import (
     Token,
     folded,
     lexicon,
+    meanings_of_values,
     normal,
     number,
     tokens,
@@ -151,7 +152,8 @@ def _named(
                 columns = names.concepts.get(tag.key, [])
                 if columns:
                     break
-    if not columns and len(keys) == 1 and not tags:
+    weak = all(tag.section in _WEAK for tag in tags)
+    if not columns and len(keys) == 1 and weak:
         columns = sorted(
             names.parts.get(keys[0]) or names.parts.get("".join(plain[:1])) or set[str]()
         )
@@ -163,12 +165,35 @@ def _named(
         if (said == value and (not common or said != said.casefold()))
         or not (common or is_tiny(value))
     )
+    if not kept and not common:
+        kept = _values_meant(keys, names, known=bool(tags or columns))
     return tuple(columns), literal, kept
+
+
+_WEAK = ("documents", "source", "counted", "rows", "unit", "hint")
+"""Sections whose words may as well be part of a column's name."""
+
+
+def _values_meant(
+    keys: tuple[str, ...], names: Names, *, known: bool
+) -> tuple[tuple[str, str], ...]:
+    """The value that a word means ("women"), or of which it is the only known part ("Acme")."""
+    for meaning in meanings_of_values(names.language).get(keys, ()):
+        found = names.meant.get(meaning, ())
+        if found:
+            return tuple(found)
+    if known or len(keys) > 1:
+        return ()
+    parts = names.value_parts.get(keys[0], ())
+    return tuple(parts) if len(parts) == 1 else ()
 
 
 def _common(tags: frozenset[Tag]) -> bool:
     """Whether a word has a use in most sentences, whatever a table calls its columns."""
-    return any(tag.section in ("filler", "by", "and", "question", "pronoun") for tag in tags)
+    return any(
+        tag.section in ("filler", "by", "and", "question", "pronoun") and tag.key != "soft"
+        for tag in tags
+    )
 
 
 def _unknown_han(
@@ -283,7 +308,7 @@ def _list_words(language: str) -> dict[str, str]:
 
     found: dict[str, str] = {}
     for section, entries in word_list(language).items():
-        if section == "meta" or section in _NOT_CORRECTED_TO:
+        if section in ("meta", "value") or section in _NOT_CORRECTED_TO:
             continue
         for listed in entries.values():
             for phrase in listed.split(";"):

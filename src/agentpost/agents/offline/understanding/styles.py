@@ -225,6 +225,22 @@ def _options(segments: Sequence[Segment], look: Look, thing: Thing | None) -> No
                 segment.used = True
 
 
+def _bare(part: list[Segment]) -> list[Segment]:
+    """A subject without the small words at its end; none when it only says "this table"."""
+    while part and (part[-1].has("filler") or part[-1].has("into") or part[-1].has("compare")):
+        part = part[:-1]
+    whole = all(
+        s.has("filler") or s.has("the") or s.has("thing") or s.has("pronoun") or s.has("source")
+        or s.has("documents") or s.has("counted") for s in part
+    )  # fmt: skip
+    return [] if whole else part
+
+
+def quotes(text: str) -> bool:
+    """Whether a clause brings words of its own between quotation marks."""
+    return _QUOTED.search(text) is not None
+
+
 def subjects(text: str, segments: Sequence[Segment]) -> list[str]:
     """What a slide or section is to be about: the words after "about"."""
     for at, segment in enumerate(segments):
@@ -235,10 +251,13 @@ def subjects(text: str, segments: Sequence[Segment]) -> list[str]:
         for part in rest:
             if part.kind == "mark" and part.text != "-" and part.text != ",":
                 break
+            if part.used and (part.has("format") or part.has("unit")):
+                break  # "… as a PDF"
             if part.has("and") or part.text == ",":
                 parts.append([])
             elif parts[-1] or not (part.has("filler") or part.has("the")):
                 parts[-1].append(part)
+        parts = [_bare(p) for p in parts]
         found = [text[p[0].start : p[-1].end].strip() for p in parts if p]
         if found:
             for part in rest:

@@ -25,7 +25,7 @@ _TOKEN: Final = re.compile(
     rf"|jpe?g|webp|gif|zip)\b)"
     rf"|(?P<date>\b\d{{4}}-\d{{1,2}}(?:-\d{{1,2}})?\b|\b\d{{1,2}}[./]\d{{1,2}}[./]\d{{4}}\b)"
     rf"|(?P<hex>#[0-9a-fA-F]{{6}}\b)"
-    rf"|(?P<size>\b\d{{2,5}} ?[x×*] ?\d{{2,5}}\b)"
+    rf"|(?P<size>\b\d{{2,7}} ?[x×*] ?\d{{2,7}}\b)"
     rf"|(?P<part>\b[qQtThHsS][1-4]\b)"
     rf"|(?P<number>\d+(?:[.,'\u00a0\u202f]\d+)*)"
     rf"|(?P<han>[{_HAN}])"
@@ -150,7 +150,7 @@ def lexicon(language: str) -> Lexicon:
     key = _arabic_key if language == "ar" else _stemmer(meta.get("stemmer", ""))
     found: dict[tuple[str, ...], list[Tag]] = {}
     for section, entries in read.items():
-        if section == "meta":
+        if section in ("meta", "value"):
             continue
         for name, listed in entries.items():
             for phrase in listed.split(";"):
@@ -176,13 +176,35 @@ def concepts() -> dict[tuple[str, ...], str]:
 
 
 @cache
+def meanings_of_values(language: str) -> dict[tuple[str, ...], tuple[str, ...]]:
+    """What cells are usually called, by the keys of a language's words: "women" is ``female``."""
+    words = lexicon(language)
+    found: dict[tuple[str, ...], tuple[str, ...]] = {}
+    for name, listed in word_list(language).get("value", {}).items():
+        for phrase in listed.split(";"):
+            spelled = tuple(words.key(token.text) for token in tokens(normal(phrase.strip())))
+            found[spelled] = (*found.get(spelled, ()), name)
+    return found
+
+
+@cache
+def meaning_of_value(said: tuple[str, ...]) -> frozenset[str]:
+    """What a cell's words mean, in any language."""
+    return frozenset(
+        name
+        for language in LANGUAGES
+        for name in meanings_of_values(language).get(keys_of(said, lexicon(language)), ())
+    )
+
+
+@cache
 def _evidence(language: str) -> tuple[frozenset[str], frozenset[str]]:
     read = word_list(language)
     marks = {folded(word.strip()) for word in read["meta"]["marks"].split(";")}
     others = {
         folded(token.text)
         for section, entries in read.items()
-        if section not in ("meta", "format", "colour")
+        if section not in ("meta", "format", "colour", "value")
         for listed in entries.values()
         for token in tokens(normal(listed))
         if token.kind == "word"
@@ -211,8 +233,19 @@ def language_of(text: str, before: str = "en") -> str:
     return next(language for language, score in scores.items() if score == best)
 
 
-def number(text: str, decimal: str) -> float:
-    """A number as people write it; a mark before three digits is read as the language has it."""
+_LARGEST = 1e100
+
+
+def number(text: str, decimal: str) -> float | None:
+    """A number as people write it; a mark before three digits is read as the language has it.
+
+    None for a number that nobody counts with: its sums and squares would be infinite.
+    """
+    value = _value(text, decimal)
+    return value if value <= _LARGEST else None
+
+
+def _value(text: str, decimal: str) -> float:
     bare = re.sub("['\u00a0\u202f]", "", text)
     marks = [char for char in bare if char in ".,"]
     if not marks:

@@ -105,10 +105,10 @@ async def test_two_sources_are_really_compared(tmp_path: Path) -> None:
     files = [sales(tmp_path, 2024, 100, 50), sales(tmp_path, 2025, 100, 80)]
     result, _ = await made(tmp_path, files, formats=("pdf",))
     text = " ".join(pages(tmp_path / "out/sales-2024-report.pdf"))
-    assert "Revenue: sales-2025.csv is 20% ahead of sales-2024.csv" in text
+    assert "Revenue: Sales 2025 is 20% ahead of Sales 2024" in text
     assert "revenue changed by +360: Coffee by +360, Tea by 0" in text
     assert "Coffee 600 960 +360 +60%" in text
-    assert "Σ 1,800 2,160 +360 +20%" in text
+    assert "Total 1,800 2,160 +360 +20%" in text
     assert result.used == ["sales-2024.csv (24 rows)", "sales-2025.csv (24 rows)"]
 
 
@@ -175,7 +175,7 @@ async def test_a_long_table_is_cut_and_never_spills(tmp_path: Path) -> None:
     query = Query(f"{source.id}#0", (Measure("revenue", Aggregate.SUM),), ("shop",))
     await made(tmp_path, [source], query, formats=("pdf",))
     text = pages(tmp_path / "out/shops-report.pdf")
-    assert sum("Σ" in page for page in text) == 1
+    assert sum("Total" in page for page in text) == 1
     assert all(len(page) > 100 for page in text)
 
 

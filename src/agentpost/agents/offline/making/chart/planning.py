@@ -62,17 +62,11 @@ def plan(files: Sequence[File], frame: dict[str, Any]) -> Any:
     made = Plan(
         drawings,
         tuple(sentence for _, sentence in planned),
-        tuple(_read(table, wanted.language) for table in used),
+        tuple(naming.with_rows(table, wanted.language) for table in used),
         tuple(skipped),
         tuple(dict.fromkeys(notes)),
     )
     return msgspec.to_builtins(made)
-
-
-def _read(table: Table, code: str) -> str:
-    tongue = words(naming.WORDS, code)
-    rows = numbers.full(table.rows, None, code)
-    return f"{table.name} ({tongue['row'] if table.rows == 1 else tongue['rows'].format(rows)})"
 
 
 def _texts(drawing: Drawing) -> str:

@@ -9,17 +9,17 @@ from agentpost.agents.offline.data.model import Result, Table
 from agentpost.agents.offline.making.deck.slides import Grid
 from agentpost.agents.offline.story import naming, shape
 from agentpost.agents.offline.style import numbers
+from agentpost.agents.offline.style.languages import words
 
 _MOST_ROWS = 9
 _MOST_COLUMNS = 7
 _PERIODS_ACROSS = 4
-_SUM = "Σ"
-_CHANGE = "±"
 
 
 def grid_of(result: Result, table: Table, code: str) -> tuple[Grid, tuple[int, int]] | None:
     """A result as a table, and how many of how many rows it shows; None when it makes none."""
     laid = shape.grid(result, table, code)
+    tongue = words(naming.WORDS, code)
     if laid.timed and len(laid.lines) > 1 and len(laid.keys) <= _PERIODS_ACROSS:
         return _across(laid, result, table, code)
     if len(laid.keys) < 2 or not 0 < len(laid.lines) < _MOST_COLUMNS:
@@ -39,7 +39,9 @@ def grid_of(result: Result, table: Table, code: str) -> tuple[Grid, tuple[int, i
     ]
     header = [_group(result, table, timed=laid.timed), *(line.name for line in laid.lines)]
     if whole:
-        rows.append([_SUM, *(form.text(total) for total, form in zip(sums, forms, strict=True))])
+        rows.append(
+            [tongue["total"], *(form.text(total) for total, form in zip(sums, forms, strict=True))]
+        )
         if len(columns) == 1 and not laid.timed and sums[0] > 0:
             header.append(numbers.PERCENT)
             shares = [100 * (value or 0) / sums[0] for value in [*columns[0], sums[0]]]
@@ -54,17 +56,18 @@ def _across(
     """Groups down, a few periods across, and the change between the last two."""
     if len(laid.lines) > _MOST_ROWS:
         return None
+    tongue = words(naming.WORDS, code)
     series = [list(line.values) for line in laid.lines]
     total = laid.additive and result.query.order is None
     names = [line.name for line in laid.lines]
     if total:
         series.append([math.fsum(v[at] or 0 for v in series) for at in range(len(laid.keys))])
-        names.append(_SUM)
+        names.append(tongue["total"])
     form = _form([value for values in series for value in values], laid.lines[0].unit, code)
     header = [_group(result, table, timed=False), *laid.labels]
     rows = [[n, *(_written(v, form) for v in vs)] for n, vs in zip(names, series, strict=True)]
     if laid.additive and len(laid.keys) > 1:
-        header.append(_CHANGE)
+        header.append(tongue["change"])
         for row, values in zip(rows, series, strict=True):
             row.append(_change(values[-2], values[-1], code))
     count = len(laid.lines)

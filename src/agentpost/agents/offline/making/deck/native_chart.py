@@ -39,7 +39,13 @@ def data(chart: Chart) -> Any:
 
     make: Any = CategoryChartData
     found = make(number_format=chart.number_format)
-    found.categories = chart.labels
+    if chart.years:
+        for year, months in chart.years:
+            outer = found.add_category(year)
+            for month in months:
+                outer.add_sub_category(month)
+    else:
+        found.categories = chart.labels
     for series in chart.series:
         found.add_series(series.name, series.values)
     return found
@@ -140,7 +146,7 @@ def _skipping(names: Any, chart: Chart) -> None:
 
     names.tick_labels.font.size = names.tick_labels.font.size  # makes the text's properties
     names._element.txPr.bodyPr.set("rot", "0")
-    if chart.kind == "bar" or len(chart.labels) <= _LABELLED:
+    if chart.kind == "bar" or chart.years or len(chart.labels) <= _LABELLED:
         return
     every = -(-len(chart.labels) // 9)
     chart_ns = "http://schemas.openxmlformats.org/drawingml/2006/chart"

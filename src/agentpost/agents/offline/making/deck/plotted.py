@@ -7,11 +7,14 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
+import msgspec
+
 from agentpost.agents.offline.data.model import Result, Role, Table
 from agentpost.agents.offline.frame import Grain
 from agentpost.agents.offline.making.deck.slides import Chart, Series
 from agentpost.agents.offline.story import naming, shape
 from agentpost.agents.offline.style import dates, numbers
+from agentpost.agents.offline.style.languages import language
 
 _MOST_BARS = 10
 _MOST_SERIES = 5
@@ -45,7 +48,8 @@ def chart_of(result: Result, table: Table, code: str, marks: Sequence[str] = ())
     )
     series = tuple(Series(line.name, tuple(line.values[at] for at in places)) for line in lines)
     kind = _kind(grid, labels, len(lines), _is_rate(result, table))
-    return _chart(kind, labels, series, lines[0].unit, code, marked)
+    chart = _chart(kind, labels, series, lines[0].unit, code, marked)
+    return msgspec.structs.replace(chart, years=_years(grid, code))
 
 
 def _is_rate(result: Result, table: Table) -> bool:
@@ -67,6 +71,26 @@ def _short(grid: shape.Grid, at: int, code: str) -> str:
         return _YEAR.sub(r"\1", period) if long else period
     label = grid.labels[at]
     return label if len(label) <= 34 else label[:33].rstrip() + "…"
+
+
+def _years(grid: shape.Grid, code: str) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """The months or quarters of a long axis by year, as short as they are told apart in order."""
+    if (
+        grid.grain not in (Grain.MONTH, Grain.QUARTER)
+        or not _LONG_AXIS < len(grid.keys) <= _UPRIGHT
+    ):
+        return ()
+    tongue = language(code)
+    years: dict[str, list[str]] = {}
+    for key in grid.keys:
+        day = dates.parsed(key)
+        if day is None:
+            return ()
+        name = tongue.months_narrow[day.month - 1]
+        if grid.grain is Grain.QUARTER:
+            name = tongue.quarter_short.format(quarter=(day.month + 2) // 3)
+        years.setdefault(dates.period(key, Grain.YEAR, code), []).append(name)
+    return tuple((year, tuple(names)) for year, names in years.items())
 
 
 def _kind(grid: shape.Grid, labels: Sequence[str], lines: int, rate: bool) -> str:

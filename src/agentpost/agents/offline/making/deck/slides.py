@@ -44,6 +44,8 @@ class Chart(msgspec.Struct, frozen=True, omit_defaults=True):
     number_format: str = "#,##0"
     """How a spreadsheet writes the values."""
     tick_format: str = "#,##0"
+    years: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    """Of many months or quarters: the years, each with what stands for its periods."""
     alt: str = ""
 
 

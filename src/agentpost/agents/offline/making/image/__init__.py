@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from agentpost.agents.offline.frame import Thing
+from agentpost.agents.offline.making.image import poster
 from agentpost.agents.offline.making.image.making import make
 from agentpost.agents.offline.making.maker import Maker
 
@@ -13,6 +14,7 @@ MAKER = Maker(
     formats=("png", "jpg", "webp", "gif", "bmp", "tiff"),
     needs=frozenset({"image", "table", "text"}),
     make=make,
+    speaks=poster.speaks,
 )
 
 __all__ = ["MAKER"]

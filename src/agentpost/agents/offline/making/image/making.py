@@ -115,7 +115,7 @@ def planned(files: Sequence[File], frame: dict[str, Any]) -> dict[str, Any]:
         raise JobFailed("; ".join(skipped) + "." if skipped else texts["none"])
     if wish.kind == "collage":
         if len(pictures) < 2:
-            raise JobFailed(texts["two"])
+            raise JobFailed(" ".join([texts["two"], *(f"{reason}." for reason in skipped)]))
         return _json(_collage(wish, pictures, files, used, tuple(skipped)))
     _check_edit(wish, texts)
     made = tuple(_edited(wish.edit, files[number], number, size) for number, size in pictures)

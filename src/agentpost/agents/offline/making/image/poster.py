@@ -13,6 +13,7 @@ from agentpost.agents.base import File, JobFailed
 from agentpost.agents.offline.frame import Frame
 from agentpost.agents.offline.making import fit, phrases, pictures
 from agentpost.agents.offline.making.image.wish import WORDS
+from agentpost.agents.offline.making.image.wish import of as wish_of
 from agentpost.agents.offline.story.model import Claim, ClaimKind, Story
 from agentpost.agents.offline.style import fonts, palette
 from agentpost.agents.offline.style.typeset import typeset
@@ -37,6 +38,8 @@ def said(frame: Frame) -> Words | None:
     """The words that the message gives: a title, quotations, what follows a colon or "saying"."""
     parts = [one.strip() for one in _QUOTED.findall(frame.said)]
     title = frame.style.title
+    if len(parts) == 1 and title is None:
+        parts = _pieces(parts[0])
     if title is not None:
         return Words(title, tuple(part for part in parts if part != title)[:_MOST_LINES])
     if not parts and frame.text.strip():
@@ -47,6 +50,11 @@ def said(frame: Frame) -> Words | None:
         return None
     first = _ARTICLE.sub("", _without_colour(parts[0]) if frame.style.colour else parts[0])
     return Words(first[:1].upper() + first[1:], tuple(parts[1 : _MOST_LINES + 1]))
+
+
+def speaks(frame: Frame) -> bool:
+    """Whether a frame asks for a poster or a card and gives its words."""
+    return wish_of(frame).kind in _SIZES and said(frame) is not None
 
 
 def _without_colour(text: str) -> str:
@@ -67,8 +75,12 @@ def _after(frame: Frame) -> list[str]:
             start = phrases.place(WORDS, frame.language, "saying", key, text)
     if start is None:
         return []
-    rest = text[start:].strip(" .!\n\t")
-    pieces = [p.strip() for p in re.split(r"\s*(?:[\n;|，、،]|,(?!\d))\s*", rest) if p.strip()]
+    return _pieces(text[start:].strip(" .!\n\t"))
+
+
+def _pieces(text: str) -> list[str]:
+    """The lines of a poster that a sentence lists: "Summer party, 12 July, Riverside Garden"."""
+    pieces = [p.strip() for p in re.split(r"\s*(?:[\n;|，、،]|,(?!\d))\s*", text) if p.strip()]
     return [piece[:1].upper() + piece[1:] for piece in pieces]
 
 

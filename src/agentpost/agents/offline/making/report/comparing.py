@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from agentpost.agents.offline.data.model import Column, Kind, Result, Role, Table
 from agentpost.agents.offline.frame import Measure, Query, Style
@@ -53,6 +56,7 @@ def compared(
             same.append((table, Measure(own[0].name if own else None, measure.aggregate)))
     if len(same) < 2 or measure.column is None:
         return None
+    same = [(msgspec.structs.replace(one, name=_spoken(one.name)), own) for one, own in same]
     totals = [_value(dataset, table, own) for table, own in same]
     if any(total is None for total in totals):
         return None
@@ -76,6 +80,13 @@ def compared(
     section = Section(heading, tuple(blocks))
     lowered = frozenset(label.casefold() for label in labels)
     return Comparison(_headline(same, known, code), tuple(sentences), keys[:4], section, lowered)
+
+
+def _spoken(name: str) -> str:
+    """What people call a source: the file's name without its suffix and underscores."""
+    stem = re.sub(r"\.\w{1,5}(?=$| )", "", name)
+    words_of = re.sub(r"[_-]+", " ", stem).strip()
+    return words_of[:1].upper() + words_of[1:] if words_of else name
 
 
 def _headline(same: Sequence[tuple[Table, Measure]], totals: Sequence[float], code: str) -> str:
@@ -239,7 +250,7 @@ def _difference(
     found: _Found, order: Sequence[str],
     same: Sequence[tuple[Table, Measure]], label: str, code: str,
 ) -> Block:  # fmt: skip
-    tongue = language(code)
+    tongue, texts = language(code), words(naming.WORDS, code)
     every = [v for key in order for v in found[key] if v is not None]
     digits = 0 if max(map(abs, every), default=0) >= 1000 else 1
     if all(value == round(value) for value in every):
@@ -259,9 +270,9 @@ def _difference(
         sums = [math.fsum(found[key][n] or 0 for key in order) for n in (0, 1)]
         rate = 100 * (sums[1] / sums[0] - 1) if sums[0] > 0 else None
         rows.append((
-            "Σ", *(numbers.plain(v, digits, tongue) for v in sums),
+            texts["total"], *(numbers.plain(v, digits, tongue) for v in sums),
             ("+" if sums[1] > sums[0] else "") + numbers.plain(sums[1] - sums[0], digits, tongue),
             "–" if rate is None else numbers.percent(rate, code, signed=True),
         ))  # fmt: skip
-    header = (label, same[0][0].name, same[1][0].name, "Δ", "Δ %")
+    header = (label, same[0][0].name, same[1][0].name, texts["change"], texts["rate"])
     return Block("table", header=header, rows=tuple(rows), total=is_additive(same[0][1]))

@@ -16,7 +16,7 @@ from agentpost.agents.offline.story.model import Claim, ClaimKind, Story
 from agentpost.agents.offline.story.shape import Grid, Line, grid, is_additive, present
 from agentpost.agents.offline.story.tell import source_line
 from agentpost.agents.offline.style import numbers
-from agentpost.agents.offline.style.languages import language
+from agentpost.agents.offline.style.languages import language, words
 
 MOST_ROWS = 18
 _LEAD = 3
@@ -111,7 +111,7 @@ def _section(
     blocks = [Block("text", " ".join(sentences))] if sentences else []
     years = laid.grain is Grain.YEAR and len(laid.lines) > 1 and len(laid.keys) <= 3
     if years:
-        blocks.append(change_table(laid, table.name, code))
+        blocks.append(change_table(laid, code))
         return Section(heading, tuple(blocks))
     wish = Wish(
         result, table, source_line(table, code), stated[:1] or claims[:1],
@@ -167,7 +167,10 @@ def value_table(laid: Grid, first: str, code: str) -> Block:
     total = all(is_additive(one.measure) and one.measure.derived is None for one in laid.lines)
     if total:
         sums = [math.fsum(present(one.values)) for one in laid.lines]
-        cells = ["Σ", *(numbers.plain(v, d, tongue) for v, d in zip(sums, digits, strict=True))]
+        cells = [
+            words(naming.WORDS, code)["total"],
+            *(numbers.plain(v, d, tongue) for v, d in zip(sums, digits, strict=True)),
+        ]
         rows.append((*cells, *([numbers.percent(100, code)] if shares else [])))
     return Block("table", header=tuple(header), rows=tuple(rows), total=total)
 
@@ -188,17 +191,18 @@ def _cell(line: Line, n: int, digits: int, code: str) -> str:
     return language(code).percent.format(text) if line.unit == numbers.PERCENT else text
 
 
-def change_table(laid: Grid, first: str, code: str) -> Block:
+def change_table(laid: Grid, code: str) -> Block:
     """Groups by year, with the change from the one before the last to the last."""
     tongue = language(code)
     digits = max(exact(line) for line in laid.lines)
     rows: list[tuple[str, ...]] = []
-    totals = all(is_additive(line.measure) for line in laid.lines)
+    said = words(naming.WORDS, code)
     lines = list(laid.lines[: MOST_ROWS - 1])
-    if totals and len(laid.lines) <= len(lines):
+    summed = len(laid.lines) == len(lines) and all(is_additive(o.measure) for o in laid.lines)
+    if summed:
         columns = zip(*(line.values for line in laid.lines), strict=True)
         sums = tuple(math.fsum(present(column)) for column in columns)
-        lines.append(Line("Σ", None, laid.lines[0].measure, laid.lines[0].unit, sums))
+        lines.append(Line(said["total"], None, laid.lines[0].measure, laid.lines[0].unit, sums))
     for line in lines:
         before, after = line.values[-2:] if len(line.values) > 1 else (None, line.values[-1])
         cells = [line.name]
@@ -211,5 +215,5 @@ def change_table(laid: Grid, first: str, code: str) -> Block:
             rate = 100 * (after / before - 1) if before > 0 else None
             cells.append("–" if rate is None else numbers.percent(rate, code, signed=True))
         rows.append(tuple(cells))
-    header = ("", *laid.labels, "Δ", "Δ %")
-    return Block("table", header=header, rows=tuple(rows), total=lines[-1].name == "Σ")
+    header = ("", *laid.labels, said["change"], said["rate"])
+    return Block("table", header=header, rows=tuple(rows), total=summed)

@@ -18,7 +18,7 @@ from agentpost.agents.offline.making.report.content import Figure, Report, Secti
 from agentpost.agents.offline.story import naming
 from agentpost.agents.offline.story.model import Story
 from agentpost.agents.offline.story.tell import source_line, tell
-from agentpost.agents.offline.style import dates, fonts, numbers
+from agentpost.agents.offline.style import dates, fonts
 from agentpost.agents.offline.style.languages import language, words
 from agentpost.extraction import Unreadable
 
@@ -153,10 +153,7 @@ def _compute(
             return
         read.story = tell(dataset, _asked(dataset, frame), frame.language)
         read.notes.extend(read.story.notes)
-        named = words(naming.WORDS, frame.language)["rows"]
-        for table in dataset.tables:
-            rows = named.format(numbers.full(table.rows, None, frame.language))
-            read.used.append(f"{table.name} ({rows})")
+        read.used += [naming.with_rows(table, frame.language) for table in dataset.tables]
         if len(dataset.tables) > 1:
             read.comparison = comparing.compared(
                 dataset, frame.style, frame.language, drawings, texts["compared"]

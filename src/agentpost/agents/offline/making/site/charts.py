@@ -74,7 +74,8 @@ def _columns(chart: Chart) -> str:
 
 def _labels(labels: tuple[str, ...]) -> str:
     """As many labels as fit a phone, evenly."""
-    every = 1 if len(labels) <= 6 else -(-len(labels) // 6)
+    least = 1 if len(labels) <= 6 else -(-len(labels) // 4)
+    every = next((n for n in (1, 2, 3, 4, 6, 12) if n >= least), least)
     shown = "".join(
         f"<span>{escape(label) if not at % every else ''}</span>" for at, label in enumerate(labels)
     )

@@ -19,6 +19,8 @@ from agentpost.agents.offline.making.maker import Inputs, Made
 from agentpost.agents.offline.making.names import file_name
 from agentpost.agents.offline.making.table import joining, sheets, workbook
 from agentpost.agents.offline.making.table.sheets import Field, Sheet
+from agentpost.agents.offline.story import naming
+from agentpost.agents.offline.style import palette
 from agentpost.agents.offline.style.languages import language as tongue
 from agentpost.agents.offline.style.languages import words
 
@@ -30,7 +32,7 @@ _CELLS = 1_000_000
 _ROWS = 200_000
 _TABLES = 10
 _SHOWN = 5
-_ACCENT = "#1f4e79"
+_ACCENT = palette.ACCENT
 
 
 class Plan(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -75,7 +77,7 @@ def plan(files: Sequence[File], frame_json: Any, name: str) -> Any:
     frame = from_json(frame_json)
     with opened(files, frame.text, frame.language) as data:
         built = _Builder(data, frame, name).build()
-        used = tuple(f"{table.name} ({table.rows:,})" for table in built.tables)
+        used = tuple(naming.with_rows(one, frame.language) for one in built.tables)
         made = Plan(built.text, used, data.skipped, tuple(built.notes), built.title)
     return msgspec.json.decode(msgspec.json.encode(made))
 
@@ -210,8 +212,15 @@ class _Builder:
             self.notes += [note for note in result.notes if note not in self.notes]
             if table not in self.tables:
                 self.tables.append(table)
+        pivots = len(self.sheets)
         for table in self.tables:
             self._data_sheet(table)
+        if len(self.tables) == 1:
+            data, table = self.sheets[-1], self.tables[0]
+            for at, query in enumerate(queries[:pivots]):
+                sheet = self.sheets[at]
+                live = sheets.live(sheet, query, data, table)
+                self.sheets[at] = msgspec.structs.replace(sheet, live=live)
         self.title = readings[0][:200]
         reading = "; ".join(readings)
         self.text = str(self._words["made_pivot"]).format(name=self._name, reading=reading)

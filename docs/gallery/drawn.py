@@ -1,0 +1,111 @@
+"""What a file looks like, as one picture: pages, slides, sheets, frames, screens."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import zipfile
+from collections.abc import Sequence
+from pathlib import Path
+
+import pypdfium2
+from entries import Entry
+from PIL import Image
+
+from agentpost.agents.base import File
+
+_GAP, _PAPER = 16, "#c9d0d8"
+_OFFICE = (".pptx", ".docx", ".xlsx")
+_SCREENS = {"home": (1100, 2300), "data": (1100, 900), "document": (1100, 1100),
+            "dark": (1100, 1500), "phone": (375, 1900)}  # fmt: skip
+
+
+class Unseen(Exception):
+    """The program that draws this kind of file is not installed."""
+
+
+def drawn(files: Sequence[File], entry: Entry, root: Path) -> Image.Image:
+    """The main file as a picture. Raises `Unseen`."""
+    path = root / files[0].name
+    if path.suffix == ".zip":
+        return _site(path, entry.view)
+    if path.suffix == ".mp4":
+        return _sheet(_frames(path, entry.pages), entry.across)
+    if path.suffix in _OFFICE:
+        path = _converted(path)
+    if path.suffix == ".pdf":
+        return _sheet(_pages(path, entry.pages), entry.across)
+    with Image.open(path) as image:
+        return image.convert("RGB")
+
+
+def _sheet(pictures: Sequence[Image.Image], across: int) -> Image.Image:
+    across = min(across, len(pictures))
+    wide, tall = pictures[0].width + _GAP, max(one.height for one in pictures) + _GAP
+    down = -(-len(pictures) // across)
+    sheet = Image.new("RGB", (across * wide - _GAP, down * tall - _GAP), _PAPER)
+    for at, picture in enumerate(pictures):
+        sheet.paste(picture, (at % across * wide, at // across * tall))
+    return sheet
+
+
+def _pages(path: Path, most: int) -> list[Image.Image]:
+    with pypdfium2.PdfDocument(path) as document:
+        count = min(most, len(document))
+        return [document[n].render(scale=1.4).to_pil().convert("RGB") for n in range(count)]
+
+
+def _frames(path: Path, most: int) -> list[Image.Image]:
+    import av
+
+    found: list[Image.Image] = []
+    with av.open(str(path)) as film:
+        seconds = float((film.duration or 0) / 1_000_000)
+        for at in range(most):
+            wanted = seconds * (at + 0.6) / most
+            film.seek(int(wanted * 1_000_000))
+            for frame in film.decode(video=0):
+                if (frame.time or 0) + 0.05 >= wanted:
+                    break
+            found.append(frame.to_image().resize((640, 360)))
+    return found
+
+
+def _program(*names: str) -> str:
+    found = next((path for name in names if (path := shutil.which(name))), None)
+    if found is None:
+        raise Unseen(f"{names[0]} is not installed")
+    return found
+
+
+def _converted(path: Path) -> Path:
+    soffice = _program("soffice", "libreoffice")
+    subprocess.run(  # noqa: S603
+        [soffice, "--headless", f"-env:UserInstallation=file://{path.parent}/office",
+         "--convert-to", "pdf", "--outdir", str(path.parent / "pdf"), str(path)],
+        check=True, capture_output=True, timeout=180,
+    )  # fmt: skip
+    return path.parent / "pdf" / f"{path.stem}.pdf"
+
+
+def _site(path: Path, view: str) -> Image.Image:
+    chromium = _program("chromium", "chromium-browser", "google-chrome")
+    with zipfile.ZipFile(path) as archive:
+        archive.extractall(path.parent / "site")
+    pages = sorted((path.parent / "site").rglob("*.html"))
+    home = next(page for page in pages if page.name == "index.html")
+    inner = [page for page in pages if page != home]
+    marks = {"data": "<select", "document": 'class="document"'}
+    shown = next((p for p in inner if marks.get(view, "\0") in p.read_text("utf-8")), home)
+    wide, tall = _SCREENS[view]
+    picture = path.parent / "screen.png"
+    dark = ["--force-dark-mode", "--blink-settings=preferredColorScheme=0"]
+    subprocess.run(  # noqa: S603
+        [chromium, "--headless", "--no-sandbox", "--hide-scrollbars", "--disable-gpu",
+         f"--user-data-dir={path.parent}/chromium", "--virtual-time-budget=2000",
+         *(dark if view == "dark" else []), f"--window-size={wide},{tall}",
+         f"--screenshot={picture}", shown.as_uri()],
+        check=True, capture_output=True, timeout=180,
+    )  # fmt: skip
+    with Image.open(picture) as image:
+        return image.convert("RGB")

@@ -1,0 +1,203 @@
+"""Write functions that share a transaction of SQLite, and its one fsync.
+
+Every function that waits in the queue joins the open transaction (WAL, ``synchronous=FULL``). Under
+load that is what makes full durability free; alone, a write is committed at once, since nobody else
+is waiting.
+
+A function that fails must not take the others' work with it, and few fail. A savepoint for each
+would add a quarter to what the functions cost: SQLite copies every page that they change. So when
+one fails, all is taken back and the functions of its group run again, in savepoints.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import queue
+import sqlite3
+import time
+from collections.abc import Callable
+from typing import Any
+
+import structlog
+
+from agentpost.db.session import Params, Row, Tx
+from agentpost.domain.errors import StoreUnavailable
+
+log = structlog.get_logger(__name__)
+
+_FUNCTIONS_MAX = 256
+_SECONDS_MAX = 0.02
+BUSY_SECONDS = 30.0
+"""How long a write waits for the database while another program holds its lock."""
+_PATIENT_SECONDS = 1.0
+
+
+class SqliteTx:
+    """See `Tx`."""
+
+    __slots__ = ("_execute", "callbacks", "connection")
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self.connection = connection
+        self._execute = connection.execute
+        self.callbacks: list[Callable[[], None]] = []
+
+    def execute(self, sql: str, params: Params = ()) -> int:
+        """See `Tx.execute`."""
+        return self._execute(sql, params).rowcount
+
+    def one(self, sql: str, params: Params = ()) -> Row | None:
+        """See `Tx.one`."""
+        row: Row | None = self._execute(sql, params).fetchone()
+        return row
+
+    def all(self, sql: str, params: Params = ()) -> list[Row]:
+        """See `Tx.all`."""
+        return self._execute(sql, params).fetchall()
+
+    def after(self, callback: Callable[[], None]) -> None:
+        """See `Tx.after`."""
+        self.callbacks.append(callback)
+
+
+class Write:
+    """A queued write function with the future its caller awaits."""
+
+    __slots__ = ("callbacks", "error", "fn", "future", "loop", "queued_at", "result")
+
+    def __init__(
+        self,
+        fn: Callable[[Tx], Any],
+        loop: asyncio.AbstractEventLoop,
+        future: asyncio.Future[Any],
+    ) -> None:
+        self.fn = fn
+        self.loop = loop
+        self.future = future
+        self.queued_at = time.monotonic()
+        self.result: Any = None
+        self.error: BaseException | None = None
+        self.callbacks: list[Callable[[], None]] = []
+
+
+class Group:
+    """Functions that share a commit, of which there is always a first.
+
+    Attributes:
+        last: the queue said that nothing comes any more.
+        ran_again: one of them failed and the others had to run a second time.
+    """
+
+    def __init__(self, first: Write) -> None:
+        self.items = [first]
+        self.last = False
+        self.ran_again = False
+
+    def run(
+        self,
+        connection: sqlite3.Connection,
+        waiting: queue.SimpleQueue[Write | None],
+        *,
+        careful: bool,
+    ) -> None:
+        """Begin a transaction and run what waits in it; the commit is the caller's.
+
+        ``careful``: in savepoints from the start, so that nothing has to run again.
+        """
+        _begin(connection, self.items[0].queued_at)
+        until = time.monotonic() + _SECONDS_MAX
+        _run_one(connection, self.items[0], guarded=False)  # nothing stands before it
+        while len(self.items) < _FUNCTIONS_MAX and time.monotonic() < until:
+            try:
+                item = waiting.get_nowait()
+            except queue.Empty:
+                break
+            if item is None:
+                self.last = True
+                break
+            self.items.append(item)
+            if not _run_one(connection, item, guarded=careful or self.ran_again):
+                self.ran_again = True
+                for each in self.items:
+                    _run_one(connection, each, guarded=True)
+
+    def resolve(self) -> None:
+        """Hand the results over, one wake-up per event loop."""
+        by_loop: dict[asyncio.AbstractEventLoop, list[Write]] = {}
+        for item in self.items:
+            by_loop.setdefault(item.loop, []).append(item)
+        for loop, items in by_loop.items():
+            try:
+                loop.call_soon_threadsafe(_set_results, items)
+            except RuntimeError:
+                log.debug("loop_closed_before_result", functions=len(items))
+
+
+def _begin(connection: sqlite3.Connection, queued_at: float) -> None:
+    """Take the write lock. Time that was spent in the queue counts: it went by behind others that
+    waited for the same lock."""
+    waited = time.monotonic() - queued_at
+    patient = waited < _PATIENT_SECONDS
+    if not patient:
+        left = max(BUSY_SECONDS - waited, 0.0)
+        connection.execute(f"PRAGMA busy_timeout={left * 1_000:.0f}")
+    try:
+        connection.execute("BEGIN IMMEDIATE")
+    except sqlite3.OperationalError as error:
+        if error.sqlite_errorcode != sqlite3.SQLITE_BUSY:
+            raise
+        raise StoreUnavailable(
+            f"The database was locked by another program for {BUSY_SECONDS:.0f} seconds."
+        ) from error
+    finally:
+        if not patient:
+            connection.execute(f"PRAGMA busy_timeout={BUSY_SECONDS * 1_000:.0f}")
+
+
+def _run_one(connection: sqlite3.Connection, item: Write, *, guarded: bool) -> bool:
+    """Run a function, perhaps once more; False when it failed and took back, with its own work,
+    what stood before it in the transaction: that is so unless it is ``guarded``, by a savepoint.
+
+    Raises when the whole transaction is lost: a full disk makes SQLite take all of it back.
+    """
+    tx = SqliteTx(connection)
+    item.error, item.callbacks = None, []
+    if guarded:
+        connection.execute("SAVEPOINT f")
+    try:
+        item.result = item.fn(tx)
+    except BaseException as error:
+        if not connection.in_transaction:
+            raise
+        item.error = error
+        if guarded:
+            connection.execute("ROLLBACK TO f")
+            connection.execute("RELEASE f")
+        else:
+            connection.execute("ROLLBACK")
+            connection.execute("BEGIN IMMEDIATE")
+        return guarded
+    if not connection.in_transaction:
+        raise sqlite3.OperationalError("the transaction was taken back by the database")
+    if guarded:
+        connection.execute("RELEASE f")
+    item.callbacks = tx.callbacks
+    return True
+
+
+def call(callback: Callable[[], None]) -> None:
+    """A callback must not take the writer down."""
+    try:
+        callback()
+    except BaseException:
+        log.exception("after_commit_failed")
+
+
+def _set_results(items: list[Write]) -> None:
+    for item in items:
+        if item.future.done():  # cancelled
+            continue
+        if item.error is not None:
+            item.future.set_exception(item.error)
+        else:
+            item.future.set_result(item.result)

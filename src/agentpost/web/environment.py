@@ -1,0 +1,117 @@
+"""The templates' environment: everything is escaped, and a missing name is an error.
+
+Besides its model, a template can use ``ui`` (the macros of `layout/macros.html`), ``icon(name)``,
+``asset(name)``, ``base`` (the path of the app's public URL) and the filters below.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from agentpost.domain.text import displayable, human_credits, human_size
+from agentpost.domain.times import SECOND
+from agentpost.web import assets
+from agentpost.web.markdown import markdown
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+    from markupsafe import Markup
+
+_FOLDER: Final = Path(__file__).parent
+_SYMBOL: Final = re.compile(r'<symbol id="([a-z0-9-]+)">(.*?)</symbol>')
+_ICON: Final = (
+    '<svg class="icon" viewBox="0 0 24 24" width="24" height="24" aria-hidden="true">%s</svg>'
+)
+
+
+def make(base: str) -> Environment:
+    """The environment; ``base`` is the path of the app's public URL."""
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    made = Environment(
+        loader=FileSystemLoader(_FOLDER),
+        autoescape=True,
+        undefined=StrictUndefined,
+        auto_reload=False,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.globals.update(base=base, icon=icon, asset=lambda name: base + assets.address(name))
+    made.filters.update(
+        name=name,
+        moment=moment,
+        size=human_size,
+        credits=human_credits,
+        amount=amount,
+        markdown=markdown,
+        took=took,
+        words=words,
+        plural=plural,
+    )
+    made.globals["ui"] = made.get_template("layout/macros.html").module
+    return made
+
+
+def icon(named: str) -> Markup:
+    """A picture of `layout/icons.svg`, in the colour of the text around it."""
+    from markupsafe import Markup
+
+    return Markup(_ICON % _icons()[named])  # noqa: S704  both are our own
+
+
+@cache
+def _icons() -> Mapping[str, str]:
+    return dict(_SYMBOL.findall((_FOLDER / "layout/icons.svg").read_text("utf-8")))
+
+
+def name(text: str) -> Markup:
+    """A title or file name: one line, and in whatever direction it is written, its neighbours keep
+    their places."""
+    from markupsafe import Markup
+
+    shown = displayable(text, "\N{REPLACEMENT CHARACTER}", lines=False)
+    return Markup("<bdi>{}</bdi>").format(shown)
+
+
+def moment(at: int) -> Markup:
+    """A time in microseconds, to the minute: in UTC, or where the viewer is once the page's script
+    has run."""
+    from markupsafe import Markup
+
+    when = datetime.fromtimestamp(at // SECOND, UTC)
+    return Markup('<time datetime="{}">{}</time>').format(
+        when.strftime("%Y-%m-%dT%H:%M:%SZ"), when.strftime("%Y-%m-%d %H:%M UTC")
+    )
+
+
+def amount(value: float) -> str:
+    """A number for people: thousands apart, up to two decimals."""
+    return f"{value:,.2f}".removesuffix(".00")
+
+
+def words(code: Any) -> str:
+    """A code of ours, such as a status, as words."""
+    return str(getattr(code, "value", code)).replace("_", " ")
+
+
+def plural(count: int, one: str, many: str = "") -> str:
+    """``1 job``, ``2 jobs``; ``many`` where the plural is not made by an s."""
+    return f"{count:,} {one if count == 1 else many or one + 's'}"
+
+
+def took(microseconds: int) -> str:
+    """How long something took, such as ``850 ms``, ``12 s``, ``3 min 5 s`` or ``2 h 4 min``."""
+    milliseconds = microseconds * 1_000 // SECOND
+    if milliseconds < 1_000:
+        return f"{max(milliseconds, 0)} ms"
+    whole = milliseconds // 1_000
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3_600:
+        return f"{whole // 60} min {whole % 60} s"
+    return f"{whole // 3_600} h {whole % 3_600 // 60} min"

@@ -1,0 +1,93 @@
+"""Forms: whether one came from our own page, and what it says."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from urllib.parse import parse_qsl, urlsplit
+
+from starlette.requests import Request
+
+from agentpost.domain.errors import ErrorCode, Refusal
+from agentpost.domain.text import UNSTORABLE
+from agentpost.http.bodies import TooSlow, chunks
+from agentpost.services.context import AppContext
+from agentpost.settings import Settings
+
+_BYTES_MAX = 256 * 1024
+_FIELDS_MAX = 200
+
+
+@dataclass(slots=True)
+class Form:
+    """A form as it was filled in, and what is wrong with it.
+
+    A template shows a field with its value and its error by ``ui.field(form, "name", ...)``, so a
+    page gives a fresh one to its template when nothing was sent yet.
+    """
+
+    values: Mapping[str, list[str]] = field(default_factory=dict)
+    errors: dict[str, str] = field(default_factory=dict)
+
+    def text(self, name: str, default: str = "") -> str:
+        """A field's value, without white space at its ends."""
+        found = self.values.get(name)
+        return found[-1].strip() if found else default
+
+    def all(self, name: str) -> list[str]:
+        """Every value of a field, such as of check boxes."""
+        return self.values.get(name, [])
+
+    def has(self, name: str) -> bool:
+        """Whether a box is checked, or a button was the one pressed."""
+        return name in self.values
+
+    def wrong(self, name: str, text: str) -> None:
+        """Say beside a field what to change; the first problem of a field stays."""
+        self.errors.setdefault(name, text)
+
+
+async def read(ctx: AppContext, request: Request) -> Form:
+    """The form that was posted. Raises ``bad_request`` for a body that is no form, ``too_large``
+    for one of more than 256 KiB."""
+    if request.headers.get("content-type", "").partition(";")[0] not in (
+        "",
+        "application/x-www-form-urlencoded",
+    ):
+        raise Refusal(ErrorCode.BAD_REQUEST, "Send the form as the page does.")
+    body = bytearray()
+    try:
+        async for chunk in chunks(request, ctx.settings.body_idle_seconds):
+            body += chunk
+            if len(body) > _BYTES_MAX:
+                raise Refusal(ErrorCode.TOO_LARGE, "The form is too large.")
+    except TooSlow as problem:
+        raise Refusal(ErrorCode.BAD_REQUEST, f"The form is incomplete: {problem}.") from None
+    try:
+        pairs = parse_qsl(body.decode(), keep_blank_values=True, max_num_fields=_FIELDS_MAX)
+    except ValueError:
+        raise Refusal(ErrorCode.BAD_REQUEST, "Send the form as the page does.") from None
+    values: dict[str, list[str]] = {}
+    for name, value in pairs:
+        values.setdefault(name, []).append(UNSTORABLE.sub("\N{REPLACEMENT CHARACTER}", value))
+    return Form(values)
+
+
+def from_own_page(request: Request, settings: Settings) -> bool:
+    """Whether no other site can have sent this form.
+
+    ``Sec-Fetch-Site`` tells; browsers send it to HTTPS and local addresses. Elsewhere ``Origin``
+    does. A request with neither comes from no browser of today, so no site can have caused it.
+    """
+    site = request.headers.get("sec-fetch-site")
+    if site is not None:
+        return site in ("same-origin", "none")
+    origin = request.headers.get("origin")
+    if origin is None:
+        return True
+    app = urlsplit(settings.public_app_url)
+    sent = urlsplit(origin)
+    # Behind a proxy the Host header may be another than the one in the address bar.
+    return bool(sent.netloc) and (
+        sent.netloc == request.headers.get("host") or sent[:2] == (app.scheme, app.netloc)
+    )

@@ -1,0 +1,124 @@
+"""The request inspector: what was asked of the API and what it answered (spec: Limits)."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from typing import Final
+from urllib.parse import urlencode
+
+from starlette.requests import Request
+
+from agentpost.contract.errors import CATALOGUE
+from agentpost.domain import ids
+from agentpost.domain.errors import ErrorCode, not_found
+from agentpost.domain.records import RequestRecord
+from agentpost.domain.request_filter import METHODS, PERIODS, STATUSES, request_filter
+from agentpost.domain.times import DAY, SECOND
+from agentpost.services import accounts, requests
+from agentpost.services.context import AppContext
+from agentpost.web.forms import Form
+from agentpost.web.page import Nav, Page, Redirect, Shown, View, Viewer
+
+_PATH: Final = "/dashboard/requests"
+_FIELDS: Final = ("key", "method", "status", "path", "error", "since")
+_PERIOD_NAMES: Final = {
+    "15m": "Last 15 minutes",
+    "1h": "Last hour",
+    "24h": "Last 24 hours",
+    "7d": "Last 7 days",
+}
+_STATUS_NAMES: Final = {"failed": "400 and above"}
+
+
+async def show(ctx: AppContext, request: Request, viewer: Viewer) -> View:
+    """The newest requests that fit the filter; an id as path opens that request."""
+    given = request.query_params
+    if ids.is_id(ids.REQUEST, given.get("path", "").strip()):
+        return Redirect(f"{_PATH}/{given['path'].strip()}")
+    before = given.get("before", "")
+    wanted = request_filter(given, ctx.clock.now())
+    lines, more = await requests.recent(
+        ctx.db,
+        viewer.account_id,
+        wanted,
+        before=before if ids.is_id(ids.REQUEST, before) else None,
+    )
+    keys = await accounts.keys_of(ctx, viewer.account_id)
+    kept = {name: given[name] for name in _FIELDS if given.get(name)}
+    model = {
+        "lines": lines,
+        "names": {key.id: key.name for key in keys},
+        "form": Form({name: [value] for name, value in kept.items()}),
+        "filtered": bool(kept),
+        "choices": _choices([(key.id, key.name) for key in keys]),
+        "older": f"{_PATH}?{urlencode({**kept, 'before': more})}" if more else None,
+        "newer": f"{_PATH}?{urlencode(kept)}" if before else None,
+        "days": round(ctx.settings.request_log_seconds / (DAY / SECOND)),
+    }
+    return Shown("pages/requests.html", "Requests", model)
+
+
+async def show_one(ctx: AppContext, request: Request, viewer: Viewer) -> View:
+    """One request with its bodies; raises ``not_found``."""
+    found = await requests.get(ctx.db, viewer.account_id, request.path_params["request_id"])
+    if found is None:
+        raise not_found("request")
+    keys = {key.id: key.name for key in await accounts.keys_of(ctx, viewer.account_id)}
+    model = {
+        "one": found,
+        "key": keys.get(found.key_id or "", ""),
+        "sent": _pretty(found.request_body),
+        "answered": _pretty(found.response_body),
+        "curl": _curl(found, ctx.settings.public_url),
+        "advice": _advice(found.error),
+    }
+    return Shown("pages/request.html", f"{found.method} {found.path}", model)
+
+
+def _choices(keys: list[tuple[str, str]]) -> dict[str, list[tuple[str, str]]]:
+    statuses = [(each, _STATUS_NAMES.get(each, each)) for each in STATUSES]
+    return {
+        "key": [("", "Any key"), *keys],
+        "method": [("", "Any method"), *((each, each) for each in METHODS)],
+        "status": [("", "Any status"), *statuses],
+        "since": [("", "Any time"), *((each, _PERIOD_NAMES[each]) for each in PERIODS)],
+    }
+
+
+def _pretty(body: str | None) -> str | None:
+    """JSON with line breaks; anything else as it is."""
+    if not body:
+        return body
+    try:
+        return json.dumps(json.loads(body), indent=2, ensure_ascii=False)
+    except ValueError:
+        return body
+
+
+def _curl(one: RequestRecord, api: str) -> str:
+    """The request again as a command; the key comes from the reader's environment."""
+    parts = [
+        "curl -s",
+        "" if one.method == "GET" else f"-X {one.method}",
+        shlex.quote(api + one.path),
+    ]
+    lines = [" ".join(part for part in parts if part)]
+    lines.append('-H "Authorization: Bearer $AGENTPOST_KEY"')
+    if one.request_body:
+        lines.append(f"-d {shlex.quote(one.request_body)}")
+    return " \\\n  ".join(lines)
+
+
+def _advice(error: str | None) -> str | None:
+    """What to do about an error code, None when there is none or no longer such a code."""
+    try:
+        return CATALOGUE[ErrorCode(error)].advice if error else None
+    except ValueError:
+        return None
+
+
+PAGES = (
+    Page(_PATH, get=show, nav=Nav("Dashboard", "Requests", "arrow-left-right")),
+    Page(f"{_PATH}/{{request_id}}", get=show_one),
+)

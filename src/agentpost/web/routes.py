@@ -1,0 +1,147 @@
+"""The routes of the pages and what surrounds each request to them (design: Signing in)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+
+from starlette.datastructures import Headers
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.types import Scope
+
+from agentpost.domain.errors import ErrorCode, Refusal, not_found
+from agentpost.http import pipeline
+from agentpost.http.application import Route
+from agentpost.http.pipeline import Handler, surround
+from agentpost.services import accounts, sessions
+from agentpost.services.context import AppContext
+from agentpost.web import assets, forms, page, policy
+from agentpost.web.cookies import Cookie
+from agentpost.web.page import OpenPage, Page, Redirect, Shown, View, Viewer
+from agentpost.web.pages import (
+    chat,
+    chats,
+    dashboard,
+    deliveries,
+    home,
+    keys,
+    login,
+    mail,
+    previews,
+    requests,
+    uploads,
+    webhooks,
+)
+from agentpost.web.pages import sessions as session_pages
+from agentpost.web.rendering import LIVE, Renderer
+from agentpost.web.streams import Streams
+
+PAGES: Sequence[Page | OpenPage] = (
+    *home.PAGES,
+    *login.PAGES,
+    *chats.PAGES,
+    *uploads.PAGES,
+    *previews.PAGES,
+    *chat.PAGES,
+    *dashboard.PAGES,
+    *keys.PAGES,
+    *webhooks.PAGES,
+    *deliveries.PAGES,
+    *requests.PAGES,
+    *mail.PAGES,
+    *session_pages.PAGES,
+)
+"""Every page; those with an entry in the navigation stand there in this order."""
+
+
+class PageRoutes:
+    """The routes that show pages."""
+
+    def __init__(self, ctx: AppContext) -> None:
+        pages = [each for each in PAGES if isinstance(each, Page)]
+        self._ctx = ctx
+        self._cookie = Cookie(ctx.settings)
+        self._renderer = Renderer(ctx.settings.public_app_url, pages)
+        self._streams = Streams(ctx)
+        middlewares = (
+            partial(pipeline.with_state, ctx.clock),
+            partial(pipeline.with_headers, policy.headers(ctx.settings)),
+            partial(pipeline.with_errors, self._renderer.error),
+        )
+        self._unknown = surround(_no_such_page, middlewares)
+        self.routes = [Route(each.path, self._handlers(each), middlewares) for each in PAGES]
+        self.routes.append(Route(assets.PATH, {"GET": assets.serve}, middlewares))
+
+    def unknown(self, scope: Scope) -> Handler | None:
+        """The handler for an address that no route has, None when no browser asks: programs get the
+        error shape of the API."""
+        if scope["method"] not in ("GET", "HEAD") or f"{scope['path']}/".startswith("/v1/"):
+            return None
+        accepted = Headers(scope=scope).get("accept", "")
+        return self._unknown if "text/html" in accepted else None
+
+    # --- around the handlers ----------------------------------------------------------------------
+    def _handlers(self, each: Page | OpenPage) -> Mapping[str, Handler]:
+        if isinstance(each, OpenPage):
+            opened = {"GET": each.get, "POST": each.post}
+            found = {m: partial(self._open, h) for m, h in opened.items() if h is not None}
+        else:
+            closed = {"GET": each.get, "POST": each.post}
+            found = {
+                m: partial(self._signed_in, each, h) for m, h in closed.items() if h is not None
+            }
+        if "POST" in found:
+            found["POST"] = partial(self._own_form, found["POST"])
+        return found
+
+    async def _open(self, handler: page.OpenHandler, request: Request) -> Response:
+        """For everybody."""
+        view = await handler(self._ctx, request)
+        if isinstance(view, Shown):
+            return self._renderer.open(request, view)
+        return self._respond(view)
+
+    async def _signed_in(self, each: Page, handler: page.Handler, request: Request) -> Response:
+        """Only with a session; nothing is looked up for anybody else."""
+        viewer = await self._viewer(request)
+        if each.live and LIVE in request.query_params and request.method == "GET":
+
+            async def render() -> tuple[str, str]:
+                view = await handler(self._ctx, request, viewer)
+                assert isinstance(view, Shown), "a page with a live part shows it"
+                return self._renderer.fragment(view)
+
+            return self._streams.respond(request, viewer, render)
+        view = await handler(self._ctx, request, viewer)
+        if isinstance(view, Shown):
+            return self._renderer.shown(request, view, each, viewer)
+        return self._respond(view)
+
+    async def _own_form(self, handler: Handler, request: Request) -> Response:
+        """Only from our own pages: no other site signs anybody in or out."""
+        if not forms.from_own_page(request, self._ctx.settings):
+            text = "This form came from another site, so nothing was done."
+            return self._renderer.notice(request, "Refused", text, 403)
+        return await handler(request)
+
+    async def _viewer(self, request: Request) -> Viewer:
+        secret = self._cookie.read(request)
+        account_id = await sessions.account_of(self._ctx, secret) if secret else None
+        if secret is None or account_id is None:
+            raise Refusal(ErrorCode.UNAUTHORIZED, "There is no session.")
+        account = await accounts.get(self._ctx, account_id)
+        return Viewer(account_id, account.name, account.email, secret)
+
+    def _respond(self, view: View) -> Response:
+        if not isinstance(view, Redirect):
+            assert isinstance(view, Response)
+            return view
+        response = self._renderer.redirect(view.path, view.note)
+        if view.session is not None:
+            self._cookie.set(response, view.session)
+        return response
+
+
+async def _no_such_page(_: Request) -> Response:
+    raise not_found("page")

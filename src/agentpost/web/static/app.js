@@ -1,0 +1,91 @@
+// What pages do beyond htmx. Each page works without it: this makes it nicer.
+
+// --- times in the viewer's own time zone ---------------------------------------------------------
+const minute = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
+const exact = new Intl.DateTimeFormat(undefined, { dateStyle: "full", timeStyle: "long" });
+
+function showTimes(root) {
+  for (const time of root.querySelectorAll("time[datetime]")) {
+    const at = new Date(time.dateTime);
+    const text = minute.format(at);
+    if (Number.isNaN(at.getTime()) || time.textContent === text) continue;
+    time.textContent = text;
+    time.title = exact.format(at);
+  }
+}
+
+// The live part of a page is sent with times in UTC; an observer runs before the next paint.
+new MutationObserver(() => showTimes(document.body)).observe(document.body, {
+  childList: true, subtree: true, characterData: true,
+});
+showTimes(document.body);
+
+// --- the look ------------------------------------------------------------------------------------
+addEventListener("submit", (event) => {
+  const theme = event.submitter?.name === "theme" && event.submitter.value;
+  if (!theme) return;
+  event.preventDefault();
+  document.documentElement.dataset.theme = theme;
+  document.cookie = `agentpost_theme=${theme}; path=/; max-age=34560000; samesite=lax`;
+  for (const button of document.querySelectorAll(".themes button")) {
+    button.setAttribute("aria-pressed", String(button.value === theme));
+  }
+});
+
+// --- buttons -------------------------------------------------------------------------------------
+addEventListener("click", async (event) => {
+  const button = event.target.closest?.("[data-copy]");
+  if (!button) return;
+  const text = button.parentElement.querySelector("pre, code").textContent;
+  const label = button.querySelector(".hidden");
+  try {
+    await navigator.clipboard.writeText(text);
+    label.textContent = "Copied";
+    button.classList.add("done");
+  } catch {
+    getSelection().selectAllChildren(button.parentElement.querySelector("pre, code"));
+  }
+  setTimeout(() => { label.textContent = "Copy"; button.classList.remove("done"); }, 2000);
+});
+
+// Asks before a form does what cannot be undone.
+addEventListener("submit", (event) => {
+  const text = event.target.dataset.confirm;
+  if (text && !confirm(text)) event.preventDefault();
+});
+
+// A menu or a list that is open closes with Escape and with a click elsewhere.
+addEventListener("keydown", (event) => {
+  if (event.key !== "Escape") return;
+  for (const menu of document.querySelectorAll("details.menu[open]")) {
+    menu.open = false;
+    menu.querySelector("summary").focus();
+  }
+});
+addEventListener("click", (event) => {
+  for (const menu of document.querySelectorAll("details.menu[open]")) {
+    if (!menu.contains(event.target)) menu.open = false;
+  }
+});
+
+// A note is shown once: loading the page again does not repeat it.
+const here = new URL(location.href);
+if (here.searchParams.has("note")) {
+  here.searchParams.delete("note");
+  history.replaceState(history.state, "", here);
+}
+
+// --- the live part -------------------------------------------------------------------------------
+// A stream that breaks is opened again by hx-sse. One that could not be opened at first is tried
+// again from here. When the session has ended meanwhile, the page says so.
+let again = 0;
+for (const name of ["htmx:sse:error", "htmx:error", "htmx:response:error"]) {
+  addEventListener(name, (event) => {
+    const part = event.target;
+    if (part.id !== "live") return;
+    const status = event.detail.status ?? event.detail.ctx?.response?.status;
+    if (status === 401) location.reload();
+    if (name === "htmx:sse:error" || again) return;
+    again = setTimeout(() => { again = 0; htmx.trigger(part, "reconnect"); }, 2000);
+  });
+}

@@ -1,0 +1,82 @@
+"""Live parts of pages: an event stream that sends the part again when it has changed.
+
+A stream waits for hints at its account, as a held read waits for hints at its message; without one
+it asks the database nothing. Each fragment has a tag made of its content, which is also the event's
+id: a browser that comes back says which it has (``Last-Event-ID``), and gets the fragment only if
+it is another one by now, from whichever server.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Final
+
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+
+from agentpost.domain.errors import Overloaded
+from agentpost.services import sessions
+from agentpost.services.context import AppContext
+from agentpost.web.page import Viewer
+from agentpost.web.rendering import LIVE
+
+PER_ACCOUNT_MAX: Final = 30
+"""Open streams of an account in one process."""
+_KEEP_ALIVE_SECONDS: Final = 20.0
+"""How often a stream without news says that it lives, and looks whether its session does."""
+_PAUSE_SECONDS: Final = 0.3
+"""Between two fragments: what changes faster is shown together."""
+_RETRY_SECONDS: Final = 5
+_RECONNECT_MS: Final = 500
+_LINE_END: Final = re.compile(r"\r\n|\r|\n")
+
+Render = Callable[[], Awaitable[tuple[str, str]]]
+"""Makes the live part and its tag, see `Renderer.fragment`."""
+
+
+class Streams:
+    """The open streams of this process."""
+
+    def __init__(self, ctx: AppContext) -> None:
+        self._ctx = ctx
+        self._open: Counter[str] = Counter()
+
+    def respond(self, request: Request, viewer: Viewer, render: Render) -> Response:
+        """Open one; raises `Overloaded` for an account that has its most."""
+        if self._open[viewer.account_id] >= PER_ACCOUNT_MAX:
+            raise Overloaded("This account has many pages open already.", _RETRY_SECONDS)
+        seen = request.headers.get("last-event-id") or request.query_params.get(LIVE, "")
+        headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+        events = self._events(viewer, seen, render)
+        return StreamingResponse(events, headers=headers, media_type="text/event-stream")
+
+    async def _events(self, viewer: Viewer, seen: str, render: Render) -> AsyncIterator[str]:
+        """What is sent, until the session or the server ends; the client may go at any moment."""
+        ctx, account_id = self._ctx, viewer.account_id
+        self._open[account_id] += 1
+        try:
+            with ctx.wakeups.listen(account_id) as wait:  # before the first look
+                yield f"retry: {_RECONNECT_MS}\n\n"
+                hinted = True
+                while not wait.over and await sessions.account_of(ctx, viewer.session):
+                    if hinted:
+                        fragment, tag = await render()
+                        if tag != seen:
+                            seen = tag
+                            yield _event(tag, fragment)
+                            await asyncio.sleep(_PAUSE_SECONDS)
+                    hinted = await wait.wait(_KEEP_ALIVE_SECONDS)
+                    if not hinted and not wait.over:
+                        yield ": \n\n"
+        finally:
+            self._open[account_id] -= 1
+            if not self._open[account_id]:
+                del self._open[account_id]
+
+
+def _event(tag: str, fragment: str) -> str:
+    lines = "".join(f"data: {line}\n" for line in _LINE_END.split(fragment))
+    return f"id: {tag}\n{lines}\n"

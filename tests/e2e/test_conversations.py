@@ -1,0 +1,205 @@
+"""People's conversations with the built-in agent over real HTTP: in each language a message with a
+file, what is made of it, a change, and a question; and one question to each kind of file."""
+
+from __future__ import annotations
+
+import base64
+import io
+import zipfile
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+
+import pytest
+from docx import Document
+from openpyxl import Workbook
+from PIL import Image
+from pptx import Presentation
+
+from tests.e2e import hostile_files
+from tests.e2e.caller import Caller, Json
+from tests.e2e.fixtures import ServerMaker
+from tests.e2e.server import AgentServer
+
+SECONDS = 90.0
+ROWS = [("month", "region", "channel", "revenue")] + [
+    (f"2025-{month:02}", region, channel, 100 * month + (50 if region == "North" else 0))
+    for month in range(1, 7)
+    for region in ("North", "South")
+    for channel in ("Online", "Retail")
+]
+TOTAL = sum(int(row[3]) for row in ROWS[1:])
+NORTH = sum(int(row[3]) for row in ROWS[1:] if row[1] == "North")
+TEXT = "The launch is on 3 March. The vans cost 900 euros a week. The depot opens in April."
+
+
+def csv(delimiter: str = ",", names: tuple[str, ...] = ()) -> bytes:
+    rows = [names or ROWS[0], *ROWS[1:]]
+    return "\n".join(delimiter.join(map(str, row)) for row in rows).encode()
+
+
+def xlsx() -> bytes:
+    book, buffer = Workbook(), io.BytesIO()
+    assert book.active is not None
+    for row in ROWS:
+        book.active.append(row)
+    book.save(buffer)
+    return buffer.getvalue()
+
+
+def json() -> bytes:
+    rows = [dict(zip(ROWS[0], row, strict=True)) for row in ROWS[1:]]
+    return repr(rows).replace("'", '"').encode()
+
+
+def docx() -> bytes:
+    document, buffer = Document(), io.BytesIO()
+    document.add_heading("Plan", 1)
+    document.add_paragraph(TEXT)
+    document.save(buffer)
+    return buffer.getvalue()
+
+
+def pptx() -> bytes:
+    deck, buffer = Presentation(), io.BytesIO()
+    slide = deck.slides.add_slide(deck.slide_layouts[1])
+    slide.shapes.title.text = "Plan"
+    slide.placeholders[1].text = TEXT
+    deck.save(buffer)
+    return buffer.getvalue()
+
+
+def png() -> bytes:
+    buffer = io.BytesIO()
+    Image.new("RGB", (64, 40), "#2a6f97").save(buffer, "PNG")
+    return buffer.getvalue()
+
+
+@pytest.fixture(scope="module")
+def server(start_server: ServerMaker) -> AgentServer:
+    return start_server(
+        agent="agentpost.agents.offline:agent", pool_workers=2, running_jobs_max=1_000
+    )
+
+
+def say(caller: Caller, conversation: str, message: str, **files: bytes) -> Json:
+    """Send a message; when it is final: the message, with the texts of its works in ``said``."""
+    given = [
+        {"name": name.replace("_", "."), "base64": base64.b64encode(data).decode()}
+        for name, data in files.items()
+    ]
+    body = {"files": given} if given else {}
+    sent = caller.send(message, conversation=conversation, **body)
+    done = caller.final(sent["id"], SECONDS)
+    works = [caller.work(job["work_id"])["text"] for job in done["jobs"]]
+    return {**done, "said": "\n".join(filter(None, [done.get("reply"), done["question"], *works]))}
+
+
+TALKS = {
+    "en": (
+        ("Chart revenue by month", ("Chart of sales.csv", "Used: sales.csv (24 rows)")),
+        ("split it by region", ("North", "sales-chart-2")),
+        ("What was the revenue in the North?", (f"{NORTH:,}",)),
+        ("I need it as a PDF too", ("sales-chart-3.pdf",)),
+        ("make it green and only 2025-03 to 2025-06", ("sales-chart-4",)),
+    ),
+    "de": (
+        (
+            "Erstelle ein Balkendiagramm vom Umsatz nach Region",
+            ("Bin dabei", "Verwendet: sales.csv (24 Zeilen)"),
+        ),
+        ("nach Kanal aufgeteilt", ("sales-chart-2",)),
+        ("Wie hoch war der Umsatz insgesamt?", (f"gesamt: {TOTAL}.",)),
+    ),
+    "es": (
+        ("Haz un gráfico de los ingresos por mes", ("En marcha", "Usado: sales.csv (24 filas)")),
+        ("divídelo por región", ("sales-chart-2",)),
+        ("¿Cuáles fueron los ingresos totales?", (f"total: {TOTAL}.",)),
+    ),
+    "fr": (
+        (
+            "Fais un graphique du chiffre d’affaires par mois",
+            ("C’est parti", "Utilisé\xa0: sales.csv (24 lignes)"),
+        ),
+        ("répartis-le par région", ("sales-chart-2",)),
+        ("Quel est le chiffre d’affaires total ?", (f"{TOTAL:,}".replace(",", "\u202f"),)),
+    ),
+    "zh": (
+        ("按月份画一个收入图表", ("开始", "使用：sales.csv (24行)。")),
+        ("按地区拆分", ("sales-chart-2",)),
+        ("总收入是多少？", (f"{TOTAL:,}",)),
+    ),
+    "ar": (
+        ("ارسم مخططًا للإيرادات حسب الشهر", ("بدأت", "المستخدم: sales.csv")),
+        ("قسّمه حسب المنطقة", ("sales-chart-2",)),
+        ("ما إجمالي الإيرادات؟", (f"{TOTAL:,}",)),
+    ),
+}  # fmt: skip
+NAMES = {
+    "de": ("Monat", "Region", "Kanal", "Umsatz"),
+    "es": ("mes", "región", "canal", "ingresos"),
+    "fr": ("mois", "région", "canal", "chiffre d’affaires"),
+    "zh": ("月份", "地区", "渠道", "收入"),
+    "ar": ("الشهر", "المنطقة", "القناة", "الإيرادات"),
+}
+
+
+@pytest.fixture(scope="module")
+def talks(caller: Caller) -> dict[str, Future[list[Json]]]:
+    """All conversations, held at the same time."""
+
+    def hold(language: str) -> list[Json]:
+        first = {"sales_csv": csv(names=NAMES.get(language, ()))}
+        return [
+            say(caller, language, message, **(first if not number else {}))
+            for number, (message, _) in enumerate(TALKS[language])
+        ]
+
+    with ThreadPoolExecutor(3) as people:
+        return {language: people.submit(hold, language) for language in TALKS}
+
+
+@pytest.mark.parametrize("language", TALKS)
+def test_a_conversation(talks: dict[str, Future[list[Json]]], language: str) -> None:
+    for (message, marks), answer in zip(TALKS[language], talks[language].result(), strict=True):
+        assert answer["status"] == "completed", (message, answer["said"])
+        names = " ".join(file["name"] for file in answer.get("files") or [])
+        for mark in marks:
+            assert mark in f"{answer['told']} {names}", message
+
+
+def zipped() -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as packed:
+        packed.writestr("data/sales.csv", csv())
+    return buffer.getvalue()
+
+
+SUM, WHEN, BUDGET = "What is the total revenue?", "When is the launch?", "3 March"
+FILES: dict[str, tuple[str, Callable[[], bytes], str]] = {
+    "sales_csv": (SUM, csv, f"{TOTAL:,}"),
+    "sales_tsv": (SUM, lambda: csv("\t"), f"{TOTAL:,}"),
+    "sales_xlsx": (SUM, xlsx, f"{TOTAL:,}"),
+    "sales_json": (SUM, json, f"{TOTAL:,}"),
+    "sales_zip": (SUM, zipped, f"{TOTAL:,}"),
+    "plan_md": (WHEN, f"# Plan\n\n{TEXT}\n".encode, BUDGET),
+    "plan_txt": (WHEN, TEXT.encode, BUDGET),
+    "plan_html": (WHEN, f"<html><body><p>{TEXT}</p></body></html>".encode, BUDGET),
+    "plan_docx": (WHEN, docx, BUDGET),
+    "plan_pptx": (WHEN, pptx, BUDGET),
+    "plan_pdf": (WHEN, lambda: hostile_files.pages(TEXT), BUDGET),
+    "shop_png": ("crop it square", png, "40 × 40"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_kind_of_file(caller: Caller, name: str) -> None:
+    message, make, found = FILES[name]
+    answer = say(caller, name, message, **{name: make()})
+    assert answer["status"] == "completed", answer["said"]
+    assert found in answer["said"]
+    assert name.replace("_", ".").replace("zip", "csv") in answer["said"]
+
+
+def test_a_pasted_table(caller: Caller) -> None:
+    message = f"{SUM}\n{csv().decode()}"
+    assert f"{TOTAL:,}" in say(caller, "pasted", message)["said"]

@@ -1,0 +1,90 @@
+"""A held call learns that its client is gone."""
+
+import asyncio
+
+import pytest
+import uvicorn
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.types import Receive, Scope, Send
+from uvicorn.server import ServerState
+
+from agentpost.api.operation import watch_hang_up
+from agentpost.clock import ManualClock
+from agentpost.http import request_state
+from agentpost.http.connection import Connection
+from agentpost.http.connections import Connections
+from agentpost.wakeups.memory import MemoryWakeups
+from tests.http.test_connection_bytes import Wire
+
+WHOLE = b"POST /held HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\n\r\nbody"
+PART = b"POST /held HTTP/1.1\r\nHost: x\r\nContent-Length: 40\r\n\r\nbody"
+PLAIN = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
+
+
+class Holding:
+    """An application that holds every call until it is hinted or its client is gone."""
+
+    def __init__(self) -> None:
+        self.wakeups = MemoryWakeups()
+        self.held = asyncio.Event()
+        self.over: list[bool] = []
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        request = Request(scope, receive)
+        state = request_state.begin(scope, ManualClock())
+        with self.wakeups.listen("msg") as wait:
+            watch_hang_up(request)(wait)
+            self.held.set()
+            await wait.wait(60)
+            self.over.append(wait.over)
+        state.end()
+        await PlainTextResponse("yes")(scope, receive, send)
+
+    def no_request(self, problem: str) -> Response:
+        return PlainTextResponse(problem, 400)
+
+
+async def opened(app: Holding, sent: bytes) -> Connection:
+    config = uvicorn.Config(app, log_config=None)
+    made = Connection(config, ServerState(), {}, connections=Connections(10, ManualClock()))
+    made.connection_made(Wire())
+    made.data_received(sent)
+    await app.held.wait()
+    return made
+
+
+@pytest.mark.parametrize("sent", [WHOLE, PART, WHOLE + PLAIN], ids=["whole", "part", "pipelined"])
+async def test_a_held_call_ends_when_its_client_hangs_up(sent: bytes) -> None:
+    app = Holding()
+    made = await opened(app, sent)
+    await asyncio.sleep(0)
+    made.connection_lost(None)
+    async with asyncio.timeout(5):
+        while not app.over:  # noqa: ASYNC110 - its own event
+            await asyncio.sleep(0)
+    assert app.over == [True]
+
+
+async def test_a_client_that_is_gone_before_its_call_is_held_is_noticed() -> None:
+    app = Holding()
+    config = uvicorn.Config(app, log_config=None)
+    made = Connection(config, ServerState(), {}, connections=Connections(10, ManualClock()))
+    made.connection_made(Wire())
+    made.data_received(WHOLE)
+    made.connection_lost(None)
+    async with asyncio.timeout(5):
+        while not app.over:  # noqa: ASYNC110 - its own event
+            await asyncio.sleep(0)
+    assert app.over == [True]
+
+
+async def test_a_call_that_is_over_is_told_nothing() -> None:
+    app = Holding()
+    made = await opened(app, WHOLE)
+    app.wakeups.hint("msg")
+    async with asyncio.timeout(5):
+        while not made.cycle.response_complete:  # noqa: ASYNC110 - its own event
+            await asyncio.sleep(0)
+    assert app.over == [False]
+    assert not made._watching

@@ -1,0 +1,84 @@
+"""A real Chromium for tests: the one that the system has.
+
+Its pages may show no error: what the browser complains about, a breach of the content security
+policy included, fails the test.
+"""
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import (
+    Browser,
+    BrowserContext,
+    ConsoleMessage,
+    Page,
+    expect,
+    sync_playwright,
+)
+
+NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+MISSING = (
+    "no Chromium on PATH: make test installs it as root; otherwise install it with your package"
+    " manager"
+)
+AXE = Path(__file__).with_name("axe.js")
+PHONE = {"width": 375, "height": 812}
+DESKTOP = {"width": 1280, "height": 860}
+PATIENCE_MS = 30_000
+expect.set_options(timeout=PATIENCE_MS)
+
+
+def found() -> str | None:
+    """The program's path; None when there is none."""
+    return next((path for name in NAMES if (path := shutil.which(name))), None)
+
+
+@contextmanager
+def started() -> Iterator[Browser]:
+    """A browser of its own. The thread can run no other event loop meanwhile."""
+    sandbox = [] if os.getuid() else ["--no-sandbox"]  # which root cannot have
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=found(), args=sandbox)
+        try:
+            yield browser
+        finally:
+            browser.close()
+
+
+@contextmanager
+def visiting(browser: Browser, **options: Any) -> Iterator[tuple[BrowserContext, list[str]]]:
+    """A visitor with cookies of its own, and what its pages complained about so far."""
+    problems: list[str] = []
+
+    def said(message: ConsoleMessage) -> None:
+        if message.type in ("error", "warning"):
+            problems.append(f"{message.text} ({message.location.get('url', '')})")
+
+    context = browser.new_context(**{"viewport": DESKTOP, "locale": "en-GB", **options})
+    context.set_default_timeout(PATIENCE_MS)
+    context.on("console", said)
+    context.on("weberror", lambda error: problems.append(str(error.error)))
+    try:
+        yield context, problems
+    finally:
+        context.close()
+
+
+def axe(page: Page) -> list[str]:
+    """What axe-core finds wrong with the page as it is: rule, how bad, and the elements."""
+    page.evaluate(_axe())
+    found: list[dict[str, Any]] = page.evaluate("axe.run().then((result) => result.violations)")
+    return [
+        f"{each['id']} ({each['impact']}): {', '.join(str(n['target']) for n in each['nodes'])}"
+        for each in found
+    ]
+
+
+@cache
+def _axe() -> str:
+    return AXE.read_text("utf-8")

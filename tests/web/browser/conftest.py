@@ -1,0 +1,31 @@
+"""A browser for each module, and a visitor with clean pages for each test."""
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page
+
+from tests.web.browser import chromium
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """One Chromium; started for a module, since no test with an event loop runs beside it."""
+    if chromium.found() is None:
+        pytest.skip(chromium.MISSING)
+    with chromium.started() as started:
+        yield started
+
+
+@pytest.fixture
+def visitor(browser: Browser) -> Iterator[BrowserContext]:
+    """A visitor without cookies; a complaint of the browser about a page fails the test."""
+    with chromium.visiting(browser) as (context, problems):
+        yield context
+        assert problems == [], "the browser complained"
+
+
+@pytest.fixture
+def page(visitor: BrowserContext) -> Page:
+    """The visitor's page."""
+    return visitor.new_page()

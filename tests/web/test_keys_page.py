@@ -1,0 +1,77 @@
+"""The page of API keys: made, shown once, revoked, and nobody else's."""
+
+import asyncio
+import re
+
+import pytest
+
+from agentpost.services import accounts
+from tests.web.site import Site
+
+PATH = "/dashboard/keys"
+
+
+def test_a_key_made_on_the_page_works_and_is_shown_once(site: Site) -> None:
+    with site.browser() as browser:
+        page = browser.post(PATH, data={"name": "checkout", "expires": "30"})
+        match = re.search(r'aria-label="The new key">(svc_key_[\w-]+)<', page.text)
+        assert match is not None
+        assert page.status_code == 200
+        assert "content-encoding" not in page.headers
+        assert match[1] not in browser.get(PATH).text
+        answer = browser.get("/v1/me", headers={"Authorization": f"Bearer {match[1]}"})
+    assert answer.json()["key"]["name"] == "checkout"
+    assert (asyncio.run(accounts.keys_of(site.ctx, site.ann)))[0].expires_at is not None
+
+
+def test_a_revoked_key_is_refused_and_listed_apart(site: Site) -> None:
+    made = asyncio.run(accounts.create_key(site.ctx, site.ann, "old one"))
+    with site.browser() as browser:
+        answer = browser.post(f"{PATH}/{made.record.id}/revoke")
+        assert answer.headers["location"] == f"{PATH}?note=revoked"
+        page = browser.get(answer.headers["location"]).text
+        assert "The key is revoked." in page
+        assert "1 key that no longer works" in page
+        asked = browser.get("/v1/me", headers={"Authorization": f"Bearer {made.secret}"})
+        assert asked.status_code == 401
+        assert browser.post(f"{PATH}/{made.record.id}/revoke").status_code == 404
+
+
+def test_the_keys_of_others_can_be_neither_seen_nor_revoked(site: Site) -> None:
+    bob = asyncio.run(accounts.create(site.ctx, "bob@example.com", "Bob")).id
+    made = asyncio.run(accounts.create_key(site.ctx, bob, "bob's program"))
+    with site.browser() as browser:
+        assert "bob" not in browser.get(PATH).text
+        assert browser.post(f"{PATH}/{made.record.id}/revoke").status_code == 404
+    assert asyncio.run(accounts.keys_of(site.ctx, bob))[0].revoked_at is None
+
+
+@pytest.mark.parametrize(
+    ("form", "problem"),
+    [
+        ({"name": " "}, "Give the key a name"),
+        ({"name": "n" * 101}, "at most 100 characters"),
+        ({"name": "n", "expires": "-1"}, "Choose one of the times."),
+        ({}, "Give the key a name"),
+    ],
+)
+def test_a_form_with_a_mistake_makes_no_key(site: Site, form: dict[str, str], problem: str) -> None:
+    with site.browser() as browser:
+        page = browser.post(PATH, data=form)
+    assert page.status_code == 422
+    assert problem in page.text
+    assert asyncio.run(accounts.keys_of(site.ctx, site.ann)) == []
+
+
+def test_a_key_is_not_made_for_another_site(site: Site) -> None:
+    with site.browser(**{"Sec-Fetch-Site": "cross-site"}) as browser:
+        assert browser.post(PATH, data={"name": "n"}).status_code == 403
+    assert asyncio.run(accounts.keys_of(site.ctx, site.ann)) == []
+
+
+def test_an_account_has_a_limit_of_live_keys(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(accounts, "LIVE_KEYS_MAX", 1)
+    with site.browser() as browser:
+        assert browser.post(PATH, data={"name": "one"}).status_code == 200
+        page = browser.post(PATH, data={"name": "two"})
+    assert "There are 1 keys already" in page.text

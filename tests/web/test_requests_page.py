@@ -1,0 +1,92 @@
+"""The request inspector: what it shows, to whom, and how it is searched (spec: Limits)."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from agentpost.db import requests as rows
+from agentpost.domain.records import RequestRecord
+from agentpost.services import accounts
+from tests.web.site import Site
+
+PATH = "/dashboard/requests"
+EVIL = "<script>alert(1)</script>'\"&"
+
+
+def made(site: Site, n: int = 1, account_id: str | None = None, **fields: Any) -> RequestRecord:
+    now = site.clock.now()
+    given: dict[str, Any] = {
+        "id": f"req_{now:014x}{n:018x}",
+        "at": now,
+        "account_id": account_id or site.ann,
+        "key_id": "key_1",
+        "method": "POST",
+        "path": f"/v1/messages?n={n}",
+        "status": 201,
+        "error": None,
+        "ms": 12,
+        "request_bytes": 20,
+        "response_bytes": 2,
+        "request_body": '{"message": "it\'s"}',
+        "response_body": "{}",
+        **fields,
+    }
+    record = RequestRecord(**given)
+    site.write(lambda tx: rows.insert(tx, [record]))
+    return record
+
+
+def test_a_request_shows_its_facts_its_bodies_and_a_command(site: Site) -> None:
+    one = made(site, status=429, error="rate_limited", path=f"/v1/{EVIL}")
+    with site.browser() as browser:
+        listed = browser.get(PATH)
+        page = browser.get(f"{PATH}/{one.id}")
+    assert one.id in listed.text
+    assert "rate_limited" in page.text
+    assert "Retry-After" in page.text
+    assert "&#34;message&#34;: &#34;it&#39;s&#34;" in page.text
+    assert "-X POST" in page.text
+    assert "$AGENTPOST_KEY" in page.text
+    assert "<script>alert" not in listed.text + page.text
+
+
+def test_a_request_is_found_by_its_id(site: Site) -> None:
+    one = made(site)
+    with site.browser() as browser:
+        answer = browser.get(PATH, params={"path": f" {one.id} "})
+    assert answer.headers["location"] == f"{PATH}/{one.id}"
+
+
+def test_pages_lead_to_older_requests_and_keep_the_filter(site: Site) -> None:
+    ids = [made(site, n, status=404).id for n in range(60)]
+    made(site, 99)
+    with site.browser() as browser:
+        first = browser.get(PATH, params={"status": "4xx"}).text
+        assert ids[59] in first
+        assert ids[9] not in first
+        older = f"{PATH}?status=4xx&amp;before={ids[10]}"
+        assert older in first
+        second = browser.get(older.replace("&amp;", "&")).text
+    assert all(each in second for each in ids[:10])
+    assert ids[10] not in second
+
+
+@pytest.mark.parametrize("query", ["before=x", "since=forever", "status=abc&key=%00", "path=%25"])
+def test_an_address_with_odd_values_shows_a_page(site: Site, query: str) -> None:
+    made(site)
+    with site.browser() as browser:
+        assert browser.get(f"{PATH}?{query}").status_code == 200
+
+
+def test_the_requests_of_others_are_not_there(site: Site) -> None:
+    bob = asyncio.run(accounts.create(site.ctx, "bob@example.com", "Bob")).id
+    one = made(site, account_id=bob)
+    stranger = made(site, 2)
+    site.write(
+        lambda tx: tx.execute("UPDATE requests SET account_id = NULL WHERE id = ?", (stranger.id,))
+    )
+    with site.browser() as browser:
+        assert "No request yet" in browser.get(PATH).text
+        for each in (one, stranger):
+            assert browser.get(f"{PATH}/{each.id}").status_code == 404
