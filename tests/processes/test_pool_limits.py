@@ -153,7 +153,7 @@ async def test_a_worker_gets_what_is_listed_of_the_environment(
 
 
 @pytest.mark.parametrize("refused", range(3))
-async def test_what_cannot_be_started_leaves_nothing_behind(
+async def test_a_worker_that_cannot_be_started_leaves_nothing_behind(
     bench: Callable[..., Bench], monkeypatch: pytest.MonkeyPatch, refused: int
 ) -> None:
     """Short of file descriptors: those that a worker was already given must come back."""

@@ -142,7 +142,7 @@ CASES: dict[str, tuple[str, list[str], Rows]] = {
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_what_people_do(tmp_path: Path, name: str) -> None:
+def test_tables_as_people_write_them_are_read(tmp_path: Path, name: str) -> None:
     text, names, rows = CASES[name]
     table, found = read(tmp_path, text)
     assert [column.name for column in table.columns] == names
@@ -188,7 +188,7 @@ def test_delimiters_and_encodings(tmp_path: Path, delimiter: str, encoding: str)
         ("Jahr", "2021 2022 2023 2024", Role.TIME),
     ],
 )
-def test_what_a_column_is_for(tmp_path: Path, name: str, cells: str, role: Role) -> None:
+def test_a_column_gets_its_role(tmp_path: Path, name: str, cells: str, role: Role) -> None:
     text = f"k,{name}\n" + "\n".join(f"x,{cell}" for cell in cells.split())
     table, _ = read(tmp_path, text)
     assert table.columns[1].role is role
@@ -225,7 +225,7 @@ def test_how_exact_dates_are(tmp_path: Path) -> None:
         assert table.columns[0].grain is grain
 
 
-def test_what_was_left_out_is_said(tmp_path: Path) -> None:
+def test_lines_left_out_are_said(tmp_path: Path) -> None:
     text = "Report;;\n\nCity;Sales;Share\nA;1;2\nB;3;4\nTotal;4;6\n"
     table, rows = read(tmp_path, text)
     assert rows == [("A", 1.0, 2.0), ("B", 3.0, 4.0)]
