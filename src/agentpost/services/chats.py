@@ -116,7 +116,8 @@ class Conversation:
     """A page of a conversation, oldest message first.
 
     ``work``: the one it was opened by. ``older`` and ``newer`` are turn numbers to page with.
-    ``question`` is what the agent waits for, whichever page is shown.
+    ``question`` is what the agent waits for, whichever page is shown. ``is_own``: it began in the
+    app.
     """
 
     id: str
@@ -128,6 +129,7 @@ class Conversation:
     newer: int | None
     question: str | None
     asked_by: str
+    is_own: bool
     can_be_deleted: bool
     left: Left | None
 
@@ -246,6 +248,7 @@ def conversation(
         newer=None if is_newest else start + TURNS_PAGE,
         question=question,
         asked_by=shown[-1].id if shown else found.id,
+        is_own=found.owner == account_id,
         can_be_deleted=bool(doomed(tx, account_id, found, work)),
         left=_left(tx, work, exchanges),
     )

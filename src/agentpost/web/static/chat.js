@@ -185,11 +185,28 @@ const isLong = document.querySelector("main.chat");
 function toEnd() { if (isLong) page.scrollTop = page.scrollHeight; }
 function atEnd() { return page.scrollHeight - page.scrollTop - page.clientHeight < 160; }
 
+const here = document.querySelector(".job.here");
 if (isLong && !location.hash && !location.search) {
-  toEnd();
+  // The page of one work among others begins there, any other at its end.
+  if (here && here.closest(".exchange").nextElementSibling?.matches(".exchange")) {
+    stick = false;
+    here.closest(".exchange").scrollIntoView();
+  } else {
+    toEnd();
+  }
   addEventListener("scroll", () => { stick = atEnd(); }, { passive: true });
   new ResizeObserver(() => { if (stick) toEnd(); }).observe(document.querySelector("main.chat"));
 }
+
+// --- what failed is written again ----------------------------------------------------------------
+addEventListener("click", (event) => {
+  const button = event.target.closest?.("[data-again]");
+  if (!button) return;
+  const box = document.getElementById("composer-text");
+  box.value = button.closest(".exchange").querySelector(".bubble .text").textContent;
+  box.dispatchEvent(new Event("input"));
+  box.focus();
+});
 
 // --- start ---------------------------------------------------------------------------------------
 const known = new WeakSet();
