@@ -317,8 +317,8 @@ def _failure(message: MessageRecord) -> Explanation:
     assert message.reason is not None
     known = EXPLANATIONS[message.reason]
     text = message.reply or ""
-    told = text if text in TURN_FAILURE_TEXTS.values() else known.what
-    return Explanation(told, known.advice)
+    what = text if text in TURN_FAILURE_TEXTS.values() else known.what
+    return Explanation(what, known.advice)
 
 
 def _steps(tx: Tx, message: MessageRecord) -> dict[str, list[str]]:

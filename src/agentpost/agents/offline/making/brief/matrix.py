@@ -58,7 +58,7 @@ def rows(documents: Sequence[Document], codes: Sequence[str], wanted: Sequence[s
         cells = tuple(
             _quotes(found, criterion, code) for found, code in zip(cut, codes, strict=True)
         )
-        figures = _differing([" ".join(quote.text for quote in cell[:1]) for cell in cells])
+        figures = _differing([" ".join(quote.text for quote in cell) for cell in cells])
         made.append(Row(criterion, cells, tuple(figures)))
     return made
 

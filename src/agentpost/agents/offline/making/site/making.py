@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from agentpost.agents.base import File, Job, JobFailed
+from agentpost.agents.deaths import WorkerDied
 from agentpost.agents.offline.frame import Frame, from_json, to_json
 from agentpost.agents.offline.making.maker import Inputs, Made
 from agentpost.agents.offline.making.names import file_name
@@ -35,18 +36,23 @@ async def make(job: Job, inputs: Inputs) -> Made:
     await job.progress(f"Checking {name}")
     pages = await job.step(check, site, len(plan["pages"]), single, timeout=SECONDS)
     texts = languages.words(building.TEXTS, frame.language)
-    picture = await job.write(
-        f"{stem}-preview.png", preview.write, plan["outline"], plan["pages"],
-        label=texts["preview"], timeout=SECONDS,
-    )  # fmt: skip
+    remarks = list(plan["remarks"])
+    made = [site]
+    try:
+        made.append(
+            await job.write(
+                f"{stem}-preview.png", preview.write, plan["outline"], plan["pages"],
+                label=texts["preview"], timeout=SECONDS,
+            )
+        )  # fmt: skip
+    except (WorkerDied, TimeoutError):
+        # The site is there and paid for.
+        remarks.append(texts["no_preview"])
     text = texts["single" if single else "made"].format(
         title=plan["title"], name=name, pages=pages, open=f"{stem}/index.html"
     )
     finding = plan["outline"].get("finding", "")
-    return Made(
-        f"{text} {finding}".rstrip(), [site, picture], plan["used"], plan["skipped"],
-        plan["remarks"],
-    )  # fmt: skip
+    return Made(f"{text} {finding}".rstrip(), made, plan["used"], plan["skipped"], remarks)
 
 
 def is_single(frame: Frame) -> bool:
