@@ -157,7 +157,7 @@ def which(draft: Draft, best: Best | None) -> None:
                 draft.add_group(name)
                 segment.used = True
                 return
-        if _group_rows(draft, segment):
+        if Measure(None, Aggregate.COUNT) not in draft.measures and _group_rows(draft, segment):
             return
 
 
