@@ -82,7 +82,7 @@ def server(start_server: ServerMaker) -> AgentServer:
 
 
 def say(caller: Caller, conversation: str, message: str, **files: bytes) -> Json:
-    """Send a message; when it is final: the message, with the texts of its works in ``told``."""
+    """Send a message; when it is final: the message, with the texts of its works in ``said``."""
     given = [
         {"name": name.replace("_", "."), "base64": base64.b64encode(data).decode()}
         for name, data in files.items()
@@ -91,7 +91,7 @@ def say(caller: Caller, conversation: str, message: str, **files: bytes) -> Json
     sent = caller.send(message, conversation=conversation, **body)
     done = caller.final(sent["id"], SECONDS)
     works = [caller.work(job["work_id"])["text"] for job in done["jobs"]]
-    return {**done, "told": "\n".join(filter(None, [done.get("reply"), done["question"], *works]))}
+    return {**done, "said": "\n".join(filter(None, [done.get("reply"), done["question"], *works]))}
 
 
 TALKS = {
@@ -161,7 +161,7 @@ def talks(caller: Caller) -> dict[str, Future[list[Json]]]:
 @pytest.mark.parametrize("language", TALKS)
 def test_a_conversation(talks: dict[str, Future[list[Json]]], language: str) -> None:
     for (message, marks), answer in zip(TALKS[language], talks[language].result(), strict=True):
-        assert answer["status"] == "completed", (message, answer["told"])
+        assert answer["status"] == "completed", (message, answer["said"])
         names = " ".join(file["name"] for file in answer.get("files") or [])
         for mark in marks:
             assert mark in f"{answer['told']} {names}", message
@@ -195,11 +195,11 @@ FILES: dict[str, tuple[str, Callable[[], bytes], str]] = {
 def test_a_kind_of_file(caller: Caller, name: str) -> None:
     message, make, found = FILES[name]
     answer = say(caller, name, message, **{name: make()})
-    assert answer["status"] == "completed", answer["told"]
-    assert found in answer["told"]
-    assert name.replace("_", ".").replace("zip", "csv") in answer["told"]
+    assert answer["status"] == "completed", answer["said"]
+    assert found in answer["said"]
+    assert name.replace("_", ".").replace("zip", "csv") in answer["said"]
 
 
 def test_a_pasted_table(caller: Caller) -> None:
     message = f"{SUM}\n{csv().decode()}"
-    assert f"{TOTAL:,}" in say(caller, "pasted", message)["told"]
+    assert f"{TOTAL:,}" in say(caller, "pasted", message)["said"]

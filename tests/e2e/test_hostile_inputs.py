@@ -47,7 +47,7 @@ def send(caller: Caller, name: str, one: Input) -> Json:
     return caller.send(one.message, conversation=name, **({"files": files} if files else {}))
 
 
-def told(caller: Caller, message: Json) -> str:
+def texts_of(caller: Caller, message: Json) -> str:
     """Everything that a message tells its reader."""
     works = [caller.work(job["work_id"])["text"] for job in message["jobs"]]
     return "\n".join(filter(None, [message.get("reply"), message["question"], *works]))
@@ -57,7 +57,7 @@ def told(caller: Caller, message: Json) -> str:
 def test_it_ends_as_it_should(caller: Caller, sent: dict[str, Future[Json]], name: str) -> None:
     one = INPUTS[name]
     message = caller.final(sent[name].result()["id"], SECONDS)
-    text = told(caller, message)
+    text = texts_of(caller, message)
     assert re.fullmatch(one.ends, message["status"]), (message["reason"], text)
     assert re.search(one.says, text, re.DOTALL), text
     assert not LEAKS.search(text)

@@ -6,10 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from agentpost.agents import File
+from agentpost.agents import File, JobFailed
+from agentpost.agents.deaths import LimitExceeded
+from agentpost.agents.offline import steps
 from agentpost.agents.offline.frame import Thing
+from agentpost.agents.offline.making import run
+from agentpost.agents.offline.making.chart import making
+from agentpost.agents.offline.making.site import preview
 from agentpost.agents.offline.replying import details
-from tests.agents.fakes import file
+from tests.agents.fakes import FakeJob, file
 from tests.agents.offline.conversations import Conversation, frame
 
 
@@ -57,3 +62,49 @@ async def test_nobody_says_what_is_not_in_a_file_that_could_not_be_read(tmp_path
 def test_long_lists_of_what_was_used_are_cut() -> None:
     used = details("en", [f"{n}.csv" for n in range(20)], [], [])
     assert used.endswith("; 11.csv; +8.")
+
+
+@pytest.mark.parametrize("text", ["Chart revenue by month", "What is the total revenue?"])
+async def test_files_that_take_too_much_are_no_reason_to_guess(
+    csv: File, monkeypatch: pytest.MonkeyPatch, text: str
+) -> None:
+    monkeypatch.setattr(steps, "survey", exhausted)
+    turn = await Conversation().say(text, csv)
+    assert not turn.started
+    assert "more memory or time than one call may use" in turn.text
+    assert "survey" not in turn.text
+    assert "surveyed" not in turn.state
+
+
+async def test_a_question_that_takes_too_much_says_so(
+    csv: File, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(steps, "ask_tables", exhausted)
+    turn = await Conversation().say("What is the total revenue?", csv)
+    assert "more memory or time than one call may use" in turn.text
+    assert "survey" not in turn.text
+
+
+async def test_a_job_that_takes_too_much_fails_with_a_text_for_its_reader(
+    csv: File, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    talk = await Conversation().say("Chart revenue by month", csv)
+    [job] = talk.started
+    monkeypatch.setattr(making, "plan", exhausted)
+    with pytest.raises(JobFailed, match="more memory or time than one call may use"):
+        await run.make(FakeJob(tmp_path), **job.args)
+
+
+async def test_a_site_without_its_preview_is_still_a_site(
+    csv: File, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    [job] = (await Conversation().say("Build a website", csv)).started
+    monkeypatch.setattr(preview, "write", exhausted)
+    result = await run.make(FakeJob(tmp_path), **job.args)
+    assert "sales-site.zip" in result
+    assert "There is no preview" in result
+
+
+def exhausted(*args: object, **kwargs: object) -> object:
+    """Stands for a function whose worker process was ended at its limit."""
+    raise LimitExceeded("agentpost.agents.offline.steps:survey did not finish")

@@ -3,6 +3,7 @@ understood — never one for another."""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 
 import msgspec
@@ -18,6 +19,8 @@ from agentpost.agents.offline.replying import details, listed, quoted, say, shor
 from agentpost.agents.offline.scope import Surroundings
 from agentpost.agents.offline.understanding.reading import Reading
 from agentpost.extraction import Unreadable
+
+logger = logging.getLogger(__name__)
 
 _COLUMNS_SHOWN = 30
 _TABLES_SHOWN = 8
@@ -78,8 +81,12 @@ async def _from_tables(here: Surroundings, reading: Reading) -> None:
     )  # fmt: skip
     try:
         data = await turn.step(steps.ask_tables, files, to_json(frame))
-    except (Unreadable, JobFailed, TimeoutError, WorkerDied) as error:
+    except (Unreadable, JobFailed) as error:
         turn.reply(str(error))
+        return
+    except (TimeoutError, WorkerDied, MemoryError) as error:
+        logger.warning("a question took more than a call may use: %s", error)
+        turn.reply(say(language, "too_much"))
         return
     found = msgspec.convert(data, Answer)
     lines = [found.text or say(language, "absent_answer")]
@@ -98,8 +105,12 @@ async def _from_documents(here: Surroundings, reading: Reading) -> None:
         data = await turn.step(
             steps.ask_documents, here.documents, question, language, here.material
         )
-    except (Unreadable, JobFailed, TimeoutError, WorkerDied) as error:
+    except (Unreadable, JobFailed) as error:
         turn.reply(str(error))
+        return
+    except (TimeoutError, WorkerDied, MemoryError) as error:
+        logger.warning("a question took more than a call may use: %s", error)
+        turn.reply(say(language, "too_much"))
         return
     found = msgspec.convert(data, Answer)
     if found.outcome is Outcome.ANSWERED:

@@ -41,6 +41,8 @@ class Surroundings:
     skipped: list[str] = field(default_factory=list)
     material: str = ""
     works: list[Work] = field(default_factory=list)
+    too_much: bool = False
+    """Whether looking at the files took more memory or time than it may."""
 
     def of_table(self, table: str) -> list[File]:
         """The file that a table is in; none for one pasted into the message."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import logging
 import re
 from typing import Any
 
@@ -31,6 +32,8 @@ from agentpost.agents.offline.understanding.conversation import target
 from agentpost.agents.offline.understanding.messages import Message
 from agentpost.agents.offline.understanding.reading import Reading
 from agentpost.extraction import Unreadable
+
+logger = logging.getLogger(__name__)
 
 _REMEMBERED_BYTES = 300_000
 _SHORT_ANSWER = 8
@@ -119,8 +122,12 @@ async def _survey(here: Surroundings) -> None:
     else:
         try:
             found = await here.turn.step(steps.survey, files, here.material)
-        except (Unreadable, TimeoutError, WorkerDied, MemoryError) as error:
-            found = {"tables": [], "skipped": [str(error) or type(error).__name__]}
+        except Unreadable as error:
+            found = {"tables": [], "skipped": [str(error)]}
+        except (TimeoutError, WorkerDied, MemoryError) as error:
+            logger.warning("looking at files took more than a call may use: %s", error)
+            here.too_much = True
+            return
         if len(msgspec.json.encode(found)) <= _REMEMBERED_BYTES:
             here.turn.state["surveyed"] = {"key": key, **found}
     here.tables = tables_from(found["tables"])
@@ -166,6 +173,8 @@ async def _one(here: Surroundings, reading: Reading) -> None:
         await control(here, intent.control or "status", None, reading)
     elif frame.act is Act.TALK:
         _talk(here, reading)
+    elif here.too_much:
+        here.turn.reply(say(here.language, "too_much"))
     elif here.files and not any(map(is_usable, here.files)):
         names = listed(here.language, [file.name for file in here.files])
         here.turn.reply(say(here.language, "unusable", files=names))

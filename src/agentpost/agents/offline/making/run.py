@@ -6,12 +6,14 @@ meanwhile change the frame, and what could not be followed is said in the result
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 
 from agentpost.agents.base import File, Job, JobFailed, Said
+from agentpost.agents.deaths import WorkerDied
 from agentpost.agents.offline import steps
 from agentpost.agents.offline.data.model import Table
 from agentpost.agents.offline.frame import Act, Frame, from_json, to_json
@@ -21,6 +23,8 @@ from agentpost.agents.offline.replying import details, listed, say, shortened, s
 from agentpost.agents.offline.understanding import messages
 from agentpost.agents.offline.understanding.conversation import Work, changed
 from agentpost.extraction import Unreadable
+
+logger = logging.getLogger(__name__)
 
 ROUNDS = 4
 """How often one job makes its result: follow-ups after that come too late."""
@@ -46,6 +50,9 @@ async def make(job: Job, frame: dict[str, Any], files: list[File], version: int)
             made = await maker.make(job, Inputs(wanted, tuple(files), version))
         except Unreadable as error:
             raise JobFailed(f"{str(error).rstrip('.')}.") from error
+        except (WorkerDied, TimeoutError, MemoryError) as error:
+            logger.warning("a job took more than a call may use: %s", error)
+            raise JobFailed(say(wanted.language, "too_much")) from error
         said = await job.inbox()
         if not said:
             break

@@ -58,7 +58,7 @@ def rows(documents: Sequence[Document], codes: Sequence[str], wanted: Sequence[s
         told = [_telling(found, criterion, code) for found, code in zip(cut, codes, strict=True)]
         cells = tuple(tuple(Quote(s.text, s.citation) for s in found) for found in told)
         figures = _differing([
-            found[0].text if found and _is_about(found[0], criterion, code) else ""
+            " ".join(one.text for one in found if _is_about(one, criterion, code))
             for found, code in zip(told, codes, strict=True)
         ])  # fmt: skip
         made.append(Row(criterion, cells, tuple(figures)))

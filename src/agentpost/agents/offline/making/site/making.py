@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from agentpost.agents.base import File, Job, JobFailed
+from agentpost.agents.deaths import WorkerDied
 from agentpost.agents.offline.frame import Frame, from_json, to_json
 from agentpost.agents.offline.making.maker import Inputs, Made
 from agentpost.agents.offline.making.names import file_name
@@ -32,17 +33,25 @@ async def make(job: Job, inputs: Inputs) -> Made:
     )  # fmt: skip
     await job.progress(f"Checking {name}")
     about = await job.step(check, site, single, timeout=SECONDS)
-    picture = await job.write(
-        f"{stem}-preview.png", preview.write, about["outline"], about["pages"],
-        label=texts["preview"], timeout=SECONDS,
-    )  # fmt: skip
+    outline = about["outline"]
+    remarks = list(outline.get("remarks", []))
+    made = [site]
+    try:
+        made.append(
+            await job.write(
+                f"{stem}-preview.png", preview.write, outline, about["pages"],
+                label=texts["preview"], timeout=SECONDS,
+            )
+        )  # fmt: skip
+    except (WorkerDied, TimeoutError):
+        # The site is there and paid for.
+        remarks.append(texts["no_preview"])
     text = texts["single" if single else "made"].format(
         title=about["title"], name=name, pages=len(about["pages"]), open=f"{stem}/index.html"
     )
-    outline = about["outline"]
     return Made(
-        f"{text} {outline.get('finding', '')}".rstrip(), [site, picture],
-        outline.get("used", []), about["skipped"], outline.get("remarks", []),
+        f"{text} {outline.get('finding', '')}".rstrip(), made, outline.get("used", []),
+        about["skipped"], remarks,
     )  # fmt: skip
 
 
