@@ -260,7 +260,8 @@ def _become(request: dict[str, Any]) -> None:
 
 def change(without: Sequence[str], constants: Mapping[str, float]) -> None:
     """Make this process differ from the program as it is; see `start`."""
-    sys.modules.update(dict.fromkeys(without))
+    for name in without:  # None: importing it fails
+        sys.modules[name] = None  # type: ignore[assignment]
     for place, value in constants.items():
         module, _, name = place.rpartition(".")
         home = import_module(module)
