@@ -55,11 +55,11 @@ def rows(documents: Sequence[Document], codes: Sequence[str], wanted: Sequence[s
     cut = [sentences(document, code) for document, code in zip(documents, codes, strict=True)]
     made = []
     for criterion in wanted[:_MOST]:
-        told = [_telling(found, criterion, code) for found, code in zip(cut, codes, strict=True)]
-        cells = tuple(tuple(Quote(s.text, s.citation) for s in found) for found in told)
+        saying = [_telling(found, criterion, code) for found, code in zip(cut, codes, strict=True)]
+        cells = tuple(tuple(Quote(s.text, s.citation) for s in found) for found in saying)
         figures = _differing([
             " ".join(one.text for one in found if _is_about(one, criterion, code))
-            for found, code in zip(told, codes, strict=True)
+            for found, code in zip(saying, codes, strict=True)
         ])  # fmt: skip
         made.append(Row(criterion, cells, tuple(figures)))
     return made
