@@ -210,6 +210,7 @@ class FakeJob:
             content = data(*localised(json_copy(args)), **given) if callable(data) else data
             if isinstance(content, Path):
                 content = content.read_bytes()
+            content = content.encode() if isinstance(content, str) else content
             assert isinstance(content, bytes)
             target = self.root / path
             target.write_bytes(content)
