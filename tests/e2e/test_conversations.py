@@ -164,7 +164,7 @@ def test_a_conversation(talks: dict[str, Future[list[Json]]], language: str) -> 
         assert answer["status"] == "completed", (message, answer["said"])
         names = " ".join(file["name"] for file in answer.get("files") or [])
         for mark in marks:
-            assert mark in f"{answer['told']} {names}", message
+            assert mark in f"{answer['said']} {names}", message
 
 
 def zipped() -> bytes:

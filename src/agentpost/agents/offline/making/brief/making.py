@@ -76,7 +76,7 @@ def compare(files: Sequence[File], frame_json: Any) -> Any:
     ]
     wanted = list(frame.style.sections) or matrix.criteria(documents, codes)
     if not wanted:
-        raise JobFailed(str(said["few"]))
+        raise JobFailed(" ".join([str(said["few"]), *(f"{one}." for one in skipped)]))
     found = matrix.rows(documents, codes, wanted)
     names = [document.name or document.title for document in documents]
     differences = [

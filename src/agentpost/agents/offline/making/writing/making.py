@@ -77,7 +77,7 @@ def arrange(files: Sequence[File], frame_json: Any, today: str) -> Any:
     kind = next((key for key in KINDS if frame.style.options.get(key)), "letter")
     text = KINDS[kind](blocks, frame.style.title or "", frame.language, today)
     if not text.entries:
-        raise JobFailed(str(said["nothing"]))
+        raise JobFailed(" ".join([str(said["nothing"]), *(f"{one}." for one in skipped)]))
     made = Written(
         text,
         str(said["made"]).format(
