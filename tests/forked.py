@@ -13,7 +13,6 @@ import atexit
 import gc
 import json
 import os
-import runpy
 import select
 import signal
 import socket
@@ -23,15 +22,17 @@ import threading
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryFile
+from types import MappingProxyType, ModuleType
 from typing import IO, Any, NoReturn, Protocol
 
 from agentpost.cli.commands import loaded
 
 ROOT = Path(__file__).parents[1]
 REQUEST_BYTES_MAX = 128 * 1024
-RUN_MODULE = "import runpy; runpy.run_module('agentpost', run_name='__main__', alter_sys=True)"
+RUN_PROGRAM = "from agentpost.cli import main; main()"
 IMPORTED = (
     "agentpost.cli.admin",
     "agentpost.cli.caller",
@@ -103,6 +104,7 @@ def run(
     cwd: Path,
     timeout: float = 60,
     without: Sequence[str] = (),
+    constants: Mapping[str, float] = MappingProxyType({}),
 ) -> "subprocess.CompletedProcess[str]":
     """Run `agentpost <arguments>` to its end; raises `subprocess.TimeoutExpired`."""
     with TemporaryFile() as output, TemporaryFile() as errors:
@@ -127,19 +129,22 @@ def start(
     output: IO[bytes],
     errors: IO[bytes] | None = None,
     without: Sequence[str] = (),
+    constants: Mapping[str, float] = MappingProxyType({}),
 ) -> Process:
     """Start `agentpost <arguments>` in a session of its own.
 
     Args:
         output: gets stdout, and stderr too unless ``errors`` does.
         without: modules that it cannot import, as if they were not installed.
+        constants: numbers of the program by their places (``package.module.NAME``), such as how
+            long it waits, that are others for this process.
     """
     errors = errors or output
     if sys.platform != "linux":
-        code = f"import sys; sys.modules.update(dict.fromkeys({without!r})); {RUN_MODULE}"
+        code = f"from tests import forked; forked.change({without!r}, {dict(constants)!r})"
         return subprocess.Popen(
-            [sys.executable, "-c", code, *arguments],
-            env=dict(env),
+            [sys.executable, "-c", f"{code}; {RUN_PROGRAM}", *arguments],
+            env={**env, "PYTHONPATH": str(ROOT)},
             cwd=cwd,
             stdin=subprocess.DEVNULL,
             stdout=output,
@@ -151,6 +156,7 @@ def start(
         "env": dict(env),
         "cwd": str(cwd),
         "without": list(without),
+        "constants": dict(constants),
     }
     reader, writer = os.pipe()
     line, lock = _parent()
@@ -233,7 +239,7 @@ def _report(running: dict[int, int]) -> None:
 
 
 def _become(request: dict[str, Any]) -> None:
-    """Run the command in this process, as the interpreter would run ``python -m agentpost``."""
+    """Run the command in this process, as the interpreter would run the installed program."""
     os.setsid()
     for stream, name in ((1, "output"), (2, "errors")):
         os.dup2(request[name], stream)
@@ -244,11 +250,23 @@ def _become(request: dict[str, Any]) -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
     sys.path[0] = request["cwd"]
     sys.argv = ["agentpost", *request["arguments"]]
-    sys.modules.update(dict.fromkeys(request["without"]))
+    change(request["without"], request["constants"])
+    sys.modules["__main__"] = ModuleType("__main__")  # typer asks it how the program was called
     try:
-        runpy.run_module("agentpost", run_name="__main__", alter_sys=True)
+        import_module("agentpost.cli").main()
     except SystemExit as ended:
         _end(ended.code)
+
+
+def change(without: Sequence[str], constants: Mapping[str, float]) -> None:
+    """Make this process differ from the program as it is; see `start`."""
+    for name in without:  # None: importing it fails
+        sys.modules[name] = None  # type: ignore[assignment]
+    for place, value in constants.items():
+        module, _, name = place.rpartition(".")
+        home = import_module(module)
+        assert isinstance(getattr(home, name), int | float), f"there is no number {place}"
+        setattr(home, name, value)
 
 
 def _end(code: object) -> NoReturn:

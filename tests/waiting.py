@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -30,6 +30,18 @@ async def eventually_async(
     """`eventually` for async tests: the event loop goes on meanwhile."""
     for pause in _pauses(seconds):
         found = condition()
+        if found:
+            return found
+        await asyncio.sleep(pause)
+    raise AssertionError(f"{what} did not come within {seconds} s: {found!r}")
+
+
+async def eventually_awaited(
+    condition: Callable[[], Awaitable[T]], seconds: float = PATIENCE, what: str = "the condition"
+) -> T:
+    """`eventually_async` for a condition that has to be awaited itself."""
+    for pause in _pauses(seconds):
+        found = await condition()
         if found:
             return found
         await asyncio.sleep(pause)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
+import time
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +43,33 @@ def say(server: AgentServer, text: str) -> dict[str, Any]:
         while not message["final"]:
             message = client.get(f"/v1/messages/{message['id']}?wait=45").json()
     return message
+
+
+def integrate(server: AgentServer) -> dict[str, str]:
+    """A program's day: two keys, an endpoint that is down, some refused requests; paths of them."""
+    for name in ("checkout, production", "nightly report"):
+        server.command("keys", "create", "--account", "owner@localhost", "--name", name)
+    headers = {"Authorization": f"Bearer {KEY}"}
+    with httpx2.Client(base_url=server.url, headers=headers, timeout=90) as client:
+        body = {"url": "http://127.0.0.1:9/agentpost", "description": "order service"}
+        one = f"/v1/webhooks/{client.post('/v1/webhooks', json=body).json()['id']}"
+        delivery = client.post(f"{one}/test").json()["id"]
+        client.post("/v1/messages", json={"message": ""})
+        client.get("/v1/messages/msg_1")
+        while client.get(f"{one}/deliveries").json()["data"][0]["attempts"] == 0:
+            time.sleep(0.2)
+        refused = client.post("/v1/messages", content=b'{"message": 5}').headers["request-id"]
+        time.sleep(1)  # the request log is written twice a second
+    endpoint = one.replace("/v1", "/dashboard")
+    return {
+        "keys": "/dashboard/keys",
+        "webhooks": "/dashboard/webhooks",
+        "webhook": endpoint,
+        "webhook-settings": f"{endpoint}/settings",
+        "delivery": f"{endpoint}/deliveries/{delivery}",
+        "requests": "/dashboard/requests",
+        "request": f"/dashboard/requests/{refused}",
+    }
 
 
 def pages(said: list[dict[str, Any]]) -> dict[str, str]:
@@ -83,10 +111,11 @@ def main(words: list[str]) -> None:
     """Make the pictures whose name has one of the words; all without any."""
     with tempfile.TemporaryDirectory() as folder, started() as browser:
         os.environ[servers.RUN_DIR] = folder
-        server = AgentServer(Path(folder) / "server", agent="offline").start()
+        server = AgentServer(Path(folder) / "server", agent="offline", egress_allow="127.0.0.1")
+        server.start()
         try:
             said = [say(server, text) for text in MESSAGES]
-            for name, path in pages(said).items():
+            for name, path in {**pages(said), **integrate(server)}.items():
                 if not words or any(word in name for word in words):
                     photograph(browser, server, name, path)
         finally:

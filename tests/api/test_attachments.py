@@ -328,7 +328,7 @@ def test_a_url_that_gives_nothing_usable_is_a_note(caller: Caller, origin: str, 
         "https://" + "a" * 5000,
     ],
 )
-def test_what_must_not_be_fetched_is_a_note(caller: Caller, url: str) -> None:
+def test_an_address_that_must_not_be_fetched_is_a_note(caller: Caller, url: str) -> None:
     began = time.monotonic()
     message = caller.send([["see"]], files=[{"url": url, "name": "f"}])
     assert time.monotonic() - began < 3

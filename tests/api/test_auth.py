@@ -96,7 +96,7 @@ def test_a_key_expires(server: AgentServer) -> None:
 
 
 @pytest.mark.parametrize("path", ["/healthz", "/readyz", "/openapi.json", "/docs/errors"])
-def test_what_needs_no_key(server: AgentServer, path: str) -> None:
+def test_public_pages_need_no_key(server: AgentServer, path: str) -> None:
     nobody = Caller(server, key=None)
     answer = nobody.http.get(path)
     assert answer.status_code == 200

@@ -165,7 +165,7 @@ def test_a_body_without_an_end_leaves_its_place(
     assert caller.call("POST", "/v1/messages", json=large).status_code == 201
 
 
-def test_what_comes_after_the_declared_length_is_another_request(server: AgentServer) -> None:
+def test_bytes_after_the_declared_length_are_another_request(server: AgentServer) -> None:
     with connect(server) as connection:
         connection.sendall(
             head("POST", "/v1/messages", "Content-Length: 2") + b"{} and more\r\n\r\n"
@@ -187,7 +187,9 @@ def test_what_comes_after_the_declared_length_is_another_request(server: AgentSe
         head("GET", "/v1/me", *(f"X-{n}: y" for n in range(20_000))),
     ],
 )
-def test_what_is_no_http_is_refused_in_the_one_shape(server: AgentServer, broken: bytes) -> None:
+def test_bytes_that_are_no_http_are_refused_in_the_one_shape(
+    server: AgentServer, broken: bytes
+) -> None:
     with connect(server) as connection:
         connection.sendall(broken)
         answer = answer_on(connection)

@@ -160,7 +160,7 @@ ALIKE: dict[str, Callable[[Operation], bool]] = {
     "getAccount.answers",
     "Webhooks create.errors",
 )
-def test_what_is_announced_is_what_can_come() -> None:
+def test_announced_errors_are_those_that_can_come() -> None:
     announced = {(o.id, code) for o in OPERATIONS for code in (*o.errors, *EVERYWHERE)}
     triggered = {(o.id, code) for code, kind in ALIKE.items() for o in OPERATIONS if kind(o)}
     triggered |= {
@@ -230,7 +230,7 @@ def test_unknown_ids_are_not_found_everywhere(target: ErrorServer) -> None:
 
 
 @pytest.mark.rule("Errors problems")
-def test_what_cannot_be_read_is_refused_everywhere(target: ErrorServer) -> None:
+def test_a_body_that_cannot_be_read_is_refused_everywhere(target: ErrorServer) -> None:
     for operation in of_kind("invalid_request"):
         for query in operation.queries:
             answer = request(target.caller, operation, f"?{query.name}=x")

@@ -64,7 +64,9 @@ def server(plain_server: AgentServer) -> AgentServer:
 
 
 @pytest.mark.parametrize("request_", NO_REQUEST.values(), ids=NO_REQUEST.keys())
-def test_what_is_no_request_is_refused_like_all_else(server: AgentServer, request_: bytes) -> None:
+def test_bytes_that_are_no_request_are_refused_like_all_else(
+    server: AgentServer, request_: bytes
+) -> None:
     with connect(server) as connection:
         connection.sendall(request_)
         answer = answer_on(connection)

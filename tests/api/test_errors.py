@@ -117,7 +117,9 @@ def test_a_request_id_names_one_request(caller: Caller) -> None:
         b"POST /v1/messages HTTP/1.1\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n",
     ],
 )
-def test_what_is_no_http_hurts_nobody(caller: Caller, server: AgentServer, garbage: bytes) -> None:
+def test_bytes_that_are_no_http_hurt_nobody(
+    caller: Caller, server: AgentServer, garbage: bytes
+) -> None:
     with connect(server) as connection:
         connection.sendall(garbage)
         assert caller.call("GET", "/v1/me").status_code == 200

@@ -159,7 +159,7 @@ def test_head_tells_without_the_bytes(caller: Caller) -> None:
 
 
 @pytest.mark.parametrize("path", ["page.html", "logo.svg", "page.xhtml", "feed.xml", "a.js"])
-def test_what_could_run_is_never_shown_in_place(caller: Caller, path: str) -> None:
+def test_a_file_that_could_run_is_never_shown_in_place(caller: Caller, path: str) -> None:
     body = "<html><svg xmlns='http://www.w3.org/2000/svg'><script>alert(1)</script></svg></html>"
     answer = fetch(write(caller, path, body)["url"])
     assert answer.headers["Content-Disposition"].startswith("attachment")

@@ -99,7 +99,7 @@ def test_the_calls_of_other_keys_go_on(
     assert (answer.status_code, answer.json()["reply"]) == (201, "in time")
 
 
-def test_what_was_accepted_before_stands(
+def test_a_message_accepted_before_its_key_ended_stands(
     server: AgentServer, callers: CallerMaker, pool: ThreadPoolExecutor
 ) -> None:
     """The message and its files stay, and nothing says that its reply was in the refused answer."""

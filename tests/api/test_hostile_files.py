@@ -102,7 +102,7 @@ def test_markup_is_an_attachment_whatever_its_name(caller: Caller, path: str) ->
 
 
 @pytest.mark.parametrize("path", NOT_IDS, ids=ascii)
-def test_what_is_no_file_is_not_found(caller: Caller, path: str) -> None:
+def test_a_path_that_names_no_file_is_not_found(caller: Caller, path: str) -> None:
     work_id = write(caller, "a.txt", "hello", conversation="ids")["work_id"]
     target = "/v1/files/" + path.format(work=work_id)
     # By hand: an honest client resolves dots itself.

@@ -38,7 +38,7 @@ def test_the_same_key_and_body_answer_with_the_message_as_it_is(caller: Caller) 
     assert again.headers["ETag"] == first.headers["ETag"]
 
 
-def test_what_is_no_part_of_the_body_may_differ(caller: Caller) -> None:
+def test_a_repeat_may_differ_outside_the_body(caller: Caller) -> None:
     first = caller.post("loose", key="loose", metadata={"a": "b"}, conversation="x")
     again = caller.post("loose", key="loose", conversation="y", y=1)
     assert is_replay(again)

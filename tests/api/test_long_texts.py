@@ -46,7 +46,7 @@ def together(value: Any, made: TakenApart) -> Any:
 
 @settings(deadline=None, max_examples=60)
 @given(values, st.booleans(), st.sampled_from([7, 4_096, 65_536, 10**9]))
-def test_what_is_taken_apart_goes_together_again(value: Any, ascii_only: bool, step: int) -> None:
+def test_a_body_taken_apart_goes_together_again(value: Any, ascii_only: bool, step: int) -> None:
     made = taken_apart(json.dumps(value, ensure_ascii=ascii_only).encode(), step)
     assert together(json.loads(bytes(made.rest)), made) == value
     assert max((len(p) for t in made.texts.values() for p in t.pieces()), default=0) <= PIECE_BYTES
@@ -87,7 +87,7 @@ def test_the_hash_is_that_of_the_text(text: str) -> None:
         ("\\ud83d", False),
     ],
 )
-def test_what_no_database_stores_is_found(data: str, storable: bool) -> None:
+def test_characters_that_no_database_stores_are_found(data: str, storable: bool) -> None:
     assert LongText(bytearray(data.encode())).examine() is storable
 
 
@@ -112,7 +112,7 @@ def test_the_start_of_a_text_is_longer_than_a_piece() -> None:
 
 
 @pytest.mark.parametrize("data", [b"x\n", b"\\x", b"\\", b"\\u12", b"\xff"])
-def test_what_is_no_text_is_found(data: bytes) -> None:
+def test_bytes_that_are_no_text_are_found(data: bytes) -> None:
     with pytest.raises(ValueError):  # noqa: PT011 - of whichever kind
         LongText(bytearray(b"a" * PIECE_BYTES + data)).examine()
 

@@ -291,7 +291,7 @@ def test_a_client_that_has_another_version_is_answered_at_once(
 
 
 @pytest.mark.rule("Additions version")
-def test_what_happened_between_two_polls_is_answered_at_once(
+def test_a_change_between_two_polls_is_answered_at_once(
     caller: Caller, server: AgentServer
 ) -> None:
     job = [["gate", "gap"], ["progress", "a"], ["gate", "gap2"], ["return", ""]]

@@ -88,7 +88,7 @@ def test_a_deleted_work_is_nowhere_any_more(caller: Caller) -> None:
 
 
 @pytest.mark.rule("Additions deleteWork")
-def test_what_runs_in_a_deleted_work_is_stopped_first(caller: Caller) -> None:
+def test_jobs_in_a_deleted_work_are_stopped_first(caller: Caller) -> None:
     message = caller.send([["start", "w", [["gate", "never"]]]])
     caller.call("DELETE", f"/v1/work/{message['jobs'][0]['work_id']}")
     stopped = caller.final(message["id"])

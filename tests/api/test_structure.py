@@ -56,7 +56,7 @@ def test_commas_in_text_are_no_values(value: object) -> None:
     ],
     ids=range(6),
 )
-def test_what_is_no_json_is_judged_as_quickly(data: bytes) -> None:
+def test_a_body_that_is_no_json_is_judged_as_quickly(data: bytes) -> None:
     began = time.process_time()
     has_too_many_values(data)
     assert time.process_time() - began < 2

@@ -161,7 +161,7 @@ def test_the_whole_way(caller: Caller) -> None:
 
 
 @pytest.mark.rule("Errors not_uploaded")
-def test_what_is_not_there_cannot_be_completed(caller: Caller) -> None:
+def test_an_upload_that_is_not_there_cannot_be_completed(caller: Caller) -> None:
     path = f"/v1/uploads/{announce(caller)['upload_id']}/complete"
     caller.refused(409, "not_uploaded", "POST", path)
     caller.refused(404, "not_found", "POST", "/v1/uploads/up_unknown/complete")

@@ -46,7 +46,7 @@ def test_credits_can_be_taken_back(amount: tuple[str, ...]) -> None:
         ("nan", "credits must be zero or more, not nan"),
     ],
 )
-def test_what_is_not_there_is_not_taken(amount: str, reported: str) -> None:
+def test_credits_that_are_not_there_are_not_taken(amount: str, reported: str) -> None:
     assert run("credits", "add", EMAIL, amount, code=1) == f"agentpost: {reported}\n"
     assert run("credits", "show", EMAIL).splitlines()[0] == f"{EMAIL}: 30 credits"
 

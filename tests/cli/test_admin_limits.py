@@ -51,7 +51,7 @@ def test_how_much_an_account_may_store_is_a_number_of_bytes(server: AgentServer,
     server.command("limits", "set", ACCOUNT, "--stored-bytes", "default")
 
 
-def test_what_an_account_has_stored_is_counted_again(server: AgentServer) -> None:
+def test_the_bytes_of_an_account_are_counted_again(server: AgentServer) -> None:
     server.execute("UPDATE account_storage SET bytes = 1000")
     assert run(server, "limits", "recount", ACCOUNT).stdout == f"{ACCOUNT}: 3 bytes are stored\n"
     assert server.command("limits", "show", ACCOUNT)["stored_bytes_now"] == 3

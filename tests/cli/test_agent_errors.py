@@ -109,7 +109,7 @@ def test_workers_of_the_built_in_agent_import_what_is_there() -> None:
         ("json:decoder", "is a builtins.module; it must be a coroutine function"),
     ],
 )
-def test_what_is_no_agent_is_one_line(
+def test_a_name_of_no_agent_is_one_line(
     spec: str, reported: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)

@@ -126,7 +126,7 @@ def test_a_backup_that_cannot_be_written_is_one_line(
 
 
 @pytest.mark.parametrize("case", sorted(WRONG.keys() - {"nobody", "folder", "agent"}))
-def test_what_serve_refuses_is_refused_when_it_is_shown(
+def test_a_setting_that_serve_refuses_is_refused_when_it_is_shown(
     case: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """All but what only the disk, the network or the agent's own code can tell."""

@@ -52,7 +52,7 @@ def no_environment(monkeypatch: pytest.MonkeyPatch) -> None:
         (("--unknown",), "No such option"),
     ],
 )
-def test_what_cannot_begin_is_said(arguments: tuple[str, ...], reported: str) -> None:
+def test_a_run_that_cannot_begin_says_why(arguments: tuple[str, ...], reported: str) -> None:
     result = run(*arguments)
     assert result.exit_code == 2
     assert reported in " ".join(result.stderr.split())
@@ -83,7 +83,7 @@ def test_a_refused_key_is_said(
     assert reported in result.stderr
 
 
-def test_what_is_not_this_api_is_said(plain_server: AgentServer) -> None:
+def test_an_address_of_another_api_is_named(plain_server: AgentServer) -> None:
     result = run("--url", f"{plain_server.url}/docs", "--key", KEY)
     assert result.exit_code == 2
     assert "is not this API: it answers 404" in result.stderr

@@ -166,7 +166,7 @@ async def test_a_transaction_goes_through_when_its_caller_is_cancelled(db: Datab
 
 
 @pytest.mark.parametrize("which", ["write", "read"])
-async def test_what_fails_after_its_caller_was_cancelled_is_no_error_of_the_loop(
+async def test_a_failure_after_its_caller_was_cancelled_is_no_error_of_the_loop(
     db: Database, which: str
 ) -> None:
     """As a runner's write that is fenced while the runner is being stopped."""

@@ -95,7 +95,7 @@ async def test_other_bytes_are_another_version(store: Store) -> None:
     assert await store.incoming.find(store.upload_id) not in (first, None)
 
 
-async def test_what_was_taken_stays_whatever_comes_later(store: Store) -> None:
+async def test_a_taken_upload_stays_whatever_comes_later(store: Store) -> None:
     await store.post(store.upload_id, b"first")
     found = await store.incoming.find(store.upload_id)
     assert found is not None

@@ -132,7 +132,7 @@ def test_several_processes_may_upgrade_at_once(backend: Backend) -> None:
     assert differences(backend) == []
 
 
-def test_what_is_renamed_keeps_its_rows(backend: Backend) -> None:
+def test_a_renamed_table_keeps_its_rows(backend: Backend) -> None:
     """Revision 0015 gives columns and tables other names."""
     migrate.upgrade(engine_of(backend), "0014")
     with engine_of(backend).begin() as connection:

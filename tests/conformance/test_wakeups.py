@@ -5,6 +5,7 @@ import threading
 import time
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
 
 import psycopg
 import pytest
@@ -13,7 +14,7 @@ from agentpost.db.session import Tx
 from agentpost.wakeups.base import Wakeups
 from agentpost.wakeups.notices import PostgresNotices
 from tests.conformance.adapters import Node, Scaled
-from tests.waiting import PATIENCE
+from tests.waiting import PATIENCE, eventually_awaited
 
 BRIEF = 0.05
 """Long enough for a hint that is on its way to arrive by mistake."""
@@ -74,7 +75,7 @@ async def test_only_and_all_of_its_listeners_wake(node: Node) -> None:
         assert not await other.wait(BRIEF)
 
 
-async def test_what_is_waited_for_is_known(node: Node) -> None:
+async def test_the_topics_waited_for_are_listed(node: Node) -> None:
     with node.wakeups.listen("a"), node.wakeups.listen("b"):
         with node.wakeups.listen("a"):
             assert sorted(node.wakeups.waited_for()) == ["a", "b"]
@@ -147,16 +148,12 @@ async def test_a_hold_ends_when_its_owner_is_cancelled_at_any_moment(nodes: list
             await asyncio.sleep(0)
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
-        await _until_free(nodes[-1].wakeups)
+        await eventually_awaited(partial(_is_free, nodes[-1].wakeups))
 
 
-async def _until_free(wakeups: Wakeups) -> None:
-    async with asyncio.timeout(PATIENCE):
-        while True:
-            async with wakeups.reader_lock("a") as ours:
-                if ours:
-                    return
-            await asyncio.sleep(0.01)
+async def _is_free(wakeups: Wakeups) -> bool:
+    async with wakeups.reader_lock("a") as ours:
+        return ours
 
 
 # --- several nodes --------------------------------------------------------------------------------
@@ -223,7 +220,7 @@ async def test_a_hold_ends_with_the_process_that_has_it(pair: list[Node], scaled
     async with here.wakeups.reader_lock("a") as ours:
         assert ours
         scaled.cut("agentpost reader locks")  # what the server sees of a killed process
-        await _until_free(there.wakeups)
+        await eventually_awaited(partial(_is_free, there.wakeups))
     async with here.wakeups.reader_lock("a") as again:
         assert again
 
@@ -240,11 +237,11 @@ async def test_many_holds_are_taken_at_once(pair: list[Node]) -> None:
     assert sum(results) == 50
 
 
-async def test_what_a_dead_process_held_is_cleared_away(pair: list[Node], scaled: Scaled) -> None:
+async def test_a_lock_of_a_dead_process_is_cleared_away(pair: list[Node], scaled: Scaled) -> None:
     here, there = pair
     async with here.wakeups.reader_lock("a"), here.wakeups.reader_lock("b"):
         scaled.cut("agentpost reader locks")
-        await _until_free(there.wakeups)
+        await eventually_awaited(partial(_is_free, there.wakeups))
         with psycopg.connect(scaled.url) as connection:
             rows = "SELECT subject FROM reader_locks"
             assert connection.execute(rows.encode()).fetchall() == []

@@ -1,7 +1,9 @@
 """A reader who pastes a page's blocks in their order, in a folder of their own.
 
-The folder looks like a fresh clone. Whatever differs from one machine to the next is put in as a
-person would: the keys that servers print, the ids of what was made, free ports for the ones shown.
+Servers are started as shown; any other `agentpost` behind a prompt is run by `tests/forked.py`,
+where starting it takes a tenth of the time. The folder looks like a fresh clone. Whatever differs
+from one machine to the next is put in as a person would: the keys that servers print, the ids of
+what was made, free ports for the ones shown.
 """
 
 import os
@@ -9,11 +11,14 @@ import re
 import shlex
 import signal
 import subprocess
+import sys
+import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Self
 
+from tests import forked
 from tests.docs.snippets import Block, Command, blocks
 from tests.house.tree import ROOT
 from tests.servers import free_port
@@ -33,6 +38,14 @@ CHANGING = [
     (re.compile(r"\d[\d,.]*"), "N"),
     (re.compile(r"\s+"), " "),
 ]
+# Instead of the program: says which process was to become it, and ends as it does. Where no
+# environment is active, nothing is found, as without this.
+INSTEAD = """
+agentpost() {
+  type -P agentpost >/dev/null || { echo "agentpost: command not found" >&2; return 127; }
+  sh -c 'exec 3>&1; echo $$ >"$0"; read code <"$1"; exit $code' ASKED ANSWERED "$@"
+}
+"""
 READY_SECONDS_MAX = 60.0
 COMMAND_SECONDS_MAX = 120
 
@@ -58,6 +71,9 @@ class Reader:
         self._state = home / "state"
         self._where = home / "where"
         self._state.write_text("")
+        self._asked, self._answered = home / "asked", home / "answered"
+        for line in (self._asked, self._answered):
+            os.mkfifo(line)
         self._where.write_text(str(self.folder))
         path = [p for p in os.environ["PATH"].split(":") if not (Path(p) / "agentpost").exists()]
         not_theirs = ("AGENTPOST_", "VIRTUAL", "MAKE", "MFLAGS")  # the tests may be run by make
@@ -119,11 +135,48 @@ class Reader:
     def paste(self, text: str, code: int = 0) -> str:
         """Run it in the one terminal: variables and the folder stay."""
         state, where = shlex.quote(str(self._state)), shlex.quote(str(self._where))
+        instead = INSTEAD if sys.platform == "linux" else ""
+        instead = instead.replace("ASKED", shlex.quote(str(self._asked)))
+        instead = instead.replace("ANSWERED", shlex.quote(str(self._answered)))
         script = (
-            f'. {state}\ncd "$(cat {where})"\n{text}\ncode=$?\n'
+            f'. {state}\ncd "$(cat {where})"\n{instead}{text}\ncode=$?\n'
             f"export -p > {state}\npwd > {where}\nexit $code\n"
         )
-        done = subprocess.run(
+        done = self._watched(script)
+        assert done.returncode == code, f"{text}\n{done.stdout}"
+        return done.stdout
+
+    def _watched(self, script: str) -> "subprocess.CompletedProcess[str]":
+        """Run it, and what asks to become `agentpost` meanwhile."""
+        asked = os.open(self._asked, os.O_RDWR)  # both ends: reading waits for the next who asks
+        runner = threading.Thread(target=self._become, args=(asked,), daemon=True)
+        runner.start()
+        try:
+            return self._bash(script)
+        finally:
+            os.write(asked, b"\n")
+            runner.join()
+            os.close(asked)
+
+    def _become(self, asked: int) -> None:
+        """For each process that asks: run the command with its words, environment and output."""
+        while asking := os.read(asked, 100).strip():
+            here = Path("/proc") / asking.decode()
+            words = (here / "cmdline").read_bytes().split(b"\0")[5:-1]
+            variables = (here / "environ").read_bytes().split(b"\0")[:-1]
+            with (here / "fd/3").open("ab") as output, (here / "fd/2").open("ab") as errors:
+                process = forked.start(
+                    [word.decode() for word in words],
+                    env=dict(each.decode().split("=", 1) for each in variables),
+                    cwd=(here / "cwd").resolve(),
+                    output=output,
+                    errors=errors,
+                )
+                ended = process.wait(COMMAND_SECONDS_MAX)
+            self._answered.write_text(f"{ended}\n")
+
+    def _bash(self, script: str) -> "subprocess.CompletedProcess[str]":
+        return subprocess.run(
             ["bash", "-c", script],
             env=self._environment,
             stdin=subprocess.DEVNULL,
@@ -133,8 +186,6 @@ class Reader:
             timeout=COMMAND_SECONDS_MAX,
             check=False,
         )
-        assert done.returncode == code, f"{text}\n{done.stdout}"
-        return done.stdout
 
     def _serve(self, text: str) -> str:
         log = self._state.with_name(f"server-{len(self.servers)}.log")

@@ -61,5 +61,5 @@ def test_the_first_agent_is_the_one_that_is_explained() -> None:
 
 
 @pytest.mark.parametrize("claim", ["a page to look at it", "an Enable button in the dashboard"])
-def test_what_is_not_there_is_said(claim: str) -> None:
+def test_missing_features_are_named(claim: str) -> None:
     assert claim in README.read_text("utf-8")

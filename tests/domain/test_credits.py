@@ -31,7 +31,7 @@ def test_amounts_are_millionths_rounded_half_up(amount: float, millionths: int) 
 @pytest.mark.parametrize(
     "amount", [-1, -0.000_001, math.nan, math.inf, -math.inf, 1e13, True, "5", None]
 )
-def test_what_is_no_amount_is_refused(amount: float) -> None:
+def test_a_number_that_is_no_amount_is_refused(amount: float) -> None:
     """Negative, NaN and infinite costs raise `ValueError` (design: Credits)."""
     with pytest.raises(ValueError, match="credits must be"):
         to_millionths(amount)

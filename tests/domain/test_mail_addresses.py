@@ -60,6 +60,6 @@ def test_plain_addresses_are_taken_as_they_are(address: str) -> None:
         "a" * 243 + "@example.com",
     ],
 )
-def test_what_no_mail_can_reach_is_refused(address: str) -> None:
+def test_an_address_no_mail_can_reach_is_refused(address: str) -> None:
     with pytest.raises(ValueError, match="name@host"):
         check_mail_address(address)

@@ -49,7 +49,7 @@ def seen(derived: Derived) -> tuple[int, str, str | None, bool]:
 
 @pytest.mark.rule("Job.status", "Job.reason", "Job.final")
 @pytest.mark.parametrize("state", list(JobState))
-def test_what_a_client_sees_of_each_inner_state(state: JobState) -> None:
+def test_a_client_sees_the_public_form_of_each_state(state: JobState) -> None:
     view = VIEWS[state]
     assert (view.status, view.reason, view.final) == PUBLIC[state]
     assert view.queued == (state is JobState.QUEUED)

@@ -3,7 +3,7 @@
 from agentpost.domain.text import human_credits, human_size, storable
 
 
-def test_what_no_database_takes_is_left_out() -> None:
+def test_characters_no_database_takes_are_left_out() -> None:
     assert storable("a\0b\ud800c\N{PILE OF POO}") == "ab?c\N{PILE OF POO}"
 
 

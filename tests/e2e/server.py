@@ -11,7 +11,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -51,7 +51,8 @@ class AgentServer:
 
     Args:
         home: an empty folder: data, gates, traces and the log go there.
-        settings: names and values of settings; ``agent`` is ours unless given.
+        settings: names and values of settings; ``agent`` is ours unless given. ``constants`` is
+            none of them: see `tests.forked.start`.
     """
 
     def __init__(self, home: Path, **settings: Any) -> None:
@@ -62,6 +63,7 @@ class AgentServer:
         self.gates = home / "gates"
         self.trace_file = home / "trace"
         self.process: Process | None = None
+        self.constants: Mapping[str, float] = settings.pop("constants", {})
         self.wrapped_by: tuple[str, ...] = ()
         """A command that starts the server: itself with other words behind."""
         self._settings = {
@@ -97,8 +99,13 @@ class AgentServer:
                     start_new_session=True,
                 )
             else:
-                environment = self._environment()
-                self.process = forked.start(["serve"], env=environment, cwd=self.home, output=log)
+                self.process = forked.start(
+                    ["serve"],
+                    env=self._environment(),
+                    cwd=self.home,
+                    output=log,
+                    constants=self.constants,
+                )
         try:
             eventually(self._is_ready, START_SECONDS_MAX, "readiness")
         except AssertionError as error:

@@ -83,7 +83,7 @@ def test_one_key_makes_one_message_over_both_nodes(nodes: NodesMaker) -> None:
     assert Counter(mixed) == {201: 1, 200: 3, 409: 4}
 
 
-def test_what_one_node_was_reported_holds_for_the_other(nodes: NodesMaker) -> None:
+def test_a_key_revoked_on_one_node_is_refused_by_the_other(nodes: NodesMaker) -> None:
     one, two = nodes()
     made = one.server.command("keys", "create", "--account", ACCOUNT, "--name", "both")
     callers = [Caller(node.server, made["key"]) for node in (one, two)]

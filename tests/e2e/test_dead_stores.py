@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,20 @@ __all__ = ["redis_url", "s3_endpoint", "s3_url"]
 NOTICED_SECONDS = 30.0
 """A check may take five seconds to give up, on a machine that is busy."""
 Callers = Callable[..., Caller]
+SOON = {
+    "agentpost.tasks.background._CHECK_SECONDS": 0.2,
+    "agentpost.tasks.background._CHECK_REMOTE_SECONDS": 0.2,
+}
+"""How often the server looks after its stores."""
+IMPATIENT = {**SOON, "agentpost.services.health.ANSWER_SECONDS": 1.0}
+"""Besides, a store that says nothing is given up sooner."""
+LOCKED_SECONDS = 8.0
+
+
+@pytest.fixture
+def start_server(start_server: ServerMaker) -> ServerMaker:
+    """Servers that look often."""
+    return partial(start_server, constants=SOON)
 
 
 def readiness(server: AgentServer) -> tuple[int, dict[str, Any]]:
@@ -70,7 +85,7 @@ def doctor(server: AgentServer, **limits: Callable[[], None]) -> tuple[int, str]
             **limits,  # type: ignore[call-overload]
         )
     else:
-        done = forked.run(["doctor"], env=environment, cwd=server.home)
+        done = forked.run(["doctor"], env=environment, cwd=server.home, constants=server.constants)
     assert "Traceback" not in done.stderr
     return done.returncode, done.stdout + done.stderr
 
@@ -255,7 +270,7 @@ def test_a_bucket_that_does_not_answer(
     start_server: ServerMaker, callers: Callers, bucket: tuple[Gateway, str], how: str
 ) -> None:
     gateway, url = bucket
-    server = start_server(storage_url=url)
+    server = start_server(storage_url=url, constants=IMPATIENT)
     caller = callers(server)
     file = [{"name": "a.txt", "base64": "YWFh"}]
     assert send(caller, files=file).status_code == 201
@@ -277,7 +292,7 @@ def test_postgresql_that_was_stopped(
     own = Postgres(Path(os.environ.get("TMPDIR", "/tmp")) / f"agentpost-own-{os.getpid()}")
     own.start()
     try:
-        server = start_server(database_url=own.url())
+        server = start_server(database_url=own.url(), constants=IMPATIENT)
         caller = callers(server)
         assert send(caller).status_code == 201
         own.stop()
@@ -302,8 +317,10 @@ def test_postgresql_that_was_stopped(
 def test_another_program_that_locks_the_database(
     start_server: ServerMaker, callers: Callers
 ) -> None:
-    """A message waits half a minute for it, not that long behind each write before it."""
-    server = start_server()
+    """A message waits so long for it (as a rule half a minute), and not as long again behind each
+    write before it."""
+    constants = {**IMPATIENT, "agentpost.db.sqlite.BUSY_SECONDS": LOCKED_SECONDS}
+    server = start_server(constants=constants)
     caller = callers(server)
     with server.no_writes("messages"):
         began = time.monotonic()
@@ -314,7 +331,7 @@ def test_another_program_that_locks_the_database(
             timeout=60,
         )
         assert (answer.status_code, answer.json()["error"]) == (503, "unavailable")
-        assert time.monotonic() - began < 36
+        assert time.monotonic() - began < 2 * LOCKED_SECONDS - 2
         await_failing(server, "database")
     await_ready(server)
     assert send(caller).status_code == 201

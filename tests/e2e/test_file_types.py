@@ -152,7 +152,7 @@ def test_a_table_is_charted(caller: Caller, name: str) -> None:
     assert [file["name"] for file in done["files"] if "chart" in file["name"]], done
 
 
-def test_what_a_table_has_not_is_asked_about_for_no_credits(caller: Caller) -> None:
+def test_a_column_that_is_missing_is_asked_about_for_no_credits(caller: Caller) -> None:
     before = caller.credits()
     upload = ready(caller, b"month,revenue\nJan,1\nFeb,2\n", "sales.csv")
     sent = caller.send("Chart cost by month", upload_ids=[upload], conversation="asked")
@@ -178,7 +178,7 @@ def test_a_text_is_asked(caller: Caller, way: str, name: str) -> None:
 
 @both_ways
 @pytest.mark.parametrize("name", PICTURES)
-def test_what_has_no_text_is_named(caller: Caller, way: str, name: str) -> None:
+def test_a_file_without_text_is_named(caller: Caller, way: str, name: str) -> None:
     done = asked(caller, way, name, PICTURES[name](), ASKED)
     assert done["status"] == "completed"
     assert name in done["reply"]

@@ -238,7 +238,9 @@ def test_calls_beside_each_other_keep_their_numbers(server: AgentServer, caller:
     assert calls["second printed"] == calls["second in a thread"] == 3
 
 
-def test_what_runs_in_no_call_is_left_as_it_is(server: AgentServer, caller: Caller) -> None:
+def test_a_line_printed_outside_any_call_is_left_as_it_is(
+    server: AgentServer, caller: Caller
+) -> None:
     job_of(caller, "outside")
     eventually(lambda: "from a thread of its own" in server.log_file.read_text().splitlines())
 
@@ -275,7 +277,7 @@ def test_a_long_line_is_cut(server: AgentServer, caller: Caller) -> None:
     assert dropped["bytes"] == 100_000 - 2048
 
 
-def test_what_moves_a_cursor_is_data(server: AgentServer, caller: Caller) -> None:
+def test_control_characters_are_logged_as_data(server: AgentServer, caller: Caller) -> None:
     message_id, _ = job_of(caller, "terminal")
     said(server, message_id, until_line="\x1b[2J\x1b[31mred")
     assert "\x1b" not in server.log_file.read_text()

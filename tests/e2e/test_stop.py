@@ -60,7 +60,7 @@ def test_a_second_ctrl_c_ends_the_server_at_once(start_server: ServerMaker) -> N
     assert time.monotonic() - began < 3
 
 
-def test_what_fails_does_not_keep_the_rest_from_ending(start_server: ServerMaker) -> None:
+def test_a_part_that_fails_does_not_keep_the_rest_from_ending(start_server: ServerMaker) -> None:
     """An agent blocks its loop and the disk is full: the process ends all the same, and the next
     one takes up what was left."""
     server = start_server()
@@ -71,7 +71,7 @@ def test_what_fails_does_not_keep_the_rest_from_ending(start_server: ServerMaker
     eventually(lambda: "turn_takeover" in server.log_tail())
 
 
-def test_what_an_author_does_to_clean_up_is_not_recorded(start_server: ServerMaker) -> None:
+def test_cleaning_up_by_an_author_is_not_recorded(start_server: ServerMaker) -> None:
     """Else the next start would find a call in the record that its run does not make."""
     server = start_server(turn_reply_seconds=0.1)
     caller = Caller(server)

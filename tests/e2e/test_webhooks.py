@@ -316,7 +316,7 @@ def test_deleting_stops_what_is_pending(
 
 # --- restarts and endings -------------------------------------------------------------------------
 @pytest.mark.rule("Webhook events 7")
-def test_what_was_on_its_way_at_a_crash_is_sent_again(
+def test_a_delivery_on_its_way_at_a_crash_is_sent_again(
     start_server: ServerMaker, receivers: ReceiverMaker
 ) -> None:
     receiver: Receiver = receivers()

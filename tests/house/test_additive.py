@@ -310,7 +310,7 @@ ADDITIVE: dict[str, Change] = {
 
 
 @pytest.mark.parametrize("name", BREAKING)
-def test_what_breaks_clients_is_seen(name: str) -> None:
+def test_a_change_that_breaks_clients_is_found(name: str) -> None:
     change, line = BREAKING[name]
     new = deepcopy(OLD)
     change(new)
@@ -319,7 +319,7 @@ def test_what_breaks_clients_is_seen(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ADDITIVE)
-def test_what_only_adds_passes(name: str) -> None:
+def test_a_change_that_only_adds_passes(name: str) -> None:
     new = deepcopy(OLD)
     ADDITIVE[name](new)
     assert breaking(OLD, new) == []

@@ -144,7 +144,7 @@ def test_every_mark_names_a_rule() -> None:
     assert {rule: tests for rule, tests in tool().marks().items() if rule not in known} == {}
 
 
-def test_what_is_not_kept_yet_says_so() -> None:
+def test_a_rule_not_kept_yet_says_so() -> None:
     said = {rule.name for rule in RULES if "**Not yet:**" in rule.text}
     assert said == NOT_YET
     [listed] = re.findall(r"^- \*\*Not yet\*\* marks .*$(?:\n  .*)*", PAGE, re.M)

@@ -123,7 +123,7 @@ def test_references_are_read_as_written(text: str, found: list[str]) -> None:
         ("# design: Credits, Nothing", ["design: Nothing"]),
     ],
 )
-def test_what_leads_nowhere_is_named(text: str, lost: list[str]) -> None:
+def test_a_reference_that_leads_nowhere_is_named(text: str, lost: list[str]) -> None:
     assert unresolved(text) == lost
 
 

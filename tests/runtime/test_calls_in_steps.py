@@ -227,7 +227,7 @@ async def test_a_record_that_was_only_thought_lost_charges_once(here: Running) -
     assert (Inner.runs, here.row(WALLET)) == (1, (98_000_000, 0))
 
 
-async def test_what_a_failed_step_and_its_tries_spent_is_charged(here: Running) -> None:
+async def test_credits_spent_by_a_failed_step_and_its_tries_are_charged(here: Running) -> None:
     async def job(job: Job) -> str:
         Inner.job = job
         with pytest.raises(OSError, match="down"):

@@ -103,7 +103,7 @@ async def test_a_pool_that_can_start_nobody(here: Running, tmp_path: Path) -> No
     await goes_on_later(here, message_id, scratch.unlink)
 
 
-async def test_what_an_author_gives_is_his_own(here: Running, tmp_path: Path) -> None:
+async def test_a_mistake_in_what_an_author_gives_is_his_own(here: Running, tmp_path: Path) -> None:
     async def given(job: Job) -> str:
         await attempt(job.write("a.txt", tmp_path / "missing"))
         await attempt(job.write("b.txt", tmp_path))

@@ -120,7 +120,7 @@ async def test_steps_killed_together_count_once(here: Running, notes: Path) -> N
 
 
 @pytest.mark.parametrize("fn", [exits, crashes, closes])
-async def test_what_a_function_does_to_itself_is_its_failure(
+async def test_a_function_that_ends_its_own_process_fails(
     here: Running, fn: Callable[[str], None]
 ) -> None:
     async def job(job: Job) -> str:

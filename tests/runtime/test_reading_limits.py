@@ -97,7 +97,7 @@ async def test_reading_takes_the_share_of_its_account(pool: WorkerPool, tmp_path
         ("crash", PATIENCE, "it takes too much memory or time, or is damaged"),
     ],
 )
-async def test_what_cannot_be_read_within_limits_is_unreadable(
+async def test_a_file_that_cannot_be_read_within_limits_is_unreadable(
     pool: WorkerPool, tmp_path: Path, what: str, seconds: float, reported: str
 ) -> None:
     blobs = blobs_of(pool, tmp_path, "a", seconds)

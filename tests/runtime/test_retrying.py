@@ -23,7 +23,7 @@ def wanted(error: Exception, on: RetryOn | None = None, *, retries: int = 1) -> 
 @pytest.mark.parametrize(
     "error", [OSError(), TimeoutError(), ValueError(), KeyError(), Flaky(5, "")]
 )
-def test_what_may_go_well_next_time_is_tried_again(error: Exception) -> None:
+def test_an_error_that_may_pass_is_tried_again(error: Exception) -> None:
     assert wanted(error)
     assert not wanted(error, retries=0)
 
@@ -44,7 +44,7 @@ def test_what_may_go_well_next_time_is_tried_again(error: Exception) -> None:
         NotAllowedInStep(),
     ],
 )
-def test_what_will_be_the_same_next_time_is_not(error: Exception) -> None:
+def test_an_error_that_stays_is_not_tried_again(error: Exception) -> None:
     assert not wanted(error)
     assert wanted(error, type(error)), "unless it is asked for"
 

@@ -373,7 +373,7 @@ async def test_the_doctor_sees_a_wrong_number(harness: Harness, full: bool) -> N
     assert await found() == []
 
 
-async def test_what_has_never_been_counted_is_recounted_beside_writers(harness: Harness) -> None:
+async def test_an_account_never_counted_is_recounted_beside_writers(harness: Harness) -> None:
     """Of every kind: a ready upload, a work's file, a message's file."""
     await complete(harness, await announced(harness, b"two"[:2]))
     _, [job] = await harness.working()

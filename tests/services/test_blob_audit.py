@@ -114,7 +114,7 @@ async def test_below_the_floor_files_are_refused(ctx: AppContext, account: str) 
     await uploads.create(ctx, account, NewUpload("a.csv", 10, None))
 
 
-async def test_what_an_account_announces_is_bounded(
+async def test_the_bytes_an_account_announces_are_bounded(
     ctx: AppContext, account: str, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     given(ctx, upload_pending_bytes_max=100)

@@ -60,9 +60,7 @@ async def pending_count(ctx: AppContext) -> int:
 
 
 # --- storing --------------------------------------------------------------------------------------
-async def test_what_was_never_recorded_goes_after_a_day(
-    ctx: AppContext, clock: ManualClock
-) -> None:
+async def test_bytes_never_recorded_go_after_a_day(ctx: AppContext, clock: ManualClock) -> None:
     """A crash between the bytes and the commit, or a runner that was fenced."""
     await blobs.store(ctx, "files/1", b"x")
     clock.advance(DAY - 1)
@@ -74,7 +72,7 @@ async def test_what_was_never_recorded_goes_after_a_day(
     assert await pending_count(ctx) == 0
 
 
-async def test_what_was_recorded_stays(ctx: AppContext, clock: ManualClock) -> None:
+async def test_recorded_bytes_stay(ctx: AppContext, clock: ManualClock) -> None:
     await blobs.store(ctx, "files/1", b"x")
     await record(ctx, file("files/1"))
     clock.advance(AGES)
@@ -97,7 +95,7 @@ async def test_a_failed_commit_keeps_no_blob(ctx: AppContext, clock: ManualClock
     assert not await there(ctx, "files/1")
 
 
-async def test_what_is_being_deleted_cannot_be_recorded(
+async def test_bytes_being_deleted_cannot_be_recorded(
     ctx: AppContext, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A machine that slept for a day in between: the record would name bytes that are gone."""
@@ -129,7 +127,7 @@ async def test_a_store_that_fails_leaves_only_a_note(
     assert await pending_count(ctx) == 0
 
 
-async def test_what_was_stored_for_nothing_goes_at_once(ctx: AppContext) -> None:
+async def test_bytes_stored_for_nothing_go_at_once(ctx: AppContext) -> None:
     await blobs.store(ctx, "files/1", b"x")
     await blobs.discard(ctx, ["files/1"])
     await blobs.sweep(ctx)

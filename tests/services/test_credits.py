@@ -184,7 +184,7 @@ async def test_a_parked_job_frees_its_slot_at_once(harness: Harness) -> None:
     assert harness.job(waiting)["status"] == "running"
 
 
-async def test_what_is_held_for_a_job_goes_back_when_it_ends(harness: Harness) -> None:
+async def test_credits_held_for_a_job_go_back_when_it_ends(harness: Harness) -> None:
     _, [job] = await harness.working()
     await hold(harness, job, 30)
     await jobs.fail(harness.ctx, job, "No.")

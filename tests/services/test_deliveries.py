@@ -279,7 +279,7 @@ async def test_switching_on_forgets_the_failures(own: Account) -> None:
 
 
 # --- ended from outside ---------------------------------------------------------------------------
-async def test_what_arrived_although_dropped_is_delivered(own: Account) -> None:
+async def test_a_dropped_delivery_that_arrived_is_delivered(own: Account) -> None:
     endpoint = await own.endpoint()
     events = await own.backlog(endpoint, 2)
     claimed = await own.claim()

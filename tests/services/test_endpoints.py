@@ -86,7 +86,9 @@ async def test_refused_changes_change_nothing(
     assert await endpoints.list_all(ctx, account) == [endpoint]
 
 
-async def test_what_slipped_in_beside_the_end_is_ended(ctx: AppContext, account: str) -> None:
+async def test_a_delivery_that_slipped_in_beside_the_end_is_ended(
+    ctx: AppContext, account: str
+) -> None:
     """A commit that still saw the endpoint enabled may come after the one that switched it off."""
     endpoint = await create(ctx, account)
     sent = await deliveries.send_test(ctx, account, endpoint.id)

@@ -6,6 +6,7 @@ design: The POST window.
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -15,7 +16,7 @@ from agentpost.db.session import Tx
 from agentpost.domain.idempotency import fingerprint
 from agentpost.domain.message import TurnFailure
 from agentpost.domain.records import Snapshot
-from agentpost.services import sending
+from agentpost.services import sending, turns
 from agentpost.services.sending import NewMessage, Sent
 from agentpost.services.tickets import TurnTicket
 from tests.services.harness import Harness
@@ -41,6 +42,16 @@ async def _start(harness: Harness, ticket: TurnTicket) -> None:
     await harness.end(ticket, "On it.")
 
 
+async def _write(harness: Harness, ticket: TurnTicket) -> None:
+    owned = harness.owned((await harness.start(ticket)).job_id)
+    for path in ("a.txt", "b.txt"):
+        file = await harness.file(owned, path)
+        await turns.write_file(
+            harness.ctx, ticket, harness.call(ticket.message.id), replace(file, job_id=None)
+        )
+    await harness.end(ticket, "Written.")
+
+
 @asynccontextmanager
 async def posted(harness: Harness) -> AsyncIterator[asyncio.Task[Sent]]:
     """A POST that is held, its turn begun."""
@@ -63,7 +74,7 @@ def stored(harness: Harness, message_id: str) -> Snapshot:
     return harness.ctx.db.read_now(read)
 
 
-@pytest.mark.parametrize("end", [_reply, _ask, _break, _start])
+@pytest.mark.parametrize("end", [_reply, _ask, _break, _start, _write])
 async def test_the_answer_of_a_post_is_what_is_stored(harness: Harness, end: End) -> None:
     async with posted(harness) as sent:
         ticket = harness.runner.tickets[-1]
@@ -72,16 +83,17 @@ async def test_the_answer_of_a_post_is_what_is_stored(harness: Harness, end: End
     assert answered == stored(harness, ticket.message.id)
 
 
+@pytest.mark.parametrize("end", [_reply, _start])
 async def test_the_end_of_a_turn_is_not_read_again(
-    harness: Harness, monkeypatch: pytest.MonkeyPatch
+    harness: Harness, end: End, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def read(self: object, fn: Callable[[Tx], Any]) -> Any:
         raise AssertionError("nothing has to be read")
 
     async with posted(harness) as sent:
         monkeypatch.setattr(type(harness.ctx.db), "read", read)
-        await _reply(harness, harness.runner.tickets[-1])
-        assert (await sent).snapshot.message.reply == "Hello!"
+        await end(harness, harness.runner.tickets[-1])
+        assert (await sent).snapshot.message.reply is not None
 
 
 async def test_nothing_is_kept_once_the_post_is_answered(harness: Harness) -> None:

@@ -51,7 +51,7 @@ async def test_the_same_key_and_another_body_is_a_conflict(harness: Harness) -> 
     assert harness.one("SELECT COUNT(*) FROM messages") == (1,)
 
 
-async def test_what_is_no_part_of_the_body_may_differ(harness: Harness) -> None:
+async def test_a_repeat_may_differ_outside_the_body(harness: Harness) -> None:
     """Conversation, webhook endpoint and metadata are not compared (design: Idempotency)."""
     endpoint = await harness.listen()
     first = await harness.send("same", idempotency_key="k")

@@ -29,7 +29,7 @@ def leased() -> tuple[Time, Lease]:
     return time, lease
 
 
-def test_what_was_ours_stays_ours_while_beats_come() -> None:
+def test_confirmed_ownership_stays_while_beats_come() -> None:
     time, lease = leased()
     confirmed = time.now
     beating(time, lease, 1000)
@@ -63,7 +63,7 @@ def test_a_process_that_stood_still_while_it_beat_notices() -> None:
     assert not lease.holds(confirmed)
 
 
-def test_what_was_confirmed_before_a_second_gap_is_asked_again() -> None:
+def test_ownership_confirmed_before_a_second_gap_is_asked_about_again() -> None:
     time, lease = leased()
     time.now += 8
     confirmed = time.now

@@ -258,7 +258,7 @@ async def test_the_nodes_of_a_database_add_up_what_they_keep(at: ManualHarness) 
     assert 18_000 < int(str(used)) < 21_000
 
 
-async def test_what_days_took_up_is_forgotten_with_their_lines(at: ManualHarness) -> None:
+async def test_the_size_of_a_day_is_forgotten_with_its_lines(at: ManualHarness) -> None:
     log = budget(at, 20_000)
     log.append(made_entry(at))
     await log.flush()

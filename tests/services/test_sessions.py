@@ -92,7 +92,7 @@ async def test_an_unknown_account_gets_no_link(ctx: AppContext) -> None:
     assert await count(ctx, "login_tokens") == 0
 
 
-async def test_what_is_over_is_dropped(ctx: AppContext) -> None:
+async def test_links_and_sessions_that_are_over_are_dropped(ctx: AppContext) -> None:
     await accounts.create(ctx, "ann@example.com", "Ann")
     clock = ctx.clock
     assert isinstance(clock, ManualClock)

@@ -42,7 +42,7 @@ async def run(at: ManualHarness, rows: Rows, chunk: int = 3) -> list[str]:
     return rows.tried
 
 
-async def test_what_fails_is_put_off_and_the_rest_goes_on(at: ManualHarness) -> None:
+async def test_a_row_that_fails_is_put_off_and_the_rest_goes_on(at: ManualHarness) -> None:
     rows = Rows(6, {"0", "1", "2"})
     assert await run(at, rows) == ["0", "1", "2"]
     assert await run(at, rows) == ["3", "4", "5"]
@@ -74,7 +74,7 @@ async def test_a_clock_that_is_set_back_puts_nothing_off_for_longer(at: ManualHa
     assert await run(at, rows) == ["0"]
 
 
-async def test_what_is_gone_is_forgotten(at: ManualHarness) -> None:
+async def test_a_row_that_is_gone_is_forgotten(at: ManualHarness) -> None:
     rows = Rows(2, {"0"})
     await run(at, rows)
     rows.due = []

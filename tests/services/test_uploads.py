@@ -302,7 +302,7 @@ async def test_uploads_together_have_up_to_a_gigabyte(ctx: AppContext, post: Any
 
 # --- 24 hours -------------------------------------------------------------------------------------
 @pytest.mark.rule("Upload states 4", "Limits unattached-upload")
-async def test_what_nobody_attached_is_gone_after_a_day(
+async def test_an_upload_that_nobody_attached_is_gone_after_a_day(
     ctx: AppContext, post: Any, clock: ManualClock, tmp_path: Path
 ) -> None:
     pending, ready = await announce(ctx), await make_ready(ctx, post)

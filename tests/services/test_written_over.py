@@ -88,7 +88,7 @@ def shown_files(harness: Harness, message_id: str) -> list[str]:
 
 
 # --- a job writes over ----------------------------------------------------------------------------
-async def test_what_a_job_wrote_over_stays_until_it_has_ended(harness: Harness) -> None:
+async def test_a_file_that_a_job_wrote_over_stays_until_it_has_ended(harness: Harness) -> None:
     message_id, [job] = await harness.working()
     old, older, new = [await write(harness, job) for _ in range(3)]
     assert await kept(harness, old, older, new, after=6 * DAY) == [True] * 3

@@ -176,6 +176,6 @@ def test_previews_are_safe() -> None:
     )
 
 
-def test_what_is_previewed_is_reported_by_its_bytes() -> None:
+def test_previewed_types_are_told_by_their_bytes() -> None:
     """Otherwise a claim alone would get a file shown."""
     assert _PREVIEWABLE - {"text/plain"} <= ANNOUNCED_TYPES

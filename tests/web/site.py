@@ -15,10 +15,11 @@ from agentpost.api.operation import Api
 from agentpost.clock import ManualClock, new_id
 from agentpost.db import pending_deletions
 from agentpost.db import works as work_rows
+from agentpost.db.conversations import CONVERSATIONS
 from agentpost.db.session import Tx
 from agentpost.domain import ids
 from agentpost.domain.job import JobKind, JobState
-from agentpost.domain.records import FileRecord, WorkRecord
+from agentpost.domain.records import ConversationRecord, FileRecord, WorkRecord
 from agentpost.http.application import Application
 from agentpost.services import accounts, sessions
 from agentpost.services.context import AppContext
@@ -68,9 +69,23 @@ class Site:
 
     def work(self, account_id: str | None = None, **fields: Any) -> WorkRecord:
         now = self.clock.now()
-        given = {"title": "A chart", "text": "Six rows.", **fields}
+        conversation = self.conversation(account_id or self.ann)
+        given = {
+            "title": "A chart",
+            "text": "Six rows.",
+            "conversation_id": conversation.id,
+            **fields,
+        }
         record = work_record(account_id or self.ann, now, **given)
         self.write(lambda tx: work_rows.insert(tx, record))
+        return record
+
+    def conversation(self, account_id: str, owner: str = "key_1") -> ConversationRecord:
+        """A new one, by default of a key."""
+        now = self.clock.now()
+        made = new_id(ids.CONVERSATION, now)
+        record = ConversationRecord(made, account_id, owner, made, now)
+        self.write(lambda tx: CONVERSATIONS.insert(tx, record))
         return record
 
     def file(self, work: WorkRecord, path: str, name: str) -> FileRecord:

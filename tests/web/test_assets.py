@@ -13,7 +13,7 @@ from tests.web.site import Site
 
 WEB = assets.FOLDER.parent
 LISTS = (assets.FOLDER / "vendored.toml", Path(__file__).parent / "browser/vendored.toml")
-OURS = {"app.js", "style.css"}
+OURS = {"app.js", "chat.js", "style.css"}
 FIRST_LOAD_BYTES_MAX = 60_000
 
 

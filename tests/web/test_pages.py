@@ -129,13 +129,13 @@ def test_pages_have_an_icon(site: Site) -> None:
         assert browser.get("/favicon.ico").headers["content-type"] == "image/svg+xml"
 
 
-def test_a_chat_shows_its_text_as_it_is(site: Site) -> None:
-    work = site.work(text="First line\n\n   indented", question="Which month?\nMay or June?")
+def test_a_chat_shows_its_text_and_its_question(site: Site) -> None:
+    work = site.work(text="First *line*\n\nthe next", question="Which month?\nMay or June?")
     file = site.file(work, "out/a b.csv", "a b.csv")
     with site.browser() as browser:
         page = browser.get(f"/chat/{work.id}")
         assert titled(page) == "<bdi>A chart</bdi>"
-        assert "First line\n\n   indented" in page.text
+        assert "<p>First <em>line</em></p>\n<p>the next</p>" in page.text
         assert "Which month?\nMay or June?" in page.text
         href = f"/chat/{work.id}/files/out/a%20b.csv"
         assert f'href="{href}"' in page.text
@@ -248,7 +248,9 @@ def test_foreign_deleted_and_unknown_look_the_same(site: Site) -> None:
         for rest in ("", "/files/a.txt", "/files/%00")
     ]
     with site.browser(**HTML) as browser:
-        answers = [browser.get(path) for path in [*addresses, "/nowhere", "/chat", "/login/a/b"]]
+        answers = [
+            browser.get(path) for path in [*addresses, "/nowhere", "/chat/x/y", "/login/a/b"]
+        ]
         assert "Private" not in browser.get("/dashboard").text
     assert {answer.status_code for answer in answers} == {404}
     assert len({answer.text for answer in answers}) == 1

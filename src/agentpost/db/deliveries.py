@@ -75,11 +75,16 @@ def claim(tx: Tx, endpoint: EndpointRecord, now: int, until: int, limit: int) ->
     claimed = []
     for event_id, *counted in tx.all(_DUE, (endpoint.id, now, now, limit)):
         tx.execute(_CLAIM, (until, event_id, endpoint.id))
-        event = tx.one(_EVENT, (event_id,))
-        assert event is not None, "an event outlives its deliveries"
-        found = (*counted, *event, endpoint.url, keys)
+        sent = event(tx, event_id)
+        assert sent is not None, "an event outlives its deliveries"
+        found = (*counted, *sent, endpoint.url, keys)
         claimed.append(Claimed(endpoint.id, event_id, until, *found))
     return claimed
+
+
+def event(tx: Tx, event_id: str) -> Row | None:
+    """What an event says: its name, its time, its data as JSON and its message's traceparent."""
+    return tx.one(_EVENT, (event_id,))
 
 
 def give_back(tx: Tx, event_id: str, endpoint_id: str, claimed_until: int) -> None:

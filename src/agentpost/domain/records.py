@@ -309,11 +309,8 @@ class RequestRecord:
     @property
     def size(self) -> int:
         """About how many bytes the row takes: 300 and its texts."""
-        size = 300
-        for text in (self.path, self.request_body, self.response_body, self.traceparent):
-            if text:
-                size += len(text) if text.isascii() else len(text.encode())
-        return size
+        texts = (self.path, self.request_body, self.response_body, self.traceparent)
+        return 300 + sum([len(t) if t.isascii() else len(t.encode()) for t in texts if t])
 
 
 @dataclass(slots=True)

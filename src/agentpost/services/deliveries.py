@@ -213,6 +213,22 @@ def page(
     return shown, len(found) > limit
 
 
+@read_transaction
+def get_with_event(
+    tx: Tx, ctx: AppContext, account_id: str, endpoint_id: str, event_id: str
+) -> tuple[DeliveryRecord, bytes]:
+    """A delivery with its log of attempts, and the body that is sent; raises ``not_found``."""
+    owned(endpoint_rows.get(tx, endpoint_id), account_id)
+    found = rows.get(tx, endpoint_id, event_id)
+    event = rows.event(tx, event_id)
+    if found is None or event is None:
+        raise not_found("delivery")
+    logs = attempt_rows.of_deliveries(tx, endpoint_id, [event_id])
+    name, at, data_json, _ = event
+    sent = EventShape.of(name, at, data_json, ctx.links).json()
+    return replace(found, attempt_log=logs.get(event_id, ())), sent
+
+
 @write_transaction
 def send_test(tx: Tx, ctx: AppContext, account_id: str, endpoint_id: str) -> DeliveryRecord:
     """Send an event of no message, whatever the endpoint subscribes to.

@@ -7,17 +7,18 @@ it does read.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 
 from agentpost.db.session import Tx
-from agentpost.domain.records import MessageRecord, Snapshot
+from agentpost.domain.records import Snapshot
 
 
 class Handover:
     """The newest committed state of the messages that POST calls wait for. Safe on any thread."""
 
     def __init__(self) -> None:
-        self._newest: dict[str, MessageRecord | None] = {}
+        self._newest: dict[str, Snapshot | None] = {}
 
     def expect(self, message_id: str) -> None:
         """Keep what commits make of the message, until `forget`."""
@@ -27,24 +28,20 @@ class Handover:
         """Nobody waits for the message any more."""
         self._newest.pop(message_id, None)
 
-    def offer(self, tx: Tx, message: MessageRecord) -> None:
-        """Give the message to who waits for it, as it is when the transaction is committed; after
-        that it does not change. To be called before a hint is published: what a hint wakes looks
-        here first.
-
-        A message with jobs or files is left out: they are in rows of their own.
-        """
-        if message.id in self._newest and not (message.jobs or message.reply_files):
-            tx.after(partial(self._put, message))
+    def offer(self, tx: Tx, message_id: str, snapshot: Callable[[], Snapshot]) -> None:
+        """Give the message to who waits for it, once the transaction is committed; ``snapshot`` is
+        called when somebody does, and what it returns does not change after the commit. To be
+        called before a hint is published: what a hint wakes looks here first."""
+        if message_id in self._newest:
+            tx.after(partial(self._put, message_id, snapshot()))
 
     def take(self, message_id: str) -> Snapshot | None:
         """What the last commit made of the message; None: nothing new was handed over."""
-        message = self._newest.get(message_id)
-        if message is None:
-            return None
-        self._newest[message_id] = None
-        return Snapshot(message, [], [])
+        found = self._newest.get(message_id)
+        if found is not None:
+            self._newest[message_id] = None
+        return found
 
-    def _put(self, message: MessageRecord) -> None:
-        if message.id in self._newest:
-            self._newest[message.id] = message
+    def _put(self, message_id: str, snapshot: Snapshot) -> None:
+        if message_id in self._newest:
+            self._newest[message_id] = snapshot

@@ -1,6 +1,6 @@
-"""The data of the web pages: an account at a glance, and one chat.
+"""An account at a glance, and how its works stand.
 
-Each is read in one transaction, so a page never contradicts itself.
+It is read in one transaction, so a page never contradicts itself.
 """
 
 from __future__ import annotations
@@ -15,10 +15,9 @@ from agentpost.db import messages as message_rows
 from agentpost.db import works as rows
 from agentpost.db.session import Tx
 from agentpost.domain.credits import to_credits
-from agentpost.domain.errors import not_found
 from agentpost.domain.job import JobState
 from agentpost.domain.limits import WORK_LIST_DEFAULT
-from agentpost.domain.records import FileRecord, JobRecord, MessageSummary, WorkRecord
+from agentpost.domain.records import JobRecord, MessageSummary, WorkRecord
 from agentpost.services.allowances import running_jobs_max
 from agentpost.services.context import AppContext
 from agentpost.services.transactions import read_transaction
@@ -72,18 +71,6 @@ class Overview:
     messages: list[MessageSummary]
 
 
-@dataclass(frozen=True, slots=True)
-class Chat:
-    """A work with all its files (oldest first) and what its jobs are doing now; ``account`` is the
-    name of its owner."""
-
-    account: str
-    work: WorkRecord
-    state: WorkState
-    steps: list[str]
-    files: list[FileRecord]
-
-
 @read_transaction
 def overview(tx: Tx, ctx: AppContext, account_id: str) -> Overview:
     """The account; its id comes from our own rows."""
@@ -92,7 +79,7 @@ def overview(tx: Tx, ctx: AppContext, account_id: str) -> Overview:
     jobs = [*executing, *job_rows.queued(tx, account_id)]
     works = rows.list_(tx, account_id, WORK_LIST_DEFAULT)
     lines = [
-        WorkSummary(work, _state(tx, work, [job for job in jobs if job.work_id == work.id]))
+        WorkSummary(work, state_of(tx, work, [job for job in jobs if job.work_id == work.id]))
         for work in works
     ]
     return Overview(
@@ -108,20 +95,12 @@ def overview(tx: Tx, ctx: AppContext, account_id: str) -> Overview:
     )
 
 
-@read_transaction
-def chat(tx: Tx, ctx: AppContext, account_id: str, work_id: str) -> Chat:
-    """A work of the account; raises ``not_found``."""
-    work = rows.get(tx, work_id, account_id)
-    if work is None:
-        raise not_found("work")
-    jobs = job_rows.open_in_work(tx, work_id)
-    steps = [job.step for job in jobs if job.step and job.state is not JobState.QUEUED]
-    name = accounts.get(tx, account_id).name
-    return Chat(name, work, _state(tx, work, jobs), steps, rows.files(tx, work_id))
+def state_of(tx: Tx, work: WorkRecord, jobs: list[JobRecord]) -> WorkState:
+    """How a work stands.
 
-
-def _state(tx: Tx, work: WorkRecord, jobs: list[JobRecord]) -> WorkState:
-    """``jobs``: those of the work that still have a future."""
+    Args:
+        jobs: those of the work that still have a future.
+    """
     if any(job.state is not JobState.QUEUED for job in jobs):
         return WorkState.RUNNING
     if jobs:

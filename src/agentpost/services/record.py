@@ -377,7 +377,7 @@ def _settle(
     if visible_change or event is not None:
         message.state_version += 1
     rows.update_message(tx, message, version_before)
-    ctx.handover.offer(tx, message)
+    ctx.handover.offer(tx, message.id, lambda: _snapshot(tx, message, links))
     ctx.wakeups.publish(tx, message.id, message.account_id)  # who reads it, and open pages
     if event is not None:
         outbox.message_changed(tx, ctx, event, message, lambda: _snapshot(tx, message, links), now)

@@ -55,6 +55,11 @@ class NewMessage:
     webhook_endpoint_id: str | None = None
     upload_ids: tuple[str, ...] = ()
     """Different ones, in the order named."""
+    conversation_id: str | None = None
+    """One of the account, instead of the one that is named."""
+    held: bool = True
+    """Whether a call waits for the answer. Else the message waits for its turn as long as the turn
+    before it may take."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +145,21 @@ async def send(
     if not sent.fresh:
         await _undo(ctx, caller, admitted)
     return sent
+
+
+async def post(ctx: AppContext, caller: Caller, admitted: Admitted | Accepted) -> MessageRecord:
+    """Take the message in without waiting for its turn; raises as `accept`."""
+    if isinstance(admitted, Accepted):
+        return admitted.message
+    message_id = new_id(ids.MESSAGE, ctx.clock.now())
+    try:
+        accepted = await accept(ctx, caller, admitted.new, admitted.attached, message_id)
+    except Refusal:
+        await _undo(ctx, caller, admitted)
+        raise
+    if not accepted.fresh:
+        await _undo(ctx, caller, admitted)
+    return accepted.message
 
 
 async def _undo(ctx: AppContext, caller: Caller, admitted: Admitted) -> None:
@@ -241,9 +261,7 @@ async def accept(
 
     def fn(tx: Tx) -> Accepted:
         now = ctx.clock.now()
-        conversation = conversations.open_(
-            tx, caller.key_id, new.conversation, partial(_new_conversation, caller, new, now)
-        )
+        conversation = _conversation(tx, caller, new, now)
         replayed = _replay(tx, ctx, caller, new, now)
         if replayed is not None:
             return replayed
@@ -316,6 +334,14 @@ def _check_endpoint(tx: Tx, caller: Caller, endpoint_id: str | None) -> None:
         raise not_found("webhook endpoint")
 
 
+def _conversation(tx: Tx, caller: Caller, new: NewMessage, now: int) -> ConversationRecord:
+    """The message's conversation, locked; made when it is named for the first time."""
+    if new.conversation_id is not None:
+        return conversations.lock(tx, new.conversation_id)
+    make = partial(_new_conversation, caller, new, now)
+    return conversations.open_(tx, caller.key_id, new.conversation, make)
+
+
 def _new_conversation(caller: Caller, new: NewMessage, now: int) -> ConversationRecord:
     return ConversationRecord(
         id=new_id(ids.CONVERSATION, now),
@@ -336,6 +362,8 @@ def _new_message(
     now: int,
 ) -> MessageRecord:
     settings = ctx.settings
+    patience = settings.busy_wait_seconds if new.held else settings.turn_limit_seconds
+    window = settings.turn_reply_seconds if new.held else 0
     return MessageRecord(
         id=message_id,
         account_id=caller.account_id,
@@ -350,8 +378,8 @@ def _new_message(
         attachments=len(attached.files) + len(new.upload_ids),
         notes_json=json.dumps(attached.notes) if attached.notes else "[]",
         created_at=now,
-        turn_wait_deadline=now + seconds(settings.busy_wait_seconds),
-        reply_deadline=now + seconds(settings.turn_reply_seconds),
+        turn_wait_deadline=now + seconds(patience),
+        reply_deadline=now + seconds(window),
         updated_at=now,
         expires_at=now + seconds(settings.message_retention_seconds),
     )

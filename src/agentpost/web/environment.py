@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 from agentpost.domain.text import displayable, human_credits, human_size
 from agentpost.domain.times import SECOND
 from agentpost.web import assets
+from agentpost.web.markdown import markdown
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -47,6 +48,8 @@ def make(base: str) -> Environment:
         size=human_size,
         credits=human_credits,
         amount=amount,
+        markdown=markdown,
+        took=took,
         words=words,
         plural=plural,
     )
@@ -99,3 +102,16 @@ def words(code: Any) -> str:
 def plural(count: int, one: str, many: str = "") -> str:
     """``1 job``, ``2 jobs``; ``many`` where the plural is not made by an s."""
     return f"{count:,} {one if count == 1 else many or one + 's'}"
+
+
+def took(microseconds: int) -> str:
+    """How long something took, such as ``850 ms``, ``12 s``, ``3 min 5 s`` or ``2 h 4 min``."""
+    milliseconds = microseconds * 1_000 // SECOND
+    if milliseconds < 1_000:
+        return f"{max(milliseconds, 0)} ms"
+    whole = milliseconds // 1_000
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3_600:
+        return f"{whole // 60} min {whole % 60} s"
+    return f"{whole // 3_600} h {whole % 3_600 // 60} min"

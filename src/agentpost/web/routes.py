@@ -19,7 +19,20 @@ from agentpost.services.context import AppContext
 from agentpost.web import assets, forms, page, policy
 from agentpost.web.cookies import Cookie
 from agentpost.web.page import OpenPage, Page, Redirect, Shown, View, Viewer
-from agentpost.web.pages import chat, dashboard, home, keys, login, mail, requests
+from agentpost.web.pages import (
+    chat,
+    chats,
+    dashboard,
+    deliveries,
+    home,
+    keys,
+    login,
+    mail,
+    previews,
+    requests,
+    uploads,
+    webhooks,
+)
 from agentpost.web.pages import sessions as session_pages
 from agentpost.web.rendering import LIVE, Renderer
 from agentpost.web.streams import Streams
@@ -27,9 +40,14 @@ from agentpost.web.streams import Streams
 PAGES: Sequence[Page | OpenPage] = (
     *home.PAGES,
     *login.PAGES,
+    *chats.PAGES,
+    *uploads.PAGES,
+    *previews.PAGES,
     *chat.PAGES,
     *dashboard.PAGES,
     *keys.PAGES,
+    *webhooks.PAGES,
+    *deliveries.PAGES,
     *requests.PAGES,
     *mail.PAGES,
     *session_pages.PAGES,

@@ -40,7 +40,7 @@ def test_work_appears_while_the_page_is_open(
     expect(page.get_by_role("link", name="A chart")).to_be_visible()
     assert axe(page) == []
     page.get_by_role("link", name="A chart").click()
-    expect(page.get_by_text("Six rows.")).to_be_visible()
+    expect(page.get_by_text("Six rows.", exact=True)).to_be_visible()
     assert axe(page) == []
 
 

@@ -30,6 +30,7 @@ from agentpost.agents.offline.style.languages import language as tongue
 _NEXT = 3
 _LINES = 31
 _VALUES = 12
+_LISTED = 60
 
 
 def answer(files: Sequence[File], frame: Any, pasted: str = "") -> Any:
@@ -249,6 +250,12 @@ class _Answer:
         rows = result.rows[:_LINES]
         subjects = [self._subject(measure) for measure in query.measures]
         head = f"{_upper(', '.join(subjects))}{colon.rstrip() or ':'}"
+        if self._only_listed(query, result):
+            names = [self._name(query, row, keys) for row in result.rows]
+            more = names[_LISTED:]
+            lines = [f"- {name}" for name in names[:_LISTED]]
+            lines += ["- " + str(self._words["more"]).format(f"{len(more):,}")] if more else []
+            return [*lines, str(self._words["in_all"]).format(f"{len(names):,}")]
         lines = [head] if len(rows) > 1 else []
         for row in rows:
             values = ", ".join(
@@ -261,6 +268,11 @@ class _Answer:
             left = f"{len(result.rows) - len(rows):,}"
             lines.append("- " + str(self._words["more"]).format(left))
         return lines
+
+    def _only_listed(self, query: Query, result: Result) -> bool:
+        """As in "which items are below 20": what matters is the names, each stands in one row."""
+        plain = query.measures == (Measure(None, Aggregate.COUNT),) and query.time is None
+        return plain and bool(query.filters) and all(row[-1] == 1.0 for row in result.rows)
 
     def _together(self, query: Query, result: Result, keys: int) -> list[str]:
         """The share of the best ones together; how many groups a condition keeps."""

@@ -143,7 +143,7 @@ def decide(values: Mapping[str, int], name: str, *, comma_elsewhere: bool = Fals
         return Format(Kind.BOOLEAN)
     if words.names(name, "year") and all(_YEAR.fullmatch(value.strip()) for value in filled):
         return Format(Kind.DATE, years=True)
-    if not any(_CODE.fullmatch(value.strip()) for value in filled):
+    if not (any(_CODE.fullmatch(value.strip()) for value in filled) or _are_codes(filled)):
         found = _numbers(filled, comma_elsewhere)
         if found is not None:
             return found
@@ -179,10 +179,7 @@ def _numbers(filled: Mapping[str, int], comma_elsewhere: bool) -> Format | None:
             units[parsed[1]] = units.get(parsed[1], 0) + count
     if fits < total * ENOUGH:
         return None
-    if _are_codes(filled):
-        return None
-    unit = max(units, key=lambda u: units[u])
-    several = len([u for u in units if u]) > 1
+    unit, several = max(units, key=lambda u: units[u]), len([u for u in units if u]) > 1
     if units[unit] < fits * ENOUGH and (several or unit not in ("%", *_CURRENCIES.values())):
         unit = ""
     return Format(Kind.NUMBER, thousands, unit or None, bad=1 - fits / total)
@@ -191,7 +188,7 @@ def _numbers(filled: Mapping[str, int], comma_elsewhere: bool) -> Format | None:
 def _are_codes(filled: Iterable[str]) -> bool:
     """Whether cells are names like 7A and 7B, in which a letter is neither unit nor scale."""
     found = [_LETTERED.fullmatch(value.strip()) for value in filled]
-    letters = {match[1].upper() for match in found if match}
+    letters = {m[1].upper() for m in found if m}
     return all(found) and (len(letters) > 1 or letters == {"B"}) and not letters <= {"K", "M"}
 
 

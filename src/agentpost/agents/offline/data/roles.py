@@ -37,6 +37,10 @@ _UNITS = {
     "kusd": "k$", "meur": "M€", "musd": "M$",
 }  # fmt: skip
 _BRACKETED = re.compile(r"^(.*\S)\s*[(\[]\s*(?:in )?([^()\[\]]{1,12})\s*[)\]]$")
+_EACH = frozenset(
+    ("unit", "each", "unitario", "unitaria", "unitaire", "stückkosten", "einzelpreis")
+)
+"""Words of what one piece costs."""
 # Units that are plain without brackets: "Sales €", "Consumption kWh".
 _TRAILING = re.compile(
     r"(.*[^\W_])\s+(?:in )?([%€$£¥₹°‰℃℉]|°[CF]|[kM](?:€|\$|£)|T€|EUR|USD|GBP|CHF|JPY|CNY|SEK|NOK"
@@ -121,7 +125,7 @@ def _is_rate(name: str) -> bool:
     """Whether a name speaks of a rate. The last word that says anything decides: the "price
     increase total" is a total; but "cost per unit" is a rate."""
     said = words.tokens(name)
-    if "per" in said or "pro" in said or "/" in name:
+    if "per" in said or "pro" in said or "/" in name or _EACH & set(said):
         return True
     if words.names(name, "rate"):
         last_rate = max((i for i, w in enumerate(said) if w in words.every("rate")), default=0)

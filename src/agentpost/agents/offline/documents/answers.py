@@ -185,10 +185,9 @@ def search(index: _Index, question: str, language: str) -> tuple[str, list[Sente
     if not unknown:
         covering = [i for i in order if _covers(index, i, list(known.values()))]
         fitting = [i for i in covering if _fits(index.sentences[i].text, wants)]
-        if "number" in wants and any(_MONEY.search(index.sentences[i].text) for i in fitting):
-            if not re.search(r"%|percent|prozent|many", question.lower()):
-                # "How much is the rent" asks for its price before its rise.
-                fitting.sort(key=lambda i: not _MONEY.search(index.sentences[i].text))
+        if "number" in wants and not re.search(r"%|percent|prozent|many", question.lower()):
+            # "How much is the rent" asks for its price before its rise.
+            fitting.sort(key=lambda i: not _MONEY.search(index.sentences[i].text))
         if fitting:
             best = scores[fitting[0]]
             kept = [i for i in fitting if scores[i] >= _SAME_AGAIN * best][:2]

@@ -15,6 +15,8 @@ _RULE = re.compile(r"\|?[\s:|-]+\|?$")
 _BREAK = re.compile(r"\s*([-*_])(\s*\1){2,}\s*$")
 _COMMENT = re.compile(r"<!--.{0,20000}?-->", re.DOTALL)
 _TAG = re.compile(r"</?[a-zA-Z][a-zA-Z0-9]{0,15}(?:\s[^<>]{0,500})?/?>")
+_PROSE = 60
+"""Lines of text that was broken by a program are longer than this."""
 _NUMBERED = re.compile(r"(?:\d{1,2}(?:\.\d{1,2}){0,3}\.?|[IVX]{1,4}\.)\s+\S.{0,70}")
 
 
@@ -46,6 +48,7 @@ class _Reader:
     def __init__(self, lines: list[str], *, markdown: bool) -> None:
         self._lines = lines
         self._markdown = markdown
+        self._width = max((len(line.strip()) for line in lines), default=0)
         self._headings: list[tuple[int, str]] = []
         self._paragraph: list[str] = []
         self._rows: list[list[str]] = []
@@ -129,12 +132,28 @@ class _Reader:
             place = self._headings[-1][1] if self._headings else ""
             yield Block(BlockKind.TABLE, place=place, rows=rows)
             self._rows = []
-        if self._paragraph:
-            joined = " ".join(line.strip() for line in self._paragraph)
+        kind = BlockKind.ITEM if self._item else BlockKind.PARAGRAPH
+        for lines in self._parts():
+            joined = " ".join(line.strip() for line in lines)
             text = plain(joined) if self._markdown else " ".join(joined.split())
             if text:
-                yield self._block(BlockKind.ITEM if self._item else BlockKind.PARAGRAPH, text)
-            self._paragraph, self._item = [], False
+                yield self._block(kind, text)
+        self._paragraph, self._item = [], False
+
+    def _parts(self) -> Iterator[list[str]]:
+        """The paragraph; of plain text, in parts where its writer began a new line although the
+        next word had room: notes and lists, not lines that a mail program broke."""
+        part: list[str] = []
+        for line in self._paragraph:
+            last = part[-1].strip() if part else ""
+            word = line.split(maxsplit=1)[0] if line.strip() else ""
+            room = self._width < _PROSE or len(last) + 1 + len(word) <= self._width
+            if part and not (self._markdown or self._item or word[:1].islower()) and room:
+                yield part
+                part = []
+            part.append(line)
+        if part:
+            yield part
 
 
 def title(found: Iterable[Block], fallback: str) -> str:

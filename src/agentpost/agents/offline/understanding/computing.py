@@ -10,6 +10,7 @@ from agentpost.agents.offline.data.model import Role
 from agentpost.agents.offline.frame import Derived, Filter, Measure, Op
 from agentpost.agents.offline.understanding.draft import Draft, default_measure, is_number
 from agentpost.agents.offline.understanding.segments import Segment
+from agentpost.agents.offline.understanding.words import word_tokens
 
 _AMOUNTS = ("revenue", "amount", "quantity", "visits")
 
@@ -52,6 +53,8 @@ def _amount(draft: Draft, *concepts: str, role: Role = Role.AMOUNT) -> str | Non
             name for name in draft.names.concepts.get(concept, ())
             if is_number(draft.column(name)) and draft.column(name).role is role
         ]  # fmt: skip
+        plain = [name for name in found if len(word_tokens(name)) == 1]
+        found = plain if len(plain) == 1 else found
         if found:
             return found[0] if len(found) == 1 else None
     return None

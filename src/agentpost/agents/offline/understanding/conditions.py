@@ -155,14 +155,14 @@ def _money(draft: Draft, at: int, after: int) -> tuple[str, int] | None:
     found = draft.found
     paid = [i for i in range(max(0, at - 2), min(len(found), after + 1)) if found[i].has("money")]
     signed = any(segment.text in "€$£¥" for segment in found[at : after + 1])
-    if named := [
+    named = [
         name for concept in ("revenue", "amount")
         for name in draft.names.concepts.get(concept, ()) if is_number(draft.column(name))
-    ]:  # fmt: skip
-        if len(named) == 1 and (paid or signed):
-            for index in paid:
-                found[index].used = True
-            return named[0], at
+    ]  # fmt: skip
+    if len(named) == 1 and (paid or signed):
+        for index in paid:
+            found[index].used = True
+        return named[0], at
     return None
 
 

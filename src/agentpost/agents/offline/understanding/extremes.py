@@ -13,7 +13,7 @@ from agentpost.agents.offline.understanding.segments import Segment
 _FLIPPED = {"top": True, "bottom": False}
 _FAR = 4
 """How many segments before "most" its number may stand, as in Spanish."""
-_PEOPLE = ("name", "salesperson", "customer")
+_PEOPLE = ("name", "salesperson", "customers")
 _PLACES = ("store", "city", "region", "country")
 
 
@@ -35,7 +35,7 @@ def extreme(draft: Draft) -> Best | None:
             if not _dated(draft, first=top == (concept == "age")):
                 draft.unclear.append(segment.text)
             top = top != (concept == "age")
-        elif concept and not hinted(draft, concept):
+        elif concept and concept != "sold" and not hinted(draft, concept):
             draft.unclear.append(segment.text)
         return at, top != draft.flipped, count or _counted(found, at)
     return _first_or_last(draft)
@@ -134,11 +134,11 @@ def which(draft: Draft, best: Best | None) -> None:
     for at, segment in enumerate(found):
         if segment.has("question", "which", "what"):
             _asked_for(draft, at)
-        elif segment.has("question", "who") and not draft.groups:
+        elif segment.has("question", "who") and not draft.groups and not segment.has("of"):
             people = [n for c in _PEOPLE for n in draft.names.concepts.get(c, ())]
             if people:
                 draft.add_group(people[0])
-            elif not segment.has("of"):
+            else:
                 draft.unclear.append(segment.text)
     if best is None or draft.groups or draft.time or _is_dated(draft, best):
         return
@@ -183,7 +183,7 @@ def _is_dated(draft: Draft, best: Best) -> bool:
 
 def _what_sells(draft: Draft) -> bool:
     """As in "What sells best": products."""
-    asked = any(segment.has("question", "what") for segment in draft.found)
+    asked = any(s.has("question", "what") or s.has("extreme", "top_sold") for s in draft.found)
     if asked and any(segment.has("hint", "quantity", "revenue") for segment in draft.found):
         for name in draft.names.concepts.get("product", ()):
             draft.add_group(name)

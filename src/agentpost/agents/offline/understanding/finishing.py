@@ -37,6 +37,9 @@ def finish(
     asked: bool,
 ) -> None:
     """Complete a draft whose parts were all taken."""
+    how = {measure.aggregate.value for measure in draft.measures}
+    for segment in draft.found:
+        segment.used = segment.used or (not segment.columns and segment.key("aggregate") in how)
     trend = any(segment.has("trend") for segment in draft.found)
     values = {f.column: f for f in draft.filters if f.op is Op.IS and f.grain is None}
     several = [c for c, f in values.items() if len(f.values) > 1]
@@ -251,8 +254,16 @@ def compares(found: Sequence[Segment]) -> bool:
         segment.has("act", "compare")
         or (segment.has("compare", "compare") and not segment.has("and"))
         or (segment.has("compare", "or") and comparative)
-        for segment in found
+        or (segment.has("op", "above", "below") and _without_number(found, at))
+        for at, segment in enumerate(found)
     )
+
+
+def _without_number(found: Sequence[Segment], at: int) -> bool:
+    """As in "does Germany make more than France": a value follows, no number."""
+    values = [bool(s.values) for s in found[at + 1 : at + 3]]
+    asks = any(s.has("question", "yes") for s in found[:2])
+    return asks and any(values) and all(s.number is None for s in found[at + 1 : at + 4])
 
 
 def _use_comparison(found: Sequence[Segment]) -> None:

@@ -332,7 +332,8 @@ def _another_question(found: Sequence[Segment], made: Intent) -> bool:
         return False
     acts = ("change", "add", "remove", "split")
     first = next((s for s in found if s.kind != "mark"), None)
-    if first is None or first.has("and") or first.has("only") or first.has("act", *acts):
+    begins = ("and", "only", "by", "for", "not", "when")
+    if first is None or any(first.has(one) for one in begins) or first.has("act", *acts):
         return False
     limits = any(
         s.has("by") or s.has("half") or s.has("month") or s.has("period") or s.kind == "part"
@@ -367,7 +368,10 @@ def _implied(found: Sequence[Segment]) -> Thing | None:
         return option
     kinds = [s for s in found if s.has("kind") and not s.columns and not s.values]
     shows = any(s.has("act", "make", "want", "show") for s in found)
-    if kinds and (shows or len(found) <= _SHORT or any(s.has("kind", *_STRONG) for s in kinds)):
+    leads = kinds and found[0] in kinds
+    if kinds and (
+        shows or leads or len(found) <= _SHORT or any(s.has("kind", *_STRONG) for s in kinds)
+    ):
         return Thing.CHART
     if any(s.has("trend") for s in found) and shows:
         return Thing.CHART

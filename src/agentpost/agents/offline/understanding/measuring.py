@@ -46,7 +46,11 @@ def measures(draft: Draft, best: Best | None) -> None:
                 _list_counted(draft, at)
             continue
         _count(draft, at)
-    if not draft.measures and not counting and not draft.each_row:
+    valued = any(
+        s.has("aggregate", "mean", "median", "min", "max") and not (s.used or s.columns)
+        for s in found
+    )  # fmt: skip
+    if not (draft.measures or counting or draft.each_row or valued):
         row_words = [
             s for s in found
             if (s.has("rows") and not s.columns) or _is_table_name(draft, s)
@@ -228,10 +232,13 @@ def hinted(draft: Draft, concept: str) -> bool:
         draft.named.add("measure")
         return True
     named = any(draft.numeric(segment) for segment in draft.found)
-    for name in draft.names.concepts.get(concept, ()):
+    listed = draft.names.concepts
+    prices = [n for n in listed.get("cost", ()) if draft.column(n).role is Role.RATE]
+    for name in listed.get(concept) or (prices if concept == "price" else ()):
         column = draft.column(name)
         if is_number(column):
-            draft.measures.append(Measure(name, default_aggregate(column)))
+            how = Aggregate.MEAN if concept == "hours" else default_aggregate(column)
+            draft.measures.append(Measure(name, how))
             draft.named.add("measure")
             return True
     return named

@@ -57,9 +57,10 @@ def _name_hints(draft: Draft) -> None:
         )
         if segment.columns and numbered and not segment.literal:
             if names_table(plain, key):
-                segment.columns = ()
+                segment.columns, segment.used = (), True
             elif names_rows(draft, segment) == Measure(None, Aggregate.COUNT):
                 segment.columns, segment.tags = (), segment.tags | {Tag("rows", "rows")}
+                segment.used = True
         if not segment.columns and not segment.values and not segment.tags:
             segment.used = segment.used or names_table(plain, key)
 

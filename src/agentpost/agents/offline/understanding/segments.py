@@ -166,7 +166,7 @@ def _named(
         or not (common or is_tiny(value))
     )
     if not kept and not common:
-        kept = _values_meant(keys, names, told=bool(tags or columns))
+        kept = _values_meant(keys, names, known=bool(tags or columns))
     return tuple(columns), literal, kept
 
 
@@ -175,14 +175,14 @@ _WEAK = ("documents", "source", "counted", "rows", "unit", "hint")
 
 
 def _values_meant(
-    keys: tuple[str, ...], names: Names, *, told: bool
+    keys: tuple[str, ...], names: Names, *, known: bool
 ) -> tuple[tuple[str, str], ...]:
     """The value that a word means ("women"), or of which it is the only known part ("Acme")."""
     for meaning in meanings_of_values(names.language).get(keys, ()):
         found = names.meant.get(meaning, ())
         if found:
             return tuple(found)
-    if told or len(keys) > 1:
+    if known or len(keys) > 1:
         return ()
     parts = names.value_parts.get(keys[0], ())
     return tuple(parts) if len(parts) == 1 else ()

@@ -69,6 +69,29 @@ def test_a_pivot_has_formulas_and_the_data_beside_it(tmp_path: Path) -> None:
     assert book["Data"]["A2"].is_date
 
 
+def test_the_figures_of_a_pivot_follow_its_data(tmp_path: Path) -> None:
+    text = "region,channel,revenue\nEast,Web,1\nEast,Shop,2\nWest,Web,3\nEast,Web,5\n"
+    files = [file(tmp_path, "shop.csv", text)]
+    table = describe(files)[0]["id"]
+    total = (Measure("revenue", Aggregate.SUM),)
+    _, book = made(tmp_path, files, frame(Query(table, total, ("region", "channel"))))
+    page = book["Pivot"]
+    assert [cell.value for cell in page[1]][:2] == ["Region", "Web"]
+    assert page["B2"].value == "=SUMIFS(Data!$C$2:$C$5,Data!$A$2:$A$5,$A2,Data!$B$2:$B$5,B$1)"
+    rows = (Measure(None, Aggregate.COUNT),)
+    _, book = made(tmp_path, files, frame(Query(table, rows, ("region",))))
+    assert book["Pivot"]["B2"].value == "=COUNTIFS(Data!$A$2:$A$5,$A2)"
+
+
+@pytest.mark.parametrize("name", ["*", "<3", "east", "12"])
+def test_names_that_formulas_read_otherwise_have_plain_figures(tmp_path: Path, name: str) -> None:
+    files = [file(tmp_path, "shop.csv", f"region,revenue\nEast,1\n{name},2\nWest,4\n")]
+    table = describe(files)[0]["id"]
+    query = Query(table, (Measure("revenue", Aggregate.SUM),), ("region",))
+    _, book = made(tmp_path, files, frame(query))
+    assert sorted(row[1] for row in book["Pivot"].iter_rows(2, 4, values_only=True)) == [1, 2, 4]
+
+
 def test_cleaned_data_is_typed_and_says_what_was_done(tmp_path: Path) -> None:
     text = "Report\n\nDatum;Umsatz\n01.02.2025;1.234,50 €\n02.02.2025;n/a\nSumme;1.234,50 €\n"
     described, book = made(tmp_path, [file(tmp_path, "a.csv", text)], frame(clean=True))

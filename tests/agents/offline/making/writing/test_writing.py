@@ -76,6 +76,21 @@ def test_a_changelog() -> None:
     ]  # fmt: skip
 
 
+def test_notes_line_by_line() -> None:
+    notes = "1.4.0\nAdd dark mode\nFix the total of orders\n1.3.2\nFix a crash\nNicer buttons\n"
+    assert shown(arranged("changelog", notes)) == [
+        "1.4.0", "Added", ["Add dark mode"], "Fixed", ["Fix the total of orders"],
+        "1.3.2", "Changed", ["Nicer buttons"], "Fixed", ["Fix a crash"],
+    ]  # fmt: skip
+    meeting = "Meeting of 3 May\nPresent: Anna Berg, Tom Lee\nAnna asks the insurer by 15 May.\n"
+    assert shown(arranged("minutes", f"{meeting}We spoke of rent.\nWho pays?")) == [
+        "Meeting of 3 May", "Present: Anna Berg, Tom Lee", "Discussed", ["We spoke of rent."],
+        "Actions",
+        [["Who", "What", "By when"], ["Anna", "Anna asks the insurer by 15 May.", "15 May"]],
+        "Open", ["Who pays?"],
+    ]  # fmt: skip
+
+
 def test_questions_and_answers() -> None:
     assert shown(arranged("faq", HELP)) == [
         "What should I know about Returns?",
@@ -92,6 +107,16 @@ def test_a_letter_says_what_is_left_to_fill_in() -> None:
         "Yours faithfully,", "[Name]",
     ]  # fmt: skip
     assert made["text"]["notes"] == ["the name is left for you to fill in"]
+
+
+def test_a_letter_with_its_head() -> None:
+    head = "To: Nordlicht, Kiel\nFrom: Anna Berg, Coffee & Co\nSubject: Your offer\n\n"
+    made = arranged("letter", f"{head}We accept.")
+    assert shown(made) == [
+        "Anna Berg, Coffee & Co", "Nordlicht, Kiel", "22 November 2025", "Subject: Your offer",
+        "Dear Sir or Madam,", "We accept.", "Yours faithfully,", "Anna Berg",
+    ]  # fmt: skip
+    assert not made["text"].get("notes")
 
 
 def test_nothing_is_invented() -> None:

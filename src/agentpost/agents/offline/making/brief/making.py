@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ from agentpost.agents.offline.making.brief import matrix
 from agentpost.agents.offline.making.brief.matrix import Row
 from agentpost.agents.offline.making.maker import Inputs, Made
 from agentpost.agents.offline.making.names import file_name
+from agentpost.agents.offline.making.word import Paper
 from agentpost.agents.offline.style.languages import language as tongue
 from agentpost.agents.offline.style.languages import words
 
@@ -113,38 +113,23 @@ def compare(files: Sequence[File], frame_json: Any) -> Any:
 
 def as_word(made: Any) -> bytes:
     """A step: the brief as a Word file with the comparison as a table."""
-    import docx
-    from docx.enum.section import WD_ORIENT
-    from docx.shared import Pt
-
     brief = msgspec.convert(made, Brief)
     said = words(_TEXTS, brief.language)
-    document = docx.Document()
-    section = document.sections[0]
-    if len(brief.files) > 2:
-        section.orientation = WD_ORIENT.LANDSCAPE
-        section.page_width, section.page_height = section.page_height, section.page_width
-    document.add_heading(_clean(brief.title), 0)
-    document.add_paragraph(_clean(brief.text.split("\n")[0]))
+    paper = Paper(brief.title, brief.language, wide=len(brief.files) > 2)
+    paper.say(brief.text.split("\n")[0], "Subtitle")
     for key, lines in (("differ", brief.differences), ("gaps", brief.gaps)):
         if lines:
-            document.add_heading(str(said[key]), 1)
+            paper.say(str(said[key]), "Heading 1")
             for line in lines:
-                document.add_paragraph(_clean(line), style="List Bullet")
-    table = document.add_table(1, 1 + len(brief.files), style="Light Grid Accent 1")
-    for cell, text in zip(table.rows[0].cells, (str(said["criterion"]), *brief.files), strict=True):
-        cell.text = _clean(text)
-    for row in brief.rows:
-        cells = table.add_row().cells
-        cells[0].text = _clean(row.criterion)
-        for cell, quotes in zip(cells[1:], row.cells, strict=True):
-            cell.text = _clean("\n".join(_quoted(brief, q) for q in quotes) or said["nothing"])
-            for paragraph in cell.paragraphs:
-                for run in paragraph.runs:
-                    run.font.size = Pt(9)
-    out = io.BytesIO()
-    document.save(out)
-    return out.getvalue()
+                paper.item(line)
+    paper.say(str(said["compared"]), "Heading 1")
+    rows = [
+        (row.criterion, *("\n".join(_quoted(brief, q) for q in cell) or str(said["nothing"])
+                          for cell in row.cells))
+        for row in brief.rows
+    ]  # fmt: skip
+    paper.table((str(said["criterion"]), *brief.files), rows, words=True, first=0.14)
+    return paper.data()
 
 
 def _quoted(brief: Brief, quote: matrix.Quote) -> str:
@@ -170,11 +155,6 @@ def as_markdown(made: Any) -> str:
 
 def _plain(text: str) -> str:
     return " ".join(text.split()).replace("|", "\\|").replace("<", "&lt;")
-
-
-def _clean(text: str) -> str:
-    """A text without the characters that XML cannot hold."""
-    return "".join(c for c in text if c in "\t\n" or (c >= " " and c not in "\x7f\ufffe\uffff"))
 
 
 def check(file: File, made: Any) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ from agentpost.agents.offline.documents.summary import central
 from agentpost.agents.offline.frame import Frame, from_json, to_json
 from agentpost.agents.offline.making.maker import Inputs, Made
 from agentpost.agents.offline.making.names import file_name
+from agentpost.agents.offline.making.word import Paper
 from agentpost.agents.offline.story import naming
 from agentpost.agents.offline.style.languages import words
 
@@ -51,6 +51,7 @@ class Summary(msgspec.Struct, frozen=True, omit_defaults=True):
     parts: tuple[Part, ...]
     used: tuple[str, ...]
     skipped: tuple[str, ...]
+    language: str = "en"
 
 
 async def make(job: Job, inputs: Inputs) -> Made:
@@ -105,7 +106,7 @@ def summarise(files: Sequence[File], frame_json: Any, count: int) -> Any:
     title = frame.style.title or str(texts["title"]).format(name=named)
     if not parts[0].name and not frame.style.title:
         title = str(texts["heading"])
-    made = Summary(title, tuple(parts), tuple(used), tuple(skipped))
+    made = Summary(title, tuple(parts), tuple(used), tuple(skipped), frame.language)
     return msgspec.json.decode(msgspec.json.encode(made))
 
 
@@ -186,26 +187,14 @@ def _plain(text: str) -> str:
 
 def as_word(made: Any) -> bytes:
     """A step: the summary as a Word file."""
-    import docx
-
     found = msgspec.convert(made, Summary)
-    document = docx.Document()
-    document.add_heading(_clean(found.title), 0)
+    paper = Paper(found.title, found.language)
     for part in found.parts:
         if len(found.parts) > 1 and part.name:
-            document.add_heading(_clean(part.name), 1)
+            paper.say(part.name, "Heading 1")
         for line in part.lines:
-            paragraph = document.add_paragraph(_clean(line.text), style="List Bullet")
-            if line.place:
-                paragraph.add_run(_clean(_placed(line))).italic = True
-    out = io.BytesIO()
-    document.save(out)
-    return out.getvalue()
-
-
-def _clean(text: str) -> str:
-    """A text without the characters that XML cannot hold."""
-    return "".join(c for c in text if c in "\t\n" or (c >= " " and c not in "\x7f\ufffe\uffff"))
+            paper.item(line.text, line.place)
+    return paper.data()
 
 
 def check(file: File, made: Any) -> int:

@@ -20,6 +20,7 @@ from agentpost.agents.offline.making.names import file_name
 from agentpost.agents.offline.making.table import joining, sheets, workbook
 from agentpost.agents.offline.making.table.sheets import Field, Sheet
 from agentpost.agents.offline.story import naming
+from agentpost.agents.offline.style import palette
 from agentpost.agents.offline.style.languages import language as tongue
 from agentpost.agents.offline.style.languages import words
 
@@ -31,7 +32,7 @@ _CELLS = 1_000_000
 _ROWS = 200_000
 _TABLES = 10
 _SHOWN = 5
-_ACCENT = "#1f4e79"
+_ACCENT = palette.ACCENT
 
 
 class Plan(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -211,8 +212,15 @@ class _Builder:
             self.notes += [note for note in result.notes if note not in self.notes]
             if table not in self.tables:
                 self.tables.append(table)
+        pivots = len(self.sheets)
         for table in self.tables:
             self._data_sheet(table)
+        if len(self.tables) == 1:
+            data, table = self.sheets[-1], self.tables[0]
+            for at, query in enumerate(queries[:pivots]):
+                sheet = self.sheets[at]
+                live = sheets.live(sheet, query, data, table)
+                self.sheets[at] = msgspec.structs.replace(sheet, live=live)
         self.title = readings[0][:200]
         reading = "; ".join(readings)
         self.text = str(self._words["made_pivot"]).format(name=self._name, reading=reading)

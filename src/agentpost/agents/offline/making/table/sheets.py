@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
+
 import msgspec
 
 from agentpost.agents.offline.data.computed import Columns
 from agentpost.agents.offline.data.model import Column, Kind, Result, Role, Table
 from agentpost.agents.offline.data.wording import measure as named
 from agentpost.agents.offline.data.wording import unit_of
-from agentpost.agents.offline.frame import Aggregate, Cell, Grain
+from agentpost.agents.offline.frame import Aggregate, Cell, Grain, Query
 from agentpost.agents.offline.style import dates
 from agentpost.agents.offline.style.numbers import is_currency
+
+_PATTERN = re.compile(r"^\s*[<>=]|[*?~]|^\s*[\d.,+%-]+\s*$|^\s*$")
 
 
 class Field(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -23,6 +28,20 @@ class Field(msgspec.Struct, frozen=True, omit_defaults=True):
     """``sum`` or ``average``: the formula below; None for none."""
 
 
+class Live(msgspec.Struct, frozen=True, omit_defaults=True):
+    """How the figures of a pivot are computed from another sheet of the workbook."""
+
+    function: str
+    """``SUMIFS``, ``AVERAGEIFS`` or ``COUNTIFS``."""
+    data: str
+    """The title of the sheet with the rows."""
+    rows: int
+    keys: tuple[int, ...]
+    """The places of the groups' columns in it."""
+    value: int | None = None
+    """The place of the measure's column; None counts rows."""
+
+
 class Sheet(msgspec.Struct, frozen=True, omit_defaults=True):
     """A sheet: its columns and rows."""
 
@@ -33,6 +52,8 @@ class Sheet(msgspec.Struct, frozen=True, omit_defaults=True):
     """What the line of totals is called; empty for none."""
     across: bool = False
     """Whether a last column adds up each row."""
+    live: Live | None = None
+    """How its figures follow from the data, where formulas can say it."""
 
 
 def number_format(unit: str | None, *, whole: bool) -> str:
@@ -109,6 +130,46 @@ def of_result(table: Table, result: Result, title: str, total: str, language: st
         )
     totalled = total if any(f.total for f in fields) and len(rows) > 1 and keys else ""
     return Sheet(title, tuple(fields), tuple(rows), totalled)
+
+
+_LIVE = {Aggregate.SUM: "SUMIFS", Aggregate.MEAN: "AVERAGEIFS", Aggregate.COUNT: "COUNTIFS"}
+
+
+def live(sheet: Sheet, query: Query, data: Sheet, table: Table) -> Live | None:
+    """How a pivot follows from its data sheet; None where a condition of a formula would not mean
+    the same: with filters, dates, empty groups, or names that formulas read as patterns."""
+    places = {column.name: at for at, column in enumerate(table.columns)}
+    measures, groups = query.measures, query.groups
+    if query.filters or query.having or query.order is not None or query.time is not None:
+        return None
+    if len(measures) != 1 or not 1 <= len(groups) <= 2 or len(data.rows) != table.rows:
+        return None
+    measure = measures[0]
+    counted = measure.column is None
+    function = _LIVE.get(measure.aggregate)
+    if measure.derived is not None or function is None or any(g not in places for g in groups):
+        return None
+    if measure.column not in places and not counted:
+        return None
+    if (measure.aggregate is Aggregate.COUNT) is not counted:
+        return None
+    down = [row[0] for row in sheet.rows]
+    across = [f.heading for f in sheet.fields[1 : len(sheet.fields) - sheet.across]]
+    named: list[Sequence[Cell]] = [down, across] if len(groups) == 2 else [down]
+    for place, names in zip((places[g] for g in groups), named, strict=True):
+        if data.fields[place].kind is not Kind.TEXT or not _literal(names):
+            return None
+    keys = tuple(places[group] for group in groups)
+    value = None if measure.column is None else places[measure.column]
+    return Live(function, data.title, len(data.rows), keys, value)
+
+
+def _literal(names: Sequence[Cell]) -> bool:
+    """Whether a formula's condition takes each name as it is, and as no other's."""
+    texts = [name for name in names if isinstance(name, str)]
+    if len(texts) != len(names) or len({text.casefold() for text in texts}) != len(texts):
+        return False
+    return not any(_PATTERN.search(text) or len(text) > 200 for text in texts)
 
 
 def _cyclic(result: Result, at: int) -> bool:

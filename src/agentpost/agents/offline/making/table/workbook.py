@@ -34,11 +34,13 @@ def write(path: Path, sheets: Sequence[Sheet], *, accent: str, right_to_left: bo
     book = xlsxwriter.Workbook(str(path), options)
     try:
         taken: set[str] = set()
-        for sheet in sheets:
-            page = book.add_worksheet(_title(sheet.title, taken))
+        titles = [_title(sheet.title, taken) for sheet in sheets]
+        known = dict(zip((sheet.title for sheet in sheets), titles, strict=True))
+        for sheet, title in zip(sheets, titles, strict=True):
+            page = book.add_worksheet(title)
             if right_to_left:
                 page.right_to_left()
-            _Page(book, page, sheet, accent).write()
+            _Page(book, page, sheet, accent, known).write()
     finally:
         book.close()
 
@@ -55,17 +57,22 @@ def _title(title: str, taken: set[str]) -> str:
 
 
 class _Page:
-    def __init__(self, book: Any, page: Worksheet, sheet: Sheet, accent: str) -> None:
+    def __init__(
+        self, book: Any, page: Worksheet, sheet: Sheet, accent: str, titles: dict[str, str]
+    ) -> None:
         self._book, self._page, self._sheet = book, page, sheet
-        self._head = book.add_format(
-            {"bold": True, "bg_color": accent, "font_color": "#ffffff", "text_wrap": True,
-             "valign": "vcenter", "border": 0}
-        )  # fmt: skip
+        self._titles = titles
+        head = {"bold": True, "bg_color": accent, "font_color": "#ffffff", "text_wrap": True,
+                "valign": "vcenter", "border": 0}  # fmt: skip
+        self._head = book.add_format({**head, "indent": 1})
+        self._head_right = book.add_format({**head, "align": "right"})
         self._formats = [self._format(field) for field in sheet.fields]
         self._sums = [self._format(field, total=True) for field in sheet.fields]
 
     def _format(self, field: Field, *, total: bool = False) -> Format:
         look: dict[str, Any] = {"valign": "top"}
+        if field.kind is not Kind.NUMBER:
+            look |= {"align": "left", "indent": 1}
         if field.number_format:
             look["num_format"] = field.number_format
         if field.kind is Kind.TEXT and not total:
@@ -81,9 +88,12 @@ class _Page:
         for row in self._sheet.rows[:_SAMPLE]:
             cell = row[at] if at < len(row) else None
             if isinstance(cell, float):
-                longest = max(longest, len(f"{cell:,.2f}") + len(field.number_format) // 4)
+                longest = max(longest, _figure(cell, field))
             elif cell is not None:
-                longest = max(longest, _columns(str(cell)) + 1)
+                longest = max(longest, _columns(str(cell)) + 3)
+        if field.total == "sum" and self._sheet.totals:
+            added = sum(v for v in self._values(at) if isinstance(v, float))
+            longest = max(longest, _figure(added, field) + 1)
         return float(min(max(longest, _WIDTHS[0]), _WIDTHS[1]))
 
     def write(self) -> None:
@@ -92,7 +102,8 @@ class _Page:
             page.set_column(at, at, self._width(at))
         page.freeze_panes(1, 1 if len(sheet.fields) > 3 else 0)
         for at, field in enumerate(sheet.fields):
-            page.write_string(0, at, field.heading, self._head)
+            right = field.kind is Kind.NUMBER
+            page.write_string(0, at, field.heading, self._head_right if right else self._head)
         for number, row in enumerate(sheet.rows, 1):
             for at, cell in enumerate(row):
                 self._cell(number, at, cell)
@@ -113,12 +124,29 @@ class _Page:
             return
         if isinstance(cell, bool):
             self._page.write_boolean(number, at, cell, look)
+        elif isinstance(cell, (int, float)) and self._sheet.live is not None and at:
+            self._page.write_formula(number, at, self._counted(number, at), look, cell)
         elif isinstance(cell, (int, float)):
             self._page.write_number(number, at, cell, look)
         elif field.kind is Kind.DATE and (moment := _moment(cell)) is not None:
             self._page.write_datetime(number, at, moment, look)
         else:
             self._page.write_string(number, at, cell, look)
+
+    def _counted(self, number: int, at: int) -> str:
+        """The formula of a pivot's figure, so that it follows its data when they change."""
+        from xlsxwriter.utility import quote_sheetname, xl_range_abs, xl_rowcol_to_cell
+
+        live = self._sheet.live
+        assert live is not None, "only live figures have formulas"
+        name = quote_sheetname(self._titles[live.data])
+        spans = [f"{name}!{xl_range_abs(1, key, live.rows, key)}" for key in live.keys]
+        cells = [xl_rowcol_to_cell(number, 0, col_abs=True),
+                 xl_rowcol_to_cell(0, at, row_abs=True)]  # fmt: skip
+        pairs = [f"{span},{cell}" for span, cell in zip(spans, cells, strict=False)]
+        if live.value is not None:
+            pairs.insert(0, f"{name}!{xl_range_abs(1, live.value, live.rows, live.value)}")
+        return f"={live.function}({','.join(pairs)})"
 
     def _across(self, number: int, row: Sequence[Cell]) -> None:
         from xlsxwriter.utility import xl_rowcol_to_cell
@@ -151,6 +179,11 @@ class _Page:
         if sheet.across and at == len(sheet.fields) - 1:
             return [float(sum(c for c in row[1:] if isinstance(c, float))) for row in sheet.rows]
         return [row[at] for row in sheet.rows if at < len(row)]
+
+
+def _figure(value: float, field: Field) -> int:
+    """About how many letters wide a figure is."""
+    return len(f"{value:,.2f}") + len(field.number_format) // 4 + 1
 
 
 def _columns(text: str) -> int:

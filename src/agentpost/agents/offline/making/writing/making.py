@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ from agentpost.agents.offline.documents.reading import read, read_text
 from agentpost.agents.offline.frame import from_json, to_json
 from agentpost.agents.offline.making.maker import Inputs, Made
 from agentpost.agents.offline.making.names import file_name
+from agentpost.agents.offline.making.word import Paper
 from agentpost.agents.offline.making.writing.kinds import KINDS, Part, Text
 from agentpost.agents.offline.style.languages import language as tongue
 from agentpost.agents.offline.style.languages import words
@@ -32,6 +32,7 @@ class Written(msgspec.Struct, frozen=True, omit_defaults=True):
     said: str
     used: tuple[str, ...]
     skipped: tuple[str, ...]
+    language: str = "en"
 
 
 async def make(job: Job, inputs: Inputs) -> Made:
@@ -85,32 +86,27 @@ def arrange(files: Sequence[File], frame_json: Any, today: str) -> Any:
         ),
         tuple(used),
         tuple(skipped),
+        frame.language,
     )
     return msgspec.json.decode(msgspec.json.encode(made))
 
 
 def as_word(made: Any) -> bytes:
     """A step: the text as a Word file."""
-    import docx
-
-    text = msgspec.convert(made, Written).text
-    document = docx.Document()
-    document.add_heading(_clean(text.title), 0)
-    for part in text.parts:
+    found = msgspec.convert(made, Written)
+    paper = Paper(found.text.title, found.language)
+    for part in found.text.parts:
         if part.kind == "heading":
-            document.add_heading(_clean(part.text), 1)
+            paper.say(part.text, "Heading 1")
+        elif part.kind == "subheading":
+            paper.say(part.text, "Heading 2")
         elif part.kind == "paragraph":
-            document.add_paragraph(_clean(part.text))
+            paper.say(part.text)
         for item in part.items:
-            document.add_paragraph(_clean(item), style="List Bullet")
+            paper.item(item)
         if part.rows:
-            table = document.add_table(0, len(part.rows[0]), style="Light Grid Accent 1")
-            for row in part.rows:
-                for cell, value in zip(table.add_row().cells, row, strict=True):
-                    cell.text = _clean(value)
-    out = io.BytesIO()
-    document.save(out)
-    return out.getvalue()
+            paper.table(part.rows[0], part.rows[1:], words=True, first=0.18)
+    return paper.data()
 
 
 def as_markdown(made: Any) -> str:
@@ -120,6 +116,8 @@ def as_markdown(made: Any) -> str:
     for part in text.parts:
         if part.kind == "heading":
             lines += [f"## {_plain(part.text)}", ""]
+        elif part.kind == "subheading":
+            lines += [f"### {_plain(part.text)}", ""]
         elif part.kind == "paragraph":
             lines += [_plain(part.text), ""]
         lines += [f"- {_plain(item)}" for item in part.items]
@@ -135,11 +133,6 @@ def as_markdown(made: Any) -> str:
 
 def _plain(text: str) -> str:
     return " ".join(text.split()).replace("<", "&lt;")
-
-
-def _clean(text: str) -> str:
-    """A text without the characters that XML cannot hold."""
-    return "".join(c for c in text if c in "\t\n" or (c >= " " and c not in "\x7f\ufffe\uffff"))
 
 
 def check(file: File, made: Any) -> int:

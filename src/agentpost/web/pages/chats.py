@@ -1,0 +1,104 @@
+"""The chats of the account, and where a new one begins."""
+
+from __future__ import annotations
+
+import base64
+from dataclasses import dataclass
+from typing import Final
+from urllib.parse import urlencode
+
+from starlette.requests import Request
+
+from agentpost.domain.errors import RateLimited, Refusal, not_found
+from agentpost.services import chats, chatting
+from agentpost.services.attachments import InlineFile
+from agentpost.services.chatting import NewText
+from agentpost.services.context import AppContext
+from agentpost.web import forms
+from agentpost.web.forms import Form
+from agentpost.web.page import Nav, Page, Redirect, Shown, View, Viewer
+
+_SALES: Final = "month,region,revenue\n" + "".join(
+    f"2026-{month:02},{region},{revenue + step * (month - 1) + (month * 37 % 5) * 40}\n"
+    for month in range(1, 13)
+    for region, revenue, step in (("North", 4200, 130), ("South", 3600, 210), ("West", 5100, -60))
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A first message that works at once, with a table of sales."""
+
+    text: str
+    shows: str
+    icon: str
+
+
+EXAMPLES: Final = (
+    Example("Chart revenue by month", "A picture, drawn from a table", "activity"),
+    Example("Which region grew most?", "An answer, computed from the rows", "search"),
+    Example("Write a report", "A document in PDF and Word", "file-text"),
+)
+
+
+async def show(ctx: AppContext, request: Request, viewer: Viewer) -> View:
+    """The list, newest first, or what a search finds."""
+    return await _shown(ctx, request, viewer, Form())
+
+
+async def begin(ctx: AppContext, request: Request, viewer: Viewer) -> View:
+    """Send the first message of a new chat."""
+    form = await forms.read(ctx, request)
+    new = NewText(form.text("text"), tuple(dict.fromkeys(form.all("upload"))))
+    try:
+        conversation_id = await chatting.say(ctx, viewer.account_id, new)
+    except (Refusal, RateLimited) as refusal:
+        form.wrong("text", refusal.message)
+        return await _shown(ctx, request, viewer, form)
+    return Redirect(f"/chat/{conversation_id}")
+
+
+async def begin_example(ctx: AppContext, request: Request, viewer: Viewer) -> View:
+    """Send one of the examples with its table."""
+    form = await forms.read(ctx, request)
+    number = form.text("example")
+    if not number.isdecimal() or int(number) >= len(EXAMPLES):
+        raise not_found("example")
+    content = base64.b64encode(_SALES.encode()).decode()
+    file = InlineFile("sales.csv", None, content, "text/csv")
+    new = NewText(EXAMPLES[int(number)].text, files=(file,))
+    try:
+        conversation_id = await chatting.say(ctx, viewer.account_id, new)
+    except (Refusal, RateLimited) as refusal:
+        form.wrong("text", refusal.message)
+        return await _shown(ctx, request, viewer, form)
+    return Redirect(f"/chat/{conversation_id}")
+
+
+async def _shown(ctx: AppContext, request: Request, viewer: Viewer, form: Form) -> Shown:
+    search = request.query_params.get("q", "").strip()[:200]
+    before = request.query_params.get("before", "")[:64]
+    listed = await chats.list_(ctx, viewer.account_id, search, before)
+    query = {name: text for name, text in (("q", search), ("before", listed.older or "")) if text}
+    model = {
+        "chats": listed.lines,
+        "older": f"/chat?{urlencode(query)}" if listed.older else None,
+        "search": search,
+        "is_first": not search and not before and not listed.lines,
+        "examples": EXAMPLES,
+        "form": form,
+    }
+    return Shown("pages/chats.html", "Chat", model, 422 if form.errors else 200)
+
+
+PAGES = (
+    Page(
+        "/chat",
+        get=show,
+        post=begin,
+        nav=Nav("Chat", "Chats", "message-square"),
+        live=True,
+        notes={"deleted": "The chat and its files are deleted."},
+    ),
+    Page("/chat/examples", post=begin_example),
+)

@@ -1,0 +1,173 @@
+"""Webhook endpoints: made, changed, turned on and off, their secrets replaced, removed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from starlette.requests import Request
+
+from agentpost.domain.errors import Refusal
+from agentpost.domain.events import ALL_EVENTS, EventName
+from agentpost.domain.limits import WEBHOOK_DESCRIPTION_CHARACTERS_MAX, WEBHOOK_ENDPOINTS_MAX
+from agentpost.domain.records import EndpointRecord
+from agentpost.domain.times import HOUR, SECOND
+from agentpost.services import deliveries, endpoints
+from agentpost.services.context import AppContext
+from agentpost.services.endpoints import EndpointChange
+from agentpost.web import forms
+from agentpost.web.forms import Form
+from agentpost.web.page import Nav, Page, Redirect, Shown, View, Viewer
+
+PATH: Final = "/dashboard/webhooks"
+_ONE: Final = f"{PATH}/{{endpoint_id}}"
+_GRACES: Final = (("0", "At once"), ("1", "In an hour"), ("24", "In a day"), ("168", "In a week"))
+"""Hours that the old secret signs on beside the new one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """An endpoint in a list: how it stands, in words, and since when."""
+
+    endpoint: EndpointRecord
+    kind: str
+    state: str
+    events: Sequence[str]
+
+    @classmethod
+    def of(cls, endpoint: EndpointRecord) -> Line:
+        """The line of an endpoint."""
+        kind, state = "good", "on"
+        if endpoint.disabled_at is not None:
+            kind, state = "wrong" if endpoint.failing_since is not None else "stopped", "off"
+        elif endpoint.failing_since is not None:
+            kind, state = "warn", "failing"
+        events = json.loads(endpoint.events_json)
+        return cls(endpoint, kind, state, () if ALL_EVENTS in events else tuple(events))
+
+
+async def show(ctx: AppContext, _: Request, viewer: Viewer) -> View:
+    """The endpoints, newest first, with the form for another one."""
+    return await _page(ctx, viewer, Form())
+
+
+async def create(ctx: AppContext, request: Request, viewer: Viewer) -> View:
+    """A new endpoint. The answer shows its secret; nothing else ever does."""
+    form = await forms.read(ctx, request)
+    try:
+        made = await endpoints.create(
+            ctx,
+            viewer.account_id,
+            form.text("url"),
+            form.all("events") or [ALL_EVENTS],
+            form.text("description") or None,
+        )
+    except Refusal as problem:
+        form.wrong("url", problem.message)
+        return await _page(ctx, viewer, form)
+    return _secret(made, "The endpoint is registered")
+
+
+async def change(ctx: AppContext, request: Request, viewer: Viewer) -> View:
+    """Take what its form says of an endpoint; raises ``not_found``."""
+    form, endpoint_id = await forms.read(ctx, request), _id(request)
+    wanted = EndpointChange(
+        form.text("url"), form.all("events") or [ALL_EVENTS], form.text("description")
+    )
+    try:
+        await endpoints.change(ctx, viewer.account_id, endpoint_id, wanted)
+    except Refusal as problem:
+        view = await endpoints.get(ctx, viewer.account_id, endpoint_id)
+        form.wrong("url", problem.message)
+        return _settings(view.endpoint, form)
+    return Redirect(f"{PATH}/{endpoint_id}", note="changed")
+
+
+async def settings(ctx: AppContext, request: Request, viewer: Viewer) -> View:
+    """Where its address, events and secret are changed; raises ``not_found``."""
+    view = await endpoints.get(ctx, viewer.account_id, _id(request))
+    found = view.endpoint
+    events = json.loads(found.events_json)
+    values = {"url": [found.url], "description": [found.description or ""]}
+    return _settings(found, Form({**values, "events": [] if ALL_EVENTS in events else events}))
+
+
+async def turn(ctx: AppContext, request: Request, viewer: Viewer) -> View:
+    """Turn an endpoint on, which forgets its failures, or off; raises ``not_found``."""
+    enabled = (await forms.read(ctx, request)).text("to") == "on"
+    change = EndpointChange(enabled=enabled)
+    await endpoints.change(ctx, viewer.account_id, _id(request), change)
+    return Redirect(f"{PATH}/{_id(request)}", note="on" if enabled else "off")
+
+
+async def rotate(ctx: AppContext, request: Request, viewer: Viewer) -> View:
+    """A new secret, shown in the answer; raises ``not_found``."""
+    form = await forms.read(ctx, request)
+    hours = form.text("grace", "0")
+    grace = int(hours) * HOUR / SECOND if hours in dict(_GRACES) else 0.0
+    made = await endpoints.rotate(ctx, viewer.account_id, _id(request), grace)
+    return _secret(made, "The secret is replaced")
+
+
+async def send_test(ctx: AppContext, request: Request, viewer: Viewer) -> View:
+    """Send a test event; raises ``not_found``, ``bad_request`` when the endpoint is off."""
+    sent = await deliveries.send_test(ctx, viewer.account_id, _id(request))
+    return Redirect(f"{PATH}/{_id(request)}/deliveries/{sent.event_id}", note="test")
+
+
+async def delete(ctx: AppContext, request: Request, viewer: Viewer) -> View:
+    """Remove an endpoint; raises ``not_found``."""
+    await endpoints.delete(ctx, viewer.account_id, _id(request))
+    return Redirect(PATH, note="deleted")
+
+
+async def _page(ctx: AppContext, viewer: Viewer, form: Form) -> View:
+    found = await endpoints.list_all(ctx, viewer.account_id)
+    model = {
+        "lines": [Line.of(each) for each in found],
+        "form": form,
+        "events": list(EventName),
+        "most": WEBHOOK_ENDPOINTS_MAX,
+        "characters": WEBHOOK_DESCRIPTION_CHARACTERS_MAX,
+    }
+    return Shown("pages/webhooks.html", "Webhooks", model, 422 if form.errors else 200)
+
+
+def _settings(endpoint: EndpointRecord, form: Form) -> View:
+    model = {
+        "endpoint": endpoint,
+        "form": form,
+        "events": list(EventName),
+        "characters": WEBHOOK_DESCRIPTION_CHARACTERS_MAX,
+        "graces": _GRACES,
+        "fresh": Form(),
+    }
+    status = 422 if form.errors else 200
+    return Shown("pages/webhook_settings.html", "Webhook settings", model, status)
+
+
+def _secret(endpoint: EndpointRecord, title: str) -> View:
+    return Shown("pages/webhook_secret.html", title, {"endpoint": endpoint, "heading": title})
+
+
+def _id(request: Request) -> str:
+    endpoint_id: str = request.path_params["endpoint_id"]
+    return endpoint_id
+
+
+PAGES = (
+    Page(
+        PATH,
+        get=show,
+        post=create,
+        nav=Nav("Dashboard", "Webhooks", "webhook"),
+        notes={"deleted": "The endpoint is removed."},
+    ),
+    Page(f"{_ONE}/settings", get=settings, post=change),
+    Page(f"{_ONE}/turn", post=turn),
+    Page(f"{_ONE}/rotate", post=rotate),
+    Page(f"{_ONE}/test", post=send_test),
+    Page(f"{_ONE}/delete", post=delete),
+)

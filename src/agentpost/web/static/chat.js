@@ -1,0 +1,200 @@
+// The composer: files by button, drop and paste, sent with progress; messages without a new page.
+
+const human = (bytes) => bytes < 1e6 ? `${Math.ceil(bytes / 1e3)} kB` : `${(bytes / 1e6).toFixed(1)} MB`;
+
+// --- one file ------------------------------------------------------------------------------------
+class Upload {
+  constructor(file, composer) {
+    this.file = file;
+    this.state = "sending";
+    this.chip = document.createElement("li");
+    const name = document.createElement("bdi");
+    name.textContent = file.name;
+    this.bar = document.createElement("progress");
+    this.bar.max = 100;
+    this.bar.value = 0;
+    this.bar.setAttribute("aria-label", `Sending ${file.name}`);
+    this.note = document.createElement("span");
+    this.note.className = "soft";
+    this.note.textContent = human(file.size);
+    const remove = document.createElement("button");
+    remove.type = "button";
+    remove.className = "quiet small";
+    remove.textContent = "✕";
+    remove.setAttribute("aria-label", `Remove ${file.name}`);
+    remove.addEventListener("click", () => { this.request?.abort(); this.removed = true; composer.remove(this); });
+    this.chip.append(name, this.note, this.bar, remove);
+    this.done = this.send(composer.form.dataset.uploads);
+  }
+
+  async send(address) {
+    try {
+      const { name, size, type } = this.file;
+      const place = await json(address, { name, size, type });
+      await this.post(place);
+      await json(`${address}/${place.id}/complete`, {});
+      this.id = place.id;
+      this.state = "ready";
+      this.bar.remove();
+      this.chip.classList.add("ready");
+    } catch (problem) {
+      if (this.removed) return;
+      this.state = "failed";
+      this.bar.remove();
+      this.note.textContent = problem.message;
+      this.chip.classList.add("failed");
+    }
+  }
+
+  post({ url, fields }) {
+    return new Promise((done, fail) => {
+      const request = (this.request = new XMLHttpRequest());
+      const body = new FormData();
+      for (const [name, value] of Object.entries(fields)) body.append(name, value);
+      body.append("file", this.file);
+      request.upload.addEventListener("progress", (event) => {
+        if (!event.lengthComputable) return;
+        this.bar.value = (100 * event.loaded) / event.total;
+        this.note.textContent = `${Math.round(this.bar.value)} % of ${human(this.file.size)}`;
+      });
+      request.addEventListener("load", () => request.status < 300 ? done() : fail(new Error("The file was refused.")));
+      request.addEventListener("error", () => fail(new Error("The connection broke.")));
+      request.open("POST", url);
+      request.send(body);
+    });
+  }
+}
+
+async function json(address, fields) {
+  const response = await fetch(address, { method: "POST", body: new URLSearchParams(fields) });
+  const answer = await response.json().catch(() => ({ error: "The server did not answer." }));
+  if (!response.ok) throw new Error(answer.error);
+  return answer;
+}
+
+// --- one form ------------------------------------------------------------------------------------
+class Composer {
+  constructor(form) {
+    this.form = form;
+    this.files = [];
+    this.text = form.querySelector("textarea, input[name=text]");
+    this.chips = form.querySelector(".chips");
+    this.wrong = form.querySelector(".wrong");
+    form.addEventListener("submit", (event) => { event.preventDefault(); this.send(); });
+    if (this.text.tagName === "TEXTAREA") {
+      this.text.addEventListener("input", () => this.grow());
+      this.text.addEventListener("keydown", (event) => this.key(event));
+      this.grow();
+    }
+    const input = form.querySelector("input[type=file]");
+    if (!input) return;
+    form.querySelector(".attach").addEventListener("click", () => input.click());
+    input.addEventListener("change", () => { this.add(input.files); input.value = ""; });
+    this.text.addEventListener("paste", (event) => {
+      if (event.clipboardData.files.length) { event.preventDefault(); this.add(event.clipboardData.files); }
+    });
+    let inside = 0;
+    addEventListener("dragenter", (event) => {
+      if (![...event.dataTransfer.types].includes("Files")) return;
+      inside += 1;
+      form.classList.add("dropping");
+    });
+    addEventListener("dragleave", () => { inside = Math.max(inside - 1, 0); if (!inside) form.classList.remove("dropping"); });
+    addEventListener("dragover", (event) => event.preventDefault());
+    addEventListener("drop", (event) => {
+      event.preventDefault();
+      inside = 0;
+      form.classList.remove("dropping");
+      this.add(event.dataTransfer.files);
+    });
+  }
+
+  add(files) {
+    for (const file of files) {
+      const upload = new Upload(file, this);
+      this.files.push(upload);
+      this.chips.append(upload.chip);
+    }
+    this.text.focus();
+  }
+
+  remove(upload) {
+    this.files = this.files.filter((each) => each !== upload);
+    upload.chip.remove();
+    this.text.focus();
+  }
+
+  grow() {
+    this.text.rows = Math.min(12, Math.max(1, this.text.value.split("\n").length));
+  }
+
+  key(event) {
+    const touch = matchMedia("(pointer: coarse)").matches;
+    if (event.key !== "Enter" || event.shiftKey || event.isComposing || touch) return;
+    event.preventDefault();
+    this.form.requestSubmit();
+  }
+
+  async send() {
+    const button = this.form.querySelector("button:not([type=button])");
+    if (button.disabled) return;
+    button.disabled = true;
+    this.say("");
+    try {
+      await Promise.all(this.files.map((upload) => upload.done));
+      if (this.files.some((upload) => upload.state === "failed")) throw new Error("Remove the file that could not be sent.");
+      const body = new URLSearchParams({ text: this.text.value });
+      for (const upload of this.files) body.append("upload", upload.id);
+      const response = await fetch(this.form.action, { method: "POST", body });
+      if (!response.ok) throw new Error(await problem(response));
+      const went = new URL(response.url);
+      if (went.pathname !== location.pathname || location.search) { location.href = went; return; }
+      this.text.value = "";
+      this.files = [];
+      this.chips?.replaceChildren();
+      this.text.rows = 1;
+      stick = true;
+      toEnd();
+    } catch (error) {
+      this.say(error instanceof TypeError ? "The server cannot be reached. Your text is still here." : error.message);
+    } finally {
+      button.disabled = false;
+    }
+  }
+
+  say(text) {
+    this.wrong.textContent = text;
+  }
+}
+
+async function problem(response) {
+  const page = new DOMParser().parseFromString(await response.text(), "text/html");
+  const said = page.querySelector("form[data-say] .wrong")?.textContent || page.querySelector("main p")?.textContent;
+  return said || "The message could not be sent.";
+}
+
+// --- the end of the conversation stays in view ----------------------------------------------------
+let stick = true;
+const page = document.scrollingElement;
+const isLong = document.querySelector("main.chat");
+function toEnd() { if (isLong) page.scrollTop = page.scrollHeight; }
+function atEnd() { return page.scrollHeight - page.scrollTop - page.clientHeight < 160; }
+
+if (isLong && !location.hash && !location.search) {
+  toEnd();
+  addEventListener("scroll", () => { stick = atEnd(); }, { passive: true });
+  new ResizeObserver(() => { if (stick) toEnd(); }).observe(document.querySelector("main.chat"));
+}
+
+// --- start ---------------------------------------------------------------------------------------
+const known = new WeakSet();
+function begin() {
+  for (const form of document.querySelectorAll("form[data-say]")) {
+    if (known.has(form)) continue;
+    known.add(form);
+    new Composer(form);
+  }
+}
+document.documentElement.classList.add("scripted");
+begin();
+new MutationObserver(begin).observe(document.body, { childList: true, subtree: true });

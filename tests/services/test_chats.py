@@ -1,0 +1,221 @@
+"""Chats: what the list and a conversation show, of whom, and where a message goes."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from agentpost.domain import ids
+from agentpost.domain.errors import Refusal
+from agentpost.domain.job import Reason
+from agentpost.services import accounts, chats, chatting, works
+from agentpost.services.chatting import NewText
+from agentpost.services.explaining import EXPLANATIONS
+from tests.services.driver import ManualHarness, manual_harness
+
+
+@pytest.fixture
+async def at(tmp_path: Path) -> AsyncIterator[ManualHarness]:
+    async with manual_harness(tmp_path) as made:
+        yield made
+
+
+def account(at: ManualHarness) -> str:
+    return at.caller.account_id
+
+
+async def says(at: ManualHarness, text: str, chat_id: str | None = None) -> str:
+    """A message of the app, sent a second later; the id of its chat."""
+    at.clock.advance(1)
+    return await chatting.say(at.ctx, account(at), NewText(text, chat_id=chat_id))
+
+
+async def newest(at: ManualHarness) -> str:
+    """The id of the message that was taken in last."""
+    rows = await at.rows("SELECT id FROM messages ORDER BY id DESC LIMIT 1")
+    return str(rows[0][0])
+
+
+async def work_of(at: ManualHarness, message_id: str) -> str:
+    (link,) = (await at.snapshot(message_id)).links
+    return link.job.work_id
+
+
+async def listed(at: ManualHarness, search: str = "", before: str = "") -> list[tuple[str, str]]:
+    found = await chats.list_(at.ctx, account(at), search, before)
+    return [(line.title, line.state.value) for line in found.lines]
+
+
+async def test_the_list_has_works_and_conversations_without_any(at: ManualHarness) -> None:
+    _, owned = await at.working("by the API")
+    at.clock.advance(1)
+    await at.said("only asked", conversation="other")
+    at.clock.advance(1)
+    chat_id = await says(at, "from the app")
+    assert await listed(at) == [
+        ("from the app", "running"),
+        ("only asked", "done"),
+        ("Work", "running"),
+    ]
+    await at.finish(owned)
+    await at.end(await newest(at))
+    assert ("from the app", "done") in await listed(at)
+    assert ("Work", "done") in await listed(at)
+    assert chat_id.startswith(ids.CONVERSATION)
+
+
+async def test_a_chat_of_the_app_is_listed_once(at: ManualHarness) -> None:
+    """Whatever number of works it has; those of a key's one conversation stand each for itself."""
+    chat_id = await says(at, "one")
+    for text in ("two", "three"):
+        owned = await at.start(await newest(at))
+        await at.end(await newest(at))
+        await at.finish(owned)
+        at.clock.advance(1)
+        await says(at, text, chat_id)
+    await at.end(await newest(at))
+    for _ in range(2):
+        message_id = (await at.accept()).message.id
+        await at.start(message_id)
+        await at.end(message_id)
+    found = (await chats.list_(at.ctx, account(at))).lines
+    assert [line.is_own for line in found].count(True) == 1
+    assert len(found) == 3
+
+
+async def test_the_list_is_searched_and_paged(at: ManualHarness) -> None:
+    _, owned = await at.working("a")
+    await at.finish(owned, "Revenue rose by 100% in May_June")
+    assert await listed(at, "ROSE BY 100%") == [("Work", "done")]
+    assert await listed(at, "may_june") == [("Work", "done")]
+    assert await listed(at, "mayxjune") == []
+    assert await listed(at, "work") == [("Work", "done")]
+    for n in range(chats.LIST_PAGE):
+        await at.finish((await at.working(f"more {n}"))[1])
+    page = await chats.list_(at.ctx, account(at))
+    assert len(page.lines) == chats.LIST_PAGE
+    assert page.older is not None
+    rest = await chats.list_(at.ctx, account(at), "", page.older)
+    assert (len(rest.lines), rest.older) == (1, None)
+
+
+async def test_a_message_of_the_app_joins_the_conversation_that_made_the_work(
+    at: ManualHarness,
+) -> None:
+    message_id, owned = await at.working("by the API")
+    work_id = await work_of(at, message_id)
+    chat_id = await says(at, "make it green", work_id)
+    sent = await at.snapshot(await newest(at))
+    before = await at.snapshot(message_id)
+    assert chat_id == sent.message.conversation_id == before.message.conversation_id
+    assert sent.message.key_id == account(at), "it belongs to the account, not to the key"
+    await at.join(sent.message.id, owned.job_id)
+    await at.end(sent.message.id)
+    shown = await chats.conversation(at.ctx, account(at), work_id)
+    assert [each.message.text for each in shown.exchanges] == ["by the API", "make it green"]
+    (first,), (second,) = (each.cards for each in shown.exchanges)
+    assert (first.is_latest, second.is_latest) == (False, True), "a job is shown in full once"
+    assert (second.is_follow_up, second.is_open) == (True, True)
+    assert shown.can_be_deleted
+
+
+async def test_it_waits_for_its_turn_as_long_as_a_turn_may_take(at: ManualHarness) -> None:
+    chat_id = await says(at, "one")
+    first = await newest(at)
+    await says(at, "two", chat_id)
+    second = await newest(at)
+    at.clock.advance(at.ctx.settings.busy_wait_seconds + 1)
+    shown = await chats.conversation(at.ctx, account(at), chat_id)
+    assert [each.is_waiting for each in shown.exchanges] == [True, True]
+    await at.end(first)
+    await at.end(second, "done, too")
+    shown = await chats.conversation(at.ctx, account(at), chat_id)
+    assert [each.message.reply for each in shown.exchanges] == ["there", "done, too"]
+
+
+async def test_long_conversations_are_paged(at: ManualHarness) -> None:
+    message_id, owned = await at.working("the first")
+    await at.finish(owned)
+    work_id = await work_of(at, message_id)
+    count = 2 * chats.TURNS_PAGE
+    for n in range(count):
+        await at.said(f"m{n}", conversation="the first")
+    newest_page = await chats.conversation(at.ctx, account(at), await conversation(at, message_id))
+    texts = [each.message.text for each in newest_page.exchanges]
+    assert texts == [f"m{n}" for n in range(count - chats.TURNS_PAGE, count)]
+    assert newest_page.newer is None
+    older = await chats.conversation(at.ctx, account(at), newest_page.id, newest_page.older)
+    assert [each.message.text for each in older.exchanges][-1] == f"m{count - chats.TURNS_PAGE - 1}"
+    assert older.newer is not None
+    of_work = await chats.conversation(at.ctx, account(at), work_id)
+    assert of_work.exchanges[0].cards, "a work's page shows the work"
+    assert of_work.newer is not None
+
+
+async def conversation(at: ManualHarness, message_id: str) -> str:
+    return (await at.snapshot(message_id)).message.conversation_id
+
+
+async def test_a_work_outlives_its_messages(at: ManualHarness) -> None:
+    message_id, owned = await at.working("long ago")
+    await at.finish(owned, "kept")
+    work_id = await work_of(at, message_id)
+    at.clock.advance(at.ctx.settings.message_retention_seconds + 8 * 86_400)
+    shown = await chats.conversation(at.ctx, account(at), work_id)
+    assert shown.exchanges == []
+    assert shown.left is not None
+    assert shown.work is not None
+    assert shown.work.text == "kept"
+
+
+async def test_deleting_a_chat_of_the_app_deletes_its_works(at: ManualHarness) -> None:
+    chat_id = await says(at, "one")
+    owned = await at.start(await newest(at))
+    await at.end(await newest(at))
+    await at.finish(owned)
+    other, _ = await at.working("by the API")
+    await chatting.delete(at.ctx, account(at), chat_id)
+    assert await listed(at) == [("Work", "running")]
+    shown = await chats.conversation(at.ctx, account(at), chat_id)
+    assert [card.gone for each in shown.exchanges for card in each.cards] == [True]
+    await chatting.delete(at.ctx, account(at), await work_of(at, other))
+    assert await listed(at) == []
+
+
+async def test_nothing_of_another_account(at: ManualHarness) -> None:
+    message_id, _ = await at.working("private")
+    work_id, chat_id = await work_of(at, message_id), await conversation(at, message_id)
+    eve = (await accounts.create(at.ctx, "eve@example.com", "Eve")).id
+    assert (await chats.list_(at.ctx, eve)).lines == []
+    assert (await chats.list_(at.ctx, eve, "work")).lines == []
+    before = await at.count("messages")
+    for found in (work_id, chat_id, "wrk_x", "%"):
+        for refused in (
+            chats.conversation(at.ctx, eve, found),
+            chatting.delete(at.ctx, eve, found),
+            chatting.say(at.ctx, eve, NewText("mine now", chat_id=found)),
+        ):
+            with pytest.raises(Refusal, match="no such"):
+                await refused
+    assert await at.count("messages") == before
+    assert (await works.get(at.ctx, account(at), work_id)).running
+
+
+@pytest.mark.parametrize(
+    ("new", "code"),
+    [
+        (NewText("  \n "), "empty_message"),
+        (NewText("x" * 20_001), "too_long"),
+        (NewText("x", tuple(str(n) for n in range(11))), "too_many"),
+        (NewText("x", ("upl_1",)), "upload_not_ready"),
+    ],
+)
+async def test_what_cannot_be_sent(at: ManualHarness, new: NewText, code: str) -> None:
+    with pytest.raises(Refusal) as refused:
+        await chatting.say(at.ctx, account(at), new)
+    assert refused.value.code == code
+    assert await at.count("messages") == 0
+
+
+def test_every_reason_is_explained() -> None:
+    assert set(EXPLANATIONS) == set(Reason)
