@@ -176,6 +176,7 @@ def _files(here: Surroundings, frame: Frame, maker: Maker) -> list[File]:
         kinds = {"image"} if image else {"table"} if table else {"document"}
         if table and not is_table(file):
             kinds.add("document")
+        kinds |= set(here.inside.get(file.id, ())) - {"data"}
         if kinds & maker.needs:
             wanted.append(file)
     return wanted
