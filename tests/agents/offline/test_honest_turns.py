@@ -35,7 +35,7 @@ async def test_a_poster_needs_nothing_but_its_words(csv: File, text: str) -> Non
     assert "Not used" not in beside.text
 
 
-async def test_what_no_picture_says_is_not_invented() -> None:
+async def test_words_no_picture_says_are_not_invented() -> None:
     turn = await Conversation().say("an image of a cat")
     assert not turn.started
     assert "I can’t invent an image" in turn.text

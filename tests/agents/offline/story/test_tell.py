@@ -193,7 +193,7 @@ class Wrong:
         return structs.replace(result, rows=rows)
 
 
-def test_what_does_not_come_out_again_is_not_claimed() -> None:
+def test_a_figure_that_does_not_come_out_again_is_not_claimed() -> None:
     with dataset(monthly([10, 10, 40, 20])) as data:
         queries = [
             Query(data.tables[0].id, (REVENUE,), time="day", grain=Grain.MONTH),

@@ -72,7 +72,7 @@ def test_nothing_in_common(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("write", [as_markdown, as_word])
-def test_what_is_written_is_opened_again(tmp_path: Path, write: Any) -> None:
+def test_a_brief_opens_after_it_was_written(tmp_path: Path, write: Any) -> None:
     made = compared(tmp_path)
     name = "brief.md" if write is as_markdown else "brief.docx"
     assert check(file(tmp_path, name, write(made)), made) == 4
