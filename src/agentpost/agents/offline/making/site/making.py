@@ -7,6 +7,7 @@ from typing import Any
 
 from agentpost.agents.base import File, Job, JobFailed
 from agentpost.agents.deaths import WorkerDied
+from agentpost.agents.offline.archives import unpacking
 from agentpost.agents.offline.frame import Frame, from_json, to_json
 from agentpost.agents.offline.making.maker import Inputs, Made
 from agentpost.agents.offline.making.names import file_name
@@ -63,6 +64,7 @@ def is_single(frame: Frame) -> bool:
     )
 
 
+@unpacking
 def write(files: Sequence[File], frame: dict[str, Any], stem: str, single: bool) -> bytes:
     """A step: the site's bytes, with what it holds inside."""
     site = building.built(files, from_json(frame), single=single)

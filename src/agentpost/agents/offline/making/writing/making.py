@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from agentpost.agents import File, Job, JobFailed, Unreadable
+from agentpost.agents.offline.archives import unpacking
 from agentpost.agents.offline.documents.model import Block
 from agentpost.agents.offline.documents.reading import read, read_text
 from agentpost.agents.offline.frame import from_json, to_json
@@ -54,6 +55,7 @@ async def make(job: Job, inputs: Inputs) -> Made:
     return Made(found.said, written, list(found.used), list(found.skipped), list(found.text.notes))
 
 
+@unpacking
 def arrange(files: Sequence[File], frame_json: Any, today: str) -> Any:
     """A step: the text. Raises `JobFailed` when no material was given."""
     frame = from_json(frame_json)
@@ -78,7 +80,7 @@ def arrange(files: Sequence[File], frame_json: Any, today: str) -> Any:
     kind = next((key for key in KINDS if frame.style.options.get(key)), "letter")
     text = KINDS[kind](blocks, frame.style.title or "", frame.language, today)
     if not text.entries:
-        raise JobFailed(str(said["nothing"]))
+        raise JobFailed(" ".join([str(said["nothing"]), *(f"{one}." for one in skipped)]))
     made = Written(
         text,
         str(said["made"]).format(
