@@ -69,6 +69,8 @@ def integrate(server: AgentServer) -> dict[str, str]:
         "delivery": f"{endpoint}/deliveries/{delivery}",
         "requests": "/dashboard/requests",
         "request": f"/dashboard/requests/{refused}",
+        "credits": "/dashboard/credits",
+        "credits-all": "/dashboard/credits?all=",
     }
 
 

@@ -22,6 +22,7 @@ from agentpost.web.page import OpenPage, Page, Redirect, Shown, View, Viewer
 from agentpost.web.pages import (
     chat,
     chats,
+    credits,
     dashboard,
     deliveries,
     home,
@@ -51,6 +52,7 @@ PAGES: Sequence[Page | OpenPage] = (
     *webhooks.PAGES,
     *deliveries.PAGES,
     *requests.PAGES,
+    *credits.PAGES,
     *mail.PAGES,
     *session_pages.PAGES,
 )
