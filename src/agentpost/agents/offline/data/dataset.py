@@ -160,6 +160,8 @@ def _opened(files: Sequence[File], pasted: str) -> Iterator[Dataset]:
             "autoload_known_extensions": False,
         }
         with contextlib.closing(duckdb.connect(":memory:", config=config)) as db:
+            # The bar would be lines of the job's log.
+            db.execute("set enable_progress_bar = false")
             loaded, skipped = _loaded(db, folder, files, pasted)
             db.execute("set enable_external_access = false")
             db.execute("set lock_configuration = true")
