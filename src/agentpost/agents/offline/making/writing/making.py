@@ -96,7 +96,7 @@ def arrange(files: Sequence[File], frame_json: Any, today: str) -> Any:
 def as_word(made: Any) -> bytes:
     """A step: the text as a Word file."""
     found = msgspec.convert(made, Written)
-    paper = Paper(found.text.title, found.language)
+    paper = Paper(found.text.title, found.language, headed=found.text.headed)
     for part in found.text.parts:
         if part.kind == "heading":
             paper.say(part.text, "Heading 1")
@@ -114,7 +114,7 @@ def as_word(made: Any) -> bytes:
 def as_markdown(made: Any) -> str:
     """A step: the text as Markdown."""
     text = msgspec.convert(made, Written).text
-    lines = [f"# {_plain(text.title)}", ""]
+    lines = [f"# {_plain(text.title)}", ""] if text.headed else []
     for part in text.parts:
         if part.kind == "heading":
             lines += [f"## {_plain(part.text)}", ""]
