@@ -69,6 +69,8 @@ def integrate(server: AgentServer) -> dict[str, str]:
         "delivery": f"{endpoint}/deliveries/{delivery}",
         "requests": "/dashboard/requests",
         "request": f"/dashboard/requests/{refused}",
+        "credits": "/dashboard/credits",
+        "credits-all": "/dashboard/credits?all=",
     }
 
 
@@ -79,6 +81,8 @@ def pages(said: list[dict[str, Any]]) -> dict[str, str]:
         "dashboard": "/dashboard",
         "chats": "/chat",
         "chat-work": f"/chat/{works[0]}",
+        "messages": "/dashboard/messages",
+        "message": f"/dashboard/messages/{said[0]['id']}",
         "sessions": "/sessions",
         "mail": "/mail",
     }

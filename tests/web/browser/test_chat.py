@@ -4,10 +4,11 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
+import httpx2
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Dialog, Locator, Page, expect
 
-from tests.e2e.server import AgentServer
+from tests.e2e.server import KEY, AgentServer
 from tests.web.browser.chromium import axe, visiting
 
 EVIL = "<img src=x onerror=alert(1)><script>alert(2)</script>"
@@ -66,8 +67,13 @@ def test_steps_come_live_and_typed_text_stays(page: Page, server: AgentServer) -
     assert axe(page) == []
 
 
-def test_a_running_job_is_stopped(page: Page) -> None:
+@pytest.mark.rule("Transitions 9", "listWork.order")
+def test_a_running_job_is_stopped(page: Page, server: AgentServer) -> None:
     say(page, ["start", "Endless", [["progress", "Waiting"], ["gate", "never"]]])
+    expect(job(page, "Endless")).to_be_visible()
+    headers = {"Authorization": f"Bearer {KEY}"}
+    listed = httpx2.get(f"{server.url}/v1/work", headers=headers).json()["data"]
+    assert (listed[0]["title"], listed[0]["status"]) == ("Endless", "running")
     job(page, "Endless").get_by_role("button", name="Stop").click()
     expect(job(page, "Endless").get_by_text("It was stopped.")).to_be_visible()
     expect(page.get_by_role("button", name="Stop")).to_have_count(0)
