@@ -42,7 +42,7 @@ _LAST: Final = 2**31 - 1
 _WORKS_DELETED_MAX: Final = 200
 _SECOND_TURN: Final = 2
 _TITLE_CHARACTERS: Final = 120
-_HIGHEST_ID: Final = "wrk_~"
+_HIGHEST_ID: Final = f"{ids.WORK}{'z' * 32}"  # above every id, whatever way the database sorts
 
 
 @dataclass(frozen=True, slots=True)
