@@ -84,7 +84,10 @@ def pages(said: list[dict[str, Any]]) -> dict[str, str]:
     works = [job["work_id"] for message in said for job in message["jobs"]]
     return {
         "dashboard": "/dashboard",
+        "chats": "/chat",
         "chat-work": f"/chat/{works[0]}",
+        "messages": "/dashboard/messages",
+        "message": f"/dashboard/messages/{said[0]['id']}",
         "sessions": "/sessions",
         "mail": "/mail",
     }
@@ -98,8 +101,8 @@ def photograph(browser: Browser, server: AgentServer, name: str, path: str) -> N
             _sign_in(page, server)
             page.goto(server.url + path)
             page.wait_for_load_state("load")
-            page.wait_for_timeout(300)
-            page.screenshot(path=FOLDER / f"{name}-{look}.png", full_page=True)
+            page.wait_for_timeout(800)  # parts that are loaded when they come into view
+            page.screenshot(path=FOLDER / f"{name}-{look}.png", full_page="/chat/" not in path)
             print(f"{name}-{look}.png", *problems)
 
 

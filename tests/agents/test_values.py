@@ -115,7 +115,9 @@ def test_only_a_worker_is_reported_where_a_file_lies() -> None:
         ("ß" * (512 * 1024), ValueError, "1048578 bytes"),
     ],
 )
-def test_what_cannot_be_recorded_is_refused(value: Any, error: type[Exception], says: str) -> None:
+def test_a_value_that_cannot_be_recorded_is_refused(
+    value: Any, error: type[Exception], says: str
+) -> None:
     with pytest.raises(error, match=says):
         values.dump(value)
 
@@ -194,7 +196,7 @@ def _lost() -> Any:
         (_lost(), "not_there cannot be imported"),
     ],
 )
-def test_what_a_worker_could_not_import_is_refused(fn: Any, says: str) -> None:
+def test_a_class_a_worker_could_not_import_is_refused(fn: Any, says: str) -> None:
     with pytest.raises(TypeError, match=says):
         values.function_ref(fn)
 

@@ -71,7 +71,9 @@ def test_records_cannot_be_changed() -> None:
         ({"files": [7]}, "files.0"),
     ],
 )
-def test_what_is_no_record_is_reported_with_its_place(change: dict[str, Any], where: str) -> None:
+def test_an_answer_that_is_no_record_is_reported_with_its_place(
+    change: dict[str, Any], where: str
+) -> None:
     with pytest.raises(WrongShape, match=f"^{re.escape(where)}$"):
         Message.read({**FULL, **change})
 

@@ -26,7 +26,7 @@ ME = {"user_id": "usr_1", "object": "account"}
     ],
     ids=lambda trouble: getattr(trouble, "status_code", type(trouble).__name__),
 )
-async def test_what_can_pass_is_tried_again(
+async def test_a_failure_that_can_pass_is_tried_again(
     talk: Talk, trouble: httpx2.RequestError | httpx2.Response
 ) -> None:
     talk.script = [trouble, answer(ME)]

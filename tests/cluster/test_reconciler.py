@@ -72,7 +72,7 @@ async def test_a_job_that_met_a_fault_is_run_again(here: Running, when: str) -> 
     assert here.row("SELECT balance, held FROM accounts") == (99_000_000, 0)
 
 
-async def test_what_cannot_be_claimed_yet_is_claimed_later(here: Running) -> None:
+async def test_a_job_that_cannot_be_claimed_yet_is_claimed_later(here: Running) -> None:
     message_id = await interrupted(here, "before")
     for _ in range(3):
         with suppress(Fault):  # the doctor cannot be told either
@@ -85,7 +85,7 @@ async def test_what_cannot_be_claimed_yet_is_claimed_later(here: Running) -> Non
     assert (await here.final(message_id))["status"] == "completed"
 
 
-async def test_what_keeps_getting_lost_is_run_more_and_more_rarely(here: Running) -> None:
+async def test_a_job_that_keeps_getting_lost_is_run_more_and_more_rarely(here: Running) -> None:
     async def fails_to_record(job: Job) -> str:
         while not Script.gate.is_set():  # noqa: ASYNC110 - the test opens it on another thread
             await asyncio.sleep(0.005)
@@ -124,7 +124,7 @@ async def done_at_once(_: Job) -> str:
     return "ok"
 
 
-async def test_what_does_not_leave_is_ended_when_its_successor_comes(here: Running) -> None:
+async def test_a_job_that_does_not_leave_is_ended_when_its_successor_comes(here: Running) -> None:
     """Stopped by a fault, it is still about to clean up; its job goes on all the same."""
     left: list[str] = []
 
@@ -228,7 +228,7 @@ async def test_a_turn_that_met_a_fault_is_run_again(here: Running) -> None:
     assert Script.seen == ["first", "second", "second"]
 
 
-async def test_what_waits_behind_a_blocked_loop_is_not_missing(here: Running) -> None:
+async def test_a_job_that_waits_behind_a_blocked_loop_is_not_missing(here: Running) -> None:
     async def block(_: Job) -> str:
         Script.seen.append("blocks")
         Script.gate.wait()

@@ -1,5 +1,6 @@
 """The two ways to run, as the ports' suites see them: what a process opens, and opens again."""
 
+import shutil
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -21,7 +22,7 @@ from agentpost.wakeups.base import Wakeups
 from agentpost.wakeups.memory import MemoryWakeups
 from agentpost.wakeups.notices import PostgresNotices
 from agentpost.wakeups.postgres import PostgresWakeups
-from tests.servers import Postgres
+from tests.servers import Postgres, empty_sqlite
 
 
 @dataclass(frozen=True)
@@ -117,6 +118,16 @@ def backend(request: pytest.FixtureRequest, tmp_path: Path) -> Backend:
 def scaled(postgres: Postgres, fresh_postgres: Callable[[str], str]) -> Scaled:
     """A database with its schema, for what only several nodes can show."""
     return Scaled(fresh_postgres(postgres.schema()))
+
+
+@pytest.fixture(params=["embedded", "scaled"])
+def upgraded(request: pytest.FixtureRequest, tmp_path: Path) -> Backend:
+    """Each way to run, with the schema an upgrade of an empty one has made."""
+    if request.param == "scaled":
+        backend: Backend = request.getfixturevalue("scaled")
+        return backend
+    shutil.copyfile(empty_sqlite(), tmp_path / "agentpost.db")
+    return Embedded(tmp_path)
 
 
 @pytest.fixture

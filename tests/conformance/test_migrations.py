@@ -80,32 +80,29 @@ def test_an_empty_database_becomes_what_is_declared(backend: Backend) -> None:
     assert differences(backend) == []
 
 
-def test_the_comparison_sees_what_is_missing(backend: Backend) -> None:
-    backend.upgrade()
-    with engine_of(backend).begin() as connection:
+def test_the_comparison_sees_what_is_missing(upgraded: Backend) -> None:
+    with engine_of(upgraded).begin() as connection:
         connection.exec_driver_sql("DROP INDEX ix_jobs_unowned")
         connection.exec_driver_sql("ALTER TABLE works ADD COLUMN surplus TEXT")
-    assert {difference[0] for difference in differences(backend)} == {
+    assert {difference[0] for difference in differences(upgraded)} == {
         "add_index",
         "remove_column",
     }
 
 
-def test_partial_indexes_have_their_condition(backend: Backend) -> None:
-    backend.upgrade()
-    assert conditions(backend) == declared_conditions()
+def test_partial_indexes_have_their_condition(upgraded: Backend) -> None:
+    assert conditions(upgraded) == declared_conditions()
 
 
-def test_an_upgrade_again_changes_nothing(backend: Backend) -> None:
-    backend.upgrade()
-    engine = engine_of(backend)
+def test_an_upgrade_again_changes_nothing(upgraded: Backend) -> None:
+    engine = engine_of(upgraded)
     with engine.begin() as connection:
         connection.exec_driver_sql("INSERT INTO meta (name, value) VALUES ('a', 'b')")
-    backend.upgrade()
-    migrate.upgrade(engine_of(backend))
+    upgraded.upgrade()
+    migrate.upgrade(engine_of(upgraded))
     with engine.connect() as connection:
         assert connection.exec_driver_sql("SELECT name FROM meta").fetchall() == [("a",)]
-    assert differences(backend) == []
+    assert differences(upgraded) == []
 
 
 def test_several_processes_may_upgrade_at_once(backend: Backend) -> None:

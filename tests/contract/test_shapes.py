@@ -210,7 +210,7 @@ def test_a_job_in_every_state(state: JobState) -> None:
 @pytest.mark.parametrize(
     "state", [JobState.OVERDUE, JobState.LATE_COMPLETED, JobState.LATE_FAILED, JobState.LOST]
 )
-def test_what_comes_after_the_watch_is_not_shown(state: JobState) -> None:
+def test_files_after_the_watch_are_not_shown(state: JobState) -> None:
     """It appears on recover (design: Expiry and recover)."""
     ended = AT + 8 * DAY if state is not JobState.OVERDUE else None
     late = replace(FILE, path="late", created_at=AT + 7 * DAY + 1)

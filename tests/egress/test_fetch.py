@@ -170,7 +170,7 @@ async def test_badly_packed_file(
     assert not (tmp_path / "f").exists()
 
 
-async def test_what_follows_a_packed_file_is_not_read(
+async def test_bytes_after_a_packed_file_are_not_read(
     egress: MakeEgress, serve: Serve, tmp_path: Path
 ) -> None:
     head = OK + b"Content-Encoding: gzip\r\n\r\n" + gzip.compress(b"hello")

@@ -173,7 +173,7 @@ async def test_a_reader_begins_anew_with_each_request() -> None:
         assert [(await reader.read())[0].code for _ in range(2)] == [103, 204]
 
 
-async def test_what_follows_an_answer_is_not_taken_for_the_next(
+async def test_bytes_after_an_answer_are_not_taken_for_the_next(
     egress: MakeEgress, serve: Serve
 ) -> None:
     async def two_at_once(request: Request, writer: asyncio.StreamWriter) -> None:

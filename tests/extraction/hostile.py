@@ -9,6 +9,8 @@ import zlib
 from collections.abc import Callable, Iterator
 from functools import partial
 
+from agentpost.extraction import limits
+
 MB = 2**20
 WORD = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
 SHEET = 'xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"'
@@ -102,9 +104,9 @@ def endless_directory() -> bytes:
     return data[:begin] + directory + end
 
 
-def lying_size() -> bytes:
+def lying_size(mb: int) -> bytes:
     """A Word file of 200 MB that says it is 100 bytes."""
-    data = bytearray(word("", "<w:p/>", 200 * MB, ""))
+    data = bytearray(word("", "<w:p/>", 200 * mb, ""))
     for mark, offset in ((b"PK\x03\x04", 22), (b"PK\x01\x02", 24)):
         at = data.index(mark) + offset
         data[at : at + 4] = struct.pack("<L", 100)
@@ -144,77 +146,108 @@ def pdf(content: bytes, *, filters: str = "/FlateDecode", resources: str = "") -
 
 
 def _packed(start: bytes, repeated: bytes, size: int) -> bytes:
+    """Start and repeated text as a zlib stream. After a full flush the same text packs to the same
+    bytes, so it is packed once only."""
     packer = zlib.compressobj(1)
     piece = repeated * (_PIECE // len(repeated))
-    data = packer.compress(start)
-    for _ in range(size // len(piece)):
-        data += packer.compress(piece)
-    return data + packer.flush()
+    data = packer.compress(start) + packer.flush(zlib.Z_FULL_FLUSH)
+    packed = packer.compress(piece) + packer.flush(zlib.Z_FULL_FLUSH)
+    times = size // len(piece)
+    check = zlib.adler32(start)
+    for _ in range(times):
+        check = zlib.adler32(piece, check)
+    return data + packed * times + b"\x03\x00" + struct.pack(">L", check)
 
 
-def text_operators() -> bytes:
+def text_operators(mb: int) -> bytes:
     """A page that shows forty million letters one by one."""
-    return pdf(_packed(b"BT /F 9 Tf ", b"(a)Tj ", 240 * MB))
+    return pdf(_packed(b"BT /F 9 Tf ", b"(a)Tj ", 240 * mb))
 
 
-def page_of_nothing() -> bytes:
+def page_of_nothing(mb: int) -> bytes:
     """A page of two gigabytes, packed twice."""
-    once = _packed(b"", b" " * 1024, 2048 * MB)
+    once = _packed(b"", b" " * 1024, 2048 * mb)
     return pdf(zlib.compress(once), filters="[/FlateDecode/FlateDecode]")
 
 
-BOMBS: dict[str, Callable[[], bytes]] = {
-    "elements.docx": lambda: word("", "<w:p/>", 240 * MB, ""),
-    "paragraphs.docx": lambda: word("", "<w:p/>", 100 * MB, ""),
-    "one paragraph.docx": lambda: word("<w:p>", "<w:r><w:t>ab</w:t></w:r>", 100 * MB, "</w:p>"),
-    "one row.docx": lambda: word("<w:tbl><w:tr>", "<w:tc/>", 100 * MB, "</w:tr></w:tbl>"),
-    "deep.docx": lambda: word("", "<w:p>", 100 * MB, ""),
-    "one text.docx": lambda: word("<w:p><w:r><w:t>", "abcd ", 100 * MB, "</w:t></w:r></w:p>"),
-    "attributes.docx": lambda: archive(
-        {"word/document.xml": pieces("<a ", 'b="c" ', 100 * MB, "/>")}
+_BOMBS: dict[str, Callable[[int], bytes]] = {
+    "elements.docx": lambda mb: word("", "<w:p/>", 240 * mb, ""),
+    "paragraphs.docx": lambda mb: word("", "<w:p/>", 100 * mb, ""),
+    "one paragraph.docx": lambda mb: word("<w:p>", "<w:r><w:t>ab</w:t></w:r>", 100 * mb, "</w:p>"),
+    "one row.docx": lambda mb: word("<w:tbl><w:tr>", "<w:tc/>", 100 * mb, "</w:tr></w:tbl>"),
+    "deep.docx": lambda mb: word("", "<w:p>", 100 * mb, ""),
+    "one text.docx": lambda mb: word("<w:p><w:r><w:t>", "abcd ", 100 * mb, "</w:t></w:r></w:p>"),
+    "attributes.docx": lambda mb: archive(
+        {"word/document.xml": pieces("<a ", 'b="c" ', 100 * mb, "/>")}
     ),
-    "one attribute.docx": lambda: archive(
-        {"word/document.xml": pieces('<a b="', "ccccccc ", 100 * MB, '"/>')}
+    "one attribute.docx": lambda mb: archive(
+        {"word/document.xml": pieces('<a b="', "ccccccc ", 100 * mb, '"/>')}
     ),
-    "comment.docx": lambda: archive({"word/document.xml": pieces("<!--", "c", 100 * MB, "")}),
-    "entities.docx": lambda: archive(
+    "comment.docx": lambda mb: archive({"word/document.xml": pieces("<!--", "c", 100 * mb, "")}),
+    "entities.docx": lambda mb: archive(
         {"word/document.xml": '<!DOCTYPE x [<!ENTITY a "aaa">]><x>&a;</x>'}
     ),
-    "lzma.docx": lambda: archive({"word/document.xml": "<a/>" * 9}, zipfile.ZIP_LZMA),
-    "directory.docx": endless_directory,
+    "lzma.docx": lambda mb: archive({"word/document.xml": "<a/>" * 9}, zipfile.ZIP_LZMA),
+    "directory.docx": lambda _: endless_directory(),
     "lying.docx": lying_size,
-    "nested.docx": lambda: archive({"a/word/document.xml": "x", "b.zip": "PK\x03\x04"}),
-    "strings.xlsx": lambda: workbook(strings=pieces(f"<sst {SHEET}>", "<si/>", 100 * MB, "</sst>")),
-    "texts.xlsx": lambda: workbook(
-        strings=pieces(f"<sst {SHEET}>", "<si><t>abcd</t></si>", 100 * MB, "</sst>")
+    "nested.docx": lambda mb: archive({"a/word/document.xml": "x", "b.zip": "PK\x03\x04"}),
+    "strings.xlsx": lambda mb: workbook(
+        strings=pieces(f"<sst {SHEET}>", "<si/>", 100 * mb, "</sst>")
     ),
-    "styles.xlsx": lambda: workbook(
+    "texts.xlsx": lambda mb: workbook(
+        strings=pieces(f"<sst {SHEET}>", "<si><t>abcd</t></si>", 100 * mb, "</sst>")
+    ),
+    "styles.xlsx": lambda mb: workbook(
         styles=pieces(
             f"<styleSheet {SHEET}><cellXfs>",
             '<xf numFmtId="14"/>',
-            100 * MB,
+            100 * mb,
             "</cellXfs></styleSheet>",
         )
     ),
-    "one row.xlsx": lambda: workbook(many_rows("<row>", "<c><v>1</v></c>", 100 * MB, "</row>")),
-    "rows.xlsx": lambda: workbook(many_rows("", "<row/>", 100 * MB)),
-    "sheets.xlsx": lambda: workbook(many_rows("", "<row/>", MB), sheets=5_000),
-    "number.xlsx": lambda: workbook(many_rows("<row><c><v>", "9", 100 * MB, "</v></c></row>")),
-    "slide.pptx": lambda: slides("<a:p/>", 100 * MB),
-    "runs.pptx": lambda: slides("<a:p><a:r><a:t>ab</a:t></a:r></a:p>", 100 * MB),
+    "one row.xlsx": lambda mb: workbook(many_rows("<row>", "<c><v>1</v></c>", 100 * mb, "</row>")),
+    "rows.xlsx": lambda mb: workbook(many_rows("", "<row/>", 100 * mb)),
+    "sheets.xlsx": lambda mb: workbook(many_rows("", "<row/>", mb), sheets=5_000),
+    "number.xlsx": lambda mb: workbook(many_rows("<row><c><v>", "9", 100 * mb, "</v></c></row>")),
+    "slide.pptx": lambda mb: slides("<a:p/>", 100 * mb),
+    "runs.pptx": lambda mb: slides("<a:p><a:r><a:t>ab</a:t></a:r></a:p>", 100 * mb),
     "operators.pdf": text_operators,
     "nothing.pdf": page_of_nothing,
-    "calls itself.pdf": lambda: pdf(zlib.compress(b"/X Do"), resources="/XObject<</X 6 0 R>>"),
-    "arrays.pdf": lambda: pdf(zlib.compress(b"[" * 4 * MB)),
-    "catalogue.pdf": lambda: b"%PDF-1.7\n1 0 obj" + b"[" * 4 * MB + b"\n%%EOF",
-    "dictionaries.pdf": lambda: b"%PDF-1.7\n1 0 obj" + b"<</A" * MB + b"\n%%EOF",
-    "cells.csv": lambda: b"," * 8 * MB,
-    "row.csv": lambda: b'"\n",' * 2 * MB,
-    "quote.csv": lambda: b'a,b\n"' + b"c\n" * 4 * MB,
-    "nested.json": lambda: b"[" * 8 * MB,
-    "big.html": lambda: b"<p>" * MB,
+    "calls itself.pdf": lambda mb: pdf(zlib.compress(b"/X Do"), resources="/XObject<</X 6 0 R>>"),
+    "arrays.pdf": lambda mb: pdf(zlib.compress(b"[" * 4 * mb)),
+    "catalogue.pdf": lambda mb: b"%PDF-1.7\n1 0 obj" + b"[" * 4 * mb + b"\n%%EOF",
+    "dictionaries.pdf": lambda mb: b"%PDF-1.7\n1 0 obj" + b"<</A" * mb + b"\n%%EOF",
+    "cells.csv": lambda mb: b"," * 8 * mb,
+    "row.csv": lambda mb: b'"\n",' * 2 * mb,
+    "quote.csv": lambda mb: b'a,b\n"' + b"c\n" * 4 * mb,
+    "nested.json": lambda mb: b"[" * 8 * mb,
+    "big.html": lambda mb: b"<p>" * mb,
 }
+"""The files by name, each of so many bytes to the megabyte."""
+
+BOMBS: dict[str, Callable[[], bytes]] = {name: partial(make, MB) for name, make in _BOMBS.items()}
 """What must be read or refused within bounded memory, by name."""
+
+SMALLER = 8
+"""An eighth of a file under an eighth of the limits takes an eighth of the memory and time."""
+
+
+def made_small(name: str) -> bytes:
+    """A bomb for a reader with `smaller_limits`. They are those of Office files; readers of other
+    formats have limits on what they hold at once, and get it whole."""
+    office = name.endswith(("docx", "xlsx", "pptx"))
+    return _BOMBS[name](MB // SMALLER if office else MB)
+
+
+def smaller_limits() -> None:
+    """Make the limits on the parts of an Office file an eighth, in this process."""
+    for name in (
+        "MAX_UNPACKED_BYTES", "MAX_MEMBERS", "MAX_PART_BYTES", "MAX_DOCUMENT_ELEMENTS",
+        "MAX_STYLE_ELEMENTS", "MAX_WORKBOOK_ELEMENTS", "MAX_SHARED_STRINGS",
+        "MAX_SHARED_CHARACTERS", "MAX_STYLES", "MAX_MERGED_RANGES", "MAX_SHEETS", "MAX_SHEET_ROWS",
+    ):  # fmt: skip
+        setattr(limits, name, getattr(limits, name) // SMALLER)
+
 
 _HTML = (
     "<a ", "<", "<div x='", "<![", "<!--", "<div>", "<b>", "<table><tr><td>", "</p>", "<?",

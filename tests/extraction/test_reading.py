@@ -221,7 +221,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("name", "content", "why"), REFUSED)
-def test_what_has_no_text_is_refused_with_a_reason(
+def test_a_file_without_text_is_refused_with_a_reason(
     tmp_path: Path, name: str, content: bytes, why: str
 ) -> None:
     path = tmp_path / name

@@ -113,7 +113,9 @@ CHUNKED = (b"transfer-encoding", b"chunked")
         ([CHUNKED], True),
     ],
 )
-def test_what_is_left_over(headers: list[tuple[bytes, bytes]], left: bool) -> None:
+def test_a_long_or_chunked_body_is_left_over(
+    headers: list[tuple[bytes, bytes]], left: bool
+) -> None:
     assert bodies.is_left_over(request(sending(), *headers)) is left
 
 

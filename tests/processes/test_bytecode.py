@@ -15,7 +15,7 @@ __all__ = ["anyio_backend", "bench", "steps"]
 
 
 @pytest.mark.parametrize("is_forbidden", [False, True])
-def test_what_was_loaded_shows_whether_byte_code_is_kept(
+def test_loaded_modules_show_whether_byte_code_is_kept(
     is_forbidden: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     name = f"some_library_{is_forbidden}".lower()

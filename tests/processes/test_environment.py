@@ -27,7 +27,7 @@ from agentpost.processes.environment import worker_environment
         ("AGENTPOST_AGENT", ["AGENTPOST_AGENT"], True),
     ],
 )
-def test_what_passes(name: str, listed: list[str], passes: bool) -> None:
+def test_listed_variables_pass_and_no_others(name: str, listed: list[str], passes: bool) -> None:
     assert (name in worker_environment({name: "x"}, listed, threads=1)) is passes
 
 

@@ -143,7 +143,7 @@ def results(*checks: Callable[[Probe], None]) -> list[Result]:
     return list(run(probe(), [group]))
 
 
-def test_what_trips_over_an_answer_proves_nothing() -> None:
+def test_a_check_that_trips_over_an_answer_proves_nothing() -> None:
     def trips(_: Probe) -> None:
         raise KeyError("id")
 

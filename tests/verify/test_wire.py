@@ -61,7 +61,7 @@ def test_a_kept_connection_that_is_closed_is_no_failure() -> None:
     assert heard == [[b"GET", b"GET"], [b"GET"]]
 
 
-def test_what_must_not_be_repeated_gets_a_connection_of_its_own() -> None:
+def test_a_request_that_must_not_be_repeated_gets_a_connection_of_its_own() -> None:
     with closing_after(1) as (url, heard), closing(Wire()) as wire:
         assert [ask(wire, method, url) for method in ("GET", "POST", "PATCH")] == [200] * 3
     assert sorted(heard) == [[b"GET"], [b"PATCH"], [b"POST"]]

@@ -97,17 +97,18 @@ class Archive:
         end: Callable[[str], None],
         text: Callable[[str], None] | None = None,
         *,
-        most: int = limits.MAX_DOCUMENT_ELEMENTS,
+        most: int | None = None,
     ) -> Iterator[None]:
         """Parse one XML part in pieces: the handlers are called, then control comes back.
 
         An element is called as the parser does: its namespace, a blank, its name. ``most`` is how
-        many elements this part and all parts before it may have. Raises `Unreadable` when the part
-        is missing, damaged, encrypted or beyond the limits.
+        many elements this part and all parts before it may have; those of a document by default.
+        Raises `Unreadable` when the part is missing, damaged, encrypted or beyond the limits.
         """
         try:
             with self._zip.open(self._info(member)) as stream:
-                yield from self._feed(stream, start, end, text, most)
+                elements = limits.MAX_DOCUMENT_ELEMENTS if most is None else most
+                yield from self._feed(stream, start, end, text, elements)
         except (zipfile.BadZipFile, zlib.error, expat.ExpatError, EOFError, OSError) as error:
             raise Unreadable(f"{self.name} is damaged") from error
 

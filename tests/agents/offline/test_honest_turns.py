@@ -35,7 +35,7 @@ async def test_a_poster_needs_nothing_but_its_words(csv: File, text: str) -> Non
     assert "Not used" not in beside.text
 
 
-async def test_what_no_picture_says_is_not_invented() -> None:
+async def test_words_no_picture_says_are_not_invented() -> None:
     turn = await Conversation().say("an image of a cat")
     assert not turn.started
     assert "I can’t invent an image" in turn.text
@@ -103,6 +103,14 @@ async def test_a_site_without_its_preview_is_still_a_site(
     result = await run.make(FakeJob(tmp_path), **job.args)
     assert "sales-site.zip" in result
     assert "There is no preview" in result
+
+
+async def test_a_change_that_changes_nothing_starts_nothing(csv: File) -> None:
+    talk = Conversation()
+    await talk.say("Line chart of revenue by month", csv)
+    turn = await talk.say("make the lines thicker and put it into a pdf")
+    assert [frame(job).formats for job in turn.started] == [("pdf",)]
+    assert "thicker" in " ".join([*turn.replies, *turn.questions])
 
 
 def exhausted(*args: object, **kwargs: object) -> object:

@@ -107,7 +107,7 @@ async def test_an_answer_cites_its_place_and_a_follow_up_uses_the_same_file(note
     assert "3 March" in (await talk.say("When is the launch?")).text
 
 
-async def test_what_is_not_in_the_documents_is_said(notes: File) -> None:
+async def test_a_question_the_documents_do_not_answer_gets_told_so(notes: File) -> None:
     turn = await Conversation().say("Who is the chief executive?", notes)
     assert "That is not in the attached files." in turn.text
 
@@ -126,7 +126,7 @@ async def test_what_is_not_in_the_documents_is_said(notes: File) -> None:
         ("what is the profit by region?", "“profit”"),
     ],
 )
-async def test_what_a_table_has_not_is_asked_about(csv: File, text: str, named: str) -> None:
+async def test_a_column_the_table_has_not_is_asked_about(csv: File, text: str, named: str) -> None:
     turn = await Conversation().say(text, csv)
     assert not turn.started
     [asked] = turn.questions
@@ -145,7 +145,7 @@ async def test_the_answer_to_the_question_is_made(csv: File) -> None:
 
 
 @pytest.mark.parametrize("text", ["thanks", "what columns are there?", "help"])
-async def test_what_is_no_answer_makes_nothing(csv: File, text: str) -> None:
+async def test_a_message_that_is_no_answer_makes_nothing(csv: File, text: str) -> None:
     talk = Conversation()
     await talk.say("Chart cost by month", csv)
     assert not (await talk.say(text)).started

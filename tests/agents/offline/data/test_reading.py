@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from agentpost.agents.offline.data import limits
 from agentpost.agents.offline.data.dataset import describe, opened
 from agentpost.agents.offline.data.model import Kind, Role, Table
 from agentpost.agents.offline.frame import Aggregate, Grain, Measure, Query
@@ -141,7 +142,7 @@ CASES: dict[str, tuple[str, list[str], Rows]] = {
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_what_people_do(tmp_path: Path, name: str) -> None:
+def test_tables_as_people_write_them_are_read(tmp_path: Path, name: str) -> None:
     text, names, rows = CASES[name]
     table, found = read(tmp_path, text)
     assert [column.name for column in table.columns] == names
@@ -187,7 +188,7 @@ def test_delimiters_and_encodings(tmp_path: Path, delimiter: str, encoding: str)
         ("Jahr", "2021 2022 2023 2024", Role.TIME),
     ],
 )
-def test_what_a_column_is_for(tmp_path: Path, name: str, cells: str, role: Role) -> None:
+def test_a_column_gets_its_role(tmp_path: Path, name: str, cells: str, role: Role) -> None:
     text = f"k,{name}\n" + "\n".join(f"x,{cell}" for cell in cells.split())
     table, _ = read(tmp_path, text)
     assert table.columns[1].role is role
@@ -224,7 +225,7 @@ def test_how_exact_dates_are(tmp_path: Path) -> None:
         assert table.columns[0].grain is grain
 
 
-def test_what_was_left_out_is_said(tmp_path: Path) -> None:
+def test_lines_left_out_are_said(tmp_path: Path) -> None:
     text = "Report;;\n\nCity;Sales;Share\nA;1;2\nB;3;4\nTotal;4;6\n"
     table, rows = read(tmp_path, text)
     assert rows == [("A", 1.0, 2.0), ("B", 3.0, 4.0)]
@@ -232,6 +233,38 @@ def test_what_was_left_out_is_said(tmp_path: Path) -> None:
         "1 line above the table left out",
         "1 total line below the table left out",
     )
+
+
+def test_notes_are_in_the_language_of_the_reader(tmp_path: Path) -> None:
+    given = file(tmp_path, "t.csv", "Report;;\n\nCity;Sales;Share\nA;1;2\nB;3;4\n")
+    said = {"de": "1 Zeile über der Tabelle wurde", "zh": "已忽略表格上方的1行", "fr": "1 ligne au"}
+    for language, note in said.items():
+        with opened([given], language=language) as data:
+            assert data.tables[0].notes[0].startswith(note)
+
+
+def test_a_year_and_a_month_beside_it_are_dates(tmp_path: Path) -> None:
+    for head, second, grain in (
+        ("Year,Month", "March", Grain.MONTH),
+        ("Jahr,Quartal", "Q2", Grain.QUARTER),
+    ):
+        text = (
+            f"{head},v\n2023,{second},1\n2024,{second},2\n2025,{second.replace('March', 'May')},3\n"
+        )
+        text += "2024,January,5\n" if second == "March" else "2024,Q1,5\n"
+        table, rows = read(tmp_path, text)
+        assert [column.kind for column in table.columns] == [Kind.DATE, Kind.NUMBER]
+        assert (table.columns[0].grain, rows[0][0]) == (
+            grain,
+            f"2023-{'03' if second == 'March' else '04'}-01",
+        )
+
+
+def test_codes_with_a_letter_are_no_numbers(tmp_path: Path) -> None:
+    table, _ = read(tmp_path, "Class,Balance,Sales €\n" + "7A,1,2\n7B,3,4\n8A,5,6\n" * 3)
+    assert [column.kind for column in table.columns[:2]] == [Kind.TEXT, Kind.NUMBER]
+    assert table.columns[1].role is Role.RATE
+    assert (table.columns[2].label, table.columns[2].unit) == ("Sales", "€")
 
 
 def test_cells_that_do_not_fit_are_said(tmp_path: Path) -> None:
@@ -254,6 +287,20 @@ def test_a_file_of_many_rows_is_computed_whole(tmp_path: Path) -> None:
         result = data.run(Query(data.tables[0].id, (Measure("v", Aggregate.SUM),)))
     assert result.rows == ((float(count * (count - 1) // 2),),)
     assert result.counted == count
+
+
+@pytest.mark.parametrize(("cell", "value"), [("${}.50", 0.5), ("word {}", None)])
+def test_a_table_of_many_columns_fits_into_the_memory_of_the_database(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cell: str, value: float | None
+) -> None:
+    monkeypatch.setattr(limits, "MEMORY", "64MB")
+    columns = range(60)
+    rows: list[list[Any]] = [[cell.format(60 * r + c) for c in columns] for r in range(3)]
+    header = [f"c{column}" for column in columns]
+    _, found = read(tmp_path, "\n".join(",".join(row) for row in [header, *rows]))
+    if value is not None:
+        rows = [[60 * r + c + value for c in columns] for r in range(3)]
+    assert found == [tuple(row) for row in rows]
 
 
 def test_a_late_cell_that_does_not_fit_does_not_spoil_its_column(tmp_path: Path) -> None:

@@ -207,7 +207,7 @@ def test_an_archive_of_files(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
-def test_what_cannot_be_read_is_said_and_the_rest_is_read(tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_read_is_said_and_the_rest_is_read(tmp_path: Path) -> None:
     files = [
         file(tmp_path, "empty.csv", b""), file(tmp_path, "broken.xlsx", b"PK\x03\x04nothing"),
         file(tmp_path, "fine.csv", "a,b\nx,1\n"), file(tmp_path, "noise.csv", bytes(range(256))),

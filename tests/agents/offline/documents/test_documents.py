@@ -129,7 +129,9 @@ def test_word_and_powerpoint(tmp_path: Path) -> None:
         (b"   \n \n", "no text"),
     ],
 )
-def test_what_cannot_be_read(tmp_path: Path, data: bytes, reason: str) -> None:
+def test_a_document_that_cannot_be_read_is_refused_with_a_reason(
+    tmp_path: Path, data: bytes, reason: str
+) -> None:
     with pytest.raises(Unreadable, match=reason):
         read(file(tmp_path, "a.txt", data))
 

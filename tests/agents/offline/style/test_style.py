@@ -136,7 +136,7 @@ def test_every_script_is_covered(script: str) -> None:
     assert fonts.missing(SCRIPTS[script]) == ()
 
 
-def test_what_no_font_has_is_known() -> None:
+def test_letters_no_font_has_are_known() -> None:
     assert fonts.missing("Aྤ\U000effffB") == ("ྤ", "\U000effff")
     assert fonts.without_missing("A\u0fa4\u0fa4B", ("\u0fa4",)) == "A…B"
 

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from agentpost.agents.offline.data import cells, delimited, layout, limits, parted, words
+from agentpost.agents.offline.data import casts, cells, delimited, layout, limits, parted
 from agentpost.agents.offline.data.cells import Format
 from agentpost.agents.offline.data.columns import described
 from agentpost.agents.offline.data.delimited import Grid
 from agentpost.agents.offline.data.model import Column, Kind, Table
+from agentpost.agents.offline.data.noting import Note
 from agentpost.extraction import Unreadable
 
 if TYPE_CHECKING:
@@ -21,8 +22,7 @@ if TYPE_CHECKING:
 _HEAD_ROWS = 300
 _SAMPLED_VALUES = 4_000
 _SAMPLED_ROWS = 2_000
-_TYPES = {Kind.NUMBER: "double", Kind.DATE: "timestamp", Kind.BOOLEAN: "boolean"}
-_ISO = r"\d{4}-\d{2}-\d{2}([ T]\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?)?"
+_JOINED_COLUMNS = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,11 +33,13 @@ class Loaded:
         table: what it holds.
         relation: the database's name for it.
         fields: the database's name for each column, by the column's name.
+        notes: what the reader must know.
     """
 
     table: Table
     relation: str
     fields: dict[str, str]
+    notes: tuple[Note, ...] = ()
 
 
 def quoted(name: str) -> str:
@@ -45,14 +47,9 @@ def quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def literals(texts: Sequence[str]) -> str:
-    """Texts as a list of SQL literals."""
-    return ", ".join("'" + text.replace("'", "''") + "'" for text in texts)
-
-
 def load(
-    db: DuckDBPyConnection, grid: Grid, number: int, folder: Path, *, table_id: str, file: str
-) -> Loaded:
+    db: DuckDBPyConnection, grid: Grid, number: int, folder: Path, *, table_id: str, file: str,
+) -> Loaded:  # fmt: skip
     """Load a grid as table ``number``. Raises `Unreadable` when there is no table in it."""
     return _Loader(db, number, folder).load(grid, table_id, file)
 
@@ -62,7 +59,7 @@ class _Loader:
         self._db, self._folder = db, folder
         self._raw, self._relation = f"raw{number}", f"t{number}"
         self._number = number
-        self._notes: list[str] = []
+        self._notes: list[Note] = []
 
     def load(self, grid: Grid, table_id: str, file: str) -> Loaded:
         grid = self._read(grid)
@@ -81,8 +78,8 @@ class _Loader:
         if not columns:
             raise Unreadable(f"{grid.name} has no values")
         rows = self._one(f"select count(*) from {self._relation}")
-        table = Table(table_id, file, grid.name, rows, tuple(columns), tuple(self._notes))
-        return Loaded(table, self._relation, fields)
+        table = Table(table_id, file, grid.name, rows, tuple(columns))
+        return Loaded(table, self._relation, fields, tuple(self._notes))
 
     def _one(self, sql: str) -> Any:
         row = self._db.execute(sql).fetchone()
@@ -116,11 +113,9 @@ class _Loader:
 
     def _head(self) -> list[tuple[Any, ...]]:
         near = self._rows(f"rowid < {10 * _HEAD_ROWS} order by rowid limit {_HEAD_ROWS}")
-        return (
-            near
-            if len(near) == _HEAD_ROWS
-            else self._rows(f"true order by rowid limit {_HEAD_ROWS}")
-        )
+        if len(near) == _HEAD_ROWS:
+            return near
+        return self._rows(f"true order by rowid limit {_HEAD_ROWS}")
 
     def _rows(self, rest: str) -> list[tuple[Any, ...]]:
         listed = ", ".join(f"left(c{i}, {limits.CELL_CHARACTERS})" for i in range(self._width))
@@ -138,13 +133,11 @@ class _Loader:
 
     def _say(self, found: layout.Layout) -> None:
         if found.above:
-            lines = "1 line" if found.above == 1 else f"{found.above} lines"
-            self._notes.append(f"{lines} above the table left out")
+            self._note("above", count=found.above)
         if found.headless:
-            self._notes.append("no header line found, so columns are named by number")
+            self._note("headless")
         if found.renamed:
-            named = ", ".join(f"“{name}”" for name in dict.fromkeys(found.renamed[:3]))
-            self._notes.append(f"several columns are called {named}; they are numbered")
+            self._note("renamed", names=", ".join(dict.fromkeys(found.renamed[:3])))
 
     def _cut(self, head: list[tuple[Any, ...]], found: layout.Layout) -> None:
         """Leave out what is no data: lines above, totals and remarks below, repeated headers."""
@@ -159,7 +152,7 @@ class _Loader:
             ).fetchone()
             repeated = result[0] if result else 0
             if repeated:
-                self._notes.append(f"the header line repeats {repeated} times; left out")
+                self._note("repeated", count=repeated)
         last = self._one(f"select max(rowid) from {self._raw}")
         tail = self._rows(f"rowid > {last - 200} order by rowid desc limit 30")
         remarks = totals = 0
@@ -175,10 +168,9 @@ class _Loader:
             else:
                 break
             self._db.execute(f"delete from {self._raw} where rowid = ?", [row[0]])
-        for count, noun in ((totals, "total line"), (remarks, "remark")):
+        for count, key in ((totals, "totals"), (remarks, "remarks")):
             if count:
-                plural = "" if count == 1 else "s"
-                self._notes.append(f"{count} {noun}{plural} below the table left out")
+                self._note(key, count=count)
 
     def _unpivoted(self, found: layout.Layout) -> tuple[str, list[tuple[str, str]]]:
         """The relation to type, with the field and name of each of its columns."""
@@ -195,8 +187,8 @@ class _Loader:
             fields = "".join(f"{field}, " for field, _ in kept)
             place = len(pieces)
             pieces.append(
-                f"select rowid as r, {place} as place, {fields}{literals([period])} as p, {values}"
-                f" from {self._raw}"
+                f"select rowid as r, {place} as place, {fields}{casts.literals([period])} as p,"
+                f" {values} from {self._raw}"
             )
         relation = f"long{self._number}"
         self._db.execute(
@@ -207,10 +199,8 @@ class _Loader:
         taken = {name.lower() for _, name in kept}
         made = [("p", _free(periods.time, taken))]
         made += [(f"v{i}", _free(name, taken)) for i, name in enumerate(periods.values)]
-        self._notes.append(
-            f"{len(periods.columns)} columns of periods were turned into rows:"
-            f" {', '.join(name for _, name in made)}"
-        )
+        names_made = ", ".join(name for _, name in made)
+        self._note("periods", count=len(periods.columns), names=names_made)
         return relation, kept + made
 
     def _comma(self, rows: list[tuple[Any, ...]], width: int) -> bool:
@@ -226,7 +216,8 @@ class _Loader:
         self, source: str, names: list[tuple[str, str]], *, decimal_comma: bool
     ) -> tuple[list[Column], dict[str, str]]:
         forms = self._formats(source, names, decimal_comma)
-        selected, joins, kept = [], [], []
+        mapped: dict[str, str] = {}
+        selected, kept = [], []
         dated = self._parted(source, names, [form for form, _ in forms])
         for at, (field, name) in enumerate(names):
             form, direct = forms[at]
@@ -236,29 +227,39 @@ class _Loader:
                 form = Format(Kind.DATE)
                 chosen = dated.sql(f"s.{names[dated.year][0]}", f"s.{field}")
             elif form.kind is Kind.TEXT:
-                chosen = _clean_text(f"s.{field}", form)
+                chosen = casts.clean_text(f"s.{field}", form)
             elif direct:
-                chosen = _direct(f"s.{field}", form.kind)
+                chosen = casts.direct(f"s.{field}", form.kind)
             else:
-                mapping = self._mapping(source, field, form, at)
-                joins.append(f" left join {mapping} on {mapping}.raw = s.{field}")
-                chosen = f"{mapping}.made"
+                chosen = f"s.{field}"
+                mapped[field] = self._mapping(source, field, form, at)
             selected.append(f"{chosen} as k{at}")
             kept.append((at, name, form))
-        order = " order by s.rowid" if joins else ""
-        self._db.execute(
-            f"create table {self._relation} as select {', '.join(selected)}"
-            f" from {source} s{''.join(joins)}{order}"
-        )
+        source = self._mapped(source, mapped)
+        chosen = ", ".join(selected)
+        self._db.execute(f"create table {self._relation} as select {chosen} from {source} s")
         self._db.execute(f"drop table {source}")
-        columns = [
-            described(self._db, self._relation, f"k{at}", name, form) for at, name, form in kept
-        ]
+        read = self._db, self._relation
+        columns = [described(*read, f"k{at}", name, form) for at, name, form in kept]
         for _, name, form in kept:
             self._say_bad(name, form)
         found = [column for column in columns if column is not None]
         fields = {name: f"k{at}" for (at, name, _), c in zip(kept, columns, strict=True) if c}
         return found, fields
+
+    def _mapped(self, source: str, mapped: dict[str, str]) -> str:
+        """The relation with what the cells of these columns mean; each join holds megabytes too."""
+        fields = list(mapped)
+        for begin in range(0, len(fields), _JOINED_COLUMNS):
+            joined = fields[begin : begin + _JOINED_COLUMNS]
+            made = ", ".join(f"{mapped[f]}.made as {f}" for f in joined)
+            joins = "".join(f" left join {mapped[f]} on {mapped[f]}.raw = s.{f}" for f in joined)
+            relation = f"mapped{self._number}_{begin}"
+            chosen = f"s.* replace ({made}) from {source} s{joins} order by s.rowid"
+            self._db.execute(f"create table {relation} as select {chosen}")
+            self._db.execute(f"drop table {source}")
+            source = relation
+        return source
 
     def _parted(
         self, source: str, names: list[tuple[str, str]], forms: Sequence[Format | None]
@@ -268,19 +269,18 @@ class _Loader:
         values = [self._values(source, field) for field, _ in names]
         found = parted.find([name for _, name in names], forms, values)
         if found is not None:
-            said = names[found.year][1], names[found.part][1]
-            self._notes.append(f"“{said[0]}” and “{said[1]}” together are read as dates")
+            self._note("parted", year=names[found.year][1], part=names[found.part][1])
         return found
 
     def _say_bad(self, name: str, form: Format) -> None:
         if form.bad:
-            share = f"{form.bad:.1%}" if form.bad >= 0.001 else "a few"
-            self._notes.append(
-                f"{share} of the cells of “{name}” could not be read as {form.kind} and count as"
-                " missing"
-            )
+            share = f"{form.bad:.1%}" if form.bad >= 0.001 else "< 0.1%"
+            self._note(f"bad_{form.kind}", share=share, name=name)
         if form.ambiguous:
-            self._notes.append(f"dates in “{name}” are read as month/day/year")
+            self._note("month_first", name=name)
+
+    def _note(self, key: str, **values: object) -> None:
+        self._notes.append((key, values))
 
     def _formats(
         self, source: str, names: list[tuple[str, str]], decimal_comma: bool
@@ -293,16 +293,15 @@ class _Loader:
         samples = self._samples(source, [field for field, _ in names])
         found: list[tuple[Format | None, bool]] = []
         checks = []
-        for (field, name), values in zip(names, samples, strict=True):
-            if not values:
-                values = self._values(source, field)
+        for (field, name), sampled in zip(names, samples, strict=True):
+            values = sampled or self._values(source, field)
             if not values:
                 found.append((None, False))
                 continue
             form = cells.decide(values, name, comma_elsewhere=decimal_comma)
             found.append((form, False))
             if form.kind in (Kind.NUMBER, Kind.DATE) and not form.years:
-                checks.append((len(found) - 1, f"count({field}) filter ({_odd(field, form)})"))
+                checks.append((len(found) - 1, f"count({field}) filter ({casts.odd(field, form)})"))
         for at in range(0, len(checks), 100):
             asked = ", ".join(sql for _, sql in checks[at : at + 100])
             row = self._db.execute(f"select {asked} from {source}").fetchone() or ()
@@ -356,8 +355,8 @@ class _Loader:
                     if made is not None:
                         writer.writerow((text, made))
         self._db.execute(
-            f"create table {relation} as select raw, cast(made as {_TYPES[form.kind]}) as made from"
-            " read_csv(?, auto_detect=false, delim=',', quote='\"', escape='\"', header=false,"
+            f"create table {relation} as select raw, cast(made as {casts.TYPES[form.kind]}) as made"
+            " from read_csv(?, auto_detect=false, delim=',', quote='\"', escape='\"', header=false,"
             " columns={'raw': 'VARCHAR', 'made': 'VARCHAR'}, max_line_size=?, parallel=false)",
             [str(path), limits.ROW_CHARACTERS * 4],
         )
@@ -372,28 +371,3 @@ def _free(name: str, taken: set[str]) -> str:
         made = f"{name} ({count})"
     taken.add(made.lower())
     return made
-
-
-def _direct(field: str, kind: Kind) -> str:
-    cast = f"try_cast({field} as {_TYPES[kind]})"
-    return f"case when isfinite({cast}) then {cast} end" if kind is Kind.NUMBER else cast
-
-
-def _odd(field: str, form: Format) -> str:
-    """The condition that the database would read a cell otherwise than the format does."""
-    missing = literals(sorted(cells.NO_VALUE | words.every("missing") | cells.NO_FIGURE))
-    word = f"lower(trim({field})) not in ({missing})"
-    if form.kind is Kind.DATE:
-        return f"case when regexp_full_match({field}, '{_ISO}') then false else {word} end"
-    if form.thousands == "." or form.unit:
-        return f"{field} is not null"
-    number = f"try_cast({field} as double)"
-    code = f"regexp_full_match({field}, '\\s*0\\d+\\s*|\\s*\\d{{16,}}\\s*')"
-    return f"case when isfinite({number}) then {code} else {word} end"
-
-
-def _clean_text(field: str, form: Format) -> str:
-    gone = literals(sorted(cells.NO_VALUE - {"na"} if form.codes else cells.NO_VALUE))
-    trimmed = f"trim({field})"
-    plain = f"regexp_replace({trimmed}, '\\s+', ' ', 'g')" if form.spaced else trimmed
-    return f"case when length({field}) > 10 or lower({trimmed}) not in ({gone}) then {plain} end"

@@ -61,7 +61,7 @@ WISHES = [
 
 
 @pytest.mark.parametrize(("language", "said", "options", "edit"), WISHES)
-def test_what_is_said_becomes_an_edit(
+def test_words_become_an_edit(
     language: str, said: str, options: dict[str, Any], edit: Edit
 ) -> None:
     frame = stories.frame(Thing.IMAGE, said=said, language=language, style=Style(options=options))

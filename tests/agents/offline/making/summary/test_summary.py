@@ -84,7 +84,7 @@ def test_nothing_to_summarise(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("write", [as_markdown, as_word])
-def test_what_is_written_is_opened_again(tmp_path: Path, write: Any) -> None:
+def test_a_summary_opens_after_it_was_written(tmp_path: Path, write: Any) -> None:
     made = summarise([file(tmp_path, "report.md", REPORT)], wish(), 3)
     name = "a.md" if write is as_markdown else "a.docx"
     written = file(tmp_path, name, write(made))

@@ -127,7 +127,7 @@ def test_wishes_change_the_film(tmp_path: Path, orders: File) -> None:
     assert shorter.duration == pytest.approx(10, abs=2)
 
 
-async def test_what_cannot_be_made_is_said(tmp_path: Path, orders: File) -> None:
+async def test_a_film_that_cannot_be_made_is_said(tmp_path: Path, orders: File) -> None:
     photo = stories.picture(tmp_path)
     with pytest.raises(JobFailed, match="180 seconds"):
         await made(tmp_path, [orders], style=Style(seconds=4000))

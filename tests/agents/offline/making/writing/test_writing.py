@@ -126,7 +126,7 @@ def test_nothing_is_invented() -> None:
 
 @pytest.mark.parametrize("write", [as_markdown, as_word])
 @pytest.mark.parametrize("language", ["en", "de", "es", "fr", "zh", "ar"])
-def test_what_is_written_is_opened_again(tmp_path: Path, write: Any, language: str) -> None:
+def test_a_text_opens_after_it_was_written(tmp_path: Path, write: Any, language: str) -> None:
     made = arranged("minutes", NOTES, language)
     name = "a.md" if write is as_markdown else "a.docx"
     assert check(file(tmp_path, name, write(made)), made) > 5
