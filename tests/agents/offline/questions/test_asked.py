@@ -22,7 +22,7 @@ from tests.agents.offline.questions.sheets import Row, Rows
 _NEAR = 0.0051
 
 
-class Asked(NamedTuple):
+class Question(NamedTuple):
     """A line of the table: a file, a question, and the truth as Python over `TRUTHS`."""
 
     on: str
@@ -30,11 +30,11 @@ class Asked(NamedTuple):
     truth: str
 
 
-def asked() -> list[Asked]:
+def asked() -> list[Question]:
     """The lines of ``asked.txt``."""
     lines = (Path(__file__).parent / "asked.txt").read_text("utf-8").splitlines()
     rows = [line for line in lines if line.strip() and not line.startswith("#")]
-    return [Asked(*(part.strip() for part in line.split(" | "))) for line in rows]
+    return [Question(*(part.strip() for part in line.split(" | "))) for line in rows]
 
 
 def ranked(groups: dict[Any, float], *, low: bool = False) -> list[tuple[str, float]]:
@@ -110,7 +110,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Dataset]:
 
 
 @pytest.mark.parametrize("one", asked(), ids=lambda one: one.text)
-def test_a_question_is_answered_with_the_truth(data: Dataset, one: Asked) -> None:
+def test_a_question_is_answered_with_the_truth(data: Dataset, one: Question) -> None:
     table = next(table for table in data.tables if table.name == one.on)
     readings = messages.read(one.text, [table]).readings
     frames = [reading.frame for reading in readings]
