@@ -61,6 +61,8 @@ def integrate(server: AgentServer) -> dict[str, str]:
         refused = client.post("/v1/messages", content=b'{"message": 5}').headers["request-id"]
         time.sleep(1)  # the request log is written twice a second
     endpoint = one.replace("/v1", "/dashboard")
+    invited = ("--email", "zoe@example.com", "--name", "Zoë’s shop", "--credits", "250")
+    other = server.command("accounts", "create", *invited)["id"]
     return {
         "keys": "/dashboard/keys",
         "webhooks": "/dashboard/webhooks",
@@ -69,6 +71,11 @@ def integrate(server: AgentServer) -> dict[str, str]:
         "delivery": f"{endpoint}/deliveries/{delivery}",
         "requests": "/dashboard/requests",
         "request": f"/dashboard/requests/{refused}",
+        "credits": "/dashboard/credits",
+        "credits-all": "/dashboard/credits?all=",
+        "operator": "/dashboard/operator",
+        "operator-account": f"/dashboard/operator/accounts/{other}",
+        "operator-doctor": "/dashboard/operator/doctor",
     }
 
 
@@ -77,7 +84,10 @@ def pages(said: list[dict[str, Any]]) -> dict[str, str]:
     works = [job["work_id"] for message in said for job in message["jobs"]]
     return {
         "dashboard": "/dashboard",
+        "chats": "/chat",
         "chat-work": f"/chat/{works[0]}",
+        "messages": "/dashboard/messages",
+        "message": f"/dashboard/messages/{said[0]['id']}",
         "sessions": "/sessions",
         "mail": "/mail",
     }
@@ -91,13 +101,13 @@ def photograph(browser: Browser, server: AgentServer, name: str, path: str) -> N
             _sign_in(page, server)
             page.goto(server.url + path)
             page.wait_for_load_state("load")
-            page.wait_for_timeout(300)
-            page.screenshot(path=FOLDER / f"{name}-{look}.png", full_page=True)
+            page.wait_for_timeout(800)  # parts that are loaded when they come into view
+            page.screenshot(path=FOLDER / f"{name}-{look}.png", full_page="/chat/" not in path)
             print(f"{name}-{look}.png", *problems)
 
 
 def _sign_in(page: Page, server: AgentServer) -> None:
-    page.goto(server.command("login-link")["url"])
+    page.goto(server.command("login-link", "owner@localhost")["url"])
     page.get_by_role("button", name="Open the dashboard").click()
 
 

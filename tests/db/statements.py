@@ -24,7 +24,7 @@ UNREADABLE = {
     "retention._expired": "read where it is called",
     "accounts.ended_keys": "finds rows by so many ids",
     "uploads.lock": "finds rows by so many ids",
-    "requests.of_account": "read below, with all its conditions",
+    "filtered.newest": "read below, for each table",
     "deliveries.ended_between": "read below",
 }
 COMPLETED = {
@@ -42,9 +42,13 @@ COMPLETED = {
         " AND (expires_at IS NULL OR expires_at > ?)"
     ),
     "uploads.lock": "SELECT * FROM uploads WHERE id IN (?, ?) AND account_id = ? ORDER BY id",
-    "requests.of_account": (
-        # What is around it reads its 20,000 rows and no others.
+    # What is around these reads their 20,000 rows and no others.
+    "filtered.newest": (
         "SELECT * FROM requests WHERE account_id = ? AND id < ? AND id >= ?"
+        " ORDER BY id DESC LIMIT 20000"
+    ),
+    "filtered.newest messages": (
+        "SELECT * FROM messages WHERE account_id = ? AND id < ? AND id >= ?"
         " ORDER BY id DESC LIMIT 20000"
     ),
     "deliveries.list_": (

@@ -11,12 +11,17 @@ from agentpost.domain.job import Reason
 from agentpost.services import accounts, chats, chatting, works
 from agentpost.services.chatting import NewText
 from agentpost.services.explaining import EXPLANATIONS
+from tests.services.databases import schema_url
 from tests.services.driver import ManualHarness, manual_harness
+
+__all__ = ["schema_url"]
 
 
 @pytest.fixture
-async def at(tmp_path: Path) -> AsyncIterator[ManualHarness]:
-    async with manual_harness(tmp_path) as made:
+async def at(tmp_path: Path, schema_url: str | None) -> AsyncIterator[ManualHarness]:
+    """On each database."""
+    given = {} if schema_url is None else {"database_url": schema_url}
+    async with manual_harness(tmp_path, **given) as made:
         yield made
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from agentpost.db import requests as rows
+from agentpost.db import filtered
 from agentpost.domain.records import RequestRecord
 from agentpost.domain.request_filter import request_filter
 from agentpost.services import requests, retention
@@ -110,7 +110,7 @@ async def test_requests_can_be_filtered(
 async def test_a_filter_that_fits_nothing_looks_through_a_part_at_a_time(
     at: ManualHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(rows, "SCANNED_MAX", 3)
+    monkeypatch.setattr(filtered, "SCANNED_MAX", 3)
     for n in range(7):
         at.ctx.requests.append(made_entry(at, n, status=404 if n == 0 else 200))
     await at.ctx.requests.flush()

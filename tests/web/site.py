@@ -26,6 +26,7 @@ from agentpost.services.context import AppContext
 from agentpost.settings import load_settings
 from agentpost.web.routes import PageRoutes
 from tests.client.scripted import served
+from tests.services.driver import Hands
 from tests.services.harness import blank_database, work_record
 
 T = TypeVar("T")
@@ -100,7 +101,7 @@ class Site:
             kind="text",
             size=5,
             revision='"r1"',
-            blob="blob1",
+            blob=new_id("blob_", self.clock.now()),
             label=None,
             created_at=self.clock.now(),
         )
@@ -163,7 +164,7 @@ def open_site(folder: Path, **settings: Any) -> Iterator[Site]:
     wanted = load_settings(data_dir=str(folder), **settings)
     (folder / "agentpost.db").write_bytes(blank_database())
     adapters = asyncio.run(bootstrap.open_adapters(wanted, clock))
-    ctx = bootstrap.wire_context(wanted, adapters)
+    ctx = bootstrap.wire_context(wanted, adapters, turns=Hands())  # a turn begins and goes on
     api = ApiRoutes(Api(ctx, Keys(ctx)), adapters.signer, is_ready=lambda: True)
     app = Application([PageRoutes(ctx), api], no_request=api.no_request)
     try:

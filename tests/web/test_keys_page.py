@@ -11,6 +11,7 @@ from tests.web.site import Site
 PATH = "/dashboard/keys"
 
 
+@pytest.mark.rule("Authentication 2")
 def test_a_key_made_on_the_page_works_and_is_shown_once(site: Site) -> None:
     with site.browser() as browser:
         page = browser.post(PATH, data={"name": "checkout", "expires": "30"})

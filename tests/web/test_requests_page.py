@@ -37,6 +37,7 @@ def made(site: Site, n: int = 1, account_id: str | None = None, **fields: Any) -
     return record
 
 
+@pytest.mark.rule("Limits inspector")
 def test_a_request_shows_its_facts_its_bodies_and_a_command(site: Site) -> None:
     one = made(site, status=429, error="rate_limited", path=f"/v1/{EVIL}")
     with site.browser() as browser:

@@ -86,6 +86,7 @@ def test_a_form_with_a_mistake_keeps_what_was_filled_in(
     assert kept == made
 
 
+@pytest.mark.rule("Webhook endpoint states 2")
 def test_an_endpoint_is_changed_turned_off_enabled_and_removed(site: Site) -> None:
     made = endpoint(site)
     one = f"{PATH}/{made.id}"

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from agentpost.db.filtered import Conditions
+from agentpost.db.filtered import newest as newest_that_fit
 from agentpost.db.mapper import Mapper
-from agentpost.db.session import Tx
+from agentpost.db.session import Row, Tx
 from agentpost.domain.job import JobRole
 from agentpost.domain.message import MessageStatus
+from agentpost.domain.message_filter import MessageFilter
 from agentpost.domain.records import (
     EntryRecord,
     FileRecord,
@@ -126,7 +129,43 @@ def turn_runs(tx: Tx, message_id: str) -> bool:
 def newest(tx: Tx, account_id: str, now: int, characters: int, limit: int) -> list[MessageSummary]:
     """The account's newest messages, of whichever key, newest first."""
     rows = tx.all(_NEWEST, (characters, characters, account_id, now, limit))
-    return [MessageSummary(row[0], row[1], MessageStatus(row[2]), *row[3:]) for row in rows]
+    return [_summary(row) for row in rows]
+
+
+def filtered(
+    tx: Tx,
+    account_id: str,
+    wanted: MessageFilter,
+    now: int,
+    characters: int,
+    *,
+    before: str,
+    limit: int,
+) -> tuple[list[MessageSummary], str | None]:
+    """The account's messages that fit and are older than the id ``before``, newest first, their
+    texts cut. The second value: see `filtered.newest`."""
+    fits = Conditions()
+    fits.add("expires_at > ?", now)
+    fits.equal("status", wanted.status.value if wanted.status else None)
+    fits.equal("key_id", wanted.key_id)
+    fits.equal("conversation_id", wanted.conversation_id)
+    fits.contains("text", wanted.text)
+    columns = (
+        "id",
+        f"substr(text, 1, {characters})",
+        "status",
+        "reason",
+        f"substr(reply, 1, {characters})",
+        "created_at",
+    )
+    found, more = newest_that_fit(
+        tx, "messages", columns, account_id, fits, before=before, limit=limit
+    )
+    return [_summary(row) for row in found], more
+
+
+def _summary(row: Row) -> MessageSummary:
+    return MessageSummary(row[0], row[1], MessageStatus(row[2]), *row[3:])
 
 
 def links(tx: Tx, message_id: str) -> list[JobLink]:

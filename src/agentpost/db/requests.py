@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
-from typing import Any
 
+from agentpost.db.filtered import Conditions, newest
 from agentpost.db.mapper import Mapper
 from agentpost.db.session import Tx
 from agentpost.domain.records import RequestRecord
 from agentpost.domain.request_filter import RequestFilter
 
 REQUESTS = Mapper(RequestRecord, "requests", "ON CONFLICT DO NOTHING")
-SCANNED_MAX = 20_000
-"""How many requests a page of the inspector looks through at most."""
-_LIKE = re.compile("[%_!]")
-_LINES = f"SELECT {', '.join(REQUESTS.columns[: REQUESTS.columns.index('request_body')])}"
+_LINE_COLUMNS = REQUESTS.columns[: REQUESTS.columns.index("request_body")]
 """What a list shows: the columns before the bodies, which may be long."""
-_SCANNED = (
-    "SELECT id FROM requests WHERE account_id = ? AND id < ? AND id >= ?"
-    " ORDER BY id DESC LIMIT 1 OFFSET ?"
-)
 _COUNT = (
     "INSERT INTO request_log_days (account_id, day, bytes, dropped) VALUES (?, ?, ?, ?)"
     " ON CONFLICT (account_id, day) DO UPDATE SET bytes = request_log_days.bytes + excluded.bytes,"
@@ -52,34 +44,25 @@ def of_account(
 ) -> tuple[list[RequestRecord], str | None]:
     """An account's requests older than the id ``before``, newest first, without their bodies.
 
-    At most `SCANNED_MAX` rows are looked at, so that a filter that fits almost nothing stays fast.
-    The second value is the id to go on from as the next ``before``; None at the end.
+    The second value: see `filtered.newest`.
     """
-    conditions, params = ["1 = 1"], list[Any]()
-    for column, value in (("key_id", wanted.key_id), ("error", wanted.error)):
-        if value is not None:
-            conditions.append(f"{column} = ?")
-            params.append(value)
-    if wanted.method is not None:
-        conditions.append("method = ?")
-        params.append(wanted.method)
-    if wanted.status is not None:
-        conditions.append("status BETWEEN ? AND ?")
-        params.extend(wanted.status)
-    if wanted.path is not None:
-        conditions.append("LOWER(path) LIKE ? ESCAPE '!'")
-        params.append("%" + _LIKE.sub(r"!\g<0>", wanted.path.lower()) + "%")
-    since = wanted.since or ""
-    sql = (
-        f"{_LINES} FROM ({_LINES} FROM requests WHERE account_id = ? AND id < ? AND id >= ?"
-        f" ORDER BY id DESC LIMIT {SCANNED_MAX}) AS newest"
-        f" WHERE {' AND '.join(conditions)} ORDER BY id DESC LIMIT ?"
+    fits = Conditions()
+    fits.equal("key_id", wanted.key_id)
+    fits.equal("method", wanted.method)
+    fits.equal("error", wanted.error)
+    fits.add("status BETWEEN ? AND ?", *(wanted.status or (None,)))
+    fits.contains("path", wanted.path)
+    found, more = newest(
+        tx,
+        REQUESTS.table,
+        _LINE_COLUMNS,
+        account_id,
+        fits,
+        before=before,
+        since=wanted.since or "",
+        limit=limit,
     )
-    found = REQUESTS.all(tx, sql, (account_id, before, since, *params, limit))
-    if len(found) == limit:
-        return found, found[-1].id
-    scanned = tx.one(_SCANNED, (account_id, before, since, SCANNED_MAX - 1))
-    return found, scanned[0] if scanned else None
+    return [REQUESTS.of(row) for row in found], more
 
 
 def get(tx: Tx, account_id: str, request_id: str) -> RequestRecord | None:

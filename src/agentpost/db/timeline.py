@@ -20,6 +20,12 @@ def signals(tx: Tx, owner: str) -> list[Row]:
     return tx.all("SELECT at, name, body_json FROM signals WHERE owner = ? ORDER BY id", (owner,))
 
 
+def calls(tx: Tx, owner: str) -> list[Row]:
+    """(number, time it was recorded, summary) of a turn's or job's recorded calls, in order."""
+    sql = "SELECT n, at, summary FROM calls WHERE owner = ? AND n > 0 ORDER BY n"
+    return tx.all(sql, (owner,))
+
+
 def entries(tx: Tx, message_id: str) -> list[Row]:
     """(seq, at, type, job id, body) of a message's log."""
     sql = "SELECT seq, at, type, job_id, body_json FROM entries WHERE message_id = ? ORDER BY seq"

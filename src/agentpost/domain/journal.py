@@ -108,6 +108,11 @@ def _differences(before: list[Any], after: list[Any]) -> list[tuple[str, Any, An
     return found
 
 
+def name_of(summary: str) -> str:
+    """A recorded call by its method and function, such as ``step agent:chart``."""
+    return _name(summary, _parsed(summary))
+
+
 def _name(summary: str, parsed: list[Any] | None) -> str:
     if parsed is None:
         method = re.match(r'\["(\w+)"(?:,"([\w.:]+)")?', summary)

@@ -40,7 +40,9 @@ _STEPS_SHOWN: Final = 200
 _NOT_BEGUN_SHOWN: Final = 10
 _LAST: Final = 2**31 - 1
 _WORKS_DELETED_MAX: Final = 200
-_HIGHEST_ID: Final = "wrk_~"
+_SECOND_TURN: Final = 2
+_TITLE_CHARACTERS: Final = 120
+_HIGHEST_ID: Final = f"{ids.WORK}{'z' * 32}"  # above every id, whatever way the database sorts
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +116,8 @@ class Conversation:
     """A page of a conversation, oldest message first.
 
     ``work``: the one it was opened by. ``older`` and ``newer`` are turn numbers to page with.
-    ``question`` is what the agent waits for, whichever page is shown.
+    ``question`` is what the agent waits for, whichever page is shown. ``is_own``: it began in the
+    app.
     """
 
     id: str
@@ -126,6 +129,7 @@ class Conversation:
     newer: int | None
     question: str | None
     asked_by: str
+    is_own: bool
     can_be_deleted: bool
     left: Left | None
 
@@ -160,7 +164,7 @@ def _work_line(tx: Tx, work: WorkRecord, is_own: bool) -> ChatLine:
         id=work.id,
         conversation_id=work.conversation_id,
         is_own=is_own,
-        title=work.title or "Untitled",
+        title=_title(tx, work.conversation_id, is_own, work),
         preview=preview[:200],
         state=state,
         at=work.updated_at,
@@ -183,7 +187,7 @@ def _lines_without_work(tx: Tx, ctx: AppContext, account_id: str) -> list[ChatLi
         if len(lines) == LIST_PAGE:
             break
         if found is not None and not found.works and message is not None:
-            title = message.text.splitlines()[0][:120] if message.text else "(files only)"
+            title = _title(tx, conversation_id, True, None)
             line = ChatLine(
                 id=conversation_id,
                 conversation_id=conversation_id,
@@ -238,12 +242,13 @@ def conversation(
         id=found.id,
         work=work,
         state=state,
-        title=work.title or "Untitled" if work else _title(shown),
+        title=_title(tx, found.id, found.owner == account_id or work is None, work),
         exchanges=list(reversed(exchanges)),
         older=page[-1].turn_no if more else None,
         newer=None if is_newest else start + TURNS_PAGE,
         question=question,
         asked_by=shown[-1].id if shown else found.id,
+        is_own=found.owner == account_id,
         can_be_deleted=bool(doomed(tx, account_id, found, work)),
         left=_left(tx, work, exchanges),
     )
@@ -283,9 +288,14 @@ def find(tx: Tx, account_id: str, chat_id: str) -> tuple[ConversationRecord, Wor
     return found, work
 
 
-def _title(shown: Sequence[MessageRecord]) -> str:
-    text = next((message.text for message in shown if message.text), "")
-    return text.splitlines()[0][:120] if text else "New chat"
+def _title(tx: Tx, conversation_id: str, by_message: bool, work: WorkRecord | None) -> str:
+    """The first message of the conversation, as long as it is kept, or the work's title."""
+    first = chats.turns(tx, conversation_id, _SECOND_TURN, 1) if by_message else []
+    if first and first[0].text:
+        return first[0].text.splitlines()[0][:_TITLE_CHARACTERS]
+    if work is not None:
+        return work.title or "Untitled"
+    return "(files only)" if first else "New chat"
 
 
 def _exchange(tx: Tx, account_id: str, message: MessageRecord, seen: set[str]) -> Exchange:

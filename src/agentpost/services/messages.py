@@ -8,10 +8,13 @@ from agentpost.db import messages as message_rows
 from agentpost.db.session import Tx
 from agentpost.domain import ids
 from agentpost.domain.errors import not_found
-from agentpost.domain.records import Snapshot
+from agentpost.domain.message_filter import MessageFilter
+from agentpost.domain.records import MessageSummary, Snapshot
 from agentpost.services.allowances import Rules
 from agentpost.services.context import AppContext
 from agentpost.services.transactions import read_transaction, write_transaction
+
+_LISTED_CHARACTERS = 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,3 +58,26 @@ def settled(tx: Tx, ctx: AppContext, message_id: str) -> Snapshot:
     message = message_rows.lock(tx, message_id)
     assert message is not None, "a message that was just accepted is there"
     return message_rows.snapshot(tx, message)
+
+
+@read_transaction
+def page(
+    tx: Tx,
+    ctx: AppContext,
+    account_id: str,
+    wanted: MessageFilter,
+    *,
+    before: str | None = None,
+    limit: int = 50,
+) -> tuple[list[MessageSummary], str | None]:
+    """The account's messages that fit, of whichever key, newest first, their texts cut; and what to
+    give as ``before`` for the next page, None at the end."""
+    return message_rows.filtered(
+        tx,
+        account_id,
+        wanted,
+        ctx.clock.now(),
+        _LISTED_CHARACTERS,
+        before=before or ids.last(ids.MESSAGE),
+        limit=limit,
+    )

@@ -1,8 +1,10 @@
-"""The timeline of a message: its signals, log entries, events, deliveries and their attempts."""
+"""The timeline of a message: its signals, recorded calls, log entries, events, deliveries and their
+attempts."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +12,9 @@ from agentpost.db import messages as message_rows
 from agentpost.db import timeline as rows
 from agentpost.db.session import Tx
 from agentpost.domain.errors import not_found
+from agentpost.domain.journal import name_of
+from agentpost.domain.message import OPEN_TURNS
+from agentpost.domain.records import JobRecord, MessageRecord
 from agentpost.domain.times import iso
 from agentpost.services.context import AppContext
 from agentpost.services.transactions import read_transaction
@@ -19,7 +24,7 @@ _TEXT_CHARACTERS = 120
 
 @dataclass(frozen=True, slots=True)
 class TimelineEvent:
-    """Something that happened: ``source`` is signal, entry, event, delivery or attempt."""
+    """Something that happened: ``source`` is signal, call, entry, event, delivery or attempt."""
 
     at: int
     source: str
@@ -46,25 +51,45 @@ class TimelineEvent:
 
 
 @dataclass(frozen=True, slots=True)
-class Timeline:
-    """A summary of the message, and its events in order."""
+class Span:
+    """Something that took time: a turn, a job or an attempt of a delivery; ``end`` is None while it
+    goes on."""
 
+    kind: str
+    label: str
+    start: int
+    end: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Timeline:
+    """A message with its jobs, a summary of both, its events in order and what took time."""
+
+    message: MessageRecord
+    jobs: Sequence[JobRecord]
     summary: dict[str, Any]
     lines: list[TimelineEvent]
+    spans: Sequence[Span]
 
 
 @read_transaction
-def build(tx: Tx, ctx: AppContext, message_id: str) -> Timeline:
+def build(tx: Tx, ctx: AppContext, message_id: str, account_id: str | None = None) -> Timeline:
     """The timeline of a message and of every job it lists; raises ``not_found``.
 
-    An operator may ask about any key's message, also one past its retention that is still there.
+    Without an account the operator asks, about any key's message, also one past its retention that
+    is still there.
     """
     message = message_rows.get(tx, message_id)
     if message is None:
         raise not_found("message")
+    kept = message.expires_at > ctx.clock.now()
+    if account_id is not None and (message.account_id != account_id or not kept):
+        raise not_found("message")
     links = message_rows.links(tx, message_id)
     lines: list[TimelineEvent] = []
     for owner in (message_id, *(link.job.id for link in links)):
+        for n, at, what in rows.calls(tx, owner):
+            lines.append(TimelineEvent(at, "call", owner, name_of(what or ""), {"n": n}))
         for at, name, body in rows.signals(tx, owner):
             lines.append(TimelineEvent(at, "signal", owner, name, json.loads(body)))
     for seq, at, kind, job_id, body in rows.entries(tx, message_id):
@@ -107,7 +132,28 @@ def build(tx: Tx, ctx: AppContext, message_id: str) -> Timeline:
             for link in links
         },
     }
-    return Timeline(summary, sorted(lines, key=lambda line: line.at))
+    lines.sort(key=lambda line: line.at)
+    jobs = [link.job for link in links]
+    return Timeline(message, jobs, summary, lines, _spans(message, jobs, lines))
+
+
+def _spans(
+    message: MessageRecord, jobs: Sequence[JobRecord], lines: Sequence[TimelineEvent]
+) -> list[Span]:
+    spans = []
+    if message.turn_began_at is not None:
+        ended = message.updated_at if message.turn_state not in OPEN_TURNS else None
+        spans.append(Span("turn", "The agent read the message", message.turn_began_at, ended))
+    spans += [
+        Span("job", job.title or job.id, job.started_at, job.settled_at)
+        for job in jobs
+        if job.started_at is not None
+    ]
+    for line in lines:
+        if line.source == "attempt":
+            label = f"Webhook, attempt {line.facts['n']}: {line.what}"
+            spans.append(Span("attempt", label, line.at - line.facts["ms"] * 1_000, line.at))
+    return spans
 
 
 def _short(value: Any) -> str:

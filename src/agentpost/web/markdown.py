@@ -49,7 +49,7 @@ def _parser() -> MarkdownIt:
     parser.add_render_rule("heading_close", lambda *_: "</p>\n")
     parser.add_render_rule("table_open", lambda *_: '<div class="scroll"><table>')
     parser.add_render_rule("table_close", lambda *_: "</table></div>\n")
-    parser.add_render_rule("image", lambda tokens, at, *_: _alt(tokens[at].content))
+    parser.add_render_rule("image", lambda _, tokens, at, *__: _alt(tokens[at].content))
     return parser
 
 

@@ -7,6 +7,9 @@ from playwright.sync_api import Browser, BrowserContext, Page
 
 from tests.web.browser import chromium
 
+FRAMED = "/frame/"
+"""A browser complains of each thing that a page which an agent made wanted and did not get."""
+
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
@@ -22,7 +25,7 @@ def visitor(browser: Browser) -> Iterator[BrowserContext]:
     """A visitor without cookies; a complaint of the browser about a page fails the test."""
     with chromium.visiting(browser) as (context, problems):
         yield context
-        assert problems == [], "the browser complained"
+        assert [each for each in problems if FRAMED not in each] == []
 
 
 @pytest.fixture

@@ -74,8 +74,8 @@ async def pages(ctx: AppContext, request: Request, viewer: Viewer) -> View:
     picture = None
     if file.content_type == "application/pdf" and len(content) <= page_pictures.FILE_BYTES_MAX:
         picture = await page_pictures.draw(content)
-    if picture is None:
-        raise not_found("picture")
+    if picture is None:  # no error: a browser would write one into its console
+        return Response(status_code=204)
     headers = {"Cache-Control": "private, max-age=3600"}
     return Response(picture, headers=headers, media_type="image/png")
 

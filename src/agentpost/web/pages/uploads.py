@@ -1,6 +1,7 @@
 """Uploads of the composer: the browser posts a file straight to where uploads go.
 
-These two answer in JSON, since the page's script calls them. The services are those of the API.
+These two answer in JSON, since the page's script calls them; what is refused says ``error``, with
+200, for a browser writes other answers into its console. The services are those of the API.
 """
 
 from __future__ import annotations
@@ -10,7 +11,6 @@ import re
 from starlette.requests import Request
 from starlette.responses import JSONResponse
 
-from agentpost.contract.errors import CATALOGUE
 from agentpost.domain.errors import Refusal
 from agentpost.services import uploads
 from agentpost.services.context import AppContext
@@ -27,13 +27,13 @@ async def announce(ctx: AppContext, request: Request, viewer: Viewer) -> View:
     form = await forms.read(ctx, request)
     size, kind = form.text("size"), form.text("type")
     if not size.isdecimal() or len(size) > _DIGITS_MAX or int(size) < 1:
-        return JSONResponse({"error": "An empty file cannot be sent."}, 400)
+        return JSONResponse({"error": "An empty file cannot be sent."})
     new = NewUpload(form.text("name"), int(size), kind if _TYPE.fullmatch(kind) else None)
     try:
         made, post = await uploads.create(ctx, viewer.account_id, new)
     except Refusal as refusal:
         return _refused(refusal)
-    return JSONResponse({"id": made.id, "url": post.url, "fields": dict(post.fields)}, 201)
+    return JSONResponse({"id": made.id, "url": post.url, "fields": dict(post.fields)})
 
 
 async def complete(ctx: AppContext, request: Request, viewer: Viewer) -> View:
@@ -46,7 +46,7 @@ async def complete(ctx: AppContext, request: Request, viewer: Viewer) -> View:
 
 
 def _refused(refusal: Refusal) -> JSONResponse:
-    return JSONResponse({"error": refusal.message}, CATALOGUE[refusal.code].status)
+    return JSONResponse({"error": refusal.message})
 
 
 PAGES = (

@@ -68,7 +68,7 @@ class Upload {
 async function json(address, fields) {
   const response = await fetch(address, { method: "POST", body: new URLSearchParams(fields) });
   const answer = await response.json().catch(() => ({ error: "The server did not answer." }));
-  if (!response.ok) throw new Error(answer.error);
+  if (!response.ok || answer.error) throw new Error(answer.error ?? "The server refused it.");
   return answer;
 }
 
@@ -81,6 +81,10 @@ class Composer {
     this.chips = form.querySelector(".chips");
     this.wrong = form.querySelector(".wrong");
     form.addEventListener("submit", (event) => { event.preventDefault(); this.send(); });
+    // What was typed outlives a new page, not the tab.
+    this.draft = `draft ${this.form.action}`;
+    this.text.value ||= sessionStorage.getItem(this.draft) ?? "";
+    this.text.addEventListener("input", () => sessionStorage.setItem(this.draft, this.text.value));
     if (this.text.tagName === "TEXTAREA") {
       this.text.addEventListener("input", () => this.grow());
       this.text.addEventListener("keydown", (event) => this.key(event));
@@ -147,6 +151,7 @@ class Composer {
       for (const upload of this.files) body.append("upload", upload.id);
       const response = await fetch(this.form.action, { method: "POST", body });
       if (!response.ok) throw new Error(await problem(response));
+      sessionStorage.removeItem(this.draft);
       const went = new URL(response.url);
       if (went.pathname !== location.pathname || location.search) { location.href = went; return; }
       this.text.value = "";
@@ -180,11 +185,28 @@ const isLong = document.querySelector("main.chat");
 function toEnd() { if (isLong) page.scrollTop = page.scrollHeight; }
 function atEnd() { return page.scrollHeight - page.scrollTop - page.clientHeight < 160; }
 
+const here = document.querySelector(".job.here");
 if (isLong && !location.hash && !location.search) {
-  toEnd();
+  // The page of one work among others begins there, any other at its end.
+  if (here && here.closest(".exchange").nextElementSibling?.matches(".exchange")) {
+    stick = false;
+    here.closest(".exchange").scrollIntoView();
+  } else {
+    toEnd();
+  }
   addEventListener("scroll", () => { stick = atEnd(); }, { passive: true });
   new ResizeObserver(() => { if (stick) toEnd(); }).observe(document.querySelector("main.chat"));
 }
+
+// --- what failed is written again ----------------------------------------------------------------
+addEventListener("click", (event) => {
+  const button = event.target.closest?.("[data-again]");
+  if (!button) return;
+  const box = document.getElementById("composer-text");
+  box.value = button.closest(".exchange").querySelector(".bubble .text").textContent;
+  box.dispatchEvent(new Event("input"));
+  box.focus();
+});
 
 // --- start ---------------------------------------------------------------------------------------
 const known = new WeakSet();

@@ -140,6 +140,18 @@ def test_nobody_drove_a_change_that_two_share() -> None:
     assert not [one for one in found.claims if one.kind is ClaimKind.CONTRIBUTION]
 
 
+def test_the_best_few_periods_are_no_course() -> None:
+    rows = [(f"2025-0{month}-01", "A", 10 * month + month % 2) for month in range(1, 9)]
+    found = story(rows, time="day", grain=Grain.MONTH, order=Order(count=3))
+    assert not [one for one in found.claims if one.kind is ClaimKind.GROWTH]
+
+
+def test_nobody_is_ahead_by_what_nobody_sees() -> None:
+    rows = [("2025-01-01", "A", 1_000_000_001), ("2025-01-01", "B", 1_000_000_000)]
+    found = story(rows, "shop")
+    assert not [one for one in found.claims if "ahead" in one.headline]
+
+
 def test_averages_are_never_added_up() -> None:
     rows = [("2024-01-01", "A", 4), ("2024-01-02", "A", 6), ("2024-02-01", "B", 9)]
     with dataset(rows) as data:

@@ -1,0 +1,36 @@
+"""Which messages of an account a list shows, and what people write to say so."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from agentpost.domain.message import MessageStatus
+
+_TEXT_CHARACTERS_MAX = 200
+
+
+@dataclass(frozen=True, slots=True)
+class MessageFilter:
+    """Which messages are wanted; None: all. ``text``: a part of it, in small or capital letters."""
+
+    status: MessageStatus | None = None
+    key_id: str | None = None
+    conversation_id: str | None = None
+    text: str | None = None
+
+
+def message_filter(given: Mapping[str, str]) -> MessageFilter:
+    """The filter of an address's query: ``status``, ``key``, ``conversation`` (its id), ``text``.
+    What cannot be meant filters nothing."""
+
+    def text(name: str) -> str | None:
+        return given.get(name, "").strip()[:_TEXT_CHARACTERS_MAX] or None
+
+    status = given.get("status", "")
+    return MessageFilter(
+        status=MessageStatus(status) if status in set(MessageStatus) else None,
+        key_id=text("key"),
+        conversation_id=text("conversation"),
+        text=text("text"),
+    )

@@ -1,0 +1,48 @@
+"""The first run with the built-in agent: a link, a table, a chart, and its download."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.e2e.server import AgentServer
+from tests.web.browser.chromium import axe
+
+TABLE = "month,revenue\nJan,120\nFeb,135\nMar,128\nApr,151\nMay,170\nJun,182\n"
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AgentServer]:
+    """A server as anybody starts it."""
+    running = AgentServer(tmp_path_factory.mktemp("server"), agent="offline").start()
+    yield running
+    running.stop()
+
+
+def test_from_the_link_to_the_downloaded_chart(
+    server: AgentServer, page: Page, tmp_path: Path
+) -> None:
+    page.goto(server.command("login-link")["url"])
+    page.get_by_role("button", name="Open the dashboard").click()
+    page.get_by_role("link", name="Chats").click()
+    expect(page.locator(".examples button")).to_have_count(3)
+    table = tmp_path / "umsätze & <b>.csv"
+    table.write_text(TABLE)
+    page.locator("input[type=file]").set_input_files(table)
+    box = page.get_by_label("Message", exact=True)
+    box.fill("Chart revenue by month")
+    box.press("Enter")
+    card = page.get_by_role("article").first
+    expect(card.get_by_text("done", exact=True)).to_be_visible()
+    picture = card.locator("img").first
+    expect(picture).to_be_visible()
+    page.wait_for_function("[...document.images].every((image) => image.naturalWidth > 0)")
+    expect(card.get_by_role("region", name="First rows")).to_be_visible()
+    assert axe(page) == []
+    with page.expect_download() as loading:
+        card.get_by_role("link", name="data.csv").evaluate(
+            "link => { link.target = ''; link.click(); }"
+        )
+    loading.value.save_as(tmp_path / "data.csv")
+    assert "182" in (tmp_path / "data.csv").read_text()

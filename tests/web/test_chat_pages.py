@@ -1,0 +1,218 @@
+"""The chat pages without a browser: forms, previews, uploads, and who may see what."""
+
+import asyncio
+import re
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+
+from agentpost.extraction import page_pictures
+from agentpost.services import accounts
+from agentpost.services import chats as chat_services
+from agentpost.web.markdown import SHOWN_CHARACTERS, markdown
+from tests.web.site import Site
+
+FOREIGN = {"Sec-Fetch-Site": "cross-site"}
+HOSTILE = "<script>alert(1)</script>"
+RUNS = re.compile(r"<script|<img|<iframe|\son\w+=|javascript:", re.IGNORECASE)
+
+
+def stored(site: Site, name: str, content: bytes, content_type: str) -> str:
+    """The path of a file of a work, below `/chat/`, without its verb."""
+    work = site.work()
+    file = site.file(work, name, name)
+    asyncio.run(site.ctx.storage.put(file.blob, content))
+    sql = "UPDATE files SET content_type = ?, size = ? WHERE blob = ?"
+    site.write(lambda tx: tx.execute(sql, (content_type, len(content), file.blob)))
+    return f"/chat/{work.id}/{{}}/{name}"
+
+
+def test_a_first_message_opens_its_conversation(site: Site) -> None:
+    with site.browser() as browser:
+        empty = browser.get("/chat").text
+        assert empty.count('name="example"') == 3
+        answer = browser.post("/chat", data={"text": "  Hello there \n"})
+        assert answer.status_code == 303
+        address = answer.headers["location"]
+        assert re.fullmatch(r"/chat/cnv_[0-9a-f]{32}", address)
+        page = browser.get(address).text
+        assert "Hello there" in page
+        assert "Waiting for its turn" in page or "Thinking" in page
+        assert address in browser.get("/chat").text
+        assert browser.post(address, data={"text": "And more"}).headers["location"] == address
+        assert "And more" in browser.get(address).text
+
+
+def test_an_example_brings_its_file(site: Site) -> None:
+    with site.browser() as browser:
+        answer = browser.post("/chat/examples", data={"example": "0"})
+        assert "sales.csv" in browser.get(answer.headers["location"]).text
+        for wrong in ("3", "-1", "x", ""):
+            assert browser.post("/chat/examples", data={"example": wrong}).status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("sent", "said"),
+    [
+        ({"text": " "}, "Write something, or add a file."),
+        ({"text": HOSTILE, "upload": "up_1"}, "is not ready to be attached"),
+        ({"text": "x" * 20_001}, "up to 20,000 characters"),
+    ],
+)
+def test_what_was_written_is_not_lost(site: Site, sent: dict[str, str], said: str) -> None:
+    with site.browser() as browser:
+        chat = browser.post("/chat", data={"text": "first"}).headers["location"]
+        for address in ("/chat", chat):
+            answer = browser.post(address, data=sent)
+            assert answer.status_code == 422
+            assert said in answer.text
+            assert HOSTILE not in answer.text
+            if sent["text"].strip():
+                assert answer.text.count("&lt;script&gt;") == 1 or "xxxx" in answer.text
+
+
+def test_only_our_own_pages_send(site: Site) -> None:
+    work = site.work()
+    forms = ["/chat", "/chat/examples", "/chat/uploads", "/chat/uploads/up_1/complete"]
+    forms += [f"/chat/{work.id}{rest}" for rest in ("", "/stop", "/delete")]
+    with site.browser() as browser, site.stranger() as stranger:
+        for form in forms:
+            data = {"text": "hi", "example": "0", "work": work.id, "name": "a", "size": "1"}
+            assert browser.post(form, data=data, headers=FOREIGN).status_code == 403, form
+            assert stranger.post(form, data=data).status_code == 401, form
+        assert browser.get(f"/chat/{work.id}").status_code == 200
+    assert site.write(lambda tx: tx.one("SELECT COUNT(*) FROM messages")) == (0,)
+
+
+def test_deleting_says_so_once(site: Site) -> None:
+    work = site.work()
+    with site.browser() as browser:
+        answer = browser.post(f"/chat/{work.id}/delete")
+        assert answer.headers["location"] == "/chat?note=deleted"
+        assert "are deleted." in browser.get("/chat?note=deleted").text
+        assert "are deleted." not in browser.get("/chat?note=<b>").text
+        assert browser.get(f"/chat/{work.id}").status_code == 404
+        assert browser.post(f"/chat/{work.id}/delete").status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("name", "content_type", "content", "shown"),
+    [
+        ("a.csv", "text/csv", "month;<b>\nJan;1\n", "<td>Jan</td>"),
+        ("a.md", "text/markdown", f"# Title\n\n*it* {HOSTILE}", "<em>it</em>"),
+        ("a.txt", "text/plain", HOSTILE, "&lt;script&gt;"),
+        ("a.html", "text/html", HOSTILE, "<iframe sandbox src="),
+        ("a.json", "application/json", '{"a": 1}', "{&#34;a&#34;: 1}"),
+    ],
+)
+def test_previews(site: Site, name: str, content_type: str, content: str, shown: str) -> None:
+    path = stored(site, name, content.encode(), content_type)
+    eve = asyncio.run(accounts.create(site.ctx, "eve@example.com", "Eve")).id
+    with site.browser() as browser, site.browser(eve) as other:
+        answer = browser.get(path.format("preview"))
+        assert shown in answer.text
+        assert "<script" not in answer.text
+        for verb in ("preview", "frame", "pages", "files"):
+            assert other.get(path.format(verb)).status_code == 404
+
+
+def test_a_made_page_has_no_rights(site: Site) -> None:
+    path = stored(site, "a.html", b"<p>made</p><script>alert(1)</script>", "text/html")
+    text = stored(site, "a.txt", b"<p>made</p>", "text/plain")
+    with site.browser() as browser:
+        answer = browser.get(path.format("frame"))
+        assert browser.get(text.format("frame")).status_code == 404
+    policy = answer.headers["content-security-policy"].split("; ")
+    assert policy[:2] == ["sandbox", "default-src 'none'"]
+    assert not [part for part in policy if part.startswith("script-src")]
+    assert answer.headers["x-content-type-options"] == "nosniff"
+
+
+def test_the_pages_of_a_document_are_a_picture(site: Site) -> None:
+    import pypdfium2
+
+    document = pypdfium2.PdfDocument.new()
+    for _ in range(page_pictures.PAGES_MAX + 1):
+        document.new_page(200, 280)
+    import io
+
+    made = io.BytesIO()
+    document.save(made)
+    good = stored(site, "a.pdf", made.getvalue(), "application/pdf")
+    broken = stored(site, "b.pdf", b"%PDF-1.7 broken", "application/pdf")
+    with site.browser() as browser:
+        answer = browser.get(good.format("pages"), timeout=60)
+        assert answer.content.startswith(b"\x89PNG")
+        assert answer.headers["content-type"] == "image/png"
+        assert browser.get(broken.format("pages"), timeout=60).status_code == 204
+        assert '<img src="/chat/' in browser.get(good.format("preview")).text
+
+
+def test_uploads_of_the_composer(site: Site) -> None:
+    def announced(browser: httpx2.Client, **fields: Any) -> httpx2.Response:
+        return browser.post("/chat/uploads", data={"name": "a.csv", "size": "5", **fields})
+
+    with site.browser() as browser:
+        place = announced(browser, type="text/csv").json()
+        assert place["id"].startswith("up_")
+        assert place["url"].endswith("/uploads")
+        early = browser.post(f"/chat/uploads/{place['id']}/complete")
+        assert "has not arrived" in early.json()["error"]
+        for fields in ({"size": "0"}, {"size": "x"}, {"size": "9" * 30}, {"size": str(10**12)}):
+            assert announced(browser, **fields).json().keys() == {"error"}
+    eve = asyncio.run(accounts.create(site.ctx, "eve@example.com", "Eve")).id
+    with site.browser(eve) as other:
+        refused = other.post(f"/chat/uploads/{place['id']}/complete").json()
+        assert refused == {"error": "There is no such upload."}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        HOSTILE,
+        "[a](javascript:alert(1))",
+        "![a](https://evil.example/x.png)",
+        "[a](data:text/html,<script>alert(1)</script>)",
+        "<img src=x onerror=alert(1)>",
+        "<javascript:alert(1)>",
+        '[a](https://e.example "x\\" onclick=\\"alert(1)")',
+        "`<script>`\n\n```html\n<script>alert(1)</script>\n```",
+        "| <img> |\n|---|\n| [a](vbscript:x) |",
+    ],
+)
+def test_texts_of_agents_cannot_run(text: str) -> None:
+    shown = str(markdown(text))
+    for tag in re.findall(r"<[^>]*>", shown):
+        assert not RUNS.search(re.sub(r'="[^"]*"', '=""', tag)), shown
+    assert not re.search(r'href="(?!https://)', shown)
+
+
+def test_a_long_text_is_cut() -> None:
+    shown = str(markdown("word " * SHOWN_CHARACTERS))
+    assert len(shown) < SHOWN_CHARACTERS + 100
+    assert shown.rstrip().endswith("…</p>")
+
+
+def test_the_list_is_searched_in_the_address(site: Site) -> None:
+    site.work(title="Quarterly <b>chart</b>")
+    for n in range(chat_services.LIST_PAGE):
+        site.clock.advance(1)
+        site.work(title=f"Other {n}")
+    with site.browser() as browser:
+        found = browser.get("/chat?q=quarterly").text
+        assert "Quarterly &lt;b&gt;chart" in found
+        assert "Other 1" not in found
+        assert "No chat has" in browser.get("/chat?q=%3Cnothing").text
+        older = re.search(r'rel="next" href="(.*?)"', browser.get("/chat").text)
+        assert older is not None
+        assert "Quarterly" in browser.get(older[1].replace("&amp;", "&")).text
+
+
+def test_half_of_a_path_leads_nowhere(site: Site, tmp_path: Path) -> None:
+    path = stored(site, "a.txt", b"x", "text/plain")
+    with site.browser() as browser:
+        for wrong in ("../a.txt", "b.txt", ""):
+            address = path.format("preview").replace("a.txt", wrong)
+            assert browser.get(address).status_code == 404, address
