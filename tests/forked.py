@@ -109,7 +109,15 @@ def run(
 ) -> "subprocess.CompletedProcess[str]":
     """Run `agentpost <arguments>` to its end; raises `subprocess.TimeoutExpired`."""
     with TemporaryFile() as output, TemporaryFile() as errors:
-        process = start(arguments, env=env, cwd=cwd, output=output, errors=errors, without=without)
+        process = start(
+            arguments,
+            env=env,
+            cwd=cwd,
+            output=output,
+            errors=errors,
+            without=without,
+            constants=constants,
+        )
         try:
             code = process.wait(timeout)
         except subprocess.TimeoutExpired:

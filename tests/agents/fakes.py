@@ -210,6 +210,8 @@ class FakeJob:
             content = data(*localised(json_copy(args)), **given) if callable(data) else data
             if isinstance(content, Path):
                 content = content.read_bytes()
+            elif isinstance(content, str):
+                content = content.encode()
             assert isinstance(content, bytes)
             target = self.root / path
             target.write_bytes(content)

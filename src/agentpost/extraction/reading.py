@@ -30,6 +30,7 @@ _SUFFIXES = (
 )
 _TEXT_SUFFIXES = frozenset(_SUFFIXES.replace(".", "").split())
 _BYTES_PER_CHARACTER = 4
+_BEGINNING = 4096
 _Reader: TypeAlias = Callable[[Path, str, int], str]
 
 logger = logging.getLogger(__name__)
@@ -50,6 +51,18 @@ def read_text(
             raise Unreadable(f"{name} is larger than {limits.MAX_BYTES // 2**20} MB")
         text = _reader(path, name, content_type)(path, name, max_characters)
         return text.replace("\r\n", "\n").replace("\r", "\n").replace("\0", "")[:max_characters]
+
+
+def beginning(path: Path, name: str, most: int) -> bytes:
+    """The first bytes of a file, which tell its format. Raises `Unreadable` when it is empty or
+    larger than ``most`` bytes."""
+    size = path.stat().st_size
+    if not size:
+        raise Unreadable(f"{name} is empty")
+    if size > most:
+        raise Unreadable(f"{name} is larger than {most // 2**20} MB")
+    with path.open("rb") as file:
+        return file.read(_BEGINNING)
 
 
 class LocalFile(Protocol):

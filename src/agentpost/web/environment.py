@@ -48,6 +48,7 @@ def make(base: str) -> Environment:
         size=human_size,
         credits=human_credits,
         amount=amount,
+        exact=exact,
         markdown=markdown,
         took=took,
         words=words,
@@ -92,6 +93,12 @@ def moment(at: int) -> Markup:
 def amount(value: float) -> str:
     """A number for people: thousands apart, up to two decimals."""
     return f"{value:,.2f}".removesuffix(".00")
+
+
+def exact(value: float) -> str:
+    """A number of credits for people: thousands apart, with all the decimals it has."""
+    shown = f"{value:,.6f}".rstrip("0").rstrip(".")
+    return "0" if shown == "-0" else shown
 
 
 def words(code: Any) -> str:

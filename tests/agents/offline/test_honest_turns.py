@@ -105,6 +105,14 @@ async def test_a_site_without_its_preview_is_still_a_site(
     assert "There is no preview" in result
 
 
+async def test_a_change_that_changes_nothing_starts_nothing(csv: File) -> None:
+    talk = Conversation()
+    await talk.say("Line chart of revenue by month", csv)
+    turn = await talk.say("make the lines thicker and put it into a pdf")
+    assert [frame(job).formats for job in turn.started] == [("pdf",)]
+    assert "thicker" in " ".join([*turn.replies, *turn.questions])
+
+
 def exhausted(*args: object, **kwargs: object) -> object:
     """Stands for a function whose worker process was ended at its limit."""
     raise LimitExceeded("agentpost.agents.offline.steps:survey did not finish")

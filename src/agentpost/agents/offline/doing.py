@@ -176,6 +176,7 @@ def _files(here: Surroundings, frame: Frame, maker: Maker) -> list[File]:
         kinds = {"image"} if image else {"table"} if table else {"document"}
         if table and not is_table(file):
             kinds.add("document")
+        kinds |= set(here.inside.get(file.id, ())) - {"data"}
         if kinds & maker.needs:
             wanted.append(file)
     return wanted
@@ -249,6 +250,10 @@ async def _remake(here: Surroundings, reading: Reading, work: Work) -> None:
         clause = shortened(reading.frame.said)
         turn.reply(say(language, "not_changed", title=title, clause=clause))
         return
+    if reading.frame.unused and _same(work.frame, frame):
+        clause = shortened(reading.frame.said)
+        turn.reply(say(language, "not_changed", title=title, clause=clause))
+        return
     formats = _formats(here, maker, frame.formats)
     if formats is None:
         return
@@ -267,6 +272,13 @@ async def _remake(here: Surroundings, reading: Reading, work: Work) -> None:
     await _start(here, maker, frame, files, work.id, number)
     if left:
         turn.reply(say(language, "words_left", words=quoted(language, left, "and")))
+
+
+def _same(before: Frame, after: Frame) -> bool:
+    """Whether a change changes nothing but the words that asked for it."""
+    wordless = {"said": "", "unused": (), "target": None, "act": Act.MAKE, "formats": ()}
+    one, other = (msgspec.structs.replace(frame, **wordless) for frame in (before, after))
+    return one == other and set(after.formats) <= set(before.formats)
 
 
 async def _start(

@@ -41,6 +41,8 @@ class Surroundings:
     skipped: list[str] = field(default_factory=list)
     material: str = ""
     works: list[Work] = field(default_factory=list)
+    inside: dict[str, list[str]] = field(default_factory=dict)
+    """The kinds of files in each archive, by its id."""
     too_much: bool = False
     """Whether looking at the files took more memory or time than it may."""
 
@@ -62,13 +64,16 @@ class Surroundings:
             file
             for file in self.files
             if is_usable(file)
-            and not (is_image(file) or _SHEETS.search(file.name) or file.kind == "archive")
+            and not (is_image(file) or _SHEETS.search(file.name))
+            and (file.kind != "archive" or "document" in self.inside.get(file.id, ()))
         ]
 
     @property
     def only_tables(self) -> bool:
         """Whether everything that is not a picture is a table."""
         with_tables = {table.file for table in self.tables}
+        if any("document" in found for found in self.inside.values()):
+            return False
         return bool(self.tables) and all(file.id in with_tables for file in self.documents)
 
     @property
@@ -86,7 +91,8 @@ class Surroundings:
         """Kinds of input that are there, as `Maker.needs` names them."""
         found = {
             "table": bool(self.tables), "document": bool(self.documents),
-            "image": bool(self.images), "text": bool(self.material),
+            "image": bool(self.images) or any("image" in found for found in self.inside.values()),
+            "text": bool(self.material),
         }  # fmt: skip
         if any(is_table(file) for file in self.files):
             found["table"] = True

@@ -12,10 +12,13 @@ SECONDS = 120.0
 
 
 def survey(files: Sequence[File], pasted: str = "") -> dict[str, Any]:
-    """The tables of files as JSON, and what could not be read: ``tables`` and ``skipped``."""
+    """The tables of files as JSON, what could not be read, and the kinds of files in each archive:
+    ``tables``, ``skipped`` and ``inside``."""
+    from agentpost.agents.offline.archives import inside
     from agentpost.agents.offline.data.dataset import survey as look
 
-    return look(files, pasted)
+    return {**look(files, pasted), "inside": {file.id: found for file in files
+                                              if (found := inside(file))}}  # fmt: skip
 
 
 def ask_tables(files: Sequence[File], frame: dict[str, Any]) -> dict[str, Any]:
@@ -30,7 +33,8 @@ def ask_documents(
     files: Sequence[File], question: str, language: str, pasted: str = ""
 ) -> dict[str, Any]:
     """The answer to a question over documents, as `Answer`."""
+    from agentpost.agents.offline.archives import unpacking
     from agentpost.agents.offline.documents.answers import answer
 
-    found: dict[str, Any] = answer(files, question, language, pasted)
+    found: dict[str, Any] = unpacking(answer)(files, question, language, pasted)
     return found

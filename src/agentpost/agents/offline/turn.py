@@ -117,13 +117,13 @@ async def _survey(here: Surroundings) -> None:
     key = hashlib.sha256("\n".join([*names, here.material]).encode()).hexdigest()
     known = here.turn.state.get("surveyed")
     found: dict[str, Any]
-    if isinstance(known, dict) and known.get("key") == key:
-        found = {"tables": known["tables"], "skipped": known["skipped"]}
+    if isinstance(known, dict) and known.get("key") == key and "inside" in known:
+        found = {name: known[name] for name in ("tables", "skipped", "inside")}
     else:
         try:
             found = await here.turn.step(steps.survey, files, here.material)
         except Unreadable as error:
-            found = {"tables": [], "skipped": [str(error)]}
+            found = {"tables": [], "skipped": [str(error)], "inside": {}}
         except (TimeoutError, WorkerDied, MemoryError) as error:
             logger.warning("looking at files took more than a call may use: %s", error)
             here.too_much = True
@@ -132,6 +132,7 @@ async def _survey(here: Surroundings) -> None:
             here.turn.state["surveyed"] = {"key": key, **found}
     here.tables = tables_from(found["tables"])
     here.skipped = [str(one) for one in found["skipped"]]
+    here.inside = dict(found["inside"])
 
 
 def _answered(text: str, asked: dict[str, Any]) -> str:

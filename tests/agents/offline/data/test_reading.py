@@ -235,6 +235,38 @@ def test_lines_left_out_are_said(tmp_path: Path) -> None:
     )
 
 
+def test_notes_are_in_the_language_of_the_reader(tmp_path: Path) -> None:
+    given = file(tmp_path, "t.csv", "Report;;\n\nCity;Sales;Share\nA;1;2\nB;3;4\n")
+    said = {"de": "1 Zeile über der Tabelle wurde", "zh": "已忽略表格上方的1行", "fr": "1 ligne au"}
+    for language, note in said.items():
+        with opened([given], language=language) as data:
+            assert data.tables[0].notes[0].startswith(note)
+
+
+def test_a_year_and_a_month_beside_it_are_dates(tmp_path: Path) -> None:
+    for head, second, grain in (
+        ("Year,Month", "March", Grain.MONTH),
+        ("Jahr,Quartal", "Q2", Grain.QUARTER),
+    ):
+        text = (
+            f"{head},v\n2023,{second},1\n2024,{second},2\n2025,{second.replace('March', 'May')},3\n"
+        )
+        text += "2024,January,5\n" if second == "March" else "2024,Q1,5\n"
+        table, rows = read(tmp_path, text)
+        assert [column.kind for column in table.columns] == [Kind.DATE, Kind.NUMBER]
+        assert (table.columns[0].grain, rows[0][0]) == (
+            grain,
+            f"2023-{'03' if second == 'March' else '04'}-01",
+        )
+
+
+def test_codes_with_a_letter_are_no_numbers(tmp_path: Path) -> None:
+    table, _ = read(tmp_path, "Class,Balance,Sales €\n" + "7A,1,2\n7B,3,4\n8A,5,6\n" * 3)
+    assert [column.kind for column in table.columns[:2]] == [Kind.TEXT, Kind.NUMBER]
+    assert table.columns[1].role is Role.RATE
+    assert (table.columns[2].label, table.columns[2].unit) == ("Sales", "€")
+
+
 def test_cells_that_do_not_fit_are_said(tmp_path: Path) -> None:
     text = "k,v\n" + "a,1\n" * 30 + "b,oops\n"
     table, rows = read(tmp_path, text)

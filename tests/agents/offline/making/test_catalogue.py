@@ -1,9 +1,64 @@
-"""The makers, against what understanding assumes of them."""
+"""The makers, against what understanding assumes of them and what the README says they cost."""
 
-from agentpost.agents.offline.making import catalogue
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from PIL import Image
+
+from agentpost.agents import JobFailed
+from agentpost.agents.offline.frame import Act, Frame, Thing, to_json
+from agentpost.agents.offline.making import catalogue, run
+from agentpost.agents.offline.making.video import encoding
+from agentpost.agents.offline.replying import say
 from agentpost.agents.offline.understanding.followups import DEFAULT_FORMATS
+from tests.agents.fakes import FakeJob, file
+
+README = Path(__file__).parents[4] / "README.md"
 
 
 def test_understanding_assumes_the_formats_that_makers_write() -> None:
     """It may not import the makers, which import it."""
     assert {maker.thing: maker.usual for maker in catalogue.makers()} == DEFAULT_FORMATS
+
+
+def test_the_readme_says_what_each_thing_costs() -> None:
+    rows = re.findall(r"^\| (\d) \| (.+) \|$", README.read_text("utf-8"), re.MULTILINE)
+    prices = {thing: float(price) for price, things in rows for thing in things.split(", ")}
+    made = {say("en", f"things.{one.thing.value}"): one.credits for one in catalogue.makers()}
+    assert prices == made
+
+
+@pytest.mark.parametrize("thing", catalogue.FOLDERS)
+async def test_nothing_is_charged_for_what_is_not_made(thing: Thing, tmp_path: Path) -> None:
+    """No file of it can be read: the job says why, writes nothing and costs nothing."""
+    inputs = []
+    for name, content in (
+        ("a.pdf", b"%PDF-1.7 no"),
+        ("b.csv", b""),
+        ("c.png", b"\x89PNG\r\n\x1a\n" + bytes(99)),
+    ):
+        (tmp_path / name).write_bytes(content)
+        inputs.append(file(tmp_path / name))
+    frame = to_json(Frame(Act.MAKE, thing, said=f"make {thing}"))
+    job = FakeJob(tmp_path)
+    with pytest.raises(JobFailed, match=r"[abc]\.(?:pdf|csv|png)"):
+        await run.make(job, frame, inputs, 1)
+    assert (job.charged, job.written) == (0, {})
+
+
+async def test_a_film_that_fails_its_check_is_not_charged_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def damaged(*args: object) -> float:
+        raise JobFailed("The film came out damaged.")
+
+    monkeypatch.setattr(encoding, "checked", damaged)
+    picture = tmp_path / "shop.png"
+    Image.new("RGB", (320, 180), "#884422").save(picture)
+    job = FakeJob(tmp_path)
+    with pytest.raises(JobFailed, match="came out damaged"):
+        await run.make(job, to_json(Frame(Act.MAKE, Thing.VIDEO)), [file(picture)], 1)
+    assert (job.charged, job.written) == (0, {})

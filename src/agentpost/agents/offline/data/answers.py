@@ -52,7 +52,7 @@ def answer(files: Sequence[File], frame: Any, pasted: str = "") -> Any:
         used: list[str] = []
         for query in queries:
             table = data.table(query.table)
-            text, result = _Answer(data, table, read.language).of(query)
+            text, result = stated(data, query, read.language)
             said.append(text)
             count = wording.plural(wording.texts(read.language), "rows", table.rows)
             used.append(f"{table.name} ({count})")
@@ -65,6 +65,12 @@ def answer(files: Sequence[File], frame: Any, pasted: str = "") -> Any:
             notes=tuple(notes),
         )
     return msgspec.to_builtins(found)
+
+
+def stated(data: Dataset, query: Query, language: str) -> tuple[str, Result]:
+    """The answer to a query in words, with how it was understood, and its result. Raises
+    `JobFailed`."""
+    return _Answer(data, data.table(query.table), language).of(query)
 
 
 class _Answer:

@@ -13,6 +13,7 @@ import atexit
 import contextlib
 import tempfile
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +23,7 @@ from agentpost.agents import File, JobFailed, Unreadable
 from agentpost.agents.offline.data import limits, running, sources
 from agentpost.agents.offline.data.loading import Loaded, load
 from agentpost.agents.offline.data.model import Cell, Kind, Result, Table
+from agentpost.agents.offline.data.noting import said
 from agentpost.agents.offline.frame import Query
 
 if TYPE_CHECKING:
@@ -36,7 +38,7 @@ class Dataset:
         language: str = "en",
     ) -> None:  # fmt: skip
         self._db = db
-        self._loaded = tuple(loaded)
+        self._loaded = loaded = tuple(_speaking(one, language) for one in loaded)
         self._by_id = {one.table.id: one for one in loaded}
         self.tables: tuple[Table, ...] = tuple(one.table for one in loaded)
         self.skipped: tuple[str, ...] = tuple(skipped)
@@ -74,6 +76,11 @@ class Dataset:
         """Rows of a table as they stand: the names of the columns, then the rows. ``query`` only
         lends its filters. Raises `JobFailed`."""
         return running.cells(self._db, self._find(table), columns, limit, query)
+
+
+def _speaking(one: Loaded, language: str) -> Loaded:
+    notes = tuple(said(note, language) for note in one.notes)
+    return replace(one, table=msgspec.structs.replace(one.table, notes=notes))
 
 
 _Key = tuple[str, tuple[tuple[object, ...], ...]]
@@ -162,7 +169,10 @@ def _opened(files: Sequence[File], pasted: str) -> Iterator[Dataset]:
 
 
 def _loaded(
-    db: DuckDBPyConnection, folder: Path, files: Sequence[File], pasted: str
+    db: DuckDBPyConnection,
+    folder: Path,
+    files: Sequence[File],
+    pasted: str,
 ) -> tuple[list[Loaded], list[str]]:
     found: list[Loaded] = []
     skipped: list[str] = []

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from agentpost.agents.offline.data import limits
+from agentpost.agents.offline.data.noting import Note
 from agentpost.extraction import Unreadable
 
 SAMPLE_BYTES = 256 * 1024
@@ -40,7 +41,7 @@ class Grid:
     delimiter: str = ","
     width: int = 0
     decimal_comma: bool = False
-    notes: list[str] = field(default_factory=list)
+    notes: list[Note] = field(default_factory=list)
     exact: bool = True
     skip: int = 0
 
@@ -168,7 +169,7 @@ def _copied(found: Grid, folder: Path, encoding: str, skip: int) -> Grid:
         for _ in range(skip):
             next(lines, None)
         try:
-            said: list[str] = []
+            said: list[Note] = []
             made = written(_rows(lines, found.delimiter, said), found.name, folder)
         except csv.Error as error:
             raise Unreadable(f"{found.name} is not a valid CSV file ({error})") from error
@@ -177,7 +178,7 @@ def _copied(found: Grid, folder: Path, encoding: str, skip: int) -> Grid:
     return made
 
 
-def _rows(lines: _Lines, delimiter: str, notes: list[str]) -> Iterator[list[str]]:
+def _rows(lines: _Lines, delimiter: str, notes: list[Note]) -> Iterator[list[str]]:
     """The rows of a text. One that begins with a quotation mark that is never closed would hold
     all that follow: they are read without the mark, and the notes say so."""
     csv.field_size_limit(limits.ROW_CHARACTERS * 2)
@@ -193,7 +194,7 @@ def _rows(lines: _Lines, delimiter: str, notes: list[str]) -> Iterator[list[str]
         yield from () if held is None else (held,)
         return
     first = reader.line_num - len(taken) + 1
-    notes.append(f"a quotation mark in line {first} is never closed; it was left out")
+    notes.append(("quotation", {"line": first}))
     closed = text.replace('"', "", 1)
     again = io.StringIO(closed, newline="")
     if _is_open(closed, delimiter):
@@ -274,11 +275,11 @@ def written(rows: Iterable[Iterable[object]], name: str, folder: Path) -> Grid:
             if cells > limits.CELLS:
                 raise Unreadable(f"{name} has more than {limits.CELLS:,} cells")
             writer.writerow(made)
-    notes = []
+    notes: list[Note] = []
     if wide:
-        notes.append(f"only the first {limits.COLUMNS} columns are read")
+        notes.append(("columns_cut", {"count": limits.COLUMNS}))
     if cut:
-        notes.append(f"texts are cut after {limits.CELL_CHARACTERS:,} characters")
+        notes.append(("texts_cut", {"count": limits.CELL_CHARACTERS}))
     return Grid(name, path, ",", width, notes=notes)
 
 

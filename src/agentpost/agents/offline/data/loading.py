@@ -13,6 +13,7 @@ from agentpost.agents.offline.data.cells import Format
 from agentpost.agents.offline.data.columns import described
 from agentpost.agents.offline.data.delimited import Grid
 from agentpost.agents.offline.data.model import Column, Kind, Table
+from agentpost.agents.offline.data.noting import Note
 from agentpost.extraction import Unreadable
 
 if TYPE_CHECKING:
@@ -32,11 +33,13 @@ class Loaded:
         table: what it holds.
         relation: the database's name for it.
         fields: the database's name for each column, by the column's name.
+        notes: what the reader must know.
     """
 
     table: Table
     relation: str
     fields: dict[str, str]
+    notes: tuple[Note, ...] = ()
 
 
 def quoted(name: str) -> str:
@@ -45,8 +48,8 @@ def quoted(name: str) -> str:
 
 
 def load(
-    db: DuckDBPyConnection, grid: Grid, number: int, folder: Path, *, table_id: str, file: str
-) -> Loaded:
+    db: DuckDBPyConnection, grid: Grid, number: int, folder: Path, *, table_id: str, file: str,
+) -> Loaded:  # fmt: skip
     """Load a grid as table ``number``. Raises `Unreadable` when there is no table in it."""
     return _Loader(db, number, folder).load(grid, table_id, file)
 
@@ -56,7 +59,7 @@ class _Loader:
         self._db, self._folder = db, folder
         self._raw, self._relation = f"raw{number}", f"t{number}"
         self._number = number
-        self._notes: list[str] = []
+        self._notes: list[Note] = []
 
     def load(self, grid: Grid, table_id: str, file: str) -> Loaded:
         grid = self._read(grid)
@@ -75,8 +78,8 @@ class _Loader:
         if not columns:
             raise Unreadable(f"{grid.name} has no values")
         rows = self._one(f"select count(*) from {self._relation}")
-        table = Table(table_id, file, grid.name, rows, tuple(columns), tuple(self._notes))
-        return Loaded(table, self._relation, fields)
+        table = Table(table_id, file, grid.name, rows, tuple(columns))
+        return Loaded(table, self._relation, fields, tuple(self._notes))
 
     def _one(self, sql: str) -> Any:
         row = self._db.execute(sql).fetchone()
@@ -130,13 +133,11 @@ class _Loader:
 
     def _say(self, found: layout.Layout) -> None:
         if found.above:
-            lines = "1 line" if found.above == 1 else f"{found.above} lines"
-            self._notes.append(f"{lines} above the table left out")
+            self._note("above", count=found.above)
         if found.headless:
-            self._notes.append("no header line found, so columns are named by number")
+            self._note("headless")
         if found.renamed:
-            named = ", ".join(f"“{name}”" for name in dict.fromkeys(found.renamed[:3]))
-            self._notes.append(f"several columns are called {named}; they are numbered")
+            self._note("renamed", names=", ".join(dict.fromkeys(found.renamed[:3])))
 
     def _cut(self, head: list[tuple[Any, ...]], found: layout.Layout) -> None:
         """Leave out what is no data: lines above, totals and remarks below, repeated headers."""
@@ -151,7 +152,7 @@ class _Loader:
             ).fetchone()
             repeated = result[0] if result else 0
             if repeated:
-                self._notes.append(f"the header line repeats {repeated} times; left out")
+                self._note("repeated", count=repeated)
         last = self._one(f"select max(rowid) from {self._raw}")
         tail = self._rows(f"rowid > {last - 200} order by rowid desc limit 30")
         remarks = totals = 0
@@ -167,10 +168,9 @@ class _Loader:
             else:
                 break
             self._db.execute(f"delete from {self._raw} where rowid = ?", [row[0]])
-        for count, noun in ((totals, "total line"), (remarks, "remark")):
+        for count, key in ((totals, "totals"), (remarks, "remarks")):
             if count:
-                plural = "" if count == 1 else "s"
-                self._notes.append(f"{count} {noun}{plural} below the table left out")
+                self._note(key, count=count)
 
     def _unpivoted(self, found: layout.Layout) -> tuple[str, list[tuple[str, str]]]:
         """The relation to type, with the field and name of each of its columns."""
@@ -199,10 +199,8 @@ class _Loader:
         taken = {name.lower() for _, name in kept}
         made = [("p", _free(periods.time, taken))]
         made += [(f"v{i}", _free(name, taken)) for i, name in enumerate(periods.values)]
-        self._notes.append(
-            f"{len(periods.columns)} columns of periods were turned into rows:"
-            f" {', '.join(name for _, name in made)}"
-        )
+        names_made = ", ".join(name for _, name in made)
+        self._note("periods", count=len(periods.columns), names=names_made)
         return relation, kept + made
 
     def _comma(self, rows: list[tuple[Any, ...]], width: int) -> bool:
@@ -271,19 +269,18 @@ class _Loader:
         values = [self._values(source, field) for field, _ in names]
         found = parted.find([name for _, name in names], forms, values)
         if found is not None:
-            said = names[found.year][1], names[found.part][1]
-            self._notes.append(f"“{said[0]}” and “{said[1]}” together are read as dates")
+            self._note("parted", year=names[found.year][1], part=names[found.part][1])
         return found
 
     def _say_bad(self, name: str, form: Format) -> None:
         if form.bad:
-            share = f"{form.bad:.1%}" if form.bad >= 0.001 else "a few"
-            self._notes.append(
-                f"{share} of the cells of “{name}” could not be read as {form.kind} and count as"
-                " missing"
-            )
+            share = f"{form.bad:.1%}" if form.bad >= 0.001 else "< 0.1%"
+            self._note(f"bad_{form.kind}", share=share, name=name)
         if form.ambiguous:
-            self._notes.append(f"dates in “{name}” are read as month/day/year")
+            self._note("month_first", name=name)
+
+    def _note(self, key: str, **values: object) -> None:
+        self._notes.append((key, values))
 
     def _formats(
         self, source: str, names: list[tuple[str, str]], decimal_comma: bool

@@ -14,7 +14,7 @@ from agentpost.agents.offline.data import delimited, limits, spreadsheets, struc
 from agentpost.agents.offline.data.delimited import Grid
 from agentpost.agents.offline.documents import reading
 from agentpost.extraction.office import Archive
-from agentpost.extraction.reading import only_unreadable
+from agentpost.extraction.reading import beginning, only_unreadable
 from agentpost.extraction.workbook import is_workbook
 
 _DELIMITED = frozenset(("csv", "tsv", "tab", "psv"))
@@ -88,13 +88,7 @@ class _Finder:
 
     def _of(self, path: Path, name: str, content_type: str, depth: int = 0) -> Iterator[Source]:
         suffix = name.lower().rpartition(".")[2] if "." in name else ""
-        size = path.stat().st_size
-        if not size:
-            raise Unreadable(f"{name} is empty")
-        if size > limits.FILE_BYTES:
-            raise Unreadable(f"{name} is larger than {limits.FILE_BYTES // 2**20} MB")
-        with path.open("rb") as file:
-            head = file.read(4096)
+        head = beginning(path, name, limits.FILE_BYTES)
         if head.startswith(b"PK\x03\x04"):
             yield from self._of_archive(path, name, depth)
         elif head.startswith(b"PK"):

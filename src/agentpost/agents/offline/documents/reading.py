@@ -10,7 +10,7 @@ from agentpost.agents.offline.documents.model import Block, BlockKind, Document
 from agentpost.extraction import limits
 from agentpost.extraction.html import visible_text
 from agentpost.extraction.office import Archive, word_lines
-from agentpost.extraction.reading import decode, only_unreadable
+from agentpost.extraction.reading import beginning, decode, only_unreadable
 from agentpost.extraction.workbook import is_workbook
 
 _MARKDOWN = frozenset(("md", "markdown", "mdown", "mkd"))
@@ -25,13 +25,7 @@ def read(file: File) -> Document:
 def read_path(path: Path, name: str) -> Document:
     """Read the document at a path; ``name`` is what its sender called it. Raises `Unreadable`."""
     with only_unreadable(name):
-        size = path.stat().st_size
-        if not size:
-            raise Unreadable(f"{name} is empty")
-        if size > limits.MAX_BYTES:
-            raise Unreadable(f"{name} is larger than {limits.MAX_BYTES // 2**20} MB")
-        with path.open("rb") as file:
-            head = file.read(4096)
+        head = beginning(path, name, limits.MAX_BYTES)
         if head.startswith(b"%PDF-"):
             found, count = printed.blocks(path, name)
             notes = (

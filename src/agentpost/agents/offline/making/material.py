@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import textwrap
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -19,6 +20,12 @@ from agentpost.extraction import Unreadable
 if TYPE_CHECKING:
     from agentpost.agents.offline.data.dataset import Dataset
 
+_TITLE = 60
+_DOCUMENTS = (
+    ".md", ".markdown", ".docx", ".doc", ".pdf", ".pptx", ".ppt", ".html", ".htm", ".rtf", ".odt",
+    ".odp", ".epub", ".eml",
+)  # fmt: skip
+"""What is read as a text although there are tables in it."""
 _TABLES = (".csv", ".tsv", ".tab", ".xlsx", ".xlsm", ".xls", ".ods", ".json", ".jsonl", ".ndjson")
 
 
@@ -45,14 +52,18 @@ def is_picture(file: File) -> bool:
 
 
 def table_files(files: Sequence[File], frame: Frame) -> tuple[list[File], str]:
-    """The files that hold tables, and the table pasted into the message."""
-    asked = [file for file in files if file.name.lower().endswith(_TABLES)]
+    """The files that may hold tables, and the table pasted into the message. Their content says
+    whether they do, except of what is a document by its name."""
+    asked = [file for file in files if not file.name.lower().endswith(_DOCUMENTS)]
     pasted = frame.text if "\t" in frame.text or frame.text.count(",") > 5 else ""
     return asked, pasted
 
 
-def gathered(files: Sequence[File], frame: Frame) -> Material:
-    """Read the files of a frame, and compute the story of its tables.
+def gathered(
+    files: Sequence[File], frame: Frame, also: Callable[[Dataset], object] | None = None
+) -> Material:
+    """Read the files of a frame, and compute the story of its tables. ``also`` is called while
+    the tables are open, so that large ones are read once.
 
     Raises `JobFailed` when not one of them can be used.
     """
@@ -73,15 +84,19 @@ def gathered(files: Sequence[File], frame: Frame) -> Material:
             continue
         images.append(number)
         used.append(f"{file.name} ({wide} × {tall})")
-    story, tables, left = _tables(others, frame, used, skipped)
-    papers = _papers(left, frame, used, skipped)
+    story, tables, left = _tables(others, frame, used, skipped, also)
+    papers = _papers(left, frame, used, skipped, pasted=not any(not t.file for t in tables))
     if not (images or tables or papers):
         raise JobFailed("; ".join(skipped) + "." if skipped else "There is nothing to work with.")
     return Material(story, tables, papers, tuple(images), tuple(used), tuple(skipped))
 
 
 def _tables(
-    files: Sequence[File], frame: Frame, used: list[str], skipped: list[str]
+    files: Sequence[File],
+    frame: Frame,
+    used: list[str],
+    skipped: list[str],
+    also: Callable[[Dataset], object] | None,
 ) -> tuple[Story | None, tuple[Table, ...], list[File]]:
     """The story of those that are tables, their descriptions, and the other files."""
     from agentpost.agents.offline.data.dataset import opened
@@ -94,11 +109,22 @@ def _tables(
             tables = dataset.tables
             skipped.extend(dataset.skipped)
             story = _story(dataset, frame) if tables else None
+            if also is not None and tables:
+                also(dataset)
     except Unreadable as error:
         skipped.append(str(error))
-        return None, (), [file for file in files if file not in asked]
+        return None, (), [file for file in files if not _is_table(file)]
     used.extend(naming.with_rows(table, frame.language) for table in tables)
-    return story, tables, [file for file in files if file not in asked]
+    # The members of an archive have its id together, so theirs tells nothing.
+    ids = [file.id for file in files]
+    found = {table.file for table in tables if ids.count(table.file) == 1}
+    left = [file for file in files if file.id not in found and not _is_table(file)]
+    return story, tables, left
+
+
+def _is_table(file: File) -> bool:
+    """Whether nobody expects a text in a file."""
+    return file.kind == "data" or file.name.lower().endswith(_TABLES)
 
 
 def _story(dataset: Dataset, frame: Frame) -> Story:
@@ -108,13 +134,15 @@ def _story(dataset: Dataset, frame: Frame) -> Story:
 
 
 def _papers(
-    files: Sequence[File], frame: Frame, used: list[str], skipped: list[str]
+    files: Sequence[File], frame: Frame, used: list[str], skipped: list[str], *, pasted: bool
 ) -> tuple[Document, ...]:
-    if not files:
+    if not files and not frame.text.strip():
         return ()
-    from agentpost.agents.offline.documents.reading import read
+    from agentpost.agents.offline.documents.reading import read, read_text
 
     papers = []
+    if pasted and frame.text.strip():
+        papers.append(_titled(read_text(frame.text, "")))
     for file in files:
         try:
             found = read(file)
@@ -125,3 +153,11 @@ def _papers(
         used.append(file.name)
         skipped.extend(f"{file.name}: {note}" for note in found.notes)
     return tuple(papers)
+
+
+def _titled(paper: Document) -> Document:
+    """A text of the message has no name: it is called by how it begins."""
+    if paper.title or not paper.blocks:
+        return paper
+    begins = textwrap.shorten(paper.blocks[0].text, _TITLE, placeholder=" …")
+    return msgspec.structs.replace(paper, title=begins.rstrip(".。"))

@@ -29,11 +29,12 @@ class Paper:
         accent: ``#rrggbb``; None for the usual one.
         wide: whether the pages lie on their side.
         about: what the file's properties say of it.
+        headed: whether it begins with its title; letters do not.
     """
 
     def __init__(
         self, title: str, code: str, accent: str | None = None, *, wide: bool = False,
-        about: str = "",
+        about: str = "", headed: bool = True,
     ) -> None:  # fmt: skip
         import docx
         from docx.enum.section import WD_ORIENT
@@ -55,7 +56,8 @@ class Paper:
         properties.title, properties.author = cleaned(title)[:250], ""
         properties.comments = cleaned(about)[:250]
         properties.language = code
-        self.say(title, "Title")
+        if headed:
+            self.say(title, "Title")
 
     def data(self) -> bytes:
         """The file."""
@@ -166,6 +168,10 @@ class Paper:
                 if first is not None:
                     part = first if x == 0 else (1 - first) / max(1, len(header) - 1)
                     cell.width = int(self.width * part)
+        if first is not None:
+            for x, column in enumerate(table.columns):
+                part = first if x == 0 else (1 - first) / max(1, len(header) - 1)
+                column.width = int(self.width * part)
         self.borders(table, {"top": (self.accent, "8"), "bottom": ("C9D0D8", "4"),
                              "insideH": ("E2E7EB", "4")})  # fmt: skip
         self.word.add_paragraph().paragraph_format.space_after = _points(2)

@@ -175,9 +175,14 @@ def _last(subject: Subject, line: Line, entries: _Entries, *, first: bool) -> li
                   (subject.written(line, worst[0]), f"{line.name}, {worst[2]}"), line)]  # fmt: skip
 
 
+def _looks_equal(subject: Subject, line: Line, high: float, low: float) -> bool:
+    """Whether both are written the same, so that nobody sees who is ahead."""
+    return bool(subject.written(line, high) == subject.written(line, low))
+
+
 def _two(subject: Subject, line: Line, entries: _Entries) -> list[Draft]:
     (high, _, name), (low, _, other) = entries
-    if high == low:
+    if high == low or _looks_equal(subject, line, high, low):
         return []
     checks = tuple(_check(subject, line.measure, entry) for entry in entries)
     said = {

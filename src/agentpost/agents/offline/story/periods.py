@@ -162,6 +162,9 @@ def _mean_check(subject: Subject, line: Line, places: list[int], mean: float) ->
 def _growth(subject: Subject, line: Line, places: list[int]) -> list[Draft]:
     if subject.grid.grain in (Grain.WEEKDAY, Grain.HOUR) or line.measure.derived is not None:
         return []
+    order = subject.result.query.order
+    if order is not None and order.count is not None:
+        return []  # the best few periods are no course
     spans = compared(subject, line, places)
     before, after = (_span_value(line, span) for span in spans)
     if before is None or after is None:

@@ -204,7 +204,8 @@ def _only_condition(draft: Draft, place: int) -> bool:
         or segment.has("derived", "share")
         for segment in draft.found
     )
-    return bool(others) or counted
+    rows = any(names_rows(draft, segment) is not None for segment in draft.found[:place])
+    return bool(others) or counted or rows
 
 
 def _use_negation(found: Sequence[Segment], at: int) -> None:

@@ -63,7 +63,9 @@ def _number_near(found: Sequence[Segment], at: int) -> int | None:
 
 def _most_rows(draft: Draft, at: int) -> bool:
     """As in "who closed the most tickets": rows are counted."""
-    following = (s for s in draft.found[at + 1 : at + 4] if not s.has("filler") or s.columns)
+    following = (
+        s for s in draft.found[at + 1 : at + 4] if s.has("rows") or s.columns or not s.has("filler")
+    )
     noun = next(following, None)
     if noun is None or noun.values:
         return False
@@ -155,7 +157,7 @@ def which(draft: Draft, best: Best | None) -> None:
                 draft.add_group(name)
                 segment.used = True
                 return
-        if _group_rows(draft, segment):
+        if Measure(None, Aggregate.COUNT) not in draft.measures and _group_rows(draft, segment):
             return
 
 

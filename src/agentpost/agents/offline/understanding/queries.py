@@ -198,9 +198,13 @@ def _of_a_date(found: Sequence[Segment], at: int, grain: Grain) -> bool:
 
 
 def _counts_time(found: Sequence[Segment], at: int) -> bool:
-    """As in "how many days", "3 weeks": an amount of time, no axis."""
+    """As in "how many days", "3 weeks": an amount of time, no axis; "top 3 weeks" is one."""
     before = found[at - 1] if at else None
-    return before is not None and (before.number is not None or before.has("question", "many"))
+    if before is None:
+        return False
+    if before.number is None:
+        return before.has("question", "many")
+    return at < 2 or not (found[at - 2].has("extreme") or found[at - 2].has("question", "which"))
 
 
 def _grain(segment: Segment) -> Grain | None:

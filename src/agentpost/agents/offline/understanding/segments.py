@@ -163,7 +163,7 @@ def _named(
         (column, value)
         for column, value in values
         if (said == value and (not common or said != said.casefold()))
-        or not (common or is_tiny(value))
+        or not (common or (is_tiny(value) and (tags or not value.istitle())))
     )
     if not kept and not common:
         kept = _values_meant(keys, names, known=bool(tags or columns))

@@ -247,6 +247,9 @@ def subjects(text: str, segments: Sequence[Segment]) -> list[str]:
         if not segment.has("about") or segment.used or segment.columns:
             continue
         rest = segments[at + 1 :]
+        form = next((n for n, part in enumerate(rest) if part.has("format")), len(rest))
+        if form < len(rest):  # "on costs as PDF": the format is no subject, nor is its "as"
+            rest = rest[: form - 1 if form and rest[form - 1].has("into") else form]
         parts: list[list[Segment]] = [[]]
         for part in rest:
             if part.kind == "mark" and part.text != "-" and part.text != ",":

@@ -8,7 +8,9 @@ from typing import Any
 import pytest
 
 from agentpost.agents import JobFailed
+from agentpost.agents.offline.documents.reading import read_text
 from agentpost.agents.offline.frame import Act, Frame, Style, Thing, to_json
+from agentpost.agents.offline.making.brief import matrix
 from agentpost.agents.offline.making.brief.making import as_markdown, as_word, check, compare
 from tests.agents.offline.data.given import file
 
@@ -76,3 +78,14 @@ def test_a_brief_opens_after_it_was_written(tmp_path: Path, write: Any) -> None:
     made = compared(tmp_path)
     name = "brief.md" if write is as_markdown else "brief.docx"
     assert check(file(tmp_path, name, write(made)), made) == 4
+
+
+def test_a_word_in_passing_is_no_difference() -> None:
+    texts = (
+        "Delivery takes 3 days and costs 2 euros.",
+        "Delivery takes one day. The warranty of 1,000 euros holds 30 days after delivery.",
+    )
+    documents = [read_text(text, f"{at}.txt") for at, text in enumerate(texts)]
+    (row,) = matrix.rows(documents, ["en", "en"], ["delivery"])
+    assert row.cells[1][0].text == "Delivery takes one day."
+    assert not row.figures

@@ -164,3 +164,12 @@ def test_large_tables_are_cut_and_said(tmp_path: Path) -> None:
         made_page = data_pages.fragment(dataset, dataset.tables[0], "orders", texts, "en")
     assert "Only the first 100 of 1,000 rows" in made_page.body
     assert data_pages.row_count(made_page.body) == 100
+
+
+def test_numbers_of_a_document_stand_under_their_heads() -> None:
+    text = "| Item | Once | Note |\n|---|---|---|\n| Shop | 65,000 | 2 years |\n| Car | – | new |\n"
+    html = documents.from_markdown(text, {}, "plan")
+    assert '<th class="number">Once</th>' in html
+    assert '<td class="number">65,000</td>' in html
+    assert "<td>2 years</td>" in html
+    assert html.count('class="number"') == 3

@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from agentpost.agents import File, Job, JobFailed, Unreadable
+from agentpost.agents.offline.archives import unpacking
 from agentpost.agents.offline.documents import language as tongues
 from agentpost.agents.offline.documents.reading import read, read_text
 from agentpost.agents.offline.frame import from_json, to_json
@@ -57,6 +58,7 @@ async def make(job: Job, inputs: Inputs) -> Made:
     return Made(brief.text, written, list(brief.files), list(brief.skipped))
 
 
+@unpacking
 def compare(files: Sequence[File], frame_json: Any) -> Any:
     """A step: what the documents say. Raises `JobFailed` when there is nothing to compare."""
     frame = from_json(frame_json)
@@ -76,7 +78,7 @@ def compare(files: Sequence[File], frame_json: Any) -> Any:
     ]
     wanted = list(frame.style.sections) or matrix.criteria(documents, codes)
     if not wanted:
-        raise JobFailed(str(said["few"]))
+        raise JobFailed(" ".join([str(said["few"]), *(f"{one}." for one in skipped)]))
     found = matrix.rows(documents, codes, wanted)
     names = [document.name or document.title for document in documents]
     differences = [

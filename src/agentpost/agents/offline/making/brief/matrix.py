@@ -55,24 +55,42 @@ def rows(documents: Sequence[Document], codes: Sequence[str], wanted: Sequence[s
     cut = [sentences(document, code) for document, code in zip(documents, codes, strict=True)]
     made = []
     for criterion in wanted[:_MOST]:
-        cells = tuple(
-            _quotes(found, criterion, code) for found, code in zip(cut, codes, strict=True)
-        )
-        figures = _differing([" ".join(quote.text for quote in cell) for cell in cells])
+        saying = [_telling(found, criterion, code) for found, code in zip(cut, codes, strict=True)]
+        cells = tuple(tuple(Quote(s.text, s.citation) for s in found) for found in saying)
+        figures = _differing([
+            " ".join(one.text for one in found if _is_about(one, criterion, code))
+            for found, code in zip(saying, codes, strict=True)
+        ])  # fmt: skip
         made.append(Row(criterion, cells, tuple(figures)))
     return made
 
 
-def _quotes(found: Sequence[Sentence], criterion: str, code: str) -> tuple[Quote, ...]:
+def _is_about(sentence: Sentence, criterion: str, code: str) -> bool:
+    """Whether a sentence begins with the criterion or stands below it: "valid until delivery" says
+    nothing of the delivery."""
+    stems = set(tongues.terms(criterion, code))
+    begins = set(list(tongues.terms(sentence.text, code))[: len(stems) + 1])
+    return stems <= begins or stems <= set(tongues.terms(sentence.heading, code))
+
+
+def _telling(found: Sequence[Sentence], criterion: str, code: str) -> tuple[Sentence, ...]:
+    """What a document says of a criterion: sentences about it first, of them those with figures."""
     stems = set(tongues.terms(criterion, code))
     if not stems:
         return ()
+
+    def rank(one: Sentence) -> tuple[bool, bool]:
+        about = _is_about(one, criterion, code)
+        return not about, not any(c.isdigit() for c in one.text)
+
     inside = [s for s in found if stems <= set(tongues.terms(s.text, code))]
     below = [s for s in found if stems <= set(tongues.terms(s.heading, code))]
-    chosen = [s for s in inside if any(c.isdigit() for c in s.text)] or inside
+    chosen = sorted(inside, key=rank)
+    if chosen and _is_about(chosen[0], criterion, code):
+        chosen = [one for one in chosen if _is_about(one, criterion, code)]
     if not chosen and below:
         chosen = [s for s in below if any(c.isdigit() for c in s.text)] or central(below, 1, code)
-    return tuple(Quote(s.text, s.citation) for s in chosen[:_QUOTED])
+    return tuple(chosen[:_QUOTED])
 
 
 def _differing(texts: Sequence[str]) -> list[str]:

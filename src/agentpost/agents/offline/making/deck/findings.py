@@ -85,7 +85,9 @@ class Telling:
         figures: list[Figure] = []
         for claim in self.story.claims:
             if claim.key is not None and claim.key[0] not in [f.value for f in figures]:
-                note = claim.headline if figures else ""
+                # A headline that states the figure again adds nothing to it.
+                known = not figures or claim.key[0] in claim.headline
+                note = "" if known else claim.headline
                 figures.append(Figure(*claim.key, note))
         if len(figures) < 2:
             return None

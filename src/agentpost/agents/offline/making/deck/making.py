@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from agentpost.agents.base import File, Job, JobFailed
+from agentpost.agents.offline.archives import unpacking
 from agentpost.agents.offline.frame import to_json
 from agentpost.agents.offline.making import fit
 from agentpost.agents.offline.making.deck import outline as planning
@@ -66,6 +67,7 @@ def pages_of(outline: Outline, height: float = 540.0) -> list[Page]:
     return [arranged(slide, at, height) for at, slide in enumerate(outline.slides, start=1)]
 
 
+@unpacking
 def write_pptx(planned: dict[str, Any], files: Sequence[File]) -> bytes:
     """A step: the .pptx of an outline."""
     outline = msgspec.convert(planned, Outline)
@@ -75,6 +77,7 @@ def write_pptx(planned: dict[str, Any], files: Sequence[File]) -> bytes:
     )  # fmt: skip
 
 
+@unpacking
 def write_pdf(planned: dict[str, Any], files: Sequence[File]) -> bytes:
     """A step: the PDF of an outline."""
     outline = msgspec.convert(planned, Outline)

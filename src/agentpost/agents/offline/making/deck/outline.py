@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from agentpost.agents.base import File
+from agentpost.agents.offline.archives import unpacking
 from agentpost.agents.offline.frame import Frame, from_json
 from agentpost.agents.offline.making import material
 from agentpost.agents.offline.making.deck import counted, papers
@@ -22,6 +23,7 @@ MOST_SLIDES = 40
 _COMFORTABLE = 12
 
 
+@unpacking
 def plan(files: Sequence[File], frame: dict[str, Any]) -> dict[str, Any]:
     """A step: read everything and plan the deck (an `Outline` as JSON).
 

@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from agentpost.agents.base import File, Job, JobFailed
+from agentpost.agents.offline.archives import unpacking
 from agentpost.agents.offline.frame import from_json, to_json
 from agentpost.agents.offline.making import material
 from agentpost.agents.offline.making import pictures as reading
@@ -83,6 +84,7 @@ async def make(job: Job, inputs: Inputs) -> Made:
     return Made(text, written, list(plan.used), list(plan.skipped), notes)
 
 
+@unpacking
 def planned(files: Sequence[File], frame: dict[str, Any]) -> dict[str, Any]:
     """A step: what will be written (a `Plan` as JSON); raises `JobFailed`."""
     asked = from_json(frame)
@@ -179,6 +181,7 @@ def _is_cut(edit: Edit, one: Planned) -> bool:
     return abs(wide / tall - one.size[0] / one.size[1]) > 0.02
 
 
+@unpacking
 def write(plan: dict[str, Any], number: int, files: Sequence[File], frame: dict[str, Any]) -> bytes:
     """A step: the bytes of one picture of a plan."""
     made, asked = msgspec.convert(plan, Plan), from_json(frame)

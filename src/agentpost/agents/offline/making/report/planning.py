@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from agentpost.agents.base import File, JobFailed
+from agentpost.agents.offline.archives import unpacking
 from agentpost.agents.offline.frame import Frame, Query, from_json
 from agentpost.agents.offline.making import queries
 from agentpost.agents.offline.making.chart.picture import Drawing
@@ -45,6 +46,7 @@ class _Read(msgspec.Struct):
     notes: list[str] = msgspec.field(default_factory=list)
 
 
+@unpacking
 def plan(files: Sequence[File], frame: dict[str, Any]) -> Any:
     """A step: the report of a frame, a `Report` as JSON.
 

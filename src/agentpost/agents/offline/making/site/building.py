@@ -9,7 +9,9 @@ import zipfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from agentpost.agents.base import File
 from agentpost.agents.offline.documents.model import Document
@@ -23,6 +25,10 @@ from agentpost.agents.offline.making.site.rendering import Fragment, Look
 from agentpost.agents.offline.style import languages
 from agentpost.extraction.reading import read_text
 
+if TYPE_CHECKING:
+    from agentpost.agents.offline.data.dataset import Dataset
+
+ABOUT = "about"
 TEXTS = Path(__file__).with_name("texts")
 MOST_BYTES = 20 * 2**20
 _LARGE, _SMALL = 1600, 640
@@ -48,17 +54,22 @@ class Site:
 def built(files: Sequence[File], frame: Frame, *, single: bool) -> Site:
     """Read the files and build the pages; raises `JobFailed` when nothing can be read."""
     texts = languages.words(TEXTS, frame.language)
-    found = material.gathered(files, frame)
+    slugs = _Slugs()
+    links: dict[str, str] = {}
+    data: list[Fragment] = []
+
+    def tables(dataset: Dataset) -> None:
+        data.extend(_data(dataset, files, frame, texts, slugs, links, single=single))
+
+    found = material.gathered(files, frame, tables)
     outline = planned(found, files, frame)
     names = [one.partition(" (")[0] for one in found.used]
     listed = languages.language(frame.language).listed(list(dict.fromkeys(names)))
     footer = texts["made_from"].format(names=listed)
     look = Look(outline.title, frame.language, outline.accent, texts, footer)
     site = Site(look, outline, skipped=list(found.skipped))
-    slugs = _Slugs()
-    links: dict[str, str] = {}
     inner = [
-        *_data(files, frame, texts, slugs, links, single=single),
+        *data,
         *_documents(found.papers, files, slugs, links, single=single),
         *_gallery(found.images, files, site, slugs, single=single),
     ]
@@ -71,7 +82,7 @@ class _Slugs:
     """Names of pages: letters of any script, each once."""
 
     def __init__(self) -> None:
-        self._taken = {rendering.HOME, "assets"}
+        self._taken = {rendering.HOME, "assets", ABOUT}
 
     def of(self, name: str) -> str:
         base = re.sub(r"[^\w]+|_+", "-", name.casefold()).strip("-")[:50] or "page"
@@ -83,6 +94,7 @@ class _Slugs:
 
 
 def _data(
+    dataset: Dataset,
     files: Sequence[File],
     frame: Frame,
     texts: dict[str, Any],
@@ -93,16 +105,10 @@ def _data(
 ) -> Iterator[Fragment]:
     """A page for each table; ``links`` learns where each file's first table is."""
     names = {file.id: file.name for file in files}
-    asked, pasted = material.table_files(files, frame)
-    if not asked and not pasted:
-        return
-    from agentpost.agents.offline.data.dataset import opened
-
-    with opened(asked, pasted, frame.language) as dataset:
-        for table in dataset.tables:
-            slug = slugs.of(table.name.rpartition(".")[0] or table.name)
-            links.setdefault(names.get(table.file, ""), rendering.address(slug, single=single))
-            yield data_pages.fragment(dataset, table, slug, texts, frame.language)
+    for table in dataset.tables:
+        slug = slugs.of(table.name.rpartition(".")[0] or table.name)
+        links.setdefault(names.get(table.file, ""), rendering.address(slug, single=single))
+        yield data_pages.fragment(dataset, table, slug, texts, frame.language)
 
 
 def _documents(
@@ -211,9 +217,29 @@ def _home(
     return Fragment(rendering.HOME, outline.title, body, "home", headline, words)
 
 
+def about(site: Site) -> bytes:
+    """What a site holds, for who opens it again: its title and pages, what it was made from."""
+    found: bytes = msgspec.json.encode({
+        "title": site.outline.title,
+        "pages": [one.title for one in site.fragments],
+        "outline": site.outline,
+        "skipped": site.skipped,
+    })  # fmt: skip
+    return found
+
+
+def with_about(page: bytes, site: Site) -> bytes:
+    """A site of one file with what it holds."""
+    held = rendering.script_json(msgspec.json.decode(about(site)))
+    script = f'<script type="application/json" id="{ABOUT}">{held}</script></body>'
+    head, _, tail = page.rpartition(b"</body>")
+    return head + script.encode() + tail
+
+
 def zipped(site: Site, stem: str) -> bytes:
     """The site as a zip with one folder in it; raises `JobFailed` when it is too large."""
     made = {**rendering.files(site.fragments, site.look), **site.assets}
+    made[f"assets/{ABOUT}.json"] = about(site)
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         for path, content in made.items():

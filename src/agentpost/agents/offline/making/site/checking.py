@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import io
+import json
 import zipfile
 from html.parser import HTMLParser
 from posixpath import dirname, join, normpath
+from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from agentpost.agents.base import JobFailed
 
+_ABOUT = b'<script type="application/json" id="about">'
 _LOADED = {("img", "src"), ("script", "src"), ("link", "href"), ("source", "src")}
 
 
@@ -35,6 +38,22 @@ class _Page(HTMLParser):
                 self.links.append(value or "")
             elif name.startswith("on"):
                 raise JobFailed("The site came out with a script that is not ours.")
+
+
+def about(content: bytes, *, single: bool) -> dict[str, Any]:
+    """What a written site says that it holds; raises `JobFailed`."""
+    try:
+        if single:
+            start = content.rindex(_ABOUT) + len(_ABOUT)
+            data = content[start : content.index(b"</script>", start)]
+        else:
+            with zipfile.ZipFile(io.BytesIO(content)) as archive:
+                name = next(n for n in archive.namelist() if n.endswith("/assets/about.json"))
+                data = archive.read(name)
+        found: dict[str, Any] = json.loads(data)
+    except (ValueError, StopIteration, zipfile.BadZipFile) as error:
+        raise JobFailed("The site came out damaged.") from error
+    return found
 
 
 def check_zip(content: bytes, pages: int) -> int:

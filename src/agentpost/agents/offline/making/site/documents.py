@@ -15,6 +15,9 @@ _TAGS = {
 }  # fmt: skip
 _MARKDOWN = (".md", ".markdown")
 _HEADING = re.compile(r"<(h[1-6])>(.*?)</\1>", re.DOTALL)
+_TABLE = re.compile(r"<table>.*?</table>", re.DOTALL)
+_CELL = re.compile(r"<(t[dh])>(.*?)</\1>", re.DOTALL)
+_NUMBER = re.compile(r"(?:[+−–-]?\s?[€$£¥]?\s?\d[\d.,\s]{0,20}\s?[%€$£¥]?)?|[–-]")
 _LEAST_CONTENTS = 4
 
 
@@ -98,9 +101,30 @@ def _table(rows: Sequence[Sequence[str]]) -> str:
 
 
 def _wrapped(html: str) -> str:
-    """Wide tables scroll by themselves."""
+    """Wide tables scroll by themselves, and columns of numbers are flush right."""
+    html = _TABLE.sub(lambda found: _flush(found[0]), html)
     html = html.replace("<table>", '<div class="tablewrap"><table>')
     return html.replace("</table>", "</table></div>")
+
+
+def _flush(table: str) -> str:
+    """A table whose columns of numbers say so; their heads stand over them."""
+    rows = [_CELL.findall(row) for row in table.split("</tr>")]
+    body = [row for row in rows if row and row[0][0] == "td"]
+    columns = {
+        at for at in range(1, max(map(len, body), default=0))
+        if all(at >= len(row) or _NUMBER.fullmatch(row[at][1].strip()) for row in body)
+    }  # fmt: skip
+
+    def classed(row: str) -> str:
+        at = iter(range(row.count("<t")))
+        return _CELL.sub(
+            lambda cell: f'<{cell[1]} class="number">{cell[2]}</{cell[1]}>'
+            if next(at) in columns else cell[0],
+            row,
+        )  # fmt: skip
+
+    return "</tr>".join(classed(row) for row in table.split("</tr>"))
 
 
 def _with_contents(html: str, prefix: str) -> str:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import msgspec
-
 from agentpost.agents.base import File, Job, JobFailed
 from agentpost.agents.deaths import WorkerDied
+from agentpost.agents.offline.archives import unpacking
 from agentpost.agents.offline.frame import Frame, from_json, to_json
 from agentpost.agents.offline.making.maker import Inputs, Made
 from agentpost.agents.offline.making.names import file_name
@@ -22,26 +21,26 @@ CREDITS = 3.0
 async def make(job: Job, inputs: Inputs) -> Made:
     """Make the site; raises `JobFailed` with a text for the user."""
     frame, files = inputs.frame, list(inputs.files)
-    asked = to_json(frame)
+    texts = languages.words(building.TEXTS, frame.language)
     single = is_single(frame)
-    await job.progress("Reading the files")
-    plan = await job.step(planned, files, asked, single, timeout=SECONDS)
-    await job.progress(f"Pages: {', '.join(plan['pages'])[:120]}")
-    stem = file_name(frame.style.title or plan["title"], "site", inputs.version, "x")[:-2]
+    source = frame.style.title or (files[0].name if files else "")
+    thing = "site" if source else ""
+    stem = file_name(source or "site", thing, inputs.version, "x")[:-2]
     name = f"{stem}.html" if single else f"{stem}.zip"
     await job.progress(f"Writing {name}")
     site = await job.write(
-        name, write, files, asked, stem, single, cost=CREDITS, label=plan["title"], timeout=SECONDS
-    )
+        name, write, files, to_json(frame), stem, single, cost=CREDITS, label=frame.style.title,
+        timeout=SECONDS,
+    )  # fmt: skip
     await job.progress(f"Checking {name}")
-    pages = await job.step(check, site, len(plan["pages"]), single, timeout=SECONDS)
-    texts = languages.words(building.TEXTS, frame.language)
-    remarks = list(plan["remarks"])
+    about = await job.step(check, site, single, timeout=SECONDS)
+    outline = about["outline"]
+    remarks = list(outline.get("remarks", []))
     made = [site]
     try:
         made.append(
             await job.write(
-                f"{stem}-preview.png", preview.write, plan["outline"], plan["pages"],
+                f"{stem}-preview.png", preview.write, outline, about["pages"],
                 label=texts["preview"], timeout=SECONDS,
             )
         )  # fmt: skip
@@ -49,10 +48,12 @@ async def make(job: Job, inputs: Inputs) -> Made:
         # The site is there and paid for.
         remarks.append(texts["no_preview"])
     text = texts["single" if single else "made"].format(
-        title=plan["title"], name=name, pages=pages, open=f"{stem}/index.html"
+        title=about["title"], name=name, pages=len(about["pages"]), open=f"{stem}/index.html"
     )
-    finding = plan["outline"].get("finding", "")
-    return Made(f"{text} {finding}".rstrip(), made, plan["used"], plan["skipped"], remarks)
+    return Made(
+        f"{text} {outline.get('finding', '')}".rstrip(), made, outline.get("used", []),
+        about["skipped"], remarks,
+    )  # fmt: skip
 
 
 def is_single(frame: Frame) -> bool:
@@ -63,26 +64,14 @@ def is_single(frame: Frame) -> bool:
     )
 
 
-def planned(files: Sequence[File], frame: dict[str, Any], single: bool) -> dict[str, Any]:
-    """A step: what the site will hold."""
-    site = building.built(files, from_json(frame), single=single)
-    outline = site.outline
-    return {
-        "title": outline.title,
-        "pages": [one.title for one in site.fragments],
-        "outline": msgspec.to_builtins(outline),
-        "used": list(outline.used),
-        "skipped": site.skipped,
-        "remarks": list(outline.remarks),
-    }
-
-
+@unpacking
 def write(files: Sequence[File], frame: dict[str, Any], stem: str, single: bool) -> bytes:
-    """A step: the site's bytes."""
+    """A step: the site's bytes, with what it holds inside."""
     site = building.built(files, from_json(frame), single=single)
-    content = (
-        rendering.one_file(site.fragments, site.look) if single else building.zipped(site, stem)
-    )
+    if single:
+        content = building.with_about(rendering.one_file(site.fragments, site.look), site)
+    else:
+        content = building.zipped(site, stem)
     if len(content) > building.MOST_BYTES:
         raise JobFailed(
             f"The site would be larger than {building.MOST_BYTES // 2**20} MB; "
@@ -91,7 +80,12 @@ def write(files: Sequence[File], frame: dict[str, Any], stem: str, single: bool)
     return content
 
 
-def check(file: File, pages: int, single: bool) -> int:
-    """A step: open the site again; returns the number of pages."""
+def check(file: File, single: bool) -> dict[str, Any]:
+    """A step: open the site again; returns what it holds, raises `JobFailed`."""
     content = file.local.read_bytes()
-    return checking.check_single(content) if single else checking.check_zip(content, pages)
+    about = checking.about(content, single=single)
+    if single:
+        checking.check_single(content)
+    else:
+        checking.check_zip(content, len(about["pages"]))
+    return about

@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from agentpost.agents import File, Job, JobFailed, Unreadable
+from agentpost.agents.offline.archives import unpacking
 from agentpost.agents.offline.documents import language as tongues
 from agentpost.agents.offline.documents.model import Document
 from agentpost.agents.offline.documents.passages import Sentence, sentences
@@ -82,6 +83,7 @@ def _count(frame: Frame, before: int) -> int:
     return max(1, min(wanted, _MOST))
 
 
+@unpacking
 def summarise(files: Sequence[File], frame_json: Any, count: int) -> Any:
     """A step: the sentences of the summary. Raises `JobFailed` when nothing can be summarised."""
     frame = from_json(frame_json)

@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from agentpost.agents.base import File, Job, JobFailed
+from agentpost.agents.offline.archives import unpacking
 from agentpost.agents.offline.frame import to_json
 from agentpost.agents.offline.making.deck.slides import Outline
 from agentpost.agents.offline.making.maker import Inputs, Made
@@ -55,6 +56,7 @@ async def make(job: Job, inputs: Inputs) -> Made:
                 list(planned.skipped), remarks)  # fmt: skip
 
 
+@unpacking
 def write(plan: dict[str, Any], files: Sequence[File]) -> bytes:
     """A step: the mp4; frames are drawn and encoded one by one."""
     planned = msgspec.convert(plan["film"], Film)
@@ -69,6 +71,8 @@ def write(plan: dict[str, Any], files: Sequence[File]) -> bytes:
             encoding.encode(frames, path, planned.size, still=planned.kind is Kind.SLIDES)
         except Unreadable as error:
             raise JobFailed(f"{error}.") from error
+        # Before it is stored, and with that charged for.
+        encoding.checked(path, planned.size, planned.duration)
         return path.read_bytes()
 
 

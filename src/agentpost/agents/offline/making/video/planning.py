@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from agentpost.agents.base import File, JobFailed
+from agentpost.agents.offline.archives import unpacking
 from agentpost.agents.offline.data.model import Role, Table
 from agentpost.agents.offline.frame import Aggregate, Frame, Grain, Query, from_json
 from agentpost.agents.offline.making import material, phrases, queries
@@ -38,6 +39,7 @@ _MOST_PERIODS = 120
 _QUOTED = re.compile(r"[\"“„«「『]([^\"”“»」』]{1,160})[\"”“»」』]")
 
 
+@unpacking
 def plan(files: Sequence[File], frame: dict[str, Any]) -> dict[str, Any]:
     """A step: what the film shows (``film``), and the deck behind it (``outline``), as JSON.
 

@@ -44,6 +44,8 @@ class Text(msgspec.Struct, frozen=True, omit_defaults=True):
     parts: tuple[Part, ...]
     entries: int
     notes: tuple[str, ...] = ()
+    headed: bool = True
+    """Whether it begins with its title."""
 
 
 Write = Callable[[Sequence[Block], str, str, str], Text]
@@ -223,13 +225,13 @@ def letter(blocks: Sequence[Block], title: str, language: str, today: str) -> Te
     day = date.fromisoformat(today).isoformat()
     parts.append(Part("paragraph", dates.period(day, None, language)))
     if subject:
-        parts.append(Part("paragraph", str(said["subject"]).format(subject)))
+        parts.append(Part("heading", str(said["subject"]).format(subject)))
     parts.append(Part("paragraph", str(said["greeting"])))
     parts += [Part("paragraph", body) for body in bodies]
     name = re.split("[,،，]", named.get("from", ""))[0].strip()
     parts += [Part("paragraph", str(said["closing"])), Part("paragraph", name or str(said["name"]))]
     return Text(subject or str(said["letter"]), tuple(parts), len(bodies),
-                () if name else (str(said["placeholder"]),))  # fmt: skip
+                () if name else (str(said["placeholder"]),), headed=False)  # fmt: skip
 
 
 def _label(line: str, language: str) -> str | None:

@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from agentpost.agents import File, Job, JobFailed, Unreadable
+from agentpost.agents.offline.archives import unpacking
 from agentpost.agents.offline.documents.model import Block
 from agentpost.agents.offline.documents.reading import read, read_text
 from agentpost.agents.offline.frame import from_json, to_json
@@ -54,6 +55,7 @@ async def make(job: Job, inputs: Inputs) -> Made:
     return Made(found.said, written, list(found.used), list(found.skipped), list(found.text.notes))
 
 
+@unpacking
 def arrange(files: Sequence[File], frame_json: Any, today: str) -> Any:
     """A step: the text. Raises `JobFailed` when no material was given."""
     frame = from_json(frame_json)
@@ -78,7 +80,7 @@ def arrange(files: Sequence[File], frame_json: Any, today: str) -> Any:
     kind = next((key for key in KINDS if frame.style.options.get(key)), "letter")
     text = KINDS[kind](blocks, frame.style.title or "", frame.language, today)
     if not text.entries:
-        raise JobFailed(str(said["nothing"]))
+        raise JobFailed(" ".join([str(said["nothing"]), *(f"{one}." for one in skipped)]))
     made = Written(
         text,
         str(said["made"]).format(
@@ -94,7 +96,7 @@ def arrange(files: Sequence[File], frame_json: Any, today: str) -> Any:
 def as_word(made: Any) -> bytes:
     """A step: the text as a Word file."""
     found = msgspec.convert(made, Written)
-    paper = Paper(found.text.title, found.language)
+    paper = Paper(found.text.title, found.language, headed=found.text.headed)
     for part in found.text.parts:
         if part.kind == "heading":
             paper.say(part.text, "Heading 1")
@@ -112,7 +114,7 @@ def as_word(made: Any) -> bytes:
 def as_markdown(made: Any) -> str:
     """A step: the text as Markdown."""
     text = msgspec.convert(made, Written).text
-    lines = [f"# {_plain(text.title)}", ""]
+    lines = [f"# {_plain(text.title)}", ""] if text.headed else []
     for part in text.parts:
         if part.kind == "heading":
             lines += [f"## {_plain(part.text)}", ""]

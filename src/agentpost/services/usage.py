@@ -1,0 +1,134 @@
+"""What an account has used: its ledger for people, and credits and messages by day and key."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Final
+
+from agentpost.db import accounts
+from agentpost.db import ledger as rows
+from agentpost.db.session import Tx
+from agentpost.domain import ids
+from agentpost.domain.credits import LedgerKind, Wallet, to_credits
+from agentpost.domain.records import LedgerRecord
+from agentpost.domain.times import DAY
+from agentpost.services.context import AppContext
+from agentpost.services.transactions import read_transaction
+
+DAYS: Final = 30
+"""How many days are summed up, today included; they begin at midnight UTC."""
+_LINES: Final = 50
+_CHAT: Final = "In the chat"
+_GONE: Final = "Messages that are deleted"
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line of the ledger; title, message and work of its job, as far as they are still there."""
+
+    record: LedgerRecord
+    title: str | None
+    message_id: str | None
+    work_id: str | None
+
+    @property
+    def credits(self) -> float:
+        """What it adds to the balance, below zero for what it takes; 0 for holds and releases."""
+        sign = {LedgerKind.GRANT: 1, LedgerKind.CHARGE: -1}.get(LedgerKind(self.record.kind), 0)
+        return to_credits(sign * self.record.amount)
+
+    @property
+    def held(self) -> float:
+        """What it adds to what is held, below zero for what is given back."""
+        sign = {LedgerKind.HOLD: 1, LedgerKind.RELEASE: -1}.get(LedgerKind(self.record.kind), 0)
+        return to_credits(sign * self.record.amount)
+
+
+@dataclass(slots=True)
+class Used:
+    """What was used on a day or by a key.
+
+    Attributes:
+        name: the key's; "" for a day.
+        at: when the day began, in microseconds; 0 for a key.
+        key_id: None for a day, for the chat and for what is gone.
+    """
+
+    name: str = ""
+    at: int = 0
+    key_id: str | None = None
+    credits: float = 0
+    charges: int = 0
+    messages: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """The last `DAYS` days: each day, the oldest first; each key that used something, the one that
+    used most first."""
+
+    days: list[Used]
+    keys: list[Used]
+    total: Used = field(default_factory=Used)
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """An account's credits with a page of its ledger; ``more`` is ``before`` of the next page."""
+
+    wallet: Wallet
+    lines: list[Line]
+    more: str | None
+    usage: Usage | None
+
+
+@read_transaction
+def statement(
+    tx: Tx,
+    ctx: AppContext,
+    account_id: str,
+    *,
+    before: str | None = None,
+    holds: bool = False,
+    summed: bool = True,
+) -> Statement:
+    """An account's credits, its usage, and its ledger lines older than ``before``, newest first.
+
+    Args:
+        before: the id of a line; only the first page has the usage.
+        holds: with the lines that only set credits aside and give them back.
+        summed: with the usage, which reads every charge of its days.
+    """
+    bound = before or ids.last(ids.LEDGER)
+    found = rows.lines(tx, account_id, before=bound, limit=_LINES + 1, holds=holds)
+    shown = [Line(*each) for each in found[:_LINES]]
+    more = shown[-1].record.id if len(found) > _LINES else None
+    usage = None if before or not summed else _usage(tx, account_id, ctx.clock.now())
+    return Statement(accounts.get(tx, account_id).wallet, shown, more, usage)
+
+
+def _usage(tx: Tx, account_id: str, now: int) -> Usage:
+    first = now // DAY - DAYS + 1
+    since = first * DAY
+    days = {day: Used(at=day * DAY) for day in range(first, first + DAYS)}
+    names = {key.id: key.name for key in accounts.keys(tx, account_id)}
+    keys: dict[str | None, Used] = {}
+    total = Used()
+
+    def of(day: int, key_id: str | None) -> tuple[Used, ...]:
+        if key_id != account_id and key_id not in names:
+            key_id = None
+        if key_id not in keys:
+            name = names.get(key_id or "", _CHAT if key_id else _GONE)
+            keys[key_id] = Used(name, key_id=key_id if key_id in names else None)
+        return (total, keys[key_id], days[day]) if day in days else (total, keys[key_id])
+
+    for day, key_id, amount, count in rows.charges(tx, account_id, ids.at(ids.LEDGER, since)):
+        for used in of(day, key_id):
+            used.credits += to_credits(amount)
+            used.charges += count
+    for day, key_id, count in rows.messages(tx, account_id, ids.at(ids.MESSAGE, since)):
+        for used in of(day, key_id):
+            used.messages += count
+    ranked = sorted(keys.values(), key=lambda each: (-each.credits, -each.messages, each.name))
+    return Usage(list(days.values()), ranked, total)

@@ -1,0 +1,50 @@
+"""What results are made from: tables by their content, texts of the message, each read once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from agentpost.agents.offline.frame import Thing
+from agentpost.agents.offline.making import material
+from tests.agents.fakes import file
+from tests.agents.offline.making import stories
+
+TABLE = "month,region,revenue\n2025-01,East,100\n2025-02,East,120\n2025-01,West,80\n"
+TEXT = "Our plan for the shop in Kiel\n\nThe rent is 70,000 euros a year. We open in June.\n"
+
+
+@pytest.mark.parametrize("name", ["sales.csv", "sales.txt", "sales", "sales.dat"])
+def test_a_table_is_known_by_its_content(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_text(TABLE)
+    files = stories.local([file(tmp_path / name)])
+    found = material.gathered(files, stories.frame(Thing.DECK, files))
+    assert [table.rows for table in found.tables] == [3]
+    assert not found.papers
+
+
+@pytest.mark.parametrize("name", ["plan.txt", "plan.md", "plan"])
+def test_a_text_is_no_table(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_text(TEXT)
+    files = stories.local([file(tmp_path / name)])
+    found = material.gathered(files, stories.frame(Thing.DECK, files))
+    assert not found.tables
+    assert len(found.papers) == 1
+
+
+@pytest.mark.parametrize(("text", "tables", "papers"), [(TABLE, 1, 0), (TEXT, 0, 1)])
+def test_what_was_pasted_is_material(text: str, tables: int, papers: int) -> None:
+    found = material.gathered([], stories.frame(Thing.DECK, text=text))
+    assert (len(found.tables), len(found.papers)) == (tables, papers)
+    assert not papers or found.papers[0].title == "Our plan for the shop in Kiel"
+
+
+def test_tables_are_open_while_others_read_them(tmp_path: Path) -> None:
+    files = stories.local([stories.orders(tmp_path, 20)])
+    rows: list[int] = []
+    material.gathered(
+        files, stories.frame(Thing.SITE, files),
+        lambda data: rows.append(len(data.cells(data.tables[0].id)[1])),
+    )  # fmt: skip
+    assert rows == [20]
