@@ -8,7 +8,7 @@ import pytest
 from agentpost.domain import ids
 from agentpost.domain.errors import Refusal
 from agentpost.domain.job import Reason
-from agentpost.services import accounts, chats, chatting, works
+from agentpost.services import accounts, allowances, chats, chatting, works
 from agentpost.services.chatting import NewText
 from agentpost.services.explaining import EXPLANATIONS
 from tests.services.databases import schema_url
@@ -185,6 +185,20 @@ async def test_deleting_a_chat_of_the_app_deletes_its_works(at: ManualHarness) -
     assert [card.gone for each in shown.exchanges for card in each.cards] == [True]
     await chatting.delete(at.ctx, account(at), await work_of(at, other))
     assert await listed(at) == []
+
+
+async def test_what_was_not_started_cannot_be_stopped(at: ManualHarness) -> None:
+    await allowances.override(at.ctx, account(at), {"running_jobs": 1})
+    await at.working("takes the only place")
+    chat_id = await says(at, "one more")
+    with pytest.raises(AssertionError, match="refused"):
+        await at.start(await newest(at))
+    await at.end(await newest(at))
+    (exchange,) = (await chats.conversation(at.ctx, account(at), chat_id)).exchanges
+    (card,) = exchange.cards
+    assert card.explanation == EXPLANATIONS[Reason.TOO_MANY_RUNNING]
+    assert not card.is_open
+    assert not card.gone
 
 
 async def test_nothing_of_another_account(at: ManualHarness) -> None:

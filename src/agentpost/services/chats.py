@@ -356,7 +356,11 @@ def _card(
     gone = job.kind is not JobKind.REFUSAL and (work_rows.get(tx, job.work_id, account_id) is None)
     return JobCard(
         job=job,
-        state=_JOB_STATES[VIEWS[job.state].status],
+        state=(
+            WorkState.STOPPED
+            if job.state is JobState.REFUSED
+            else _JOB_STATES[VIEWS[job.state].status]
+        ),
         is_follow_up=is_follow_up,
         is_latest=is_latest,
         gone=gone,

@@ -113,7 +113,7 @@ async def set_limits(ctx: AppContext, request: Request, _: Viewer) -> View:
 
 async def _account(ctx: AppContext, account_id: str, form: Form) -> View:
     found = await operating.account(ctx, account_id)
-    statement = await usage.statement(ctx, account_id)
+    statement = await usage.statement(ctx, account_id, summed=False)
     wallet = found.account.wallet
     sent = Form({name: [str(value)] for name, value in found.overrides.items()})
     model = {
