@@ -135,6 +135,7 @@ async def test_a_job_that_does_not_leave_is_ended_when_its_successor_comes(here:
             try:
                 await job.progress("never recorded")
             finally:
+                Script.seen.append("stopped")
                 try:
                     await asyncio.Event().wait()
                 finally:
@@ -145,7 +146,7 @@ async def test_a_job_that_does_not_leave_is_ended_when_its_successor_comes(here:
     message_id = await here.send()
     await eventually_async(lambda: _ended(here, message_id))
     Script.gate.set()
-    await eventually_async(lambda: here.db.fails)
+    await eventually_async(lambda: "stopped" in Script.seen)
     here.db.failing = ""
     assert left == []
     for _ in range(2):
@@ -164,6 +165,7 @@ async def test_a_turn_that_does_not_leave_is_ended_when_its_successor_comes(here
             try:
                 await turn.step(step, "never recorded")
             finally:
+                Script.seen.append("stopped")
                 try:
                     await asyncio.Event().wait()
                 finally:
@@ -172,7 +174,7 @@ async def test_a_turn_that_does_not_leave_is_ended_when_its_successor_comes(here
 
     Script.turn = lingers
     message_id = await here.send()
-    await eventually_async(lambda: here.db.fails)
+    await eventually_async(lambda: "stopped" in Script.seen)
     here.db.failing = ""
     for _ in range(2):
         await here.reconciler.reconcile()
