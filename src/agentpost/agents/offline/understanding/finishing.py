@@ -73,8 +73,8 @@ def finish(
         draft.time = draft.dates[0].name
     derived = _nested(draft, derived)
     if derived is not None:
-        _apply(draft, derived, values)
-    if draft.time and draft.grain is None:
+        _apply(draft, derived, values, best)
+    if draft.time and draft.grain is None and not draft.ends:
         draft.grain = _fitting_grain(draft)
     _ordered(draft, _directed(draft, best, derived), asked=asked)
 
@@ -113,7 +113,9 @@ def _per_period(draft: Draft) -> bool:
     return False
 
 
-def _apply(draft: Draft, derived: Derived, values: dict[str, Filter]) -> None:
+def _apply(
+    draft: Draft, derived: Derived, values: dict[str, Filter], best: Best | None
+) -> None:
     if not draft.measures:
         return
     if derived in (Derived.SHARE, Derived.RANK) and not draft.groups and not draft.time:
@@ -132,7 +134,8 @@ def _apply(draft: Draft, derived: Derived, values: dict[str, Filter]) -> None:
             draft.measures = [Measure(None, Aggregate.COUNT)]
     if derived in (Derived.GROWTH, Derived.CUMULATIVE) and not draft.time and draft.dates:
         draft.time = draft.dates[0].name
-        draft.grain = _growth_grain(draft)
+        draft.ends = draft.asked and derived is Derived.GROWTH and bool(draft.groups or not best)
+        draft.grain = None if draft.ends else _growth_grain(draft)
     if derived is Derived.DIFFERENCE and not draft.groups and not draft.time:
         return
     draft.derive(derived)
