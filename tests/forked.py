@@ -37,7 +37,8 @@ IMPORTED = (
     "agentpost.cli.admin",
     "agentpost.cli.caller",
     "agentpost.cli.operate",
-    "agentpost.cli.serve",
+    "agentpost.cli.serving",
+    "agentpost.services.doctor",
     "agentpost.db.postgres",
     "agentpost.engine.procrastinate",
     "agentpost.wakeups.postgres",
@@ -108,7 +109,15 @@ def run(
 ) -> "subprocess.CompletedProcess[str]":
     """Run `agentpost <arguments>` to its end; raises `subprocess.TimeoutExpired`."""
     with TemporaryFile() as output, TemporaryFile() as errors:
-        process = start(arguments, env=env, cwd=cwd, output=output, errors=errors, without=without)
+        process = start(
+            arguments,
+            env=env,
+            cwd=cwd,
+            output=output,
+            errors=errors,
+            without=without,
+            constants=constants,
+        )
         try:
             code = process.wait(timeout)
         except subprocess.TimeoutExpired:

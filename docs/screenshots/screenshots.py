@@ -61,6 +61,8 @@ def integrate(server: AgentServer) -> dict[str, str]:
         refused = client.post("/v1/messages", content=b'{"message": 5}').headers["request-id"]
         time.sleep(1)  # the request log is written twice a second
     endpoint = one.replace("/v1", "/dashboard")
+    invited = ("--email", "zoe@example.com", "--name", "Zoë’s shop", "--credits", "250")
+    other = server.command("accounts", "create", *invited)["id"]
     return {
         "keys": "/dashboard/keys",
         "webhooks": "/dashboard/webhooks",
@@ -71,6 +73,9 @@ def integrate(server: AgentServer) -> dict[str, str]:
         "request": f"/dashboard/requests/{refused}",
         "credits": "/dashboard/credits",
         "credits-all": "/dashboard/credits?all=",
+        "operator": "/dashboard/operator",
+        "operator-account": f"/dashboard/operator/accounts/{other}",
+        "operator-doctor": "/dashboard/operator/doctor",
     }
 
 
@@ -102,7 +107,7 @@ def photograph(browser: Browser, server: AgentServer, name: str, path: str) -> N
 
 
 def _sign_in(page: Page, server: AgentServer) -> None:
-    page.goto(server.command("login-link")["url"])
+    page.goto(server.command("login-link", "owner@localhost")["url"])
     page.get_by_role("button", name="Open the dashboard").click()
 
 

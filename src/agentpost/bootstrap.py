@@ -222,7 +222,9 @@ def heartbeat(settings: Settings, ctx: AppContext) -> Heartbeat | None:
         return None
     from agentpost.db.postgres import PostgresDedicatedConnection
 
-    return Heartbeat(Beats(PostgresDedicatedConnection(url), ctx.node, ctx.clock), ctx.lease)
+    heart = Heartbeat(Beats(PostgresDedicatedConnection(url), ctx.node, ctx.clock), ctx.lease)
+    ctx.silent = heart.silent
+    return heart
 
 
 def way_out(settings: Settings) -> Egress:

@@ -8,6 +8,7 @@ import sys
 
 import pytest
 
+from agentpost.cli import main
 from agentpost.cli.commands import PLACES, Commands, loaded
 
 SERVER = {
@@ -26,7 +27,24 @@ SERVER = {
 }
 """What only the server needs."""
 COMMAND = {"agentpost_client", "asyncio", "httpx2", "pydantic", "rich"}
-"""What the command that is called may need, the program's help not."""
+"""What the command that is called may need, but no help."""
+EVERY_HELP = """
+import sys
+from agentpost.cli import app
+
+def helps(words, command):
+    print("HELP", *words)
+    try:
+        app([*words, "--help"])
+    except SystemExit as end:
+        assert not end.code, words
+    for name, below in getattr(command, "commands", {}).items():
+        helps([*words, name], below)
+
+import typer.main
+helps([], typer.main.get_command(app))
+print("MODULES", *sys.modules)
+"""
 
 
 def imported(*arguments: str) -> set[str]:
@@ -52,6 +70,30 @@ def imported(*arguments: str) -> set[str]:
 @pytest.mark.parametrize("option", ["--version", "--help"])
 def test_the_program_answers_before_it_imports_anything_large(option: str) -> None:
     assert sorted(imported(option) & (SERVER | COMMAND)) == []
+
+
+def test_no_help_of_a_command_imports_anything_large() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", EVERY_HELP], capture_output=True, text=True, timeout=60, check=True
+    )
+    helps, _, modules = done.stdout.rpartition("MODULES ")
+    shown = {line.removeprefix("HELP ") for line in helps.splitlines() if line[:5] == "HELP "}
+    assert shown >= {*PLACES, "accounts create", "db upgrade", "limits set", "files get"}
+    assert sorted(set(modules.split()) & (SERVER | COMMAND)) == []
+
+
+def test_help_of_a_command_does_not_set_up_logging(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail() -> None:
+        pytest.fail("logging was set up")
+
+    monkeypatch.setattr("agentpost.observability.logging.configure_command", fail)
+    monkeypatch.setattr(sys, "argv", ["agentpost", "doctor", "--help"])
+    with pytest.raises(SystemExit) as end:
+        main()
+    assert end.value.code == 0
+    assert "--full" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("words", ["send hi", "me", "work list", "files get x", "verify --list"])

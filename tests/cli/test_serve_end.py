@@ -7,15 +7,15 @@ from pathlib import Path
 
 HANGING = """
 import asyncio, sys, time
-from agentpost.cli import serve
+from agentpost.cli import serving
 
 async def served(settings, listening, connections_max, leaving):
     asyncio.get_running_loop().run_in_executor(None, time.sleep, 60)
     await asyncio.sleep(0)
     leaving()
 
-serve._serve = served
-serve.serve(port=0, data_dir=sys.argv[1])
+serving._serve = served
+serving.run({"port": 0, "data_dir": sys.argv[1]})
 """
 
 

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
@@ -20,6 +20,21 @@ LIMITS = {"requests_per_minute": REQUESTS, "messages_per_hour": MESSAGES}
 NodesMaker = Callable[..., list[Caller]]
 
 
+@contextmanager
+def started(home: Path, **settings: object) -> Iterator[list[Caller]]:
+    """Two API nodes with these settings, which name their database; a caller for each."""
+    with ExitStack() as ends:
+        callers: list[Caller] = []
+        for name in ("one", "two"):
+            node = AgentServer(home / name, role="api", **settings).start()
+            ends.callback(node.stop)
+            callers.append(Caller(node))
+            ends.callback(callers[-1].close)
+            # Both are the same program, and a node takes long to write its description.
+            callers[-1].contract = callers[0].contract
+        yield callers
+
+
 @pytest.fixture
 def nodes(
     postgres: Postgres, fresh_postgres: Callable[..., str], tmp_path: Path
@@ -29,18 +44,21 @@ def nodes(
 
         def start(**settings: object) -> list[Caller]:
             url = fresh_postgres(postgres.schema())
-            callers = []
-            for name in ("one", "two"):
-                home = tmp_path / name
-                given = {"database_url": url, "role": "api", **settings}
-                node = AgentServer(home, **given).start()
-                ends.callback(node.stop)
-                callers.append(Caller(node))
-                ends.callback(callers[-1].close)
-                assert callers[-1].contract
-            return callers
+            return ends.enter_context(started(tmp_path, database_url=url, **settings))
 
         yield start
+
+
+@pytest.fixture(scope="module")
+def two_nodes(
+    postgres: Postgres, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[list[Caller]]:
+    """Callers of two API nodes without limits."""
+    with (
+        postgres.database(postgres.schema()) as url,
+        started(tmp_path_factory.mktemp("nodes"), database_url=url) as callers,
+    ):
+        yield callers
 
 
 def statuses(callers: list[Caller], count: int, call: Callable[[Caller], int]) -> Counter[int]:
@@ -72,8 +90,8 @@ def test_without_redis_each_node_counts_and_the_log_says_so(nodes: NodesMaker) -
         assert "limits_per_node" in caller.server.log_file.read_text()
 
 
-def test_one_key_makes_one_message_over_both_nodes(nodes: NodesMaker) -> None:
-    callers = nodes()
+def test_one_key_makes_one_message_over_both_nodes(two_nodes: list[Caller]) -> None:
+    callers = two_nodes
     for key in ("first", "second", "third"):
         sent = statuses(callers, 20, lambda c, k=key: c.post("once", key=k).status_code)  # type: ignore[misc]
         assert sent == {201: 1, 200: 19}
@@ -83,8 +101,8 @@ def test_one_key_makes_one_message_over_both_nodes(nodes: NodesMaker) -> None:
     assert Counter(mixed) == {201: 1, 200: 3, 409: 4}
 
 
-def test_a_key_revoked_on_one_node_is_refused_by_the_other(nodes: NodesMaker) -> None:
-    one, two = nodes()
+def test_a_key_revoked_on_one_node_is_refused_by_the_other(two_nodes: list[Caller]) -> None:
+    one, two = two_nodes
     made = one.server.command("keys", "create", "--account", ACCOUNT, "--name", "both")
     callers = [Caller(node.server, made["key"]) for node in (one, two)]
     try:

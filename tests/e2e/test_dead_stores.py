@@ -12,7 +12,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -44,9 +43,18 @@ LOCKED_SECONDS = 8.0
 
 
 @pytest.fixture
-def start_server(start_server: ServerMaker) -> ServerMaker:
-    """Servers that look often."""
-    return partial(start_server, constants=SOON)
+def start_server(start_server: ServerMaker) -> Iterator[ServerMaker]:
+    """Servers that look often; each ends with its test, or it would go on looking."""
+    started: list[AgentServer] = []
+
+    def start(**settings: object) -> AgentServer:
+        started.append(start_server(**{"constants": SOON, **settings}))
+        return started[-1]
+
+    yield start
+    for server in started:
+        if server.process is not None:
+            server.kill()
 
 
 def readiness(server: AgentServer) -> tuple[int, dict[str, Any]]:
@@ -342,21 +350,13 @@ def test_a_second_server_does_not_come_up_when_the_lock_s_file_is_deleted(
 ) -> None:
     server = start_server()
     (server.home / "data" / "agentpost.lock").unlink()
-    done = subprocess.run(
-        [sys.executable, "-m", "agentpost", "serve", "--port", "0"],
-        env=server._environment(),
-        cwd=server.home,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    done = forked.run(["serve", "--port", "0"], env=server._environment(), cwd=server.home)
     assert done.returncode == 1
     assert "is in use by another agentpost server" in done.stderr
 
 
 def test_redis_that_is_gone_is_reported_and_needs_nobody(
-    start_server: ServerMaker, fresh_postgres: Callable[..., str]
+    start_server: ServerMaker,
 ) -> None:
     with socket.create_server(("127.0.0.1", 0)) as closed:
         url = f"redis://127.0.0.1:{closed.getsockname()[1]}"

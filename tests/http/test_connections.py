@@ -3,7 +3,7 @@
 import pytest
 from structlog.testing import capture_logs
 
-from agentpost.cli.serve import _connections_max
+from agentpost.cli.serving import _connections_max
 from agentpost.clock import ManualClock
 from agentpost.http.connections import LOG_SECONDS, Connections
 

@@ -8,15 +8,20 @@ import pytest
 from agentpost.domain import ids
 from agentpost.domain.errors import Refusal
 from agentpost.domain.job import Reason
-from agentpost.services import accounts, chats, chatting, works
+from agentpost.services import accounts, allowances, chats, chatting, works
 from agentpost.services.chatting import NewText
 from agentpost.services.explaining import EXPLANATIONS
+from tests.services.databases import schema_url
 from tests.services.driver import ManualHarness, manual_harness
+
+__all__ = ["schema_url"]
 
 
 @pytest.fixture
-async def at(tmp_path: Path) -> AsyncIterator[ManualHarness]:
-    async with manual_harness(tmp_path) as made:
+async def at(tmp_path: Path, schema_url: str | None) -> AsyncIterator[ManualHarness]:
+    """On each database."""
+    given = {} if schema_url is None else {"database_url": schema_url}
+    async with manual_harness(tmp_path, **given) as made:
         yield made
 
 
@@ -180,6 +185,20 @@ async def test_deleting_a_chat_of_the_app_deletes_its_works(at: ManualHarness) -
     assert [card.gone for each in shown.exchanges for card in each.cards] == [True]
     await chatting.delete(at.ctx, account(at), await work_of(at, other))
     assert await listed(at) == []
+
+
+async def test_what_was_not_started_cannot_be_stopped(at: ManualHarness) -> None:
+    await allowances.override(at.ctx, account(at), {"running_jobs": 1})
+    await at.working("takes the only place")
+    chat_id = await says(at, "one more")
+    with pytest.raises(AssertionError, match="refused"):
+        await at.start(await newest(at))
+    await at.end(await newest(at))
+    (exchange,) = (await chats.conversation(at.ctx, account(at), chat_id)).exchanges
+    (card,) = exchange.cards
+    assert card.explanation == EXPLANATIONS[Reason.TOO_MANY_RUNNING]
+    assert not card.is_open
+    assert not card.gone
 
 
 async def test_nothing_of_another_account(at: ManualHarness) -> None:

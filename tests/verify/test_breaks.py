@@ -7,6 +7,7 @@ from collections.abc import Callable
 import httpx2
 import pytest
 
+from agentpost.verify.checks import events
 from tests.e2e.fixtures import ServerMaker
 from tests.e2e.server import KEY, AgentServer
 from tests.servers import free_port
@@ -14,22 +15,38 @@ from tests.verify.mutated import Mutation, ProxiedRequest, ProxiedResponse, bent
 from tests.verify.mutations import CASES, Case, after, form_of
 from tests.verify.verifying import offline_server, second_key, verify
 
+HELD_SECONDS = 0.2
+"""How long most servers here hold back an empty page of a log, instead of a second."""
+HOLDS = {"agentpost.services.long_poll.EVENTS_WAIT_SECONDS_MIN": HELD_SECONDS}
+
 
 @pytest.fixture(scope="module")
 def offline(start_server: ServerMaker) -> AgentServer:
-    return offline_server(start_server)
+    return offline_server(start_server, constants=HOLDS)
 
 
 @pytest.fixture(scope="module")
-def other_key(plain_server: AgentServer) -> str:
-    return second_key(plain_server)
+def quick(start_server: ServerMaker) -> AgentServer:
+    return start_server(constants=HOLDS)
+
+
+@pytest.fixture(scope="module")
+def other_key(quick: AgentServer) -> str:
+    return second_key(quick)
+
+
+@pytest.fixture
+def held_shortly(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The checks expect what those servers do."""
+    monkeypatch.setattr(events, "LEAST_SECONDS", HELD_SECONDS - 0.01)
 
 
 @pytest.mark.parametrize("case", CASES, ids=form_of)
-def test_a_broken_rule_is_found(
-    case: Case, plain_server: AgentServer, offline: AgentServer, other_key: str
-) -> None:
-    server = offline if case.offline else plain_server
+def test_a_broken_rule_is_found(case: Case, request: pytest.FixtureRequest, other_key: str) -> None:
+    name = "offline" if case.offline else "plain_server" if case.real_time else "quick"
+    if not case.real_time:
+        request.getfixturevalue("held_shortly")
+    server: AgentServer = request.getfixturevalue(name)
     options = ("--second-key", other_key) if "ownership" in case.groups else ()
     with bent(server.url, case.mutation()) as proxy:
         reported = verify(proxy.url, *case.groups, options=options)
@@ -40,14 +57,16 @@ def test_a_broken_rule_is_found(
         assert reported.check(name)["got"]
 
 
-def test_an_honest_proxy_changes_nothing(plain_server: AgentServer) -> None:
+@pytest.mark.usefixtures("held_shortly")
+def test_an_honest_proxy_changes_nothing(quick: AgentServer) -> None:
     groups = {group for case in CASES if not case.offline for group in case.groups}
-    with bent(plain_server.url, Mutation()) as proxy:
+    with bent(quick.url, Mutation()) as proxy:
         reported = verify(proxy.url, *sorted(groups - {"ownership"}))
     assert (reported.named("failed"), reported.code) == (set(), 0), reported.unproved()
 
 
-def test_waits_that_miss_each_other_prove_nothing(plain_server: AgentServer) -> None:
+@pytest.mark.usefixtures("held_shortly")
+def test_waits_that_miss_each_other_prove_nothing(quick: AgentServer) -> None:
     """The second one may be late on its way: then both are answered, and rightly."""
     turn = threading.Lock()
 
@@ -59,33 +78,33 @@ def test_waits_that_miss_each_other_prove_nothing(plain_server: AgentServer) -> 
 
     def held(request: ProxiedRequest) -> bytes:
         headers = {"Authorization": f"Bearer {KEY}"}
-        return httpx2.get(plain_server.url + request.path, headers=headers, timeout=30).content
+        return httpx2.get(quick.url + request.path, headers=headers, timeout=30).content
 
-    with bent(plain_server.url, Mutation(before=one_by_one)) as proxy:
+    with bent(quick.url, Mutation(before=one_by_one)) as proxy:
         reported = verify(proxy.url, "events")
     assert (reported.named("failed"), reported.code) == (set(), 0), reported.unproved()
     assert reported.check("events/one-at-a-time")["why"] == "the two calls did not meet"
 
 
-def test_a_failure_names_its_request(plain_server: AgentServer) -> None:
+def test_a_failure_names_its_request(quick: AgentServer) -> None:
     def say_so(request: ProxiedRequest, response: ProxiedResponse) -> None:
         if request.is_to("GET", "/v1/work"):
             response.say([], 200)
 
-    with bent(plain_server.url, after(say_so)()) as proxy:
+    with bent(quick.url, after(say_so)()) as proxy:
         failed = verify(proxy.url, "work").check("work/fields")
     assert failed["expected"] == "status 200 with a JSON object"
     assert failed["request"] == "GET /v1/work"
     assert failed["request_id"].startswith("req_")
 
 
-def test_a_message_that_never_ends_proves_nothing(plain_server: AgentServer) -> None:
+def test_a_message_that_never_ends_proves_nothing(quick: AgentServer) -> None:
     def never(request: ProxiedRequest, response: ProxiedResponse) -> None:
         body = response.json if response.status in (200, 201) and response.body[:1] == b"{" else {}
         if body.get("object") == "message":
             response.change(final=False, status="processing")
 
-    with bent(plain_server.url, after(never)()) as proxy:
+    with bent(quick.url, after(never)()) as proxy:
         reported = verify(proxy.url, "reading", options=("--timeout", "1"))
     assert reported.named("failed") == set()
     assert reported.named("not_checked") == {"reading/final-at-once", "reading/final-stays",

@@ -47,17 +47,21 @@ def read(site: Site, **given: Any) -> Statement:
 
 def test_the_ledger_says_what_each_line_was_for(site: Site) -> None:
     work = site.work(title="A <b>chart</b>")
-    line(site, "charge", 1.25, job=job_of(site, work), note="two pages")
+    site.message("m", id="msg_kept")
+    line(site, "charge", 1.25, job=job_of(site, work, "msg_kept"), note="two pages")
+    line(site, "charge", 1, job=job_of(site, site.work(), "msg_expired"))
     line(site, "charge", 2, job="exe_gone")
     line(site, "hold", 0.5, job="exe_gone")
     line(site, "grant", -3, note="a mistake")
     with site.browser() as browser:
         page, everything = browser.get(PATH).text, browser.get(f"{PATH}?all=").text
     assert f'href="/chat/{work.id}">' in page
+    assert 'href="/dashboard/messages/msg_kept">' in page
+    assert "msg_expired" not in page
     for text in ("A &lt;b&gt;chart&lt;/b&gt;", "two pages", "Work that is deleted", "a mistake"):
         assert text in page
     amounts = re.findall(r'class="amount[ a-z]*">(.*?)<', page)
-    assert amounts == ["−3", "−2", "−1.25", "+12.5"]
+    assert amounts == ["−3", "−2", "−1", "−1.25", "+12.5"]
     assert "0.5 held" in everything
     assert "0.5 held" not in page
 

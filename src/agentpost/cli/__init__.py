@@ -10,6 +10,8 @@ from agentpost import __version__
 from agentpost.cli.commands import PLACES
 from agentpost.cli.errors import NAME, Program
 
+_HELP = ("-h", "--help")
+
 app = typer.Typer(
     name=NAME,
     cls=Program,
@@ -17,7 +19,7 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings={"help_option_names": list(_HELP)},
 )
 
 
@@ -39,7 +41,7 @@ def _root(
 def main() -> None:
     """The entry point of the command."""
     place = PLACES.get(next((word for word in sys.argv[1:] if not word.startswith("-")), ""))
-    if place is not None and place.logs:
+    if place is not None and place.logs and not set(_HELP) & set(sys.argv):
         from agentpost.observability import logging
 
         logging.configure_command()

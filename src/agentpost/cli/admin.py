@@ -6,22 +6,17 @@ import json
 import re
 from collections.abc import Callable
 from functools import partial
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from pydantic import SecretStr
 
-from agentpost import bootstrap
-from agentpost.cli.checking import problems, warnings
+from agentpost.cli.commands import group
 from agentpost.cli.context import AsJson, guarded, show, show_rows, with_context
 from agentpost.cli.errors import EXIT_USAGE, fail, say
-from agentpost.domain.credits import to_credits
-from agentpost.domain.records import AccountRecord, KeyRecord
-from agentpost.domain.text import human_credits
-from agentpost.domain.times import iso
-from agentpost.services import accounts, credits, doctor, storage_identity
-from agentpost.services.context import AppContext
-from agentpost.settings import load_settings
+
+if TYPE_CHECKING:
+    from agentpost.domain.records import AccountRecord, KeyRecord
+    from agentpost.services.context import AppContext
 
 Account = Annotated[str, typer.Argument(help="Account id or e-mail address.")]
 KEY_COLUMNS = ("id", "account_id", "name", "hint", "last_used_at", "expires_at", "revoked_at")
@@ -46,10 +41,10 @@ def attach(app: typer.Typer) -> None:
         ),
     }
     for name, (text, commands) in groups.items():
-        group = typer.Typer(help=text, no_args_is_help=True, rich_markup_mode=None)
+        part = group(text)
         for command, function in commands:
-            group.command(command, context_settings=_CONTEXTS.get(function))(function)
-        app.add_typer(group, name=name)
+            part.command(command, context_settings=_CONTEXTS.get(function))(function)
+        app.add_typer(part, name=name)
     app.command("doctor")(doctor_command)
 
 
@@ -60,12 +55,16 @@ def accounts_create(
     as_json: AsJson = False,
 ) -> None:
     """Create an account."""
+    from agentpost.services import accounts
+
     account = with_context(lambda ctx: accounts.create(ctx, email, name or email, amount))
     show(_account(account), as_json, f"{account.id}  {account.email}")
 
 
 def accounts_list(as_json: AsJson = False) -> None:
     """List accounts."""
+    from agentpost.services import accounts
+
     found = [_account(a) for a in with_context(accounts.all_accounts)]
     show_rows(found, as_json, ("id", "email", "name", "credits"))
 
@@ -77,6 +76,8 @@ def keys_create(
     as_json: AsJson = False,
 ) -> None:
     """Create an API key. The key itself is shown only now."""
+    from agentpost.services import accounts
+
     lifetime = _lifetime(expires)
     new = with_context(lambda ctx: accounts.create_key(ctx, account, name, lifetime))
     show({**_key(new.record), "key": new.secret}, as_json, new.secret)
@@ -84,6 +85,8 @@ def keys_create(
 
 def keys_list(as_json: AsJson = False) -> None:
     """List API keys (never the keys themselves)."""
+    from agentpost.services import accounts
+
     found = [_key(k) for k in with_context(accounts.all_keys)]
     show_rows(found, as_json, KEY_COLUMNS)
 
@@ -92,6 +95,8 @@ def keys_revoke(
     key_id: Annotated[str, typer.Argument(help="The key's id, key_….")], as_json: AsJson = False
 ) -> None:
     """Revoke a key; it stops working within a second."""
+    from agentpost.services import accounts
+
     with_context(lambda ctx: accounts.revoke_key(ctx, key_id))
     show({"id": key_id, "revoked": True}, as_json, f"{key_id} is revoked")
 
@@ -103,12 +108,17 @@ def credits_add(
     as_json: AsJson = False,
 ) -> None:
     """Add or remove credits; work that waits for them continues within a second."""
+    from agentpost.services import credits
+
     after = with_context(lambda ctx: credits.add(ctx, account, amount, note))
     show(_account(after), as_json, f"{after.email}: {_available(after)}")
 
 
 def credits_show(account: Account, as_json: AsJson = False) -> None:
     """Show an account's credits and their last moves."""
+    from agentpost.domain.credits import to_credits
+    from agentpost.domain.times import iso
+    from agentpost.services import accounts
 
     async def read(ctx: AppContext) -> tuple[AccountRecord, list[dict[str, Any]]]:
         found = await accounts.find(ctx, account)
@@ -134,18 +144,27 @@ def credits_show(account: Account, as_json: AsJson = False) -> None:
 
 def fees_due(account: Account, as_json: AsJson = False) -> None:
     """Refuse new work until fees are paid."""
+    from agentpost.services import accounts
+
     with_context(lambda ctx: accounts.set_hosting_fees(ctx, account, True))
     show({"account": account, "hosting_fees": "due"}, as_json, f"{account}: hosting fees are due")
 
 
 def fees_clear(account: Account, as_json: AsJson = False) -> None:
     """Let new work start again."""
+    from agentpost.services import accounts
+
     with_context(lambda ctx: accounts.set_hosting_fees(ctx, account, False))
     show({"account": account, "hosting_fees": "clear"}, as_json, f"{account}: nothing is due")
 
 
 def config_show(as_json: AsJson = False) -> None:
     """Show the settings in force, secrets masked; exit 1 when `serve` would refuse them."""
+    from pydantic import SecretStr
+
+    from agentpost.cli.checking import problems, warnings
+    from agentpost.settings import load_settings
+
     settings = guarded(load_settings)
     shown = {
         name: ("********" if value.get_secret_value() else "")
@@ -170,6 +189,9 @@ def config_show(as_json: AsJson = False) -> None:
 
 def db_upgrade(as_json: AsJson = False) -> None:
     """Bring the database schema up to date (serve does it too)."""
+    from agentpost import bootstrap
+    from agentpost.settings import load_settings
+
     settings = guarded(load_settings)
     guarded(lambda: bootstrap.upgrade_database(settings))
     show({"upgraded": True}, as_json, "The database schema is up to date.")
@@ -177,6 +199,8 @@ def db_upgrade(as_json: AsJson = False) -> None:
 
 def db_adopt_storage(as_json: AsJson = False) -> None:
     """Accept the configured file storage as the one that belongs to this database."""
+    from agentpost.services import storage_identity
+
     name = with_context(storage_identity.adopt)
     text = f"The file storage {name} belongs to this database from now on."
     show({"storage_id": name}, as_json, text)
@@ -187,6 +211,10 @@ def doctor_command(
     as_json: AsJson = False,
 ) -> None:
     """List failing stores and overdue, lost or left-over rows; exit 1 when there are any."""
+    from agentpost import bootstrap
+    from agentpost.services import doctor
+    from agentpost.settings import load_settings
+
     settings = guarded(load_settings)
     if bootstrap.is_new(settings):  # opening it would make a new one, where all is well
         text = f"there is no database in {settings.data_path}; if there was one, restore a backup"
@@ -222,10 +250,16 @@ def _lifetime(text: str | None) -> float | None:
 
 
 def _available(account: AccountRecord) -> str:
+    from agentpost.domain.credits import to_credits
+    from agentpost.domain.text import human_credits
+
     return human_credits(to_credits(account.wallet.available))
 
 
 def _account(account: AccountRecord) -> dict[str, Any]:
+    from agentpost.domain.credits import to_credits
+    from agentpost.domain.times import iso
+
     return {
         "id": account.id,
         "email": account.email,
@@ -238,6 +272,8 @@ def _account(account: AccountRecord) -> dict[str, Any]:
 
 
 def _key(key: KeyRecord) -> dict[str, Any]:
+    from agentpost.domain.times import iso
+
     return {
         "id": key.id,
         "account_id": key.account_id,

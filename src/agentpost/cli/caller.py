@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
+from agentpost.cli.commands import group
 from agentpost.cli.errors import fail, say
 
 if TYPE_CHECKING:
@@ -62,10 +63,10 @@ def attach(app: typer.Typer) -> None:
     app.command(epilog=EXIT_HELP)(follow)
     app.command()(upload)
     app.command()(me)
-    files = typer.Typer(no_args_is_help=True, help="Files that work has made.")
+    files = group("Files that work has made.")
     files.command("get")(files_get)
     app.add_typer(files, name="files")
-    work = typer.Typer(no_args_is_help=True, help="Work the agent has done or is doing.")
+    work = group("Work the agent has done or is doing.")
     work.command("list")(work_list)
     work.command("show")(work_show)
     work.command("stop")(work_stop)

@@ -1,7 +1,8 @@
 """Every command with its module, which is imported when the command is called and not before.
 
-Importing the server takes longer than most commands run. So the help of the program and the
-caller's commands must not need it; a test names what they may not import.
+Importing the server takes longer than most commands run. So no help and none of the caller's
+commands may need it: the modules of commands declare options at the top, and import what does the
+work inside the functions. A test names what they may not import.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from importlib import import_module
 from typing import Any, Final
 
 import typer
+from typer.core import TyperGroup, TyperOption
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +49,27 @@ PLACES: Final = {
     "files": Place("caller", "Files that work has made."),
     "work": Place("caller", "Work the agent has done or is doing."),
 }
+
+
+class Group(TyperGroup):
+    """A command that has commands. Its own options do not need pydantic."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """See `TyperGroup.get_params`.
+
+        typer converts a flag that is absent and has no default with pydantic, whose import takes
+        longer than to print the help of the command that follows. False needs no conversion.
+        """
+        found = super().get_params(ctx)
+        for option in found:
+            if isinstance(option, TyperOption) and option.is_flag and option.default is None:
+                option.default = False
+        return found
+
+
+def group(text: str) -> typer.Typer:
+    """A command that has commands; ``text`` is its help."""
+    return typer.Typer(cls=Group, help=text, no_args_is_help=True, rich_markup_mode=None)
 
 
 class Commands(MutableMapping[str, Any]):

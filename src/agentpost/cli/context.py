@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
-import sqlite3
 from collections.abc import Awaitable, Callable
-from typing import Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
-from pydantic import ValidationError
 
-from agentpost import bootstrap
 from agentpost.cli.errors import say
-from agentpost.cli.tables import table
-from agentpost.domain.errors import Refusal, StoreUnavailable
-from agentpost.services.context import AppContext
-from agentpost.settings import load_settings
+
+if TYPE_CHECKING:
+    from agentpost.services.context import AppContext
 
 T = TypeVar("T")
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
@@ -24,6 +19,10 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 def with_context(use: Callable[[AppContext], Awaitable[T]]) -> T:
     """Open the context, await ``use``, close it; a refusal becomes one line and exit 1."""
+    import asyncio
+
+    from agentpost import bootstrap
+    from agentpost.settings import load_settings
 
     async def run() -> T:
         settings = load_settings()
@@ -41,6 +40,8 @@ def with_context(use: Callable[[AppContext], Awaitable[T]]) -> T:
 
 def guarded(call: Callable[[], T]) -> T:
     """Return the call's result; print a refusal to standard error and exit with 1."""
+    from agentpost.domain.errors import Refusal, StoreUnavailable
+
     try:
         return call()
     except Refusal as error:
@@ -57,11 +58,15 @@ def guarded(call: Callable[[], T]) -> T:
 
 def _is_of_the_database(error: Exception) -> bool:
     """Errors of the drivers; PostgreSQL's is imported only where it is used."""
+    import sqlite3
+
     return isinstance(error, sqlite3.Error) or type(error).__module__.startswith("psycopg")
 
 
 def complain(error: Exception) -> None:
     """One clear sentence instead of a traceback; settings are named as they are set."""
+    from pydantic import ValidationError
+
     if isinstance(error, ValidationError):
         for problem in error.errors(include_url=False, include_input=False):
             name = "AGENTPOST_" + "_".join(str(part) for part in problem["loc"]).upper()
@@ -78,6 +83,8 @@ def show(shape: dict[str, Any], as_json: bool, line: str) -> None:
 
 def show_rows(rows: list[dict[str, Any]], as_json: bool, columns: tuple[str, ...]) -> None:
     """Many things: as a JSON list, or as a table of the named columns."""
+    from agentpost.cli.tables import table
+
     if as_json:
         print(json.dumps(rows, indent=2))
         return

@@ -8,9 +8,8 @@ from functools import partial
 from typing import Any, NoReturn
 
 import typer
-from typer.core import TyperGroup
 
-from agentpost.cli.commands import PLACES, Commands
+from agentpost.cli.commands import PLACES, Commands, Group
 
 NAME = "agentpost"
 EXIT_USAGE = 2
@@ -30,7 +29,7 @@ def fail(text: str, code: int = 1) -> NoReturn:
     raise typer.Exit(code)
 
 
-class Program(TyperGroup):
+class Program(Group):
     """The root of the commands. Wrong calls print the same kind of line, and name the help to
     read."""
 

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from agentpost.cli.admin import Account
+from agentpost.cli.commands import group
 from agentpost.cli.context import AsJson, guarded, show, with_context
-from agentpost.domain.allowances import NAMES
-from agentpost.domain.times import iso
-from agentpost.services import allowances, maintenance, sessions, timeline
-from agentpost.services import backup as backups
-from agentpost.services.context import AppContext
-from agentpost.settings import load_settings
+
+if TYPE_CHECKING:
+    from agentpost.services.context import AppContext
 
 Number = Annotated[str | None, typer.Option(metavar="N|default", help="A number, or 'default'.")]
 
@@ -25,14 +23,12 @@ _BYTES_DIGITS_MAX = 15
 
 def attach(app: typer.Typer) -> None:
     """Add the commands."""
-    limits = typer.Typer(help="Limits of an account.", no_args_is_help=True, rich_markup_mode=None)
+    limits = group("Limits of an account.")
     limits.command("set")(limits_set)
     limits.command("show")(limits_show)
     limits.command("recount")(limits_recount)
     app.add_typer(limits, name="limits")
-    switch = typer.Typer(
-        help="Switching the API off and on.", no_args_is_help=True, rich_markup_mode=None
-    )
+    switch = group("Switching the API off and on.")
     switch.command("on")(maintenance_on)
     switch.command("off")(maintenance_off)
     app.add_typer(switch, name="maintenance")
@@ -56,6 +52,9 @@ def limits_set(
 
     A running server follows within a second.
     """
+    from agentpost.domain.allowances import NAMES
+    from agentpost.services import allowances
+
     given = {
         "requests_per_minute": requests_per_minute,
         "messages_per_hour": messages_per_hour,
@@ -83,6 +82,8 @@ def limits_show(account: Account, as_json: AsJson = False) -> None:
 
 def limits_recount(account: Account, as_json: AsJson = False) -> None:
     """Count anew what an account has stored, when `doctor` says that the number is wrong."""
+    from agentpost.services import allowances
+
     stored = with_context(lambda ctx: allowances.recount(ctx, account))
     show({"stored_bytes_now": stored}, as_json, f"{account}: {stored:,} bytes are stored")
 
@@ -102,6 +103,8 @@ def explain(
     as_json: AsJson = False,
 ) -> None:
     """Show the timeline of a message: signals, log entries, events, deliveries and attempts."""
+    from agentpost.services import timeline
+
     found = with_context(lambda ctx: timeline.build(ctx, message_id))
     if as_json:
         lines = [line.as_dict() for line in found.lines]
@@ -122,6 +125,9 @@ def backup(
     as_json: AsJson = False,
 ) -> None:
     """Copy the database while the server runs. Copy the folder of files (blobs) after it."""
+    from agentpost.services import backup as backups
+    from agentpost.settings import load_settings
+
     settings = guarded(load_settings)
     size = guarded(lambda: backups.backup_database(settings, path))
     show({"path": str(path), "bytes": size}, as_json, f"{path}: {size:,} bytes")
@@ -142,6 +148,8 @@ def _option(name: str) -> str:
 
 
 async def _limits(ctx: AppContext, account: str) -> dict[str, Any]:
+    from agentpost.services import allowances
+
     allowed, overridden = await allowances.show(ctx, account)
     return {
         "limits": allowed.as_dict(),
@@ -160,6 +168,8 @@ def _show_limits(found: dict[str, Any], as_json: bool) -> None:
 
 
 def _switch(on: bool, as_json: bool) -> None:
+    from agentpost.services import maintenance
+
     with_context(lambda ctx: maintenance.switch(ctx, on=on))
     state = "off: it answers 503 unavailable" if on else "on"
     show({"maintenance": on}, as_json, f"The API is switched {state}.")
@@ -173,6 +183,9 @@ def login_link(
     as_json: AsJson = False,
 ) -> None:
     """Make a link that signs one browser in to the dashboard, once, within 15 minutes."""
+    from agentpost.domain.times import iso
+    from agentpost.services import sessions
+
     link = with_context(lambda ctx: sessions.make_link(ctx, account))
     shape = {
         "account_id": link.account.id,

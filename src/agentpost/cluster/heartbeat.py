@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 import structlog
 
+from agentpost.domain.times import seconds
 from agentpost.services.lease import Lease
 from agentpost.services.nodes import Beats
 
@@ -59,6 +60,10 @@ class Heartbeat:
         """The nodes that have been silent for too long, with their last beat."""
         seen = self._seen
         return {node: it.beat for node, it in seen.items() if it.silent >= DEAD_SECONDS}
+
+    def silent(self) -> dict[str, int]:
+        """For how many microseconds each other node has been silent."""
+        return {node: seconds(it.silent) for node, it in self._seen.items()}
 
     def _beat_on(self) -> None:
         beating = True

@@ -8,8 +8,9 @@ from agentpost.domain.records import LedgerRecord
 from agentpost.domain.times import DAY
 
 _LINES = (
-    f"SELECT {', '.join(f'g.{name}' for name in LEDGER.columns)}, j.title, j.message_id, w.id"
+    f"SELECT {', '.join(f'g.{name}' for name in LEDGER.columns)}, j.title, m.id, w.id"
     " FROM ledger g LEFT JOIN jobs j ON j.id = g.job_id"
+    " LEFT JOIN messages m ON m.id = j.message_id"
     " LEFT JOIN works w ON w.id = j.work_id AND w.deleted_at IS NULL"
     " WHERE g.account_id = ? AND g.id < ?"
 )

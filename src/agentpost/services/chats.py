@@ -42,7 +42,7 @@ _LAST: Final = 2**31 - 1
 _WORKS_DELETED_MAX: Final = 200
 _SECOND_TURN: Final = 2
 _TITLE_CHARACTERS: Final = 120
-_HIGHEST_ID: Final = "wrk_~"
+_HIGHEST_ID: Final = f"{ids.WORK}{'z' * 32}"  # above every id, whatever way the database sorts
 
 
 @dataclass(frozen=True, slots=True)
@@ -356,7 +356,11 @@ def _card(
     gone = job.kind is not JobKind.REFUSAL and (work_rows.get(tx, job.work_id, account_id) is None)
     return JobCard(
         job=job,
-        state=_JOB_STATES[VIEWS[job.state].status],
+        state=(
+            WorkState.STOPPED
+            if job.state is JobState.REFUSED
+            else _JOB_STATES[VIEWS[job.state].status]
+        ),
         is_follow_up=is_follow_up,
         is_latest=is_latest,
         gone=gone,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Generic, ParamSpec, Protocol
 
@@ -61,10 +61,11 @@ class AppContext:
     another process changed the database, where that can be seen. ``health``: what the
     last checks of the parts found. ``storage_id``: the name that the file storage had at the start,
     "" for none; None: not looked at. ``storage_pending``: it is not the one of the other nodes, so
-    this one takes no files (`services.storage_identity`). ``unavailable``: the API is switched off
-    (see `services.maintenance`). ``handover``: messages from commits to the POST calls that wait.
-    ``put_off``: sweep -> id -> (tries, not before, by `Clock.passed`) of what it failed on
-    (`services.sweeping`).
+    this one takes no files (`services.storage_identity`). ``silent``: node -> for how many
+    microseconds this one has seen no beat of it (`cluster.heartbeat`). ``unavailable``: the API is
+    switched off (see `services.maintenance`). ``handover``: messages from commits to the POST
+    calls that wait. ``put_off``: sweep -> id -> (tries, not before, by `Clock.passed`) of what it
+    failed on (`services.sweeping`).
     """
 
     settings: Settings
@@ -89,6 +90,7 @@ class AppContext:
     health: Health = field(default_factory=Health)
     storage_id: str | None = None
     storage_pending: bool = False
+    silent: Callable[[], Mapping[str, int]] = dict
     unavailable: bool = False
     held_calls: HeldCalls = field(default_factory=HeldCalls)
     handover: Handover = field(default_factory=Handover)

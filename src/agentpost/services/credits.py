@@ -8,6 +8,7 @@ to date.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 from agentpost.clock import new_id
 from agentpost.db import accounts
@@ -21,6 +22,8 @@ from agentpost.domain.records import AccountRecord, LedgerRecord
 from agentpost.services import record
 from agentpost.services.allowances import running_jobs_max
 from agentpost.services.context import AppContext
+
+NOTE_CHARACTERS_MAX: Final = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,11 +81,15 @@ async def add(ctx: AppContext, id_or_email: str, amount: float, note: str = "") 
     """Grant credits and resume queued work, or with an ``amount`` below zero take credits back.
 
     Only what is available can be taken back: what is held for running steps is promised to them.
-    Raises `ValueError` for no amount and for more than is available, and ``not_found``.
+    Raises `ValueError` for no amount, for more than is available and for a note that is longer than
+    `NOTE_CHARACTERS_MAX`, and ``not_found``.
     """
     millionths = to_millionths(abs(amount)) * (-1 if amount < 0 else 1)
     if millionths == 0:
         raise ValueError("credits to add must be more than zero, credits to remove less")
+
+    if len(note) > NOTE_CHARACTERS_MAX:
+        raise ValueError(f"a note has at most {NOTE_CHARACTERS_MAX} characters")
 
     def grant(tx: Tx) -> AccountRecord:
         found = accounts.find(tx, id_or_email)

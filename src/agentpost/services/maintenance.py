@@ -9,14 +9,15 @@ from __future__ import annotations
 from agentpost.db import meta
 from agentpost.services.context import AppContext
 
-_SWITCH = "maintenance"
+SWITCH = "maintenance"
+"""The name of the value in the database: ``on`` or ``off``."""
 
 
 async def switch(ctx: AppContext, *, on: bool) -> None:
     """Switch the API off (``on``: maintenance) or on again; servers notice within a second."""
-    await ctx.db.write(lambda tx: meta.put(tx, _SWITCH, "on" if on else "off"))
+    await ctx.db.write(lambda tx: meta.put(tx, SWITCH, "on" if on else "off"))
 
 
 async def refresh(ctx: AppContext) -> None:
     """Bring ``ctx.unavailable`` up to date."""
-    ctx.unavailable = await ctx.db.read(lambda tx: meta.get(tx, _SWITCH)) == "on"
+    ctx.unavailable = await ctx.db.read(lambda tx: meta.get(tx, SWITCH)) == "on"

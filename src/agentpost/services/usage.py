@@ -84,19 +84,26 @@ class Statement:
 
 @read_transaction
 def statement(
-    tx: Tx, ctx: AppContext, account_id: str, *, before: str | None = None, holds: bool = False
+    tx: Tx,
+    ctx: AppContext,
+    account_id: str,
+    *,
+    before: str | None = None,
+    holds: bool = False,
+    summed: bool = True,
 ) -> Statement:
     """An account's credits, its usage, and its ledger lines older than ``before``, newest first.
 
     Args:
         before: the id of a line; only the first page has the usage.
         holds: with the lines that only set credits aside and give them back.
+        summed: with the usage, which reads every charge of its days.
     """
     bound = before or ids.last(ids.LEDGER)
     found = rows.lines(tx, account_id, before=bound, limit=_LINES + 1, holds=holds)
     shown = [Line(*each) for each in found[:_LINES]]
     more = shown[-1].record.id if len(found) > _LINES else None
-    usage = None if before else _usage(tx, account_id, ctx.clock.now())
+    usage = None if before or not summed else _usage(tx, account_id, ctx.clock.now())
     return Statement(accounts.get(tx, account_id).wallet, shown, more, usage)
 
 

@@ -28,6 +28,7 @@ class Viewer:
     account_id: str
     name: str
     email: str
+    is_operator: bool
     session: str = field(repr=False)
 
 
@@ -67,7 +68,7 @@ View = Shown | Redirect | Response
 Handler = Callable[[AppContext, Request, Viewer], Awaitable[View]]
 OpenHandler = Callable[[AppContext, Request], Awaitable[View]]
 
-SECTIONS: Final = ("Chat", "Dashboard", "Account")
+SECTIONS: Final = ("Chat", "Dashboard", "Account", "Server")
 """The groups of the navigation, in order."""
 
 
@@ -97,6 +98,8 @@ class Page:
         nav: its entry in the navigation.
         live: the template has a block ``live``, which the page puts somewhere with ``{{ live }}``.
             It is sent again when something of the account has changed.
+        operator: only operators see it, also in the navigation; for everybody else there is no such
+            page.
         notes: texts shown once after a redirect, by name.
     """
 
@@ -105,6 +108,7 @@ class Page:
     post: Handler | None = None
     nav: Nav | None = None
     live: bool = False
+    operator: bool = False
     notes: Mapping[str, str] = field(default_factory=dict)
 
 

@@ -40,7 +40,8 @@ class Renderer:
     def __init__(self, app_url: str, pages: Sequence[Page] = ()) -> None:
         self.base = urlsplit(app_url).path.rstrip("/")
         self._made: Environment | None = None
-        self._nav = _sections(pages)
+        self._nav = _sections([each for each in pages if not each.operator])
+        self._operator_nav = _sections(pages)
 
     def shown(self, request: Request, shown: Shown, page: Page, viewer: Viewer) -> Response:
         """A page for somebody who is signed in."""
@@ -49,7 +50,7 @@ class Renderer:
             fragment, tag = self.fragment(shown)
             model[LIVE] = self._environment.globals["ui"].live(_live_url(request, tag), fragment)  # type: ignore[attr-defined]
         note = page.notes.get(request.query_params.get(NOTE, ""))
-        here = _current(request.url.path, self._nav)
+        here = _current(request.url.path, self._operator_nav)
         return self._respond(request, shown, model, viewer=viewer, note=note, here=here)
 
     def open(self, request: Request, shown: Shown) -> Response:
@@ -132,7 +133,7 @@ class Renderer:
                 **model,
                 title=shown.title,
                 viewer=viewer,
-                nav=self._nav,
+                nav=self._operator_nav if viewer and viewer.is_operator else self._nav,
                 here=here,
                 note=note,
                 theme=cookies.theme(request),

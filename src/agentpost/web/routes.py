@@ -14,7 +14,7 @@ from agentpost.domain.errors import ErrorCode, Refusal, not_found
 from agentpost.http import pipeline
 from agentpost.http.application import Route
 from agentpost.http.pipeline import Handler, surround
-from agentpost.services import accounts, sessions
+from agentpost.services import accounts, operating, sessions
 from agentpost.services.context import AppContext
 from agentpost.web import assets, forms, page, policy
 from agentpost.web.cookies import Cookie
@@ -30,6 +30,7 @@ from agentpost.web.pages import (
     login,
     mail,
     messages,
+    operator,
     previews,
     requests,
     uploads,
@@ -55,6 +56,7 @@ PAGES: Sequence[Page | OpenPage] = (
     *credits.PAGES,
     *mail.PAGES,
     *session_pages.PAGES,
+    *operator.PAGES,
 )
 """Every page; those with an entry in the navigation stand there in this order."""
 
@@ -109,6 +111,8 @@ class PageRoutes:
     async def _signed_in(self, each: Page, handler: page.Handler, request: Request) -> Response:
         """Only with a session; nothing is looked up for anybody else."""
         viewer = await self._viewer(request)
+        if each.operator and not viewer.is_operator:
+            raise not_found("page")
         if each.live and LIVE in request.query_params and request.method == "GET":
 
             async def render() -> tuple[str, str]:
@@ -135,7 +139,8 @@ class PageRoutes:
         if secret is None or account_id is None:
             raise Refusal(ErrorCode.UNAUTHORIZED, "There is no session.")
         account = await accounts.get(self._ctx, account_id)
-        return Viewer(account_id, account.name, account.email, secret)
+        may_operate = operating.is_operator(account)
+        return Viewer(account_id, account.name, account.email, may_operate, secret)
 
     def _respond(self, view: View) -> Response:
         if not isinstance(view, Redirect):

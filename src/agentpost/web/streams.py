@@ -18,6 +18,7 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from agentpost.domain.errors import Overloaded
+from agentpost.domain.times import SECOND
 from agentpost.services import sessions
 from agentpost.services.context import AppContext
 from agentpost.web.page import Viewer
@@ -28,7 +29,11 @@ PER_ACCOUNT_MAX: Final = 30
 _KEEP_ALIVE_SECONDS: Final = 20.0
 """How often a stream without news says that it lives, and looks whether its session does."""
 _PAUSE_SECONDS: Final = 0.3
-"""Between two fragments: what changes faster is shown together."""
+"""Between two looks at the least: what changes faster is shown together."""
+_PAUSE_PER_SECOND: Final = 20.0
+"""And this much for each second that a look took: an open page takes a twentieth of a processor at
+the most, however busy its account is."""
+_PAUSE_SECONDS_MAX: Final = 2.0  # the server may be stopping
 _RETRY_SECONDS: Final = 5
 _RECONNECT_MS: Final = 500
 _LINE_END: Final = re.compile(r"\r\n|\r|\n")
@@ -63,11 +68,14 @@ class Streams:
                 hinted = True
                 while not wait.over and await sessions.account_of(ctx, viewer.session):
                     if hinted:
+                        began = ctx.clock.passed()
                         fragment, tag = await render()
+                        took = (ctx.clock.passed() - began) / SECOND
                         if tag != seen:
                             seen = tag
                             yield _event(tag, fragment)
-                            await asyncio.sleep(_PAUSE_SECONDS)
+                        pause = max(_PAUSE_SECONDS, took * _PAUSE_PER_SECOND)
+                        await asyncio.sleep(min(pause, _PAUSE_SECONDS_MAX))
                     hinted = await wait.wait(_KEEP_ALIVE_SECONDS)
                     if not hinted and not wait.over:
                         yield ": \n\n"

@@ -72,6 +72,24 @@ def test_the_menu_on_a_phone_works_without_a_mouse(server: AgentServer, browser:
         assert problems == []
 
 
+@pytest.mark.parametrize("path", ["/dashboard/credits", "/dashboard/operator"])
+def test_what_costs_and_what_runs_fits_a_phone(
+    server: AgentServer, browser: Browser, path: str
+) -> None:
+    with visiting(browser, viewport=PHONE, color_scheme="dark") as (visitor, problems):
+        page = visitor.new_page()
+        sign_in(page, server)
+        page.goto(server.url + path)
+        assert axe(page) == []
+        wide = page.evaluate("document.documentElement.scrollWidth")
+        assert wide <= PHONE["width"], "the page is wider than the phone"
+        if path.endswith("operator"):
+            page.get_by_role("link", name="Owner").click()
+            expect(page.get_by_role("heading", name="Add credits")).to_be_visible()
+            assert axe(page) == []
+        assert problems == []
+
+
 def test_the_look_is_kept(server: AgentServer, page: Page) -> None:
     sign_in(page, server)
     page.get_by_role("button", name="Dark").click()

@@ -6,10 +6,12 @@ import re
 from pathlib import Path
 
 import pytest
+from PIL import Image
 
 from agentpost.agents import JobFailed
 from agentpost.agents.offline.frame import Act, Frame, Thing, to_json
 from agentpost.agents.offline.making import catalogue, run
+from agentpost.agents.offline.making.video import encoding
 from agentpost.agents.offline.replying import say
 from agentpost.agents.offline.understanding.followups import DEFAULT_FORMATS
 from tests.agents.fakes import FakeJob, file
@@ -44,4 +46,19 @@ async def test_nothing_is_charged_for_what_is_not_made(thing: Thing, tmp_path: P
     job = FakeJob(tmp_path)
     with pytest.raises(JobFailed, match=r"[abc]\.(?:pdf|csv|png)"):
         await run.make(job, frame, inputs, 1)
+    assert (job.charged, job.written) == (0, {})
+
+
+async def test_a_film_that_fails_its_check_is_not_charged_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def damaged(*args: object) -> float:
+        raise JobFailed("The film came out damaged.")
+
+    monkeypatch.setattr(encoding, "checked", damaged)
+    picture = tmp_path / "shop.png"
+    Image.new("RGB", (320, 180), "#884422").save(picture)
+    job = FakeJob(tmp_path)
+    with pytest.raises(JobFailed, match="came out damaged"):
+        await run.make(job, to_json(Frame(Act.MAKE, Thing.VIDEO)), [file(picture)], 1)
     assert (job.charged, job.written) == (0, {})

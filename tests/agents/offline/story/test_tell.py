@@ -214,10 +214,23 @@ ROWS = st.lists(
 )
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(ROWS)
-def test_figures_of_groups_are_what_python_says(rows: list[tuple[date, str, float]]) -> None:
-    found = story(rows, "shop")
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(ROWS, st.sampled_from([Grain.MONTH, Grain.QUARTER, Grain.YEAR]))
+def test_figures_are_what_python_says(rows: list[tuple[date, str, float]], grain: Grain) -> None:
+    """Of groups, over time and of averages; opening the table is what takes long."""
+    with dataset(rows) as data:
+        table = data.tables[0].id
+        mean = Measure("revenue", Aggregate.MEAN)
+        groups = tell(data, [Query(table, (REVENUE,), ("shop",))])
+        times = tell(data, [Query(table, (REVENUE,), time="day", grain=grain)])
+        averages = tell(data, [Query(table, (mean,), ("shop",))])
+    check_groups(groups, rows)
+    check_times(times, rows, grain)
+    check_averages(averages, rows)
+
+
+def check_groups(found: Story, rows: list[tuple[date, str, float]]) -> None:
+    """The sums of the shops."""
     sums: dict[str, float] = defaultdict(float)
     for _, shop, value in rows:
         sums[shop] += value
@@ -241,12 +254,8 @@ def test_figures_of_groups_are_what_python_says(rows: list[tuple[date, str, floa
             assert math.isclose(figures["value"], top, abs_tol=1e-6)
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(ROWS, st.sampled_from([Grain.MONTH, Grain.QUARTER, Grain.YEAR]))
-def test_figures_over_time_are_what_python_says(
-    rows: list[tuple[date, str, float]], grain: Grain
-) -> None:
-    found = story(rows, time="day", grain=grain)
+def check_times(found: Story, rows: list[tuple[date, str, float]], grain: Grain) -> None:
+    """The sums of the periods."""
     size = {Grain.MONTH: 1, Grain.QUARTER: 3, Grain.YEAR: 12}[grain]
     sums: dict[str, float] = defaultdict(float)
     years: dict[str, float] = defaultdict(float)
@@ -274,12 +283,8 @@ def test_figures_over_time_are_what_python_says(
             assert math.isclose(figures["value"], sum(sums.values()), abs_tol=1e-6)
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(ROWS)
-def test_figures_of_averages_are_what_python_says(rows: list[tuple[date, str, float]]) -> None:
-    with dataset(rows) as data:
-        query = Query(data.tables[0].id, (Measure("revenue", Aggregate.MEAN),), ("shop",))
-        found = tell(data, [query])
+def check_averages(found: Story, rows: list[tuple[date, str, float]]) -> None:
+    """The means of the shops."""
     groups: dict[str, list[float]] = defaultdict(list)
     for _, shop, value in rows:
         groups[shop].append(value)

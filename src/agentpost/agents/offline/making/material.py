@@ -115,7 +115,9 @@ def _tables(
         skipped.append(str(error))
         return None, (), [file for file in files if not _is_table(file)]
     used.extend(naming.with_rows(table, frame.language) for table in tables)
-    found = {table.file for table in tables}
+    # The members of an archive have its id together, so theirs tells nothing.
+    ids = [file.id for file in files]
+    found = {table.file for table in tables if ids.count(table.file) == 1}
     left = [file for file in files if file.id not in found and not _is_table(file)]
     return story, tables, left
 

@@ -71,6 +71,8 @@ def write(plan: dict[str, Any], files: Sequence[File]) -> bytes:
             encoding.encode(frames, path, planned.size, still=planned.kind is Kind.SLIDES)
         except Unreadable as error:
             raise JobFailed(f"{error}.") from error
+        # Before it is stored, and with that charged for.
+        encoding.checked(path, planned.size, planned.duration)
         return path.read_bytes()
 
 

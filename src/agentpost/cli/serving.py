@@ -1,0 +1,211 @@
+"""The server on a socket: what `agentpost serve` does."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import gc
+import os
+import resource
+import signal
+import socket
+import sys
+import threading
+import time
+from collections.abc import Callable, Coroutine, Iterator, Mapping
+from functools import partial
+from types import FrameType
+from typing import Any, cast
+
+import structlog
+import typer
+import uvicorn
+
+from agentpost.agents.registry import UnknownAgent
+from agentpost.cli.checking import problems, warnings
+from agentpost.cli.context import complain
+from agentpost.cli.errors import say
+from agentpost.cli.welcome import welcome
+from agentpost.clock import SystemClock
+from agentpost.db.session import DatabaseBusy
+from agentpost.http.connection import Connection
+from agentpost.http.connections import Connections
+from agentpost.observability import logging
+from agentpost.processes import output
+from agentpost.server import Server, start
+from agentpost.settings import Settings, load_settings
+
+log = structlog.get_logger(__name__)
+_SWITCH_SECONDS = 0.0005
+"""How long a busy thread keeps the interpreter: with the default 5 ms a writer beside a busy loop
+waits 20 ms for its turn."""
+_KEEP_ALIVE_SECONDS = 75
+_STOP_SECONDS = 10
+_LEAVE_SECONDS = 2.0
+"""For the threads that are still in a call when everything has ended, such as one to a store that
+does not answer. Nothing waits for their results any more, but the interpreter would."""
+_ECHO_SECONDS = 0.5
+"""One Ctrl-C may reach us twice: from the terminal, and from the program that started us."""
+_FILES_KEPT_MIN = 128
+_FILES_KEPT_MAX = 2_000
+"""Of the open files the process may have, those for all that is no connection of a client: a
+quarter, within these bounds."""
+STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+class _Uvicorn(uvicorn.Server):
+    """Answers held waits before it closes its connections, instead of cancelling them."""
+
+    def __init__(self, config: uvicorn.Config, server: Server) -> None:
+        super().__init__(config)
+        self._agentpost = server
+        self._asked_at: float | None = None
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self._agentpost.begin_shutdown()
+        await super().shutdown(sockets)
+
+    def listen_to_signals(self) -> None:
+        """From here on, to the end of the process, signals to stop are ours."""
+        for name in STOP_SIGNALS:
+            signal.signal(name, self.handle_exit)
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Stay with `listen_to_signals`. uvicorn's own raises the signal again when the socket is
+        closed, which would end the process before the rest of the server has stopped."""
+        yield
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Stop when asked to; a second Ctrl-C ends the process at once, wherever it is: what is
+        left then goes on at the next start, as after a crash."""
+        now = time.monotonic()
+        if self._asked_at is None:
+            self._asked_at = now
+            super().handle_exit(sig, frame)
+        elif sig == signal.SIGINT and now - self._asked_at > _ECHO_SECONDS:
+            os._exit(128 + sig)
+
+
+def run(given: Mapping[str, Any]) -> None:
+    """Serve until asked to stop, with these settings above all others; errors are said and end the
+    command with 1."""
+    try:
+        settings = load_settings(**given)
+        refused = list(problems(settings))
+        for problem in refused:
+            say(problem)
+        if refused:
+            raise typer.Exit(1)
+        listening = _listen(settings)
+        if settings.port == 0:
+            settings = settings.model_copy(update={"port": listening.getsockname()[1]})
+        logging.configure(settings.log_format, settings.log_level)
+        output.install()
+        for warning in warnings(settings):
+            log.warning("settings_warning", warning=warning)
+        connections_max = _connections_max(settings.connections_max, _raise_file_limit())
+        sys.setswitchinterval(_SWITCH_SECONDS)
+        leaving = threading.Timer(_LEAVE_SECONDS, _leave)
+        leaving.daemon = True
+        try:
+            _run(_serve(settings, listening, connections_max, leaving.start))
+        finally:
+            leaving.cancel()
+    except (DatabaseBusy, UnknownAgent, FileNotFoundError, ValueError, OSError) as error:
+        complain(error)
+        raise typer.Exit(1) from None
+
+
+def _run(main: Coroutine[Any, Any, None]) -> None:
+    try:
+        import uvloop
+    except ImportError:
+        asyncio.run(main)
+    else:
+        uvloop.run(main)
+
+
+def _leave() -> None:
+    """End the process without waiting for its threads."""
+    log.error("threads_not_ended", threads=[thread.name for thread in threading.enumerate()])
+    sys.stdout.flush()
+    logging.flush()
+    os._exit(1)
+
+
+async def _serve(
+    settings: Settings,
+    listening: socket.socket,
+    connections_max: int,
+    leaving: Callable[[], None],
+) -> None:
+    """Serve until asked to stop; ``leaving`` is called when everything has ended."""
+    server = await start(settings)
+    config = uvicorn.Config(
+        server.app,
+        log_config=None,
+        access_log=False,
+        lifespan="off",
+        http=cast(
+            "type[asyncio.Protocol]",
+            partial(Connection, connections=Connections(connections_max, SystemClock())),
+        ),
+        ws="none",
+        server_header=False,
+        proxy_headers=False,  # nothing here depends on the client's address
+        timeout_keep_alive=_KEEP_ALIVE_SECONDS,
+        timeout_graceful_shutdown=_STOP_SECONDS,
+        backlog=4096,
+    )
+    # Objects made at start-up live as long as the process: collecting it again and again would only
+    # cost time.
+    gc.collect()
+    gc.freeze()
+    logging.flush()  # what was logged before stands above
+    print(welcome(server, settings), flush=True)
+    listener = _Uvicorn(config, server)
+    listener.listen_to_signals()
+    ended = False
+    try:
+        await listener.serve(sockets=[listening])
+    finally:
+        ended = await server.stop()
+        leaving()
+    if not ended:  # a thread that hangs would hold up the interpreter's own end
+        _leave()
+
+
+def _listen(settings: Settings) -> socket.socket:
+    """The socket, bound but not listening yet: an address in use is reported first."""
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    listening = socket.socket(family, socket.SOCK_STREAM)
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listening.bind((settings.host, settings.port))
+    except OSError as error:
+        listening.close()
+        raise OSError(
+            f"cannot listen on {settings.host}:{settings.port} ({error.strerror})."
+            " Is another server running there? Choose another with --port."
+        ) from None
+    return listening
+
+
+def _connections_max(wanted: int, files: int) -> int:
+    """Connections at once with that many open files; ``wanted`` 0: as many as there can be."""
+    kept = min(max(files // 4, _FILES_KEPT_MIN), _FILES_KEPT_MAX)
+    most = max(files - kept, _FILES_KEPT_MIN // 4)
+    if wanted > most:
+        log.warning("connections_max_lowered", wanted=wanted, most=most, open_files=files)
+    return min(wanted or most, most)
+
+
+def _raise_file_limit() -> int:
+    """Every held wait is an open file: take what the system allows; how many that are."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = hard if hard != resource.RLIM_INFINITY else 1_048_576
+    if soft < wanted:
+        with contextlib.suppress(ValueError, OSError):  # some systems cap it lower than they say
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+    return resource.getrlimit(resource.RLIMIT_NOFILE)[0]

@@ -1,0 +1,152 @@
+"""What an operator sees of the whole server, and who is one (design: The operator)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from agentpost.db import account_storage, meta
+from agentpost.db import accounts as account_rows
+from agentpost.db import jobs as job_rows
+from agentpost.db import operating as rows
+from agentpost.db.session import Tx
+from agentpost.domain import ids
+from agentpost.domain.allowances import NAMES, Allowances
+from agentpost.domain.credits import to_credits
+from agentpost.domain.errors import not_found
+from agentpost.domain.records import AccountRecord
+from agentpost.services.accounts import DEFAULT_EMAIL, is_live
+from agentpost.services.allowances import allowances_of, running_jobs_max
+from agentpost.services.context import AppContext
+from agentpost.services.maintenance import SWITCH
+from agentpost.services.transactions import read_transaction
+
+_ACCOUNTS: Final = 50
+
+
+@dataclass(frozen=True, slots=True)
+class AccountLine:
+    """An account in a list: its jobs that hold a slot, of so many."""
+
+    account: AccountRecord
+    running: int
+    running_max: int
+
+    @property
+    def credits(self) -> float:
+        """What it has available."""
+        return to_credits(self.account.wallet.available)
+
+
+@dataclass(frozen=True, slots=True)
+class NodeLine:
+    """A node. ``silent``: for how many microseconds this node has seen no beat of it; None where
+    nobody watches, because there is one node only."""
+
+    id: str
+    started_at: int
+    is_here: bool
+    silent: int | None
+    jobs: int
+    turns: int
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """The server as a whole.
+
+    Attributes:
+        jobs: how many hold a slot.
+        unowned: how many turns and jobs should run and have no node.
+        deliveries_due: when the first delivery is due; None: none is to be made.
+    """
+
+    maintenance: bool
+    nodes: Sequence[NodeLine]
+    jobs: int
+    turns: int
+    unowned: int
+    turns_waiting: int
+    jobs_queued: int
+    mails: int
+    deliveries: int
+    deliveries_due: int | None
+    accounts: Sequence[AccountLine]
+    more: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class AccountView:
+    """One account for an operator. ``overrides``: the limits that are set for it alone."""
+
+    account: AccountRecord
+    running: int
+    queued: int
+    live_keys: int
+    stored_bytes: int
+    allowances: Allowances
+    overrides: Mapping[str, int]
+
+
+def is_operator(account: AccountRecord) -> bool:
+    """Whether this account may operate the server: the one made at the very first start."""
+    return account.email == DEFAULT_EMAIL
+
+
+@read_transaction
+def server(tx: Tx, ctx: AppContext, text: str = "", before: str | None = None) -> Server:
+    """The server, with the newest accounts that fit ``text`` and are older than ``before``."""
+    jobs, turns = rows.jobs_by_node(tx), rows.turns_by_node(tx)
+    by_account = rows.jobs_by_account(tx)
+    bound = before or ids.last(ids.ACCOUNT)
+    found = rows.accounts(tx, text, before=bound, limit=_ACCOUNTS + 1)
+    shown = found[:_ACCOUNTS]
+    silent = ctx.silent()
+    nodes = [
+        NodeLine(
+            node, at, node == ctx.node, silent.get(node), jobs.get(node, 0), turns.get(node, 0)
+        )
+        for node, at, _ in rows.nodes(tx)
+    ]
+    turns_waiting, jobs_queued, mails = rows.waiting(tx)
+    deliveries, due = rows.pending_deliveries(tx)
+    return Server(
+        maintenance=meta.get(tx, SWITCH) == "on",
+        nodes=nodes,
+        jobs=sum(jobs.values()),
+        turns=sum(turns.values()),
+        unowned=jobs.get("", 0) + turns.get("", 0),
+        turns_waiting=turns_waiting,
+        jobs_queued=jobs_queued,
+        mails=mails,
+        deliveries=deliveries,
+        deliveries_due=due,
+        accounts=[
+            AccountLine(
+                each, by_account.get(each.id, 0), running_jobs_max(ctx.settings, each.limits_json)
+            )
+            for each in shown
+        ],
+        more=shown[-1].id if len(found) > _ACCOUNTS else None,
+    )
+
+
+@read_transaction
+def account(tx: Tx, ctx: AppContext, account_id: str) -> AccountView:
+    """One account; raises ``not_found``."""
+    found = account_rows.find(tx, account_id)
+    if found is None:
+        raise not_found("account")
+    kept = json.loads(found.limits_json)
+    keys = account_rows.keys(tx, found.id)
+    return AccountView(
+        account=found,
+        running=job_rows.count_executing(tx, found.id),
+        queued=len(job_rows.queued(tx, found.id)),
+        live_keys=sum(is_live(key, ctx.clock.now()) for key in keys),
+        stored_bytes=account_storage.used(tx, found.id),
+        allowances=allowances_of(ctx.settings, found.limits_json),
+        overrides={name: kept[name] for name in NAMES if name in kept},
+    )

@@ -1,0 +1,174 @@
+"""The server for its operator: accounts, nodes, what is open, maintenance and the doctor."""
+
+from __future__ import annotations
+
+from typing import Final
+from urllib.parse import urlencode
+
+from starlette.requests import Request
+
+from agentpost.domain import ids
+from agentpost.domain.allowances import MAY_BE_ZERO, NAMES
+from agentpost.domain.credits import to_credits
+from agentpost.domain.errors import not_found
+from agentpost.services import accounts, credits, doctor, maintenance, operating, usage
+from agentpost.services import allowances as limits
+from agentpost.services.context import AppContext
+from agentpost.web import forms
+from agentpost.web.forms import Form
+from agentpost.web.page import Nav, Page, Redirect, Shown, View, Viewer
+
+_PATH: Final = "/dashboard/operator"
+_ONE: Final = f"{_PATH}/accounts/{{account_id}}"
+_DIGITS_MAX: Final = 15
+_LIMIT_NAMES: Final = {
+    "requests_per_minute": "Requests per minute and key",
+    "messages_per_hour": "Messages per hour",
+    "messages_per_day": "Messages per day",
+    "waits_per_hour": "Waiting reads per hour",
+    "work_reads_per_hour": "Reads of work per hour",
+    "running_jobs": "Running jobs",
+    "stored_bytes": "Stored bytes",
+}
+
+
+async def show(ctx: AppContext, request: Request, _: Viewer) -> View:
+    """The server, and the accounts that fit the search."""
+    given = request.query_params
+    text, before = given.get("q", "").strip()[:200], given.get("before", "")
+    is_page = ids.is_id(ids.ACCOUNT, before)
+    found = await operating.server(ctx, text, before if is_page else None)
+    kept = {"q": text} if text else {}
+    model = {
+        "server": found,
+        "form": Form({"q": [text]}),
+        "search": text,
+        "older": _address({**kept, "before": found.more}) if found.more else None,
+        "newer": _address(kept) if is_page else None,
+    }
+    return Shown("pages/operator.html", "Operator", model)
+
+
+async def switch(ctx: AppContext, request: Request, _: Viewer) -> View:
+    """Switch the API off or on; this process follows at once, others within a second."""
+    on = (await forms.read(ctx, request)).text("to") == "on"
+    await maintenance.switch(ctx, on=on)
+    await maintenance.refresh(ctx)
+    return Redirect(_PATH, note="off" if on else "on")
+
+
+async def examine(ctx: AppContext, _: Request, __: Viewer) -> View:
+    """What the doctor finds now."""
+    findings = await doctor.examine(ctx)
+    return Shown("pages/operator_doctor.html", "Doctor", {"findings": findings})
+
+
+async def show_account(ctx: AppContext, request: Request, _: Viewer) -> View:
+    """One account; raises ``not_found``."""
+    return await _account(ctx, _id(request), Form())
+
+
+async def add_credits(ctx: AppContext, request: Request, viewer: Viewer) -> View:
+    """Add credits to an account, or take some back; raises ``not_found``."""
+    form, account_id = await forms.read(ctx, request), _id(request)
+    note = form.text("note") or f"added by {viewer.email}"
+    try:
+        amount = float(form.text("amount"))
+    except ValueError:
+        form.wrong("amount", "Write a number, such as 100 or -2.5.")
+        return await _account(ctx, account_id, form)
+    try:
+        await credits.add(ctx, account_id, amount, note)
+    except ValueError as problem:
+        text = str(problem)
+        form.wrong("amount", f"{text[0].upper()}{text[1:]}.")
+        return await _account(ctx, account_id, form)
+    return Redirect(f"{_PATH}/accounts/{account_id}", note="added" if amount > 0 else "taken")
+
+
+async def set_fees(ctx: AppContext, request: Request, _: Viewer) -> View:
+    """Whether hosting fees are due; raises ``not_found``."""
+    due = (await forms.read(ctx, request)).text("to") == "due"
+    await accounts.set_hosting_fees(ctx, _id(request), due)
+    return Redirect(f"{_PATH}/accounts/{_id(request)}", note="due" if due else "paid")
+
+
+async def set_limits(ctx: AppContext, request: Request, _: Viewer) -> View:
+    """The limits of one account: an empty field is the server's own; raises ``not_found``."""
+    form, account_id = await forms.read(ctx, request), _id(request)
+    changes: dict[str, int | None] = {}
+    for name in NAMES:
+        text = form.text(name)
+        if not text:
+            changes[name] = None
+        elif text.isascii() and text.isdigit() and len(text) <= _DIGITS_MAX:
+            changes[name] = int(text)
+        if name not in changes or (changes[name] == 0 and name not in MAY_BE_ZERO):
+            form.wrong(name, "Write a whole number above zero, or nothing.")
+    if form.errors:
+        return await _account(ctx, account_id, form)
+    await limits.override(ctx, account_id, changes)
+    return Redirect(f"{_PATH}/accounts/{account_id}", note="limits")
+
+
+async def _account(ctx: AppContext, account_id: str, form: Form) -> View:
+    found = await operating.account(ctx, account_id)
+    statement = await usage.statement(ctx, account_id, summed=False)
+    wallet = found.account.wallet
+    sent = Form({name: [str(value)] for name, value in found.overrides.items()})
+    model = {
+        "view": found,
+        "path": f"{_PATH}/accounts/{account_id}",
+        "available": to_credits(wallet.available),
+        "held": to_credits(wallet.held),
+        "statement": statement,
+        "lines": statement.lines[:10],
+        "form": form,
+        "limits": form if any(name in form.errors for name in NAMES) else sent,
+        "labels": _LIMIT_NAMES,
+        "defaults": limits.allowances_of(ctx.settings, limits.NO_OVERRIDES).as_dict(),
+    }
+    title = found.account.name or found.account.email
+    return Shown("pages/operator_account.html", title, model, 422 if form.errors else 200)
+
+
+def _id(request: Request) -> str:
+    account_id: str = request.path_params["account_id"]
+    if not ids.is_id(ids.ACCOUNT, account_id):
+        raise not_found("account")
+    return account_id
+
+
+def _address(query: dict[str, str]) -> str:
+    return f"{_PATH}?{urlencode(query)}" if query else _PATH
+
+
+PAGES = (
+    Page(
+        _PATH,
+        get=show,
+        nav=Nav("Server", "Operator", "shield"),
+        operator=True,
+        notes={
+            "off": "Maintenance is on: the API answers 503 until you end it.",
+            "on": "Maintenance is over: the API answers again.",
+        },
+    ),
+    Page(f"{_PATH}/maintenance", post=switch, operator=True),
+    Page(f"{_PATH}/doctor", get=examine, operator=True),
+    Page(
+        _ONE,
+        get=show_account,
+        operator=True,
+        notes={
+            "added": "The credits are added. Work that waited for them goes on.",
+            "taken": "The credits are taken back.",
+            "due": "Hosting fees are due: no new work starts.",
+            "paid": "Nothing is due: new work starts again.",
+            "limits": "The limits are saved. They hold within a second.",
+        },
+    ),
+    Page(f"{_ONE}/credits", post=add_credits, operator=True),
+    Page(f"{_ONE}/fees", post=set_fees, operator=True),
+    Page(f"{_ONE}/limits", post=set_limits, operator=True),
+)

@@ -1,0 +1,183 @@
+"""The operator's pages: who sees them, what they show, and what they change."""
+
+import asyncio
+from collections.abc import Iterator
+
+import httpx2
+import pytest
+
+from agentpost.db import meta
+from agentpost.db import nodes as node_rows
+from agentpost.domain.job import JobState
+from agentpost.services import accounts, allowances, doctor, operating
+from agentpost.services.doctor import Finding
+from tests.web.site import Site
+
+PATH = "/dashboard/operator"
+POSTS = ("maintenance", "accounts/{}/credits", "accounts/{}/fees", "accounts/{}/limits")
+FORM = {"to": "on", "amount": "5", "running_jobs": "7"}
+
+
+@pytest.fixture
+def operator(site: Site) -> Iterator[httpx2.Client]:
+    """The browser of the account that the first start makes."""
+    made = asyncio.run(accounts.create(site.ctx, accounts.DEFAULT_EMAIL, "Owner"))
+    with site.browser(made.id) as browser:
+        yield browser
+
+
+def credits_of(site: Site) -> float:
+    return asyncio.run(accounts.get(site.ctx, site.ann)).balance / 1_000_000
+
+
+@pytest.mark.parametrize("path", ["", "/doctor", "/accounts/{}"])
+def test_there_is_no_such_page_for_others(site: Site, path: str) -> None:
+    with site.browser() as browser:
+        refused = browser.get(PATH + path.format(site.ann), headers={"Accept": "text/html"})
+        unknown = browser.get("/dashboard/nothing", headers={"Accept": "text/html"})
+        assert PATH not in browser.get("/dashboard").text
+    assert refused.status_code == unknown.status_code == 404
+    assert refused.text == unknown.text
+
+
+def test_nobody_else_can_change_anything(site: Site, operator: httpx2.Client) -> None:
+    strange = {"Sec-Fetch-Site": "cross-site"}
+    before = asyncio.run(accounts.get(site.ctx, site.ann))
+    with site.browser() as browser, site.stranger() as stranger:
+        for post in POSTS:
+            path = f"{PATH}/{post.format(site.ann)}"
+            assert browser.post(path, data=FORM).status_code == 404
+            assert stranger.post(path, data=FORM).status_code == 401
+            assert operator.post(path, data=FORM, headers=strange).status_code == 403
+    assert asyncio.run(accounts.get(site.ctx, site.ann)) == before
+    assert site.write(lambda tx: meta.get(tx, "maintenance")) is None
+
+
+def test_an_operator_sees_every_account_and_what_is_open(
+    site: Site, operator: httpx2.Client
+) -> None:
+    site.job(site.work(), JobState.RUNNING)
+    site.message("m", turn_state="waiting", status="processing")
+    site.write(lambda tx: node_rows.beat(tx, site.ctx.node, site.clock.now()))
+    site.write(lambda tx: node_rows.beat(tx, "node_other", site.clock.now()))
+    site.ctx.silent = lambda: {"node_other": 2_500_000}
+    page = operator.get(PATH).text
+    assert f'href="{PATH}" aria-current="page"' in page
+    for text in ("ann@example.com", "12.5 credits", "1 of 5 jobs running", "owner@localhost"):
+        assert text in page
+    for text in ("answers now", "last beat 2 s ago", "1 turn or job should run and has no node"):
+        assert text in page
+    found = asyncio.run(operating.server(site.ctx))
+    assert (found.jobs, found.turns_waiting, found.unowned) == (1, 1, 1)
+
+
+@pytest.mark.parametrize(("text", "fits"), [("ANN@", True), ("bob", False), ("a%n", False)])
+def test_accounts_are_searched(site: Site, operator: httpx2.Client, text: str, fits: bool) -> None:
+    page = operator.get(PATH, params={"q": text}).text
+    assert ("ann@example.com" in page) == fits
+    assert ("No account fits" in page) == (not fits)
+
+
+def test_pages_lead_to_older_accounts(
+    site: Site, operator: httpx2.Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(operating, "_ACCOUNTS", 1)
+    first = asyncio.run(operating.server(site.ctx))
+    second = asyncio.run(operating.server(site.ctx, before=first.more))
+    shown = [line.account.email for page in (first, second) for line in page.accounts]
+    assert sorted(shown) == ["ann@example.com", "owner@localhost"]
+    assert second.more is None
+    assert f"before={first.more}" in operator.get(PATH).text
+
+
+@pytest.mark.parametrize(
+    ("amount", "balance", "said"),
+    [
+        ("100", 112.5, "note=added"),
+        ("-2.5", 10, "note=taken"),
+        ("-13", 12.5, "Only 12.5 credits are available"),
+        ("0", 12.5, "must be more than zero"),
+        ("nan", 12.5, "Credits must be"),
+        ("many", 12.5, "Write a number"),
+        ("", 12.5, "Write a number"),
+    ],
+)
+def test_credits_are_added_and_taken_back(
+    site: Site, operator: httpx2.Client, amount: str, balance: float, said: str
+) -> None:
+    answer = operator.post(f"{PATH}/accounts/{site.ann}/credits", data={"amount": amount})
+    assert credits_of(site) == balance
+    if answer.status_code == 303:
+        assert said in answer.headers["location"]
+        page = operator.get(answer.headers["location"]).text
+        assert 'role="status"' in page
+        assert "added by owner@localhost" in page
+    else:
+        assert answer.status_code == 422
+        assert said in answer.text
+
+
+def test_a_note_has_an_end(site: Site, operator: httpx2.Client) -> None:
+    form = {"amount": "1", "note": "n" * 201}
+    answer = operator.post(f"{PATH}/accounts/{site.ann}/credits", data=form)
+    assert "A note has at most 200 characters." in answer.text
+    assert credits_of(site) == 12.5
+
+
+def test_limits_are_set_and_given_up(site: Site, operator: httpx2.Client) -> None:
+    path = f"{PATH}/accounts/{site.ann}"
+    operator.post(f"{path}/limits", data={"running_jobs": "17", "stored_bytes": "0"})
+    found, own = asyncio.run(allowances.show(site.ctx, site.ann))
+    assert (found.running_jobs, sorted(own)) == (17, ["running_jobs", "stored_bytes"])
+    assert 'value="17"' in operator.get(path).text
+    for wrong in ("0", "-1", "many", "9" * 16):
+        answer = operator.post(f"{path}/limits", data={"running_jobs": wrong})
+        assert answer.status_code == 422
+        assert "a whole number above zero" in answer.text
+        assert f'value="{wrong}"' in answer.text
+    assert asyncio.run(allowances.show(site.ctx, site.ann))[0].running_jobs == 17
+    operator.post(f"{path}/limits", data={"running_jobs": ""})
+    assert asyncio.run(allowances.show(site.ctx, site.ann))[1] == frozenset()
+
+
+def test_fees_are_due_and_paid(site: Site, operator: httpx2.Client) -> None:
+    path = f"{PATH}/accounts/{site.ann}"
+    operator.post(f"{path}/fees", data={"to": "due"})
+    assert "Hosting fees are due" in operator.get(path).text
+    assert "fees due" in operator.get(PATH).text
+    operator.post(f"{path}/fees", data={"to": "paid"})
+    assert "Hosting fees are due" not in operator.get(path).text
+
+
+def test_maintenance_is_started_and_ended(site: Site, operator: httpx2.Client) -> None:
+    key = asyncio.run(accounts.create_key(site.ctx, site.ann, "k")).secret
+    program = {"Authorization": f"Bearer {key}"}
+    operator.post(f"{PATH}/maintenance", data={"to": "on"})
+    assert "Maintenance is on" in operator.get(PATH).text
+    assert operator.get("/v1/me", headers=program).status_code == 503
+    operator.post(f"{PATH}/maintenance", data={"to": "off"})
+    assert "Maintenance is on" not in operator.get(PATH).text
+    assert operator.get("/v1/me", headers=program).status_code == 200
+
+
+def test_the_doctor_says_what_it_finds(
+    operator: httpx2.Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "Everything open has an owner or a deadline." in operator.get(f"{PATH}/doctor").text
+
+    async def examine(_: object) -> list[Finding]:
+        return [Finding("exe_1<b>", "running", "no node has claimed it")]
+
+    monkeypatch.setattr(doctor, "examine", examine)
+    page = operator.get(f"{PATH}/doctor").text
+    assert "no node has claimed it" in page
+    assert "exe_1&lt;b&gt;" in page
+
+
+@pytest.mark.parametrize("account", ["acc_1", f"acc_{'0' * 32}", "ann@example.com"])
+def test_an_unknown_account_is_not_found(operator: httpx2.Client, account: str) -> None:
+    assert operator.get(f"{PATH}/accounts/{account}").status_code == 404
+    for what in ("credits", "fees", "limits"):
+        form = {"amount": "1", "to": "due"}
+        answer = operator.post(f"{PATH}/accounts/{account}/{what}", data=form)
+        assert answer.status_code == 404
