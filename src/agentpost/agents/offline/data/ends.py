@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from datetime import date, timedelta
 from typing import TYPE_CHECKING
@@ -48,6 +49,8 @@ def resolved(
     named = _with_the_one_before(column, query)
     if named is not None:
         return _between(plain, query, *named), []
+    if query.grain is not None:
+        return plain, []
     spacing = _spacing(column, days)
     last = dates.last_day(days[-1], spacing)
     for grain in _LONGEST[: _LONGEST.index(spacing) + 1]:
@@ -72,7 +75,7 @@ def _between(plain: Query, query: Query, first: date, last: date, grain: Grain) 
         # A week's number is that of several years.
         reach = Filter(query.time, Op.BETWEEN, (
             first.isoformat(), dates.last_day(last, grain).isoformat()))  # fmt: skip
-        made = (reach, Filter(query.time, Op.IS, weeks, Grain.WEEK))
+        made: tuple[Filter, ...] = (reach, Filter(query.time, Op.IS, weeks, Grain.WEEK))
     else:
         made = (Filter(query.time, Op.IS, tuple(_spelt(day, grain) for day in (first, last))),)
     return msgspec.structs.replace(plain, grain=grain, filters=(*others, *made))
@@ -102,7 +105,7 @@ def _with_the_one_before(column: Column, query: Query) -> tuple[date, date, Grai
 
 def _spacing(column: Column, days: Sequence[date]) -> Grain:
     """How long the period is that one date of the column stands for."""
-    gaps = sorted((b - a).days for a, b in zip(days, days[1:], strict=False))
+    gaps = sorted((b - a).days for a, b in itertools.pairwise(days))
     gap = gaps[len(gaps) // 2] if gaps else 1
     regular = all(day.day == days[0].day or dates.last_day(day, Grain.MONTH) == day for day in days)
     if column.grain in _LONGEST[:3]:
