@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import threading
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import partial
 
@@ -35,6 +36,8 @@ from agentpost.wiring import Parts, wire
 
 log = structlog.get_logger(__name__)
 STOP_SECONDS = 5.0
+WARM_UP_AFTER_SECONDS = 0.5
+"""From ready on; a server that does not live so long is spared the work."""
 LOOP_SECONDS = 2.0
 """What is left to do on the agent loop when all runs have ended, or are never going to."""
 
@@ -140,6 +143,8 @@ async def start(settings: Settings, clock: Clock | None = None) -> Server:
     if not (alone or settings.role == "worker" or settings.redis_url.get_secret_value()):
         log.info("limits_per_node", advice="set REDIS_URL to count over all nodes")
     ready.set()
+    if parts.turns is not None and agent.warm_up is not None:
+        parts.loop.submit(partial(_warm_up, agent.warm_up))
     return Server(parts, scratch, lock, ready, first)
 
 
@@ -157,6 +162,15 @@ async def _start(parts: Parts) -> FirstAccount | None:
     await parts.nodes.recover_open()
     parts.background.start()
     return first
+
+
+async def _warm_up(load: Callable[[], Awaitable[None]]) -> None:
+    """Let the agent load what its turns need, before the first message asks for it.
+
+    On the agent loop: a thread beside it would load the same twice when a message comes meanwhile.
+    """
+    await asyncio.sleep(WARM_UP_AFTER_SECONDS)
+    await load()
 
 
 async def _first_account(ctx: AppContext) -> FirstAccount | None:

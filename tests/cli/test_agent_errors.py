@@ -91,6 +91,19 @@ def test_an_agent_names_what_its_steps_import(
         assert resolve(f"{module}:agent").worker_imports == names
 
 
+@pytest.mark.parametrize("value", ["load", "'load'", "[load]"])
+def test_what_warms_an_agent_up_is_a_coroutine_function(
+    value: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module = f"warming_agent_{abs(hash(value))}"
+    code = f"async def agent(turn): ...\ndef load(): ...\nWARM_UP = {value}\n"
+    (tmp_path / f"{module}.py").write_text(code)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    with pytest.raises(UnknownAgent, match="WARM_UP must be a coroutine function"):
+        resolve(f"{module}:agent")
+
+
 def test_workers_of_the_built_in_agent_import_what_is_there() -> None:
     for name in resolve("offline").worker_imports:
         assert importlib.util.find_spec(name) is not None

@@ -10,7 +10,6 @@ import os
 import shutil
 import socket
 import subprocess
-import sys
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -22,6 +21,7 @@ import httpx2
 import pytest
 
 from agentpost_client import Client
+from tests import forked
 from tests.conformance.conftest import s3_endpoint, s3_url
 from tests.e2e.caller import Caller, Json
 from tests.e2e.fixtures import ServerMaker
@@ -128,14 +128,7 @@ def test_the_command_line(server: AgentServer, tmp_path: Path) -> None:
 
     def run(*arguments: str) -> Any:
         environment = {**os.environ, "AGENTPOST_URL": server.url, "AGENTPOST_KEY": KEY}
-        done = subprocess.run(
-            [sys.executable, "-m", "agentpost", *arguments, "--json"],
-            env=environment,
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-        )
+        done = forked.run([*arguments, "--json"], env=environment, cwd=tmp_path)
         assert done.returncode == 0, done.stderr
         return json.loads(done.stdout)
 

@@ -7,6 +7,7 @@ import inspect
 import sys
 import sysconfig
 import traceback
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -17,6 +18,8 @@ from agentpost.agents.base import AgentFn
 
 WORKER_IMPORTS = "WORKER_IMPORTS"
 """The name under which an agent's module lists modules for worker processes."""
+WARM_UP = "WARM_UP"
+"""The name under which an agent's module has a coroutine function that loads what turns need."""
 OFFLINE = "agentpost.agents.offline:agent"
 
 
@@ -29,11 +32,15 @@ class UnknownAgent(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Agent:
-    """An agent function with the name clients see, and the modules its steps will import."""
+    """An agent function with the name clients see, and the modules its steps will import.
+
+    ``warm_up`` loads what the first turn would have to wait for; None when the agent has none.
+    """
 
     name: str
     run: AgentFn
     worker_imports: tuple[str, ...] = ()
+    warm_up: Callable[[], Coroutine[Any, Any, None]] | None = None
 
 
 def resolve(spec: str) -> Agent:
@@ -41,11 +48,11 @@ def resolve(spec: str) -> Agent:
     `MissingExtra` when the libraries of the built-in agent are not installed."""
     if spec == "offline":
         extras.require("offline", extras.OFFLINE_ASKED)
-        return Agent("offline", _load(OFFLINE), _worker_imports(OFFLINE))
+        return Agent("offline", _load(OFFLINE), _worker_imports(OFFLINE), _warm_up(OFFLINE))
     scheme, _, rest = spec.partition(":")
     if not scheme or not rest:
         raise UnknownAgent(f"AGENTPOST_AGENT={spec!r} is neither 'offline' nor 'module:object'.")
-    return Agent(_name(spec), _load(spec), _worker_imports(spec))
+    return Agent(_name(spec), _load(spec), _worker_imports(spec), _warm_up(spec))
 
 
 def _load(spec: str) -> AgentFn:
@@ -69,6 +76,17 @@ def _worker_imports(spec: str) -> tuple[str, ...]:
             f"AGENTPOST_AGENT={spec!r}: its {WORKER_IMPORTS} must be a list of names of modules."
         )
     return tuple(found)
+
+
+def _warm_up(spec: str) -> Callable[[], Coroutine[Any, Any, None]] | None:
+    """What the agent's module names as `WARM_UP`."""
+    found = getattr(sys.modules[spec.partition(":")[0]], WARM_UP, None)
+    if found is not None and not inspect.iscoroutinefunction(found):
+        raise UnknownAgent(
+            f"AGENTPOST_AGENT={spec!r}: its {WARM_UP} must be a coroutine function without"
+            " arguments: async def load()."
+        )
+    return found
 
 
 def _imported(spec: str, module_name: str, here: str) -> ModuleType:

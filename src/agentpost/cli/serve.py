@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from typing import Annotated
 
 import typer
@@ -22,7 +23,10 @@ def serve(
     role: Annotated[str | None, typer.Option(help="all, api or worker.")] = None,
 ) -> None:
     """Start the server: API, agent and jobs in one process."""
-    from agentpost.cli import serving
-
+    gc.disable()  # imports leave no garbage; to look for it would take an eighth of their time
+    try:
+        from agentpost.cli import serving
+    finally:
+        gc.enable()
     given = {"host": host, "port": port, "agent": agent, "data_dir": data_dir, "role": role}
     serving.run({name: value for name, value in given.items() if value is not None})

@@ -5,6 +5,7 @@ libraries that draw, write or read files; each is imported by the step that uses
 """
 
 from agentpost.agents.offline.turn import agent
+from agentpost.agents.offline.warm_up import load
 
 WORKER_IMPORTS = (
     "duckdb",
@@ -13,5 +14,6 @@ WORKER_IMPORTS = (
     *("typst", "pypdfium2", "PIL.Image"),
 )
 """What questions about tables and charts import; an idle worker does so beforehand."""
+WARM_UP = load
 
-__all__ = ["WORKER_IMPORTS", "agent"]
+__all__ = ["WARM_UP", "WORKER_IMPORTS", "agent"]

@@ -56,7 +56,7 @@ def written(rows: list[tuple[str, float | None]], delimiter: str) -> str:
     return out.getvalue()
 
 
-WISHES = st.tuples(
+QUERIES = st.tuples(
     st.sampled_from(list(HOW)), st.sampled_from(list(TESTS)), st.integers(-10_000, 10_000)
 )
 """A figure, and of which rows."""
@@ -66,19 +66,19 @@ WISHES = st.tuples(
 @given(
     rows=ROWS,
     delimiter=st.sampled_from([",", ";", "\t", "|"]),
-    wishes=st.lists(WISHES, min_size=3, max_size=3),
+    queries=st.lists(QUERIES, min_size=3, max_size=3),
 )
 def test_a_table_and_a_query(
     rows: list[tuple[str, float | None]],
     delimiter: str,
-    wishes: list[tuple[Aggregate, Op, int]],
+    queries: list[tuple[Aggregate, Op, int]],
 ) -> None:
     """Three queries to each table: opening it is what takes long."""
     with tempfile.TemporaryDirectory() as folder:
         given_file = file(Path(folder), "t.csv", written(rows, delimiter))
         with opened([given_file]) as data:
             assert data.tables[0].rows == len(rows)
-            for how, op, limit in wishes:
+            for how, op, limit in queries:
                 check(data, rows, how, op, float(limit))
 
 

@@ -1,0 +1,24 @@
+"""What turns read into memory once: the word lists of all languages, and what can be made."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator
+from functools import partial
+
+from agentpost.agents.offline.making import catalogue
+from agentpost.agents.offline.understanding import words
+
+
+async def load() -> None:
+    """Load it in parts, since a turn that comes meanwhile waits for the part under way."""
+    for part in _parts():
+        part()
+        await asyncio.sleep(0)
+
+
+def _parts() -> Iterator[Callable[[], object]]:
+    yield partial(words.language_of, "a message")  # has letters: compares it with the word lists
+    yield from (partial(words.lexicon, language) for language in words.LANGUAGES)
+    yield words.concepts
+    yield from (partial(catalogue.maker, thing) for thing in catalogue.FOLDERS)

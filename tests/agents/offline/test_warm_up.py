@@ -1,0 +1,23 @@
+"""What the built-in agent loads before the first message."""
+
+import asyncio
+
+from agentpost.agents.offline.making import catalogue
+from agentpost.agents.offline.offering import help_text
+from agentpost.agents.offline.understanding import messages, words
+from agentpost.agents.offline.warm_up import load
+
+CACHES = (words.word_list, words.lexicon, words._evidence, words.concepts, catalogue.maker)
+
+
+def test_the_first_message_finds_everything_loaded() -> None:
+    for cache in CACHES:
+        cache.cache_clear()
+    asyncio.run(load())
+    loaded = [cache.cache_info().misses for cache in CACHES]
+    assert all(loaded)
+    for text in ("Chart revenue by month", "Erstelle einen Bericht über die Umsätze", "做一个图表"):
+        messages.read(text)
+    words.concepts()
+    help_text("en")
+    assert [cache.cache_info().misses for cache in CACHES] == loaded
