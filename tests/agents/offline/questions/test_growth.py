@@ -135,3 +135,8 @@ def test_a_month_that_is_not_complete_is_left_out_and_named(data: Dataset) -> No
 )
 def test_other_languages(data: Dataset, text: str, said: str) -> None:
     assert said in answered(data, "monthly.csv", text)
+
+
+def test_a_year_without_the_one_before_is_said(data: Dataset) -> None:
+    said = answered(data, "monthly.csv", "revenue 2025 vs 2026")
+    assert said.startswith("There is no period before it to compare with.")

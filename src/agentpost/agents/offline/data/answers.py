@@ -88,7 +88,9 @@ class _Answer:
         query = result.query
         if not result.counted and not _counts(query):
             text = str(self._words["none"]).format(result.reading)
-        elif not result.rows or all(row[-1] is None for row in result.rows):
+        elif not result.rows or (
+            all(row[-1] is None for row in result.rows) and not _against_before(query)
+        ):
             text = str(self._words["no_value"]).format(result.reading)
         else:
             text = self._stated(query, result)
@@ -337,6 +339,12 @@ class _Answer:
         if query.time is not None:
             names.append(self._period(query, row[keys - 1]))
         return ", ".join(names)
+
+
+def _against_before(query: Query) -> bool:
+    """Whether periods are compared: where nothing can be, the answer says what is missing."""
+    derived = query.measures[0].derived in (Derived.GROWTH, Derived.DIFFERENCE)
+    return derived and query.time is not None
 
 
 def _counts(query: Query) -> bool:
