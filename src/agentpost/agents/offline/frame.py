@@ -142,6 +142,9 @@ class Query(msgspec.Struct, frozen=True, omit_defaults=True):
     """Which groups are kept, by their measure: ``column`` is the measure's column, empty for the
     number of rows."""
     order: Order | None = None
+    ends: bool = False
+    """Compare only the first and the last whole period on the time axis, or the one that the
+    filters name with the one before it; without a grain, in the longest fitting periods."""
 
 
 class Style(msgspec.Struct, frozen=True, omit_defaults=True):

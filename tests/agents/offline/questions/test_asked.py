@@ -85,6 +85,13 @@ def month(row: Row) -> str:
     return f"{row['d']:%Y-%m}"
 
 
+def grew(key: str) -> dict[Any, float]:
+    """What the revenue of each group grew by from 2024 to 2025, in percent."""
+    years = [sheets.ORDERS.at(d=between(f"{y}-01-01", f"{y}-12-31")).by(key, "revenue")
+             for y in (2024, 2025)]  # fmt: skip
+    return {name: 100 * (years[1][name] / before - 1) for name, before in years[0].items()}
+
+
 def profit(rows: Rows) -> float:
     """Revenue without cost."""
     return rows.sum("revenue") - rows.sum("cost")
@@ -97,7 +104,7 @@ TRUTHS: dict[str, Any] = {
     "Y24": between("2024-01-01", "2024-12-31"), "Y25": between("2025-01-01", "2025-12-31"),
     "each": each, "values": values, "best": best, "top": top, "tops": tops, "between": between,
     "WEEKDAYS": ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"],
-    "quarter": quarter, "month": month, "profit": profit,
+    "quarter": quarter, "month": month, "grew": grew, "profit": profit,
 }  # fmt: skip
 
 

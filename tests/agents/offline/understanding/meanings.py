@@ -66,7 +66,8 @@ def query_terms(query: Query) -> dict[str, str]:
     if query.groups:
         found["g"] = ",".join(query.groups)
     if query.time:
-        found["t"] = f"{query.time}.{query.grain.value if query.grain else ''}"
+        length = "ends" if query.ends else ""
+        found["t"] = f"{query.time}.{query.grain.value if query.grain else length}"
     if query.filters:
         found["f"] = ";".join(sorted(map(_filter, query.filters)))
     if query.having:

@@ -10,6 +10,7 @@ import msgspec
 from agentpost.agents import File
 from agentpost.agents.offline.answer import Answer, Outcome
 from agentpost.agents.offline.data import wording
+from agentpost.agents.offline.data.comparing import Comparison
 from agentpost.agents.offline.data.computed import Columns
 from agentpost.agents.offline.data.dataset import Dataset, opened
 from agentpost.agents.offline.data.model import Cell, Column, Kind, Result, Table
@@ -87,7 +88,9 @@ class _Answer:
         query = result.query
         if not result.counted and not _counts(query):
             text = str(self._words["none"]).format(result.reading)
-        elif not result.rows or all(row[-1] is None for row in result.rows):
+        elif not result.rows or (
+            all(row[-1] is None for row in result.rows) and not _against_before(query)
+        ):
             text = str(self._words["no_value"]).format(result.reading)
         else:
             text = self._stated(query, result)
@@ -102,7 +105,7 @@ class _Answer:
         if not keys:
             return self._single(query, result)
         if derived in (Derived.GROWTH, Derived.DIFFERENCE):
-            text = self._compared(query, result, keys)
+            text = Comparison(self._data, self._table, self._language).of(query, result)
             if text is not None:
                 return text
         if derived is Derived.RANK and len(result.rows) == 1:
@@ -310,53 +313,6 @@ class _Answer:
             self._value(value, plain),
         )
 
-    def _compared(self, query: Query, result: Result, keys: int) -> str | None:
-        """The difference of two groups or two periods, with both of their values."""
-        measure = query.measures[0]
-        plain = msgspec.structs.replace(measure, derived=None)
-        both = self._data.run(msgspec.structs.replace(query, measures=(plain, measure), order=None))
-        if query.time is None:
-            return self._two_groups(query, both, plain, result)
-        if query.groups or len(both.rows) > 2:
-            return None
-        if len(both.rows) < 2:
-            return str(self._words["no_before"])
-        (first, before, _), (last, after, change) = (row[-3:] for row in both.rows)
-        if change is None or before is None or after is None:
-            return None
-        assert isinstance(change, float)
-        key = "grew" if change > 0 else "fell" if change < 0 else "same"
-        size = wording.figure(abs(change), wording.unit_of(measure, self._column(measure)),
-                              self._language)  # fmt: skip
-        return _upper(
-            str(self._words[key]).format(
-                self._subject(plain),
-                size,
-                self._value(before, plain),
-                self._period(query, first),
-                self._value(after, plain),
-                self._period(query, last),
-            )
-        )
-
-    def _two_groups(self, query: Query, both: Result, plain: Measure, result: Result) -> str | None:
-        values = {row[0]: row[1] for row in both.rows}
-        order = [row[0] for row in result.rows]
-        if len(query.groups) != 1 or len(order) != 2:
-            return None
-        one, other = values.get(order[0]), values.get(order[1])
-        if not isinstance(one, float) or not isinstance(other, float):
-            return None
-        measure = query.measures[0]
-        change = result.rows[0][1]
-        key = "more_than" if one > other else "less_than" if one < other else "equal"
-        unit = wording.unit_of(measure, self._column(measure))
-        size = wording.figure(abs(float(change or 0)), unit, self._language)
-        first, second = (self._key(name, query.groups[0]) for name in order)
-        stated = (self._value(one, plain), self._value(other, plain))
-        subject = f"{_upper(self._subject(plain))}{tongue(self._language).colon}"
-        return subject + str(self._words[key]).format(first, size, second, *stated)
-
     # Words
 
     def _column(self, measure: Measure) -> Column | None:
@@ -383,6 +339,12 @@ class _Answer:
         if query.time is not None:
             names.append(self._period(query, row[keys - 1]))
         return ", ".join(names)
+
+
+def _against_before(query: Query) -> bool:
+    """Whether periods are compared: where nothing can be, the answer says what is missing."""
+    derived = query.measures[0].derived in (Derived.GROWTH, Derived.DIFFERENCE)
+    return derived and query.time is not None
 
 
 def _counts(query: Query) -> bool:

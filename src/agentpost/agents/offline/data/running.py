@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import date, datetime
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -11,6 +11,7 @@ import msgspec
 from agentpost.agents import JobFailed
 from agentpost.agents.offline.data import limits, wording
 from agentpost.agents.offline.data import words as words_of_tables
+from agentpost.agents.offline.data.ends import resolved
 from agentpost.agents.offline.data.loading import Loaded
 from agentpost.agents.offline.data.model import Cell, Kind, Result
 from agentpost.agents.offline.data.sql import Compiler, averaged, axes
@@ -22,6 +23,7 @@ from agentpost.agents.offline.frame import (
     Order,
     Query,
 )
+from agentpost.agents.offline.style import dates
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -40,6 +42,10 @@ def run(db: DuckDBPyConnection, loaded: Loaded, query: Query, language: str) -> 
     compiler = Compiler(loaded)
     if not query.measures:
         query = msgspec.structs.replace(query, measures=(Measure(None, Aggregate.COUNT),))
+    left_out: list[tuple[date, Grain]] = []
+    ends = query.ends and query.time is not None
+    if ends:
+        query, left_out = resolved(db, loaded, compiler, query)
     where = compiler.where(query.filters)
     counted = _one(db, f"select count(*) from {loaded.relation} where {where.sql}", where.values)[0]
     clock = False
@@ -47,8 +53,11 @@ def run(db: DuckDBPyConnection, loaded: Loaded, query: Query, language: str) -> 
         query, clock = _with_grain(db, compiler, loaded, query)
     clause = compiler.compile(query, clock=clock)
     rows = db.execute(clause.sql, clause.values).fetchall()
-    notes: list[str] = []
     words = wording.texts(language)
+    notes = [
+        str(words["partial"]).format(dates.period(day.isoformat(), grain, language))
+        for day, grain in left_out
+    ]
     left = counted - sum(row[-1] for row in rows) if query.groups or query.time else 0
     among = any(m.derived in (Derived.SHARE, Derived.RANK) for m in query.measures)
     among = among and any(f.column in query.groups for f in query.filters)
@@ -56,6 +65,9 @@ def run(db: DuckDBPyConnection, loaded: Loaded, query: Query, language: str) -> 
         notes.append(wording.plural(words, "without_group", left))
     made = [tuple(row[:-1]) for row in rows]
     keys = axes(query)
+    if ends and made:
+        last = max(row[keys - 1] for row in made)
+        made = [row for row in made if row[keys - 1] == last]
     made = _sorted(made, query, keys)
     made = _differences(made, query, keys)
     made, ties = _cut(made, query, keys)

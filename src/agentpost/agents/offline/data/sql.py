@@ -231,7 +231,10 @@ class Compiler:
     def _before(self, query: Query, value: str, by_groups: str, clock: bool) -> str:
         """The value of the period before, when it is there."""
         over = f"({by_groups}order by t)"
-        listed = any(f.column == query.time and f.op is Op.IS and f.grain for f in query.filters)
+        listed = any(
+            f.column == query.time and f.op is Op.IS and (f.grain or len(f.values) > 1)
+            for f in query.filters
+        )
         step = _STEPS.get(query.grain) if query.grain and not listed else None
         if step is None:
             return f"lag({value}) over {over}"

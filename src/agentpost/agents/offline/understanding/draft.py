@@ -92,6 +92,7 @@ class Draft:
     """Words with the columns that each could mean."""
     unclear: list[str] = field(default_factory=list)
     """What was said that no query can say: "revenue per order"."""
+    ends: bool = False
     each_row: bool = False
     """Whether each row is a group of its own, as in "the largest orders"."""
     flipped: bool = False
@@ -180,6 +181,7 @@ class Draft:
             filters=tuple(self.filters),
             having=tuple(self.having),
             order=self.order,
+            ends=self.ends,
         )
 
     def unused(self) -> tuple[str, ...]:

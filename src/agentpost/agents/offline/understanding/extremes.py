@@ -28,6 +28,8 @@ def extreme(draft: Draft) -> Best | None:
         count = _number_near(found, at)
         segment.used = True
         top = _FLIPPED[direction]
+        if concept == "hours" and any(one.has("derived", "growth") for one in found):
+            concept, top = "", not top  # what grows fastest grows most
         if segment.has("most") and _most_rows(draft, at):
             pass
         elif concept == "time" or (concept == "age" and "age" not in draft.names.concepts):

@@ -15,6 +15,7 @@ from agentpost.agents.offline.frame import (
     Op,
     Order,
 )
+from agentpost.agents.offline.style import dates
 from agentpost.agents.offline.understanding.draft import (
     Best,
     Draft,
@@ -47,7 +48,12 @@ def finish(
     if compared and derived in (None, Derived.DIFFERENCE):
         if several and several[0] not in draft.groups:
             draft.groups.append(several[0])
-        if asked and (several or draft.time):
+        periods = {f.grain for f in draft.filters if f.column == draft.time and f.op is Op.IS}
+        finer = bool(periods) and draft.grain not in periods  # as in "2024 against 2025 by month"
+        beside = finer or (bool(several) and not periods)
+        if asked and draft.time and derived is None and beside:
+            _use_comparison(draft.found)  # their values by period stand side by side
+        elif asked and (several or draft.time):
             derived = Derived.DIFFERENCE
             _use_comparison(draft.found)
     if (asked or draft.named or trend) and not draft.measures:
@@ -73,8 +79,8 @@ def finish(
         draft.time = draft.dates[0].name
     derived = _nested(draft, derived)
     if derived is not None:
-        _apply(draft, derived, values)
-    if draft.time and draft.grain is None:
+        _apply(draft, derived, values, best)
+    if draft.time and draft.grain is None and not draft.ends:
         draft.grain = _fitting_grain(draft)
     _ordered(draft, _directed(draft, best, derived), asked=asked)
 
@@ -107,13 +113,14 @@ def _nested(draft: Draft, derived: Derived | None) -> Derived | None:
 def _per_period(draft: Draft) -> bool:
     """As in "per month", "monthly"; not "by month"."""
     for at, segment in enumerate(draft.found):
-        if segment.has("grain") and not segment.columns:
+        dated = all(draft.column(name) in draft.dates for name in segment.columns)
+        if segment.has("grain") and dated:
             before = draft.found[at - 1] if at else None
             return before is None or before.has("ratio") or not before.has("by")
     return False
 
 
-def _apply(draft: Draft, derived: Derived, values: dict[str, Filter]) -> None:
+def _apply(draft: Draft, derived: Derived, values: dict[str, Filter], best: Best | None) -> None:
     if not draft.measures:
         return
     if derived in (Derived.SHARE, Derived.RANK) and not draft.groups and not draft.time:
@@ -132,10 +139,23 @@ def _apply(draft: Draft, derived: Derived, values: dict[str, Filter]) -> None:
             draft.measures = [Measure(None, Aggregate.COUNT)]
     if derived in (Derived.GROWTH, Derived.CUMULATIVE) and not draft.time and draft.dates:
         draft.time = draft.dates[0].name
-        draft.grain = _growth_grain(draft)
+        draft.ends = draft.asked and derived is Derived.GROWTH and bool(draft.groups or not best)
+        draft.grain = None if draft.ends else _growth_grain(draft)
+    if draft.asked and derived in (Derived.GROWTH, Derived.DIFFERENCE) and _one_period(draft):
+        draft.ends = True
     if derived is Derived.DIFFERENCE and not draft.groups and not draft.time:
         return
-    draft.derive(derived)
+    amount = derived is Derived.GROWTH and any(s.has("direction", "amount") for s in draft.found)
+    draft.derive(Derived.DIFFERENCE if amount else derived)
+
+
+def _one_period(draft: Draft) -> bool:
+    """As in "revenue last quarter against the quarter before": the one before is compared."""
+    dated = [f for f in draft.filters if f.column == draft.time]
+    if draft.ends or len(dated) != 1 or dated[0].op is not Op.BETWEEN:
+        return False
+    low, high = dated[0].values
+    return draft.grain is not None and dates.whole(str(low), str(high)) is draft.grain
 
 
 def _judged(draft: Draft, best: Best) -> None:

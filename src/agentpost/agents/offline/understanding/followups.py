@@ -109,7 +109,7 @@ def _query(old: Query, new: Query, reading: Reading) -> Query:
     fields: dict[str, object] = {}
     grouped = bool(named & {"group", "time"})
     if "measure" in named:
-        fields["measures"] = new.measures
+        fields["measures"] = _compared_like(old, new.measures)
     elif _aggregated(old, reading):
         fields["measures"] = _aggregated(old, reading)
     elif not old.measures and new.measures:
@@ -130,6 +130,13 @@ def _query(old: Query, new: Query, reading: Reading) -> Query:
     return msgspec.structs.replace(old, **fields)
 
 
+def _compared_like(old: Query, measures: tuple[Measure, ...]) -> tuple[Measure, ...]:
+    """As in "and orders?" after a growth from the first to the last period: theirs."""
+    if not old.ends or any(m.derived for m in measures):
+        return measures
+    return tuple(Measure(m.column, m.aggregate, old.measures[0].derived) for m in measures)
+
+
 def _aggregated(old: Query, reading: Reading) -> tuple[Measure, ...]:
     """As in "The average instead": another aggregate of the same columns."""
     said = reading.aggregate
@@ -139,6 +146,13 @@ def _aggregated(old: Query, reading: Reading) -> tuple[Measure, ...]:
 
 
 def _axes(old: Query, new: Query, *, adds: bool) -> dict[str, object]:
+    if old.ends and new.groups and not new.time:
+        kept = old.groups if adds else ()
+        return {"groups": (*kept, *(group for group in new.groups if group not in kept))}
+    return {**_placed(old, new, adds=adds), "ends": new.ends}
+
+
+def _placed(old: Query, new: Query, *, adds: bool) -> dict[str, object]:
     if adds:
         groups = (*old.groups, *(group for group in new.groups if group not in old.groups))
         return {

@@ -23,7 +23,7 @@ def measures(draft: Draft, best: Best | None) -> None:
         at
         for at, s in enumerate(found)
         if (s.has("question", "many") or s.has("aggregate", "count", "distinct"))
-        and not (s.used or s.columns)
+        and not (s.used or s.columns or _percent(found, at))
         and not (s.has("question", "much") and (has_hint(draft) or _much(draft)))
     ]
     for at, segment in enumerate(found):
@@ -62,6 +62,15 @@ def measures(draft: Draft, best: Best | None) -> None:
             draft.named.add("measure")
             for segment in row_words:
                 segment.used = True
+
+
+def _percent(found: Sequence[Segment], at: int) -> bool:
+    """As in "by how many percent did North grow": nothing is counted."""
+    after = found[at + 1] if at + 1 < len(found) else None
+    grows = any(s.has("derived", "growth") for s in found)
+    asked = grows and after is not None and after.has("derived", "share")
+    found[at].used = found[at].used or asked
+    return asked
 
 
 def _much(draft: Draft) -> bool:

@@ -26,6 +26,8 @@ def drafted(found: list[Segment], names: Names, today: str, *, asked: bool) -> D
     draft = Draft(found, names, asked=asked)
     _name_hints(draft)
     derived = _derived(draft)
+    # A table says how much something changed, not why.
+    draft.unclear += [s.text for s in found if derived and s.has("question", "why")]
     _times(draft, derived, today)
     conditions.missing(draft)
     compute(draft)
@@ -166,6 +168,8 @@ def _groups(draft: Draft) -> None:
                 draft.add_group(
                     part.columns[0] if len(part.columns) == 1 else draft.category(part) or ""
                 )
+                if grain and draft.time in part.columns and draft.grain is not None:
+                    draft.grain = grain
                 part.used = took = True
             elif part.has("and") or part.text in ",/×x" or part.has("filler") or part.has("by"):
                 pass

@@ -129,6 +129,8 @@ def _meant(
         tags = frozenset(english.phrases.get(tuple(english.key(t.text) for t in span), ()))
         if all(tag.section in ("filler", "question", "for", "by", "of", "not") for tag in tags):
             tags = frozenset()
+    if tags and all(tag.section == "sort" for tag in tags) and span[-1].text.lower() == "orders":
+        return None  # as in "growth in orders": not "in order"
     columns, literal, values = _named(text[start:end], keys, tags, names) if names else ((), 0, ())
     if not tags and not columns and not values:
         return None

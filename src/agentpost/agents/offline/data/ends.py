@@ -1,0 +1,138 @@
+"""The first and the last period of a table, which a growth without a named length compares."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from datetime import date, timedelta
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from agentpost.agents.offline.data.loading import Loaded
+from agentpost.agents.offline.data.model import Column
+from agentpost.agents.offline.data.sql import Compiler
+from agentpost.agents.offline.frame import Filter, Grain, Op, Query
+from agentpost.agents.offline.style import dates
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+_TOLERANCE = {Grain.WEEK: 2, Grain.MONTH: 5, Grain.QUARTER: 15, Grain.YEAR: 31}
+"""How many days at its edge a whole period may lack."""
+_LONGEST = (Grain.YEAR, Grain.QUARTER, Grain.MONTH, Grain.WEEK, Grain.DAY)
+
+
+def resolved(
+    db: DuckDBPyConnection, loaded: Loaded, compiler: Compiler, query: Query
+) -> tuple[Query, list[tuple[date, Grain]]]:
+    """The query with the two periods that it compares as its filter, and the incomplete periods
+    at the edges of the table that are left out.
+
+    When the query is about one year, quarter or month and the table has the one before, these
+    two are compared; else the first and the last whole period, of the longest length of which
+    there are two. A query whose rows are in one period keeps its filters.
+    """
+    assert query.time is not None
+    column = compiler.column(query.time)
+    where = compiler.where(query.filters)
+    name = compiler.field(query.time)
+    rows = db.execute(
+        f"select distinct cast(date_trunc('day', {name}) as date) from {loaded.relation}"
+        f" where {where.sql} and {name} is not null order by 1",
+        where.values,
+    ).fetchall()
+    days = [row[0] for row in rows]
+    plain = msgspec.structs.replace(query, ends=False, grain=query.grain or Grain.DAY)
+    if not days:
+        return plain, []
+    named = _with_the_one_before(column, query)
+    if named is not None:
+        return _between(plain, query, *named), []
+    if query.grain is not None:
+        return plain, []
+    spacing = _spacing(column, days)
+    last = dates.last_day(days[-1], spacing)
+    for grain in _LONGEST[: _LONGEST.index(spacing) + 1]:
+        if grain is Grain.QUARTER and spacing is not Grain.QUARTER:
+            continue
+        starts = sorted({_start(day, grain) for day in days})
+        kept, left = _whole(starts, days[0], last, grain)
+        weeks = grain is Grain.WEEK
+        if weeks and kept and kept[0].isocalendar().year != kept[-1].isocalendar().year:
+            continue
+        if len(kept) > 1 and (grain is not Grain.WEEK or spacing is Grain.DAY):
+            return _between(plain, query, kept[0], kept[-1], grain), [(d, grain) for d in left]
+    return msgspec.structs.replace(plain, grain=spacing), []
+
+
+def _between(plain: Query, query: Query, first: date, last: date, grain: Grain) -> Query:
+    """The query over two periods only."""
+    assert query.time is not None
+    others = tuple(f for f in query.filters if f.column != query.time or f.grain is Grain.WEEKDAY)
+    if grain is Grain.WEEK:
+        weeks = tuple(float(day.isocalendar().week) for day in (first, last))
+        # A week's number is that of several years.
+        reach = Filter(query.time, Op.BETWEEN, (
+            first.isoformat(), dates.last_day(last, grain).isoformat()))  # fmt: skip
+        made: tuple[Filter, ...] = (reach, Filter(query.time, Op.IS, weeks, Grain.WEEK))
+    else:
+        made = (Filter(query.time, Op.IS, tuple(_spelt(day, grain) for day in (first, last))),)
+    return msgspec.structs.replace(plain, grain=grain, filters=(*others, *made))
+
+
+def _spelt(day: date, grain: Grain) -> str:
+    if grain is Grain.QUARTER:
+        return f"{day.year:04}-Q{(day.month + 2) // 3}"
+    return day.isoformat()[: {Grain.YEAR: 4, Grain.MONTH: 7}.get(grain, 10)]
+
+
+def _with_the_one_before(column: Column, query: Query) -> tuple[date, date, Grain] | None:
+    """As in "growth in March": against February, when the table has it."""
+    dated = [f for f in query.filters if f.column == query.time and f.grain is not Grain.WEEKDAY]
+    if len(dated) != 1 or dated[0].op is not Op.BETWEEN or len(dated[0].values) != 2:
+        return None
+    low, high = (str(value) for value in dated[0].values)
+    grain, first = dates.whole(low, high), dates.parsed(low)
+    begin = dates.parsed(column.first)
+    if grain is None or first is None or begin is None or first == date.min:
+        return None
+    before = _start(first - timedelta(days=1), grain)
+    if begin - before > timedelta(days=_TOLERANCE.get(grain, 0)):
+        return None
+    return before, first, grain
+
+
+def _spacing(column: Column, days: Sequence[date]) -> Grain:
+    """How long the period is that one date of the column stands for."""
+    gaps = sorted((b - a).days for a, b in itertools.pairwise(days))
+    gap = gaps[len(gaps) // 2] if gaps else 1
+    regular = all(day.day == days[0].day or dates.last_day(day, Grain.MONTH) == day for day in days)
+    if column.grain in _LONGEST[:3]:
+        return column.grain or Grain.DAY
+    if not regular or gap < 28:
+        return Grain.DAY
+    return Grain.YEAR if gap > 300 else Grain.QUARTER if gap > 80 else Grain.MONTH
+
+
+def _start(day: date, grain: Grain) -> date:
+    if grain is Grain.YEAR:
+        return day.replace(month=1, day=1)
+    if grain is Grain.QUARTER:
+        return day.replace(month=(day.month - 1) // 3 * 3 + 1, day=1)
+    if grain is Grain.MONTH:
+        return day.replace(day=1)
+    return day - timedelta(days=day.weekday()) if grain is Grain.WEEK else day
+
+
+def _whole(
+    starts: list[date], first: date, last: date, grain: Grain
+) -> tuple[list[date], list[date]]:
+    """The periods that the rows cover from their first to their last day, and the others."""
+    spare = timedelta(days=_TOLERANCE.get(grain, 0))
+    kept, left = list(starts), []
+    if first - kept[0] > spare:
+        left.append(kept.pop(0))
+    if kept and dates.last_day(kept[-1], grain) - last > spare:
+        left.append(kept.pop())
+    return kept, left
