@@ -115,7 +115,6 @@ PICTURES: dict[str, Callable[[], bytes]] = {
     "a.png": picture("PNG"),
     "a.jpg": picture("JPEG"),
     "a.webp": picture("WEBP"),
-    "a.zip": packed,
 }
 
 
@@ -174,6 +173,13 @@ def test_a_text_is_asked(caller: Caller, way: str, name: str) -> None:
     done = asked(caller, way, name, TEXTS[name](), ASKED)
     assert "opens in April" in done["reply"], done
     assert f"Used: {name}" in done["reply"]
+
+
+@both_ways
+def test_a_text_in_an_archive_is_asked(caller: Caller, way: str) -> None:
+    done = asked(caller, way, "a.zip", packed(), ASKED)
+    assert "opens in April" in done["reply"], done
+    assert "Used: a.txt" in done["reply"]
 
 
 @both_ways

@@ -56,6 +56,13 @@ def finish(
         elif asked and (several or draft.time):
             derived = Derived.DIFFERENCE
             _use_comparison(draft.found)
+        elif (
+            asked
+            and not draft.groups
+            and any(draft.column(f.column) in draft.dates for f in draft.filters if f.column)
+        ):
+            # As in "orders vs previous month": one side is not said.
+            draft.unclear += [s.text for s in draft.found if s.has("compare") and not s.used][:1]
     if (asked or draft.named or trend) and not draft.measures:
         needed = draft.groups or draft.time or best or derived or trend or draft.having
         aggregate = next((s for s in draft.found if s.has("aggregate") and not s.columns), None)
