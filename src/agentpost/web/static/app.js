@@ -89,3 +89,9 @@ for (const name of ["htmx:sse:error", "htmx:error", "htmx:response:error"]) {
     again = setTimeout(() => { again = 0; htmx.trigger(part, "reconnect"); }, 2000);
   });
 }
+
+// A stream that is gone without a word is opened again; where there is one, this does nothing.
+setInterval(() => {
+  const part = document.getElementById("live");
+  if (part && !document.hidden) htmx.trigger(part, "reconnect");
+}, 5000);
