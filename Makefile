@@ -6,13 +6,12 @@ BIN := .venv/bin
 READY := .venv/.ready
 # Arguments of serve, test and bench: make serve ARGS="--port 9000"
 ARGS ?=
-# Test processes: one more than processors, since tests wait for what they started much of the time.
+# Test processes: one more than processors, since tests wait for what they started much of the time;
+# each further one collects all tests, which takes half a minute.
 WORKERS ?= $$(($$(getconf _NPROCESSORS_ONLN) + 1))
 
 # Prints the interpreter's own path; prints nothing and fails in one that is too old.
 NEW_ENOUGH := import sys; sys.version_info >= (3, 11) or sys.exit(1); print(sys.executable)
-
-MODELS := clients/python/src/agentpost_client/models.py
 
 export UV_PYTHON_DOWNLOADS := never
 # Containers often forbid Python to keep compiled modules. Here that would cost each start of a
@@ -25,7 +24,7 @@ QUICK := tests/domain tests/contract tests/house tests/client tests/observabilit
   tests/threads tests/db/test_sqlite.py tests/services/test_turns.py \
   tests/services/test_job_states.py tests/services/test_credits.py
 
-.PHONY: help setup serve test quick lives check lint types imports format generate gallery screenshots sizes bench clean
+.PHONY: help setup serve test quick lives simulate chaos check lint types imports format generate docs release-check api-changes sbom audit deploy gallery screenshots sizes bench clean
 
 help: ## Show this list
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
@@ -47,6 +46,12 @@ lives: $(READY) ## Play twenty times as many random lives of an account as `make
 	@TEST_LIVES=20 $(BIN)/python -m pytest -n 2 --timeout 0 \
 	  tests/services/test_record_property.py $(ARGS)
 
+simulate: $(READY) ## Play random histories of whole nodes; ARGS="--histories 50000 --seed 7"
+	@PYTHONPATH=. $(BIN)/python -m tests.simulation $(ARGS)
+
+chaos: $(READY) ## Real processes under real faults; ARGS="--minutes 60 --seed 7 --faults kill,stop"
+	@PYTHONPATH=. $(BIN)/python -m tests.chaos $(ARGS)
+
 check: lint types imports ## Lint, formatting, types, import contracts
 
 lint: $(READY)
@@ -65,14 +70,39 @@ format: $(READY) ## Format the code and fix what can be fixed
 
 generate: $(READY) ## Make the files that are made from code; git diff shows what changed
 	@$(BIN)/python docs/openapi.py >.venv/.made && mv .venv/.made docs/openapi.json
-	@$(BIN)/python docs/client_models.py >.venv/.made && mv .venv/.made $(MODELS)
+	@$(BIN)/python docs/client_models.py
+	@$(BIN)/python docs/client_sync.py
 	@$(BIN)/python docs/state_machine.py >.venv/.made && mv .venv/.made docs/state-machine.md
+	@$(BIN)/python docs/diagrams.py
+	@$(BIN)/python docs/errors.py
 	@PYTHONPATH=. $(BIN)/python tests/contract/test_wire.py >.venv/.made && \
 	  mv .venv/.made tests/contract/wire.json
 	@$(BIN)/python docs/contract.py
 
+docs: $(READY) ## Build the site of docs/ into site/, without network; open site/index.html
+	@$(BIN)/python docs/site/build.py site
+
 sizes: $(READY) ## Install the built wheels for real, each into an environment of its own
 	@uv=uv; uv --version >/dev/null 2>&1 || uv=.tools/uv/bin/uv; .ci/sizes $$uv $(BIN)/python
+
+release-check: $(READY) ## Build the wheels and run the server from them with uvx
+	@uv=uv; uv --version >/dev/null 2>&1 || uv=.tools/uv/bin/uv; .ci/release $$uv $(BIN)/python
+
+api-changes: $(READY) ## Say what changed in the API since the last release; fails if it breaks clients
+	@PYTHONPATH=. $(BIN)/python .ci/api_changes.py
+
+sbom: $(READY) ## Write dist/sbom.cdx.json: every package of uv.lock, as CycloneDX
+	@mkdir -p dist
+	@uv=uv; uv --version >/dev/null 2>&1 || uv=.tools/uv/bin/uv; $$uv export --quiet --locked \
+	  --no-default-groups --all-extras --preview-features sbom-export --format cyclonedx1.5 \
+	  --output-file dist/sbom.cdx.json >/dev/null
+	@echo "dist/sbom.cdx.json"
+
+audit: $(READY) ## Ask for known vulnerabilities of every package; needs the advisory service
+	@uv=uv; uv --version >/dev/null 2>&1 || uv=.tools/uv/bin/uv; $(BIN)/python .ci/audit.py $$uv
+
+deploy: $(READY) ## Check deploy/ with the linters that the tests do not have; starts nothing
+	@uv=uv; uv --version >/dev/null 2>&1 || uv=.tools/uv/bin/uv; .ci/deploy $$uv
 
 screenshots: $(READY) ## Make docs/screenshots: every page, light, dark and on a phone; ARGS are names
 	@.ci/browser
@@ -85,7 +115,7 @@ bench: $(READY) ## Measure; ARGS are those of benchmarks/run.py
 	@PYTHONPATH=. $(BIN)/python benchmarks/run.py $(ARGS)
 
 clean: ## Remove the environment and every cache
-	rm -rf .venv .tools .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf site .venv .tools .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 
 # The interpreter is the one .venv has, while that is new enough, else the first such on PATH: asked
 # for its own path, since a shim's path would make uv build .venv anew each time. uv is the one on
@@ -107,5 +137,5 @@ $(READY): pyproject.toml clients/python/pyproject.toml uv.lock
 	    .tools/uv/bin/pip install --quiet --disable-pip-version-check uv || exit 1; \
 	  fi; \
 	fi; \
-	$$uv sync --locked --all-extras --compile-bytecode --python "$$python"
+	$$uv sync --locked --all-extras --all-groups --compile-bytecode --python "$$python"
 	@touch $@

@@ -11,6 +11,7 @@ import asyncio
 import json
 import platform
 import sys
+from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -19,13 +20,14 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import aiohttp
 
-from benchmarks import report
+from benchmarks import postgres, report
 from benchmarks.load import LoadError
 from benchmarks.scenarios import SCENARIOS, Figures, Scenario, ScenarioFailed, Sizes
 from benchmarks.servers import (
     FLOOR,
     PRODUCT,
     Cores,
+    Server,
     ServerFailed,
     pin,
     raise_open_files,
@@ -49,8 +51,9 @@ OPEN_FILES_SPARE = 500
 class Session:
     """One call of the command: what to run and what was found."""
 
-    def __init__(self, sizes: Sizes, servers: list[str]) -> None:
+    def __init__(self, sizes: Sizes, servers: list[str], *, on_postgres: bool) -> None:
         self.sizes = sizes
+        self.on_postgres = on_postgres
         self.servers = servers
         self.cores = Cores.choose()
         self.figures: dict[tuple[str, str], list[Figures]] = {}
@@ -71,7 +74,7 @@ class Session:
     async def _one(self, scenario: Scenario, name: str, turn: int) -> None:
         where = f"round {turn + 1}, {scenario.name}, {name}"
         try:
-            async with running(name, self.cores) as server:
+            async with self._running(name) as server:
                 figures = await scenario.run(server, self.sizes)
         except FAILURES as error:
             self.failures.append(f"{where}: {type(error).__name__}: {error}")
@@ -81,12 +84,18 @@ class Session:
         values = ", ".join(f"{name} {report.number(value)}" for name, value in figures.items())
         print(f"{where}: {values}", file=sys.stderr)
 
+    def _running(self, name: str) -> AbstractAsyncContextManager[Server]:
+        if name == PRODUCT and self.on_postgres:
+            return postgres.product(self.cores)
+        return running(name, self.cores)
+
     def as_json(self) -> dict[str, object]:
         """Everything measured, with what it was measured on."""
         return {
             "at": datetime.now(UTC).isoformat(timespec="seconds"),
             "python": platform.python_version(),
             "system": platform.platform(),
+            "database": "postgresql" if self.on_postgres else "sqlite",
             "cores": {"server": self.cores.server, "load": self.cores.load},
             "rows": [row.as_json() for row in report.rows(self.figures)],
             "rounds": [
@@ -116,6 +125,9 @@ def arguments() -> argparse.Namespace:
         "--only", action="append", choices=names, metavar="NAME", help=f"one of {', '.join(names)}"
     )
     parser.add_argument("--server", action="append", choices=[FLOOR, PRODUCT], help="one server")
+    parser.add_argument(
+        "--postgres", action="store_true", help="agentpost with a PostgreSQL of its own"
+    )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures there too")
     return parser.parse_args()
 
@@ -134,7 +146,7 @@ def main() -> int:
     """The command; its exit status."""
     asked = arguments()
     sizes = fitting(Sizes.quick() if asked.quick else Sizes())
-    session = Session(sizes, asked.server or [FLOOR, PRODUCT])
+    session = Session(sizes, asked.server or [FLOOR, PRODUCT], on_postgres=asked.postgres)
     chosen = [scenario for scenario in SCENARIOS if not asked.only or scenario.name in asked.only]
     with asyncio.Runner(loop_factory=new_loop) as runner:
         runner.run(session.run(chosen))

@@ -51,10 +51,17 @@ class Server:
     pid: int
     ready_seconds: float
     folder: Path
+    database_url: str = ""
+    database_pid: int | None = None
+    """Of the PostgreSQL it works with; None for SQLite."""
 
     def usage(self) -> Usage:
-        """CPU and memory of the server and its children."""
-        return tree_usage(self.pid)
+        """CPU and memory of the server and its children, and of its PostgreSQL."""
+        used = tree_usage(self.pid)
+        if self.database_pid is None:
+            return used
+        database = tree_usage(self.database_pid)
+        return Usage(used.cpu + database.cpu, used.rss + database.rss)
 
     async def another(self, email: str, *, granted: int = 0) -> Server:
         """The same server with the key of a new account, with so many credits; raises
@@ -68,7 +75,11 @@ class Server:
             command(PRODUCT)[0],
             *args,
             "--json",
-            env={**os.environ, "AGENTPOST_DATA_DIR": str(self.folder / "data")},
+            env={
+                **os.environ,
+                "AGENTPOST_DATA_DIR": str(self.folder / "data"),
+                "AGENTPOST_DATABASE_URL": self.database_url,
+            },
             stdout=asyncio.subprocess.PIPE,
         )
         out, _ = await process.communicate()

@@ -28,14 +28,13 @@ from tempfile import TemporaryFile
 from types import MappingProxyType, ModuleType
 from typing import IO, Any, NoReturn, Protocol
 
-from agentpost.cli.commands import loaded
+from agentpost.cli.commands import PLACES, loaded
 
 ROOT = Path(__file__).parents[1]
 REQUEST_BYTES_MAX = 128 * 1024
 RUN_PROGRAM = "from agentpost.cli import main; main()"
 IMPORTED = (
     "agentpost.cli.admin",
-    "agentpost.cli.caller",
     "agentpost.cli.operate",
     "agentpost.cli.serving",
     "agentpost.services.doctor",
@@ -293,7 +292,7 @@ def _end(code: object) -> NoReturn:
 def main() -> None:
     for name in IMPORTED:
         __import__(name)
-    for name in ("admin", "caller", "operate", "serve"):
+    for name in {place.module for place in PLACES.values()}:
         loaded(name)
     assert threading.active_count() == 1, "a process with threads cannot be forked"
     gc.freeze()

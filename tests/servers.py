@@ -71,6 +71,7 @@ class Postgres:
     """A PostgreSQL server living in `home`; knows the place, holds no connection."""
 
     home: Path
+    settings: str = SETTINGS
 
     def url(self, database: str = "postgres") -> str:
         """The address of one database, in the form libpq, psycopg and SQLAlchemy read."""
@@ -92,7 +93,7 @@ class Postgres:
         `build` gets the URL of an empty database and must close every connection it opens. It runs
         once per server: other workers wait for it. One that raised is tried anew by the next.
         """
-        with _locked(self.home / f"{name}.lock"), psycopg.connect(self.url()) as connection:
+        with locked(self.home / f"{name}.lock"), psycopg.connect(self.url()) as connection:
             found = connection.execute(
                 "SELECT 1 FROM pg_database WHERE datname = %s AND datistemplate", (name,)
             ).fetchone()
@@ -106,6 +107,11 @@ class Postgres:
     def schema(self) -> str:
         """The template database that has all tables of a server, its queue's included."""
         return self.template("all_tables", _make_tables)
+
+    @property
+    def programs(self) -> Path:
+        """The folder with PostgreSQL's own programs, of the server's version."""
+        return _wheel() / "pginstall18" / "bin"
 
     def start(self) -> None:
         """Start the server, making its data folder the first time; returns when it answers.
@@ -145,7 +151,7 @@ class Postgres:
             _copy_programs(self.home)
         self._program("initdb", "-U", "postgres", "--auth=trust", "-E", "UTF8", "--no-locale", "-N")
         with (self.home / "data" / "postgresql.conf").open("a") as settings:
-            settings.write(SETTINGS.format(socket=self.home / "socket"))
+            settings.write(self.settings.format(socket=self.home / "socket"))
 
     def _program(self, name: str, *arguments: str) -> None:
         root = os.geteuid() == 0
@@ -187,7 +193,7 @@ def shared_postgres(folder: Path, owner: int) -> Postgres:
     folder.chmod(0o711)  # `nobody` passes through
     server = Postgres(folder / "postgres")
     ready = folder / "postgres.ready"
-    with _locked(folder / "postgres.lock"):
+    with locked(folder / "postgres.lock"):
         if not ready.exists():
             server.start()
             watcher = subprocess.Popen(
@@ -207,7 +213,7 @@ def empty_sqlite() -> Path:
     folder = run_dir()
     folder.mkdir(exist_ok=True)
     made = folder / "empty.db"
-    with _locked(folder / "empty.lock"):
+    with locked(folder / "empty.lock"):
         if not made.exists():
             draft = folder / "draft.db"
             draft.unlink(missing_ok=True)
@@ -249,7 +255,7 @@ def _copy_programs(home: Path) -> None:
 
 
 @contextmanager
-def _locked(path: Path) -> Iterator[None]:
+def locked(path: Path) -> Iterator[None]:
     """Hold `path` against other processes; a holder that dies lets go."""
     with path.open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)

@@ -1,7 +1,9 @@
 """Make pictures of every web page: light, dark and on a phone, into this folder.
 
-Run by `make screenshots`. It starts a server with the built-in agent, has it do some work, and
-photographs the pages with the system's Chromium. Arguments: words of names, to make only those.
+Run by `make screenshots`. The chats are those of a server with the built-in agent, which does some
+work first; the dashboard is that of `tests/web/busy.py`. The system's Chromium takes the pictures.
+Arguments: words of names, to make only those. The documentation shows the pictures of `SHOWN`; the
+others are there to be looked at, and are not kept in the repository.
 """
 
 from __future__ import annotations
@@ -9,18 +11,28 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
-import time
 from pathlib import Path
 from typing import Any
 
 import httpx2
-from playwright.sync_api import Browser, Page
+from PIL import Image
+from playwright.sync_api import Browser
 
 from tests import servers
 from tests.e2e.server import KEY, AgentServer
 from tests.web.browser.chromium import DESKTOP, PHONE, started, visiting
+from tests.web.busy import Busy, fill
+from tests.web.site import open_site
 
 FOLDER = Path(__file__).parent
+SHOWN = {
+    "chat-work-light.png",
+    "dashboard-light.png",
+    "message-light.png",
+    "webhooks-light.png",
+    "requests-dark.png",
+}
+COLOURS = 128
 LOOKS: dict[str, dict[str, Any]] = {
     "light": {"viewport": DESKTOP, "color_scheme": "light"},
     "dark": {"viewport": DESKTOP, "color_scheme": "dark"},
@@ -32,6 +44,8 @@ SALES = "month,region,revenue\n" + "".join(
     for region in ("North", "South", "West")
 )
 MESSAGES = ("Chart revenue by month", "Which region grew most?", "Write a report")
+
+SIGN_IN = "/login"
 
 
 def say(server: AgentServer, text: str) -> dict[str, Any]:
@@ -45,70 +59,66 @@ def say(server: AgentServer, text: str) -> dict[str, Any]:
     return message
 
 
-def integrate(server: AgentServer) -> dict[str, str]:
-    """A program's day: two keys, an endpoint that is down, some refused requests; paths of them."""
-    for name in ("checkout, production", "nightly report"):
-        server.command("keys", "create", "--account", "owner@localhost", "--name", name)
-    headers = {"Authorization": f"Bearer {KEY}"}
-    with httpx2.Client(base_url=server.url, headers=headers, timeout=90) as client:
-        body = {"url": "http://127.0.0.1:9/agentpost", "description": "order service"}
-        one = f"/v1/webhooks/{client.post('/v1/webhooks', json=body).json()['id']}"
-        delivery = client.post(f"{one}/test").json()["id"]
-        client.post("/v1/messages", json={"message": ""})
-        client.get("/v1/messages/msg_1")
-        while client.get(f"{one}/deliveries").json()["data"][0]["attempts"] == 0:
-            time.sleep(0.2)
-        refused = client.post("/v1/messages", content=b'{"message": 5}').headers["request-id"]
-        time.sleep(1)  # the request log is written twice a second
-    endpoint = one.replace("/v1", "/dashboard")
-    invited = ("--email", "zoe@example.com", "--name", "Zoë’s shop", "--credits", "250")
-    other = server.command("accounts", "create", *invited)["id"]
+def chats(said: list[dict[str, Any]]) -> dict[str, str]:
+    """The path of each page of chats by the name of its picture."""
+    works = [job["work_id"] for message in said for job in message["jobs"]]
+    return {"chats": "/chat", "chat-work": f"/chat/{works[0]}"}
+
+
+def dashboard(made: Busy) -> dict[str, str]:
+    """The path of each page of the dashboard by the name of its picture."""
+    endpoint = f"/dashboard/webhooks/{made.endpoint}"
     return {
+        "dashboard": "/dashboard",
+        "messages": "/dashboard/messages",
+        "message": f"/dashboard/messages/{made.message}",
         "keys": "/dashboard/keys",
         "webhooks": "/dashboard/webhooks",
         "webhook": endpoint,
         "webhook-settings": f"{endpoint}/settings",
-        "delivery": f"{endpoint}/deliveries/{delivery}",
+        "delivery": f"{endpoint}/deliveries/{made.delivery}",
         "requests": "/dashboard/requests",
-        "request": f"/dashboard/requests/{refused}",
+        "request": f"/dashboard/requests/{made.request}",
+        "schedules": "/dashboard/schedules",
+        "schedule": f"/dashboard/schedules/{made.schedule}",
         "credits": "/dashboard/credits",
-        "credits-all": "/dashboard/credits?all=",
-        "operator": "/dashboard/operator",
-        "operator-account": f"/dashboard/operator/accounts/{other}",
-        "operator-doctor": "/dashboard/operator/doctor",
-    }
-
-
-def pages(said: list[dict[str, Any]]) -> dict[str, str]:
-    """The path of each page by the name of its picture."""
-    works = [job["work_id"] for message in said for job in message["jobs"]]
-    return {
-        "dashboard": "/dashboard",
-        "chats": "/chat",
-        "chat-work": f"/chat/{works[0]}",
-        "messages": "/dashboard/messages",
-        "message": f"/dashboard/messages/{said[0]['id']}",
+        "mail": "/dashboard/mail",
+        "users": "/dashboard/users",
+        "profile": "/profile",
         "sessions": "/sessions",
-        "mail": "/mail",
+        "operator": "/dashboard/operator",
+        "operator-account": f"/dashboard/operator/accounts/{made.account}",
+        "operator-doctor": "/dashboard/operator/doctor",
+        "missing": "/dashboard/nothing",
+        "sign-in": SIGN_IN,
     }
 
 
-def photograph(browser: Browser, server: AgentServer, name: str, path: str) -> None:
-    """One page in each look."""
-    for look, options in LOOKS.items():
+def photograph(browser: Browser, url: str, links: list[str], paths: dict[str, str]) -> None:
+    """Each page in each look; ``links`` sign in, one for each look."""
+    for link, (look, options) in zip(links, LOOKS.items(), strict=True):
         with visiting(browser, **options) as (visitor, problems):
             page = visitor.new_page()
-            _sign_in(page, server)
-            page.goto(server.url + path)
-            page.wait_for_load_state("load")
-            page.wait_for_timeout(800)  # parts that are loaded when they come into view
-            page.screenshot(path=FOLDER / f"{name}-{look}.png", full_page="/chat/" not in path)
-            print(f"{name}-{look}.png", *problems)
+            page.goto(link)
+            page.get_by_role("button", name="Open the dashboard").click()
+            for name, path in paths.items():
+                if path == SIGN_IN:  # the last: for who is signed in, it leads on
+                    visitor.clear_cookies()
+                page.goto(url + path)
+                page.wait_for_load_state("load")
+                page.wait_for_timeout(800)  # parts that are loaded when they come into view
+                file = FOLDER / f"{name}-{look}.png"
+                whole = file.name not in SHOWN and "/chat/" not in path
+                page.screenshot(path=file, full_page=whole)
+                _shrink(file)
+                print(file.name, *problems)
+                problems.clear()
 
 
-def _sign_in(page: Page, server: AgentServer) -> None:
-    page.goto(server.command("login-link", "owner@localhost")["url"])
-    page.get_by_role("button", name="Open the dashboard").click()
+def _shrink(file: Path) -> None:
+    """As few colours as do: a third of the bytes."""
+    with Image.open(file) as picture:
+        picture.convert("RGB").quantize(COLOURS, dither=Image.Dither.NONE).save(file, optimize=True)
 
 
 def _base64(text: str) -> str:
@@ -119,17 +129,28 @@ def _base64(text: str) -> str:
 
 def main(words: list[str]) -> None:
     """Make the pictures whose name has one of the words; all without any."""
-    with tempfile.TemporaryDirectory() as folder, started() as browser:
+
+    def wanted(paths: dict[str, str]) -> dict[str, str]:
+        return {n: p for n, p in paths.items() if not words or any(word in n for word in words)}
+
+    with tempfile.TemporaryDirectory() as folder:
         os.environ[servers.RUN_DIR] = folder
-        server = AgentServer(Path(folder) / "server", agent="offline", egress_allow="127.0.0.1")
-        server.start()
-        try:
-            said = [say(server, text) for text in MESSAGES]
-            for name, path in {**pages(said), **integrate(server)}.items():
-                if not words or any(word in name for word in words):
-                    photograph(browser, server, name, path)
-        finally:
-            server.stop()
+        if not words or any("chat" in word for word in words):
+            server = AgentServer(Path(folder) / "server", agent="offline").start()
+            try:
+                paths = chats([say(server, text) for text in MESSAGES])
+                links = [server.command("login-link")["url"] for _ in LOOKS]
+                with started() as browser:
+                    photograph(browser, server.url, links, wanted(paths))
+            finally:
+                server.stop()
+        home = Path(folder) / "site"
+        home.mkdir()
+        with open_site(home) as site:
+            made = fill(site)
+            links = [f"{site.url}/login/{site.token(made.account)}" for _ in LOOKS]
+            with started() as browser:
+                photograph(browser, site.url, links, wanted(dashboard(made)))
 
 
 if __name__ == "__main__":

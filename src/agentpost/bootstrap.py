@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from agentpost import extras
+from agentpost.agents.adapters.surroundings import ModelSettings, Surroundings
 from agentpost.clock import Clock, SystemClock, new_id
 from agentpost.cluster.heartbeat import Heartbeat
 from agentpost.db import migrate
@@ -19,16 +22,18 @@ from agentpost.egress.addresses import AllowList
 from agentpost.egress.client import Egress
 from agentpost.engine.base import Engine
 from agentpost.engine.local import LocalEngine
+from agentpost.processes.capacity import default_memory_bytes
+from agentpost.processes.environment import worker_environment
 from agentpost.ratelimit.base import RateLimiter
 from agentpost.ratelimit.memory import MemoryLimiter
-from agentpost.services import health_state
+from agentpost.services import health_state, restoring
 from agentpost.services.context import AppContext, Subscribers, TurnRunner
 from agentpost.services.health import Check
 from agentpost.services.lease import Lease
 from agentpost.services.links import SignedLinks
 from agentpost.services.nodes import Beats
 from agentpost.services.requests import RequestLog
-from agentpost.services.secrets import server_secret
+from agentpost.services.secrets import server_secrets
 from agentpost.settings import Settings
 from agentpost.storage.base import Storage
 from agentpost.storage.incoming import Incoming, Receiver
@@ -40,6 +45,13 @@ from agentpost.tasks.shutdown import End, end_all
 from agentpost.wakeups.base import Wakeups
 from agentpost.wakeups.memory import MemoryWakeups
 
+if TYPE_CHECKING:
+    from agentpost.services.restore import Target
+    from agentpost.storage.backup_place import BackupPlace
+
+
+DATABASE = "agentpost.db"
+
 
 def prepare_folder(settings: Settings) -> Path:
     """The data folder, private to us; raises `OSError` when it cannot be made."""
@@ -49,6 +61,7 @@ def prepare_folder(settings: Settings) -> Path:
     except OSError as error:
         why = error.strerror
         raise OSError(f"AGENTPOST_DATA_DIR: {folder} cannot be made: {why}") from None
+    restoring.check(folder, DATABASE)
     return folder
 
 
@@ -56,7 +69,7 @@ def is_new(settings: Settings) -> bool:
     """Whether there is no database yet where the settings say; PostgreSQL's is always there."""
     if settings.database_url.get_secret_value():
         return False
-    return not (settings.data_path / "agentpost.db").exists()
+    return not (settings.data_path / DATABASE).exists()
 
 
 def upgrade_database(settings: Settings) -> None:
@@ -70,7 +83,7 @@ def upgrade_database(settings: Settings) -> None:
         migrate.upgrade_postgres(url)
         procrastinate.upgrade(url)
     else:
-        migrate.upgrade_sqlite(prepare_folder(settings) / "agentpost.db")
+        migrate.upgrade_sqlite(prepare_folder(settings) / DATABASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,10 +119,15 @@ async def open_adapters(settings: Settings, clock: Clock | None = None) -> Adapt
     db, wakeups, engine = _scaled(settings, node, checks) or _embedded(
         settings, folder, node, external_commit
     )
-    with migrate.usable(folder / "agentpost.db"):
+    with migrate.usable(folder / DATABASE):
         await asyncio.to_thread(db.open)
-        secret = await server_secret(db, settings.secret_key.get_secret_value())
-    storage, incoming, receiver = _storage(settings, folder, secret)
+        secret, *before = await server_secrets(
+            db,
+            settings.secret_key.get_secret_value(),
+            settings.secret_keys_before.get_secret_value(),
+        )
+    policies = PolicySigner(secret, before)
+    storage, incoming, receiver = _storage(settings, folder, policies)
     limiter = _limiter(settings, checks)
     await wakeups.start()
     return Adapters(
@@ -122,8 +140,8 @@ async def open_adapters(settings: Settings, clock: Clock | None = None) -> Adapt
         storage=storage,
         incoming=incoming,
         receiver=receiver,
-        signer=LinkSigner(secret, settings.public_file_url),
-        cursors=CursorSigner(secret),
+        signer=LinkSigner(secret, settings.public_file_url, before),
+        cursors=CursorSigner(secret, before),
         external_commit=external_commit,
         checks=checks,
     )
@@ -158,6 +176,7 @@ def wire_context(
         limiter=adapters.limiter,
         requests=RequestLog(db, settings.key_prefix, settings.request_log_bytes_per_day),
         node=adapters.node,
+        new_egress=partial(way_out, settings),
         lease=lease or Lease(),
         agent_name=agent_name,
         turns=turns,
@@ -189,7 +208,7 @@ def _embedded(
     settings: Settings, folder: Path, node: str, external_commit: Callable[[], None]
 ) -> tuple[Database, Wakeups, Engine]:
     db = SqliteDatabase(
-        folder / "agentpost.db",
+        folder / DATABASE,
         durability=settings.durability,
         on_external_commit=external_commit,
     )
@@ -236,6 +255,68 @@ def way_out(settings: Settings) -> Egress:
         raise OSError(f"AGENTPOST_EGRESS_CA_FILE: {ca_file}: {error.strerror or error}") from None
 
 
+def surroundings(settings: Settings, egress: Egress) -> Surroundings:
+    """What the server has for an agent that is no code of its own process; ``egress`` is that of
+    the agent loop."""
+    return Surroundings(
+        environment=worker_environment(os.environ, settings.worker_env, threads=1),
+        memory_bytes=settings.worker_memory_bytes or default_memory_bytes(),
+        cpu_seconds=settings.step_cpu_seconds,
+        way_out=egress,
+        secret=settings.agent_secret.get_secret_value(),
+        llm=ModelSettings(
+            base_url=settings.llm_base_url,
+            instructions=settings.llm_instructions,
+            call_seconds=settings.llm_call_seconds,
+            retries=settings.llm_retries,
+            context_tokens=settings.llm_context_tokens,
+            mcp_file=settings.llm_mcp_file,
+            input_credits=settings.llm_input_credits,
+            output_credits=settings.llm_output_credits,
+            price_file=settings.llm_price_file,
+        ),
+    )
+
+
+def backup_place(settings: Settings, target: str, *, writing: bool) -> BackupPlace:
+    """Where backups are: a folder, or a bucket by its ``s3://`` address; ``writing``: for a new
+    backup, so a folder is made if need be.
+
+    Raises `ValueError` for an address that is none, `OSError` for a folder that cannot be used.
+    """
+    from agentpost.storage.backup_place import BLOBS, BucketPlace, FolderPlace
+
+    scratch = settings.data_path / restoring.SCRATCH
+    if "://" not in target:
+        folder = Path(target).expanduser()
+        return FolderPlace(folder, LocalStorage, None if writing else scratch)
+    extras.require("s3", extras.S3_ASKED)
+    from agentpost.storage.s3 import S3Storage
+    from agentpost.storage.s3_bucket import below
+
+    cache = settings.data_path / "cache"
+    documents = S3Storage.from_url(target, cache)
+    return BucketPlace(documents, S3Storage.from_url(below(target, BLOBS), cache), scratch)
+
+
+def restore_target(settings: Settings) -> Target:
+    """Where the settings say that a restored installation is to be."""
+    from agentpost.services.restore import Target
+
+    def postgres() -> Database:
+        from agentpost.db.postgres import PostgresDatabase
+
+        return PostgresDatabase(settings.database_url.get_secret_value())
+
+    bucket: Storage | None = None
+    if settings.storage_url:
+        extras.require("s3", extras.S3_ASKED)
+        from agentpost.storage.s3 import S3Storage
+
+        bucket = S3Storage.from_url(settings.storage_url, settings.data_path / "cache")
+    return Target(settings, bucket, LocalStorage, postgres)
+
+
 def _limiter(settings: Settings, checks: dict[str, Check]) -> RateLimiter:
     """Windows in Redis when a URL is set; else each node counts for itself."""
     url = settings.redis_url.get_secret_value()
@@ -250,12 +331,12 @@ def _limiter(settings: Settings, checks: dict[str, Check]) -> RateLimiter:
 
 
 def _storage(
-    settings: Settings, folder: Path, secret: bytes
+    settings: Settings, folder: Path, policies: PolicySigner
 ) -> tuple[Storage, Incoming, Receiver | None]:
     """Where blobs are, how uploads come in, and what receives them here, if anything does."""
     if not settings.storage_url:
         local = LocalStorage(folder / "blobs")
-        incoming = LocalIncoming(local, PolicySigner(secret), settings.public_upload_url)
+        incoming = LocalIncoming(local, policies, settings.public_upload_url)
         return local, incoming, incoming
     extras.require("s3", extras.S3_ASKED)
     from agentpost.storage.s3 import S3Storage

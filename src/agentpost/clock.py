@@ -78,6 +78,10 @@ class ManualClock:
         self._now += seconds(duration)
         self._passed += max(seconds(duration), 0)
 
+    def set(self, duration: float) -> None:
+        """Set the clock by that many seconds, forward or back, while no time passes."""
+        self._now += seconds(duration)
+
 
 def new_id(prefix: str, now: int) -> str:
     """A fresh id that sorts by ``now`` (microseconds)."""

@@ -13,22 +13,41 @@ _EXTRACTION: Final = ("lxml", "openpyxl", "pypdfium2")
 _OFFLINE: Final = (
     *_EXTRACTION,
     *("duckdb", "fontpkg_inter", "manimgx_fonts", "msgspec", "PIL"),
-    *("python_calamine", "docx", "pptx", "rapidfuzz", "snowballstemmer", "typst", "xlsxwriter"),
+    *(
+        "mammoth",
+        "python_calamine",
+        "docx",
+        "pptx",
+        "rapidfuzz",
+        "snowballstemmer",
+        "typst",
+        "xlsxwriter",
+    ),
 )
+_LLM: Final = ("pydantic_ai", "anthropic", "fastmcp", "openai")
 MODULES: Final = {
     "extraction": _EXTRACTION,
     "offline": _OFFLINE,
     "cjk": ("manimgx_fonts_cjk",),
     "video": (*_OFFLINE, "av"),
     "postgres": ("procrastinate", "psycopg", "psycopg_pool"),
+    "oidc": ("authlib", "joserfc"),
     "redis": ("redis",),
     "s3": ("boto3", "obstore"),
+    "mcp": ("mcp",),
+    "a2a": ("a2a", "sse_starlette"),
+    "llm": _LLM,
+    "otel": ("opentelemetry.sdk", "opentelemetry.exporter.otlp.proto.http"),
+    "sandbox": (*_LLM, "pydantic_monty"),
 }
 """The modules that each extra brings."""
 
 OFFLINE_ASKED: Final = "AGENTPOST_AGENT is 'offline', the built-in agent"
+LLM_ASKED: Final = "AGENTPOST_AGENT begins with 'llm:', an agent whose model is a service"
 POSTGRES_ASKED: Final = "AGENTPOST_DATABASE_URL names a PostgreSQL database"
+OIDC_ASKED: Final = "AGENTPOST_OIDC_ISSUER is set"
 REDIS_ASKED: Final = "AGENTPOST_REDIS_URL is set"
+OTEL_ASKED: Final = "AGENTPOST_OTLP_ENDPOINT is set"
 S3_ASKED: Final = "AGENTPOST_STORAGE_URL names an S3 bucket"
 
 
@@ -58,5 +77,7 @@ def require(extra: str, why: str) -> None:
 def _is_there(name: str) -> bool:
     try:
         return find_spec(name) is not None
+    except ModuleNotFoundError:  # of the package around it
+        return False
     except ValueError:  # imported without a spec, as a test may do
         return True

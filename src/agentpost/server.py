@@ -15,6 +15,7 @@ from functools import partial
 import structlog
 
 from agentpost.agents import registry
+from agentpost.agents.registry import Agent, UnknownAgent
 from agentpost.bootstrap import (
     close,
     ends_of,
@@ -25,7 +26,10 @@ from agentpost.bootstrap import (
 from agentpost.clock import Clock
 from agentpost.db.lock import FolderLock
 from agentpost.http.application import Application
-from agentpost.services import accounts, maintenance, sessions, storage_identity
+from agentpost.observability import traces
+from agentpost.runtime.isolated.description import described
+from agentpost.runtime.runs import Run
+from agentpost.services import accounts, maintenance, sessions, storage_identity, turns, users
 from agentpost.services.accounts import NewKey
 from agentpost.services.context import AppContext
 from agentpost.services.sessions import LoginLink
@@ -36,7 +40,9 @@ from agentpost.wiring import Parts, wire
 
 log = structlog.get_logger(__name__)
 STOP_SECONDS = 5.0
-WARM_UP_AFTER_SECONDS = 0.5
+INTERRUPT_SECONDS = 2.0
+"""For what runs to notice that its code was replaced; a run that does not is left to itself."""
+WARM_UP_AFTER_SECONDS = 3.0
 """From ready on; a server that does not live so long is spared the work."""
 LOOP_SECONDS = 2.0
 """What is left to do on the agent loop when all runs have ended, or are never going to."""
@@ -85,6 +91,64 @@ class Server:
         self._ready.clear()
         self.ctx.wakeups.begin_shutdown()
 
+    async def reload(self, load: Callable[[], Agent]) -> None:
+        """Serve from now on with the agent that ``load`` imports again, on a thread of its own.
+
+        Turns and jobs that run are interrupted as by a shutdown, before ``load`` puts other objects
+        in the place of those their code names, and repeated from their records afterwards: with the
+        new code, or with that of before when ``load`` raises. Others begin when it has ended. Its
+        `UnknownAgent` is passed on; then plain step functions wait for the next `reload`, since
+        worker processes cannot import code that is broken.
+        """
+        parts = self._parts
+        assert parts.turns is not None, "one process has all the roles"
+        assert parts.jobs is not None, "one process has all the roles"
+        runners = (parts.turns.runs, parts.jobs.runs)
+        for runs in runners:
+            runs.hold()
+        try:
+            turn_ids, job_ids = await self._interrupt()
+            try:
+                agent = await asyncio.to_thread(load)
+            except UnknownAgent:
+                with contextlib.suppress(Exception):  # the database: the next sweep repeats it
+                    await parts.loop.run(parts.pool.hold())
+                    await self._reclaim(turn_ids, job_ids)
+                raise
+            parts.turns.agent = agent.run
+            await parts.loop.run(parts.pool.renew(agent.worker_imports))
+            await self._reclaim(turn_ids, job_ids)
+        finally:
+            for runs in runners:
+                runs.release()
+        if agent.warm_up is not None:
+            parts.loop.submit(partial(_warm_up, agent.warm_up))
+
+    async def _interrupt(self) -> tuple[set[str], set[str]]:
+        """End all that runs, turns and jobs at once; whose runs they were."""
+        turn_runner, job_runner = self._parts.turns, self._parts.jobs
+        assert turn_runner is not None, "one process has all the roles"
+        assert job_runner is not None, "one process has all the roles"
+        turn_ids, job_ids = await asyncio.gather(
+            turn_runner.runs.interrupt(INTERRUPT_SECONDS),
+            job_runner.runs.interrupt(INTERRUPT_SECONDS),
+        )
+        return set(turn_ids), set(job_ids)
+
+    async def _reclaim(self, turn_ids: set[str], job_ids: set[str]) -> None:
+        assert self._parts.jobs is not None, "one process has all the roles"
+        for job_id in sorted(job_ids):
+            self._parts.jobs.reclaim(job_id, self.ctx.node)
+        for turn_id in sorted(turn_ids):
+            await turns.reclaim(self.ctx, turn_id, self.ctx.node)
+
+    def when_diverged(self, tell: Callable[[Run], None]) -> None:
+        """Have ``tell`` called with each run that made other calls than are recorded, on the agent
+        loop's thread."""
+        for runner in (self._parts.turns, self._parts.jobs):
+            if runner is not None:
+                runner.runs.on_diverged = tell
+
     async def stop(self) -> bool:
         """End what runs; unfinished turns and jobs go on at the next start.
 
@@ -106,6 +170,7 @@ class Server:
                 ("nodes", parts.nodes.leave),
                 ("agent loop", partial(_stop_loop, parts)),
                 ("deliveries", parts.deliveries.stop),
+                ("traces", partial(asyncio.to_thread, traces.close)),
                 *ends_of(parts.ctx),
                 ("scratch folder", partial(asyncio.to_thread, self._scratch.close)),
                 ("folder", partial(asyncio.to_thread, self._lock.release)),
@@ -121,12 +186,20 @@ async def start(settings: Settings, clock: Clock | None = None) -> Server:
     folder = prepare_folder(settings)
     alone = not settings.database_url.get_secret_value()
     if alone and settings.role != "all":
-        raise ValueError(f"ROLE={settings.role} needs a DATABASE_URL; SQLite has one process.")
+        raise ValueError(
+            f"AGENTPOST_ROLE={settings.role} needs an AGENTPOST_DATABASE_URL; SQLite has one"
+            " process."
+        )
     lock = FolderLock(folder)
     if alone:
         lock.acquire()
     await asyncio.to_thread(upgrade_database, settings)
-    agent = registry.resolve(settings.agent)
+    if settings.agent_processes and registry.is_code(settings.agent):
+        agent = await asyncio.to_thread(described, settings.agent, settings.worker_env)
+    else:
+        if settings.agent_processes:
+            log.warning("agent_processes_ignored", reason="the agent is no code of an author's")
+        agent = registry.resolve(settings.agent)
     adapters = await open_adapters(settings, clock)
     scratch = await asyncio.to_thread(Scratch, folder / "scratch", adapters.node)
     ready = threading.Event()
@@ -137,11 +210,13 @@ async def start(settings: Settings, clock: Clock | None = None) -> Server:
         await close(adapters)
         scratch.close()
         raise
+    if settings.otlp_endpoint:
+        traces.configure(settings.otlp_endpoint, settings.otlp_share, adapters.node)
     first = await _start(parts)
     if settings.egress_allow:
         log.warning("egress_open", allowed=settings.egress_allow)
     if not (alone or settings.role == "worker" or settings.redis_url.get_secret_value()):
-        log.info("limits_per_node", advice="set REDIS_URL to count over all nodes")
+        log.info("limits_per_node", advice="set AGENTPOST_REDIS_URL to count over all nodes")
     ready.set()
     if parts.turns is not None and agent.warm_up is not None:
         parts.loop.submit(partial(_warm_up, agent.warm_up))
@@ -153,6 +228,8 @@ async def _start(parts: Parts) -> FirstAccount | None:
     ctx = parts.ctx
     parts.loop.start()
     await parts.loop.run(parts.pool.start())
+    if parts.processes is not None:
+        await parts.loop.run(parts.processes.start())
     await parts.deliveries.start()
     first = await _first_account(ctx)
     await ctx.limiter.start()
@@ -179,6 +256,8 @@ async def _first_account(ctx: AppContext) -> FirstAccount | None:
     given = settings.bootstrap_api_key.get_secret_value()
     secret = given or accounts.generate_secret(settings.key_prefix)
     key = await accounts.bootstrap(ctx, secret, settings.bootstrap_credits)
+    if settings.bootstrap_email:
+        await users.ensure_operator(ctx, settings.bootstrap_email)
     serves_pages = settings.role != "worker"
     if serves_pages:
         await sessions.remember_address(ctx)
@@ -193,5 +272,7 @@ async def _stop_loop(parts: Parts) -> None:
         async with asyncio.timeout(LOOP_SECONDS):
             await parts.loop.run(parts.ctx.egress.aclose())
             await parts.loop.run(parts.pool.aclose())
+            if parts.processes is not None:
+                await parts.loop.run(parts.processes.aclose())
     if not await asyncio.to_thread(parts.loop.stop, LOOP_SECONDS):
         raise TimeoutError("an agent blocks its loop, or a thread that it started there")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import tomllib
+from ipaddress import ip_network
 from pathlib import Path
 from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
@@ -22,6 +23,8 @@ from pydantic_settings import (
     SettingsConfigDict,
     TomlConfigSettingsSource,
 )
+
+from agentpost.domain.mail_addresses import check_mail_address
 
 DEFAULTS = Path(__file__).with_name("defaults.toml")
 PREFIX = "AGENTPOST_"
@@ -66,12 +69,24 @@ def _has_host(url: str) -> str:
     return url
 
 
+def _networks(given: list[str]) -> list[str]:
+    """Addresses and networks of addresses."""
+    for each in given:
+        ip_network(each, strict=False)  # raises ValueError
+    return given
+
+
+def _mail_address(address: str) -> str:
+    return check_mail_address(address) if address else address
+
+
 Seconds = Annotated[float, Field(gt=0)]
 Count = Annotated[int, Field(gt=0)]
 SecondsList = Annotated[
     list[Seconds], NoDecode, BeforeValidator(_as_list), Field(min_length=1, max_length=100)
 ]
 TextList = Annotated[list[str], NoDecode, BeforeValidator(_as_list)]
+DoorNames = Annotated[list[Literal["mcp", "a2a", "openai"]], NoDecode, BeforeValidator(_as_list)]
 WebUrl = Annotated[str, _one_of("http", "https"), AfterValidator(_has_host)]
 
 
@@ -91,6 +106,20 @@ class Settings(BaseSettings):
     upload_url: WebUrl
     role: Literal["all", "api", "worker"]
     agent: str
+    agent_secret: SecretStr
+    agent_processes: Annotated[int, Field(ge=0)]
+    agent_memory_bytes: Annotated[int, Field(ge=0)]
+    agent_cpu_seconds: Annotated[float, Field(ge=0)]
+    agent_stall_seconds: Seconds
+    llm_base_url: WebUrl
+    llm_instructions: str
+    llm_call_seconds: Seconds
+    llm_retries: Annotated[int, Field(ge=0, le=20)]
+    llm_context_tokens: Annotated[int, Field(ge=0)]
+    llm_mcp_file: str
+    llm_input_credits: Annotated[float, Field(ge=0, allow_inf_nan=False)]
+    llm_output_credits: Annotated[float, Field(ge=0, allow_inf_nan=False)]
+    llm_price_file: str
     pool_workers: Annotated[int, Field(ge=0)]
     worker_memory_bytes: Annotated[int, Field(ge=0)]
     worker_env: TextList
@@ -102,13 +131,18 @@ class Settings(BaseSettings):
     storage_url: Annotated[str, _one_of("s3")]
     durability: Literal["full", "normal"]
     secret_key: SecretStr
+    secret_keys_before: SecretStr
     key_prefix: Annotated[str, Field(min_length=1, max_length=32, pattern=r"^[A-Za-z0-9_]+$")]
     bootstrap_api_key: SecretStr
     bootstrap_credits: Annotated[float, Field(ge=0)]
+    bootstrap_email: Annotated[str, AfterValidator(_mail_address)]
     egress_allow: TextList
     egress_ca_file: str
     log_format: Literal["auto", "console", "json"]
     log_level: Literal["debug", "info", "warning", "error"]
+    metrics_token: SecretStr
+    otlp_endpoint: WebUrl
+    otlp_share: Annotated[float, Field(ge=0, le=1)]
     running_jobs_max: Count
     requests_per_minute: Count
     messages_per_hour: Count
@@ -116,6 +150,9 @@ class Settings(BaseSettings):
     waits_per_hour: Count
     work_reads_per_hour: Count
     connections_max: Annotated[int, Field(ge=0)]
+    doors: DoorNames
+    door_wait_seconds: Seconds
+    streams_max: Count
     body_bytes_max: Count
     body_idle_seconds: Seconds
     fetch_seconds: Seconds
@@ -123,11 +160,13 @@ class Settings(BaseSettings):
     turn_limit_seconds: Seconds
     busy_wait_seconds: Seconds
     queue_wait_seconds: Seconds
+    schedules_max: Count
     watch_seconds: Seconds
     message_retention_seconds: Seconds
     entry_retention_seconds: Seconds
     idempotency_seconds: Seconds
     request_log_seconds: Seconds
+    operator_log_seconds: Seconds
     request_log_bytes_per_day: Annotated[int, Field(ge=0)]
     upload_post_seconds: Seconds
     upload_keep_seconds: Seconds
@@ -135,10 +174,21 @@ class Settings(BaseSettings):
     stored_bytes_max: Annotated[int, Field(ge=0)]
     free_space_min_bytes: Annotated[int, Field(ge=0)]
     link_seconds: Seconds
+    session_seconds: Seconds
     session_idle_seconds: Seconds
+    trusted_proxies: Annotated[TextList, AfterValidator(_networks)]
     webhook_timeout_seconds: Seconds
     webhook_retry_seconds: SecondsList
     webhook_disable_seconds: Seconds
+    oidc_issuer: WebUrl
+    oidc_client_id: str
+    oidc_client_secret: SecretStr
+    oidc_name: str
+    oidc_scopes: TextList
+    oidc_email_claim: Annotated[str, Field(min_length=1)]
+    oidc_verified_claim: str
+    oidc_domains: TextList
+    oidc_account: str
     smtp_url: SecretStr
     sweep_seconds: Seconds
 

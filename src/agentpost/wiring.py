@@ -6,22 +6,27 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from agentpost.agents import registry, values
 from agentpost.agents.registry import Agent
 from agentpost.api.app import OPERATIONS, ApiRoutes
 from agentpost.api.auth import Keys
+from agentpost.api.metrics import handler as metrics_handler
 from agentpost.api.operation import Api
-from agentpost.bootstrap import Adapters, heartbeat, way_out, wire_context
+from agentpost.bootstrap import Adapters, heartbeat, surroundings, way_out, wire_context
 from agentpost.cluster.membership import Nodes
 from agentpost.cluster.reconciler import RunReconciler
 from agentpost.delivery.dispatcher import Deliveries
+from agentpost.doors.routes import DoorRoutes
 from agentpost.http.application import Application, RouteGroup
 from agentpost.processes.pool import WorkerPool
+from agentpost.runtime.isolated.pool import AgentProcesses, make_processes
 from agentpost.runtime.job_runner import JobRunner
-from agentpost.runtime.run_turn import TurnRunner
 from agentpost.runtime.steps import make_steps
+from agentpost.runtime.turn_runner import TurnRunner
 from agentpost.services.context import AppContext
 from agentpost.services.lease import LEASE_SECONDS, Lease
 from agentpost.services.mail import SmtpServer
+from agentpost.services.metrics import Metrics
 from agentpost.settings import Settings
 from agentpost.tasks.background import Background
 from agentpost.threads.loop import AgentLoop
@@ -35,6 +40,7 @@ class Parts:
     ctx: AppContext
     loop: AgentLoop
     pool: WorkerPool
+    processes: AgentProcesses | None
     turns: TurnRunner | None
     jobs: JobRunner | None
     deliveries: Deliveries
@@ -63,8 +69,11 @@ def wire(
     smtp_url = settings.smtp_url.get_secret_value()
     smtp = SmtpServer.parse(smtp_url) if smtp_url else None
     loop = AgentLoop()
-    steps = make_steps(settings, adapters.storage, scratch, agent.worker_imports)
-    turns = TurnRunner(loop, agent.run, steps) if settings.role != "worker" else None
+    processes = _agent_processes(settings, scratch)
+    rebuild = values.rebuild_error if processes is None else values.stand_in_error
+    steps = make_steps(settings, adapters.storage, scratch, agent.worker_imports, rebuild)
+    run = agent.run if processes is None else processes.take_turn
+    turns = TurnRunner(loop, run, steps) if settings.role != "worker" else None
     ctx = wire_context(
         settings,
         adapters,
@@ -72,13 +81,17 @@ def wire(
         turns=turns,
         lease=None if alone else Lease(LEASE_SECONDS),
     )
-    jobs = JobRunner(ctx, loop, steps) if settings.role != "api" else None
+    if agent.attach is not None:
+        agent.attach(surroundings(settings, ctx.egress))
+    find = values.resolve if processes is None else processes.find_job
+    jobs = JobRunner(ctx, loop, steps, find) if settings.role != "api" else None
     nodes = Nodes(ctx, jobs, heartbeat(settings, ctx))
     reconciler = RunReconciler(ctx, turns, jobs)
     return Parts(
         ctx=ctx,
         loop=loop,
         pool=steps.pool,
+        processes=processes,
         turns=turns,
         jobs=jobs,
         deliveries=Deliveries(ctx, way_out(settings), alone=alone),
@@ -88,15 +101,29 @@ def wire(
     )
 
 
+def _agent_processes(settings: Settings, scratch: Path) -> AgentProcesses | None:
+    """None where turns and jobs run in the server's own process."""
+    if settings.agent_processes and registry.is_code(settings.agent):
+        return make_processes(settings, scratch / "agents")
+    return None
+
+
 def _application(ctx: AppContext, adapters: Adapters, is_ready: Callable[[], bool]) -> Application:
     """What is served; a worker answers health checks and links to files."""
     is_worker = ctx.settings.role == "worker"
+    shared = Api(ctx, Keys(ctx))
+    token = ctx.settings.metrics_token.get_secret_value()
+    metrics = Metrics(ctx, is_ready) if token else None
     api = ApiRoutes(
-        Api(ctx, Keys(ctx)),
+        shared,
         adapters.signer,
         is_ready=is_ready,
         receiver=None if is_worker else adapters.receiver,
         operations=() if is_worker else OPERATIONS,
+        metrics=metrics_handler(metrics, token) if metrics else None,
     )
-    groups: list[RouteGroup] = [api] if is_worker else [PageRoutes(ctx), api]
-    return Application(groups, no_request=api.no_request)
+    groups: list[RouteGroup] = [api]
+    if not is_worker:
+        groups = [PageRoutes(ctx), DoorRoutes(shared), api]
+    observe = metrics.observe if metrics else None
+    return Application(groups, no_request=api.no_request, observe=observe)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from agentpost.agents import Backoff
+from agentpost.agents import Answer, Backoff
 from agentpost.agents.base import File, Json, Running, Said, Started, WorkRef
 from agentpost.agents.retries import DEFAULT_BACKOFF, RetryOn
 
@@ -101,6 +101,9 @@ class FakeTurn:
     started: list[StartedJob] = field(default_factory=list)
     stopped: list[str] = field(default_factory=list)
     joined: list[str] = field(default_factory=list)
+    answer: Answer | None = None
+    choices: list[str] = field(default_factory=list)
+    response_schema: dict[str, Any] | None = None
 
     @property
     def text(self) -> str:
@@ -111,8 +114,21 @@ class FakeTurn:
         assert text.strip()
         self.replies.append(text)
 
-    def ask(self, question: str) -> None:
+    def ask(
+        self,
+        question: str,
+        *,
+        choices: Sequence[str] | None = None,
+        schema: dict[str, Any] | None = None,
+    ) -> None:
         self.questions.append(question)
+        self.choices = list(choices or ())
+
+    def output(self, value: Any) -> None:
+        raise AssertionError("the offline agent gives no outputs")
+
+    def delta(self, text: str, *, reset: bool = False) -> None:
+        """Nobody follows."""
 
     async def start(
         self, job: Callable[..., Any], /, title: str, *, work: str | None = None, **args: Any
@@ -120,7 +136,7 @@ class FakeTurn:
         name_of(job)
         encoded(args)
         self.started.append(StartedJob(job, title, work, args))
-        return self.outcome
+        return replace(self.outcome, work_id=work or self.outcome.work_id)
 
     async def join(self, job_id: str, text: str | None = None) -> bool:
         self.joined.append(job_id)
@@ -166,7 +182,11 @@ class FakeJob:
     ran: list[str] = field(default_factory=list)
     steps: list[str] = field(default_factory=list)
     written: dict[str, File] = field(default_factory=dict)
+    response_schema: dict[str, Any] | None = None
     _next: int = 0
+
+    async def output(self, value: Any) -> None:
+        raise AssertionError("the offline agent gives no outputs")
 
     def _call(self, what: str, run: Callable[[], Any]) -> Any:
         number, self._next = self._next, self._next + 1
@@ -180,6 +200,9 @@ class FakeJob:
         self.ran.append(what.partition("(")[0])
         self.journal.append((what, value))
         return value
+
+    def delta(self, text: str, *, reset: bool = False) -> None:
+        """Nobody follows."""
 
     async def step(
         self, fn: Callable[..., Any], /, *args: Any, cost: float = 0, retries: int = 0,
@@ -237,7 +260,13 @@ class FakeJob:
     async def charge(self, amount: float, note: str = "") -> None:
         self.charged += amount
 
-    def ask(self, question: str) -> None:
+    def ask(
+        self,
+        question: str,
+        *,
+        choices: Sequence[str] | None = None,
+        schema: dict[str, Any] | None = None,
+    ) -> None:
         raise AssertionError("the offline agent asks in turns only")
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agentpost.agents import File, JobFailed, StepFailed, values
@@ -63,6 +63,7 @@ VALUES: st.SearchStrategy[Any] = st.recursive(
 )
 
 
+@settings(max_examples=40)
 @given(VALUES)
 def test_a_value_comes_back_as_it_was(value: Any) -> None:
     text = values.dump(value)

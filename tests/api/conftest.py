@@ -1,4 +1,7 @@
-"""Every test of the API runs on both databases: whatever differs between them is a mistake."""
+"""Every test of the API runs on both databases: whatever differs between them is a mistake.
+
+What happens before the database, or beside it, is marked ``databases("sqlite")``.
+"""
 
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -18,7 +21,14 @@ from tests.servers import Postgres
 __all__ = ["caller", "callers", "plain_server", "pytest_runtest_makereport", "start_server"]
 
 
-@pytest.fixture(scope="session", params=["sqlite", "postgres"])
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "new_database" in metafunc.fixturenames:
+        marked = metafunc.definition.get_closest_marker("databases")
+        databases = ("sqlite", "postgres") if marked is None else marked.args
+        metafunc.parametrize("new_database", databases, indirect=True, scope="session")
+
+
+@pytest.fixture(scope="session")
 def new_database(request: pytest.FixtureRequest) -> Iterator[NewDatabase]:
     """See `tests.e2e.fixtures.new_database`."""
     if request.param == "sqlite":

@@ -30,6 +30,14 @@ def same_key_other_body(target: ErrorServer) -> httpx2.Response:
     return target.caller.post("another", key="conflict")
 
 
+@triggers("not_final", "deleteMessage")
+def deleting_what_goes_on(target: ErrorServer) -> httpx2.Response:
+    message = target.caller.send([["start", "Work", [["gate", "deleted"]]]])
+    answer = target.ask("DELETE", f"/v1/messages/{message['id']}")
+    assert target.ask("POST", f"/v1/messages/{message['id']}/cancel").json()["final"]
+    return answer
+
+
 @triggers("poll_in_progress", "listMessageEvents")
 def second_wait(target: ErrorServer) -> httpx2.Response:
     message = target.caller.send([["start", "Work", [["gate", "polled"]]]])

@@ -15,6 +15,7 @@ from tests.e2e.posting import MIB
 from tests.e2e.server import AgentServer
 
 BODY_BYTES_MAX = 1_000_000
+SCHEDULES_MAX = 2
 WEBHOOK = {"url": "https://hooks.example.com/"}
 
 
@@ -77,6 +78,16 @@ def wrong_type(target: ErrorServer) -> httpx2.Response:
 @triggers("invalid_request", "getMessage")
 def wait_too_long(target: ErrorServer) -> httpx2.Response:
     return target.ask("GET", "/v1/messages/msg_0?wait=46")
+
+
+@triggers("invalid_request", "streamMessage")
+def two_cursors(target: ErrorServer) -> httpx2.Response:
+    return target.ask("GET", "/v1/messages/msg_0/stream?cursor=a&cursor=b")
+
+
+@triggers("invalid_request", "listEvents")
+def unknown_type(target: ErrorServer) -> httpx2.Response:
+    return target.ask("GET", "/v1/events?types=message.eaten")
 
 
 @triggers("invalid_request", "createMessage")
@@ -143,6 +154,24 @@ def foreign_cursor(target: ErrorServer) -> httpx2.Response:
     return target.ask("GET", f"/v1/messages/{message['id']}/events?cursor=mine")
 
 
+@triggers("invalid_request", "listMessages")
+def unknown_status(target: ErrorServer) -> httpx2.Response:
+    return target.ask("GET", "/v1/messages?status=eaten")
+
+
+@triggers("bad_cursor", "streamMessage")
+def foreign_place(target: ErrorServer) -> httpx2.Response:
+    message = target.caller.send("hello")
+    headers = {"Last-Event-ID": "mine"}
+    return target.ask("GET", f"/v1/messages/{message['id']}/stream", headers=headers)
+
+
+@triggers("bad_cursor", "listEvents")
+def cursor_of_a_log(target: ErrorServer) -> httpx2.Response:
+    cursor = target.caller.events(target.caller.send("hello")["id"])["cursor"]
+    return target.ask("GET", f"/v1/events?cursor={cursor}")
+
+
 @triggers("bad_url", "createWebhookEndpoint")
 def private_address(target: ErrorServer) -> httpx2.Response:
     return target.hook(url="https://10.0.0.1/")
@@ -154,15 +183,49 @@ def changed_to_plain_http(target: ErrorServer) -> httpx2.Response:
         return target.ask("PATCH", path, json={"url": "http://hooks.example.com/"})
 
 
+@triggers("bad_cursor", "listRequests")
+def cursor_of_events(target: ErrorServer) -> httpx2.Response:
+    cursor = target.ask("GET", "/v1/events").json()["cursor"]
+    return target.ask("GET", f"/v1/requests?cursor={cursor}")
+
+
 @triggers("bad_events", "updateWebhookEndpoint")
 def changed_to_no_events(target: ErrorServer) -> httpx2.Response:
     with endpoint(target) as path:
         return target.ask("PATCH", path, json={"events": []})
 
 
+@triggers("bad_events", "testWebhookEndpoint")
+def sample_of_no_event(target: ErrorServer) -> httpx2.Response:
+    with endpoint(target) as path:
+        return target.ask("POST", f"{path}/test", json={"event": "message.eaten"})
+
+
 @triggers("bad_events", "createWebhookEndpoint")
 def unknown_event(target: ErrorServer) -> httpx2.Response:
     return target.hook(events=["message.read"])
+
+
+@triggers("empty_message", "createSchedule")
+def nothing_to_plan(target: ErrorServer) -> httpx2.Response:
+    body = {"cron": "0 9 * * *", "message": {"message": " "}}
+    return target.ask("POST", "/v1/schedules", json=body)
+
+
+@triggers("too_long", "createSchedule")
+def long_plan(target: ErrorServer) -> httpx2.Response:
+    body = {"cron": "0 9 * * *", "message": {"message": "x" * 20_001}}
+    return target.ask("POST", "/v1/schedules", json=body)
+
+
+@triggers("bad_request", "createSchedule")
+def one_schedule_too_many(target: ErrorServer) -> httpx2.Response:
+    body = {"cron": "0 0 1 1 *", "message": {"message": "hello"}}
+    made = [target.ask("POST", "/v1/schedules", json=body) for _ in range(SCHEDULES_MAX)]
+    answer = target.ask("POST", "/v1/schedules", json=body)
+    for each in made:
+        target.ask("DELETE", f"/v1/schedules/{each.json()['id']}")
+    return answer
 
 
 @triggers("bad_size", "createUpload")
@@ -179,6 +242,15 @@ def no_key(target: ErrorServer) -> httpx2.Response:
 @triggers("unauthorized", "getAccount")
 def unknown_key(target: ErrorServer) -> httpx2.Response:
     return target.callers(target.server, "svc_key_unknown").http.get("/v1/me")
+
+
+@triggers("forbidden", "getMessage")
+def key_that_only_sends(target: ErrorServer) -> httpx2.Response:
+    key = target.server.command(
+        *("keys", "create", "--account", "owner@localhost"),
+        *("--name", "sends", "--scopes", "send"),
+    )["key"]
+    return target.callers(target.server, key).http.get("/v1/messages/msg_0")
 
 
 @triggers("link_invalid")

@@ -52,7 +52,13 @@ def test_each_key_is_named(caller: Caller, server: AgentServer) -> None:
     made = server.command("keys", "create", "--account", "owner@localhost", "--name", "Zoë")
     second = Caller(server, made["key"])
     account = second.call("GET", "/v1/me").json()
-    assert account["key"] == {"id": made["id"], "name": "Zoë"}
+    scopes = ["send", "read", "admin"]
+    assert account["key"] == {
+        "id": made["id"],
+        "name": "Zoë",
+        "scopes": scopes,
+        "max_credits_per_day": None,
+    }
     assert account["user_id"] == caller.call("GET", "/v1/me").json()["user_id"]
     second.close()
 

@@ -14,6 +14,9 @@ from tests.e2e.fixtures import ServerMaker
 from tests.e2e.raw import RawAnswer, connect, head, raw
 from tests.e2e.server import AgentServer
 
+pytestmark = pytest.mark.databases("sqlite")
+"""All is refused before the database hears of it."""
+
 BODY_MAX = 1_000_000
 
 
@@ -289,3 +292,27 @@ def test_an_unknown_endpoint_is_not_found(caller: Caller) -> None:
     for name in ("whe_0", "", "x", "whe_" + "0" * 32):
         body = {"message": "x", "webhook_endpoint_id": name}
         caller.refused(404, "not_found", "POST", "/v1/messages", json=body)
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ({"mesage": "hello"}, "'mesage' is no field: did you mean `message`?"),
+        ({"Message": "hello"}, "'Message' is no field: did you mean `message`?"),
+        ({"prompt": "hello"}, "'prompt' is no field: did you mean `message`?"),
+        ({"conversation": "c", "uploads_id": ["up_1"]}, "did you mean `upload_ids`?"),
+        ({"order": "4711"}, "Give a message, files or upload_ids."),
+    ],
+)
+def test_a_misspelt_field_is_named_when_its_own_is_missing(
+    caller: Caller, body: Any, said: str
+) -> None:
+    refused = caller.refused(400, "empty_message", "POST", "/v1/messages", json=body)
+    assert refused["message"].endswith(said)
+
+
+def test_a_missing_field_of_other_bodies_names_what_was_misspelt(caller: Caller) -> None:
+    refused = caller.refused(
+        400, "invalid_request", "POST", "/v1/uploads", json={"file_name": "a.txt", "size": 1}
+    )
+    assert "did you mean `filename`" in str(refused["problems"])

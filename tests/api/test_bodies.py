@@ -19,6 +19,8 @@ from tests.e2e.raw import answer_on, connect, head
 from tests.e2e.server import AgentServer
 from tests.waiting import eventually
 
+pytestmark = pytest.mark.databases("sqlite")
+
 IDLE_SECONDS = 1.0
 BODY_MAX = 4_000_000
 LARGE = b'{"message": "' + b" " * 2 * LARGE_BYTES

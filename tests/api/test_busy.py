@@ -115,3 +115,137 @@ def test_waiting_messages_run_in_order_of_acceptance(
     ends = [message["updated_at"] for message in done]
     assert ends == sorted(ends)
     caller.close()
+
+
+# --- what the caller wants ------------------------------------------------------------------------
+@pytest.mark.rule("Additions busy")
+def test_a_message_that_would_not_wait_is_busy_at_once(
+    caller: Caller, server: AgentServer, pool: ThreadPoolExecutor
+) -> None:
+    running = occupy(caller, server, pool, "at once")
+    body = {"conversation": "at once", "busy": "fail"}
+    first = caller.post("quick", key="at once", **body)
+    assert first.status_code == 201
+    message = first.json()
+    assert (message["status"], message["reason"]) == ("failed", "agent_busy")
+    assert (message["retry_after_seconds"], message["final"]) == (15, True)
+    assert kinds(caller.log(message["id"])) == ["turn_busy"]
+    second = caller.post("quick", key="at once", **body)
+    assert (second.status_code, second.json()["reason"]) == (200, "agent_busy"), "busy once more"
+    server.open_gate("at once")
+    assert running.result().json()["reply"] == "finally"
+    third = caller.post("quick", key="at once", **body).json()
+    assert (third["id"], third["status"]) == (message["id"], "completed")
+
+
+@pytest.mark.rule("Additions busy", "Additions queue_position")
+def test_queued_messages_are_answered_at_once_and_get_their_turns_in_order(
+    caller: Caller, server: AgentServer, pool: ThreadPoolExecutor
+) -> None:
+    running = occupy(caller, server, pool, "line")
+    queued = [
+        caller.post([["gate", f"line {n}"], ["reply", f"{n}"]], conversation="line", busy="queue")
+        for n in (1, 2)
+    ]
+    assert [answer.status_code for answer in queued] == [201, 201]
+    assert [answer.json()["status"] for answer in queued] == ["processing", "processing"]
+    assert [answer.json()["queue_position"] for answer in queued] == [1, 2]
+    one, two = (answer.json()["id"] for answer in queued)
+    waited = caller.send("impatient", conversation="line")
+    assert waited["reason"] == "agent_busy", "half a second is over, the queued ones stay"
+    assert "queue_position" not in waited
+
+    server.open_gate("line")
+    assert running.result().json()["reply"] == "finally"
+    server.await_gate("line 1")
+    assert "queue_position" not in caller.get(one)
+    assert caller.get(two)["queue_position"] == 1
+    server.open_gate("line 1")
+    server.open_gate("line 2")
+    assert [caller.final(one)["reply"], caller.final(two)["reply"]] == ["1", "2"]
+    reply = caller.log(two)[-1]
+    assert (reply["type"], reply["delivered_sync"]) == ("agent_reply", False)
+
+
+@pytest.mark.rule("Additions busy")
+def test_a_free_conversation_answers_whatever_is_asked_of_a_busy_one(caller: Caller) -> None:
+    for busy in ("wait", "fail", "queue"):
+        message = caller.send("hello", conversation=f"free {busy}", busy=busy)
+        assert message["status"] == "completed"
+        assert "queue_position" not in message
+
+
+@pytest.mark.rule("Additions busy")
+def test_busy_is_a_part_of_what_makes_two_calls_the_same(caller: Caller) -> None:
+    assert caller.post("hello", key="same").status_code == 201
+    assert caller.post("hello", key="same", busy="wait").status_code == 200
+    assert caller.post("hello", key="same", busy="queue").status_code == 409
+    body = {"message": "hello", "busy": "later"}
+    refused = caller.refused(400, "invalid_request", "POST", "/v1/messages", json=body)
+    assert refused["problems"][0]["field"] == "busy"
+
+
+# --- a call that does not wait --------------------------------------------------------------------
+@pytest.mark.rule("Additions wait-1", "Additions wait-3")
+def test_a_call_that_does_not_wait_is_answered_at_once(caller: Caller, server: AgentServer) -> None:
+    """Also one whose agent is as fast: what the log says of the answer is true."""
+    script = [["gate", "unheld"], ["reply", "there"]]
+    answer = caller.post(script, key="unheld", wait=0)
+    message = answer.json()
+    assert (answer.status_code, message["status"], message["final"]) == (201, "processing", False)
+    for wait in (0, 30, None):
+        again = caller.post(script, key="unheld", wait=wait)
+        assert (again.status_code, again.json()["id"]) == (200, message["id"])
+    server.open_gate("unheld")
+    assert caller.final(message["id"])["reply"] == "there"
+    assert caller.log(message["id"])[0]["delivered_sync"] is False
+    fast = caller.post("fast", wait=0).json()
+    assert (fast["status"], fast["reply"]) == ("processing", None)
+    caller.final(fast["id"])
+    assert caller.log(fast["id"])[0]["delivered_sync"] is False
+
+
+@pytest.mark.rule("Additions wait-2")
+def test_a_call_is_held_no_longer_than_the_server_allows(
+    caller: Caller, server: AgentServer
+) -> None:
+    windows = {}
+    for wait in (3, 45, None):
+        message = caller.post("hello", wait=wait).json()
+        assert message["reply"] == "You said: hello"
+        rows = server.rows(
+            f"SELECT reply_deadline - created_at AS held FROM messages WHERE id = '{message['id']}'"
+        )
+        windows[wait] = rows[0]["held"] / 1_000_000
+    assert windows == {3: 3, 45: 10, None: 10}
+
+
+@pytest.mark.rule("Additions wait-2")
+@pytest.mark.parametrize("wait", ["46", "-1", "1.5", "soon", "", ["1", "2"]])
+def test_a_wait_that_is_none_is_refused_and_leaves_the_key_free(
+    caller: Caller, wait: object
+) -> None:
+    refused = caller.post("hello", key=f"wait {wait!r}", wait=wait)
+    assert (refused.status_code, refused.json()["error"]) == (400, "invalid_request")
+    assert [each["field"] for each in refused.json()["problems"]] == ["wait"]
+    assert caller.post("another", key=f"wait {wait!r}").status_code == 201
+
+
+@pytest.mark.rule("Additions wait-3")
+def test_a_busy_message_sent_again_without_waiting_is_answered_at_once(
+    caller: Caller, server: AgentServer, pool: ThreadPoolExecutor
+) -> None:
+    running = occupy(caller, server, pool, "unheld again")
+    sent = [caller.post("hi", "busy later", 0, conversation="unheld again") for _ in range(2)]
+    assert [answer.status_code for answer in sent] == [201, 200]
+    message_id = sent[0].json()["id"]
+    assert caller.until_message(message_id, final=True)["reason"] == "agent_busy"
+    again = caller.post("hi", "busy later", 0, conversation="unheld again")
+    assert (again.status_code, again.json()["status"]) == (200, "processing")
+    server.open_gate("unheld again")
+    assert running.result().json()["reply"] == "finally"
+    done = caller.until_message(message_id, final=True)
+    while done["reason"] == "agent_busy":  # half a second was over before the gate was seen
+        done = caller.post("hi", "busy later", conversation="unheld again").json()
+    assert done["reply"] == "You said: hi"
+    assert caller.log(message_id)[-1]["type"] == "agent_reply"

@@ -12,16 +12,25 @@ import httpx2
 import pytest
 
 from agentpost.api.app import OPERATIONS
-from agentpost.api.openapi import EVERYWHERE
+from agentpost.api.openapi import EVERYWHERE, codes_of
 from agentpost.api.operation import Operation
 from agentpost.contract.errors import CATALOGUE
 from agentpost.domain.errors import ErrorCode
 from tests.api import error_trigger_states
-from tests.api.error_triggers import BODY_BYTES_MAX, ERROR_TRIGGERS, ErrorServer, ErrorTrigger
+from tests.api.error_triggers import (
+    BODY_BYTES_MAX,
+    ERROR_TRIGGERS,
+    SCHEDULES_MAX,
+    ErrorServer,
+    ErrorTrigger,
+)
 from tests.e2e.caller import Caller, Json
 from tests.e2e.fixtures import ServerMaker
 from tests.e2e.server import AgentServer
 from tests.waiting import eventually
+
+pytestmark = pytest.mark.databases("sqlite")
+"""The shapes of answers; what databases may do otherwise is tried where the rules are."""
 
 assert error_trigger_states, "its ways are in WAYS by being imported"
 NOBODY = "0"
@@ -30,6 +39,7 @@ BODIES = {
     "createMessage": {"message": "hello"},
     "createUpload": {"filename": "a.csv", "size": 1},
     "createWebhookEndpoint": {"url": "https://hooks.example.com/"},
+    "createSchedule": {"cron": "0 9 * * *", "message": {"message": "hello"}},
     "replayWebhookEvents": {"since": "2026-01-31T00:00:00Z"},
 }
 """Bodies that nothing is wrong with; for the other operations it is an empty object."""
@@ -37,7 +47,7 @@ BODIES = {
 
 @pytest.fixture(scope="module")
 def server(start_server: ServerMaker) -> AgentServer:
-    return start_server(body_bytes_max=BODY_BYTES_MAX)
+    return start_server(body_bytes_max=BODY_BYTES_MAX, schedules_max=SCHEDULES_MAX)
 
 
 @pytest.fixture
@@ -134,6 +144,10 @@ def can_be_misread(operation: Operation) -> bool:
     return has_body(operation) or bool(operation.queries)
 
 
+def wants_a_scope(operation: Operation) -> bool:
+    return operation.scope is not None
+
+
 def everyone(_: Operation) -> bool:
     return True
 
@@ -142,6 +156,7 @@ ALIKE: dict[str, Callable[[Operation], bool]] = {
     "not_found": names_something,
     "invalid_request": can_be_misread,
     "too_large": has_body,
+    "forbidden": wants_a_scope,
     **dict.fromkeys(EVERYWHERE, everyone),
 }
 """Which operations announce a code that all of their kind can answer with."""
@@ -161,7 +176,7 @@ ALIKE: dict[str, Callable[[Operation], bool]] = {
     "Webhooks create.errors",
 )
 def test_announced_errors_are_those_that_can_come() -> None:
-    announced = {(o.id, code) for o in OPERATIONS for code in (*o.errors, *EVERYWHERE)}
+    announced = {(o.id, code) for o in OPERATIONS for code in codes_of(o)}
     triggered = {(o.id, code) for code, kind in ALIKE.items() for o in OPERATIONS if kind(o)}
     triggered |= {
         (trigger.operation, trigger.code)

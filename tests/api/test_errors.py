@@ -8,6 +8,9 @@ from tests.e2e.caller import Caller
 from tests.e2e.raw import connect, head, raw
 from tests.e2e.server import AgentServer
 
+pytestmark = pytest.mark.databases("sqlite")
+"""What is looked up here is in no database."""
+
 
 @pytest.fixture(scope="module")
 def server(plain_server: AgentServer) -> AgentServer:
@@ -42,9 +45,9 @@ def test_an_unknown_route_is_a_404(server: AgentServer, method: str, path: str) 
 @pytest.mark.parametrize(
     ("method", "path", "allowed"),
     [
-        ("DELETE", "/v1/messages", {"POST"}),
-        ("GET", "/v1/messages", {"POST"}),
-        ("POST", "/v1/messages/msg_0", {"GET"}),
+        ("DELETE", "/v1/messages", {"GET", "POST"}),
+        ("GET", "/v1/uploads", {"POST"}),
+        ("POST", "/v1/messages/msg_0", {"GET", "DELETE"}),
         ("PUT", "/v1/me", {"GET"}),
         ("PATCH", "/v1/work", {"GET"}),
         ("GET", "/v1/work/chat_0/stop", {"POST"}),

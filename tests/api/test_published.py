@@ -9,7 +9,9 @@ from starlette.requests import Request
 from agentpost.http.published import Published
 from tests.e2e.server import AgentServer
 
-PATHS = ("/openapi.json", "/docs/errors", "/favicon.ico")
+pytestmark = pytest.mark.databases("sqlite")
+
+PATHS = ("/openapi.json", "/docs", "/docs/errors", "/favicon.ico")
 
 
 @pytest.fixture(scope="module")
@@ -36,9 +38,15 @@ def test_the_page_of_errors_is_html(server: AgentServer) -> None:
     page = httpx2.get(f"{server.url}/docs/errors").text
     assert "`" not in page
     assert "Read <code>problems</code>:" in page
-    assert ":root{color-scheme:light dark}" in page
     assert 'id="bad_url"' in page
-    assert "<code>EGRESS_ALLOW</code>" in page
+    assert "<code>AGENTPOST_EGRESS_ALLOW</code>" in page
+
+
+def test_the_page_of_the_api_is_of_this_server(server: AgentServer) -> None:
+    answer = httpx2.get(f"{server.url}/docs")
+    assert "script-src" not in answer.headers["Content-Security-Policy"]
+    assert f"export AGENTPOST_URL={server.url} " in answer.text
+    assert f'href="{server.url}/docs/errors#not_found"' in answer.text
 
 
 def test_the_icon_is_a_picture(server: AgentServer) -> None:

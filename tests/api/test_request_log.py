@@ -1,6 +1,7 @@
 """Every request to the API can be looked up afterwards, without its secrets (spec: Limits)."""
 
 import base64
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -71,10 +72,18 @@ def test_contents_of_files_are_left_out(caller: Caller, server: AgentServer) -> 
     assert "a.txt" in line["request_body"]
     assert content not in line["request_body"]
 
-    answer = caller.post("x" * 3_000)
+    content = base64.b64encode(b"many words " * 20_000).decode()  # taken apart while it comes
+    answer = caller.post("look", files=[{"name": "long.txt", "base64": content}])
     line = logged(server, answer.headers["Request-Id"])
-    assert line["request_body"] is None
-    assert line["request_bytes"] > 3_000
+    sent = json.loads(line["request_body"])
+    assert sent["files"] == [{"name": "long.txt", "base64": "… (220 kB)"}]
+    assert line["request_bytes"] > len(content)
+
+
+def test_a_long_text_is_kept(caller: Caller, server: AgentServer) -> None:
+    answer = caller.post("x" * 19_000)
+    line = logged(server, answer.headers["Request-Id"])
+    assert json.loads(line["request_body"])["message"] == "x" * 19_000
 
 
 def test_signatures_of_links_are_left_out(caller: Caller, server: AgentServer) -> None:

@@ -9,6 +9,8 @@ from agentpost.api.body import VALUES_MAX, has_too_many_values
 from tests.e2e.raw import head, raw
 from tests.e2e.server import AgentServer
 
+pytestmark = pytest.mark.databases("sqlite")
+
 MANY, SIZE = VALUES_MAX + 2, 30_000_000
 ODD_TEXT = 'a,b"c\\,"\\\\,\u2003'
 

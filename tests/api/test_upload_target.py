@@ -23,6 +23,9 @@ from tests.e2e.posting import (
 )
 from tests.e2e.server import AgentServer
 
+pytestmark = pytest.mark.databases("sqlite")
+"""Forms are judged before the database hears of them."""
+
 
 @pytest.fixture(scope="module")
 def server(plain_server: AgentServer) -> AgentServer:

@@ -41,6 +41,7 @@ def test_a_created_upload(caller: Caller, server: AgentServer) -> None:
     assert timedelta(minutes=14) < left <= timedelta(minutes=15)
 
 
+@pytest.mark.databases("sqlite")
 @pytest.mark.rule("createUpload.size", "Errors bad_size")
 @pytest.mark.parametrize("size", [None, True, False, "5", 5.0, 0, -1, [], {}], ids=repr)
 def test_a_size_that_is_none(caller: Caller, size: Any) -> None:
@@ -75,6 +76,7 @@ def test_500_megabytes_are_the_most(caller: Caller) -> None:
         caller.refused(413, "too_large", "POST", "/v1/uploads", json=body)
 
 
+@pytest.mark.databases("sqlite")
 @pytest.mark.rule("createUpload.filename")
 @pytest.mark.parametrize(
     ("fields", "named"),
@@ -98,6 +100,7 @@ def test_fields_that_are_wrong(caller: Caller, fields: Json, named: str) -> None
     assert [p["field"] for p in body["problems"]] == [named]
 
 
+@pytest.mark.databases("sqlite")
 @pytest.mark.rule("createUpload.content_type")
 @pytest.mark.parametrize(
     ("filename", "given", "expected"),
@@ -119,6 +122,7 @@ def test_the_type_is_guessed_from_the_name(
     assert made["fields"]["Content-Type"] == expected
 
 
+@pytest.mark.databases("sqlite")
 def test_a_key_is_needed(caller: Caller, callers: Any) -> None:
     stranger = callers(caller.server, None)
     stranger.refused(401, "unauthorized", "POST", "/v1/uploads", json={"filename": "a", "size": 1})

@@ -36,6 +36,8 @@ class Server:
     async def handle(self, request: Request) -> Response:
         body = await request.body()
         route = f"{request.method} {request.url.path}"
+        if route.endswith("/stream") and route not in self._answers:
+            return JSONResponse({"error": "not_found"}, 404)  # a server without event streams
         self.asked.append(
             (route, request.headers.get("Authorization", ""), json.loads(body or b"null"))
         )

@@ -61,11 +61,12 @@ def test_tables_have_headings() -> None:
     moves = run("credits", "show", EMAIL).splitlines()
     assert accounts[0].split() == ["ID", "EMAIL", "NAME", "CREDITS"]
     assert " ".join(keys[0].split()) == (
-        "ID ACCOUNT ID NAME HINT LAST USED AT EXPIRES AT REVOKED AT"
+        "ID ACCOUNT ID NAME HINT SCOPES LAST USED AT EXPIRES AT REVOKED AT"
     )
     assert moves[1].split() == ["AT", "KIND", "AMOUNT", "JOB", "ID", "NOTE"]
     for heading, row in ((accounts[0], accounts[1]), (keys[0], keys[1])):
-        assert heading.index("NAME") == row.index("Team" if "Team" in row else "ci")
+        named = dict(zip(heading.split("\t"), row.split("\t"), strict=True))
+        assert named["NAME"] == ("Team" if "Team" in row else "ci")
 
 
 def test_when_a_key_was_used_last_is_reported() -> None:

@@ -7,7 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from agentpost.agents.registry import UnknownAgent, resolve
+from agentpost.agents.adapters.frameworks import adapter_of
+from agentpost.agents.registry import Agent, UnknownAgent, resolve
+from agentpost.bootstrap import surroundings, way_out
+from agentpost.settings import load_settings
 from tests import forked
 
 BROKEN = {
@@ -118,6 +121,10 @@ def test_workers_of_the_built_in_agent_import_what_is_there() -> None:
         ("..hello:agent", "'..hello' is not the name of a module"),
         ("nowhere_at_all:agent", "there is no module 'nowhere_at_all'"),
         ("json:agent", "json has no 'agent'"),
+        ("cmd:", "is neither 'offline' nor 'module:object', nor 'cmd:…'"),
+        ("cmd:  ", "it names no program"),
+        ("a2a:agents.example.com", "'agents.example.com' is not the URL of an agent card"),
+        ("http:agents.example.com", "'agents.example.com' is not a URL"),
         ("json:dumps", "is a builtins.function; it must be a coroutine function"),
         ("json:decoder", "is a builtins.module; it must be a coroutine function"),
     ],
@@ -147,3 +154,48 @@ def test_serve_says_nothing_else(by: str, tmp_path: Path) -> None:
         "    import nowhere_to_be_found",
         "ModuleNotFoundError: No module named 'nowhere_to_be_found'",
     ]
+
+
+def test_a_service_needs_a_secret_that_signs() -> None:
+    with pytest.raises(ValueError, match="AGENTPOST_AGENT_SECRET"):
+        wire_up(resolve("https://agents.example.com/agent"), secret="swordfish")
+
+
+def wire_up(agent: Agent, secret: str) -> None:
+    """As a server does before it runs an agent that is elsewhere."""
+    settings = load_settings(agent_secret=secret)
+    assert agent.attach is not None
+    agent.attach(surroundings(settings, way_out(settings)))
+
+
+@pytest.mark.parametrize(
+    ("code", "reported"),
+    [
+        ("State = dict\nCHARGE = 3", "its CHARGE must be a function"),
+        ("class State(TypedDict):\n    a: str\n    b: str", "has the fields a, b, and none is"),
+    ],
+)
+def test_what_a_graph_lacks_is_told(
+    code: str, reported: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module = f"graph_agent_{abs(hash(code))}"
+    if "dict" in code:
+        code = code.replace("State = dict", "class State(TypedDict):\n    messages: list")
+    whole = (
+        f"from typing import TypedDict\nfrom langgraph.graph import START, StateGraph\n{code}\n"
+        "builder = StateGraph(State).add_node('n', lambda s: s).add_edge(START, 'n')\n"
+        "agent = builder.compile()\n"
+    )
+    (tmp_path / f"{module}.py").write_text(whole)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    with pytest.raises(UnknownAgent, match=reported):
+        resolve(f"{module}:agent")
+
+
+def test_an_object_of_a_package_with_a_framework_s_name_is_none_of_it() -> None:
+    """Anybody may have a package called agents."""
+    mine = type("Agent", (), {"__module__": "agents.mine"})
+    theirs = type("Agent", (), {"__module__": "agents.agent"})
+    assert adapter_of(mine()) is None
+    assert adapter_of(theirs()) == ("agentpost.agents.adapters.openai_agents", "OpenAIAgents")

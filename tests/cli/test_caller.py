@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from agentpost.cli import caller
+from agentpost.cli import connection, watching
 from tests.cli.scripted import (
     FILE,
     REPLY,
@@ -107,7 +107,7 @@ def test_a_failed_turn_tells_why_and_where_to_look(server: Server) -> None:
 
 
 def test_retries_are_reported(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(caller, "RETRY_NOTICE_SECONDS", 0)
+    monkeypatch.setattr(connection, "RETRY_NOTICE_SECONDS", 0)
     monkeypatch.setattr("time.sleep", lambda seconds: None)
     server.on("GET /v1/me", {"error": "internal", "message": "Oh."}, status=500)
     server.on("GET /v1/me", {"user_id": "usr_1"})
@@ -122,7 +122,7 @@ def test_a_server_that_does_not_answer_is_reported_while_it_is_tried_again(
 ) -> None:
     monkeypatch.setenv("AGENTPOST_URL", f"http://127.0.0.1:{free_port()}")
     monkeypatch.setenv("AGENTPOST_KEY", KEY)
-    monkeypatch.setattr(caller, "RETRY_NOTICE_SECONDS", 0)
+    monkeypatch.setattr(connection, "RETRY_NOTICE_SECONDS", 0)
     monkeypatch.setattr("time.sleep", lambda seconds: None)
     result = run("send", "Hi")
     assert result.exit_code == 7
@@ -278,7 +278,7 @@ def test_errors_are_one_line_that_says_what_to_do(
     with_id = {**body, "request_id": "req_7"} if isinstance(body, dict) else body
     server.on("GET /v1/me", with_id, status=status)
     result = run("me")
-    assert result.exit_code == 7
+    assert result.exit_code == (2 if status in (400, 404) else 7)
     assert result.stdout == ""
     assert len(result.stderr.splitlines()) == 1
     assert result.stderr.startswith("agentpost: ")
@@ -309,7 +309,7 @@ def test_a_server_that_is_not_there_is_reported(monkeypatch: pytest.MonkeyPatch)
 
 def test_a_file_that_is_not_there_is_reported(server: Server, tmp_path: Path) -> None:
     result = run("send", "Hi", "--file", str(tmp_path / "no.csv"))
-    assert result.exit_code == 7
+    assert result.exit_code == 2
     assert "There is no file" in result.stderr
 
 
@@ -318,13 +318,13 @@ def test_a_folder_that_cannot_be_written_is_reported(server: Server, tmp_path: P
     server.on("GET /v1/files/w/a", {"file_id": "w/a", "name": "a", "url": f"{server.url}/f"})
     server.on("GET /f", b"x")
     result = run("files", "get", "w/a", "-o", str(tmp_path / "taken" / "a"))
-    assert result.exit_code == 7
+    assert result.exit_code == 1
     assert len(result.stderr.splitlines()) == 1
 
 
 def test_an_unusable_idempotency_key_is_reported(server: Server) -> None:
     result = run("send", "Hi", "--idempotency-key", "k" * 129)
-    assert result.exit_code == 7
+    assert result.exit_code == 2
     assert "idempotency_key" in result.stderr
 
 
@@ -336,7 +336,7 @@ def test_interrupting_leaves_the_work_alone(
     def interrupt(*arguments: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(caller, "_watch", interrupt)
+    monkeypatch.setattr(watching.Watch, "to_the_end", interrupt)
     result = run("send", "Hi")
     assert result.exit_code == 130
     assert "agentpost follow msg_1" in result.stderr

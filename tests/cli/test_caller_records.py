@@ -45,8 +45,8 @@ def test_work_commands(server: Server) -> None:
     )
     server.on("POST /v1/work/wrk_1/stop", {**work, "text": "half"})
     assert run("work", "list").stdout.splitlines() == [
-        "WORK   STATUS  UPDATED               TITLE  RESULT",
-        "wrk_1  idle    2026-11-20 10:00 UTC  Chart  1 2",
+        "WORK ID\tSTATUS\tUPDATED\tTITLE\tRESULT",
+        "wrk_1\tidle\t2026-11-20T10:00:00Z\tChart\t1 2",
     ]
     assert run("work", "show", "wrk_1").stdout == "Chart · idle · wrk_1\none two\nhttp://l\n"
     assert json.loads(run("work", "stop", "wrk_1", "--json").stdout)["text"] == "half"

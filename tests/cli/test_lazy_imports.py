@@ -5,6 +5,7 @@ Modules are named, not seconds, which depend on the machine.
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -79,6 +80,41 @@ def test_no_help_of_a_command_imports_anything_large() -> None:
     helps, _, modules = done.stdout.rpartition("MODULES ")
     shown = {line.removeprefix("HELP ") for line in helps.splitlines() if line[:5] == "HELP "}
     assert shown >= {*PLACES, "accounts create", "db upgrade", "limits set", "files get"}
+    assert sorted(set(modules.split()) & (SERVER | COMMAND)) == []
+
+
+@pytest.mark.parametrize(
+    ("typed", "found"),
+    [
+        ("agentpost se", ["serve", "send"]),
+        ("agentpost work st", ["stop"]),
+        ("agentpost send --met", ["--metadata"]),
+        ("agentpost send hi -f a.csv --bu", ["--busy"]),
+        ("agentpost messages list --status com", ["completed"]),
+        ("agentpost me --profile wo", ["work"]),
+    ],
+)
+def test_completion_imports_nothing_large(typed: str, found: list[str], tmp_path: Path) -> None:
+    (tmp_path / "agentpost").mkdir()
+    profile = '[profiles.work]\nurl = "http://h"\nkey = "k"\n'
+    (tmp_path / "agentpost" / "config.toml").write_text(profile)
+    code = (
+        "import sys; from agentpost.cli import app\n"
+        "try: app(prog_name='agentpost')\n"
+        "finally: print('\\nMODULES', *sys.modules)"
+    )
+    environment = {
+        "XDG_CONFIG_HOME": str(tmp_path),
+        "_AGENTPOST_COMPLETE": "complete_bash",
+        "COMP_WORDS": typed,
+        "COMP_CWORD": str(len(typed.split()) - 1),
+    }
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(
+        command, env=environment, capture_output=True, text=True, timeout=60, check=False
+    )
+    words, _, modules = done.stdout.rpartition("MODULES ")
+    assert words.split() == found, done.stderr
     assert sorted(set(modules.split()) & (SERVER | COMMAND)) == []
 
 

@@ -5,7 +5,6 @@ from io import StringIO
 from rich.console import Console
 
 from agentpost.cli.show import Screen
-from agentpost.cli.tables import table
 from agentpost.domain.text import displayable
 from agentpost_client import Entry, Message
 
@@ -35,15 +34,6 @@ def test_a_terminal_gets_markdown_and_a_spinner() -> None:
     assert "Working…" in out.getvalue()
     assert "\x1b[1mbold" in out.getvalue()
     assert "**" not in out.getvalue()
-
-
-def test_a_table_has_headings_and_columns_that_fit() -> None:
-    rows = [("key_1", None, "a\nb"), ("k", "表", "")]
-    assert list(table(("id", "last_used_at", "name"), rows)) == [
-        "ID     LAST USED AT  NAME",
-        "key_1  -             a b",
-        "k      表            -",
-    ]
 
 
 def test_a_step_that_names_its_file_is_not_told_twice() -> None:

@@ -3,15 +3,16 @@
 import json
 import socket
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
+from operator import attrgetter
 from typing import Any
 
 import httpx2
 import uvicorn
 from starlette.types import ASGIApp
 
-from agentpost_client import AsyncClient, Client, RetryPolicy
+from agentpost_client import AsyncClient, Client, Pages, RetryPolicy
 
 URL = "http://server.test"
 KEY = "svc_key_secret"
@@ -41,7 +42,8 @@ class Talk:
     """One client, sync or async, against scripted answers; time passes only when told.
 
     `asked` has the requests, `pauses` the seconds the client wanted to sleep. Jitter is at its
-    most (1). An answer takes `answer_seconds` of the client's clock.
+    most (1). An answer takes `answer_seconds` of the client's clock. Unless it `has_streams`, the
+    server is one without event streams, and that it says so is not part of the script.
     """
 
     def __init__(self, is_async: bool) -> None:
@@ -50,14 +52,30 @@ class Talk:
         self.asked: list[httpx2.Request] = []
         self.pauses: list[float] = []
         self.answer_seconds = 30.0
+        self.has_streams = False
         self.now = 0.0
         self.policy = RetryPolicy(jitter=lambda: 1.0)
 
-    async def __call__(self, method: str, *args: Any, **kwargs: Any) -> Any:
+    async def __call__(self, method: str, /, *args: Any, **kwargs: Any) -> Any:
         """The method's value, of an iterator the list; the script must be used up."""
         result = await (self._async if self.is_async else self._sync)(method, args, kwargs)
         assert not self.script, "the client asked less than the script expects"
         return result
+
+    async def each(
+        self, seen: Callable[[Any], object], method: str, *args: Any, **kwargs: Any
+    ) -> None:
+        """Call ``seen`` with each item of what has no end."""
+
+        def all_of(client: Client) -> None:
+            for item in attrgetter(method)(client)(*args, **kwargs):
+                seen(item)
+
+        async def all_of_async(client: AsyncClient) -> None:
+            async for item in attrgetter(method)(client)(*args, **kwargs):
+                seen(item)
+
+        await self._with_client(all_of, all_of_async)
 
     @property
     def bodies(self) -> list[Any]:
@@ -68,27 +86,46 @@ class Talk:
         return [request.url.raw_path.decode() for request in self.asked]
 
     async def _async(self, method: str, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-        async def sleep(seconds: float) -> None:
-            self._sleep(seconds)
-
-        transport = httpx2.MockTransport(self._answer)
-        async with AsyncClient(
-            URL, KEY, policy=self.policy, transport=transport, sleep=sleep, clock=self._clock
-        ) as client:
-            result = getattr(client, method)(*args, **kwargs)
+        async def call(client: AsyncClient) -> Any:
+            result = attrgetter(method)(client)(*args, **kwargs)
             if hasattr(result, "__aiter__"):
                 return [item async for item in result]
             return await result
 
+        return await self._with_client(None, call)
+
     async def _sync(self, method: str, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+        def call(client: Client) -> Any:
+            result = attrgetter(method)(client)(*args, **kwargs)
+            return list(result) if isinstance(result, Iterator | Pages) else result
+
+        return await self._with_client(call, None)
+
+    async def _with_client(
+        self,
+        use: Callable[[Client], Any] | None,
+        use_async: Callable[[AsyncClient], Awaitable[Any]] | None,
+    ) -> Any:
+        """What the function for this kind of client gives."""
+
+        async def sleep(seconds: float) -> None:
+            self._sleep(seconds)
+
         transport = httpx2.MockTransport(self._answer)
-        with Client(
-            URL, KEY, policy=self.policy, transport=transport, sleep=self._sleep, clock=self._clock
-        ) as client:
-            result = getattr(client, method)(*args, **kwargs)
-            return list(result) if isinstance(result, Iterator) else result
+        options: dict[str, Any] = {"policy": self.policy, "clock": self._clock}
+        if self.is_async:
+            assert use_async is not None
+            async with httpx2.AsyncClient(transport=transport) as async_http:
+                return await use_async(
+                    AsyncClient(URL, KEY, http_client=async_http, sleep=sleep, **options)
+                )
+        assert use is not None
+        with httpx2.Client(transport=transport) as http:
+            return use(Client(URL, KEY, http_client=http, sleep=self._sleep, **options))
 
     def _answer(self, request: httpx2.Request) -> httpx2.Response:
+        if request.url.path.endswith("/stream") and not self.has_streams:
+            return refusal(404, "not_found")
         self.asked.append(request)
         self.now += self.answer_seconds
         assert self.script, f"nothing is scripted for {request.method} {request.url}"

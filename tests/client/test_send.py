@@ -124,3 +124,11 @@ async def test_a_file_that_cannot_be_sent_is_refused_before_anything_is(
         with pytest.raises(FileRefused, match=text):
             await talk("send", "Hi", files)
     assert talk.asked == []
+
+
+@pytest.mark.parametrize("busy", ["fail", "queue"])
+async def test_who_does_not_want_to_wait_gets_the_answer(talk: Talk, busy: str) -> None:
+    talk.script = [answer(BUSY, 201)]
+    assert (await talk("send", "Hi", busy=busy)).is_agent_busy
+    assert talk.bodies[0]["busy"] == busy
+    assert talk.pauses == []

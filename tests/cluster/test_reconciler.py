@@ -190,6 +190,7 @@ async def test_a_parked_job_that_does_not_leave_is_ended(here: Running) -> None:
         try:
             await job.step(step, "too expensive", cost=1000)
         finally:
+            Script.seen.append("stopped")
             try:
                 await asyncio.Event().wait()
             finally:
@@ -199,6 +200,7 @@ async def test_a_parked_job_that_does_not_leave_is_ended(here: Running) -> None:
     Script.job = lingers
     message_id = await here.send()
     await eventually_async(lambda: here.shown(message_id)["status"] == "blocked")
+    await eventually_async(lambda: "stopped" in Script.seen)
     assert not left
     await here.reconciler.reconcile()
     await here.idle()
@@ -300,6 +302,7 @@ async def test_a_stop_while_a_job_is_being_claimed_is_not_missed(here: Running) 
 
     Script.job = begun
     here.db.read = held  # type: ignore[method-assign,assignment]
+    here.ctx.handover.take_job = lambda *_: None  # type: ignore[method-assign]
     message_id = await here.send()
     await read.wait()
     await eventually_async(

@@ -98,6 +98,16 @@ class Scaled:
                 (name,),
             )
 
+    def backends(self, name: str) -> set[int]:
+        """The server's processes for the connections of that application name."""
+        with psycopg.connect(self.url) as connection:
+            found = connection.execute(
+                "SELECT pid FROM pg_stat_activity WHERE datname = current_database()"
+                " AND application_name LIKE %s",
+                (name,),
+            )
+            return {pid for (pid,) in found}
+
     def _node(self, name: str) -> Node:
         notices = PostgresNotices(self.url)
         wakeups = PostgresWakeups(self.url, notices)

@@ -9,6 +9,7 @@ import pytest
 
 from agentpost.db.session import Tx
 from agentpost.engine import procrastinate
+from agentpost.engine.base import Transaction
 from tests.conformance.adapters import Node, Scaled
 from tests.waiting import PATIENCE, eventually_async
 
@@ -136,6 +137,24 @@ async def test_a_job_waits_for_the_first_worker_to_come(pair: list[Node]) -> Non
     await executor.until_ran("job_a")
 
 
+async def test_a_job_goes_to_a_worker_that_was_heard_without_the_queue(
+    pair: list[Node], scaled: Scaled
+) -> None:
+    placing, working = pair
+    await placing.engine.start(None)
+    executor = Recorder()
+    await working.engine.start(executor)
+    await eventually_async(lambda: placing.engine.workers() == ["node_1"])  # type: ignore[attr-defined]
+    assert await dispatch(placing, "job_a") is None
+    assert _left(scaled) == 0
+    await executor.until_ran("job_a")
+    assert executor.ran == [("job_a", None)]
+    await working.engine.stop()
+    await eventually_async(lambda: placing.engine.workers() == [])  # type: ignore[attr-defined]
+    await dispatch(placing, "job_b")
+    assert _left(scaled) > 0, "the queue keeps it until a worker comes"
+
+
 async def test_one_node_gets_a_job_and_every_node_the_abort(pair: list[Node]) -> None:
     workers = await _start(pair)
     jobs = [f"job_{n}" for n in range(30)]
@@ -148,9 +167,13 @@ async def test_one_node_gets_a_job_and_every_node_the_abort(pair: list[Node]) ->
 
 
 async def test_nothing_is_left_behind(pair: list[Node], scaled: Scaled) -> None:
-    workers = await _start(pair)
-    await asyncio.gather(*(dispatch(pair[0], f"job_{n}") for n in range(10)))
-    await eventually_async(lambda: sum(len(executor.ran) for executor in workers) >= 10)
+    placing, working = pair
+    await placing.engine.start(None)
+    jobs = [f"job_{n}" for n in range(10)]
+    await asyncio.gather(*(dispatch(placing, job_id) for job_id in jobs))
+    executor = Recorder()
+    await working.engine.start(executor)
+    await executor.until_ran(*jobs)
     await eventually_async(lambda: not _left(scaled))
     for node in pair:
         await node.engine.stop()
@@ -202,3 +225,39 @@ async def test_a_lost_connection_while_placing_is_made_good(
 async def test_its_tables_may_be_made_by_many_at_once(scaled: Scaled) -> None:
     await asyncio.gather(*(asyncio.to_thread(procrastinate.upgrade, scaled.url) for _ in range(4)))
     assert _left(scaled) == 0
+
+
+class Unheard:
+    """Notices of a node to which nobody speaks."""
+
+    def on(self, topic: str, listener: Callable[[str], None]) -> None: ...
+
+    def on_reconnect(self, listener: Callable[[], None]) -> None: ...
+
+    def post(self, topic: str, subject: str) -> None: ...
+
+    def send(self, tx: Transaction, topic: str, subject: str) -> None: ...
+
+
+async def test_an_end_while_it_connects_leaves_nothing_behind() -> None:
+    """The pool's tasks take no cancellation: the end of the event loop would wait for them."""
+    connected = asyncio.Event()
+
+    async def say_nothing(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        connected.set()
+        await reader.read()  # until the client has gone
+        writer.close()
+
+    async with await asyncio.start_server(say_nothing, "127.0.0.1", 0) as server:
+        port = server.sockets[0].getsockname()[1]
+        engine = procrastinate.ProcrastinateEngine(
+            f"postgresql://nobody@127.0.0.1:{port}/none", "node", Unheard()
+        )
+        await engine.start(Recorder())
+        await connected.wait()
+        await engine.stop()
+        left = [task for task in asyncio.all_tasks() if "pool-" in task.get_name()]
+        for task in left:
+            task.cancel()  # as the end of the loop does
+        async with asyncio.timeout(PATIENCE):
+            await asyncio.gather(*left, return_exceptions=True)

@@ -9,14 +9,16 @@ from pathlib import Path
 import pytest
 
 from agentpost.clock import new_id
-from agentpost.db import attempts, migrate, pending_deletions, retention, timeline
+from agentpost.db import agent_lines, attempts, migrate, pending_deletions, retention, timeline
 from agentpost.db import requests as request_rows
 from agentpost.db.postgres import PostgresDatabase
 from agentpost.db.session import Database, Tx
 from agentpost.db.sqlite import SqliteDatabase
 from agentpost.domain import ids
-from agentpost.domain.records import AttemptRecord, RequestRecord
+from agentpost.domain.agent_lines import AgentLine
+from agentpost.domain.records import RequestRecord
 from agentpost.domain.request_filter import request_filter
+from agentpost.domain.webhook_records import AttemptRecord
 from agentpost.services import requests
 from tests.servers import Postgres, empty_sqlite
 
@@ -58,6 +60,25 @@ def record(n: int, account_id: str | None = "acc_1") -> RequestRecord:
 
 def insert(batch: list[RequestRecord], tx: Tx) -> None:
     request_rows.insert(tx, batch)
+
+
+async def test_the_lines_of_an_agent(db: Database) -> None:
+    lines = [AgentLine.of(n, n or None, "info", f"line {n}") for n in range(3)]
+    made = [new_id(ids.REQUEST, line.at) for line in lines]
+    await db.write(lambda tx: agent_lines.insert(tx, "exe_1", made, lines))
+    kept = await db.read(lambda tx: agent_lines.of_owner(tx, "exe_1"))
+    assert [tuple(row) for row in kept] == [
+        (0, None, "info", "line 0"),
+        (1, 1, "info", "line 1"),
+        (2, 2, "info", "line 2"),
+    ]
+    last = await db.read(lambda tx: agent_lines.of_owner(tx, "exe_1", 2))
+    assert [row[3] for row in last] == ["line 1", "line 2"]
+    for output, total in ((False, 0), (True, 3)):
+        count = partial(timeline.count, message_id="msg_1", owners=["exe_1"], output=output)
+        assert await db.read(count) == total
+    gone = [await db.write(lambda tx: retention.delete_job_parts(tx, "exe_1", 2)) for _ in range(2)]
+    assert gone == [2, 1]
 
 
 async def test_the_request_log(db: Database) -> None:
@@ -115,6 +136,35 @@ async def test_the_log_of_messages_is_walked_in_order(db: Database) -> None:
     assert len(await db.read(lambda tx: timeline.entries(tx, "msg_a"))) == 1
     assert await db.write(lambda tx: retention.delete_message_parts(tx, "msg_b", 1)) == 1
     assert await db.write(lambda tx: retention.delete_message_parts(tx, "msg_b", 9)) == 1
+
+
+async def test_the_end_of_a_log_and_the_longest_calls_are_read_alone(db: Database) -> None:
+    def fill(tx: Tx) -> None:
+        for n, at in enumerate((3, 20, 25), 1):
+            tx.execute(
+                "INSERT INTO calls (owner, n, fingerprint, state, value, at, summary)"
+                " VALUES ('exe_a', ?, '', 'done', 'null', ?, ?)",
+                (n, at, f"call {n}"),
+            )
+            tx.execute(
+                "INSERT INTO entries (message_id, seq, type, at, body_json)"
+                " VALUES ('msg_a', ?, 'state', ?, '{}')",
+                (n, at),
+            )
+
+    await db.write(fill)
+
+    def read(tx: Tx) -> list[object]:
+        return [
+            [row[0] for row in timeline.entries(tx, "msg_a", 2)],
+            timeline.calls(tx, "exe_a", 1),
+            timeline.signals(tx, "exe_a", 1),
+            timeline.longest_calls(tx, "exe_a", 1, 2),
+            timeline.count(tx, "msg_a", ["msg_a", "exe_a"]),
+        ]
+
+    longest = [(3, 20, "call 2"), (20, 25, "call 3")]
+    assert await db.read(read) == [[2, 3], [(3, 25, "call 3")], [], longest, 6]
 
 
 async def test_jobs_know_whether_another_message_lists_them(db: Database) -> None:

@@ -11,7 +11,7 @@ import psycopg
 import pytest
 
 from agentpost.db.session import Tx
-from agentpost.wakeups.base import Wakeups
+from agentpost.wakeups.base import TEXT_BYTES_MAX, Wait, Wakeups
 from agentpost.wakeups.notices import PostgresNotices
 from tests.conformance.adapters import Node, Scaled
 from tests.waiting import PATIENCE, eventually_awaited
@@ -30,6 +30,42 @@ async def publish(node: Node, *subjects: str) -> None:
     await node.db.write(lambda tx: node.wakeups.publish(tx, *subjects))
 
 
+# --- texts ----------------------------------------------------------------------------------------
+async def heard(wait: Wait, count: int) -> list[str]:
+    """So many texts."""
+    found: list[str] = []
+    while len(found) < count:
+        assert not await wait.wait(PATIENCE) or found
+        more = wait.texts()
+        assert more, f"only {found} came"
+        found += more
+    return found
+
+
+async def test_texts_reach_who_listens_to_them_on_every_node(nodes: list[Node]) -> None:
+    with (
+        nodes[-1].wakeups.listen("msg_1", texts=True) as wait,
+        nodes[-1].wakeups.listen("msg_2", texts=True) as other,
+        nodes[-1].wakeups.listen("msg_1") as deaf,
+    ):
+        for text in ("one", "two words é", "x" * (TEXT_BYTES_MAX - 10)):
+            nodes[0].wakeups.tell("msg_1", text)
+        assert [text[:11] for text in await heard(wait, 3)] == ["one", "two words é", "x" * 11]
+        assert not wait.has_texts
+        assert other.texts() == deaf.texts() == []
+        assert not await deaf.wait(BRIEF)
+
+
+async def test_what_nobody_takes_is_lost(node: Node) -> None:
+    with node.wakeups.listen("msg_1", texts=True) as wait:
+        for n in range(1_000):
+            node.wakeups.tell("msg_1", str(n))
+        await asyncio.sleep(0)
+        assert wait.texts() == [str(n) for n in range(100)]
+        node.wakeups.hint("msg_1")
+        assert await wait.wait(PATIENCE), "hints come beside texts"
+
+
 # --- hints ----------------------------------------------------------------------------------------
 async def test_a_commit_wakes_who_waits(node: Node) -> None:
     with node.wakeups.listen("a") as wait:
@@ -44,6 +80,14 @@ async def test_a_hint_between_looking_and_waiting_is_not_missed(node: Node) -> N
         began = time.monotonic()
         assert await wait.wait(PATIENCE)
         assert time.monotonic() - began < PATIENCE / 2
+
+
+async def test_a_hint_as_the_time_ends_is_not_missed(node: Node) -> None:
+    with node.wakeups.listen("a") as wait:
+        loop = asyncio.get_running_loop()
+        loop.call_later(BRIEF, node.wakeups.hint, "a")
+        loop.call_soon(time.sleep, 2 * BRIEF)  # so both are due at once
+        assert await wait.wait(BRIEF) or await wait.wait(1)
 
 
 async def test_one_hint_wakes_once(node: Node) -> None:
@@ -196,8 +240,10 @@ async def test_a_listener_that_raises_does_not_end_the_listening(
     async with asyncio.timeout(PATIENCE):
         await back.wait()
         sender = PostgresNotices(scaled.url)
+        await sender.start()
         await pair[0].db.write(lambda tx: sender.send(tx, "topic", "a"))
         await heard.wait()
+        await sender.stop()
     await notices.stop()
 
 

@@ -130,6 +130,7 @@ JOB_SHAPE = {
     "started_at": "2027-01-15T08:00:00.000002Z",
     "settled_at": "2027-01-15T08:00:00.000009Z",
     "files": [FILE_SHAPE],
+    "text": None,
 }
 MESSAGE_SHAPE = {
     "id": "msg_1",
@@ -146,6 +147,7 @@ MESSAGE_SHAPE = {
     "created_at": "2027-01-15T08:00:00.000000Z",
     "updated_at": "2027-01-15T08:00:00.000001Z",
     "version": 7,
+    "conversation": None,
 }
 
 
@@ -210,13 +212,14 @@ def test_a_job_in_every_state(state: JobState) -> None:
 @pytest.mark.parametrize(
     "state", [JobState.OVERDUE, JobState.LATE_COMPLETED, JobState.LATE_FAILED, JobState.LOST]
 )
-def test_files_after_the_watch_are_not_shown(state: JobState) -> None:
+def test_files_and_text_after_the_watch_are_not_shown(state: JobState) -> None:
     """It appears on recover (design: Expiry and recover)."""
     ended = AT + 8 * DAY if state is not JobState.OVERDUE else None
     late = replace(FILE, path="late", created_at=AT + 7 * DAY + 1)
     reply = replace(FILE, path="reply", job_id=None, created_at=AT + 8 * DAY)
-    link = listed(state, settled_at=ended)
+    link = listed(state, settled_at=ended, result="Late.")
     shape = message(link, files=(FILE, late, reply))
+    assert shape["jobs"][0]["text"] is None
     assert [file["file_id"] for file in shape["files"]] == ["wrk_1/out/a.png", "wrk_1/reply"]
     assert [file["file_id"] for file in shape["jobs"][0]["files"]] == ["wrk_1/out/a.png"]
     assert shape["jobs"][0]["settled_at"] == "2027-01-22T08:00:00.000000Z"

@@ -37,9 +37,6 @@ from agentpost.domain.events import TEST_EVENT
 from agentpost.domain.job import JobKind, JobRole, JobState, Reason
 from agentpost.domain.message import MessageStatus
 from agentpost.domain.records import (
-    AttemptRecord,
-    DeliveryRecord,
-    EndpointRecord,
     EntryRecord,
     FileRecord,
     JobLink,
@@ -48,7 +45,9 @@ from agentpost.domain.records import (
     WorkRecord,
 )
 from agentpost.domain.recovery import RecoveryState
+from agentpost.domain.scopes import Scope
 from agentpost.domain.uploads import UploadStatus
+from agentpost.domain.webhook_records import AttemptRecord, DeliveryRecord, EndpointRecord
 from tests.contract.test_shapes import AT, DAY, FILE, JOB, LINKS, MESSAGE, blank, listed
 
 RECORDED = Path(__file__).with_name("wire.json")
@@ -155,7 +154,7 @@ def others() -> Bytes:
         plan="self_hosted",
         credits=12.5,
         agent=AgentShape(name="offline"),
-        key=KeyShape(id="key_1", name="ci"),
+        key=KeyShape(id="key_1", name="ci", scopes=[Scope.READ], max_credits_per_day=None),
         limits=LimitsShape(running_jobs=5, requests_per_minute=600),
     )
     yield "account", account.json()

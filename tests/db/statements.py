@@ -24,13 +24,22 @@ UNREADABLE = {
     "retention._expired": "read where it is called",
     "accounts.ended_keys": "finds rows by so many ids",
     "uploads.lock": "finds rows by so many ids",
+    "conversations.names": "finds rows by so many ids",
+    "messages.of_idempotency_keys": "finds rows by so many keys",
     "filtered.newest": "read below, for each table",
+    "filtered.counts": "read below, for each table",
+    "filtered._nth": "read below",
     "deliveries.ended_between": "read below",
+    "requests.ended_between": "read below",
 }
 COMPLETED = {
     "deliveries.ended_between": (
         "SELECT event_id FROM deliveries WHERE endpoint_id = ? AND event_id > ?"
         " AND created_at >= ? AND created_at < ? AND status IN (?, ?) ORDER BY event_id LIMIT ?"
+    ),
+    "requests.ended_between": (
+        "SELECT id FROM requests WHERE account_id = ? AND id >= ? AND id < ?"
+        " AND (at + 1000 * ms) > ? ORDER BY (at + 1000 * ms), id LIMIT ?"
     ),
     "attempts.of_deliveries": (
         "SELECT event_id, n, at FROM attempts WHERE event_id IN (?, ?) AND endpoint_id = ?"
@@ -41,15 +50,42 @@ COMPLETED = {
         "SELECT id FROM keys WHERE id IN (?, ?) AND revoked_at IS NULL"
         " AND (expires_at IS NULL OR expires_at > ?)"
     ),
+    "messages.of_idempotency_keys": (
+        "SELECT id FROM messages WHERE key_id = ? AND expires_at > ? AND idempotency_key IN (?, ?)"
+    ),
+    "conversations.names": "SELECT id, name FROM conversations WHERE id IN (?, ?)",
     "uploads.lock": "SELECT * FROM uploads WHERE id IN (?, ?) AND account_id = ? ORDER BY id",
-    # What is around these reads their 20,000 rows and no others.
+    # A filter is a condition on the rows that these find by their index.
     "filtered.newest": (
         "SELECT * FROM requests WHERE account_id = ? AND id < ? AND id >= ?"
-        " ORDER BY id DESC LIMIT 20000"
+        " ORDER BY id DESC LIMIT ?"
     ),
     "filtered.newest messages": (
         "SELECT * FROM messages WHERE account_id = ? AND id < ? AND id >= ?"
+        " ORDER BY id DESC LIMIT ?"
+    ),
+    "filtered.newest messages of a key": (
+        "SELECT * FROM messages WHERE key_id = ? AND id < ? AND id >= ?"
         " ORDER BY id DESC LIMIT 20000"
+    ),
+    "filtered.newest messages of a conversation": (
+        "SELECT * FROM messages WHERE conversation_id = ? AND id < ? AND id >= ?"
+        " ORDER BY id DESC LIMIT 20000"
+    ),
+    "filtered.newest works": (
+        "SELECT * FROM works WHERE account_id = ? AND id < ? AND id >= ? ORDER BY id DESC LIMIT ?"
+    ),
+    "filtered.counts": (
+        "SELECT error, COUNT(*), MAX(id) FROM requests WHERE account_id = ? AND id < ?"
+        " AND id >= ? GROUP BY error"
+    ),
+    "filtered.counts messages": (
+        "SELECT status, reason, COUNT(*), MAX(id) FROM messages WHERE account_id = ? AND id < ?"
+        " AND id >= ? GROUP BY status, reason"
+    ),
+    "filtered._nth": (
+        "SELECT id FROM requests WHERE account_id = ? AND id < ? AND id >= ?"
+        " ORDER BY id DESC LIMIT 1 OFFSET ?"
     ),
     "deliveries.list_": (
         "SELECT d.event_id, e.name FROM deliveries d JOIN events e ON e.id = d.event_id"

@@ -27,6 +27,18 @@ FROZEN = {
     "0013_attempts": "1d1ef2df0a62b8cc3a5257d07d4f916b2f6e455c792e5077f8dd8542442a3716",
     "0014_account_storage": "d8dfa9159671c2c1a05a69c8da007a74245b9d23328a7d3d6787a1b92361e44f",
     "0015_field_terms": "17fbb2d4d45a300abf5e2f8a1f2a40d9a89442e73b40c82879cb8613be0181f8",
+    "0016_key_scopes": "aa1086820c0c9e8e491e244e8f55fc32849ca1ed5ccabc3c4319ebfdb015f8ae",
+    "0017_event_readers": "1b1862e6d3d3142ea946f056780045a5fd45b2a717b07af0abf86cda6d2867a4",
+    "0018_queued_messages": "fcf0b74d6f9d74035623b2c87452dac17603d09e920e5f65852b0192304b683b",
+    "0019_spend_ceilings": "cdbac14b82f38376e920635806325303a8c3be56e15b0e88b3093f38a96b3bdc",
+    "0020_users": "c2547fab7b552dd7330b998511cdbbfa264549f94375150606fd6172e6dd28c2",
+    "0021_answered_headers": "f2a711e4ed7b1d9a10a06529e687253f4fdaca24afd603adadd82d0321e7bfee",
+    "0022_schedules": "a11a8fe546f5bd76a70cad279dc1651c748d806cf8135a5c95329750df79ae79",
+    "0023_typed_questions": "9b6c2a6a1c859ee946d33f9c0bfbe8936e7a4d07ed368bec550906a6bab854de",
+    "0024_authors": "2111d32d0db481d3bf4137fb8c991ec46cf0077ec0ae79a7c50c95f023580e5e",
+    "0025_sent_bodies": "f00d65221192306583db5f754c538e3e445dce0c01d7e05ba93881715cb9037f",
+    "0029_agent_lines": "bf1cc427047c3dadfa650053ceeea6dc7dc530b050f09d7bc0acca2fbdbb9dcf",
+    "0030_operator_actions": "579efb0b7c1ab8cad22f15d205f085358921e092614e340ac7f61f8c4a076acf",
 }
 ADVICE = (
     "Was it changed after it was written? Take the change back, and make it in a new migration."

@@ -21,7 +21,7 @@ from sqlalchemy import Text
 
 import agentpost.db
 from agentpost.db import accounts, attempts, history, jobs, messages, migrate, retention, works
-from agentpost.db.postgres import translate
+from agentpost.db.postgres_pipeline import translate
 from agentpost.db.tables import metadata
 from tests.db.statements import UNREADABLE, statements
 from tests.servers import Postgres
@@ -31,12 +31,14 @@ SMALL = {
     "meta": "a handful of values",
     "nodes": "one row for each process",
     "accounts": "made by the operator",
+    "users": "invited by operators and owners",
+    "user_mails": "until they are sent, a few hundred in an hour at the most",
     "account_storage": "one row for each account",
     "keys": "made by the operator",
     "endpoints": "ten for an account",
     "reader_locks": "one row for each read that is held now",
     "request_log_days": "one row for an account and day, for a month",
-    "login_tokens": "for a quarter of an hour",
+    "login_tokens": "for days at the most, a few for each user",
 }
 """Tables that do not grow with use, so that they may be walked. All others do."""
 OPEN_ONLY = {
@@ -139,12 +141,6 @@ def asked(postgres: Postgres) -> Iterator["psycopg.Connection[tuple[Any, ...]]"]
         yield opened
 
 
-def numbered(sql: str) -> str:
-    """With the parameters that EXPLAIN takes without values."""
-    numbers = iter(range(1, 100))
-    return re.sub(r"%s", lambda _: f"${next(numbers)}", translate(sql).decode())
-
-
 def nodes(plan: dict[str, Any]) -> Iterator[dict[str, Any]]:
     yield plan
     for below in plan.get("Plans", ()):
@@ -157,7 +153,7 @@ def test_postgresql_finds_an_index_for_every_statement(
 ) -> None:
     if kept in WALKS:
         return
-    row = asked.execute(f"EXPLAIN (GENERIC_PLAN, FORMAT JSON) {numbered(sql)}".encode()).fetchone()
+    row = asked.execute(b"EXPLAIN (GENERIC_PLAN, FORMAT JSON) " + translate(sql)).fetchone()
     assert row is not None
     found = row[0] if isinstance(row[0], list) else json.loads(row[0])
     for node in nodes(found[0]["Plan"]):
@@ -193,6 +189,12 @@ def test_one_is_found_among_those_of_its_owner(
     connection: sqlite3.Connection, sql: str, wanted: str
 ) -> None:
     assert wanted in plan(connection, sql)[0]
+
+
+def test_the_end_of_a_turn_finds_who_waits_by_the_index_of_those(
+    connection: sqlite3.Connection,
+) -> None:
+    assert "ix_messages_waiting (conversation_id=?" in plan(connection, messages._VERSION)[-1]
 
 
 def test_no_statement_relies_on_the_order_of_text() -> None:

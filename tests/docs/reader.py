@@ -1,9 +1,9 @@
 """A reader who pastes a page's blocks in their order, in a folder of their own.
 
-Servers are started as shown; any other `agentpost` behind a prompt is run by `tests/forked.py`,
-where starting it takes a tenth of the time. The folder looks like a fresh clone. Whatever differs
-from one machine to the next is put in as a person would: the keys that servers print, the ids of
-what was made, free ports for the ones shown.
+`make serve` and `agentpost dev` are started as shown; any other `agentpost` behind a prompt is run
+by `tests/forked.py`, where starting it takes a tenth of the time. The folder looks like a fresh
+clone. Whatever differs from one machine to the next is put in as a person would: the keys that
+servers print, the ids of what was made, free ports for the ones shown.
 """
 
 import os
@@ -16,7 +16,7 @@ import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Self
+from typing import IO, Self
 
 from tests import forked
 from tests.docs.snippets import Block, Command, blocks
@@ -26,12 +26,15 @@ from tests.waiting import eventually
 
 READY = "agentpost is ready at "
 KEY = re.compile(r"svc_key_(?:[A-Za-z0-9_-]+|…)")
-ID = re.compile(r"\b(msg|wrk|key|up|exe|acc)_[0-9a-f]{8,}")
+ID = re.compile(r"\b(msg|wrk|key|up|exe|acc|evt|sch|whe)_[0-9a-f]{8,}")
 CHANGING = [
     (re.compile(r"\b([a-z]{2,5})_[0-9a-f]{8,}"), r"\1_ID"),
+    (re.compile(r"\b\d{8}T\d{6}Z-[0-9a-f]{6}\b"), "BACKUP"),
     (re.compile(r"svc_key_\S+"), "KEY"),
     (re.compile(r"https?://[^\s/]+"), "URL"),
     (re.compile(r"/login/\S+"), "/login/TOKEN"),
+    (re.compile(r"/password/\S+"), "/password/TOKEN"),
+    (re.compile(r"\b(in \d+ (s|min|h|d)|\d+ (s|min|h|d) ago)\b"), "TIME"),
     (re.compile(r"\d{4}-\d\d-\d\d[T ][\d:.]+(Z| UTC)?"), "TIME"),
     (re.compile(r"…[A-Za-z0-9]{4}\b"), "HINT"),
     (re.compile(r"\S*\.venv/bin/"), ".venv/bin/"),
@@ -46,6 +49,15 @@ agentpost() {
   sh -c 'exec 3>&1; echo $$ >"$0"; read code <"$1"; exit $code' ASKED ANSWERED "$@"
 }
 """
+# For a server: writes what it would be started with, and ends.
+STARTED = """
+agentpost() {
+  type -P agentpost >/dev/null || { echo "agentpost: command not found" >&2; return 127; }
+  env -0 >ENVIRON
+  printf '%s\\0' "$PWD" "$@" >WORDS
+}
+"""
+SERVE = re.compile(r"(\w+=\S+ )*agentpost serve\b")
 READY_SECONDS_MAX = 60.0
 COMMAND_SECONDS_MAX = 120
 
@@ -58,23 +70,20 @@ class Reader:
         read = ("pyproject.toml", "clients/python/pyproject.toml", "uv.lock")
         newest = max((ROOT / name).stat().st_mtime for name in read)
         assert made >= newest, "run `make setup` first: in the copy it would move the environment"
-        self.folder = home / "agentpost"
-        self.folder.mkdir(parents=True)
-        for each in ROOT.iterdir():
-            if each.name not in (".git", "agentpost.toml"):
-                (self.folder / each.name).symlink_to(each)
+        self._home = home
+        self.folder = home
         self.ports = {port: str(free_port()) for port in ports}
         self.ids: dict[str, str] = {}
         self.key = ""
         self.output = ""
-        self.servers: list[subprocess.Popen[bytes]] = []
+        self.servers: list[forked.Process] = []
         self._state = home / "state"
         self._where = home / "where"
         self._state.write_text("")
         self._asked, self._answered = home / "asked", home / "answered"
         for line in (self._asked, self._answered):
             os.mkfifo(line)
-        self._where.write_text(str(self.folder))
+        self.move_to("agentpost")
         path = [p for p in os.environ["PATH"].split(":") if not (Path(p) / "agentpost").exists()]
         not_theirs = ("AGENTPOST_", "VIRTUAL", "MAKE", "MFLAGS")  # the tests may be run by make
         kept = {n: v for n, v in os.environ.items() if not n.startswith(not_theirs)}
@@ -82,18 +91,34 @@ class Reader:
             **kept,
             "PATH": ":".join(path),
             "HOME": str(home),
+            "XDG_CONFIG_HOME": str(home / "config"),
             "XDG_DATA_HOME": str(home / "data"),
+            "XDG_STATE_HOME": str(home / "state-home"),
             "AGENTPOST_PORT": self.ports["8080"],  # the default one may be in use
         }
+
+    def move_to(self, name: str) -> None:
+        """Go on in a fresh folder: nothing of an earlier page is there but the servers."""
+        self.folder = self._home / name
+        self.folder.mkdir(parents=True)
+        for each in ROOT.iterdir():
+            if each.name not in (".git", "agentpost.toml"):
+                (self.folder / each.name).symlink_to(each)
+        self._state.write_text("")
+        self._where.write_text(str(self.folder))
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        for server in self.servers:
+        self.end_servers()
+
+    def end_servers(self, first: int = 0) -> None:
+        """End the servers, from the one with this number on."""
+        for server in self.servers[first:]:
             if server.poll() is None:
                 os.killpg(server.pid, signal.SIGTERM)
-        for server in self.servers:
+        for server in self.servers[first:]:
             server.wait(30)
 
     def read(self, page: Path, apart: Mapping[str, str]) -> Iterator[Command]:
@@ -110,7 +135,9 @@ class Reader:
     def take(self, block: Block) -> list[Command]:
         """Save a block that is a file; the commands of one that has some."""
         if block.file is not None:
-            (self.folder / block.file).write_text(self.filled(block.text), "utf-8")
+            (Path(self._where.read_text().strip()) / block.file).write_text(
+                self.filled(block.text), "utf-8"
+            )
         return block.commands
 
     def filled(self, text: str) -> str:
@@ -124,7 +151,7 @@ class Reader:
     def run(self, command: Command, code: int = 0) -> str:
         """Paste a command; what it prints. A server goes to a terminal of its own."""
         text = self.filled(command.text)
-        if re.search(r"\b(make|agentpost) serve\b", text) and code == 0:
+        if re.search(r"\b(make serve|agentpost (serve|dev))\b", text) and code == 0:
             self.output = self._serve(text)
         else:
             self.output = self.paste(text, code)
@@ -139,7 +166,7 @@ class Reader:
         instead = instead.replace("ASKED", shlex.quote(str(self._asked)))
         instead = instead.replace("ANSWERED", shlex.quote(str(self._answered)))
         script = (
-            f'. {state}\ncd "$(cat {where})"\n{instead}{text}\ncode=$?\n'
+            f'. {state}\ncd "$(cat {where})"\n{instead}set -a\n{text}\ncode=$?\n'
             f"export -p > {state}\npwd > {where}\nexit $code\n"
         )
         done = self._watched(script)
@@ -188,17 +215,9 @@ class Reader:
         )
 
     def _serve(self, text: str) -> str:
-        log = self._state.with_name(f"server-{len(self.servers)}.log")
-        script = f". {self._state}; cd {self.folder}; exec {text}"
+        log = self._log(len(self.servers))
         with log.open("wb") as out:
-            server = subprocess.Popen(
-                ["bash", "-c", script],
-                env=self._environment,
-                stdin=subprocess.DEVNULL,
-                stdout=out,
-                stderr=out,
-                start_new_session=True,
-            )
+            server = self._start(text, out)
         self.servers.append(server)
 
         def ready() -> bool:
@@ -210,6 +229,42 @@ class Reader:
         if printed := KEY.search(reported):
             self.key = printed[0]
         return reported
+
+    def _start(self, text: str, output: IO[bytes]) -> forked.Process:
+        if sys.platform == "linux" and SERVE.match(text):
+            return self._fork(text, output)
+        script = f'. {self._state}; cd "$(cat {self._where})"; exec env {text}'
+        return subprocess.Popen(
+            ["bash", "-c", script],
+            env=self._environment,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            start_new_session=True,
+        )
+
+    def _fork(self, text: str, output: IO[bytes]) -> forked.Process:
+        """The server with the words, environment and folder that the terminal gives it."""
+        environ, words = self._home / "environ", self._home / "words"
+        asking = STARTED.replace("ENVIRON", shlex.quote(str(environ)))
+        asking = asking.replace("WORDS", shlex.quote(str(words)))
+        done = self._bash(f'. {self._state}\ncd "$(cat {self._where})"\n{asking}{text}')
+        assert done.returncode == 0, f"{text}\n{done.stdout}"
+        folder, *given = words.read_text().split("\0")[:-1]
+        variables = environ.read_text().split("\0")[:-1]
+        return forked.start(
+            given,
+            env=dict(each.split("=", 1) for each in variables),
+            cwd=Path(folder),
+            output=output,
+        )
+
+    def log(self, number: int) -> str:
+        """What that server has printed."""
+        return self._log(number).read_text("utf-8")
+
+    def _log(self, number: int) -> Path:
+        return self._state.with_name(f"server-{number}.log")
 
     def check(self, command: Command) -> None:
         """What the page shows below the command is what came, but for what changes each time."""

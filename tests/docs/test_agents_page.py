@@ -1,8 +1,6 @@
 """The agents of `docs/agents.md` and of `examples/` do what is said of them, in a real server."""
 
 import json
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,7 +9,7 @@ from agentpost_client import Client, Message
 from tests.docs.snippets import write_programs
 from tests.e2e.server import KEY, AgentServer
 from tests.house.tree import DOCS
-from tests.servers import free_port
+from tests.nested import run_tests
 
 PAGE = DOCS / "agents.md"
 SECONDS_MAX = 30.0
@@ -58,16 +56,25 @@ def test_the_agent_with_an_order(tmp_path: Path) -> None:
     assert (failed.status, failed.reason) == ("failed", "execution_failed")
 
 
-def test_the_test_of_an_agent(tmp_path: Path) -> None:
-    """It runs as a reader would run it: pytest in the folder of the agent."""
+def test_the_agent_with_typed_questions(tmp_path: Path) -> None:
     write_programs(PAGE, tmp_path)
-    program = tmp_path / "test_hello.py"  # its fixed port may be taken here
-    program.write_text(program.read_text("utf-8").replace("8099", str(free_port())), "utf-8")
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", program.name]
-    done = subprocess.run(
-        command, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
+    schema = {"properties": {"price": {"type": "string"}}, "required": ["price"]}
+    with serving(tmp_path, "parcels:agent") as client:
+        first = client.send("A parcel to Rome")
+        second = client.send(answer_to=first.id, answer="express")
+        third = client.send(answer_to=second.id, answer={"kilograms": 1.5}, response_schema=schema)
+        done = ended(client, third)
+    assert first.answer_format is not None
+    assert second.answer_format is not None
+    assert first.answer_format.choices == ("Standard", "Express")
+    assert second.answer_format.schema["required"] == ["kilograms"]
+    assert (done.status, done.output) == ("completed", {"speed": "Express", "price": "12.00"})
+    assert done.jobs[0].text == "Express: 12.00 euros."
+
+
+def test_the_test_of_an_agent(tmp_path: Path) -> None:
+    write_programs(PAGE, tmp_path)
+    assert run_tests(tmp_path, "test_hello") == 3
 
 
 def test_the_example(tmp_path: Path) -> None:

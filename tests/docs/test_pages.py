@@ -31,6 +31,7 @@ class Reading:
 SERVE = "agentpost serve"
 ACTIVATE = "source .venv/bin/activate"
 PAGES = {
+    "index.md": Reading(apart={"git clone": "the reader's folder looks like a fresh clone"}),
     "settings.md": Reading(
         before=(ACTIVATE,), codes={"AGENTPOST_PORT=99999 agentpost config show": 1}
     ),
@@ -39,10 +40,17 @@ PAGES = {
         apart={"python -m pytest": "test_agents_page.py runs it, on a port that is free"},
     ),
     "api.md": Reading(before=(ACTIVATE, SERVE)),
+    "doors.md": Reading(before=(ACTIVATE, SALES, SERVE)),
     "cli.md": Reading(
         before=(ACTIVATE, SALES, f"{{ {NOTES}; }} > interviews.txt"),
         apart={
-            "agentpost verify": "tests/verify and tests/cli/test_verify.py are about nothing else"
+            "agentpost listen": "it runs until it is stopped; tests/cli/test_listen.py does it",
+            "agentpost trigger": "nobody listens there; tests/cli/test_listen.py",
+            "agentpost requests": "the first runs until it is stopped; tests/cli/test_listen.py",
+            "agentpost verify": "tests/verify and tests/cli/test_verify.py are about nothing else",
+            "agentpost login": "it asks on a terminal; tests/cli/test_profiles.py tries it",
+            "agentpost chat": "it talks on a terminal; tests/cli/test_terminal.py runs it",
+            "agentpost profiles": "there are none: nobody logged in",
         },
         codes={"agentpost serve --port 9000": 1, "agentpost keys lst": 2},
         ports=("8080", "9000"),
@@ -61,21 +69,27 @@ def test_it_happens_as_it_is_written(name: str, tmp_path: Path) -> None:
 
 
 def test_no_page_has_commands_that_nobody_runs() -> None:
-    """Those of the README run in `test_readme.py`. What is shown to be typed begins with "$ "."""
+    """Those of the README run in `test_readme.py`, the tutorial's in `test_tutorial.py`, the
+    recipes' in `test_recipes.py`. What is shown
+    to be typed begins with "$ "."""
     pages = [*ROOT.glob("*.md"), *DOCS.glob("*.md")]
     with_commands = {p.name for p in pages if any(block.commands for block in blocks(p))}
-    assert with_commands == {*PAGES, "README.md"}
+    assert with_commands == {*PAGES, "README.md", "tutorial.md"}
 
 
 def test_no_program_is_without_a_name() -> None:
     """A program has the name of its file in its first line, and a test that runs it."""
     excerpts = {"CONTRIBUTING.md": "the head of a test, which shows a fixture"}
-    pages = [*ROOT.glob("*.md"), *DOCS.glob("*.md")]
+    pages = [*ROOT.glob("*.md"), *DOCS.glob("*.md"), *(DOCS / "recipes").glob("*.md")]
     nameless = {p.name for p in pages for b in blocks(p) if b.kind == "python" and not b.file}
     assert nameless == set(excerpts)
     named = {b.file for p in pages for b in blocks(p) if b.kind == "python" and b.file}
+    assert {"hooks_fastapi.py", "hooks_flask.py", "hooks_django.py"} <= named
+    named -= {name for name in named if name.startswith("hooks_")}  # test_webhook_programs.py
     run = "\n".join(p.read_text("utf-8") for p in Path(__file__).parent.glob("*.py"))
     shown = "\n".join(c.text for p in pages for b in blocks(p) for c in b.commands)
     assert [
-        f for f in sorted(named) if f not in run + shown and f.removesuffix(".py") + ":" not in run
+        f
+        for f in sorted(named)
+        if f not in run + shown and f.removesuffix(".py") + ":" not in run + shown
     ] == []

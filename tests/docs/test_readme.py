@@ -3,8 +3,6 @@
 import json
 from pathlib import Path
 
-import pytest
-
 from tests.docs.reader import Reader, taken
 from tests.docs.snippets import Command, programs
 from tests.house.tree import DOCS, ROOT
@@ -58,8 +56,3 @@ def test_a_taken_port_is_said_and_another_one_does(tmp_path: Path) -> None:
 def test_the_first_agent_is_the_one_that_is_explained() -> None:
     """`docs/agents.md` runs it in a test of its own."""
     assert programs(README)["hello.py"] == programs(DOCS / "agents.md")["hello.py"]
-
-
-@pytest.mark.parametrize("claim", ["streams of events (SSE) in the API", "metrics"])
-def test_missing_features_are_named(claim: str) -> None:
-    assert claim in README.read_text("utf-8")

@@ -3,7 +3,7 @@
 import pytest
 
 from agentpost.agents import values
-from agentpost.domain.journal import compare
+from agentpost.domain.journal import Call, CallState, compare, left_out
 
 
 def summary(*call: object) -> str:
@@ -67,3 +67,29 @@ def test_the_difference_alone_quotes_no_values() -> None:
     secret = summary("progress", "for your eyes only")
     found = compare(1, secret, summary("progress", "another text"))
     assert "eyes" not in f"{found.recorded} {found.made} {found.differs}"
+
+
+def recorded(n: int, state: CallState = CallState.DONE) -> Call:
+    return Call(n, f"f{n}", state, "null", summary("step", f"orders:part_{n}", [], 0))
+
+
+@pytest.mark.parametrize(
+    ("calls", "made", "cause"),
+    [
+        ([], 0, None),
+        ([recorded(1), recorded(2)], 2, None),
+        ([recorded(1), recorded(2)], 5, None),
+        ([recorded(1), recorded(2, CallState.HELD)], 1, None),
+        ([recorded(1), recorded(-1, CallState.OWED)], 1, None),
+        (
+            [recorded(3), recorded(1), recorded(2, CallState.ERROR)],
+            1,
+            "call 2 was step orders:part_2, the re-run ended without it: it made 1 of 3",
+        ),
+    ],
+)
+def test_calls_that_a_run_left_out_are_named(
+    calls: list[Call], made: int, cause: str | None
+) -> None:
+    found = left_out(calls, made)
+    assert (found and found.cause.removesuffix(" recorded calls")) == cause

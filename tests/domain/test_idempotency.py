@@ -87,3 +87,12 @@ def test_fingerprints_are_equal_exactly_when_the_bodies_are(
     other: tuple[str, list[dict[str, str]], list[str]],
 ) -> None:
     assert (fingerprint(*one) == fingerprint(*other)) == (one == other)
+
+
+def test_terms_make_another_body_and_none_of_them_leave_it_as_it_was() -> None:
+    plain = fingerprint("hello", [], [])
+    assert fingerprint("hello", [], [], {}) == plain
+    queued = fingerprint("hello", [], [], {"busy": "queue"})
+    assert queued == fingerprint("hello", [], [], {"busy": "queue"})
+    assert len({plain, queued, fingerprint("hello", [], [], {"busy": "fail"})}) == 3
+    assert fingerprint("hello", [FILE], [], {}) == fingerprint("hello", [FILE], [])

@@ -21,6 +21,7 @@ TURN_SIGNALS: dict[str, s.TurnSignal] = {
     "TurnBegun": s.TurnBegun(),
     "TurnReclaimed": s.TurnReclaimed(),
     "BusyTimedOut": s.BusyTimedOut(),
+    "BusyRefused": s.BusyRefused(),
     "Resent": s.Resent(),
     "TurnReplied": s.TurnReplied("On it.", None, delivered_sync=True),
     "TurnBroken": s.TurnBroken(TurnFailure.EMPTY),
@@ -36,6 +37,7 @@ JOB_SIGNALS: dict[str, s.JobSignal] = {
     "Finished": s.Finished("All done.", None),
     "Failed": s.Failed("No such column."),
     "Stopped": s.Stopped(),
+    "CeilingRaised": s.CeilingRaised(),
     "Resumed": s.Resumed(),
     "QueueTimedOut": s.QueueTimedOut(),
     "WatchTimedOut": s.WatchTimedOut(),
@@ -48,6 +50,8 @@ TURNS = """
     -        TurnBegun     running  -            -
     waiting  TurnBegun     running  -            -
     waiting  BusyTimedOut  busy     turn_busy    -
+    waiting  BusyRefused   busy     turn_busy    -
+    waiting  TurnBroken    failed   turn_failed  -
     busy     Resent        waiting  -            -
     running  TurnReclaimed running  -            -
     running  TurnReplied   ended    agent_reply  -
@@ -66,6 +70,7 @@ JOBS = """
     running         ShortOfCredits  queued          result/stalled_credits   job.blocked
     running         Stopped         stopped         state/stopped            job.failed
     running         WatchTimedOut   overdue         state/expired            job.expired
+    queued          CeilingRaised   queued          -                        -
     queued          Resumed         running         state/resumed            job.resumed
     queued          Stopped         stopped         state/stopped            job.failed
     queued          QueueTimedOut   queue_expired   state/expired            job.expired

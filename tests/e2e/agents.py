@@ -21,6 +21,7 @@ from tests.e2e.agent_steps import (
     build_marked_here,
     call_back,
     fail_once,
+    job_output,
     leak,
     mark,
     mark_behind_gate,
@@ -28,8 +29,10 @@ from tests.e2e.agent_steps import (
     open_or_not,
     pass_gate,
     pid_behind_gate,
+    reply_answer,
     sleep_in_thread,
     tidied,
+    turn_output,
     watched,
 )
 
@@ -40,6 +43,8 @@ ODD_TEXT = "odd \ud800\0 text"
 
 async def agent(turn: Turn) -> None:
     """Do what the message says."""
+    if turn.answer is not None and not turn.message.text.startswith("[["):
+        return await reply_answer(turn)
     if not turn.message.text.startswith("[["):
         return turn.reply(f"You said: {turn.message.text}")
     script: Script = json.loads(turn.message.text)
@@ -67,8 +72,8 @@ async def _reply(turn: Turn, text: str) -> None:
     turn.reply(text)
 
 
-async def _ask(turn: Turn, question: str) -> None:
-    turn.ask(question)
+async def _ask(turn: Turn, question: str, wanted: dict[str, Any] | None = None) -> None:
+    turn.ask(question, **(wanted or {}))
 
 
 async def _see(turn: Turn) -> None:
@@ -180,9 +185,19 @@ async def _remember(turn: Turn, key: str, value: str) -> None:
 
 
 Operation = Callable[..., Awaitable[None]]
+
+
+async def _delta(run: Turn | Job, *pieces: str) -> None:
+    for piece in pieces:
+        run.delta(piece)
+
+
 TURN_OPERATIONS: dict[str, Operation] = {
+    "delta": _delta,
     "reply": _reply,
+    "answer": reply_answer,
     "ask": _ask,
+    "output": turn_output,
     "see": _see,
     "read": _read,
     "gate": _gate_turn,
@@ -309,8 +324,8 @@ async def _charge(job: Job, amount: float) -> None:
     await job.charge(amount, "for work done")
 
 
-async def _ask_job(job: Job, question: str) -> None:
-    job.ask(question)
+async def _ask_job(job: Job, question: str, wanted: dict[str, Any] | None = None) -> None:
+    job.ask(question, **(wanted or {}))
 
 
 async def _inbox(job: Job, wait: float) -> None:
@@ -347,6 +362,7 @@ async def _list_files(job: Job) -> None:
 
 
 JOB_OPERATIONS: dict[str, Operation] = {
+    "delta": _delta,
     "progress": _progress,
     "many_progress": _many_progress,
     "gate": _gate_job,
@@ -370,6 +386,7 @@ JOB_OPERATIONS: dict[str, Operation] = {
     "step_failing_once": _step_failing_once,
     "charge": _charge,
     "ask": _ask_job,
+    "output": job_output,
     "inbox": _inbox,
     "fail": _fail,
     "leak": _leak_job,

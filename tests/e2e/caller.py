@@ -51,14 +51,20 @@ class Caller:
 
     # --- messages ---------------------------------------------------------------------------------
     def post(
-        self, message: str | Script | None = None, key: str | None = None, **fields: Any
+        self,
+        message: str | Script | None = None,
+        key: str | None = None,
+        wait: object = None,
+        **fields: Any,
     ) -> httpx2.Response:
-        """`POST /v1/messages`; a script is what the agent will do, ``key`` the idempotency key."""
+        """`POST /v1/messages`; a script is what the agent will do, ``key`` the idempotency key,
+        ``wait`` how long the call is held at most."""
         body = dict(fields)
         if message is not None:
             body["message"] = message if isinstance(message, str) else json.dumps(message)
         headers = {"Idempotency-Key": key} if key is not None else {}
-        return self.call("POST", "/v1/messages", json=body, headers=headers)
+        query = {} if wait is None else {"wait": wait}
+        return self.call("POST", "/v1/messages", json=body, headers=headers, params=query)
 
     def send(self, message: str | Script | None = None, **fields: Any) -> Json:
         """A message that is new; its first answer."""

@@ -1,5 +1,6 @@
 """Servers for black-box tests: one per module unless a test starts its own."""
 
+import signal
 from collections.abc import Callable, Generator, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -40,6 +41,7 @@ def start_server(
     with ExitStack() as ends:
         for server in started:
             if server.process is not None:
+                server.process.send_signal(signal.SIGTERM)  # to all first: they end together
                 ends.callback(server.stop)
 
 

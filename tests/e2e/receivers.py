@@ -34,13 +34,14 @@ class Delivery:
 
 @dataclass
 class Receiver:
-    """Answers ``status`` (changeable at any time) and keeps every delivery."""
+    """Answers ``status`` and ``body`` (changeable at any time) and keeps every delivery."""
 
     status: int = 200
     headers: dict[str, str] = field(default_factory=dict)
     port: int = 0
     got: list[Delivery] = field(default_factory=list)
     held: threading.Event | None = None
+    body: bytes = b"ok"
 
     @property
     def url(self) -> str:
@@ -62,8 +63,8 @@ class _Server(ThreadingHTTPServer):
 
 
 @contextmanager
-def receiving(status: int = 200) -> Iterator[Receiver]:
-    """A receiver that listens until the end of the block."""
+def receiving(status: int = 200, port: int = 0) -> Iterator[Receiver]:
+    """A receiver that listens until the end of the block, on a free port if none is given."""
     receiver = Receiver(status)
 
     class Handler(BaseHTTPRequestHandler):
@@ -78,14 +79,14 @@ def receiving(status: int = 200) -> Iterator[Receiver]:
             self.send_response(receiver.status)
             for name, value in receiver.headers.items():
                 self.send_header(name, value)
-            self.send_header("Content-Length", "2")
+            self.send_header("Content-Length", str(len(receiver.body)))
             self.end_headers()
-            self.wfile.write(b"ok")
+            self.wfile.write(receiver.body)
 
         def log_message(self, *_: object) -> None:
             """Quiet."""
 
-    server = _Server(("127.0.0.1", 0), Handler)
+    server = _Server(("127.0.0.1", port), Handler)
     receiver.port = server.server_address[1]
     thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
     thread.start()

@@ -19,6 +19,7 @@ from tests.e2e import hostile_files
 from tests.e2e.caller import Caller, Json
 from tests.e2e.fixtures import ServerMaker
 from tests.e2e.server import AgentServer
+from tests.waiting import eventually
 
 SECONDS = 90.0
 ROWS = [("month", "region", "channel", "revenue")] + [
@@ -204,3 +205,37 @@ def test_a_kind_of_file(caller: Caller, name: str) -> None:
 def test_a_pasted_table(caller: Caller) -> None:
     message = f"{SUM}\n{csv().decode()}"
     assert f"{TOTAL:,}" in say(caller, "pasted", message)["said"]
+
+
+def test_the_file_that_answers_a_question_is_made_into_what_was_asked_for(caller: Caller) -> None:
+    asked = say(caller, "answers", "make a bar chart of revenue by region as svg")
+    assert asked["status"] == "needs_input"
+    done = say(caller, "answers", "here it is", sales_csv=csv())
+    assert done["status"] == "completed"
+    assert "Bar chart" in done["said"]
+    assert "sales-chart.svg" in done["said"]
+
+
+def test_stopped_work_is_started_again_with_its_file(caller: Caller) -> None:
+    def job_of(message: Json) -> Json:
+        found = eventually(lambda: caller.get(message["id"])["jobs"], SECONDS, "the job")
+        assert found
+        job: Json = found[0]
+        return job
+
+    given = [{"name": "sales.csv", "base64": base64.b64encode(csv()).decode()}]
+    sent = caller.send("make a film", conversation="stops", files=given)
+    work = job_of(sent)["work_id"]
+    assert caller.call("POST", f"/v1/work/{work}/stop").status_code == 200
+    assert caller.final(sent["id"], SECONDS)["jobs"][0]["status"] == "cancelled"
+    again = job_of(caller.send("start again", conversation="stops"))
+    assert (again["title"], again["work_id"]) == ("Video from sales.csv", work)
+    assert caller.call("POST", f"/v1/work/{work}/stop").status_code == 200
+
+
+def test_a_request_after_a_question_about_one_month_is_about_all(caller: Caller) -> None:
+    assert "2,100" in say(caller, "narrow", "what was the revenue in May?", sales_csv=csv())["said"]
+    whole = say(caller, "narrow", "make a chart")["said"]
+    assert "June 2025" in whole
+    say(caller, "narrow", "what was the revenue in May?")
+    assert "2,100" in say(caller, "narrow", "a chart of that")["said"]

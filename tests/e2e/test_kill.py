@@ -341,3 +341,23 @@ def kill_at_a_random_moment(
     for name in names:
         check_job(caller, server, messages[name], name)
     assert caller.credits() == before - COST * len(names)
+
+
+def test_a_recorded_output_is_kept(caller: Caller, server: AgentServer) -> None:
+    """The one that did not fit counts after a kill, too; what was given is not asked for again."""
+    schema = {"type": "object", "required": ["rows"]}
+    held = ["step_gate", "output.0", "given"]
+    job = [["output", {}, {"rows": 3}], held, ["ask", "Right?", {"choices": ["Yes", "No"]}]]
+    message = caller.send([["start", "Work", job]], response_schema=schema)
+    server.await_gate("given")
+    kill_and_restart(server)
+    server.open_gate("given")
+
+    done = caller.final(message["id"])
+    assert (done["status"], done["output"]) == ("needs_input", {"rows": 3})
+    said = [e["step"] for e in caller.log(message["id"]) if e["type"] == "progress"]
+    assert said == ['$: "rows" is a required property']
+
+    kill_and_restart(server)
+    answered = caller.send(answer_to=message["id"], answer="yes")
+    assert answered["reply"] == f'["{message["id"]}", "Yes"]'

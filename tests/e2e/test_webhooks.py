@@ -242,6 +242,25 @@ def test_a_test_event_and_a_redelivery(
     assert ([each["id"] for each in page["data"]], page["has_more"]) == ([sent["id"]], False)
 
 
+@pytest.mark.rule("Additions test-event")
+def test_a_sample_of_an_event_is_sent(
+    hooks: Hooks, caller: Caller, receivers: ReceiverMaker
+) -> None:
+    receiver = receivers()
+    endpoint = hooks.create(receiver.url, events=["job.expired"])
+    path = f"/v1/webhooks/{endpoint['id']}/test"
+    sent = caller.call("POST", path, json={"event": "message.completed"}).json()
+    assert (sent["event"], sent["message_id"]) == ("message.completed", None)
+    (delivery,) = receiver.await_count(1)
+    event = delivery.verified(endpoint["secret"])
+    assert (delivery.id, event["type"], event["test"]) == (sent["id"], "message.completed", True)
+    assert event["data"]["id"] == f"msg_{'0' * 32}"
+    assert event["data"]["files"][0]["url"].startswith("http")
+    caller.contract.check_shape("MessageEventShape", event)
+    refused = caller.refused(400, "bad_events", "POST", path, json={"event": "message.eaten"})
+    assert "message.completed" in refused["message"]
+
+
 @pytest.mark.rule("WebhookEndpoint.recent_deliveries", "Webhooks read", "Limits recent-deliveries")
 def test_twenty_deliveries_are_shown_newest_first(hooks: Hooks, receivers: ReceiverMaker) -> None:
     endpoint = hooks.create(receivers().url)

@@ -129,6 +129,15 @@ async def test_snippet_is_printable(egress: MakeEgress, serve: Serve) -> None:
     assert result.snippet == "a\ufffdb\ufffd[31m\ufffd\n\tc"
 
 
+async def test_headers_of_the_answer_are_told(egress: MakeEgress, serve: Serve) -> None:
+    given = {"Server": "nginx", "Set-Cookie": "a=secret", "X-Long": "x" * 2_000}
+    server = await serve(replies(b"ok", headers=given))
+    result = await post(egress(server.entry), server.url())
+    assert "Server: nginx\n" in result.headers
+    assert "secret" not in result.headers
+    assert len(result.headers) == 1_000
+
+
 async def test_broken_body_does_not_undo_the_status(egress: MakeEgress, serve: Serve) -> None:
     server = await serve(says(OK + b"Content-Length: 100\r\n\r\nhalf"))
     result = await post(egress(server.entry), server.url())

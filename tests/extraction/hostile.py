@@ -257,16 +257,31 @@ _HTML = (
 )  # fmt: skip
 
 
-def _page(mark: str) -> bytes:
-    return (mark * (2 * MB // len(mark.encode()) - 1)).encode()
+def _page(mark: str, size: int) -> bytes:
+    return (mark * (size // len(mark.encode()) - 1)).encode()
 
 
-PAGES: dict[str, Callable[[], bytes]] = {ascii(mark): partial(_page, mark) for mark in _HTML}
-"""HTML of 2 MB that is one mark again and again."""
-PAGES["many attributes"] = lambda: f"<p {' '.join(f'a{n}' for n in range(250_000))}>x".encode()[
-    : 2 * MB
-]
-PAGES["many bodies"] = lambda: "".join(f"<body a{n}=1>" for n in range(110_000)).encode()
-PAGES["formatting with attributes"] = lambda: "".join(
-    f"<b a{n}=1><p>" for n in range(120_000)
-).encode()
+def _encoded(make: Callable[[int], str], size: int) -> bytes:
+    return make(size).encode()
+
+
+_NUMBERED: dict[str, Callable[[int], str]] = {
+    "many attributes": lambda size: f"<p {' '.join(f'a{n}' for n in range(size // 8))}>x",
+    "many bodies": lambda size: "".join(f"<body a{n}=1>" for n in range(size // 19)),
+    "formatting with attributes": lambda size: "".join(f"<b a{n}=1><p>" for n in range(size // 17)),
+}
+_PAGES: dict[str, Callable[[int], bytes]] = {
+    **{ascii(mark): partial(_page, mark) for mark in _HTML},
+    **{name: partial(_encoded, make) for name, make in _NUMBERED.items()},
+}
+PAGE_BYTES = 2 * MB
+"""The largest page that is read."""
+PAGES: dict[str, Callable[..., bytes]] = {
+    name: partial(make, PAGE_BYTES) for name, make in _PAGES.items()
+}
+"""HTML of that size that is one mark again and again."""
+
+
+def small_page(name: str, part: int) -> bytes:
+    """That page, but so many times smaller."""
+    return _PAGES[name](PAGE_BYTES // part)

@@ -16,6 +16,7 @@ from agentpost_client.records import Record
 from tests.house.tree import CLIENT, DOCS, ROOT, document
 
 SCRIPT = runpy.run_path(str(DOCS / "client_models.py"))
+SYNC = runpy.run_path(str(DOCS / "client_sync.py"))
 SENT = {
     "message": models.Message,
     "file": models.File,
@@ -30,10 +31,17 @@ SENT = {
 """How the names of what was recorded begin -> what reads it."""
 
 
-def test_the_file_is_up_to_date() -> None:
-    made = SCRIPT["text"]()
-    path = CLIENT / "models.py"
-    assert document(path) == made, f"python docs/client_models.py > {path.relative_to(ROOT)}"
+@pytest.mark.parametrize("name", SCRIPT["files"]())
+def test_a_file_is_up_to_date(name: str) -> None:
+    assert document(CLIENT / name) == SCRIPT["files"]()[name], "python docs/client_models.py"
+
+
+def test_the_blocking_client_is_made_from_the_other() -> None:
+    for name in SYNC["names"]():
+        made = SYNC["text"](name)
+        assert document(CLIENT / "_sync" / name) == made, "python docs/client_sync.py"
+    written = {path.name for path in (CLIENT / "_sync").glob("*.py")}
+    assert written == {*SYNC["names"](), *SYNC["BY_HAND"]}
 
 
 def answers() -> list[tuple[str, type[Record]]]:
@@ -87,7 +95,7 @@ def test_a_field_is_declared_once() -> None:
     described = schemas([Wider])["Wider"]
     assert described["properties"]["due_at"]["format"] == "date-time"
     assert {"mood", "by"} <= set(described["required"])
-    (*_, made) = SCRIPT["models"]({**SCRIPT["MODELS"], Wider: "Wider"})
+    (made,) = (each for each in SCRIPT["models_of"]([Wider]) if "class Wider(" in each)
     for line in (
         "mood: str | None = None",
         "due_at: datetime | None = None",

@@ -1,4 +1,4 @@
-"""What is published: two distributions in step, their extras, and how large each becomes.
+"""What is published: two distributions, their extras, and how large each becomes.
 
 The sizes here are those of the files that the installed packages list, summed over everything a
 distribution depends on; compiled modules are left out. `make sizes` installs the built wheels into
@@ -8,8 +8,9 @@ environments of their own and measures those.
 import re
 import subprocess
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from email.parser import Parser
+from functools import cache
 from importlib.metadata import distribution, packages_distributions
 from pathlib import Path
 from typing import Any
@@ -24,12 +25,17 @@ from agentpost.extras import MODULES
 from agentpost_client import limits as client_limits
 from tests.house.tree import CLIENT, ROOT, SRC
 
+CLIENT_PROJECT = ROOT / "clients/python"
 MEGABYTE = 1_000_000
 BUDGETS = {
     "agentpost-client": 10 * MEGABYTE,
     "agentpost": 100 * MEGABYTE,
+    "agentpost[mcp]": 110 * MEGABYTE,
+    "agentpost[a2a]": 120 * MEGABYTE,
     "agentpost[offline]": 330 * MEGABYTE,
 }
+METAPACKAGES = {"pydantic-monty": "pydantic-monty-client"}
+"""Packages without a module, and the one of theirs that has it."""
 OWN = {"agentpost": SRC, "agentpost-client": CLIENT}
 """Installed editable here: what is counted is the source."""
 
@@ -100,15 +106,32 @@ def test_the_sizes_are_of_what_is_installed() -> None:
 @pytest.mark.parametrize("extra", MODULES)
 def test_the_modules_of_an_extra_are_those_of_its_packages(extra: str) -> None:
     """What a missing extra is found by (`agentpost.extras`) has to be what it installs."""
-    wanted = {
+    names = {
         re.split(r"[^a-z0-9-]", text.lower())[0]
         for text in requirements(extra)
         if not text.startswith("agentpost")
     }
-    owners = packages_distributions()
-    given = {name.lower() for module in MODULES[extra] for name in owners[module]}
+    wanted = {METAPACKAGES.get(name, name) for name in names}
+    given = {name.lower() for module in MODULES[extra] for name in owners(module)}
     assert wanted <= given
-    assert given - wanted <= {"psycopg-pool"}, "an extra of psycopg"
+    of_extras = {"psycopg-pool", "sse-starlette", "anthropic", "fastmcp-slim", "openai"}
+    assert given - wanted <= of_extras, "extras of psycopg, a2a-sdk and pydantic-ai-slim"
+
+
+@cache
+def distributions() -> Mapping[str, list[str]]:
+    """The distributions of each package; reading them takes a second."""
+    return packages_distributions()
+
+
+def owners(module: str) -> set[str]:
+    """The distributions that bring a module; one of a shared namespace is found by its files."""
+    package, *below = module.split(".")
+    named = set(distributions()[package])
+    if not below:
+        return named
+    folder = f"{module.replace('.', '/')}/"
+    return {n for n in named if any(str(f).startswith(folder) for f in distribution(n).files or ())}
 
 
 def requirements(extra: str) -> Iterator[str]:
@@ -122,15 +145,20 @@ def requirements(extra: str) -> Iterator[str]:
 def test_all_has_every_extra() -> None:
     (everything,) = project()["optional-dependencies"]["all"]
     named = set(everything.partition("[")[2].rstrip("]").split(","))
-    included = {"extraction"}  # in offline
+    included = {"extraction", "llm"}  # in offline and sandbox
     assert named | included | {"all"} == set(project()["optional-dependencies"])
 
 
-def test_both_distributions_have_one_version() -> None:
-    version = project()["version"]
-    assert project(ROOT / "clients/python")["version"] == version
-    assert (agentpost.__version__, agentpost_client.__version__) == (version, version)
-    assert f"agentpost-client=={version}" in project()["dependencies"]
+def test_each_distribution_says_its_own_version() -> None:
+    assert agentpost.__version__ == project()["version"]
+    assert agentpost_client.__version__ == project(CLIENT_PROJECT)["version"]
+
+
+def test_the_server_takes_the_client_it_is_tested_with() -> None:
+    """Any release of the same minor version: a later minor one may rename what the commands use."""
+    major, minor, _ = agentpost_client.__version__.split(".")
+    wanted = f"agentpost-client>={major}.{minor},<{major}.{int(minor) + 1}"
+    assert wanted in project()["dependencies"]
 
 
 def test_the_client_has_the_limits_of_the_api() -> None:
@@ -141,7 +169,7 @@ def test_the_client_has_the_limits_of_the_api() -> None:
 
 
 def test_the_licence_is_in_both() -> None:
-    assert (ROOT / "clients/python/LICENSE").read_bytes() == (ROOT / "LICENSE").read_bytes()
+    assert (CLIENT_PROJECT / "LICENSE").read_bytes() == (ROOT / "LICENSE").read_bytes()
 
 
 def test_a_wheel_of_each_is_built(tmp_path: Path) -> None:
@@ -155,17 +183,19 @@ def test_a_wheel_of_each_is_built(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     wheels = {path.name.split("-")[0]: path for path in tmp_path.glob("*.whl")}
     assert set(wheels) == {"agentpost", "agentpost_client"}
-    version = project()["version"]
     server, client = (content(wheels[name]) for name in ("agentpost", "agentpost_client"))
-    assert f"agentpost-client=={version}" in server["requires"]
+    assert any(text.startswith("agentpost-client") for text in server["requires"])
     assert client["requires"] == ["anyio>=4.12", "httpx2>=2.16"]
+    assert (server["version"], client["version"]) == (
+        agentpost.__version__,
+        agentpost_client.__version__,
+    )
     for wheel in (server, client):
-        assert wheel["version"] == version
         assert any(name.endswith("/py.typed") for name in wheel["names"])
         assert any(name.endswith("/licenses/LICENSE") for name in wheel["names"])
     assert {name.split("/")[0] for name in client["names"]} == {
         "agentpost_client",
-        f"agentpost_client-{version}.dist-info",
+        f"agentpost_client-{agentpost_client.__version__}.dist-info",
     }
     assert "agentpost/defaults.toml" in server["names"]
 

@@ -4,13 +4,20 @@ A page or module that does not exist fails these tests: documentation is part of
 """
 
 import re
+import runpy
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from enum import StrEnum
 from importlib import import_module
 
+import pytest
 import typer
 
+from agentpost.contract import reasons
 from agentpost.contract.errors import CATALOGUE
+from agentpost.domain.endpoints import DeliveryStatus, DisabledReason
+from agentpost.domain.job import Reason
+from agentpost.domain.message import TurnFailure
 from tests.house.tree import DOCS, ROOT, SRC, document
 
 DEFAULTS = SRC / "defaults.toml"
@@ -69,6 +76,27 @@ def test_every_error_code_is_documented_with_its_status() -> None:
     sections = dict(zip(page[1::2], page[2::2], strict=True))
     wrong = [code for code, text in sections.items() if not has_status(text, statuses()[code])]
     assert wrong == []
+
+
+def test_the_page_of_errors_is_up_to_date() -> None:
+    page = document(DOCS / "errors.md")
+    assert runpy.run_path(str(DOCS / "errors.py"))["page"](page) == page, "python docs/errors.py"
+
+
+@pytest.mark.parametrize(
+    ("enumeration", "table"),
+    [
+        (Reason, reasons.REASONS),
+        (TurnFailure, reasons.TURN_FAILURES),
+        (DisabledReason, reasons.DISABLED_REASONS),
+        (DeliveryStatus, reasons.DELIVERY_STATUSES),
+    ],
+)
+def test_every_reason_says_what_to_do(
+    enumeration: type[StrEnum], table: Mapping[StrEnum, reasons.Meaning]
+) -> None:
+    assert set(table) == set(enumeration)
+    assert [name for name, row in table.items() if not (row.meaning and row.advice)] == []
 
 
 def has_status(text: str, status: int) -> bool:

@@ -26,6 +26,7 @@ GUARDED = {
     "jobs": {"state", "reason"},
     "entries": {"seq"},
 }
+WRITING = {"insert", "insert_unchecked", "insert_all", "insert_sql", "update", "update_sql"}
 UNKNOWN = "{}"  # what an f-string fills in
 
 NAME = r'"?(\{\}|\w+)"?'
@@ -60,7 +61,7 @@ def in_sql(text: str) -> Iterator[str]:
 def in_call(call: ast.Call) -> Iterator[str]:
     """`JOBS.update_sql(…)`, `update(tables.jobs)`, `tables.jobs.insert()` and their like."""
     owner, _, verb = dotted(call.func).rpartition(".")
-    if verb not in {"insert", "insert_all", "insert_sql", "update", "update_sql"}:
+    if verb not in WRITING:
         return
     owner = owner.split(".")[-1].lower()
     if owner in GUARDED:
@@ -125,6 +126,7 @@ def test_the_guarded_columns_exist() -> None:
         ('f"INSERT OR IGNORE INTO messages ({names}) VALUES ({marks})"', ["messages.*"]),
         ('JOBS.update_sql(("title",), "id = ?")', ["jobs.*"]),
         ("MESSAGES.insert(tx, message)", ["messages.*"]),
+        ("ENTRIES.insert_unchecked(tx, entry)", ["entries.*"]),
         ("messages.JOBS.insert_all(tx, jobs)", ["jobs.*"]),
         ("update(tables.messages).values(reply='')", ["messages.*"]),
         ("sa.insert(jobs)", ["jobs.*"]),

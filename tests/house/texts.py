@@ -38,6 +38,7 @@ SHOWN_BY = {
 PAGES = (
     "src/agentpost/cli/welcome.py",
     "src/agentpost/contract/errors.py",
+    "src/agentpost/contract/reasons.py",
     "src/agentpost/db/doctor.py",
     "src/agentpost/services/doctor.py",
 )

@@ -108,6 +108,36 @@ async def test_head_is_handled_as_get(app: Application) -> None:
     assert (await ask(app, "HEAD", "/works/w1")).headers["request-id"].startswith("req_")
 
 
+async def test_each_request_is_measured_by_its_route() -> None:
+    seen: list[tuple[str, str | None, int]] = []
+
+    def observe(method: str, path: str | None, status: int, seconds: float) -> None:
+        assert seconds >= 0
+        seen.append((method, path, status))
+
+    group = Group(
+        "/",
+        route("/works/{work_id}", GET=saying("work")),
+        route("/gone", GET=failing(ClientDisconnect())),
+        route("/broken", GET=failing(ValueError("ours"))),
+    )
+    app = Application(
+        [group], no_request=lambda problem: PlainTextResponse(problem, 400), observe=observe
+    )
+    for path in ("/works/w1", "/none", "/broken"):
+        await ask(app, "GET", path)
+    await ask(app, "POST", "/works/w2")
+    with pytest.raises(AssertionError):  # nothing is sent to a client that is gone
+        await ask(app, "GET", "/gone")
+    assert seen == [
+        ("GET", "/works/{work_id}", 200),
+        ("GET", None, 200),
+        ("GET", "/broken", 400),
+        ("POST", "/works/{work_id}", 400),
+        ("GET", "/gone", 499),
+    ]
+
+
 async def test_other_connections_than_http_are_left_alone(app: Application) -> None:
     async def never(*_: Any) -> Any:
         raise AssertionError("nothing is read or sent")

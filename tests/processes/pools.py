@@ -105,6 +105,12 @@ def anyio_backend(request: pytest.FixtureRequest) -> tuple[str, dict[str, Any]]:
     return "asyncio", {"use_uvloop": request.param}
 
 
+@pytest.fixture(name="anyio_backend")
+def uvloop_backend() -> tuple[str, dict[str, bool]]:
+    """uvloop only: for what the workers do, which the loop beside them has no part in."""
+    return "asyncio", {"use_uvloop": True}
+
+
 @pytest.fixture
 def steps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The user's module ``some_steps``, importable through the parent's path only."""

@@ -55,8 +55,8 @@ if sys.argv[1] == "parent":
     subprocess.Popen(child, start_new_session=True)
 else:
     sys.platform = "another"
-    from agentpost.processes import main
-    main._die_with(int(sys.argv[2]))
+    from agentpost.processes import confinement
+    confinement.die_with(int(sys.argv[2]))
     print(os.getpid(), flush=True)
 time.sleep(30)
 """

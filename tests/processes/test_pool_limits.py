@@ -17,11 +17,11 @@ import pytest
 from structlog.testing import capture_logs
 
 from agentpost.agents.deaths import LimitExceeded, NoWorker, WorkerDied
-from tests.processes.pools import Bench, anyio_backend, bench, steps
+from tests.processes.pools import Bench, bench, steps, uvloop_backend
 from tests.processes.watching import gone, pid_in
 from tests.waiting import PATIENCE, eventually_async
 
-__all__ = ["anyio_backend", "bench", "steps"]
+__all__ = ["bench", "steps", "uvloop_backend"]
 
 
 async def test_an_account_cannot_hold_all_workers(

@@ -23,8 +23,8 @@ from agentpost.domain.idempotency import fingerprint
 from agentpost.engine.local import LocalEngine
 from agentpost.processes.pool import WorkerPool
 from agentpost.runtime.job_runner import JobRunner
-from agentpost.runtime.run_turn import TurnRunner
 from agentpost.runtime.steps import Blobs, Steps
+from agentpost.runtime.turn_runner import TurnRunner
 from agentpost.services import accounts, sending
 from agentpost.services.attachments import Attached
 from agentpost.services.context import AppContext

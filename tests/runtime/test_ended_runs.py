@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from agentpost.agents import Job, Turn
-from agentpost.runtime.run_turn import TurnRunner
+from agentpost.runtime.turn_runner import TurnRunner
 from agentpost.services import works
 from agentpost.services.context import AppContext
 from tests.runtime.running import Running, Script, running, start_work, step

@@ -2,7 +2,7 @@
 
 from agentpost.clock import ManualClock
 from agentpost.domain.endpoints import Attempted, Claimed
-from agentpost.domain.records import DeliveryRecord
+from agentpost.domain.webhook_records import DeliveryRecord
 from agentpost.services import deliveries, endpoints
 from agentpost.services.context import AppContext
 
@@ -45,7 +45,11 @@ class Account:
     async def ended(self, claimed: list[Claimed], error: str | None = None) -> None:
         """Record how attempts ended."""
         code, now = (200 if error is None else 500), self.clock.now()
-        done = [Attempted(each, now, code, error, "answer", 3) for each in claimed]
+        done = []
+        for each in claimed:
+            sent = deliveries.body(self.ctx, each)
+            kept = (sent.sha256, sent.links_until)
+            done.append(Attempted(each, now, code, error, "answer", 3, "", *kept))
         await deliveries.record_and_claim(self.ctx, done, [], {})
 
     async def read(self, endpoint_id: str, event_id: str) -> DeliveryRecord:

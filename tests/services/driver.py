@@ -39,6 +39,10 @@ class Hands:
         """See `TurnRunner.run`."""
         self.tickets[ticket.message.id] = ticket
 
+    def abort(self, message_id: str) -> None:
+        """See `TurnRunner.abort`."""
+        self.tickets.pop(message_id, None)
+
 
 class Placed:
     """Stands for the worker: jobs placed here are run by the test."""

@@ -87,6 +87,9 @@ class RecordingRunner:
         """See `TurnRunner.run`."""
         self.tickets.append(ticket)
 
+    def abort(self, message_id: str) -> None:
+        """See `TurnRunner.abort`."""
+
 
 class PlainLinks:
     """Links without signatures, so that two renderings of the same thing are equal."""
@@ -98,6 +101,14 @@ class PlainLinks:
     def file(self, file_id: str, revision: str) -> str:
         """See `Links.file`."""
         return f"https://files.test/{file_id}"
+
+    def expiry(self) -> int:
+        """See `SigningLinks.expiry`."""
+        return 1
+
+    def until(self, expires_at: int) -> PlainLinks:
+        """See `SigningLinks.until`."""
+        return self
 
 
 @dataclass(slots=True)

@@ -1,12 +1,19 @@
 """Each attempt of a delivery leaves a row; the clock stands still (design: The log of attempts)."""
 
+from typing import Any
+
 import pytest
 
 from agentpost.clock import ManualClock
+from agentpost.db import outbox
+from agentpost.db.session import Tx
 from agentpost.domain.endpoints import Attempted
 from agentpost.domain.limits import WEBHOOK_ATTEMPTS_KEPT
 from agentpost.services import deliveries
 from agentpost.services.context import AppContext
+from agentpost.services.deliveries import Proof
+from agentpost.services.links import SignedLinks
+from agentpost.storage.signing import LinkSigner
 from tests.services.attempts import Account
 from tests.services.databases import account, clock, ctx, schema_url
 
@@ -87,11 +94,13 @@ async def test_a_long_answer_is_logged_in_part(own: Account) -> None:
     event = await own.event(endpoint)
     (claimed,) = await own.claim()
     answer = "é" * 1_000
-    done = [Attempted(claimed, own.clock.now(), 500, "no", answer, 3)]
+    done = [Attempted(claimed, own.clock.now(), 500, "no", answer, 3, "Server: x")]
     await deliveries.record_and_claim(own.ctx, done, [], {})
     read = await own.read(endpoint, event)
     assert read.last_response == answer
-    assert [each.response for each in read.attempt_log] == ["é" * 500]
+    assert [(each.response, each.headers) for each in read.attempt_log] == [
+        ("é" * 500, "Server: x")
+    ]
 
 
 async def test_many_attempts_are_logged_by_one_commit(own: Account) -> None:
@@ -103,3 +112,34 @@ async def test_many_attempts_are_logged_by_one_commit(own: Account) -> None:
     for endpoint in ours:
         logs = [await own.log(endpoint, event) for event in events[endpoint][::20]]
         assert logs == [[(1, None)], [(1, None)]]
+
+
+async def test_the_body_that_was_sent_is_shown_as_long_as_it_can_be_made_again(
+    own: Account, clock: ManualClock
+) -> None:
+    """Its links too, which expire; and what is not the same is never taken for it."""
+    endpoint, now = await own.endpoint(), clock.now()
+    file = '{"file_id":"wrk_1/a.csv","revision":"r","url":""}'
+
+    def add(tx: Tx) -> None:
+        event: dict[str, Any] = {"message_id": None, "job_id": None, "name": "message.completed"}
+        data = f'{{"files":[{file}],"jobs":[]}}'
+        outbox.add_event(tx, "evt_1", account_id=own.id, data=data, at=now, **event)
+        outbox.add_delivery(tx, "evt_1", endpoint, "pending", now)
+
+    async def shown() -> deliveries.SentBody:
+        return (await deliveries.get_with_event(own.ctx, own.id, endpoint, "evt_1"))[1]
+
+    await own.ctx.db.write(add)
+    assert (await shown()).proof is Proof.TO_SEND
+    (claimed,) = await own.claim()
+    sent = deliveries.body(own.ctx, claimed)
+    assert b"sig=" in sent.data
+    await own.ended([claimed], "no")
+    clock.advance(2 * HOUR)
+    assert await shown() == deliveries.SentBody(sent, Proof.SENT)
+    moved = SignedLinks(LinkSigner(b"other", "https://f"), clock, app_url="", link_seconds=1.0)
+    own.ctx.links = moved
+    assert (await shown()).proof is Proof.OTHER
+    await own.ctx.db.write(lambda tx: tx.execute("UPDATE attempts SET body_sha256 = NULL"))
+    assert (await shown()).proof is Proof.UNKNOWN

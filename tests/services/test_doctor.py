@@ -13,7 +13,7 @@ from agentpost.clock import ManualClock
 from agentpost.db import works as work_rows
 from agentpost.db.session import Tx
 from agentpost.domain.endpoints import Attempted
-from agentpost.domain.records import EndpointRecord
+from agentpost.domain.webhook_records import EndpointRecord
 from agentpost.services import deliveries, doctor, endpoints, mail, retention, uploads
 from agentpost.services.context import AppContext
 from agentpost.services.mail import SmtpServer

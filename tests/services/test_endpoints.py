@@ -7,7 +7,7 @@ import pytest
 from agentpost.clock import ManualClock
 from agentpost.db.session import Tx
 from agentpost.domain.errors import Refusal
-from agentpost.domain.records import EndpointRecord
+from agentpost.domain.webhook_records import EndpointRecord
 from agentpost.services import deliveries, endpoints
 from agentpost.services.context import AppContext
 from agentpost.services.endpoints import EndpointChange

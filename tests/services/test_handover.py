@@ -1,6 +1,6 @@
-"""A POST gets what the commit that ended its turn made of the message, without reading it again.
+"""Who waits for a commit, or runs what it placed, gets what it made without reading it again.
 
-design: The POST window.
+design: The POST window; Held reads.
 """
 
 import asyncio
@@ -16,7 +16,8 @@ from agentpost.db.session import Tx
 from agentpost.domain.idempotency import fingerprint
 from agentpost.domain.message import TurnFailure
 from agentpost.domain.records import Snapshot
-from agentpost.services import sending, turns
+from agentpost.services import jobs, long_poll, sending, turns
+from agentpost.services.jobs import Owned
 from agentpost.services.sending import NewMessage, Sent
 from agentpost.services.tickets import TurnTicket
 from tests.services.harness import Harness
@@ -103,3 +104,92 @@ async def test_nothing_is_kept_once_the_post_is_answered(harness: Harness) -> No
         await sent
     assert harness.ctx.handover.take(ticket.message.id) is None
     assert not harness.ctx.handover._newest
+
+
+# --- held reads -----------------------------------------------------------------------------------
+@asynccontextmanager
+async def followed(
+    harness: Harness, message_id: str
+) -> AsyncIterator[list[asyncio.Task[Snapshot]]]:
+    """Two reads of a message that are held."""
+    reads = [
+        asyncio.create_task(
+            long_poll.until_changed(
+                harness.ctx, harness.caller, message_id, 40, None, lambda _: None
+            )
+        )
+        for _ in range(2)
+    ]
+    waits = harness.ctx.wakeups._waits  # type: ignore[attr-defined]
+
+    def held() -> bool:
+        return [each._future is not None for each in waits.get(message_id, ())] == [True, True]
+
+    await eventually_async(held)  # both have read it
+    yield reads
+    await asyncio.gather(*reads)
+
+
+async def _finish(harness: Harness, job: Owned) -> None:
+    file = await harness.file(job, "out/a.txt")
+    await jobs.write_file(harness.ctx, job, harness.call(job.job_id), file, 0)
+    await jobs.finish(harness.ctx, job, "Done.", "Which one?", "{}")
+
+
+async def _fail(harness: Harness, job: Owned) -> None:
+    await jobs.fail(harness.ctx, job, "No.")
+
+
+@pytest.mark.parametrize("end", [_finish, _fail])
+@pytest.mark.parametrize("titles", [("one",), ("one", "two")])
+async def test_what_a_held_read_answers_is_what_is_stored(
+    harness: Harness, titles: tuple[str, ...], end: Callable[[Harness, Owned], Awaitable[None]]
+) -> None:
+    message_id, started = await harness.working(*titles)
+    async with followed(harness, message_id) as reads:
+        await end(harness, started[-1])
+        now = stored(harness, message_id)
+        assert [await read for read in reads] == [now, now]
+    assert not harness.ctx.handover._watched
+
+
+async def test_a_held_read_is_not_read_again_where_all_commits_are_ours(
+    harness: Harness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    message_id, [job] = await harness.working()
+    seen: list[object] = []
+    read = type(harness.ctx.db).read
+
+    async def counted(self: Any, fn: Callable[[Tx], Any]) -> Any:
+        seen.append(fn)
+        return await read(self, fn)
+
+    async with followed(harness, message_id) as reads:
+        monkeypatch.setattr(type(harness.ctx.db), "read", counted)
+        await jobs.finish(harness.ctx, job, "Done.", None, "{}")
+        assert all([(await held).message.final for held in reads])
+    assert bool(seen) == (harness.ctx.db.external_commits is None)
+
+
+# --- jobs -----------------------------------------------------------------------------------------
+async def test_a_job_that_was_placed_here_is_handed_to_its_runner(harness: Harness) -> None:
+    """It is the same as one that is read, which it is from the second time on."""
+    _, [before] = await harness.working("Chart")
+    await jobs.finish(harness.ctx, before, "Done.", None, '{"color":"red"}')
+    work_id = harness.one("SELECT work_id FROM jobs WHERE id = ?", before.job_id)[0]
+    ticket = await harness.begun("Bluer")
+    for work in (None, work_id):
+        job_id = (await harness.start(ticket, work_id=work)).job_id
+        handed = harness.ctx.handover.take_job(job_id, 1)
+        read = await jobs.open_(harness.ctx, job_id, 1)
+        assert handed is not None
+        assert read is not None
+        assert handed.turn is ticket.returned
+        assert handed == replace(read, confirmed=handed.confirmed, turn=handed.turn)
+        assert handed.state_json == ('{"color":"red"}' if work else "{}")
+
+
+async def test_a_job_is_handed_over_for_its_epoch_only(harness: Harness) -> None:
+    _, [job] = await harness.working()
+    assert harness.ctx.handover.take_job(job.job_id, job.epoch + 1) is None
+    assert harness.ctx.handover.take_job(job.job_id, job.epoch) is None

@@ -31,7 +31,7 @@ from hypothesis.stateful import (
 from agentpost.domain import signals as s
 from agentpost.domain.errors import Fenced, Refusal
 from agentpost.domain.journal import CallState
-from agentpost.domain.message import TurnFailure
+from agentpost.domain.message import TurnFailure, WhenBusy
 from agentpost.services import accounts, credits, doctor, jobs, record, turns, upkeep, works
 from agentpost.services.jobs import OutOfCredits, Owned
 from agentpost.services.tickets import TurnTicket
@@ -157,9 +157,12 @@ class Account(RuleBasedStateMachine):
         text=st.sampled_from(["a", "b"]),
         conversation=st.sampled_from(["", "other"]),
         key=st.sampled_from([None, None, "k1", "k2"]),
+        busy=st.sampled_from(WhenBusy),
     )
-    def send(self, text: str, conversation: str, key: str | None) -> None:
-        sending = self.harness.send(text, conversation=conversation, idempotency_key=key)
+    def send(self, text: str, conversation: str, key: str | None, busy: WhenBusy) -> None:
+        sending = self.harness.send(
+            text, conversation=conversation, idempotency_key=key, when_busy=busy
+        )
         if key is not None and self.holder_of(key) not in {None, text}:
             with pytest.raises(Refusal, match="Idempotency-Key"):
                 self.run(sending)
@@ -359,7 +362,7 @@ def lives(count: int, *phases: Phase) -> settings:
 @pytest.mark.rule("What the service does 3")
 @pytest.mark.filterwarnings("error")
 def test_a_life_on_sqlite() -> None:
-    run_state_machine_as_test(Account, settings=lives(25))
+    run_state_machine_as_test(Account, settings=lives(15))
 
 
 @pytest.mark.filterwarnings("error")
@@ -371,4 +374,4 @@ def test_a_life_on_postgres(postgres: Postgres) -> None:
         def database(self) -> str:
             return self.open.enter_context(postgres.database(schema))
 
-    run_state_machine_as_test(OnPostgres, settings=lives(10, Phase.generate))
+    run_state_machine_as_test(OnPostgres, settings=lives(3, Phase.generate))

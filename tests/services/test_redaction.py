@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from agentpost.services.redaction import Redaction
+from agentpost.services.redaction import LargeBody, Redaction
 
 CLEAN = Redaction("svc_key_")
 DEEP = b'{"token":' + b"[" * 900 + b"1" + b"]" * 900 + b"}"
@@ -14,7 +14,8 @@ DEEP = b'{"token":' + b"[" * 900 + b"1" + b"]" * 900 + b"}"
     ("body", "shown"),
     [
         # contents and secrets, by the name of their field
-        ('{"files": [{"base64": "c2VjcmV0"}]}', '{"files": [{"base64": "…"}]}'),
+        ('{"files": [{"base64": "c2VjcmV0"}]}', '{"files": [{"base64": "… (6 bytes)"}]}'),
+        ('{"base64": "YWI="}', '{"base64": "… (2 bytes)"}'),
         ('{"secret": "whsec_abc+/="}', '{"secret": "…"}'),
         ('{"metadata": {"api_key": "abc"}}', '{"metadata": {"api_key": "…"}}'),
         ('{"apiKey": "a", "X-Api-Key": "b"}', '{"apiKey": "…", "X-Api-Key": "…"}'),
@@ -65,18 +66,35 @@ DEEP = b'{"token":' + b"[" * 900 + b"1" + b"]" * 900 + b"}"
         ('{"secret":"X"} {}', None),
         ("user=ann&password=hunter2", None),
         ('{"message": "hello",}', '{"message": "hello",}'),
-        ('{"b\\u0061se64": "c2VjcmV0"}', '{"base64": "…"}'),
+        ('{"b\\u0061se64": "c2VjcmV0"}', '{"base64": "… (6 bytes)"}'),
         ("not \\u JSON", None),
         ("a\x00b", "ab"),
         ('{"pass\x00word": "a"}', '{"password": "…"}'),
         ('{"a": "Bea\x00rer abc or wh\x00sec_abc"}', '{"a": "Bearer … or whsec_…"}'),
         ('{"a": "\\ud800"}', '{"a": "?"}'),
-        ("x" * 2_048, "x" * 2_048),
-        ("x" * 2_049, None),
+        ("x" * 32_767, "x" * 32_767),
+        ("x" * 40_000, "x" * 32_768),  # cut
+        (
+            '{"a": "' + "é" * 30_000 + '", "secret": "a"}',
+            '{"a": "' + "é" * 30_000 + '", "secret": "…"}',
+        ),
+        ("x" * 65_537, None),
     ],
 )
 def test_bodies(body: str, shown: str | None) -> None:
     assert CLEAN.body(body.encode(), b"/v1/messages") == shown
+
+
+def test_of_a_body_that_was_taken_apart_the_rest_is_kept() -> None:
+    rest = (
+        b'{"message": "t0", "files": [{"name": "a.csv", "base64": "t1"}], "token": "t0", "t2": 1}'
+    )
+    large = LargeBody(200_000, rest, {"t0": 70_000, "t1": 4_000, "t2": 9_000})
+    assert CLEAN.body(large, b"/v1/messages") == (
+        '{"message": "… (70 kB)", "files": [{"name": "a.csv", "base64": "… (3,000 bytes)"}],'
+        ' "token": "…", "…": 1}'
+    )
+    assert CLEAN.body(LargeBody(200_000), b"/v1/messages") is None
 
 
 def test_a_body_that_is_no_text() -> None:

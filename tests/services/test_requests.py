@@ -34,7 +34,7 @@ def made_entry(
         status=200,
         error=None,
         ms=3,
-        request_body=0,
+        request_body=b"",
         response_body=b"{}",
         traceparent=None,
     )
@@ -315,3 +315,19 @@ async def test_a_day_s_accounts_are_forgotten_with_it(at: ManualHarness) -> None
     log.append(made_entry(at, 4))
     await log.flush()
     assert list(log._days) == [at.caller.account_id]
+
+
+async def test_a_long_body_is_kept_while_there_is_room_for_it(
+    at: ManualHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    long = b'{"message": "' + b"word " * 4_000 + b'", "secret": "hunter2"}'
+    monkeypatch.setattr(requests, "LONG_BODIES_BYTES_MAX", 2 * len(long))
+    for n in range(3):
+        at.ctx.requests.append(made_entry(at, n, request_body=long))
+    at.ctx.requests.append(made_entry(at, 3, request_body=b'{"a": 1}'))
+    short, left_out, *whole = await kept(at)
+    assert short.request_body == '{"a": 1}'
+    assert (left_out.request_body, left_out.request_bytes) == (None, len(long))
+    assert all((each.request_body or "").endswith('word ", "secret": "…"}') for each in whole)
+    at.ctx.requests.append(made_entry(at, 4, request_body=long))  # there is room again
+    assert (await kept(at))[0].request_body == whole[0].request_body

@@ -357,8 +357,12 @@ KEPT = {
     "keys": "for good, revoked ones too: records name them",
     "conversations": "for good: an agent's memory of a customer",
     "ledger": "for good: where credits went",
+    "event_readers": "one row for each account that was ever read",
     "endpoints": "until deleted",
     "works": "until deleted",
+    "schedules": "until deleted; ended ones until their account makes another",
+    "users": "until removed",
+    "user_mails": "with their mail",
     "files": "with their work, replaced ones with their message, unlisted ones with their job",
     "meta": "a few names",
     "reader_locks": "as long as a read is held",
@@ -369,7 +373,18 @@ KEPT = {
 """Tables that no purge empties by age, and why."""
 PURGED = {
     *OWN,
-    *("events", "deliveries", "attempts", "mails", "requests", "login_tokens", "sessions"),
+    *(
+        "agent_lines",
+        "events",
+        "event_numbers",
+        "deliveries",
+        "attempts",
+        "mails",
+        "operator_actions",
+        "requests",
+        "login_tokens",
+        "sessions",
+    ),
     "request_log_days",
 }
 

@@ -66,12 +66,14 @@ async def test_a_link_becomes_a_session_once(ctx: AppContext) -> None:
     assert await sessions.can_log_in(ctx, token)
     tries = await asyncio.gather(*(sessions.log_in(ctx, token) for _ in range(50)))
     (secret,) = [won for won in tries if won is not None]
-    assert await sessions.account_of(ctx, secret) == account.id
-    assert await sessions.account_of(ctx, token) is None
+    signed_in = await sessions.signed_in(ctx, secret)
+    assert signed_in is not None
+    assert (signed_in.account.id, signed_in.user.email) == (account.id, "ann@example.com")
+    assert await sessions.signed_in(ctx, token) is None
     assert not await sessions.can_log_in(ctx, token)
     await sessions.log_out(ctx, secret)
     await sessions.log_out(ctx, secret)
-    assert await sessions.account_of(ctx, secret) is None
+    assert await sessions.signed_in(ctx, secret) is None
 
 
 async def test_the_account_may_be_left_out_while_there_is_one(ctx: AppContext) -> None:
@@ -102,7 +104,7 @@ async def test_links_and_sessions_that_are_over_are_dropped(ctx: AppContext) -> 
     fresh = await sessions.make_link(ctx)
     await retention.rest(ctx)
     assert (await count(ctx, "login_tokens"), await count(ctx, "sessions")) == (1, 1)
-    clock.advance(sessions.SESSION_SECONDS)
+    clock.advance(int(ctx.settings.session_seconds))
     assert await sessions.log_in(ctx, secret_of(fresh)) is None
     await sessions.make_link(ctx)
     await retention.rest(ctx)

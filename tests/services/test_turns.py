@@ -8,11 +8,12 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
+from agentpost.agents import values
 from agentpost.db import messages as message_rows
 from agentpost.db.session import Tx
 from agentpost.domain import signals as s
 from agentpost.domain.errors import Fenced, RuleBroken
-from agentpost.domain.message import TurnFailure
+from agentpost.domain.message import TurnFailure, WhenBusy
 from agentpost.services import attachments, jobs, record, sending, turns, upkeep
 from agentpost.services.attachments import InlineFile
 from agentpost.services.sending import NewMessage
@@ -156,6 +157,23 @@ async def test_a_follow_up_continues_the_conversation_and_may_join_its_work(
     assert harness.names(ticket.message.id) == [
         "message.completed"
     ]  # job.* go to the first message
+
+
+async def test_the_works_a_turn_is_shown_are_frozen_with_it(harness: Harness) -> None:
+    """What a job left, as `Turn.works` has it, until the turn is over (design: Turns)."""
+    memory = {"größe": 3, "$file": "mine", "said": 'a "quote"'}
+    _, [job] = await harness.working("Zeichnung „A“")
+    file = await harness.file(job, "out/a.txt")
+    await jobs.write_file(harness.ctx, job, harness.call(job.job_id), file, 0)
+    await jobs.finish(harness.ctx, job, "done \\ über", "Which?", values.dump(memory))
+    ticket = await harness.begun("more")
+    [work] = values.load(ticket.message.turn_inputs_json or "", None)["works"]
+    shown = {**work, "files": [each.id for each in work["files"]]}
+    texts = {"title": "Zeichnung „A“", "text": "done \\ über", "question": "Which?"}
+    assert shown == {**texts, "work_id": file.work_id, "files": [file.file_id], "state": memory}
+    await harness.end(ticket)
+    [kept] = harness.one("SELECT turn_inputs_json FROM messages WHERE id = ?", ticket.message.id)
+    assert kept is None
 
 
 @pytest.mark.rule("createMessage 5")
@@ -356,3 +374,24 @@ async def test_a_signal_without_a_row_changes_nothing(harness: Harness) -> None:
     with pytest.raises(RuleBroken, match="ended cannot take TurnBegun"):
         await harness.ctx.db.write(fn)
     assert harness.shown(ticket.message.id) == before
+
+
+@pytest.mark.rule("Additions busy")
+async def test_a_queued_message_keeps_its_place_and_waits_a_day(harness: Harness) -> None:
+    ticket = await harness.begun()
+    queued = (await harness.send("queued", when_busy=WhenBusy.QUEUE)).message
+    harness.clock.advance(1)
+    waits = (await harness.send("waits")).message
+    harness.clock.advance(harness.ctx.settings.busy_wait_seconds)
+    await upkeep.expire_waiting_turns(harness.ctx)
+    assert harness.shown(waits.id)["reason"] == "agent_busy"
+    assert harness.shown(queued.id)["queue_position"] == 1
+    later = (await harness.send("later")).message
+    await harness.end(ticket)
+    assert harness.ticket(queued.id).message.id == queued.id, "it was accepted first"
+    assert harness.shown(later.id)["status"] == "processing"
+
+    other = (await harness.send("forgotten", when_busy=WhenBusy.QUEUE)).message
+    harness.clock.advance(harness.ctx.settings.queue_wait_seconds + 1)
+    await upkeep.expire_waiting_turns(harness.ctx)
+    assert harness.shown(other.id)["reason"] == "agent_busy"

@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from agentpost.db.session import Tx
+from agentpost.db.postgres import PostgresDatabase
+from agentpost.db.session import Database, Tx
 from agentpost.db.sqlite import SqliteDatabase
-from agentpost.services import doctor, jobs, retention, turns, upkeep
+from agentpost.domain.agent_lines import AgentLine
+from agentpost.services import agent_lines, doctor, jobs, retention, turns, upkeep
 from tests.services.databases import schema_url
 from tests.services.harness import NODE, Harness, opened
 
@@ -85,7 +87,7 @@ async def test_a_conversation_that_nobody_holds_is_free(harness: Harness, named:
 
 
 # --- jobs of several messages ---------------------------------------------------------------------
-async def test_two_nodes_that_purge_leave_no_job(harness: Harness) -> None:
+async def test_two_nodes_that_purge_leave_no_job(harness: Harness, schema_url: str | None) -> None:
     """Each message lists the job; who comes second has to see that the first is gone."""
     first, [job] = await harness.working()
     follower = await harness.begun("joins", conversation="another")
@@ -101,15 +103,37 @@ async def test_two_nodes_that_purge_leave_no_job(harness: Harness) -> None:
         loop.call_soon_threadsafe(deleted.set)
         assert go_on.wait(20)
 
-    slow = asyncio.create_task(harness.ctx.db.write(purge_slowly))
+    node: Database = harness.ctx.db
+    if schema_url is not None:
+        node = PostgresDatabase(schema_url)
+        await asyncio.to_thread(node.open)
+    slow = asyncio.create_task(node.write(purge_slowly))
     await deleted.wait()
     other = asyncio.create_task(retention.purge_message(harness.ctx, follower.message.id))
     while not other.done() and not waits_for_a_lock(harness):  # noqa: ASYNC110 - the database knows
         await asyncio.sleep(0.01)
     go_on.set()
     await asyncio.gather(slow, other)
+    if node is not harness.ctx.db:
+        await asyncio.to_thread(node.close)
     assert messages(harness) == []
     assert harness.all("SELECT id FROM jobs") == []
+
+
+async def test_lines_of_a_run_that_ends_after_the_deletion_are_not_kept(harness: Harness) -> None:
+    """Nothing would delete them."""
+    message_id, [job] = await harness.working()
+    owners = (message_id, job.job_id)
+    line = AgentLine.of(0, None, "info", "the end")
+    for owner in owners:
+        await agent_lines.keep(harness.ctx, owner, [line])
+    assert sorted(harness.all("SELECT owner FROM agent_lines")) == sorted((o,) for o in owners)
+    await jobs.finish(harness.ctx, job, "Done.", None, "{}")
+    harness.tick(30 * DAY)
+    await retention.purge_message(harness.ctx, message_id)
+    for owner in owners:
+        await agent_lines.keep(harness.ctx, owner, [line])
+    assert harness.all("SELECT owner FROM agent_lines") == []
 
 
 def waits_for_a_lock(harness: Harness) -> bool:

@@ -1,12 +1,17 @@
 """What the pages of credits and of the operator read, on each database."""
 
+import pytest
+
 from agentpost.clock import ManualClock, new_id
 from agentpost.db import accounts as rows
-from agentpost.db import nodes
+from agentpost.db import filtered, nodes
+from agentpost.db import requests as request_rows
 from agentpost.db.session import Tx
 from agentpost.domain import ids
-from agentpost.domain.records import LedgerRecord
-from agentpost.services import credits, operating, usage
+from agentpost.domain.records import LedgerRecord, RequestRecord
+from agentpost.domain.times import DAY, HOUR
+from agentpost.domain.usage import UsageGroup
+from agentpost.services import accounts, credits, operating, overview, usage, usage_lists
 from agentpost.services.context import AppContext
 from tests.services.databases import account, clock, ctx, new_account, schema_url
 
@@ -43,6 +48,52 @@ async def test_usage_is_summed_by_day_and_key(
     assert older.usage is None
 
 
+async def test_credits_count_when_they_were_charged_whatever_became_of_the_message(
+    ctx: AppContext, account: str, clock: ManualClock
+) -> None:
+    noon = clock.now() // DAY * DAY + DAY // 2
+
+    def charge(tx: Tx) -> None:
+        for at in (noon - DAY, noon, noon + 1):
+            line = LedgerRecord(new_id(ids.LEDGER, at), account, "charge", 1, at, "exe_gone")
+            rows.add_ledger(tx, line)
+
+    await ctx.db.write(charge)
+    bounds = (noon - 2 * DAY, noon + 1)  # the end does not count
+    for group, expected in ((UsageGroup.DAY, [1, 1]), (UsageGroup.KEY, [2])):
+        found, more = await usage_lists.listed(ctx, account, group, *bounds, before=None, limit=10)
+        assert ([line.credits for line in found], more) == (expected, False)
+        assert group is UsageGroup.DAY or [line.id for line in found] == ["deleted"]
+
+
+async def test_an_overview_counts_what_failed_today(
+    ctx: AppContext, account: str, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def ask(tx: Tx) -> None:
+        for error, age in (("not_found", 2), ("rate_limited", 1), ("not_found", 0), (None, 0)):
+            at = clock.now() - age * HOUR
+            request_rows.insert(tx, [request_record(account, at, error)])
+        old = clock.now() - DAY - 1
+        request_rows.insert(tx, [request_record(account, old, "internal")])
+
+    await ctx.db.write(ask)
+    found = await overview.overview(ctx, account)
+    assert found.requests == 4
+    assert [(each.code, each.count) for each in found.refused] == [
+        ("not_found", 2),
+        ("rate_limited", 1),
+    ]
+    assert (found.failed, found.failing, len(found.days)) == ([], [], overview.DAYS)
+    monkeypatch.setattr(filtered, "COUNTED_MAX", 2)
+    assert (await overview.overview(ctx, account)).requests == 2
+
+
+def request_record(account_id: str, at: int, error: str | None) -> RequestRecord:
+    status = 200 if error is None else 400
+    row = (new_id(ids.REQUEST, at), at, account_id, "key_1", "GET", "/v1/me", status, error)
+    return RequestRecord(*row, 1, 0, 0, None, None, None)
+
+
 async def test_an_operator_reads_the_whole_server(ctx: AppContext, account: str) -> None:
     await new_account(ctx, "bob@example.com")
     await ctx.db.write(lambda tx: nodes.beat(tx, "node_a", 5))
@@ -59,3 +110,26 @@ async def test_an_operator_reads_the_whole_server(ctx: AppContext, account: str)
     )
     one = await operating.account(ctx, account)
     assert (one.running, one.queued, one.live_keys, one.stored_bytes) == (0, 0, 0, 0)
+
+
+async def test_both_sums_say_the_same_of_a_charge_whose_message_is_deleted(
+    ctx: AppContext, account: str, clock: ManualClock
+) -> None:
+    """Its line names the key; one of an earlier version does not."""
+    key = (await accounts.create_key(ctx, account, "nightly")).record.id
+    at = clock.now()
+
+    def charge(tx: Tx) -> None:
+        for amount, named in ((3_000_000, key), (2_000_000, None)):
+            line = LedgerRecord(new_id(ids.LEDGER, at), account, "charge", amount, at, "exe_gone")
+            line.key_id = named
+            rows.add_ledger(tx, line)
+
+    await ctx.db.write(charge)
+    shown = (await usage.statement(ctx, account)).usage
+    assert shown is not None
+    assert [(each.key_id, each.credits) for each in shown.keys] == [(key, 3), (None, 2)]
+    listed, _ = await usage_lists.listed(
+        ctx, account, UsageGroup.KEY, at - DAY, at + DAY, before=None, limit=10
+    )
+    assert {each.id: each.credits for each in listed} == {key: 3_000_000, "deleted": 2_000_000}

@@ -127,3 +127,23 @@ def test_appended_text_is_noticed(tail: str) -> None:
 
 def test_cursor_of_another_secret() -> None:
     assert cursors.read(CursorSigner(b"another").make("msg_1", "key_1", 7, NOW)) is None
+
+
+def test_what_an_earlier_secret_signed_stays_valid_while_it_is_listed() -> None:
+    link = parts(links.link(FILE, '"abc123"', NOW))
+    cursor = cursors.make("msg_1", "key_1", 7, NOW)
+    overlapping = LinkSigner(b"new", "https://files.example.com/", [b"other", b"secret"])
+    assert overlapping.check(*link, now=NOW - 1) is LinkState.OK
+    assert CursorSigner(b"new", [b"secret"]).read(cursor) == ("msg_1", "key_1", 7, NOW)
+    for ended in ([], [b"other"]):
+        after = LinkSigner(b"new", "https://files.example.com/", ended)
+        assert after.check(*link, now=NOW - 1) is LinkState.FORGED
+        assert CursorSigner(b"new", ended).read(cursor) is None
+
+
+def test_only_the_newest_secret_signs() -> None:
+    overlapping = LinkSigner(b"new", "https://files.example.com/", [b"secret"])
+    alone = LinkSigner(b"new", "https://files.example.com/")
+    assert overlapping.link(FILE, '"r"', NOW) == alone.link(FILE, '"r"', NOW)
+    made = CursorSigner(b"new", [b"secret"]).make("msg_1", "key_1", 7, NOW)
+    assert CursorSigner(b"new").read(made) is not None

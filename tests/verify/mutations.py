@@ -112,6 +112,12 @@ def _accepted(request: ProxiedRequest, response: ProxiedResponse) -> None:
         response.status = 202
 
 
+def _held_anyway(request: ProxiedRequest) -> ProxiedResponse | None:
+    if request.path == "/v1/messages?wait=0":
+        request.path = "/v1/messages"
+    return None
+
+
 def _no_notes(request: ProxiedRequest, response: ProxiedResponse) -> None:
     if is_message(request) and response.status == 200:
         response.change(notes=[n for n in response.json["notes"] if "program" not in n])
@@ -248,6 +254,20 @@ def _wide_limit(request: ProxiedRequest) -> ProxiedResponse | None:
     return None
 
 
+def _no_events_of_the_account(request: ProxiedRequest, response: ProxiedResponse) -> None:
+    if request.is_to("GET", "/v1/events"):
+        response.change(data=[])
+
+
+def _all(request: ProxiedRequest) -> None:
+    request.path = request.path.replace("/messages?status=", "/messages?nothing=")
+
+
+def _any_answer(request: ProxiedRequest) -> None:
+    if request.is_to("POST", "/v1/messages") and "answer_to" in request.json:
+        request.body = json.dumps({"message": "an answer"}).encode()
+
+
 def _impatient() -> Mutation:
     """The first held read is answered at once, with what was known before."""
     first: list[ProxiedResponse] = []
@@ -325,6 +345,7 @@ CASES: tuple[Case, ...] = (
     Case("strict-scheme", ("authentication", "every-answer"), {"authentication/scheme-case"},
          before(_strict_scheme)),
     Case("accepted", ("messages",), {"messages/created"}, after(_accepted)),
+    Case("held-anyway", ("messages",), {"messages/at-once"}, before(_held_anyway)),
     Case("no-notes", ("messages",), {"messages/program-noted"}, after(_no_notes)),
     Case("other-code", ("messages",), {"messages/too-long"}, after(_other_code)),
     Case("eleven-problems", ("messages",), {"messages/at-most-ten-problems"},
@@ -366,6 +387,9 @@ CASES: tuple[Case, ...] = (
     Case("deleted-forever", ("webhooks",), {"webhooks/deleted", "webhooks/unknown"},
          after(_deleted_forever)),
     Case("forgets", ("webhooks",), {"webhooks/changed"}, after(_forgets_description)),
+    Case("no-events", ("additions",), {"additions/events"}, after(_no_events_of_the_account)),
+    Case("all", ("additions",), {"additions/filters", "additions/unknown-status"}, before(_all)),
+    Case("any-answer", ("additions",), {"additions/question"}, before(_any_answer), offline=True),
     Case("foreign-messages", ("ownership",), {"ownership/foreign-message"},
          before(_foreign_messages)),
 )  # fmt: skip

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import httpx2
+from argon2 import PasswordHasher
 
 from agentpost import bootstrap
 from agentpost.api.app import ApiRoutes
@@ -14,15 +15,19 @@ from agentpost.api.auth import Keys
 from agentpost.api.operation import Api
 from agentpost.clock import ManualClock, new_id
 from agentpost.db import pending_deletions
+from agentpost.db import users as user_rows
 from agentpost.db import works as work_rows
 from agentpost.db.conversations import CONVERSATIONS
 from agentpost.db.session import Tx
 from agentpost.domain import ids
 from agentpost.domain.job import JobKind, JobState
 from agentpost.domain.records import ConversationRecord, FileRecord, WorkRecord
+from agentpost.domain.roles import Role
+from agentpost.domain.user_records import UserRecord
 from agentpost.http.application import Application
-from agentpost.services import accounts, sessions
+from agentpost.services import accounts, sessions, users
 from agentpost.services.context import AppContext
+from agentpost.services.passwords import Passwords
 from agentpost.settings import load_settings
 from agentpost.web.routes import PageRoutes
 from tests.client.scripted import served
@@ -30,6 +35,7 @@ from tests.services.driver import Hands
 from tests.services.harness import blank_database, work_record
 
 T = TypeVar("T")
+CHEAP = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
 COUNTERS = ("epoch", "calls", "calls_at_takeover", "takeovers", "recover_requests")
 MESSAGE_COUNTERS = (
     "attachments",
@@ -57,10 +63,19 @@ class Site:
         return link.url.rpartition("/")[2]
 
     def browser(self, account_id: str | None = None, **headers: str) -> httpx2.Client:
-        """Signed in by its cookie; follows no redirect."""
+        """Signed in by its cookie, as a user or as an account's own; follows no redirect."""
         secret = asyncio.run(sessions.log_in(self.ctx, self.token(account_id)))
         assert secret is not None
         return self.stranger(cookies={"agentpost_session": secret}, headers=headers)
+
+    def user(self, email: str, role: Role, password: str = "", account_id: str = "") -> UserRecord:
+        """A new user, by default of Ann's account; with a password they can sign in by it."""
+        ctx = self.ctx
+        made = asyncio.run(users.create(ctx, account_id or self.ann, email, role))
+        if password:
+            hashed = asyncio.run(Passwords(CHEAP).hash(password))  # for this loop
+            self.write(lambda tx: user_rows.set_password(tx, made.id, hashed))
+        return made
 
     def stranger(self, **given: Any) -> httpx2.Client:
         return httpx2.Client(base_url=self.url, **given)
@@ -120,7 +135,7 @@ class Site:
             "account_id": account_id or self.ann,
             "text": text,
             "status": "completed",
-            "turn_state": "replied",
+            "turn_state": "ended",
             "final": 1,
             "notes_json": "[]",
             **dict.fromkeys(("key_id", "conversation_id", "fingerprint"), "x"),
@@ -165,6 +180,7 @@ def open_site(folder: Path, **settings: Any) -> Iterator[Site]:
     (folder / "agentpost.db").write_bytes(blank_database())
     adapters = asyncio.run(bootstrap.open_adapters(wanted, clock))
     ctx = bootstrap.wire_context(wanted, adapters, turns=Hands())  # a turn begins and goes on
+    ctx.passwords = Passwords(CHEAP)
     api = ApiRoutes(Api(ctx, Keys(ctx)), adapters.signer, is_ready=lambda: True)
     app = Application([PageRoutes(ctx), api], no_request=api.no_request)
     try:

@@ -6,6 +6,7 @@ import re
 import tomllib
 from pathlib import Path
 
+import httpx2
 import pytest
 
 from agentpost.web import assets
@@ -59,3 +60,20 @@ def test_a_file_is_kept_for_good_by_its_address(site: Site) -> None:
 def test_the_first_page_is_small_on_the_wire() -> None:
     files = [(assets.FOLDER / name).read_bytes() for name in assets.names()]
     assert sum(len(gzip.compress(content, 9)) for content in files) < FIRST_LOAD_BYTES_MAX / 2
+
+
+@pytest.mark.parametrize("path", ["/chat", "/dashboard"])
+def test_a_first_visit_is_small(site: Site, path: str) -> None:
+    """All that a browser with an empty cache loads of us, compressed, with its headers."""
+    with site.browser() as browser:
+        page = browser.get(path).text
+        found = re.findall(r'(?:src|href)="(/(?:static/|favicon)[^"]*)"', page)
+        total = sum(_on_the_wire(browser, each) for each in {path, *found})
+    assert len(found) > 3
+    assert total <= FIRST_LOAD_BYTES_MAX, total
+
+
+def _on_the_wire(browser: httpx2.Client, path: str) -> int:
+    with browser.stream("GET", path, headers={"Accept-Encoding": "gzip"}) as answer:
+        headers = sum(len(name) + len(value) + 4 for name, value in answer.headers.raw)
+        return headers + sum(len(piece) for piece in answer.iter_raw())

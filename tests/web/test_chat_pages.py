@@ -1,17 +1,20 @@
 """The chat pages without a browser: forms, previews, uploads, and who may see what."""
 
 import asyncio
+import io
 import re
+import zipfile
 from pathlib import Path
 from typing import Any
 
 import httpx2
 import pytest
 
+from agentpost.domain.roles import Role
 from agentpost.extraction import page_pictures
 from agentpost.services import accounts
 from agentpost.services import chats as chat_services
-from agentpost.web.markdown import SHOWN_CHARACTERS, markdown
+from agentpost.web.markdown import SHOWN_CHARACTERS, markdown, plain
 from tests.web.site import Site
 
 FOREIGN = {"Sec-Fetch-Site": "cross-site"}
@@ -104,7 +107,7 @@ def test_deleting_says_so_once(site: Site) -> None:
         ("a.md", "text/markdown", f"# Title\n\n*it* {HOSTILE}", "<em>it</em>"),
         ("a.txt", "text/plain", HOSTILE, "&lt;script&gt;"),
         ("a.html", "text/html", HOSTILE, "<iframe sandbox src="),
-        ("a.json", "application/json", '{"a": 1}', "{&#34;a&#34;: 1}"),
+        ("a.json", "application/json", '{"a": 1}', "{\n  &#34;a&#34;: 1\n}"),
     ],
 )
 def test_previews(site: Site, name: str, content_type: str, content: str, shown: str) -> None:
@@ -216,3 +219,91 @@ def test_half_of_a_path_leads_nowhere(site: Site, tmp_path: Path) -> None:
         for wrong in ("../a.txt", "b.txt", ""):
             address = path.format("preview").replace("a.txt", wrong)
             assert browser.get(address).status_code == 404, address
+
+
+def test_what_was_sent_is_shown_like_what_was_made(site: Site) -> None:
+    eve = asyncio.run(accounts.create(site.ctx, "eve@example.com", "Eve")).id
+    with site.browser() as browser, site.browser(eve) as other:
+        page = browser.get(
+            browser.post("/chat/examples", data={"example": "0"}).headers["location"]
+        )
+        address = re.search(r'href="(/chat/msg_[0-9a-f]{32}/files/0)"', page.text)
+        assert address is not None
+        preview = address[1].replace("/files/", "/preview/")
+        assert f'hx-get="{preview}"' in page.text
+        assert "<td>North</td>" in browser.get(preview).text
+        link = (
+            browser.get(address[1])
+            .headers["location"]
+            .removeprefix(site.ctx.settings.public_file_url)
+        )
+        assert link.startswith("/files/msg_")
+        download = browser.get(link)
+        assert download.text.startswith("month,region,revenue")
+        assert download.headers["content-security-policy"].startswith("sandbox")
+        assert browser.get(link.replace("exp=", "exp=9")).status_code == 403
+        for verb in ("preview", "frame", "pages", "files"):
+            wanted = address[1].replace("/files/", f"/{verb}/")
+            assert other.get(wanted).status_code == 404
+            assert browser.get(wanted[:-1] + "7").status_code == 404
+        site.clock.advance(site.ctx.settings.message_retention_seconds)
+        for gone in (preview, address[1], link):
+            assert site.stranger().get(gone).status_code in (401, 403, 404)
+            assert browser.get(gone).status_code in (401, 403, 404)
+
+
+def test_all_files_of_a_work_come_as_one_archive(site: Site) -> None:
+    work = site.work(title='Chart "é"')
+    for name in ("a.txt", "pages/b.txt"):
+        file = site.file(work, name, name.rpartition("/")[2])
+        asyncio.run(site.ctx.storage.put(file.blob, b"12345"))
+    eve = asyncio.run(accounts.create(site.ctx, "eve@example.com", "Eve")).id
+    address = f"/chat/{work.id}/files/"
+    with site.browser() as browser, site.browser(eve) as other:
+        answer = browser.get(address)
+        assert other.get(address).status_code == 404
+        assert browser.get(f"/chat/{site.work().id}/files/").status_code == 404
+        for wrong in ("exe_1", "exe_" + "0" * 32):
+            assert browser.get(f"{address}?job={wrong}").status_code == 404
+    assert 'attachment; filename="Chart ___.zip"' in answer.headers["content-disposition"]
+    with zipfile.ZipFile(io.BytesIO(answer.content)) as archive:
+        assert archive.testzip() is None
+        assert {each: archive.read(each) for each in archive.namelist()} == {
+            "a.txt": b"12345",
+            "pages/b.txt": b"12345",
+        }
+
+
+def test_who_wrote_it_stands_beside_it(site: Site) -> None:
+    bob = site.user("bob@example.com", Role.MEMBER)
+    key = asyncio.run(accounts.create_key(site.ctx, site.ann, "night shift")).record
+    asked = site.conversation(site.ann, owner=key.id).id
+    site.message("by a key", id="msg_" + "1" * 32, key_id=key.id, conversation_id=asked, turn_no=1)
+    with site.browser() as ann, site.browser(bob.id) as other:
+        chat = ann.post("/chat", data={"text": "begun by Ann"}).headers["location"]
+        other.post(chat, data={"text": "joined by Bob"})
+        mine, theirs = ann.get(chat).text, other.get(chat).text
+        listed, seen = ann.get("/chat").text, other.get("/chat").text
+        by_key = ann.get(f"/chat/{asked}").text
+    below = r'class="soft when">\s*<bdi>{}</bdi> · '
+    for page, other_email, own in ((mine, "bob", "ann"), (theirs, "ann", "bob")):
+        assert re.search(below.format(f"{other_email}@example.com"), page)
+        assert not re.search(below.format(f"{own}@example.com"), page)
+    assert re.search(below.format("night shift") + "through the API", by_key)
+    assert "<bdi>night shift</bdi> · " in listed
+    assert "<bdi>ann@example.com</bdi> · " in seen
+    assert "<bdi>ann@example.com</bdi> · " not in listed
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("**Sales** grew, see [page](https://e.example)\n\n- a\n- b", "Sales grew, see page a b"),
+        ("# Title\n\n| a | b |\n|---|---|\n| 1 | `2` |", "Title a b 1 2"),
+        ("<b>x</b> &amp; *y*\n![chart](a.png)", "<b>x</b> & y chart"),
+        ("```\nx = 1\n```", "x = 1"),
+        ("word " * 100, ("word " * 40).strip()),
+    ],
+)
+def test_a_list_shows_texts_without_their_marks(text: str, shown: str) -> None:
+    assert plain(text).strip() == shown

@@ -1,6 +1,7 @@
 """The page of credits: what there is, what was used, the ledger, and nobody else's."""
 
 import asyncio
+import csv
 import re
 from typing import Any
 
@@ -14,7 +15,7 @@ from agentpost.domain.records import LedgerRecord, WorkRecord
 from agentpost.domain.times import DAY, HOUR
 from agentpost.services import accounts, credits, usage
 from agentpost.services.usage import Statement, Used
-from agentpost.web.pages.credits import bars
+from agentpost.web.chart import bars
 from tests.web.site import Site
 
 PATH = "/dashboard/credits"
@@ -61,7 +62,7 @@ def test_the_ledger_says_what_each_line_was_for(site: Site) -> None:
     for text in ("A &lt;b&gt;chart&lt;/b&gt;", "two pages", "Work that is deleted", "a mistake"):
         assert text in page
     amounts = re.findall(r'class="amount[ a-z]*">(.*?)<', page)
-    assert amounts == ["−3", "−2", "−1", "−1.25", "+12.5"]
+    assert amounts == ["−3.00", "−2.00", "−1.00", "−1.25", "+12.50"]
     assert "0.5 held" in everything
     assert "0.5 held" not in page
 
@@ -124,7 +125,7 @@ def test_a_day_begins_at_midnight(site: Site) -> None:
 def test_the_chart_is_as_tall_as_its_greatest_day(
     amounts: list[float], heights: list[float]
 ) -> None:
-    made = bars([Used(credits=each) for each in amounts])
+    made = bars([Used(credits=each) for each in amounts], lambda used: used.credits)
     assert [bar.height for bar in made] == heights
     assert all(bar.y + bar.height == 100 for bar in made)
 
@@ -133,15 +134,15 @@ def test_pages_lead_to_older_lines(site: Site) -> None:
     made = [line(site, "charge", n + 1, note=f"line {n:03}") for n in range(60)]
     with site.browser() as browser:
         first = browser.get(f"{PATH}?all=").text
-        assert "−60<" in first
-        assert "−10<" not in first
+        assert "−60.00<" in first
+        assert "−10.00<" not in first
         older = f"{PATH}?all=&amp;before={made[10]}"
         assert older in first
         second = browser.get(older.replace("&amp;", "&")).text
-    assert "−10<" in second
+    assert "−10.00<" in second
     assert "opening balance" in second
     assert "Used by day" not in second
-    assert "−11<" not in second
+    assert "−11.00<" not in second
 
 
 @pytest.mark.parametrize("query", ["before=x", "before=%00&all", "before=led_"])
@@ -159,3 +160,21 @@ def test_the_credits_of_others_are_not_there(site: Site) -> None:
         page = browser.get(f"{PATH}?all=").text
     assert not [text for text in ("for bob", "666", "777") if text in page]
     assert "Nothing was used in 30 days" in page
+
+
+def test_the_ledger_and_the_usage_are_files(site: Site) -> None:
+    job = job_of(site, site.work(title="=cmd()"), "msg_1")
+    for n in range(3):
+        line(site, "charge", n + 0.25, job=job, note="a, “b”")
+    with site.browser() as browser:
+        ledger, used = browser.get(f"{PATH}/ledger.csv"), browser.get(f"{PATH}/usage.csv")
+    assert ledger.headers["content-type"].startswith("text/csv")
+    assert "attachment" in ledger.headers["content-disposition"]
+    lines = list(csv.DictReader(ledger.text.splitlines()))
+    assert [each["credits"] for each in lines] == ["-2.25", "-1.25", "-0.25", "12.5"]
+    assert (lines[0]["title"], lines[0]["note"]) == ("'=cmd()", "a, “b”")
+    usage = list(csv.DictReader(used.text.splitlines()))
+    assert {each["by"] for each in usage} == {"day", "key", "conversation"}
+    assert [each["credits"] for each in usage if each["by"] == "conversation"] == ["3.75"]
+    with site.stranger() as stranger:
+        assert stranger.get(f"{PATH}/ledger.csv").status_code == 401

@@ -14,7 +14,9 @@ PATH = "/dashboard/keys"
 @pytest.mark.rule("Authentication 2")
 def test_a_key_made_on_the_page_works_and_is_shown_once(site: Site) -> None:
     with site.browser() as browser:
-        page = browser.post(PATH, data={"name": "checkout", "expires": "30"})
+        page = browser.post(
+            PATH, data={"name": "checkout", "expires": "30", "scopes": ["send", "read"]}
+        )
         match = re.search(r'aria-label="The new key">(svc_key_[\w-]+)<', page.text)
         assert match is not None
         assert page.status_code == 200
@@ -54,11 +56,12 @@ def test_the_keys_of_others_can_be_neither_seen_nor_revoked(site: Site) -> None:
         ({"name": "n" * 101}, "at most 100 characters"),
         ({"name": "n", "expires": "-1"}, "Choose one of the times."),
         ({}, "Give the key a name"),
+        ({"name": "n", "scopes": "fly"}, "Choose at least one thing"),
     ],
 )
 def test_a_form_with_a_mistake_makes_no_key(site: Site, form: dict[str, str], problem: str) -> None:
     with site.browser() as browser:
-        page = browser.post(PATH, data=form)
+        page = browser.post(PATH, data={"scopes": "send", **form})
     assert page.status_code == 422
     assert problem in page.text
     assert asyncio.run(accounts.keys_of(site.ctx, site.ann)) == []
@@ -66,13 +69,25 @@ def test_a_form_with_a_mistake_makes_no_key(site: Site, form: dict[str, str], pr
 
 def test_a_key_is_not_made_for_another_site(site: Site) -> None:
     with site.browser(**{"Sec-Fetch-Site": "cross-site"}) as browser:
-        assert browser.post(PATH, data={"name": "n"}).status_code == 403
+        assert browser.post(PATH, data={"name": "n", "scopes": "send"}).status_code == 403
     assert asyncio.run(accounts.keys_of(site.ctx, site.ann)) == []
 
 
 def test_an_account_has_a_limit_of_live_keys(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(accounts, "LIVE_KEYS_MAX", 1)
     with site.browser() as browser:
-        assert browser.post(PATH, data={"name": "one"}).status_code == 200
-        page = browser.post(PATH, data={"name": "two"})
+        assert browser.post(PATH, data={"name": "one", "scopes": "send"}).status_code == 200
+        page = browser.post(PATH, data={"name": "two", "scopes": "send"})
     assert "There are 1 keys already" in page.text
+
+
+@pytest.mark.rule("Additions scopes")
+def test_a_key_may_do_what_was_checked(site: Site) -> None:
+    with site.browser() as browser:
+        assert 'value="admin" checked' in browser.get(PATH).text
+        browser.post(PATH, data={"name": "reports", "scopes": ["read"]})
+        assert "may read ·" in browser.get(PATH).text
+        nothing = browser.post(PATH, data={"name": "n"})
+        assert (nothing.status_code, "Choose at least one thing" in nothing.text) == (422, True)
+    (made,) = asyncio.run(accounts.keys_of(site.ctx, site.ann))
+    assert made.scopes == "read"

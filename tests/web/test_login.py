@@ -77,7 +77,7 @@ def test_the_session_ends_after_its_time(site: Site) -> None:
     """However often it is used."""
     day = 86_400
     with site.browser() as browser:
-        for _ in range(sessions.SESSION_SECONDS // day - 1):
+        for _ in range(int(site.ctx.settings.session_seconds) // day - 1):
             site.clock.advance(day)
             assert browser.get("/dashboard").status_code == 200
         site.clock.advance(day)

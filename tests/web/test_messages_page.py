@@ -1,14 +1,20 @@
 """The list of messages and the timeline of one, in the dashboard."""
 
 import asyncio
+import re
 from typing import Any
 
 import pytest
 
 from agentpost.clock import new_id
 from agentpost.db import filtered
+from agentpost.db import timeline as rows
+from agentpost.db.session import Tx
 from agentpost.domain import ids
-from agentpost.services import accounts
+from agentpost.domain.roles import Role
+from agentpost.services import accounts, timeline
+from tests.web import busy as busy_files
+from tests.web.busy import fill
 from tests.web.site import Site
 
 PATH = "/dashboard/messages"
@@ -63,6 +69,34 @@ def test_older_messages_follow_with_the_same_filter(
         assert wanted in browser.get(f"{PATH}?text=needle&before={older}").text
 
 
+def test_a_message_somebody_stopped_is_no_error(site: Site) -> None:
+    sent(site, "halted", status="failed", reason="stopped")
+    with site.browser() as browser:
+        listed, overview = browser.get(PATH).text, browser.get("/dashboard").text
+    assert '<span class="state stopped">stopped</span>' in listed
+    assert '<span class="state stopped">stopped</span>' in overview
+    assert "Errors of the last 24 hours" not in overview
+
+
+def test_lists_name_who_wrote_a_message(site: Site) -> None:
+    key = asyncio.run(accounts.create_key(site.ctx, site.ann, "nightly")).record.id
+    user = site.user("carla@example.com", Role.MEMBER)
+    gone = "usr_gone"
+    for sender, author in ((key, None), (site.ann, user.id), (site.ann, None), ("key_x", None)):
+        sent(site, "x", key_id=sender, user_id=author)
+    last = sent(site, "x", key_id=site.ann, user_id=gone)
+    with site.browser() as browser:
+        listed = browser.get(PATH).text
+        page = browser.get(f"{PATH}/{last}").text
+        own = browser.get(PATH, params={"key": key}).text
+    for name in ("nightly", "carla@example.com", "the web app", "a key that is gone"):
+        assert f"· <bdi>{name}</bdi>" in listed
+    assert "a user who was removed" in listed
+    assert "a user who was removed" in page
+    assert "· <bdi>nightly</bdi>" in own
+    assert "· <bdi>the web app</bdi>" not in own
+
+
 def test_a_message_is_found_by_its_id(site: Site) -> None:
     message_id = sent(site, "x")
     with site.browser() as browser:
@@ -111,3 +145,105 @@ def test_messages_of_others_and_those_past_retention_are_not_there(site: Site) -
         assert "No message yet" in browser.get(PATH).text
         for message_id in (foreign, old, "msg_1"):
             assert browser.get(f"{PATH}/{message_id}").status_code == 404
+
+
+def test_a_long_timeline_comes_in_parts(site: Site) -> None:
+    """The newest one at first, which grows."""
+    message_id = sent(site, "long")
+
+    def write(tx: Tx) -> None:
+        sql = (
+            "INSERT INTO entries (message_id, seq, at, type, body_json)"
+            " VALUES (?, ?, ?, 'progress', ?)"
+        )
+        for n in range(1, 701):
+            tx.execute(sql, (message_id, n, site.clock.now() + n, f'{{"text": "step {n:03}"}}'))
+
+    site.write(write)
+    shown: dict[str, str] = {}
+    with site.browser() as browser:
+        for part in ("", "?part=1", "?part=99", "?part=x"):
+            shown[part] = browser.get(f"{PATH}/{message_id}{part}").text
+    for part in ("", "?part=99", "?part=x"):
+        assert "step 700" in shown[part]
+        assert "step 600" not in shown[part]
+        assert f"{PATH}/{message_id}?part=2" in shown[part]
+    assert "step 001" in shown["?part=1"]
+    assert "step 301" not in shown["?part=1"]
+    assert ("hx-sse:connect" in shown[""], "hx-sse:connect" in shown["?part=1"]) == (True, False)
+
+
+def test_the_last_part_is_read_without_the_others(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is read again at each change of a running message, however long its log is."""
+    message_id = fill(site).message
+    sql = (
+        "INSERT INTO entries (message_id, seq, at, type, body_json) VALUES (?, ?, ?, 'progress', ?)"
+    )
+    began = site.clock.now() - 3_600_000_000
+
+    def write(tx: Tx) -> None:
+        for n in range(10, 60):
+            tx.execute(sql, (message_id, n, began + n, f'{{"text": "step {n:03}"}}'))
+
+    site.write(write)
+    whole = asyncio.run(timeline.build(site.ctx, message_id))
+    assert whole.total == len(whole.lines)
+    read: list[int] = []
+    entries = rows.entries
+
+    def counted(tx: Tx, of: str, last: int = rows.ALL) -> list[Any]:
+        found = entries(tx, of, last)
+        read.append(len(found))
+        return found
+
+    monkeypatch.setattr(rows, "entries", counted)
+    for size in (7, whole.total, whole.total - 1, whole.total + 1):
+        part = asyncio.run(timeline.build(site.ctx, message_id, part_lines=size))
+        first = (whole.total - 1) // size * size
+        assert part.lines == whole.lines[first:]
+        assert (part.total, part.spans) == (whole.total, whole.spans)
+    assert read[0] <= 7
+
+
+def test_the_calls_of_a_job_are_drawn(site: Site) -> None:
+    busy = fill(site)
+    with site.browser(busy.account) as browser:
+        page = browser.get(f"{PATH}/{busy.message}").text
+    label = r'<li class="span-(\w+)">\s*<(?:span|a) class="label"[^>]*>(.*?)</(?:span|a)>'
+    row = label + r'\s*<span class="took">(.*?)</span>'
+    drawn = re.findall(row, page)
+    assert [name for kind, name, _ in drawn if kind == "call"] == [
+        "start Chart",
+        "progress",
+        "step",
+        "write",
+    ]
+    assert [took for kind, _, took in drawn if kind == "job"] == ["8.00 s"]
+    assert [(name, took) for kind, name, took in drawn if kind == "attempt"] == [
+        ("message.completed", "90 ms"),
+        ("job.completed", "failed · 180 ms"),
+    ]
+    assert "1 later attempt of webhooks is in the list below" in page
+
+
+def test_files_and_webhooks_of_a_message_are_listed(site: Site) -> None:
+    busy = fill(site)
+    with site.browser(busy.account) as browser:
+        page = browser.get(f"{PATH}/{busy.message}").text
+        sent = browser.get(f"{PATH}/{busy.message}/attachments/1")
+        for odd in ("2", "0", "x", "99999"):
+            assert browser.get(f"{PATH}/{busy.message}/attachments/{odd}").status_code == 404
+    for text in ("sales.csv", "chart.svg", "made for it", "sent with the message", "retrying"):
+        assert text in page
+    assert f"/chat/{busy.work.id}/files/chart.svg" in page
+    # Previewed here, not in its chat.
+    assert f'hx-get="/chat/{busy.message}/preview/1"' in page
+    assert f'href="/chat/{busy.work.id}">Preview' not in page
+    assert f"/dashboard/webhooks/{busy.endpoint}/deliveries/" in page
+    assert (sent.status_code, sent.content) == (200, busy_files.SALES)
+    assert sent.headers["content-disposition"] == "attachment; filename*=UTF-8''sales.csv"
+    assert sent.headers["content-security-policy"].startswith("sandbox")
+    with site.browser() as other:
+        assert other.get(f"{PATH}/{busy.message}/attachments/1").status_code == 404

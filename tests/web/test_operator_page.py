@@ -1,6 +1,7 @@
 """The operator's pages: who sees them, what they show, and what they change."""
 
 import asyncio
+import re
 from collections.abc import Iterator
 
 import httpx2
@@ -9,19 +10,21 @@ import pytest
 from agentpost.db import meta
 from agentpost.db import nodes as node_rows
 from agentpost.domain.job import JobState
-from agentpost.services import accounts, allowances, doctor, operating
+from agentpost.domain.roles import Role
+from agentpost.services import accounts, allowances, doctor, operating, operator_log, users
 from agentpost.services.doctor import Finding
 from tests.web.site import Site
 
 PATH = "/dashboard/operator"
-POSTS = ("maintenance", "accounts/{}/credits", "accounts/{}/fees", "accounts/{}/limits")
-FORM = {"to": "on", "amount": "5", "running_jobs": "7"}
+POSTS = ("", "maintenance", "accounts/{}/credits", "accounts/{}/fees", "accounts/{}/limits")
+FORM = {"email": "eve@example.com", "to": "on", "amount": "5", "running_jobs": "7"}
 
 
 @pytest.fixture
 def operator(site: Site) -> Iterator[httpx2.Client]:
-    """The browser of the account that the first start makes."""
+    """The browser of somebody who operates the server."""
     made = asyncio.run(accounts.create(site.ctx, accounts.DEFAULT_EMAIL, "Owner"))
+    asyncio.run(users.set_role(site.ctx, made.email, Role.OPERATOR))
     with site.browser(made.id) as browser:
         yield browser
 
@@ -30,7 +33,7 @@ def credits_of(site: Site) -> float:
     return asyncio.run(accounts.get(site.ctx, site.ann)).balance / 1_000_000
 
 
-@pytest.mark.parametrize("path", ["", "/doctor", "/accounts/{}"])
+@pytest.mark.parametrize("path", ["", "/doctor", "/audit", "/accounts/{}"])
 def test_there_is_no_such_page_for_others(site: Site, path: str) -> None:
     with site.browser() as browser:
         refused = browser.get(PATH + path.format(site.ann), headers={"Accept": "text/html"})
@@ -45,7 +48,7 @@ def test_nobody_else_can_change_anything(site: Site, operator: httpx2.Client) ->
     before = asyncio.run(accounts.get(site.ctx, site.ann))
     with site.browser() as browser, site.stranger() as stranger:
         for post in POSTS:
-            path = f"{PATH}/{post.format(site.ann)}"
+            path = f"{PATH}/{post.format(site.ann)}".rstrip("/")
             assert browser.post(path, data=FORM).status_code == 404
             assert stranger.post(path, data=FORM).status_code == 401
             assert operator.post(path, data=FORM, headers=strange).status_code == 403
@@ -140,6 +143,25 @@ def test_limits_are_set_and_given_up(site: Site, operator: httpx2.Client) -> Non
     assert asyncio.run(allowances.show(site.ctx, site.ann))[1] == frozenset()
 
 
+def test_an_account_is_made(site: Site, operator: httpx2.Client) -> None:
+    form = {"email": "zoe@example.com", "name": "Zoë", "credits": "7.5"}
+    made = operator.post(PATH, data=form)
+    assert made.status_code == 200
+    assert "7.5" in made.text
+    (link,) = re.findall(r"(/password/[\w-]+)<", made.text)
+    with site.stranger() as owner:
+        chosen = owner.post(
+            link, data={"password": "correct horse battery", "again": "correct horse battery"}
+        )
+        assert chosen.status_code == 303
+        assert "Overview" in owner.get("/dashboard").text
+    for wrong in ({"email": "zoe@example.com"}, {"email": "no"}, {**form, "credits": "many"}):
+        again = operator.post(PATH, data=wrong)
+        assert again.status_code == 422
+        assert f'value="{wrong["email"]}"' in again.text
+    assert len(asyncio.run(accounts.all_accounts(site.ctx))) == 3
+
+
 def test_fees_are_due_and_paid(site: Site, operator: httpx2.Client) -> None:
     path = f"{PATH}/accounts/{site.ann}"
     operator.post(f"{path}/fees", data={"to": "due"})
@@ -158,6 +180,13 @@ def test_maintenance_is_started_and_ended(site: Site, operator: httpx2.Client) -
     operator.post(f"{PATH}/maintenance", data={"to": "off"})
     assert "Maintenance is on" not in operator.get(PATH).text
     assert operator.get("/v1/me", headers=program).status_code == 200
+
+
+def test_every_page_says_that_there_is_maintenance(site: Site) -> None:
+    with site.browser() as browser:
+        assert "under maintenance" not in browser.get("/dashboard").text
+        site.ctx.unavailable = True
+        assert "under maintenance" in browser.get("/dashboard").text
 
 
 def test_the_doctor_says_what_it_finds(
@@ -181,3 +210,40 @@ def test_an_unknown_account_is_not_found(operator: httpx2.Client, account: str) 
         form = {"amount": "1", "to": "due"}
         answer = operator.post(f"{PATH}/accounts/{account}/{what}", data=form)
         assert answer.status_code == 404
+
+
+def test_an_operator_sees_and_invites_the_users_of_any_account(
+    site: Site, operator: httpx2.Client
+) -> None:
+    place = f"/dashboard/users?account={site.ann}"
+    assert place in operator.get(f"{PATH}/accounts/{site.ann}").text
+    invited = operator.post(place, data={"email": "new@example.com", "role": "member"})
+    assert "/password/" in invited.text
+    assert "new@example.com" in operator.get(place).text
+    assert "new@example.com" not in operator.get("/dashboard/users").text
+    with site.browser() as ann:  # the parameter is the operator's alone
+        other = "acc_" + "0" * 32
+        assert "ann@example.com" in ann.get(f"/dashboard/users?account={other}").text
+
+
+def test_the_audit_log_tells_who_did_what(site: Site, operator: httpx2.Client) -> None:
+    with site.browser() as browser:  # refused, so nothing was done
+        browser.post(f"{PATH}/accounts/{site.ann}/credits", data=FORM)
+    operator.post(f"{PATH}/accounts/{site.ann}/credits", data=FORM)
+    site.clock.advance(1)
+    operator.post(f"{PATH}/maintenance", data={"to": "off"})
+    found = asyncio.run(operator_log.page(site.ctx)).actions
+    assert [(each.who, each.via, each.action, each.target, each.outcome) for each in found] == [
+        (accounts.DEFAULT_EMAIL, "web", "maintenance", "", "done"),
+        (accounts.DEFAULT_EMAIL, "web", "credits add", site.ann, "done"),
+    ]
+    page = operator.get(f"{PATH}/audit?action=credits").text
+    assert site.ann in page
+    assert "<td>maintenance</td>" not in page
+
+
+def test_a_disabled_account_is_signed_out_until_it_is_enabled(site: Site) -> None:
+    with site.browser() as browser:
+        for disabled, status in ((True, 401), (False, 200)):
+            asyncio.run(accounts.set_disabled(site.ctx, site.ann, disabled=disabled))
+            assert browser.get("/dashboard").status_code == status

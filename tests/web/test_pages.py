@@ -11,12 +11,16 @@ from agentpost.clock import new_id
 from agentpost.domain import ids
 from agentpost.domain.errors import StoreUnavailable
 from agentpost.domain.job import JobState
-from agentpost.domain.records import EndpointRecord, WorkRecord
+from agentpost.domain.records import WorkRecord
+from agentpost.domain.webhook_records import EndpointRecord
 from agentpost.services import accounts, allowances, mail, overview
+from tests.web.busy import fill
 from tests.web.site import Site, open_site
 
 HTML = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
 EVIL = "</title><script>alert(1)</script>\"'><img src=x onerror=alert(2)>&amp;{base}"
+
+WANTED = re.compile(r'(?<=name="next" value=")[^"]*')
 
 
 def titled(page: httpx2.Response) -> str:
@@ -40,6 +44,18 @@ def test_an_empty_dashboard_says_how_to_begin(site: Site) -> None:
         page = browser.get("/dashboard").text
     assert "Nothing yet" in page
     assert "agentpost credits add bob@example.com" in page
+
+
+def test_the_dashboard_says_what_fails_and_what_to_do(site: Site) -> None:
+    busy = fill(site)
+    with site.browser(busy.account) as browser:
+        page = browser.get("/dashboard").text
+    assert "error=bad_request&amp;since=24h" in page
+    assert "/dashboard/messages?status=failed" in page
+    assert "A webhook endpoint is off" in page
+    assert re.search("it last answered <strong>503</strong>", page)
+    assert page.count("/turn") == 1
+    assert "Begin here" not in page
 
 
 @pytest.mark.parametrize(
@@ -201,11 +217,11 @@ def test_mail_that_nobody_can_send_is_shown(site: Site) -> None:
     """Without a mail server a person finds it here, and nobody else's (design: Signing in)."""
     eve = asyncio.run(accounts.create(site.ctx, "eve2@example.com", "Eve")).id
     with site.browser() as browser:
-        assert "None yet" in browser.get("/mail").text
+        assert "None yet" in browser.get("/dashboard/mail").text
         mine = turned_off(site, site.ann, "https://hooks.example.com/<script>")
         foreign = turned_off(site, eve, "https://hooks.example.com/eve")
-        assert 'href="/mail"' in browser.get("/dashboard").text
-        page = browser.get("/mail").text
+        assert 'href="/dashboard/mail"' in browser.get("/dashboard").text
+        page = browser.get("/dashboard/mail").text
     for text in ("A webhook endpoint was turned off", mine, "ann@example.com", "no mail server"):
         assert text in page
     assert "hooks.example.com/&lt;script&gt;" in page
@@ -216,9 +232,9 @@ def test_mail_that_nobody_can_send_is_shown(site: Site) -> None:
 def test_mail_that_was_sent_says_when(tmp_path: Path) -> None:
     with open_site(tmp_path, smtp_url="smtp://127.0.0.1:1") as site, site.browser() as browser:
         turned_off(site, site.ann, "https://hooks.example.com/")
-        assert "waits to be sent" in browser.get("/mail").text
+        assert "waits to be sent" in browser.get("/dashboard/mail").text
         site.write(lambda tx: tx.execute("UPDATE mails SET sent_at = ?", (site.clock.now(),)))
-        assert re.search(r"· sent <time", browser.get("/mail").text)
+        assert re.search(r"· sent <time", browser.get("/dashboard/mail").text)
 
 
 def test_names_cannot_pose_as_others(site: Site) -> None:
@@ -261,7 +277,7 @@ def test_without_a_session_nothing_is_shown(site: Site) -> None:
     site.file(mine, "a.txt", "a.txt")
     addresses = [
         "/dashboard",
-        "/mail",
+        "/dashboard/mail",
         f"/chat/{mine.id}",
         f"/chat/{mine.id}/files/a.txt",
         "/chat/wrk_00000000000000000000000000000000",
@@ -271,7 +287,8 @@ def test_without_a_session_nothing_is_shown(site: Site) -> None:
         with site.stranger(headers=cookies if secret is not None else {}) as browser:
             answers = [browser.get(path) for path in addresses]
         assert [answer.status_code for answer in answers] == [401] * 5
-        assert len({answer.text for answer in answers}) == 1
+        # It leads back to where somebody wanted to go, and tells nothing else.
+        assert len({WANTED.sub("", answer.text) for answer in answers}) == 1
         assert "agentpost login-link" in answers[0].text
 
 
@@ -302,7 +319,7 @@ def test_a_wrong_method_is_reported(site: Site) -> None:
     [
         "/",
         "/dashboard",
-        "/mail",
+        "/dashboard/mail",
         "/sessions",
         "/chat/{work}",
         "/chat/{work}/files/a.txt",
@@ -331,7 +348,8 @@ def test_pages_have_no_script_and_no_style_of_their_own(site: Site) -> None:
     """The policy would not let them run: everything is in files of ours."""
     work = site.work()
     with site.browser() as browser, site.stranger() as stranger:
-        pages = [browser.get(path) for path in ("/dashboard", "/mail", f"/chat/{work.id}")]
+        paths = ("/dashboard", "/dashboard/mail", f"/chat/{work.id}")
+        pages = [browser.get(path) for path in paths]
         pages.append(stranger.get("/dashboard"))
         for page in pages:
             assert not re.search(r"<style|\sstyle=|\son\w+=|hx-on", page.text)

@@ -1,6 +1,7 @@
 """The request inspector: what it shows, to whom, and how it is searched (spec: Limits)."""
 
 import asyncio
+import html
 from typing import Any
 
 import pytest
@@ -52,6 +53,29 @@ def test_a_request_shows_its_facts_its_bodies_and_a_command(site: Site) -> None:
     assert "<script>alert" not in listed.text + page.text
 
 
+@pytest.mark.parametrize(
+    ("body", "size", "said", "data"),
+    [
+        ('{"a": 1}', 8, None, "-d '{"),
+        ('{"secret": "…"}', 20, "put back what was left out", "-d @body.json"),
+        ("x" * 32_768, 40_000, "Only the beginning of the body (40,000 bytes)", "-d @body.json"),
+        (None, 9_000_000, "The body (9,000,000 bytes) was not kept", "-d @body.json"),
+        (None, 0, None, None),
+    ],
+)
+def test_a_command_says_what_it_lacks(
+    site: Site, body: str | None, size: int, said: str | None, data: str | None
+) -> None:
+    one = made(site, request_body=body, request_bytes=size)
+    with site.browser() as browser:
+        text = html.unescape(browser.get(f"{PATH}/{one.id}").text)
+    command = text[text.index("Send it again") :]
+    assert (data is None) == ("-d " not in command)
+    assert (data or "") in command
+    assert ('"># ' in command) == (said is not None)
+    assert (said or "") in command
+
+
 def test_a_request_is_found_by_its_id(site: Site) -> None:
     one = made(site)
     with site.browser() as browser:
@@ -71,6 +95,22 @@ def test_pages_lead_to_older_requests_and_keep_the_filter(site: Site) -> None:
         second = browser.get(older.replace("&amp;", "&")).text
     assert all(each in second for each in ids[:10])
     assert ids[10] not in second
+
+
+def test_a_request_and_its_message_lead_to_each_other(site: Site) -> None:
+    message = f"msg_{1:032x}"
+    post = made(site, 1, path="/v1/messages", response_body=f'{{"id": "{message}"}}')
+    get = made(site, 2, path=f"/v1/messages/{message}?wait=45")
+    other = made(site, 3, path="/v1/messages", response_body=f'{{"id": "msg_{2:032x}"}}')
+    refused = made(site, 4, status=422, response_body=f'{{"error": "{message}"}}')
+    with site.browser() as browser:
+        found = browser.get(PATH, params={"path": message}).text
+        assert post.id in found
+        assert get.id in found
+        assert other.id not in found
+        for each in (post, get):
+            assert f'href="/dashboard/messages/{message}"' in browser.get(f"{PATH}/{each.id}").text
+        assert "/dashboard/messages/msg_" not in browser.get(f"{PATH}/{refused.id}").text
 
 
 @pytest.mark.parametrize("query", ["before=x", "since=forever", "status=abc&key=%00", "path=%25"])

@@ -8,7 +8,7 @@ import pytest
 
 from agentpost.db import attempts, outbox
 from agentpost.db.session import Tx
-from agentpost.domain.records import AttemptRecord, EndpointRecord
+from agentpost.domain.webhook_records import AttemptRecord, EndpointRecord
 from agentpost.services import accounts, endpoints
 from tests.web.site import Site
 
@@ -137,8 +137,14 @@ def test_deliveries_show_every_attempt_and_are_sent_again(site: Site) -> None:
         for text in ("500", "it answered 500", "7 ms", "&lt;script&gt;", "msg_1"):
             assert text in page
         assert EVIL not in page
+        assert "earlier versions kept no hash" in page
         browser.post(f"{one}/deliveries/{failed[0]}")
-        assert "pending" in browser.get(f"{one}/deliveries/{failed[0]}").text
+        again = browser.get(f"{one}/deliveries/{failed[0]}").text
+        assert "pending" in again
+        assert "Attempt 2 is due" in again
+        site.write(lambda tx: tx.execute("UPDATE attempts SET body_sha256 = 'x'"))
+        changed = browser.get(f"{one}/deliveries/{failed[0]}").text
+        assert "These are not the bytes that were sent" in changed
         answer = browser.post(f"{one}/replay", data={"since": "24h"})
         assert answer.headers["location"] == f"{one}?note=replayed"
         assert f"{done}" in browser.get(f"{one}?status=delivered").text

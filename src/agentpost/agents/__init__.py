@@ -1,8 +1,8 @@
 """What an agent author imports. See `agentpost.agents.base` for the contract."""
 
+from agentpost.agents.answers import Answer, OutputInvalid
 from agentpost.agents.base import (
     AgentFn,
-    File,
     Job,
     JobFailed,
     JobFn,
@@ -18,11 +18,13 @@ from agentpost.agents.base import (
     step_key,
 )
 from agentpost.agents.deaths import WorkerDied
+from agentpost.agents.files import File
 from agentpost.agents.retries import Backoff
 from agentpost.extraction import Unreadable
 
 __all__ = [
     "AgentFn",
+    "Answer",
     "Backoff",
     "File",
     "Job",
@@ -30,6 +32,7 @@ __all__ = [
     "JobFn",
     "Json",
     "NotAllowedInStep",
+    "OutputInvalid",
     "Running",
     "Said",
     "Started",

@@ -13,10 +13,12 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 
+from agentpost.agents.answers import Answer
+from agentpost.agents.files import File as File  # noqa: PLC0414 - it is imported from here, too
 from agentpost.agents.retries import DEFAULT_BACKOFF, Backoff, RetryOn
 from agentpost.extraction import Unreadable  # noqa: F401 - recorded errors name it here
 
@@ -40,55 +42,6 @@ class StepFailed(Exception):
 class NotAllowedInStep(RuntimeError):
     """A call on a turn or job was made by the body of a step, which runs again after a crash; the
     text says what to do instead."""
-
-
-class FileSource(Protocol):
-    """How a `File` reaches its bytes. Given by the runtime, never by an agent."""
-
-    async def path(self, file: File) -> Path:
-        """A local copy of the file, read-only."""
-        ...
-
-    async def text(self, file: File) -> str:
-        """The file's text; raises `Unreadable`."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class File:
-    """A file an agent may read: an attachment of the message or something a job wrote.
-
-    ``kind`` is one of ``image video audio document deck site data archive text other``;
-    ``size`` is in bytes; ``revision`` is the quoted entity tag of the bytes.
-    """
-
-    id: str
-    name: str
-    content_type: str
-    kind: str
-    size: int
-    revision: str
-    work_id: str
-    label: str | None = None
-    blob: str = field(default="", repr=False)
-    source: FileSource | None = field(default=None, repr=False, compare=False)
-    local_path: Path | None = field(default=None, repr=False, compare=False)
-
-    async def path(self) -> Path:
-        """A local path to the bytes (a download if they live elsewhere); do not write to it."""
-        assert self.source is not None, "a File is readable only inside a turn or job"
-        return await self.source.path(self)
-
-    async def text(self) -> str:
-        """The file's text, extracted for PDF, Word, Excel and the like; raises `Unreadable`."""
-        assert self.source is not None, "a File is readable only inside a turn or job"
-        return await self.source.text(self)
-
-    @property
-    def local(self) -> Path:
-        """The local path, inside a plain step function (which runs in a worker process)."""
-        assert self.local_path is not None, "File.local exists only inside a plain step function"
-        return self.local_path
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,12 +146,51 @@ class Turn(Protocol):
         """The agent's own memory of this conversation; saved when the turn ends well."""
         ...
 
+    @property
+    def answer(self) -> Answer | None:
+        """What the message answers to the typed question before it; None for any other text."""
+        ...
+
+    @property
+    def response_schema(self) -> dict[str, Any] | None:
+        """The JSON Schema that the caller wants an output for, if one was given."""
+        ...
+
     def reply(self, text: str) -> None:
         """Say something. Shown when the turn ends; several replies are joined by a blank line."""
         ...
 
-    def ask(self, question: str) -> None:
-        """Ask the user; the message ends ``needs_input`` once nothing runs."""
+    def ask(
+        self,
+        question: str,
+        *,
+        choices: Sequence[str] | None = None,
+        schema: dict[str, Any] | None = None,
+    ) -> None:
+        """Ask the user; the message ends ``needs_input`` once nothing runs. The last one wins.
+
+        Args:
+            choices: 1 to 50 different texts of up to 200 characters, one of which is the answer.
+            schema: a JSON Schema (2020-12) of up to 16 KiB that the answer has to fit.
+
+        Raises `ValueError` for others, and for both at once.
+        """
+        ...
+
+    def output(self, value: Any) -> None:
+        """Give the result that the caller's ``response_schema`` asks for; the last one wins.
+
+        Raises `OutputInvalid` when it does not fit; a second one that does not ends the turn as
+        failed. Where no schema was given, the value is checked to be JSON and dropped.
+        """
+        ...
+
+    def delta(self, text: str, *, reset: bool = False) -> None:
+        """Show a piece of the reply while it is written, to who streams the message.
+
+        It is recorded nowhere and may get lost; say the whole text with `reply` as well. It may be
+        called inside a coroutine step. ``reset``: readers drop what was shown before.
+        """
         ...
 
     def start(
@@ -264,6 +256,7 @@ class Job(Protocol):
         fn: Callable[..., Any],
         /,
         *args: Any,
+        name: str | None = None,
         cost: float = 0,
         retries: int = 0,
         timeout: float | None = None,
@@ -281,6 +274,9 @@ class Job(Protocol):
         on the job raises `NotAllowedInStep` in it.
 
         Args:
+            name: what the call is recorded and shown as, 1 to 100 characters. None: the function's
+                module and name, so a function without a name in its call cannot be renamed while
+                jobs run.
             cost: credits, held before and charged when the value is recorded.
             retries: tries after the first; they belong to this one call.
             timeout: seconds for each try, from when a worker process has the call; raises
@@ -321,6 +317,11 @@ class Job(Protocol):
         """
         ...
 
+    def delta(self, text: str, *, reset: bool = False) -> None:
+        """Show a piece of the result while it is written (see `Turn.delta`); return the whole text
+        at the end. A step that is tried again begins with ``reset``."""
+        ...
+
     def inbox(self, wait: float = 0) -> Awaitable[list[Said]]:
         """Follow-up messages since the last call; waits up to ``wait`` (≤ 60) seconds for one."""
         ...
@@ -334,8 +335,24 @@ class Job(Protocol):
         """
         ...
 
-    def ask(self, question: str) -> None:
-        """Ask the user; takes effect when the function returns. The last question wins."""
+    @property
+    def response_schema(self) -> dict[str, Any] | None:
+        """The JSON Schema that the job's output has to fit, if the caller gave one."""
+        ...
+
+    def output(self, value: Any) -> Awaitable[None]:
+        """Record the result that the ``response_schema`` asks for (see `Turn.output`); a second
+        one that does not fit ends the job as failed."""
+        ...
+
+    def ask(
+        self,
+        question: str,
+        *,
+        choices: Sequence[str] | None = None,
+        schema: dict[str, Any] | None = None,
+    ) -> None:
+        """Ask the user (see `Turn.ask`); takes effect when the function returns."""
         ...
 
 

@@ -14,12 +14,25 @@ from types import ModuleType
 from typing import Any
 
 from agentpost import extras
+from agentpost.agents.adapters import frameworks
+from agentpost.agents.adapters.surroundings import Surroundings
 from agentpost.agents.base import AgentFn
 
 WORKER_IMPORTS = "WORKER_IMPORTS"
 """The name under which an agent's module lists modules for worker processes."""
+CHARGE = "CHARGE"
+"""The name under which the module of a framework's agent has a function that says what a model call
+costs, in credits."""
 WARM_UP = "WARM_UP"
 """The name under which an agent's module has a coroutine function that loads what turns need."""
+SCHEMES = {
+    "a2a": "agentpost.agents.adapters.a2a",
+    "cmd": "agentpost.agents.adapters.cmd",
+    "http": "agentpost.agents.adapters.http",
+    "https": "agentpost.agents.adapters.http",
+    "llm": "agentpost.agents.llm.agent",
+}
+"""The adapters whose agents are no objects of Python, by what stands before the colon."""
 OFFLINE = "agentpost.agents.offline:agent"
 
 
@@ -35,24 +48,52 @@ class Agent:
     """An agent function with the name clients see, and the modules its steps will import.
 
     ``warm_up`` loads what the first turn would have to wait for; None when the agent has none.
+    ``attach`` is given what the server has for an agent that is no code of this process.
     """
 
     name: str
     run: AgentFn
     worker_imports: tuple[str, ...] = ()
     warm_up: Callable[[], Coroutine[Any, Any, None]] | None = None
+    attach: Callable[[Surroundings], None] | None = None
 
 
 def resolve(spec: str) -> Agent:
-    """The agent a setting names: ``offline`` or ``module:object``; raises `UnknownAgent`, and
-    `MissingExtra` when the libraries of the built-in agent are not installed."""
+    """The agent a setting names: ``offline``, ``module:object`` or one of `SCHEMES`; raises
+    `UnknownAgent`, and `MissingExtra` when the libraries of the built-in agent, or of one whose
+    model is a service, are not installed.
+    """
     if spec == "offline":
         extras.require("offline", extras.OFFLINE_ASKED)
         return Agent("offline", _load(OFFLINE), _worker_imports(OFFLINE), _warm_up(OFFLINE))
     scheme, _, rest = spec.partition(":")
     if not scheme or not rest:
-        raise UnknownAgent(f"AGENTPOST_AGENT={spec!r} is neither 'offline' nor 'module:object'.")
+        raise UnknownAgent(
+            f"AGENTPOST_AGENT={spec!r} is neither 'offline' nor 'module:object', nor 'cmd:…',"
+            " 'http:…' or 'a2a:…' (docs/adapters.md), nor 'llm:provider:model' (docs/llm.md)."
+        )
+    if scheme == "llm":
+        extras.require("llm", extras.LLM_ASKED)
+    if scheme in SCHEMES:
+        return _of_scheme(spec, scheme, rest)
     return Agent(_name(spec), _load(spec), _worker_imports(spec), _warm_up(spec))
+
+
+def is_code(spec: str) -> bool:
+    """Whether the agent is code that a server may run in processes of its own, and not elsewhere
+    already."""
+    return spec.partition(":")[0] not in SCHEMES
+
+
+def _of_scheme(spec: str, scheme: str, rest: str) -> Agent:
+    """The agent that an adapter reaches; its module is imported only here."""
+    module = importlib.import_module(SCHEMES[scheme])
+    try:
+        made = module.agent_of(spec if scheme == "https" else rest)
+    except ValueError as error:
+        raise UnknownAgent(f"AGENTPOST_AGENT={spec!r}: {error}.") from None
+    warm_up = getattr(made, "warm_up", None)
+    return Agent(scheme, made.run, attach=made.attach, warm_up=warm_up)
 
 
 def _load(spec: str) -> AgentFn:
@@ -65,7 +106,24 @@ def _load(spec: str) -> AgentFn:
         if not hasattr(found, part):
             raise UnknownAgent(f"AGENTPOST_AGENT={spec!r}: {module_name} has no {attribute!r}.")
         found = getattr(found, part)
+    adapter = frameworks.adapter_of(found)
+    if adapter is not None:
+        try:
+            return frameworks.adapted(adapter, found, _charge(spec))
+        except ValueError as error:
+            raise UnknownAgent(f"AGENTPOST_AGENT={spec!r}: {error}.") from None
     return _checked(spec, found)
+
+
+def _charge(spec: str) -> Callable[[dict[str, Any]], float] | None:
+    """What the agent's module names as `CHARGE`."""
+    found = getattr(sys.modules[spec.partition(":")[0]], CHARGE, None)
+    if found is not None and not callable(found):
+        raise UnknownAgent(
+            f"AGENTPOST_AGENT={spec!r}: its {CHARGE} must be a function that takes what a model"
+            " call used and returns credits: def price(usage)."
+        )
+    return found
 
 
 def _worker_imports(spec: str) -> tuple[str, ...]:
@@ -125,11 +183,11 @@ def _location(error: BaseException) -> list[str]:
         for frame in traceback.extract_tb(error.__traceback__)
         if frame.filename != __file__ and not frame.filename.startswith("<frozen ")
     ]
-    own = [frame for frame in frames if not _is_installed(frame.filename)]
+    own = [frame for frame in frames if not is_installed(frame.filename)]
     return traceback.format_list((own or frames)[-1:])
 
 
-def _is_installed(filename: str) -> bool:
+def is_installed(filename: str) -> bool:
     """Whether it is a file of Python itself or of an installed package."""
     parts = Path(filename).parts
     if "site-packages" in parts or "dist-packages" in parts:
@@ -144,7 +202,7 @@ def _checked(spec: str, found: Any) -> AgentFn:
         kind = f"{type(found).__module__}.{type(found).__qualname__}"
         raise UnknownAgent(
             f"AGENTPOST_AGENT={spec!r} is a {kind}; it must be a coroutine function:"
-            " async def agent(turn)."
+            " async def agent(turn), or an agent of a framework that docs/adapters.md names."
         )
     run: AgentFn = found
     return run

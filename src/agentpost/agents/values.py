@@ -17,9 +17,10 @@ import re
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, TypeVar
 
-from agentpost.agents.base import File, FileSource, StepFailed
+from agentpost.agents.base import StepFailed
+from agentpost.agents.files import File, FileSource
 from agentpost.domain.text import UNSTORABLE
 
 VALUE_BYTES_MAX: Final = 1024 * 1024
@@ -46,12 +47,18 @@ _FILE_FIELDS: Final = (
     "blob",
 )
 _CLASS_NAMES: Final = "__agentpost_class_names__"
+_ELSEWHERE: Final = "__agentpost_elsewhere__"
 _FILE_KEY: Final = "$file"
 # A user's own "$file" key (and "$$file" and so on) gets one more dollar on the way out.
 _OWN_FILE_KEY: Final = re.compile(r"\$+file")
 _ESCAPED_FILE_KEY: Final = re.compile(r"\$\$+file")
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
+_CANONICAL: Final = json.JSONEncoder(
+    ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":")
+)
+
+_F = TypeVar("_F", bound=Callable[..., object])
 _Where: TypeAlias = "tuple[_Where, str | int] | None"
 _FileForm: TypeAlias = Callable[[File], dict[str, Any]]
 
@@ -119,6 +126,9 @@ def function_ref(fn: Callable[..., object]) -> str:
 
     Raises `TypeError` with advice for what another process could not import.
     """
+    elsewhere: str | None = getattr(fn, _ELSEWHERE, None)
+    if elsewhere is not None:
+        return elsewhere
     label = getattr(fn, "__qualname__", None) or repr(fn)
     advice = "make it a module-level function, so that a worker process can import it"
     if label.endswith("<lambda>"):
@@ -196,6 +206,26 @@ def rebuild_error(described: Mapping[str, str]) -> Exception:
     return StepFailed(text)
 
 
+def elsewhere(fn: _F, ref: str) -> _F:
+    """``fn`` as the stand-in for the function of that import name, which another process has: it is
+    recorded under that name, and this process does not import it."""
+    fn.__module__, _, fn.__qualname__ = ref.partition(":")
+    setattr(fn, _ELSEWHERE, ref)
+    return fn
+
+
+def stand_in_error(described: Mapping[str, str]) -> Exception:
+    """Like `rebuild_error`, without importing an author's module: an error of one is of a class
+    with the same name, made here."""
+    module, _, name = described["type"].partition(":")
+    if module == "builtins" or module.startswith("agentpost."):
+        return rebuild_error(described)
+    kind = type(name.rpartition(".")[2], (StepFailed,), {"__module__": module})
+    kind.__qualname__ = name
+    error: Exception = kind(described["text"])
+    return error
+
+
 def class_names(error: BaseException) -> list[str]:
     """``module:qualname`` of the exception's class and of its bases, the nearest first.
 
@@ -222,9 +252,7 @@ def _made_of(kind: Callable[..., object], text: str) -> Exception | None:
 
 def _encode(value: object, file_form: _FileForm) -> str:
     plain = _plain(value, None, 0, file_form)
-    return json.dumps(
-        plain, ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":")
-    )
+    return _CANONICAL.encode(plain)
 
 
 def _plain(value: object, where: _Where, depth: int, file_form: _FileForm) -> Any:

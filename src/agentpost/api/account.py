@@ -8,6 +8,7 @@ from starlette.responses import Response
 from agentpost.api.operation import Api, Operation, respond
 from agentpost.contract.account import AccountShape, AgentShape, KeyShape, LimitsShape
 from agentpost.domain.credits import to_credits
+from agentpost.domain.scopes import Scope
 from agentpost.services import accounts
 from agentpost.services.admission import rules_for
 from agentpost.services.messages import Caller
@@ -24,7 +25,14 @@ async def get(api: Api, request: Request, caller: Caller) -> Response:
         plan=account.plan,
         credits=to_credits(account.wallet.available),
         agent=AgentShape(name=api.ctx.agent_name),
-        key=KeyShape(id=caller.key_id, name=caller.key_name),
+        key=KeyShape(
+            id=caller.key_id,
+            name=caller.key_name,
+            scopes=[scope for scope in Scope if scope in caller.scopes],
+            max_credits_per_day=None
+            if caller.max_credits_per_day is None
+            else to_credits(caller.max_credits_per_day),
+        ),
         limits=LimitsShape(
             running_jobs=allowances.running_jobs,
             requests_per_minute=allowances.requests_per_minute,
@@ -38,6 +46,7 @@ OPERATIONS = (
         id="getAccount",
         method="GET",
         path="/v1/me",
+        scope=None,
         summary="Read the account of this key",
         description="The account of the key, the credits it can still spend and its limits.",
         handler=get,

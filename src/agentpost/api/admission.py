@@ -7,20 +7,24 @@ from starlette.responses import Response
 
 from agentpost.api.operation import Api
 from agentpost.api.operation import Handler as KeyHandler
+from agentpost.domain import scopes
 from agentpost.domain.errors import ErrorCode, KeyEnded, RateLimited, Refusal
+from agentpost.domain.scopes import Scope
 from agentpost.http.pipeline import Handler
 from agentpost.http.request_state import state_of
 from agentpost.services import admission
 from agentpost.services.messages import Caller
 
 
-async def by_key(api: Api, handler: KeyHandler, request: Request) -> Response:
+async def by_key(api: Api, handler: KeyHandler, needed: Scope | None, request: Request) -> Response:
     """Call the handler with the caller whose key the request bears; nothing is read or done before.
 
-    Raises ``unauthorized``, and see `_admit`.
+    Raises ``unauthorized``, see `_admit`, then ``forbidden`` when the key lacks the scope
+    ``needed``.
     """
     caller = await api.keys.caller(request)
     await _admit(api, request, caller)
+    scopes.check(caller.scopes, needed)
     try:
         return await handler(api, request, caller)
     except KeyEnded:

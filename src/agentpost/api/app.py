@@ -19,18 +19,24 @@ from starlette.types import Scope
 
 from agentpost.api import (
     account,
+    account_events,
     admission,
-    errors_page,
+    docs_pages,
     events,
     files,
+    message_lists,
     messages,
     openapi,
+    requests,
+    schedules,
     upload_target,
     uploads,
+    usage,
     webhooks,
     work,
 )
 from agentpost.api.errors import error_response
+from agentpost.api.metrics import PATH as METRICS_PATH
 from agentpost.api.operation import Api, Operation
 from agentpost.clock import new_id
 from agentpost.domain import ids
@@ -48,15 +54,22 @@ log = structlog.get_logger(__name__)
 
 OPERATIONS: tuple[Operation, ...] = (
     *messages.OPERATIONS,
+    *message_lists.OPERATIONS,
     *events.OPERATIONS,
+    *account_events.OPERATIONS,
     *uploads.OPERATIONS,
     *work.OPERATIONS,
     *files.OPERATIONS,
     *account.OPERATIONS,
+    *usage.OPERATIONS,
+    *requests.OPERATIONS,
+    *schedules.OPERATIONS,
     *webhooks.OPERATIONS,
 )
 
 PREFIX = "/v1/"
+_OF_OPENAI = ("/chat/completions", "/completions", "/v1/responses")
+"""How the addresses end that programs for OpenAI's API call with another `base_url`."""
 JSON = "application/json"
 ICON = Path(__file__).with_name("icon.svg")
 
@@ -69,6 +82,7 @@ class ApiRoutes:
         is_ready: whether requests can be served.
         receiver: takes posted uploads, when clients post them to this server.
         operations: what it serves; a node that only runs jobs has none.
+        metrics: answers `/metrics`; without it there is no such address.
     """
 
     def __init__(
@@ -79,6 +93,7 @@ class ApiRoutes:
         is_ready: Callable[[], bool],
         receiver: Receiver | None = None,
         operations: Sequence[Operation] = OPERATIONS,
+        metrics: Handler | None = None,
     ) -> None:
         ctx = api.ctx
         self._clock = ctx.clock
@@ -98,10 +113,12 @@ class ApiRoutes:
 
         by_path: dict[str, dict[str, Handler]] = defaultdict(dict)
         for operation in operations:
-            handler = partial(admission.by_key, api, operation.handler)
+            handler = partial(admission.by_key, api, operation.handler, operation.scope)
             by_path[operation.path][operation.method] = handler
         plain = _public(ctx.settings.public_url, partial(_readiness, ctx.health, is_ready))
         plain["/files/{file_id:path}"] = {"GET": partial(files.download, api, signer)}
+        if metrics is not None:
+            plain[METRICS_PATH] = {"GET": metrics}
         if receiver is not None:
             plain[TARGET_PATH] = upload_target.handlers(ctx, receiver)
         self.routes = [
@@ -127,8 +144,11 @@ class ApiRoutes:
         return error_response(refusal, state_of(request.scope).id, self._docs_url)
 
 
-async def _no_such_route(_: Request) -> Response:
-    raise Refusal(ErrorCode.NOT_FOUND, "There is no such route.")
+async def _no_such_route(request: Request) -> Response:
+    text = "There is no such route."
+    if request.url.path.endswith(_OF_OPENAI):
+        text += " Programs for OpenAI's API call POST /openai/v1/responses (base_url /openai/v1)."
+    raise Refusal(ErrorCode.NOT_FOUND, text)
 
 
 def _public(url: str, readiness: Handler) -> dict[str, Mapping[str, Handler]]:
@@ -137,11 +157,15 @@ def _public(url: str, readiness: Handler) -> dict[str, Mapping[str, Handler]]:
     async def live(_: Request) -> Response:
         return JSONResponse({"status": "live"})
 
+    def page(make: Callable[[], bytes]) -> Published:
+        return Published(make, "text/html", docs_pages.policy)
+
     pages: dict[str, Handler] = {
         "/openapi.json": Published(
             lambda: msgspec.json.encode(openapi.document(OPERATIONS, url)), JSON
         ),
-        "/docs/errors": Published(errors_page.page, "text/html"),
+        "/docs": page(lambda: docs_pages.reference(openapi.document(OPERATIONS, url), url)),
+        "/docs/errors": page(lambda: docs_pages.errors(url)),
         "/favicon.ico": Published(ICON.read_bytes, "image/svg+xml"),
         "/healthz": live,
         "/readyz": readiness,

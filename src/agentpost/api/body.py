@@ -9,13 +9,15 @@ from collections.abc import Callable
 from typing import Any, NoReturn, TypeVar
 
 from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
 from starlette.requests import Request
 
+from agentpost.api import misspelt
 from agentpost.api.long_texts import REST_BYTES_MAX, LongText, TakenApart, TooMuchElse
 from agentpost.api.operation import Api
 from agentpost.clock import new_id
 from agentpost.domain.errors import ErrorCode, InvalidRequest, Problem, Refusal
-from agentpost.domain.limits import PROBLEMS_MAX, REQUEST_BODY_KEPT_BYTES_MAX
+from agentpost.domain.limits import PROBLEMS_MAX, REQUEST_BODY_READ_BYTES_MAX
 from agentpost.domain.text import UNSTORABLE
 from agentpost.http.bodies import (
     COUNTED_BYTES,
@@ -28,6 +30,7 @@ from agentpost.http.bodies import (
 )
 from agentpost.http.headers import header
 from agentpost.http.request_state import state_of
+from agentpost.services.redaction import LargeBody
 
 _DEPTH_MAX = 64
 _VALUES_PARSED_AT_ONCE = 500
@@ -121,11 +124,14 @@ async def _read(
             await slot.acquire()
             large = TakenApart(new_id("text_", 0))
             _feed(large, body)
-    kept = bytes(body) if size <= REQUEST_BODY_KEPT_BYTES_MAX else size
-    state_of(request.scope).body = kept
-    if large is not None:
-        large.end()
-    return body if large is None else large
+    if large is None:
+        state_of(request.scope).body = bytes(body)
+        return body
+    large.end()
+    rest = bytes(large.rest) if len(large.rest) <= REQUEST_BODY_READ_BYTES_MAX else b""
+    sizes = {name: len(text) for name, text in large.texts.items()} if rest else {}
+    state_of(request.scope).body = LargeBody(size, rest, sizes)
+    return large
 
 
 def _feed(large: TakenApart, data: bytes | bytearray) -> None:
@@ -311,8 +317,19 @@ def validated(shape: type[Shape], body: dict[str, Any]) -> Shape:
     except ValidationError as error:
         found = error.errors(include_url=False, include_context=False, include_input=False)
         raise InvalidRequest(
-            *(_problem_of(e["loc"], e["msg"]) for e in found[:PROBLEMS_MAX])
+            *(
+                _problem_of(e["loc"], e["msg"] + _meant(shape, body, e))
+                for e in found[:PROBLEMS_MAX]
+            )
         ) from None
+
+
+def _meant(shape: type[BaseModel], body: dict[str, Any], error: ErrorDetails) -> str:
+    """What a missing field was probably misspelt as."""
+    if error["type"] != "missing" or len(error["loc"]) != 1:
+        return ""
+    found = misspelt.hint(body, [str(error["loc"][0])], shape.model_fields)
+    return f";{found.rstrip('?')}" if found else ""
 
 
 def _problem_of(path: tuple[int | str, ...], message: str) -> Problem:

@@ -19,7 +19,7 @@ WHEN: dict[str, str] = {
     EventName.JOB_COMPLETED: "A job is done.",
     EventName.JOB_FAILED: "A job has failed or was stopped.",
     EventName.JOB_BLOCKED: "A job was refused, or waits for credits.",
-    EventName.JOB_RESUMED: "A job that waited for credits goes on.",
+    EventName.JOB_RESUMED: "A job that waited for credits continues.",
     EventName.JOB_EXPIRED: "A job waited or ran for too long.",
     TEST_EVENT: "Somebody wants to see whether the endpoint works.",
 }

@@ -1,17 +1,34 @@
-"""The event log of a message (spec: listMessageEvents)."""
+"""The event log of a message (spec: listMessageEvents; design: Additions)."""
 
 from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
 
 from msgspec import UNSET
 from starlette.requests import Request
 from starlette.responses import Response
 
+from agentpost.api import streams
+from agentpost.api.header_docs import LAST_EVENT_ID
 from agentpost.api.messages import WAIT
-from agentpost.api.operation import Api, Operation, Text, respond, watch_hang_up
+from agentpost.api.operation import (
+    STREAMED,
+    Api,
+    Operation,
+    Success,
+    Text,
+    respond,
+    watch_hang_up,
+)
 from agentpost.api.query import int_param, text_param
 from agentpost.contract.events import EntryShape, EventListShape
+from agentpost.contract.shape import dumps, loads
 from agentpost.domain.errors import ErrorCode
+from agentpost.domain.scopes import Scope
+from agentpost.http import event_stream
 from agentpost.services import admission, long_poll
+from agentpost.services.long_poll import Page
 from agentpost.services.messages import Caller
 
 
@@ -37,17 +54,55 @@ async def list_events(api: Api, request: Request, caller: Caller) -> Response:
     return respond(shape)
 
 
+async def stream(api: Api, request: Request, caller: Caller) -> Response:
+    """The log as an event stream, until the message has nothing more to report."""
+    message_id, cursor = request.path_params["message_id"], streams.cursor_of(request)
+    await streams.admit(api, caller)
+    start = await long_poll.begin_stream(api.ctx, caller, message_id, cursor)
+    pages = long_poll.follow(api.ctx, caller, message_id, start.seq, watch_hang_up(request))
+    # The place is piece at once: who comes back before the first entry says that it was here.
+    begins = event_stream.place(long_poll.cursor_at(api.ctx, caller, message_id, start.seq))
+    begins += streams.CURSOR_EXPIRED if start.expired else b""
+    begins += streams.RESET if start.missed else b""
+    return streams.respond(api, caller, begins, _pieces(api, caller, message_id, pages))
+
+
+async def _pieces(
+    api: Api, caller: Caller, message_id: str, pages: AsyncGenerator[Page]
+) -> AsyncGenerator[bytes]:
+    async with aclosing(pages):
+        async for page in pages:
+            for entry in page.entries:
+                cursor = long_poll.cursor_at(api.ctx, caller, message_id, entry.seq)
+                data = EntryShape.of(entry, api.ctx.links).json()
+                yield event_stream.event(data, name=entry.type, id_=cursor)
+            for piece in page.deltas:
+                yield _delta(piece)
+            if page.done:
+                yield streams.END
+            elif not page.entries and not page.deltas:
+                yield event_stream.KEEP_ALIVE
+
+
+def _delta(piece: str) -> bytes:
+    """It has no ``id``: nobody can continue from what is not recorded."""
+    said = loads(piece)
+    name = "reset" if said.pop("reset", False) else "delta"
+    return event_stream.event(dumps(said).encode(), name=name)
+
+
 OPERATIONS = (
     Operation(
         id="listMessageEvents",
         method="GET",
         path="/v1/messages/{message_id}/events",
+        scope=Scope.READ,
         summary="Read a message's event log, or wait for its next entries",
         description=(
             "Everything that happened, oldest first: replies, progress, results, changes of state."
             " Continue with the `cursor` of the last answer until `done` is true. When there is"
-            " nothing new, the call is held for `wait` seconds, and for one at least. One call at a"
-            " time may wait for the log of a message. Entries are kept for seven days; a cursor"
+            " nothing new, the call is held for `wait` seconds, and for one at least. One call at"
+            " a time may wait for the log of a message. Entries are kept for seven days; a cursor"
             " that is older starts at what is still there and says `cursor_expired`."
         ),
         handler=list_events,
@@ -60,5 +115,29 @@ OPERATIONS = (
         ),
         queries=(WAIT,),
         texts=(Text("cursor", "Where to continue: the `cursor` of the last answer."),),
+    ),
+    Operation(
+        id="streamMessage",
+        method="GET",
+        path="/v1/messages/{message_id}/stream",
+        summary="Follow a message's event log as an event stream",
+        description=(
+            "Server-sent events: each entry of the log as it is written, with its type as `event`,"
+            " its JSON as `data` and the cursor behind it as `id`. `event: end` follows the last"
+            " entry; a stream that ends without it is continued with `Last-Event-ID`, which"
+            " browsers send by themselves. Comments keep the connection alive. Several streams may"
+            " follow one message. Opening one counts as a long-poll. When the cursor is older than"
+            " seven days, `event: cursor_expired` comes first. `event: delta` has a piece of"
+            " `text` that the agent is writing, from `offset` on, for the turn or for `job_id`; it"
+            " has no `id`, is not kept and may get lost. `event: reset` says to drop such pieces."
+            " The whole text comes with its entry."
+        ),
+        scope=Scope.READ,
+        handler=stream,
+        answer=EntryShape,
+        successes=(Success(200, "Events, until the message is done.", media=STREAMED),),
+        errors=(ErrorCode.INVALID_REQUEST, ErrorCode.BAD_CURSOR, ErrorCode.NOT_FOUND),
+        texts=(Text("cursor", "Where to continue: a `cursor` of this message's log."),),
+        headers=(LAST_EVENT_ID,),
     ),
 )

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import fields, replace
-from typing import Any, TypeVar, cast
+from dataclasses import replace
+from typing import Any, cast
 
 from agentpost.contract.errors import CATALOGUE, ErrorShape
 from agentpost.contract.events import EntryShape, EventListShape
 from agentpost.contract.message import MessageShape
+from agentpost.contract.samples import blank
 from agentpost.contract.shape import Shape, loads
 from agentpost.contract.uploads import UploadCreatedShape
 from agentpost.domain.errors import ErrorCode, InvalidRequest, PollInProgress, Problem, Refusal
@@ -19,7 +20,6 @@ from agentpost.domain.records import FileRecord, JobLink, JobRecord, MessageReco
 from agentpost.domain.times import SECOND, iso, seconds
 
 Body = dict[str, Any]
-T = TypeVar("T")
 
 _MESSAGE = "msg_0660c545b410f5f5761497037f1afa21"
 _JOB = "exe_0660c545c1f0a7cb0d1a4f5be8d2a9b3"
@@ -44,12 +44,7 @@ def _body(shape: Shape) -> Body:
     return cast("Body", loads(shape.json()))
 
 
-def _record(record: type[T], /, **given: Any) -> T:
-    """A record in which only what clients see is filled in, so that a new field is shown, too."""
-    return record(**{**{field.name: None for field in fields(record)}, **given})  # type: ignore[arg-type]
-
-
-_FILE = _record(
+_FILE = blank(
     FileRecord,
     work_id=_WORK,
     path="revenue.png",
@@ -60,7 +55,7 @@ _FILE = _record(
     size=48213,
     revision='"5f2b1c0d9e8a7b6c5d4e3f2a1b0c9d8e"',
 )
-_RUNNING = _record(
+_RUNNING = blank(
     JobRecord,
     id=_JOB,
     work_id=_WORK,
@@ -76,7 +71,7 @@ _SETTLED = replace(
     credits_used=1_500_000,
     settled_at=_AT + seconds(72.4),
 )
-_PROCESSING = _record(
+_PROCESSING = blank(
     MessageRecord,
     id=_MESSAGE,
     status=MessageStatus.PROCESSING,

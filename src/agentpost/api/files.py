@@ -18,9 +18,10 @@ from agentpost.api.operation import Api, Operation, respond
 from agentpost.contract.message import FileObject
 from agentpost.domain.errors import ErrorCode, Refusal, not_found
 from agentpost.domain.records import FileRecord
+from agentpost.domain.scopes import Scope
 from agentpost.domain.times import SECOND
 from agentpost.http import conditions
-from agentpost.services import works
+from agentpost.services import shown_files, works
 from agentpost.services.messages import Caller
 from agentpost.storage.base import BlobMissing
 from agentpost.storage.signing import LinkSigner, LinkState, compact_revision
@@ -77,7 +78,7 @@ async def download(api: Api, signer: LinkSigner, request: Request) -> Response:
 
 async def _linked(api: Api, file_id: str, rev: str) -> FileRecord:
     """The file as the link means it; raises ``not_found`` and ``file_changed``."""
-    file = await works.linked_file(api.ctx, file_id)
+    file = await shown_files.linked(api.ctx, file_id)
     if compact_revision(file.revision) != rev:
         raise Refusal(
             ErrorCode.FILE_CHANGED, "The file changed since this link was made; get a fresh one."
@@ -112,6 +113,7 @@ OPERATIONS = (
         id="getFile",
         method="GET",
         path="/v1/files/{file_id:path}",
+        scope=Scope.READ,
         summary="Read a file's facts and a fresh download link",
         description=(
             "For a link that has expired, or that answered 412 because the file was replaced since."

@@ -48,6 +48,12 @@ TRACEPARENT = Header(
     " is not valid is ignored.",
     "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
 )
+LAST_EVENT_ID = Header(
+    "Last-Event-ID",
+    "Where a stream continues: the `id` of the last event that was received. Browsers send it by"
+    " themselves when they come back; it counts more than `cursor`.",
+    "eyJzIjoyfQ.4f1c",
+)
 
 # --- answers --------------------------------------------------------------------------------------
 REQUEST_ID = Header(

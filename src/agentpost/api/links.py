@@ -28,9 +28,12 @@ class Link:
 LINKS = (
     Link(
         "createMessage",
-        ("getMessage", "listMessageEvents", "recoverMessage"),
+        ("getMessage", "listMessageEvents", "streamMessage", "recoverMessage", "cancelMessage"),
         {"message_id": "$response.body#/id"},
     ),
+    Link("listEvents", ("listEvents",), {"cursor": "$response.body#/cursor"}),
+    Link("listRequests", ("listRequests",), {"cursor": "$response.body#/cursor"}),
+    Link("listRequests", ("getRequest",), {"request_id": "$response.body#/data/0/id"}),
     Link("createMessage", ("getWork",), {"work_id": "$response.body#/jobs/0/work_id"}),
     Link(
         "listWork",
@@ -39,6 +42,11 @@ LINKS = (
     ),
     Link("getWork", ("getFile",), {"file_id": "$response.body#/files/0/file_id"}),
     Link("createUpload", ("completeUpload",), {"upload_id": "$response.body#/upload_id"}),
+    Link(
+        "createSchedule",
+        ("getSchedule", "updateSchedule", "deleteSchedule"),
+        {"schedule_id": "$response.body#/id"},
+    ),
     Link(
         "createWebhookEndpoint",
         (

@@ -8,16 +8,20 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
-from agentpost.api.body import read_json, validated
+from agentpost.api import misspelt
+from agentpost.api.body import read_json, read_optional_json, validated
 from agentpost.api.header_docs import ETAG, IDEMPOTENCY_KEY, IF_NONE_MATCH, REPLAYED, TRACEPARENT
 from agentpost.api.long_texts import LongText
 from agentpost.api.operation import Api, Operation, Query, Success, respond, watch_hang_up
-from agentpost.api.query import int_param
-from agentpost.contract.message import InlineFileIn, MessageIn, MessageShape
+from agentpost.api.query import int_param, optional_int_param
+from agentpost.contract.message import InlineFileIn, MessageIn, MessageShape, RecoverIn
 from agentpost.contract.recovery import RecoveredWorkShape, RecoveryShape
 from agentpost.domain import idempotency, limits, tracing
+from agentpost.domain.credits import to_millionths
 from agentpost.domain.errors import ErrorCode, InvalidRequest, Problem, Refusal
+from agentpost.domain.message import WhenBusy
 from agentpost.domain.records import Snapshot
+from agentpost.domain.scopes import Scope
 from agentpost.http.bodies import BodySlot
 from agentpost.http.conditions import if_none_match
 from agentpost.http.headers import header, headers
@@ -34,6 +38,15 @@ WAIT = Query(
     0,
     limits.WAIT_SECONDS_MAX,
     0,
+)
+SEND_WAIT = Query(
+    "wait",
+    "Hold the call at most that many seconds for the agent's answer. With 0 it is answered as soon"
+    " as the message is accepted. Left out, or above what the server allows, the server's own limit"
+    " holds, about 30 seconds.",
+    0,
+    limits.WAIT_SECONDS_MAX,
+    None,
 )
 
 
@@ -93,7 +106,8 @@ async def get(api: Api, request: Request, caller: Caller) -> Response:
 async def recover(api: Api, request: Request, caller: Caller) -> Response:
     """Watch expired work again, and give out what it left since."""
     message_id = request.path_params["message_id"]
-    found = await recovering.recover(api.ctx, caller, message_id)
+    given = validated(RecoverIn, await read_optional_json(api, request))
+    found = await recovering.recover(api.ctx, caller, message_id, _millionths(given.max_credits))
     works = [RecoveredWorkShape(work_id=work_id, state=state) for work_id, state in found.items()]
     return respond(RecoveryShape(id=message_id, work=works))
 
@@ -106,6 +120,9 @@ def message_response(api: Api, snapshot: Snapshot, status: int, more: dict[str, 
 
 def _etag(snapshot: Snapshot) -> str:
     return f'"v{snapshot.message.version}"'
+
+
+_ONE_OF = ("message", "files", "upload_ids")
 
 
 def _refuse_by_name(body: dict[str, Any]) -> None:
@@ -127,10 +144,12 @@ def _refuse_by_name(body: dict[str, Any]) -> None:
             most = limits.UPLOADS_PER_MESSAGE_MAX
             raise Refusal(ErrorCode.TOO_MANY, f"A message may have up to {most} uploads.")
     blank = message is None or (isinstance(message, str) and not message.strip())
-    if blank and not body.get("files") and not uploads:
+    if blank and body.get("answer") is None and not body.get("files") and not uploads:
         wrong = [n for n in ("files", "upload_ids") if body.get(n) not in (None, [])]
         if not wrong:
-            raise Refusal(ErrorCode.EMPTY_MESSAGE, "Give a message, files or upload_ids.")
+            meant = misspelt.hint(body, _ONE_OF, MessageIn.model_fields)
+            text = f"Give a message, files or upload_ids.{meant}"
+            raise Refusal(ErrorCode.EMPTY_MESSAGE, text)
 
 
 def _detach_contents(body: dict[str, Any]) -> dict[int, LongText]:
@@ -163,16 +182,37 @@ def _new_message(request: Request, shape: MessageIn, files: list[InlineFile]) ->
         {"name": f.name, "url": f.url, "base64": _known_by(f), "content_type": f.content_type}
         for f in files[: limits.INLINE_FILES_MAX]
     ]
+    when_busy = WhenBusy(shape.busy or WhenBusy.WAIT)
+    terms: dict[str, object] = {}
+    if when_busy is not WhenBusy.WAIT:
+        terms["busy"] = when_busy.value
+    max_credits = _millionths(shape.max_credits)
+    if max_credits is not None:
+        terms["max_credits"] = max_credits
+    if shape.answer is not None and shape.answer_to is None:
+        raise InvalidRequest(Problem("answer_to", "is needed with an answer"))
+    typed = ("answer_to", "answer", "response_schema")
+    terms |= {n: getattr(shape, n) for n in typed if getattr(shape, n) is not None}
     return NewMessage(
         text=text,
-        fingerprint=idempotency.fingerprint(text, taken, shape.upload_ids or []),
+        fingerprint=idempotency.fingerprint(text, taken, shape.upload_ids or [], terms),
         conversation=shape.conversation or "",
         idempotency_key=_idempotency_key(request),
         metadata=shape.metadata,
         traceparent=tracing.valid(header(request, b"traceparent")),
         webhook_endpoint_id=shape.webhook_endpoint_id,
         upload_ids=tuple(dict.fromkeys(shape.upload_ids or [])),
+        when_busy=when_busy,
+        max_credits=max_credits,
+        answer_to=shape.answer_to,
+        answer=shape.answer,
+        response_schema=shape.response_schema,
+        wait_seconds=optional_int_param(request, SEND_WAIT),
     )
+
+
+def _millionths(amount: float | None) -> int | None:
+    return None if amount is None else to_millionths(amount)
 
 
 def _known_by(file: InlineFile) -> str | None:
@@ -194,9 +234,11 @@ OPERATIONS = (
         id="createMessage",
         method="POST",
         path="/v1/messages",
+        scope=Scope.SEND,
         summary="Send a message to the agent",
         description=(
-            "Answers when the agent has, after about 30 seconds at the latest. `final` tells"
+            "Answers when the agent has, after about 30 seconds at the latest; with `wait=0` at"
+            " once, to read the reply while it is written with streamMessage. `final` tells"
             " whether that was all: if not, the agent has started jobs, which continue. Follow them"
             " with getMessage, listMessageEvents or a webhook endpoint. No credits, too many"
             " running jobs, a failed job and a question are not errors: read `status` and `reason`."
@@ -219,12 +261,14 @@ OPERATIONS = (
             ErrorCode.UPLOAD_NOT_READY,
             ErrorCode.TOO_LARGE,
         ),
+        queries=(SEND_WAIT,),
         headers=(IDEMPOTENCY_KEY, TRACEPARENT),
     ),
     Operation(
         id="getMessage",
         method="GET",
         path="/v1/messages/{message_id}",
+        scope=Scope.READ,
         summary="Read a message, or wait for it to change",
         description=(
             "With `wait` the call is held until the status, the reply or the status of a job"
@@ -245,14 +289,18 @@ OPERATIONS = (
         id="recoverMessage",
         method="POST",
         path="/v1/messages/{message_id}/recover",
+        scope=Scope.SEND,
         summary="Watch a message's expired work again",
         description=(
             "Work that did not report back in time has expired for its message, but may"
             " continue. This call checks again and returns a result that came late. No work is"
-            " started, and the message is not sent again."
+            " started, and the message is not sent again. With `max_credits`, work that is parked"
+            " because the message may use no more credits continues as far as they reach."
         ),
         handler=recover,
+        body=RecoverIn,
+        body_required=False,
         answer=RecoveryShape,
-        errors=(ErrorCode.NOT_FOUND,),
+        errors=(ErrorCode.INVALID_REQUEST, ErrorCode.NOT_FOUND, ErrorCode.TOO_LARGE),
     ),
 )

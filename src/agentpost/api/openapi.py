@@ -11,7 +11,7 @@ from pydantic.json_schema import models_json_schema
 from agentpost.api import event_docs, examples, header_docs
 from agentpost.api.header_docs import Header
 from agentpost.api.links import links
-from agentpost.api.operation import Operation, Query, Success, Text
+from agentpost.api.operation import STREAMED, Labels, Operation, Query, Success, Text
 from agentpost.contract.errors import CATALOGUE, ErrorShape
 from agentpost.contract.shape import Shape, schemas
 from agentpost.contract.webhook_events import EVENTS
@@ -25,7 +25,7 @@ EVERYWHERE = (
     ErrorCode.UNAVAILABLE,
 )
 """Codes any operation may answer with."""
-SHARED = (*EVERYWHERE, ErrorCode.NOT_FOUND)
+SHARED = (*EVERYWHERE, ErrorCode.NOT_FOUND, ErrorCode.FORBIDDEN)
 """Codes whose answer is described once, for all operations."""
 
 ABOUT = """\
@@ -37,10 +37,14 @@ event types and reasons may be added at any time: ignore what you do not know.
 """
 TAGS = {
     "messages": "What is said to the agent, and what became of it.",
+    "events": "What happened in the account.",
     "uploads": "Large files on their way to the agent.",
     "work": "Where jobs run and leave their files.",
     "files": "What the agent made.",
     "me": "The account of a key.",
+    "schedules": "Messages that are sent at given times.",
+    "usage": "What an account used.",
+    "requests": "What was asked of the API, and what it answered.",
     "webhooks": "Endpoints that receive signed events, and their deliveries.",
 }
 """The resources, by the first part of their paths."""
@@ -51,13 +55,20 @@ IDS = {
     "work_id": "The `work_id` of a work, as jobs and files have it.",
     "file_id": "The `file_id` of a file, with its slashes.",
     "endpoint_id": "The `id` of a webhook endpoint.",
+    "schedule_id": "The `id` of a schedule.",
+    "request_id": "`req_<id>`, as `Request-Id` of the answer has it.",
     "event_id": "The `id` of a delivery.",
 }
 """What stands in paths."""
 KEY = {
     "type": "http",
     "scheme": "bearer",
-    "description": "An API key. Never send one to a browser: keys are for servers.",
+    "description": (
+        "An API key. Never send one to a browser: keys are for servers. A key has scopes, by"
+        " default all: `send` for what makes the agent work, `read` for what only tells, `admin`"
+        " for webhook endpoints and for deleting. `x-scope` is the one that an operation needs; a"
+        " key without it is answered 403 `forbidden`."
+    ),
 }
 
 _REF = "#/components/schemas/{model}"
@@ -101,6 +112,9 @@ def _operation(operation: Operation, operations: Sequence[Operation]) -> dict[st
         "parameters": _parameters(operation),
         "responses": _responses(operation),
     }
+    if operation.scope is not None:
+        described["description"] += f" Needs a key with the scope `{operation.scope}`."
+        described["x-scope"] = operation.scope.value
     linked = links(operation, operations)
     if linked:
         described["responses"][str(operation.successes[0].status)]["links"] = linked
@@ -116,6 +130,7 @@ def _parameters(operation: Operation) -> list[dict[str, Any]]:
         *(_parameter(name, "path", {"type": "string"}, IDS[name]) for name in in_path),
         *(_parameter(q.name, "query", _whole(q), q.description) for q in operation.queries),
         *(_parameter(t.name, "query", _text(t), t.description) for t in operation.texts),
+        *(_labels(labels) for labels in operation.labels),
         *(_header(header) for header in operation.headers),
     ]
 
@@ -135,13 +150,15 @@ def _header(header: Header) -> dict[str, Any]:
     return {**described, "example": header.example}
 
 
+def _labels(labels: Labels) -> dict[str, Any]:
+    schema = {"type": "object", "additionalProperties": {"type": "string"}}
+    described = _parameter(labels.name, "query", schema, labels.description)
+    return {**described, "style": "deepObject", "explode": True}
+
+
 def _whole(query: Query) -> dict[str, Any]:
-    return {
-        "type": "integer",
-        "minimum": query.least,
-        "maximum": query.most,
-        "default": query.default,
-    }
+    described = {"type": "integer", "minimum": query.least, "maximum": query.most}
+    return described if query.default is None else {**described, "default": query.default}
 
 
 def _text(text: Text) -> dict[str, Any]:
@@ -151,10 +168,16 @@ def _text(text: Text) -> dict[str, Any]:
     return schema
 
 
+def codes_of(operation: Operation) -> tuple[ErrorCode, ...]:
+    """All codes that the operation may answer with."""
+    scoped = () if operation.scope is None else (ErrorCode.FORBIDDEN,)
+    return (*operation.errors, *scoped, *EVERYWHERE)
+
+
 def _responses(operation: Operation) -> dict[str, Any]:
     responses = {str(each.status): _success(operation, each) for each in operation.successes}
     by_status: dict[int, list[ErrorCode]] = {}
-    for code in (*operation.errors, *EVERYWHERE):
+    for code in codes_of(operation):
         by_status.setdefault(CATALOGUE[code].status, []).append(code)
     for status, codes in sorted(by_status.items()):
         shared = len(codes) == 1 and codes[0] in SHARED
@@ -169,12 +192,35 @@ def _success(operation: Operation, success: Success) -> dict[str, Any]:
         "headers": header_docs.of_answer(success.status, success.headers),
     }
     if success.has_body:
-        content: dict[str, Any] = {"schema": _ref(operation.answer)}
-        shown = examples.of_answer(operation.id, success.status)
-        if shown:
-            content["examples"] = shown
-        described["content"] = {"application/json": content}
+        described["content"] = {
+            media: _content(operation, success, media) for media in success.media
+        }
     return described
+
+
+def _content(operation: Operation, success: Success, media: str) -> dict[str, Any]:
+    """A body of one type; of a stream, ``data`` of an event is what the operation answers with."""
+    if media in STREAMED:
+        return {"schema": _stream_event(operation.answer.__name__)}
+    content: dict[str, Any] = {"schema": _ref(operation.answer)}
+    shown = examples.of_answer(operation.id, success.status)
+    return {**content, "examples": shown} if shown else content
+
+
+def _stream_event(shape: str) -> dict[str, Any]:
+    """One event of a stream."""
+    data = {
+        "type": "string",
+        "contentMediaType": "application/json",
+        "description": f"One line of JSON: see `{shape}`, or `{{}}` when `event` says all.",
+    }
+    text = {"type": "string"}
+    return {
+        "type": "object",
+        "description": "A server-sent event.",
+        "properties": {"id": text, "event": text, "data": data},
+        "required": ["data"],
+    }
 
 
 def _failure(codes: Sequence[ErrorCode]) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from agentpost.api.auth import Keys
 from agentpost.api.header_docs import Header
 from agentpost.contract.shape import Shape
 from agentpost.domain.errors import ErrorCode
+from agentpost.domain.scopes import Scope
 from agentpost.http.bodies import BodyBudget
 from agentpost.http.request_state import state_of
 from agentpost.services.context import AppContext
@@ -37,13 +38,14 @@ Handler = Callable[[Api, Request, Caller], Awaitable[Response]]
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A query parameter that is a whole number."""
+    """A query parameter that is a whole number; ``default`` None: leaving it out says something
+    that no number does."""
 
     name: str
     description: str
     least: int
     most: int
-    default: int
+    default: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,13 +58,27 @@ class Text:
 
 
 @dataclass(frozen=True, slots=True)
+class Labels:
+    """A query parameter of several labels with a text each: ``name[label]=text``."""
+
+    name: str
+    description: str
+
+
+JSON = "application/json"
+STREAMED = ("text/event-stream",)
+
+
+@dataclass(frozen=True, slots=True)
 class Success:
-    """A way to succeed; ``headers``: those besides the ones of every answer."""
+    """A way to succeed; ``headers``: those besides the ones of every answer; ``media``: the types
+    of its body, of which the client chooses with ``Accept``."""
 
     status: int
     description: str
     headers: tuple[Header, ...] = ()
     has_body: bool = True
+    media: tuple[str, ...] = (JSON,)
 
 
 OK = Success(200, "Success")
@@ -73,13 +89,15 @@ CREATED = Success(201, "Created")
 class Operation:
     """The request and responses of one method of a route.
 
-    ``summary`` and ``description`` are for who calls the API. ``answer`` is the shape of every
-    success that has a body, ``errors`` are the codes besides those of all operations.
+    ``scope`` is what a key needs for it, None: any key may. ``summary`` and ``description`` are for
+    who calls the API. ``answer`` is the shape of every success that has a body, ``errors`` are the
+    codes besides those of all operations.
     """
 
     id: str
     method: str
     path: str
+    scope: Scope | None
     summary: str
     description: str
     handler: Handler
@@ -90,6 +108,7 @@ class Operation:
     successes: tuple[Success, ...] = (OK,)
     queries: tuple[Query, ...] = ()
     texts: tuple[Text, ...] = ()
+    labels: tuple[Labels, ...] = ()
     headers: tuple[Header, ...] = ()
 
 

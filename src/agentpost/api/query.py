@@ -8,6 +8,7 @@ from starlette.requests import Request
 
 from agentpost.api.operation import Query
 from agentpost.domain.errors import InvalidRequest, Problem
+from agentpost.domain.times import parse_iso
 
 _INTEGER = re.compile(r"[0-9]{1,15}", re.ASCII)
 INT_PARAM_MAX = 10**15 - 1
@@ -16,9 +17,18 @@ INT_PARAM_MAX = 10**15 - 1
 
 def int_param(request: Request, query: Query) -> int:
     """The parameter's value, or its default; raises ``invalid_request``."""
+    assert query.default is not None, "without a default it is `optional_int_param`"
+    given = optional_int_param(request, query)
+    return query.default if given is None else given
+
+
+def optional_int_param(request: Request, query: Query) -> int | None:
+    """The parameter's value, None when absent; raises ``invalid_request``."""
+    if not request.scope["query_string"]:
+        return None
     given = request.query_params.getlist(query.name)
     if not given:
-        return query.default
+        return None
     if len(given) > 1:
         raise InvalidRequest(Problem(query.name, "the parameter is given twice"))
     most = "or more" if query.most == INT_PARAM_MAX else f"to {query.most}"
@@ -36,6 +46,33 @@ def text_param(request: Request, name: str) -> str | None:
     if len(given) > 1:
         raise InvalidRequest(Problem(name, "the parameter is given twice"))
     return given[0] if given and given[0] else None
+
+
+def labels_param(request: Request, name: str) -> tuple[tuple[str, str], ...]:
+    """The labels of ``name[label]=text``, with their texts; raises ``invalid_request``."""
+    found: dict[str, str] = {}
+    for given, value in request.query_params.multi_items():
+        if not given.startswith(f"{name}[") or not given.endswith("]"):
+            continue
+        label = given[len(name) + 1 : -1]
+        if label in found:
+            raise InvalidRequest(Problem(given, "the parameter is given twice"))
+        if "\0" in label + value:
+            raise InvalidRequest(Problem(given, "the text holds U+0000"))
+        found[label] = value
+    return tuple(found.items())
+
+
+def time_param(request: Request, name: str) -> int | None:
+    """A time in microseconds, None when absent or empty; raises ``invalid_request``."""
+    given = text_param(request, name)
+    if given is None:
+        return None
+    try:
+        return parse_iso(given)
+    except ValueError:
+        problem = Problem(name, "must be an ISO 8601 time with its offset")
+        raise InvalidRequest(problem) from None
 
 
 def id_param(request: Request, name: str) -> str | None:

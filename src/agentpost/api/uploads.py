@@ -11,6 +11,7 @@ from agentpost.api.body import read_json, validated
 from agentpost.api.operation import CREATED, Api, Operation, respond
 from agentpost.contract.uploads import UploadCreatedShape, UploadIn, UploadShape
 from agentpost.domain.errors import ErrorCode, Refusal
+from agentpost.domain.scopes import Scope
 from agentpost.services import uploads
 from agentpost.services.messages import Caller
 from agentpost.services.uploads import NewUpload
@@ -47,6 +48,7 @@ OPERATIONS = (
         id="createUpload",
         method="POST",
         path="/v1/uploads",
+        scope=Scope.SEND,
         summary="Announce a large file",
         description=(
             "The first of three steps. Then post the file as `multipart/form-data` to `url`, with"
@@ -63,6 +65,7 @@ OPERATIONS = (
         id="completeUpload",
         method="POST",
         path="/v1/uploads/{upload_id}/complete",
+        scope=Scope.SEND,
         summary="Check a posted file and make it ready for a message",
         description=(
             "Checks the real size and refuses programs. An upload that no message attaches within"

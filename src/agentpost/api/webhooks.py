@@ -11,7 +11,9 @@ from agentpost.api.query import id_param, int_param, text_param
 from agentpost.contract import webhooks as shapes
 from agentpost.domain import limits
 from agentpost.domain.endpoints import DeliveryStatus
-from agentpost.domain.errors import ErrorCode, InvalidRequest, Problem
+from agentpost.domain.errors import ErrorCode, InvalidRequest, Problem, Refusal
+from agentpost.domain.events import EventName
+from agentpost.domain.scopes import Scope
 from agentpost.domain.times import parse_iso
 from agentpost.services import deliveries, endpoints
 from agentpost.services.endpoints import EndpointChange
@@ -73,8 +75,13 @@ async def rotate(api: Api, request: Request, caller: Caller) -> Response:
 
 
 async def test(api: Api, request: Request, caller: Caller) -> Response:
-    """Send a `webhook.test` event to this endpoint, whether it subscribes to it or not."""
-    sent = await deliveries.send_test(api.ctx, caller.account_id, _id(request))
+    """Send a `webhook.test` event or a sample to this endpoint, subscribed to it or not."""
+    given = validated(shapes.TestIn, await read_optional_json(api, request))
+    if given.event is not None and given.event not in set(EventName):
+        text = f"There is no event {given.event[:100]!r}. There are: {', '.join(EventName)}."
+        raise Refusal(ErrorCode.BAD_EVENTS, text)
+    event = EventName(given.event) if given.event is not None else None
+    sent = await deliveries.send_test(api.ctx, caller.account_id, _id(request), event)
     return respond(shapes.DeliveryShape.of(sent), 201)
 
 
@@ -139,6 +146,7 @@ OPERATIONS = (
         id="listWebhookEndpoints",
         method="GET",
         path="/v1/webhooks",
+        scope=Scope.ADMIN,
         summary="List webhook endpoints",
         description="All of the account, newest first, without their secrets.",
         handler=list_all,
@@ -148,6 +156,7 @@ OPERATIONS = (
         id="createWebhookEndpoint",
         method="POST",
         path="/v1/webhooks",
+        scope=Scope.ADMIN,
         summary="Register a webhook endpoint",
         description=(
             "The endpoint receives signed events from now on, those of `events` or all. Keep its"
@@ -164,6 +173,7 @@ OPERATIONS = (
         id="getWebhookEndpoint",
         method="GET",
         path=ENDPOINT,
+        scope=Scope.ADMIN,
         summary="Read a webhook endpoint and its newest deliveries",
         description="With the 20 newest deliveries and what the receiver answered to each.",
         handler=get,
@@ -174,6 +184,7 @@ OPERATIONS = (
         id="updateWebhookEndpoint",
         method="PATCH",
         path=ENDPOINT,
+        scope=Scope.ADMIN,
         summary="Change a webhook endpoint, turn it off or on",
         description=(
             "Only the fields that are given change. Turning an endpoint off drops what is pending"
@@ -188,6 +199,7 @@ OPERATIONS = (
         id="deleteWebhookEndpoint",
         method="DELETE",
         path=ENDPOINT,
+        scope=Scope.ADMIN,
         summary="Remove a webhook endpoint",
         description="Deliveries that are pending are cancelled. A second call answers 404.",
         handler=delete,
@@ -198,6 +210,7 @@ OPERATIONS = (
         id="rotateWebhookSecret",
         method="POST",
         path=f"{ENDPOINT}/rotate-secret",
+        scope=Scope.ADMIN,
         summary="Replace the secret of a webhook endpoint",
         description=(
             "The new `secret` is shown this once and signs every later delivery, retries of older"
@@ -214,17 +227,31 @@ OPERATIONS = (
         id="testWebhookEndpoint",
         method="POST",
         path=f"{ENDPOINT}/test",
+        scope=Scope.ADMIN,
         summary="Send a test event",
-        description="The endpoint gets a `webhook.test` event, subscribed to it or not.",
+        description=(
+            "The endpoint gets a `webhook.test` event, subscribed to it or not; with `event` a"
+            " sample of that one, signed like the real ones. A sample says `test: true`, its ids"
+            " end in zeros and nothing in it exists."
+        ),
         handler=test,
+        body=shapes.TestIn,
+        body_required=False,
         answer=shapes.DeliveryShape,
         successes=(CREATED,),
-        errors=(ErrorCode.BAD_REQUEST, ErrorCode.NOT_FOUND),
+        errors=(
+            ErrorCode.INVALID_REQUEST,
+            ErrorCode.BAD_EVENTS,
+            ErrorCode.BAD_REQUEST,
+            ErrorCode.NOT_FOUND,
+            ErrorCode.TOO_LARGE,
+        ),
     ),
     Operation(
         id="listWebhookDeliveries",
         method="GET",
         path=f"{ENDPOINT}/deliveries",
+        scope=Scope.ADMIN,
         summary="List the deliveries of a webhook endpoint",
         description=(
             "Newest first, each with a log of its attempts. While `has_more`, continue with"
@@ -243,6 +270,7 @@ OPERATIONS = (
         id="redeliverWebhookEvent",
         method="POST",
         path=f"{ENDPOINT}/deliveries/{{event_id}}/redeliver",
+        scope=Scope.ADMIN,
         summary="Send a delivery again",
         description="At once, with the same `webhook-id`, whether it was delivered before or not.",
         handler=redeliver,
@@ -253,6 +281,7 @@ OPERATIONS = (
         id="replayWebhookEvents",
         method="POST",
         path=f"{ENDPOINT}/replay",
+        scope=Scope.ADMIN,
         summary="Send the deliveries of a time range again",
         description=(
             "All of them that have ended, dropped ones included, or only those of `status`. For"

@@ -15,6 +15,7 @@ from agentpost.contract.work import (
 )
 from agentpost.domain import limits
 from agentpost.domain.errors import ErrorCode
+from agentpost.domain.scopes import Scope
 from agentpost.services import admission, works
 from agentpost.services.messages import Caller
 from agentpost.services.works import WorkView
@@ -42,7 +43,7 @@ async def get(api: Api, request: Request, caller: Caller) -> Response:
 async def stop(api: Api, request: Request, caller: Caller) -> Response:
     """Stop what runs in a work."""
     view = await works.stop(api.ctx, caller.account_id, request.path_params["work_id"])
-    return _response(api, view, 0)
+    return _response(api, view.shown_to(caller.scopes), 0)
 
 
 async def delete(api: Api, request: Request, caller: Caller) -> Response:
@@ -68,6 +69,7 @@ OPERATIONS = (
         id="listWork",
         method="GET",
         path="/v1/work",
+        scope=Scope.READ,
         summary="List works, newest first",
         description=(
             "A work is where the agent's jobs run and leave their files; in the web app it is a"
@@ -82,6 +84,7 @@ OPERATIONS = (
         id="getWork",
         method="GET",
         path="/v1/work/{work_id}",
+        scope=Scope.READ,
         summary="Read a work and its newest files",
         description=(
             "The latest result comes in pages of 20,000 characters: continue with `next_from_char`"
@@ -96,6 +99,7 @@ OPERATIONS = (
         id="stopWork",
         method="POST",
         path="/v1/work/{work_id}/stop",
+        scope=Scope.SEND,
         summary="Stop everything that runs or waits in a work",
         description=(
             "Its jobs end as `cancelled`, with the files they have made so far. A work in which"
@@ -109,6 +113,7 @@ OPERATIONS = (
         id="deleteWork",
         method="DELETE",
         path="/v1/work/{work_id}",
+        scope=Scope.ADMIN,
         summary="Stop what runs in a work and delete it with its files",
         description="It cannot be undone. The work and its files answer 404 from then on.",
         handler=delete,

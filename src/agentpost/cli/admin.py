@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
-from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
 from agentpost.cli.commands import group
-from agentpost.cli.context import AsJson, guarded, show, show_rows, with_context
+from agentpost.cli.context import AsJson, guarded, option_value, show, show_rows, with_context
 from agentpost.cli.errors import EXIT_USAGE, fail, say
 
 if TYPE_CHECKING:
@@ -19,7 +18,56 @@ if TYPE_CHECKING:
     from agentpost.services.context import AppContext
 
 Account = Annotated[str, typer.Argument(help="Account id or e-mail address.")]
-KEY_COLUMNS = ("id", "account_id", "name", "hint", "last_used_at", "expires_at", "revoked_at")
+KEY_COLUMNS = (
+    *("id", "account_id", "name", "hint", "scopes"),
+    *("last_used_at", "expires_at", "revoked_at"),
+)
+EXAMPLES: Final = {
+    "accounts create": """
+        agentpost accounts create --email team@example.com --credits 50
+    """,
+    "accounts list": """
+        agentpost accounts list
+    """,
+    "accounts disable": """
+        agentpost accounts disable team@example.com
+    """,
+    "accounts enable": """
+        agentpost accounts enable team@example.com
+    """,
+    "keys create": """
+        agentpost keys create --account team@example.com --name ci --expires 30d
+        agentpost keys create --account team@example.com --name ro --scopes read
+    """,
+    "keys list": """
+        agentpost keys list --json
+    """,
+    "keys revoke": """
+        agentpost keys revoke key_0660c5
+    """,
+    "credits add": """
+        agentpost credits add team@example.com 25 --note "invoice 7"
+        agentpost credits add team@example.com -5
+    """,
+    "credits show": """
+        agentpost credits show team@example.com
+    """,
+    "hosting-fees due": """
+        agentpost hosting-fees due team@example.com
+    """,
+    "hosting-fees clear": """
+        agentpost hosting-fees clear team@example.com
+    """,
+    "config show": """
+        agentpost config show
+    """,
+    "db upgrade": """
+        agentpost db upgrade
+    """,
+    "db adopt-storage": """
+        agentpost db adopt-storage
+    """,
+}
 _LIFETIME = re.compile(r"([0-9]{1,6})([smhd])")
 _UNITS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
 
@@ -27,7 +75,15 @@ _UNITS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
 def attach(app: typer.Typer) -> None:
     """Add the operator's commands."""
     groups: dict[str, tuple[str, list[tuple[str, Callable[..., None]]]]] = {
-        "accounts": ("Accounts.", [("create", accounts_create), ("list", accounts_list)]),
+        "accounts": (
+            "Accounts.",
+            [
+                ("create", accounts_create),
+                ("list", accounts_list),
+                ("disable", accounts_disable),
+                ("enable", accounts_enable),
+            ],
+        ),
         "keys": (
             "API keys.",
             [("create", keys_create), ("list", keys_list), ("revoke", keys_revoke)],
@@ -45,7 +101,6 @@ def attach(app: typer.Typer) -> None:
         for command, function in commands:
             part.command(command, context_settings=_CONTEXTS.get(function))(function)
         app.add_typer(part, name=name)
-    app.command("doctor")(doctor_command)
 
 
 def accounts_create(
@@ -57,7 +112,12 @@ def accounts_create(
     """Create an account."""
     from agentpost.services import accounts
 
-    account = with_context(lambda ctx: accounts.create(ctx, email, name or email, amount))
+    account = with_context(
+        lambda ctx: accounts.create(ctx, email, name or email, amount),
+        "accounts create",
+        email,
+        detail={"credits": amount},
+    )
     show(_account(account), as_json, f"{account.id}  {account.email}")
 
 
@@ -69,17 +129,39 @@ def accounts_list(as_json: AsJson = False) -> None:
     show_rows(found, as_json, ("id", "email", "name", "credits"))
 
 
+def accounts_disable(account: Account, as_json: AsJson = False) -> None:
+    """Refuse an account's keys and sessions within a second; running work goes on to its end."""
+    _set_disabled(account, True, as_json)
+
+
+def accounts_enable(account: Account, as_json: AsJson = False) -> None:
+    """Take an account's keys and sessions again."""
+    _set_disabled(account, False, as_json)
+
+
 def keys_create(
     account: Annotated[str, typer.Option(help="Account id or e-mail address.")],
     name: Annotated[str, typer.Option(help="A nickname for the key.")],
     expires: Annotated[str | None, typer.Option(help="Lifetime, e.g. 12h or 30d.")] = None,
+    scopes: Annotated[str, typer.Option(help="Some of send, read, admin.")] = "send,read,admin",
+    max_credits_per_day: Annotated[
+        float | None, typer.Option(help="Credits its work may use in a UTC day.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Create an API key. The key itself is shown only now."""
+    from agentpost.domain.scopes import parse
     from agentpost.services import accounts
 
     lifetime = _lifetime(expires)
-    new = with_context(lambda ctx: accounts.create_key(ctx, account, name, lifetime))
+    granted = option_value(lambda: parse(scopes.split(",")))
+    limit = max_credits_per_day
+    new = with_context(
+        lambda ctx: accounts.create_key(ctx, account, name, lifetime, granted, limit),
+        "keys create",
+        account,
+        detail={"name": name, "scopes": scopes, "expires": expires},
+    )
     show({**_key(new.record), "key": new.secret}, as_json, new.secret)
 
 
@@ -88,6 +170,8 @@ def keys_list(as_json: AsJson = False) -> None:
     from agentpost.services import accounts
 
     found = [_key(k) for k in with_context(accounts.all_keys)]
+    if not as_json:
+        found = [{**key, "scopes": ",".join(key["scopes"])} for key in found]
     show_rows(found, as_json, KEY_COLUMNS)
 
 
@@ -97,7 +181,7 @@ def keys_revoke(
     """Revoke a key; it stops working within a second."""
     from agentpost.services import accounts
 
-    with_context(lambda ctx: accounts.revoke_key(ctx, key_id))
+    with_context(lambda ctx: accounts.revoke_key(ctx, key_id), "keys revoke", key_id)
     show({"id": key_id, "revoked": True}, as_json, f"{key_id} is revoked")
 
 
@@ -110,7 +194,12 @@ def credits_add(
     """Add or remove credits; work that waits for them continues within a second."""
     from agentpost.services import credits
 
-    after = with_context(lambda ctx: credits.add(ctx, account, amount, note))
+    after = with_context(
+        lambda ctx: credits.add(ctx, account, amount, note),
+        "credits add",
+        account,
+        detail={"amount": amount, "note": note},
+    )
     show(_account(after), as_json, f"{after.email}: {_available(after)}")
 
 
@@ -146,7 +235,9 @@ def fees_due(account: Account, as_json: AsJson = False) -> None:
     """Refuse new work until fees are paid."""
     from agentpost.services import accounts
 
-    with_context(lambda ctx: accounts.set_hosting_fees(ctx, account, True))
+    with_context(
+        lambda ctx: accounts.set_hosting_fees(ctx, account, True), "hosting-fees due", account
+    )
     show({"account": account, "hosting_fees": "due"}, as_json, f"{account}: hosting fees are due")
 
 
@@ -154,7 +245,9 @@ def fees_clear(account: Account, as_json: AsJson = False) -> None:
     """Let new work start again."""
     from agentpost.services import accounts
 
-    with_context(lambda ctx: accounts.set_hosting_fees(ctx, account, False))
+    with_context(
+        lambda ctx: accounts.set_hosting_fees(ctx, account, False), "hosting-fees clear", account
+    )
     show({"account": account, "hosting_fees": "clear"}, as_json, f"{account}: nothing is due")
 
 
@@ -201,36 +294,9 @@ def db_adopt_storage(as_json: AsJson = False) -> None:
     """Accept the configured file storage as the one that belongs to this database."""
     from agentpost.services import storage_identity
 
-    name = with_context(storage_identity.adopt)
+    name = with_context(storage_identity.adopt, "db adopt-storage")
     text = f"The file storage {name} belongs to this database from now on."
     show({"storage_id": name}, as_json, text)
-
-
-def doctor_command(
-    full: Annotated[bool, typer.Option("--full", help="Compare all files, not samples.")] = False,
-    as_json: AsJson = False,
-) -> None:
-    """List failing stores and overdue, lost or left-over rows; exit 1 when there are any."""
-    from agentpost import bootstrap
-    from agentpost.services import doctor
-    from agentpost.settings import load_settings
-
-    settings = guarded(load_settings)
-    if bootstrap.is_new(settings):  # opening it would make a new one, where all is well
-        text = f"there is no database in {settings.data_path}; if there was one, restore a backup"
-        findings = [doctor.Finding("database", "missing", text).as_dict()]
-    else:
-        findings = [
-            finding.as_dict() for finding in with_context(partial(doctor.examine, full=full))
-        ]
-    if as_json:
-        print(json.dumps({"ok": not findings, "findings": findings}, indent=2))
-    elif not findings:
-        print("Everything open has an owner or a deadline.")
-    else:
-        show_rows(findings, False, ("id", "state", "problem"))
-    if findings:
-        raise typer.Exit(1)
 
 
 _CONTEXTS: dict[Callable[..., None], dict[str, Any]] = {
@@ -256,6 +322,18 @@ def _available(account: AccountRecord) -> str:
     return human_credits(to_credits(account.wallet.available))
 
 
+def _set_disabled(account: str, disabled: bool, as_json: bool) -> None:
+    from agentpost.services import accounts
+
+    after = with_context(
+        lambda ctx: accounts.set_disabled(ctx, account, disabled=disabled),
+        f"accounts {'disable' if disabled else 'enable'}",
+        account,
+    )
+    line = f"{after.email} is {'disabled: its keys answer 401' if disabled else 'enabled'}"
+    show(_account(after), as_json, line)
+
+
 def _account(account: AccountRecord) -> dict[str, Any]:
     from agentpost.domain.credits import to_credits
     from agentpost.domain.times import iso
@@ -268,10 +346,13 @@ def _account(account: AccountRecord) -> dict[str, Any]:
         "held": to_credits(account.held),
         "hosting_fees_due": bool(account.hosting_fees_due),
         "created_at": iso(account.created_at),
+        "disabled_at": iso(account.disabled_at) if account.disabled_at else None,
     }
 
 
 def _key(key: KeyRecord) -> dict[str, Any]:
+    from agentpost.domain.credits import to_credits
+    from agentpost.domain.scopes import in_order, of_stored
     from agentpost.domain.times import iso
 
     return {
@@ -279,6 +360,10 @@ def _key(key: KeyRecord) -> dict[str, Any]:
         "account_id": key.account_id,
         "name": key.name,
         "hint": f"…{key.hint}",
+        "scopes": in_order(of_stored(key.scopes)),
+        "max_credits_per_day": None
+        if key.max_credits_per_day is None
+        else to_credits(key.max_credits_per_day),
         "created_at": iso(key.created_at),
         "last_used_at": iso(key.last_used_at) if key.last_used_at else None,
         "expires_at": iso(key.expires_at) if key.expires_at else None,

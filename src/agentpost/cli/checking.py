@@ -39,7 +39,10 @@ def warnings(settings: Settings) -> Iterator[str]:
 
 def _role(settings: Settings) -> None:
     if settings.role != "all" and not settings.database_url.get_secret_value():
-        raise ValueError(f"ROLE={settings.role} needs a DATABASE_URL; SQLite has one process.")
+        raise ValueError(
+            f"AGENTPOST_ROLE={settings.role} needs an AGENTPOST_DATABASE_URL; SQLite has one"
+            " process."
+        )
 
 
 def _database(settings: Settings) -> None:
@@ -69,6 +72,16 @@ def _mail(settings: Settings) -> None:
         SmtpServer.parse(settings.smtp_url.get_secret_value())
 
 
+def _sign_in(settings: Settings) -> None:
+    if not settings.oidc_issuer:
+        return
+    if not settings.oidc_client_id:
+        raise ValueError("AGENTPOST_OIDC_ISSUER needs an AGENTPOST_OIDC_CLIENT_ID")
+    if settings.oidc_domains and not settings.oidc_account:
+        raise ValueError("AGENTPOST_OIDC_DOMAINS needs an AGENTPOST_OIDC_ACCOUNT to take people in")
+    extras.require("oidc", extras.OIDC_ASKED)
+
+
 def _egress(settings: Settings) -> None:
     AllowList.parse(settings.egress_allow)
     if settings.egress_ca_file:
@@ -89,12 +102,19 @@ def _limits(settings: Settings) -> None:
         extras.require("redis", extras.REDIS_ASKED)
 
 
+def _traces(settings: Settings) -> None:
+    if settings.otlp_endpoint:
+        extras.require("otel", extras.OTEL_ASKED)
+
+
 _CHECKS: tuple[Callable[[Settings], None], ...] = (
     _role,
     _database,
     _storage,
     _mail,
+    _sign_in,
     _egress,
     _agent,
     _limits,
+    _traces,
 )

@@ -3,43 +3,77 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
-from agentpost.cli.errors import say
+from agentpost.cli.errors import EXIT_USAGE, say
 
 if TYPE_CHECKING:
     from agentpost.services.context import AppContext
+    from agentpost.services.operator_log import Actor
 
 T = TypeVar("T")
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
-def with_context(use: Callable[[AppContext], Awaitable[T]]) -> T:
-    """Open the context, await ``use``, close it; a refusal becomes one line and exit 1."""
+def with_context(
+    use: Callable[[AppContext], Awaitable[T]],
+    action: str = "",
+    target: str = "",
+    *,
+    detail: Mapping[str, Any] | None = None,
+    upgrade: bool = True,
+) -> T:
+    """Open the context, await ``use``, close it; a refusal becomes one line and exit 1.
+
+    ``action``: what the audit log calls it, with its object and what says more; "": it changes
+    nothing. ``upgrade``: bring the schema up to date before; without, the database has to be there.
+    """
     import asyncio
 
     from agentpost import bootstrap
+    from agentpost.services import operator_log
     from agentpost.settings import load_settings
 
     async def run() -> T:
         settings = load_settings()
-        if bootstrap.is_new(settings):  # often the wrong folder, where all would look well
-            say(f"created a new database in {settings.data_path}")
-        await asyncio.to_thread(bootstrap.upgrade_database, settings)
+        if upgrade:
+            if bootstrap.is_new(settings):  # often the wrong folder, where all would look well
+                say(f"created a new database in {settings.data_path}")
+            await asyncio.to_thread(bootstrap.upgrade_database, settings)
+        elif bootstrap.is_new(settings):
+            raise ValueError(f"there is no database in {settings.data_path}")
         ctx = await bootstrap.open_context(settings)
         try:
-            return await use(ctx)
+            if not action:
+                return await use(ctx)
+            what = operator_log.Action(action, target, detail or {})
+            return await operator_log.recorded(ctx, actor(), what, lambda: use(ctx))
         finally:
             await bootstrap.close(ctx)
 
     return guarded(lambda: asyncio.run(run()))
 
 
-def guarded(call: Callable[[], T]) -> T:
-    """Return the call's result; print a refusal to standard error and exit with 1."""
+def actor() -> Actor:
+    """Who runs this command: the system's user, and the machine."""
+    import getpass
+    import os
+    import platform
+
+    from agentpost.services.operator_log import Actor
+
+    try:
+        user = getpass.getuser()
+    except (OSError, KeyError):  # a container's user need not have a name
+        user = f"uid {os.getuid()}"
+    return Actor(user, "command", platform.node())
+
+
+def guarded(call: Callable[[], T], code: int = 1) -> T:
+    """Return the call's result; print a refusal to standard error and exit with ``code``."""
     from agentpost.domain.errors import Refusal, StoreUnavailable
 
     try:
@@ -53,7 +87,12 @@ def guarded(call: Callable[[], T]) -> T:
             raise
         first = str(error).strip().partition("\n")[0]
         say(f"the database failed: {first}")
-    raise typer.Exit(1)
+    raise typer.Exit(code)
+
+
+def option_value(parse: Callable[[], T]) -> T:
+    """What an option's text means; one that means nothing is wrong usage."""
+    return guarded(parse, EXIT_USAGE)
 
 
 def _is_of_the_database(error: Exception) -> bool:
@@ -83,10 +122,9 @@ def show(shape: dict[str, Any], as_json: bool, line: str) -> None:
 
 def show_rows(rows: list[dict[str, Any]], as_json: bool, columns: tuple[str, ...]) -> None:
     """Many things: as a JSON list, or as a table of the named columns."""
-    from agentpost.cli.tables import table
+    from agentpost.cli.tables import show_table
 
     if as_json:
         print(json.dumps(rows, indent=2))
         return
-    for line in table(columns, [[row[name] for name in columns] for row in rows]):
-        print(line)
+    show_table(columns, [[row[name] for name in columns] for row in rows])

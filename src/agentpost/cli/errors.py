@@ -9,7 +9,8 @@ from typing import Any, NoReturn
 
 import typer
 
-from agentpost.cli.commands import PLACES, Commands, Group
+from agentpost.cli.commands import HEADINGS, PLACES, Commands, Group
+from agentpost.cli.exits import INTERRUPTED
 
 NAME = "agentpost"
 EXIT_USAGE = 2
@@ -43,8 +44,13 @@ class Program(Group):
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """See `TyperGroup.format_commands`, which would import them all."""
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, place.summary) for name, place in PLACES.items()])
+        lines: dict[str, list[tuple[str, str]]] = {}
+        for name, place in PLACES.items():
+            heading = HEADINGS.get(name, next(reversed(lines), ""))
+            lines.setdefault(heading, []).append((name, place.summary))
+        for heading, commands in lines.items():
+            with formatter.section(heading):
+                formatter.write_dl(commands)
 
     def main(
         self,
@@ -73,7 +79,7 @@ class Program(Group):
             sys.exit(_wrong_call(error))
         except typer.Abort:
             say("interrupted before it was done")
-            sys.exit(1)
+            sys.exit(INTERRUPTED)
         sys.exit(code or 0)
 
 

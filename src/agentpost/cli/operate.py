@@ -1,20 +1,44 @@
-"""More commands for the operator: limits, maintenance, a message's timeline, backups, sign-in."""
+"""More commands for the operator: limits, maintenance, a message's timeline, sign-in."""
 
 from __future__ import annotations
 
 import json
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
 from agentpost.cli.admin import Account
 from agentpost.cli.commands import group
-from agentpost.cli.context import AsJson, guarded, show, with_context
+from agentpost.cli.context import AsJson, option_value, show, with_context
 
 if TYPE_CHECKING:
     from agentpost.services.context import AppContext
 
+EXAMPLES: Final = {
+    "limits set": """
+        agentpost limits set team@example.com --running-jobs 10
+        agentpost limits set team@example.com --messages-per-day default
+    """,
+    "limits show": """
+        agentpost limits show team@example.com
+    """,
+    "limits recount": """
+        agentpost limits recount team@example.com
+    """,
+    "maintenance on": """
+        agentpost maintenance on
+    """,
+    "maintenance off": """
+        agentpost maintenance off
+    """,
+    "explain": """
+        agentpost explain msg_0660c5
+    """,
+    "login-link": """
+        agentpost login-link
+        agentpost login-link team@example.com
+    """,
+}
 Number = Annotated[str | None, typer.Option(metavar="N|default", help="A number, or 'default'.")]
 
 _DIGITS_MAX = 9
@@ -33,7 +57,6 @@ def attach(app: typer.Typer) -> None:
     switch.command("off")(maintenance_off)
     app.add_typer(switch, name="maintenance")
     app.command("explain")(explain)
-    app.command("backup")(backup)
     app.command("login-link")(login_link)
 
 
@@ -64,7 +87,10 @@ def limits_set(
         "running_jobs": running_jobs,
         "stored_bytes": stored_bytes,
     }
-    changes = guarded(lambda: {n: _number(n, v) for n, v in given.items() if v is not None})
+    named = {name: text for name, text in given.items() if text is not None}
+    changes = option_value(
+        lambda: allowances.checked({name: _number(name, text) for name, text in named.items()})
+    )
     if not changes:
         raise typer.BadParameter(f"name at least one limit: {', '.join(map(_option, NAMES))}")
 
@@ -72,7 +98,7 @@ def limits_set(
         await allowances.override(ctx, account, changes)
         return await _limits(ctx, account)
 
-    _show_limits(with_context(change), as_json)
+    _show_limits(with_context(change, "limits set", account, detail=changes), as_json)
 
 
 def limits_show(account: Account, as_json: AsJson = False) -> None:
@@ -84,7 +110,7 @@ def limits_recount(account: Account, as_json: AsJson = False) -> None:
     """Count anew what an account has stored, when `doctor` says that the number is wrong."""
     from agentpost.services import allowances
 
-    stored = with_context(lambda ctx: allowances.recount(ctx, account))
+    stored = with_context(lambda ctx: allowances.recount(ctx, account), "limits recount", account)
     show({"stored_bytes_now": stored}, as_json, f"{account}: {stored:,} bytes are stored")
 
 
@@ -118,19 +144,6 @@ def explain(
     print()
     for line in found.lines:
         print(line.as_text())
-
-
-def backup(
-    path: Annotated[Path, typer.Argument(help="Path of the copy; must not exist yet.")],
-    as_json: AsJson = False,
-) -> None:
-    """Copy the database while the server runs. Copy the folder of files (blobs) after it."""
-    from agentpost.services import backup as backups
-    from agentpost.settings import load_settings
-
-    settings = guarded(load_settings)
-    size = guarded(lambda: backups.backup_database(settings, path))
-    show({"path": str(path), "bytes": size}, as_json, f"{path}: {size:,} bytes")
 
 
 # --- parts ----------------------------------------------------------------------------------------
@@ -170,7 +183,8 @@ def _show_limits(found: dict[str, Any], as_json: bool) -> None:
 def _switch(on: bool, as_json: bool) -> None:
     from agentpost.services import maintenance
 
-    with_context(lambda ctx: maintenance.switch(ctx, on=on))
+    name = f"maintenance {'on' if on else 'off'}"
+    with_context(lambda ctx: maintenance.switch(ctx, on=on), name)
     state = "off: it answers 503 unavailable" if on else "on"
     show({"maintenance": on}, as_json, f"The API is switched {state}.")
 
@@ -186,7 +200,7 @@ def login_link(
     from agentpost.domain.times import iso
     from agentpost.services import sessions
 
-    link = with_context(lambda ctx: sessions.make_link(ctx, account))
+    link = with_context(lambda ctx: sessions.make_link(ctx, account), "login-link", account or "")
     shape = {
         "account_id": link.account.id,
         "email": link.account.email,

@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 import gc
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
+
+EXAMPLES: Final = {
+    "serve": """
+        agentpost serve
+        agentpost serve --port 9000 --agent my_module:agent
+    """,
+}
 
 
 def attach(app: typer.Typer) -> None:
@@ -20,6 +27,10 @@ def serve(
         str | None, typer.Option(help="'offline' or 'module:object' (see docs/agents.md).")
     ] = None,
     data_dir: Annotated[str | None, typer.Option(help="Data folder.")] = None,
+    agent_processes: Annotated[
+        int | None,
+        typer.Option(help="Processes for the agent's code; 0 runs it in the server's own."),
+    ] = None,
     role: Annotated[str | None, typer.Option(help="all, api or worker.")] = None,
 ) -> None:
     """Start the server: API, agent and jobs in one process."""
@@ -28,5 +39,12 @@ def serve(
         from agentpost.cli import serving
     finally:
         gc.enable()
-    given = {"host": host, "port": port, "agent": agent, "data_dir": data_dir, "role": role}
+    given = {
+        "host": host,
+        "port": port,
+        "agent": agent,
+        "data_dir": data_dir,
+        "agent_processes": agent_processes,
+        "role": role,
+    }
     serving.run({name: value for name, value in given.items() if value is not None})

@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable, Coroutine, Iterator, Mapping
 from functools import partial
 from types import FrameType
-from typing import Any, cast
+from typing import Any, Protocol, cast
 
 import structlog
 import typer
@@ -87,7 +87,19 @@ class _Uvicorn(uvicorn.Server):
             os._exit(128 + sig)
 
 
-def run(given: Mapping[str, Any]) -> None:
+class Companion(Protocol):
+    """What a command does beside serving."""
+
+    def greeting(self, server: Server, settings: Settings) -> str:
+        """What is printed when the server is ready."""
+        ...
+
+    async def attend(self, server: Server) -> None:
+        """Runs while the server does, and is cancelled when it is asked to stop."""
+        ...
+
+
+def run(given: Mapping[str, Any], companion: Companion | None = None) -> None:
     """Serve until asked to stop, with these settings above all others; errors are said and end the
     command with 1."""
     try:
@@ -109,7 +121,7 @@ def run(given: Mapping[str, Any]) -> None:
         leaving = threading.Timer(_LEAVE_SECONDS, _leave)
         leaving.daemon = True
         try:
-            _run(_serve(settings, listening, connections_max, leaving.start))
+            _run(_serve(settings, listening, connections_max, leaving.start, companion))
         finally:
             leaving.cancel()
     except (DatabaseBusy, UnknownAgent, FileNotFoundError, ValueError, OSError) as error:
@@ -139,6 +151,7 @@ async def _serve(
     listening: socket.socket,
     connections_max: int,
     leaving: Callable[[], None],
+    companion: Companion | None,
 ) -> None:
     """Serve until asked to stop; ``leaving`` is called when everything has ended."""
     server = await start(settings)
@@ -163,13 +176,17 @@ async def _serve(
     gc.collect()
     gc.freeze()
     logging.flush()  # what was logged before stands above
-    print(welcome(server, settings), flush=True)
+    greeting = companion.greeting if companion is not None else welcome
+    print(greeting(server, settings), flush=True)
+    attending = asyncio.create_task(companion.attend(server)) if companion is not None else None
     listener = _Uvicorn(config, server)
     listener.listen_to_signals()
     ended = False
     try:
         await listener.serve(sockets=[listening])
     finally:
+        if attending is not None:
+            attending.cancel()
         ended = await server.stop()
         leaving()
     if not ended:  # a thread that hangs would hold up the interpreter's own end

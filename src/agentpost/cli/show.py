@@ -7,22 +7,36 @@ must not be able to drive the terminal.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import json
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rich.console import Console
+from rich.markup import escape
 from rich.text import Text
 
-from agentpost.cli.tables import table
+from agentpost.cli.live_text import LiveText
+from agentpost.cli.tables import STATUS_STYLES, show_table
 from agentpost.domain.text import displayable, human_credits, human_size
 
 if TYPE_CHECKING:
     from rich.status import Status
 
-    from agentpost_client import Account, Entry, File, Job, Message, Upload, Work, WorkItem
+    from agentpost_client import (
+        Account,
+        Entry,
+        File,
+        Job,
+        Message,
+        TextDelta,
+        TextReset,
+        Upload,
+        Work,
+        WorkItem,
+    )
 
 REASON_WORDS = {
     "agent_busy": "the agent is busy with another message; nothing ran, send it again later",
@@ -36,7 +50,6 @@ REASON_WORDS = {
     "turn_failed": "the agent failed while answering",
     "watch_expired": "it did not report back in time",
 }
-STATUS_STYLES = {"completed": "green", "processing": "cyan", "needs_input": "yellow"}
 OUTCOME_MARKS = {"completed": "✓", "failed": "✗", "stalled_credits": "‖"}
 
 
@@ -53,6 +66,7 @@ class Screen:
         self._spins = spins and self._console.is_terminal
         self._status: Status | None = None
         self._said: list[str] = []
+        self._live = LiveText(self._write)
 
     @contextmanager
     def waiting(self, what: str) -> Iterator[None]:
@@ -66,12 +80,39 @@ class Screen:
             finally:
                 self._status = None
 
+    def part(self, part: Entry | TextDelta | TextReset, reply_shown: bool = False) -> None:
+        """A log entry, or a piece of text that is being written."""
+        from agentpost_client import TextDelta, TextReset
+
+        match part:
+            case TextDelta():
+                self._live.delta(part)
+            case TextReset():
+                self._live.reset(part)
+            case _:
+                self.entry(part, reply_shown)
+
+    def end_text(self) -> None:
+        """Leave a text that is being written, so that the next line is one."""
+        self._live.end()
+
+    def _write(self, text: str) -> None:
+        """A piece of text as it is; the spinner is away while a line is open."""
+        if self._status is not None:
+            self._status.stop()
+        self._console.print(Text(text), end="", soft_wrap=True)
+        self._console.file.flush()
+        if self._status is not None and text.endswith("\n"):
+            self._status.start()
+
     def line(self, text: str, style: str = "", indent: int = 0) -> None:
         """One line, never wrapped or interpreted."""
+        self._live.end()
         self._console.print(Text(" " * indent + one_line(text), style=style), soft_wrap=True)
 
     def prose(self, text: str) -> None:
         """Words of an agent: Markdown on a terminal, as they are otherwise."""
+        self._live.end()
         self._said.append(text)
         if self._console.is_terminal:
             from rich.markdown import Markdown  # with its parser it takes as long as the rest
@@ -85,7 +126,7 @@ class Screen:
         match entry.type:
             case "agent_reply":
                 if not reply_shown:
-                    self.prose(entry.text or "")
+                    self._prose_once(None, entry.text or "")
             case "progress":
                 self._progress(entry)
             case "result":
@@ -107,30 +148,62 @@ class Screen:
     def _result(self, entry: Entry) -> None:
         mark = OUTCOME_MARKS.get(entry.outcome or "", "•")
         style = "green" if entry.outcome == "completed" else "red"
+        shown = bool(entry.text) and self._live.take(entry.job_id, entry.text or "")
         self.line(f"{mark} {entry.title or entry.job_id or 'work'}", style=style)
-        if entry.text:
+        if entry.text and not shown:
             self.prose(entry.text)
 
-    def closing(self, message: Message) -> None:
-        """Where a message stands: status, question, problems, files, credits, what to do next."""
+    def _prose_once(self, job_id: str | None, text: str) -> None:
+        """Words of an agent, unless they were shown while they were written."""
+        if self._live.take(job_id, text):
+            self._said.append(text)
+        else:
+            self.prose(text)
+
+    def closing(self, message: Message, hints: bool = True) -> None:
+        """Where a message stands: status, question, problems, files, credits, and with ``hints``
+        the command to continue with."""
         credits_used = human_credits(message.credits_used)
         reason = f" ({reason_words(message.reason)})" if message.reason else ""
         self.line(
             f"{message.status}{reason} · {message.id} · {credits_used}",
             style=f"bold {STATUS_STYLES.get(message.status, 'red')}",
         )
-        question = message.question
-        if question and not any(question in said for said in self._said):
-            self.prose(question)
+        self.question(message)
         for note in message.notes:
             self.line(f"note: {note}", style="yellow")
         for job in message.jobs:
             self._unfinished(job)
         for running in message.running:
             self.line(f"running: work {running.work_id}, started by {running.message_id}")
+        if message.output is not None:
+            self.line(f"output: {json.dumps(message.output, ensure_ascii=False)}")
         self.files(message.files)
-        for hint in _hints(message):
+        for hint in _hints(message) if hints else ():
             self.line(f"→ {hint}")
+
+    def message(self, message: Message, hints: bool = True) -> None:
+        """A message as it is now: its reply, the results of its jobs, where it stands."""
+        if message.reply:
+            self.prose(message.reply)
+        for job in message.jobs:
+            if job.text:
+                self.line(f"{job.title or job.job_id}:", style="bold")
+                self.prose(job.text)
+        self.closing(message, hints)
+
+    def question(self, message: Message) -> None:
+        """The agent's question, unless it was shown with its reply, and what may be answered."""
+        question = message.question
+        if question and not any(question in said for said in self._said):
+            self.prose(question)
+        asked = message.answer_format
+        if asked is None:
+            return
+        for number, choice in enumerate(asked.choices, 1):
+            self.line(f"{number}. {choice}", indent=2)
+        if asked.schema:
+            self.line(f"the answer is JSON that fits: {json.dumps(asked.schema)}", style="dim")
 
     def _unfinished(self, job: Job) -> None:
         if job.status not in ("completed", "running"):
@@ -141,6 +214,20 @@ class Screen:
         """Files by the id that ``files get`` takes. Links are keys to a file and not shown."""
         for file in files:
             self.line(f"file: {file.file_id} ({human_size(file.size)})")
+
+    @contextmanager
+    def transfer(self, name: str, what: str) -> Iterator[Callable[[int, int], None] | None]:
+        """A bar that grows with the bytes, on a terminal only; yields what takes done and all."""
+        if not self._spins:
+            yield None
+            return
+        from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn
+        from rich.progress import TimeRemainingColumn as Remaining
+
+        columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), Remaining())
+        with Progress(*columns, console=self._console, transient=True) as progress:
+            task = progress.add_task(escape(one_line(f"{what} {name}")), total=None)
+            yield lambda done, total: progress.update(task, completed=done, total=total)
 
     def saved(self, path: Path) -> None:
         """Where a downloaded file is now."""
@@ -160,21 +247,11 @@ class Screen:
 
     def work_list(self, items: Sequence[WorkItem]) -> None:
         """Works, newest first, as a table."""
-        if not items:
-            self.line('No work yet: agentpost send "…" starts some.')
-            return
         rows = [
-            (
-                item.work_id,
-                item.status,
-                _moment(item.updated_at) if item.updated_at else None,
-                one_line(item.title),
-                one_line(item.preview),
-            )
-            for item in items
+            (item.work_id, item.status, item.updated_at, item.title, item.preview) for item in items
         ]
-        for line in table(("work", "status", "updated", "title", "result"), rows):
-            self._console.print(Text(displayable(line)), soft_wrap=True)
+        columns = ("work_id", "status", "updated", "title", "result")
+        show_table(columns, rows, empty='no work yet: agentpost send "…" starts some')
 
     def account(self, account: Account) -> None:
         who = f"{account.name} <{account.email}>" if account.email else account.name
@@ -198,11 +275,11 @@ def reason_words(reason: str) -> str:
 def _hints(message: Message) -> Iterator[str]:
     if message.resume == "add_credits":
         until = f" until {_moment(message.resume_by)}" if message.resume_by else ""
-        yield f"it waits for credits{until} and goes on by itself once there are some"
+        yield f"it waits for credits{until} and continues as soon as there are some"
     if message.reason == "too_many_running":
         yield "wait for running work, or end some with: agentpost work stop WORK_ID"
     if message.status == "needs_input":
-        yield 'answer with: agentpost send "…" (in the same --conversation, if one was given)'
+        yield f'answer with: agentpost send "…" --answer-to {message.id}'
     if message.reason == "turn_failed":
         yield f"the server's log has the cause, with this id: {message.id}"
     if not message.final:

@@ -12,7 +12,7 @@ import time
 from collections.abc import Sequence
 from contextlib import ExitStack, closing
 from secrets import token_hex
-from typing import TYPE_CHECKING, Annotated, NoReturn
+from typing import TYPE_CHECKING, Annotated, Final, NoReturn
 
 import typer
 
@@ -35,6 +35,13 @@ EXIT_HELP = (
     "130 interrupted."
 )
 _PORT_MAX = 65_535
+
+EXAMPLES: Final = {
+    "verify": """
+        agentpost verify --url https://agents.example.com --key svc_key_…
+        agentpost verify --only messages --json
+    """,
+}
 
 
 def attach(app: typer.Typer) -> None:

@@ -30,6 +30,7 @@ class Nodes:
         self._job_runner = job_runner
         self._heart = heart
         self._gone: set[str] = set()
+        self._left_open = False  # by the last look, for a node that is alone
 
     async def enter(self) -> None:
         """Make ourselves known, before we own anything."""
@@ -55,8 +56,11 @@ class Nodes:
         log.info("node_left", node=self._ctx.node)
 
     async def watch(self) -> None:
-        """Recover the rows of dead nodes."""
+        """Recover the rows of dead nodes. Alone: what the start found, until all of it is claimed;
+        a claim fails when the disk does."""
         if self._heart is None:
+            if self._left_open:
+                await self._recover_open(set())
             return
         dead: set[str] = set()
         for node, beat in self._heart.dead().items():
@@ -67,6 +71,7 @@ class Nodes:
 
     async def _recover_open(self, dead: set[str]) -> None:
         left = await upkeep.left_behind(self._ctx, dead)
+        self._left_open = bool(left.turns or left.jobs)
         if self._ctx.turns is not None:
             for message_id, node in left.turns:
                 await self._recover_turn(message_id, node)

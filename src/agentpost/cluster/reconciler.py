@@ -21,8 +21,8 @@ import structlog
 
 from agentpost.domain import backoff
 from agentpost.runtime.job_runner import JobRunner
-from agentpost.runtime.run_turn import TurnRunner
 from agentpost.runtime.runs import Run, Runs
+from agentpost.runtime.turn_runner import TurnRunner
 from agentpost.services import missing_runs, turns
 from agentpost.services.context import AppContext
 

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from msgspec import Meta
 
 from agentpost.contract.shape import Shape, about
+from agentpost.domain.scopes import Scope
 
 
 class AgentShape(Shape):
@@ -20,6 +21,10 @@ class KeyShape(Shape):
 
     id: str
     name: str
+    scopes: Annotated[list[Scope], about("What the key may do.")]
+    max_credits_per_day: Annotated[
+        float | None, about("What its work may use in a UTC day; null: no limit but the credits.")
+    ]
 
 
 class LimitsShape(Shape):

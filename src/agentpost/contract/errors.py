@@ -58,8 +58,8 @@ CATALOGUE: Final[dict[ErrorCode, Code]] = {
         400,
         "The webhook address cannot be used.",
         "Use public https on port 443 or 8443, without user name, up to 2,000 characters. On a"
-        " server of your own, the setting `EGRESS_ALLOW` names hosts and addresses that may be"
-        " private, plain http or on another port.",
+        " server of your own, the setting `AGENTPOST_EGRESS_ALLOW` names hosts and addresses that"
+        " may be private, plain http or on another port.",
     ),
     ErrorCode.BAD_EVENTS: Code(
         400, "The list of events is empty or names an unknown one.", "Use names of the event list."
@@ -73,6 +73,11 @@ CATALOGUE: Final[dict[ErrorCode, Code]] = {
         401,
         "The API key is missing, unknown, expired or revoked.",
         "Send `Authorization: Bearer <key>` with a live key.",
+    ),
+    ErrorCode.FORBIDDEN: Code(
+        403,
+        "The API key lacks the scope that the operation needs; `message` names it.",
+        "Use a key with this scope; scopes are chosen when a key is made.",
     ),
     ErrorCode.LINK_INVALID: Code(
         403,
@@ -91,6 +96,11 @@ CATALOGUE: Final[dict[ErrorCode, Code]] = {
         409,
         "The Idempotency-Key was used with another body within the last seven days.",
         "Use a new key for a new message.",
+    ),
+    ErrorCode.NOT_FINAL: Code(
+        409,
+        "The message is not final: its agent or its work still runs.",
+        "Wait until it is final, or cancel it first.",
     ),
     ErrorCode.POLL_IN_PROGRESS: Code(
         409,

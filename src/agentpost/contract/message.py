@@ -12,9 +12,10 @@ from typing import Annotated, Any, Literal, Self
 from msgspec import UNSET
 from pydantic import BaseModel, ConfigDict, Field
 
+from agentpost.contract.answers import AnswerFormatShape, output_of_job, typed
 from agentpost.contract.shape import Links, Maybe, Shape, Time, about, loads
 from agentpost.domain import limits
-from agentpost.domain.credits import to_credits
+from agentpost.domain.credits import Ceiling, to_credits
 from agentpost.domain.filenames import FileKind
 from agentpost.domain.job import VIEWS, JobKind, JobRole, JobState, JobStatus, Reason
 from agentpost.domain.limits import AGENT_BUSY_RETRY_SECONDS
@@ -42,8 +43,15 @@ MetadataValue = Annotated[str, Field(max_length=limits.METADATA_VALUE_CHARACTERS
 MetadataKey = Annotated[str, Field(max_length=limits.METADATA_KEY_CHARACTERS_MAX)]
 
 
+MaxCredits = Annotated[float, Field(gt=0, le=1_000_000_000, allow_inf_nan=False)]
+RESPONSE_SCHEMA = (
+    "A JSON Schema (2020-12) of up to 16 KiB that the message's `output` has to fit. Its"
+    " references name parts of itself, and none contains itself."
+)
+
+
 class MessageIn(Request):
-    """At least one of `message`, `files` and `upload_ids` is needed."""
+    """At least one of `message`, `files`, `upload_ids` and `answer` is needed."""
 
     message: str | None = Field(
         default=None,
@@ -70,6 +78,43 @@ class MessageIn(Request):
         Annotated[dict[MetadataKey, MetadataValue], Field(max_length=limits.METADATA_ENTRIES_MAX)]
         | None
     ) = Field(default=None, description="Up to 16 labels of your own, given back unchanged.")
+    busy: Literal["wait", "fail", "queue"] | None = Field(
+        default=None,
+        description=(
+            "While the conversation has another turn: `wait` for a while, then `agent_busy` (the"
+            " default); `fail` as `agent_busy` at once; `queue`: the call is answered at once with"
+            " `queue_position`, and the turn comes when the conversation is free."
+        ),
+    )
+    max_credits: MaxCredits | None = Field(
+        default=None,
+        description="What the work that this message starts may use; then it is parked.",
+    )
+
+    answer_to: str | None = Field(
+        default=None,
+        description=(
+            "The message whose question this one answers; its conversation is that one's. A"
+            " question is answered once."
+        ),
+    )
+    answer: Any = Field(
+        default=None,
+        description=(
+            "With `answer_to`: the answer, a choice as its text or JSON that fits the schema;"
+            " `message` may be left out then. Up to 20,000 characters as JSON."
+        ),
+    )
+    response_schema: dict[str, Any] | None = Field(default=None, description=RESPONSE_SCHEMA)
+
+
+class RecoverIn(Request):
+    """A recover needs no body; this one may come with it."""
+
+    max_credits: MaxCredits | None = Field(
+        default=None,
+        description="What the message's work may use from now on; parked work continues.",
+    )
 
 
 class FileFacts(Shape):
@@ -134,11 +179,24 @@ class JobShape(Shape):
     started_at: Time | None
     settled_at: Time | None
     files: list[FileShape]
+    text: Annotated[str | None, about("Its result, or why it failed; null until it has ended.")]
+    output: Annotated[
+        Any, about("Only with `response_schema`: fits it; null until the job has completed.")
+    ] = UNSET
 
     @classmethod
-    def of(cls, link: JobLink, files: list[FileShape], links: Links, **more: Any) -> Self:
-        """As one message lists it; ``files`` are the job's own."""
+    def of(
+        cls,
+        link: JobLink,
+        files: list[FileShape],
+        links: Links,
+        message: MessageRecord | None = None,
+        **more: Any,
+    ) -> Self:
+        """As one message lists it; ``files`` are the job's own, ``message`` is the one."""
         record = link.job
+        if message is not None and message.response_schema_json is not None:
+            more["output"] = output_of_job(link)
         view = VIEWS[record.state]
         return cls(
             job_id=record.id,
@@ -155,6 +213,7 @@ class JobShape(Shape):
             started_at=iso_or_none(record.started_at),
             settled_at=iso_or_none(_watched_until(record) or record.settled_at),
             files=files,
+            text=None if _watched_until(record) else record.result,
             **more,
         )
 
@@ -184,6 +243,9 @@ class MessageShape(Shape):
     created_at: Time
     updated_at: Time
     version: Annotated[int, about("Grows with every change; also the ETag.")]
+    conversation: Annotated[
+        str | None, about("The name that the request gave; null when it gave none.")
+    ]
     metadata: Maybe[dict[str, str]] = UNSET
     traceparent: Annotated[Maybe[str], about("The W3C trace context the message came with.")] = (
         UNSET
@@ -192,6 +254,26 @@ class MessageShape(Shape):
     resume: Maybe[Literal["add_credits"]] = UNSET
     resume_by: Maybe[Time] = UNSET
     running: Maybe[list[RunningShape]] = UNSET
+    queue_position: Annotated[
+        Maybe[int],
+        about("Only while a message sent with `busy: queue` waits for its turn; 1: it is next."),
+    ] = UNSET
+
+    max_credits: Annotated[Maybe[float], about("As given with the message or a recover.")] = UNSET
+    waits_for: Annotated[
+        Maybe[Literal["max_credits", "next_day"]],
+        about(
+            "Instead of `resume`, when parked work may use no more credits: a recover with a higher"
+            " `max_credits` continues it, or the next day (UTC) of its key does."
+        ),
+    ] = UNSET
+
+    answer_format: Annotated[
+        Maybe[AnswerFormatShape], about("Only while the `question` asks for an answer of a kind.")
+    ] = UNSET
+    output: Annotated[
+        Any, about("Only with `response_schema`: fits it; null until it is there.")
+    ] = UNSET
 
     @classmethod
     def of(cls, snapshot: Snapshot, links: Links) -> Self:
@@ -211,17 +293,59 @@ class MessageShape(Shape):
             question=record.question,
             final=bool(record.final),
             reply=record.reply,
-            jobs=[JobShape.of(each, by_job.get(each.job.id, []), links) for each in snapshot.links],
+            jobs=[
+                JobShape.of(each, by_job.get(each.job.id, []), links, record)
+                for each in snapshot.links
+            ],
             files=files,
             notes=loads(record.notes_json),
             credits_used=to_credits(sum(job.credits_used for job in started)),
             created_at=iso(record.created_at),
             updated_at=iso(record.updated_at),
             version=record.version,
+            conversation=record.conversation,
             retry_after_seconds=AGENT_BUSY_RETRY_SECONDS if busy else UNSET,
+            queue_position=UNSET if snapshot.queue_position is None else snapshot.queue_position,
+            max_credits=UNSET if record.max_credits is None else to_credits(record.max_credits),
             **labels(record),
             **_waiting(snapshot.links),
+            **(typed(snapshot) if record.question or record.response_schema_json else {}),
         )
+
+
+_WAITS_FOR = {Ceiling.MESSAGE: "max_credits", Ceiling.DAY: "next_day"}
+
+
+class MessageItemShape(MessageShape):
+    """A message in a list, with what was sent."""
+
+    message: Annotated[str, about("The text as it was sent.")]
+
+    @classmethod
+    def listed(cls, snapshot: Snapshot, links: Links) -> Self:
+        """From its record."""
+        shape = MessageShape.of(snapshot, links)
+        fields = {name: getattr(shape, name) for name in shape.__struct_fields__}
+        return cls(**fields, message=snapshot.message.text)
+
+
+class MessageListShape(Shape):
+    """Messages of a key, newest first; continue with `before` = the last `id`."""
+
+    object: Literal["list"] = "list"
+    data: list[MessageItemShape]
+    has_more: bool
+    next_before: Annotated[
+        Maybe[str], about("Only when the page ended early: continue with `before` = this.")
+    ] = UNSET
+
+
+class MessageDeletedShape(Shape):
+    """A deleted message."""
+
+    object: Literal["message"] = "message"
+    id: str
+    deleted: Literal[True] = True
 
 
 def labels(record: MessageRecord) -> dict[str, Any]:
@@ -237,13 +361,18 @@ def labels(record: MessageRecord) -> dict[str, Any]:
 def _waiting(links: Sequence[JobLink]) -> dict[str, Any]:
     """``resume``, ``resume_by`` and ``running``: only there when they say something."""
     given: dict[str, Any] = {}
-    deadlines = [
-        link.job.queue_by
+    queued = [
+        (link.job.queue_by, link.job.ceiling)
         for link in links
         if link.job.state is JobState.QUEUED and link.job.queue_by is not None
     ]
-    if deadlines:
-        given.update(resume="add_credits", resume_by=iso(min(deadlines)))
+    if queued:
+        deadline, ceiling = min(queued, key=lambda each: each[0])
+        given["resume_by"] = iso(deadline)
+        if ceiling is None:
+            given["resume"] = "add_credits"
+        else:
+            given["waits_for"] = _WAITS_FOR[ceiling]
     refused = next((link.job.running_json for link in links if link.job.running_json), None)
     if refused is not None:
         given["running"] = [RunningShape.stored(job) for job in loads(refused)]

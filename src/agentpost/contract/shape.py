@@ -40,6 +40,18 @@ class Links(Protocol):
         ...
 
 
+class SigningLinks(Links, Protocol):
+    """Links that expire some time after they are asked for, or all at a given one."""
+
+    def expiry(self) -> int:
+        """When a link that is made now expires, in seconds since 1970."""
+        ...
+
+    def until(self, expires_at: int) -> Links:
+        """Links that all expire then: the same ones whenever they are asked for."""
+        ...
+
+
 class _ShapeMeta(StructMeta):
     """Fields are given by name, so that their order is that of the wire alone."""
 

@@ -20,7 +20,11 @@ def new_secret() -> str:
 
 
 def signed_headers(
-    keys: Sequence[str], event_id: str, unix_seconds: int, body: bytes
+    keys: Sequence[str],
+    event_id: str,
+    unix_seconds: int,
+    body: bytes,
+    traceparent: str | None = None,
 ) -> dict[str, str]:
     """The headers of one attempt.
 
@@ -29,14 +33,16 @@ def signed_headers(
         event_id: ``webhook-id``, the same for every attempt.
         unix_seconds: when this attempt is signed.
         body: the exact bytes that are sent; UTF-8.
+        traceparent: the trace the event belongs to, passed on as it came.
     """
     at, text = datetime.fromtimestamp(unix_seconds, UTC), body.decode()
-    return {
+    headers = {
         "Content-Type": "application/json",
         "webhook-id": event_id,
         "webhook-timestamp": str(unix_seconds),
         "webhook-signature": " ".join(_signer(key).sign(event_id, at, text) for key in keys),
     }
+    return headers if traceparent is None else {**headers, "traceparent": traceparent}
 
 
 @lru_cache(maxsize=1024)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal, Self
 
 from msgspec import UNSET, Raw
 
 from agentpost.contract.message import FileShape, JobShape, MessageShape, labels
 from agentpost.contract.shape import Links, Maybe, Shape, Time, about, dumps, loads
-from agentpost.domain.events import TEST_EVENT, EventName
+from agentpost.domain.events import TEST_EVENT, EventName, NumberedEvent
 from agentpost.domain.job import JobRole
 from agentpost.domain.records import FileRecord, JobLink, JobRecord, MessageRecord
 from agentpost.domain.times import iso
@@ -21,9 +21,15 @@ class EventShape(Shape):
     type: Annotated[str, about("The name of the event.")]
     timestamp: Annotated[Time, about("When it happened.")]
     data: Any
+    test: Annotated[
+        Maybe[Literal[True]],
+        about("Only in a sample that was asked for: nothing in it exists."),
+    ] = UNSET
 
     @classmethod
-    def of(cls, name: str, at: int, data_json: str, links: Links) -> Self:
+    def of(
+        cls, name: str, at: int, data_json: str, links: Links, *, is_sample: bool = False
+    ) -> Self:
         """The event as it was kept, its files with fresh links.
 
         Links are signed where `MessageShape` and `JobShape` have files and nowhere else: a caller's
@@ -35,7 +41,36 @@ class EventShape(Shape):
                 for file in holder.get("files", ()):
                     file["url"] = links.file(file["file_id"], file["revision"])
             data_json = dumps(data)
-        return cls(type=name, timestamp=iso(at), data=Raw(data_json.encode()))
+        data = Raw(data_json.encode())
+        return cls(type=name, timestamp=iso(at), data=data, test=True if is_sample else UNSET)
+
+
+class AccountEventShape(EventShape):
+    """An event as a reader of the account's events gets it: the body of a webhook, and its id."""
+
+    id: Annotated[str, about("`evt_<id>`; webhooks have it as `webhook-id`.")]
+
+    @classmethod
+    def read(cls, event: NumberedEvent, links: Links) -> Self:
+        """The event as it was kept, its files with fresh links."""
+        kept = EventShape.of(event.name, event.at, event.data_json, links)
+        return cls(id=event.id, type=kept.type, timestamp=kept.timestamp, data=kept.data)
+
+
+def webhook_body(event: Mapping[str, Any]) -> bytes:
+    """The body of the webhook that would bring an event which `AccountEventShape` encoded: all of
+    it but its id, byte for byte. The id is a header there."""
+    return dumps({name: value for name, value in event.items() if name != "id"}).encode()
+
+
+class AccountEventListShape(Shape):
+    """A page of an account's events, oldest first."""
+
+    object: Literal["list"] = "list"
+    data: list[AccountEventShape]
+    has_more: Annotated[bool, about("More events are ready.")]
+    cursor: str
+    cursor_expired: Maybe[bool] = UNSET
 
 
 class MessageEventShape(EventShape):
@@ -63,7 +98,7 @@ class JobEventDataShape(JobShape):
         """The job, and what its message was given to be known again."""
         shown = [FileShape.linked(made, links) for made in files]
         own = JobLink(record, JobRole.EXECUTION)
-        return cls.of(own, shown, links, message_id=started_by.id, **labels(started_by))
+        return cls.of(own, shown, links, started_by, message_id=started_by.id, **labels(started_by))
 
 
 class JobEventShape(EventShape):

@@ -12,8 +12,8 @@ from agentpost.contract.shape import Time as Moment
 from agentpost.domain import limits
 from agentpost.domain.endpoints import DeliveryStatus, DisabledReason
 from agentpost.domain.events import ALL_EVENTS, EventName
-from agentpost.domain.records import AttemptRecord, DeliveryRecord, EndpointRecord
 from agentpost.domain.times import iso, iso_or_none
+from agentpost.domain.webhook_records import AttemptRecord, DeliveryRecord, EndpointRecord
 
 URL = "Public https address on port 443 or 8443, up to 2,000 characters, without user name."
 EVENTS = 'Names of events, or ["*"] for all of them.'
@@ -69,6 +69,20 @@ class RotateIn(Request):
 
     grace_seconds: Annotated[int, Field(ge=0, le=limits.WEBHOOK_GRACE_SECONDS_MAX)] | None = Field(
         default=None, description="For so long deliveries are signed with both secrets."
+    )
+
+
+class TestIn(Request):
+    """Optional: what to send."""
+
+    __test__ = False  # pytest takes it for a class of tests otherwise
+
+    event: Annotated[str, WithJsonSchema({"type": "string", "enum": list(map(str, EventName))})] | (
+        None
+    ) = Field(
+        default=None,
+        description="A sample of this event is sent instead of `webhook.test`.",
+        examples=["message.completed"],
     )
 
 

@@ -33,6 +33,11 @@ def get(tx: Tx, account_id: str) -> AccountRecord:
     return account
 
 
+def get_ahead(tx: Tx, account_id: str) -> None:
+    """`get` follows in this transaction, and may be answered as of now."""
+    tx.ahead(_GET, (account_id,))
+
+
 def lock(tx: Tx, account_id: str) -> AccountRecord:
     """`get`, held until the commit: required before credits or slots are moved."""
     account = ACCOUNTS.one(tx, _LOCK, (account_id,))
@@ -62,6 +67,11 @@ def save_wallet(tx: Tx, account_id: str, wallet: Wallet) -> None:
 def set_hosting_fees(tx: Tx, account_id: str, due: bool) -> None:
     """Whether new work is refused until fees are paid."""
     tx.execute("UPDATE accounts SET hosting_fees_due = ? WHERE id = ?", (int(due), account_id))
+
+
+def set_disabled(tx: Tx, account_id: str, at: int | None) -> None:
+    """Whether keys and sessions are refused, and since when."""
+    tx.execute("UPDATE accounts SET disabled_at = ? WHERE id = ?", (at, account_id))
 
 
 def set_limits(tx: Tx, account_id: str, limits_json: str) -> None:
@@ -104,6 +114,11 @@ def key_by_digest(tx: Tx, digest: str) -> KeyRecord | None:
     return KEYS.one(tx, f"{KEYS.select} WHERE digest = ?", (digest,))
 
 
+def key_by_id(tx: Tx, key_id: str) -> KeyRecord | None:
+    """The key with this id, live or not."""
+    return KEYS.one(tx, f"{KEYS.select} WHERE id = ?", (key_id,))
+
+
 def keys(tx: Tx, account_id: str | None = None) -> list[KeyRecord]:
     """All keys, or those of one account, oldest first."""
     if account_id is None:
@@ -112,13 +127,15 @@ def keys(tx: Tx, account_id: str | None = None) -> list[KeyRecord]:
 
 
 def ended_keys(tx: Tx, key_ids: list[str], now: int) -> list[str]:
-    """Those of the keys that are revoked, have expired or are gone."""
+    """Those of the keys that are revoked, expired, gone, or of an account that is disabled."""
     live: set[str] = set()
     for start in range(0, len(key_ids), 500):
         chunk = key_ids[start : start + 500]
         sql = (
             f"SELECT id FROM keys WHERE id IN ({', '.join('?' * len(chunk))})"
             " AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ?)"
+            " AND EXISTS (SELECT 1 FROM accounts a WHERE a.id = keys.account_id"
+            " AND a.disabled_at IS NULL)"
         )
         live.update(row[0] for row in tx.all(sql, (*chunk, now)))
     return [key_id for key_id in key_ids if key_id not in live]

@@ -9,10 +9,10 @@ from collections.abc import Sequence
 
 from agentpost.db.mapper import Mapper
 from agentpost.db.session import Tx
-from agentpost.domain.records import AttemptRecord
+from agentpost.domain.webhook_records import AttemptRecord
 
 ATTEMPTS = Mapper(AttemptRecord, "attempts", "ON CONFLICT DO NOTHING")
-_ROWS = 6
+_ROWS = 4
 """In one statement. psycopg reads and prepares a statement of over 50 parameters anew each time."""
 _DELETE_OLDEST = "DELETE FROM attempts WHERE event_id = ? AND endpoint_id = ? AND n <= ?"
 

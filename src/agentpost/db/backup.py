@@ -1,10 +1,17 @@
-"""Copying the SQLite database while a server writes to it."""
+"""Copying the SQLite database while a server writes to it, and looking into such a copy."""
 
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
+from typing import TypeVar
+
+from agentpost.db.session import Tx
+from agentpost.db.sqlite_group import SqliteTx
+
+T = TypeVar("T")
 
 
 def copy_sqlite(source: Path, target: Path) -> int:
@@ -45,3 +52,25 @@ def _copy(source: Path, target: Path) -> None:
         # begins anew whenever somebody writes in between.
         reading.backup(writing)
         writing.execute("PRAGMA journal_mode=DELETE")  # one file, no companions
+
+
+def read_copy(path: Path, fn: Callable[[Tx], T]) -> T:
+    """Run ``fn`` on a copy that nobody writes to."""
+    with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as connection:
+        return fn(SqliteTx(connection))
+
+
+def change_copy(path: Path, fn: Callable[[Tx], None]) -> None:
+    """Run ``fn`` in a transaction on a copy that nobody else uses."""
+    with closing(sqlite3.connect(path)) as connection, connection:
+        fn(SqliteTx(connection))
+
+
+def check_copy(path: Path) -> None:
+    """Raises `ValueError` when a copy is damaged."""
+    try:
+        row = read_copy(path, lambda tx: tx.one("PRAGMA quick_check(1)"))
+    except sqlite3.Error as error:
+        row = (str(error),)
+    if row != ("ok",):
+        raise ValueError(f"the copy of the database is damaged: {row[0] if row else 'empty'}")

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from agentpost.db.session import Row, Tx
 from agentpost.domain.endpoints import Attempted, Claimed, DeliveryStatus
-from agentpost.domain.records import DeliveryRecord, EndpointRecord
+from agentpost.domain.webhook_records import DeliveryOutcome, DeliveryRecord, EndpointRecord
 
 # The first pending endpoint id, the next one after it and so on: as many index look-ups as there
 # are endpoints with something pending, however long the backlog of one of them is.
@@ -35,7 +35,7 @@ _DUE = (
 )
 _CLAIM = "UPDATE deliveries SET claimed_until = ? WHERE event_id = ? AND endpoint_id = ?"
 _EVENT = (
-    "SELECT e.name, e.at, e.data_json, m.traceparent FROM events e"
+    "SELECT e.name, e.at, e.data_json, m.traceparent, e.message_id FROM events e"
     " LEFT JOIN messages m ON m.id = e.message_id WHERE e.id = ?"
 )
 _MINE = "WHERE event_id = ? AND endpoint_id = ? AND claimed_until = ?"
@@ -55,6 +55,10 @@ _VIEW = (
     "SELECT d.event_id, d.endpoint_id, d.status, d.attempts, d.last_status_code, d.last_error,"
     " d.last_response, d.last_ms, d.created_at, d.delivered_at, d.next_attempt_at, e.name,"
     " e.message_id FROM deliveries d JOIN events e ON e.id = d.event_id WHERE d.endpoint_id = ?"
+)
+_OUTCOMES = (
+    "SELECT event_id, status, attempts_made, last_ms FROM deliveries WHERE endpoint_id = ?"
+    " ORDER BY event_id DESC LIMIT ?"
 )
 _AGAIN = (
     "UPDATE deliveries SET status = 'pending', attempts = 0, delivered_at = NULL,"
@@ -83,7 +87,8 @@ def claim(tx: Tx, endpoint: EndpointRecord, now: int, until: int, limit: int) ->
 
 
 def event(tx: Tx, event_id: str) -> Row | None:
-    """What an event says: its name, its time, its data as JSON and its message's traceparent."""
+    """What an event says: its name, its time, its data as JSON, its message's traceparent, and
+    that message; None: it is of none."""
     return tx.one(_EVENT, (event_id,))
 
 
@@ -164,6 +169,14 @@ def list_(
         values.append(status.value)
     rows = tx.all(f"{sql} ORDER BY d.event_id DESC LIMIT ?", (*values, limit))
     return [_record(row) for row in rows]
+
+
+def outcomes(tx: Tx, endpoint_id: str, limit: int) -> list[DeliveryOutcome]:
+    """What became of the newest, newest first."""
+    return [
+        DeliveryOutcome(row[0], DeliveryStatus(row[1]), row[2], row[3])
+        for row in tx.all(_OUTCOMES, (endpoint_id, limit))
+    ]
 
 
 def _record(row: Row) -> DeliveryRecord:

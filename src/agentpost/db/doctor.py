@@ -67,7 +67,7 @@ _QUERIES = (
         "is still waiting for its turn after the deadline",
         (
             "SELECT id, turn_state FROM messages"
-            " WHERE turn_state = 'waiting' AND turn_wait_deadline < ?"
+            " WHERE turn_state = 'waiting' AND turn_wait_deadline < ? - COALESCE(queue_patience, 0)"
         ),
         _GRACE,
     ),

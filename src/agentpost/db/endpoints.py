@@ -5,7 +5,7 @@ from __future__ import annotations
 from agentpost.db.mapper import Mapper
 from agentpost.db.session import Tx
 from agentpost.domain.endpoints import EndpointState
-from agentpost.domain.records import EndpointRecord
+from agentpost.domain.webhook_records import EndpointRecord
 
 ENDPOINTS = Mapper(EndpointRecord, "endpoints")
 _CHANGEABLE = (

@@ -10,7 +10,15 @@ from agentpost.db.session import Row, Tx
 
 SCANNED_MAX: Final = 20_000
 """How many rows a page looks through at most."""
-_LIKE: Final = re.compile("[%_!]")
+COUNTED_MAX: Final = 10_000
+"""How many rows are counted at most."""
+_RANGE: Final = "{} = ? AND id < ? AND id >= ?"
+_SPECIAL: Final = re.compile("[%_!]")
+
+
+def containing(part: str) -> str:
+    """The pattern for ``LOWER(column) LIKE ? ESCAPE '!'``: the column has that part."""
+    return "%" + _SPECIAL.sub(r"!\g<0>", part.lower()) + "%"
 
 
 class Conditions:
@@ -26,8 +34,13 @@ class Conditions:
 
     def contains(self, column: str, part: str | None) -> None:
         """The column has that part, in small or capital letters."""
-        pattern = part if part is None else "%" + _LIKE.sub(r"!\g<0>", part.lower()) + "%"
-        self.add(f"LOWER({column}) LIKE ? ESCAPE '!'", pattern)
+        self.contains_any((column,), part)
+
+    def contains_any(self, columns: Sequence[str], part: str | None) -> None:
+        """One of the columns has that part, in small or capital letters."""
+        pattern = part if part is None else containing(part)
+        either = " OR ".join(f"LOWER({column}) LIKE ? ESCAPE '!'" for column in columns)
+        self.add(f"({either})", *[pattern] * len(columns))
 
     def add(self, text: str, *values: object | None) -> None:
         """A condition with its parameters."""
@@ -46,22 +59,45 @@ def newest(
     before: str,
     since: str = "",
     limit: int,
+    owner: str = "account_id",
 ) -> tuple[list[Row], str | None]:
     """Rows with ``since`` <= id < ``before`` that fit, newest first; their first column is the id.
 
     At most `SCANNED_MAX` rows are looked at, so that a filter that fits almost nothing stays fast.
     The second value is the id to go on from as the next ``before``; None at the end. Needs an index
-    on account_id and id.
+    on account_id and id; with another column as ``owner``, ``account_id`` is its value, and the
+    index is on that column.
+    """
+    mine = _RANGE.format(owner)
+    last = _nth(tx, table, mine, (account_id, before, since), SCANNED_MAX)
+    # Read in the order of the index, so that a filter that much fits ends early.
+    sql = (
+        f"SELECT {', '.join(columns)} FROM {table} WHERE {mine}"
+        f" AND {' AND '.join(wanted.texts)} ORDER BY id DESC LIMIT ?"
+    )
+    found = tx.all(sql, (account_id, before, last or since, *wanted.params, limit + 1))
+    if len(found) > limit:
+        return found[:limit], found[limit - 1][0]
+    return found, last
+
+
+def counts(
+    tx: Tx, table: str, columns: Sequence[str], account_id: str, *, before: str, since: str
+) -> list[Row]:
+    """How often each combination of values of the columns occurs in the rows with ``since`` <= id
+    < ``before``, and the greatest id with it: (values..., count, id).
+
+    Only the newest `COUNTED_MAX` rows are looked at. Needs an index on account_id and id.
     """
     names = ", ".join(columns)
-    account = "account_id = ? AND id < ? AND id >= ? ORDER BY id DESC"
-    sql = (
-        f"SELECT {names} FROM (SELECT * FROM {table} WHERE {account} LIMIT {SCANNED_MAX}) AS looked"
-        f" WHERE {' AND '.join(wanted.texts)} ORDER BY id DESC LIMIT ?"
-    )
-    found = tx.all(sql, (account_id, before, since, *wanted.params, limit))
-    if len(found) == limit:
-        return found, found[-1][0]
-    last = f"SELECT id FROM {table} WHERE {account} LIMIT 1 OFFSET {SCANNED_MAX - 1}"
-    row = tx.one(last, (account_id, before, since))
-    return found, row[0] if row else None
+    mine = _RANGE.format("account_id")
+    last = _nth(tx, table, mine, (account_id, before, since), COUNTED_MAX)
+    sql = f"SELECT {names}, COUNT(*), MAX(id) FROM {table} WHERE {mine} GROUP BY {names}"
+    return tx.all(sql, (account_id, before, last or since))
+
+
+def _nth(tx: Tx, table: str, mine: str, params: tuple[str, str, str], count: int) -> str | None:
+    """The id of the last of so many rows; None when there are fewer."""
+    sql = f"SELECT id FROM {table} WHERE {mine} ORDER BY id DESC LIMIT 1 OFFSET ?"
+    row = tx.one(sql, (*params, count - 1))
+    return row[0] if row else None

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from agentpost.db.messages import FILES, JOBS
 from agentpost.db.session import Tx
 from agentpost.domain.job import JobState
@@ -20,7 +18,7 @@ _EXECUTING = (
 _QUEUED = f"{JOBS.select} WHERE account_id = ? AND state = 'queued' ORDER BY created_at, id"
 _RESUMABLE = (
     f"{JOBS.select} WHERE account_id = ? AND state = 'queued' AND credits_needed <= ?"
-    " ORDER BY created_at, id LIMIT ?"
+    " AND (ceiling IS NULL OR waits_until <= ?) ORDER BY created_at, id LIMIT ?"
 )
 _RUNNING_HERE = f"{JOBS.select} WHERE conversation_id = ? AND state = 'running' ORDER BY id LIMIT ?"
 _OF_WORK = (
@@ -43,7 +41,7 @@ _WATCH_DUE = (
     "SELECT id FROM jobs WHERE state = 'running' AND watch_by <= ? ORDER BY watch_by LIMIT ?"
 )
 _LAST_OF_WORK = "SELECT state FROM jobs WHERE work_id = ? ORDER BY id DESC LIMIT 1"
-_MESSAGES = "SELECT message_id FROM message_jobs WHERE job_id = ? ORDER BY message_id"
+_LATER_IN_WORK = "SELECT 1 FROM jobs WHERE work_id = ? AND id > ? LIMIT 1"
 _FILES = f"{FILES.select} WHERE job_id = ? AND replaced < 2 ORDER BY created_at, path"
 
 
@@ -74,9 +72,10 @@ def queued(tx: Tx, account_id: str) -> list[JobRecord]:
     return JOBS.all(tx, _QUEUED, (account_id,))
 
 
-def resumable(tx: Tx, account_id: str, available: int, limit: int) -> list[JobRecord]:
-    """The account's queued jobs that need no more credits (millionths) than that, oldest first."""
-    return JOBS.all(tx, _RESUMABLE, (account_id, available, limit))
+def resumable(tx: Tx, account_id: str, available: int, now: int, limit: int) -> list[JobRecord]:
+    """The account's queued jobs that need no more credits (millionths) than that and wait for no
+    ceiling, oldest first."""
+    return JOBS.all(tx, _RESUMABLE, (account_id, available, now, limit))
 
 
 def running_in(tx: Tx, conversation_id: str, limit: int) -> list[JobRecord]:
@@ -96,9 +95,9 @@ def last_in_work(tx: Tx, work_id: str) -> JobState | None:
     return JobState(row[0]) if row else None
 
 
-def message_ids(tx: Tx, job_id: str) -> Sequence[str]:
-    """The messages that list the job, in the order in which they are locked."""
-    return [row[0] for row in tx.all(_MESSAGES, (job_id,))]
+def has_later(tx: Tx, job: JobRecord) -> bool:
+    """Whether its work has a newer job."""
+    return tx.one(_LATER_IN_WORK, (job.work_id, job.id)) is not None
 
 
 def files(tx: Tx, job_id: str) -> list[FileRecord]:

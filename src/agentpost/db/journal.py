@@ -27,7 +27,7 @@ _INBOX = "SELECT n, message_id, text, at FROM inbox WHERE job_id = ? AND n > ? O
 
 def put(tx: Tx, owner: str, call: Call, now: int) -> None:
     """Record a call of a turn (owner: message id) or job; a held one is completed."""
-    tx.execute(_PUT, (owner, call.n, call.fingerprint, call.state, call.value, now, call.summary))
+    tx.run(_PUT, (owner, call.n, call.fingerprint, call.state, call.value, now, call.summary))
 
 
 def all_(tx: Tx, owner: str) -> dict[int, Call]:
@@ -38,12 +38,12 @@ def all_(tx: Tx, owner: str) -> dict[int, Call]:
 
 def forget_held(tx: Tx, owner: str) -> None:
     """The job is parked: its holds were given back, so its unfinished steps hold nothing."""
-    tx.execute("DELETE FROM calls WHERE owner = ? AND state = 'held'", (owner,))
+    tx.run("DELETE FROM calls WHERE owner = ? AND state = 'held'", (owner,))
 
 
 def forget(tx: Tx, owner: str, n: int) -> None:
     """The row is no longer needed."""
-    tx.execute(_FORGET, (owner, n))
+    tx.run(_FORGET, (owner, n))
 
 
 def put_owed(tx: Tx, job_id: str, n: int, charges: Sequence[Charge], now: int) -> None:
@@ -60,7 +60,7 @@ def owed(tx: Tx, job_id: str, n: int) -> list[Charge]:
 
 def post(tx: Tx, job_id: str, message_id: str, text: str, now: int) -> None:
     """A follow-up for a job; the caller holds the job's lock."""
-    tx.execute(_POST, (job_id, message_id, text, now, job_id))
+    tx.run(_POST, (job_id, message_id, text, now, job_id))
 
 
 def inbox(tx: Tx, job_id: str, after: int, limit: int) -> list[tuple[int, str, str, int]]:

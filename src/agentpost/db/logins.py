@@ -5,41 +5,40 @@ from __future__ import annotations
 from agentpost.db import meta
 from agentpost.db.mapper import Mapper
 from agentpost.db.session import Tx
-from agentpost.domain.records import SessionRecord
+from agentpost.domain.user_records import LoginTokenRecord, SessionRecord
 
 _ADDRESS = "app_url"
 
 
-def insert_token(tx: Tx, digest: str, account_id: str, expires_at: int) -> None:
-    """A login link is made."""
-    tx.execute(
-        "INSERT INTO login_tokens (digest, account_id, expires_at) VALUES (?, ?, ?)",
-        (digest, account_id, expires_at),
-    )
+LOGIN_TOKENS = Mapper(LoginTokenRecord, "login_tokens")
+SESSIONS = Mapper(SessionRecord, "sessions")
+_TOKEN = f"{LOGIN_TOKENS.select} WHERE digest = ? AND expires_at > ?"
+_LIVE = f"{SESSIONS.select} WHERE digest = ? AND expires_at > ? AND last_used_at > ?"
+_OF_USER = (
+    f"{SESSIONS.select} WHERE user_id = ? AND expires_at > ? AND last_used_at > ?"
+    " ORDER BY created_at DESC LIMIT ?"
+)
+_END_OTHERS = "DELETE FROM sessions WHERE user_id = ? AND digest <> ?"
+_END_UNNAMED = "DELETE FROM sessions WHERE account_id = ? AND user_id IS NULL"
+_END_LINKS = "DELETE FROM login_tokens WHERE user_id = ?"
+_END_UNNAMED_LINKS = "DELETE FROM login_tokens WHERE account_id = ? AND user_id IS NULL"
+_END_LINKS_OF = f"{_END_LINKS} AND purpose = ?"
 
 
-def token_account(tx: Tx, digest: str, now: int) -> str | None:
-    """The account of a login link that can still be used."""
-    row = tx.one(
-        "SELECT account_id FROM login_tokens WHERE digest = ? AND expires_at > ?", (digest, now)
-    )
-    return str(row[0]) if row else None
+def insert_token(tx: Tx, token: LoginTokenRecord) -> None:
+    """A link is made."""
+    LOGIN_TOKENS.insert(tx, token)
+
+
+def token(tx: Tx, digest: str, now: int) -> LoginTokenRecord | None:
+    """The link, while it can be used."""
+    return LOGIN_TOKENS.one(tx, _TOKEN, (digest, now))
 
 
 def spend_token(tx: Tx, digest: str, now: int) -> bool:
     """True for one caller only, however many spend the link at once."""
     sql = "DELETE FROM login_tokens WHERE digest = ? AND expires_at > ?"
     return tx.execute(sql, (digest, now)) == 1
-
-
-SESSIONS = Mapper(SessionRecord, "sessions")
-_LIVE = f"{SESSIONS.select} WHERE digest = ? AND expires_at > ? AND last_used_at > ?"
-_OF_ACCOUNT = (
-    f"{SESSIONS.select} WHERE account_id = ? AND expires_at > ? AND last_used_at > ?"
-    " ORDER BY created_at DESC LIMIT ?"
-)
-_END_ALL = "DELETE FROM sessions WHERE account_id = ?"
-_END_LINKS = "DELETE FROM login_tokens WHERE account_id = ?"
 
 
 def insert_session(tx: Tx, session: SessionRecord) -> None:
@@ -53,10 +52,10 @@ def live_session(tx: Tx, digest: str, now: int, used_after: int) -> SessionRecor
 
 
 def live_sessions(
-    tx: Tx, account_id: str, now: int, used_after: int, limit: int
+    tx: Tx, user_id: str, now: int, used_after: int, limit: int
 ) -> list[SessionRecord]:
-    """The account's sessions that open something, the newest first."""
-    return SESSIONS.all(tx, _OF_ACCOUNT, (account_id, now, used_after, limit))
+    """The user's sessions that open something, the newest first."""
+    return SESSIONS.all(tx, _OF_USER, (user_id, now, used_after, limit))
 
 
 def touch_session(tx: Tx, digest: str, now: int) -> None:
@@ -69,10 +68,23 @@ def delete_session(tx: Tx, digest: str) -> None:
     tx.execute("DELETE FROM sessions WHERE digest = ?", (digest,))
 
 
-def delete_all(tx: Tx, account_id: str) -> None:
-    """End all sessions and login links of the account."""
-    tx.execute(_END_ALL, (account_id,))
-    tx.execute(_END_LINKS, (account_id,))
+def delete_sessions(tx: Tx, user_id: str, keep: str = "") -> None:
+    """End the user's sessions, but for the one with that digest."""
+    tx.execute(_END_OTHERS, (user_id, keep))
+
+
+def delete_links(tx: Tx, user_id: str, purpose: str | None = None) -> None:
+    """End the user's links that were not used, all or those for one purpose."""
+    if purpose is None:
+        tx.execute(_END_LINKS, (user_id,))
+    else:
+        tx.execute(_END_LINKS_OF, (user_id, purpose))
+
+
+def delete_unnamed(tx: Tx, account_id: str) -> None:
+    """End sessions and links of the account that name no user: an earlier version made them."""
+    tx.execute(_END_UNNAMED, (account_id,))
+    tx.execute(_END_UNNAMED_LINKS, (account_id,))
 
 
 def put_address(tx: Tx, app_url: str) -> None:

@@ -52,6 +52,10 @@ class Mapper(Generic[R]):
                 values[n] = members[values[n]]
         return self._record(*values)
 
+    def copy(self, record: R) -> R:
+        """The same record again, to be changed."""
+        return self._record(*self._values(record))
+
     def one(self, tx: Tx, sql: str, params: Params = ()) -> R | None:
         """The first record that a query beginning with `select` finds."""
         row = tx.one(sql, params)
@@ -65,10 +69,14 @@ class Mapper(Generic[R]):
         """False when the conflict clause left it out."""
         return tx.execute(self.insert_sql(1), self._values(record)) == 1
 
+    def insert_unchecked(self, tx: Tx, record: R) -> None:
+        """`insert` where nobody asks whether the conflict clause left it out (see `Tx.run`)."""
+        tx.run(self.insert_sql(1), self._values(record))
+
     def insert_all(self, tx: Tx, records: Sequence[R]) -> None:
         """`insert` of several in one statement."""
         values = list(chain.from_iterable(map(self._values, records)))
-        tx.execute(self.insert_sql(len(records)), values)
+        tx.run(self.insert_sql(len(records)), values)
 
     def insert_sql(self, count: int) -> str:
         """The ``INSERT`` of so many records; made once for each number."""

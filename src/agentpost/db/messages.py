@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from agentpost.db.filtered import Conditions
+from agentpost.db.filtered import Conditions, counts
 from agentpost.db.filtered import newest as newest_that_fit
 from agentpost.db.mapper import Mapper
 from agentpost.db.session import Row, Tx
-from agentpost.domain.job import JobRole
-from agentpost.domain.message import MessageStatus
+from agentpost.domain import ids
+from agentpost.domain.job import JobRole, Reason
+from agentpost.domain.message import MessageStatus, TurnState
 from agentpost.domain.message_filter import MessageFilter
 from agentpost.domain.records import (
     EntryRecord,
@@ -30,16 +31,32 @@ ENTRIES = Mapper(EntryRecord, "entries")
 
 _BY_ID = f"{MESSAGES.select} WHERE id = ?"
 _LOCK = f"{_BY_ID} /*for update*/"
+_LOCK_OF_JOB = (
+    f"{MESSAGES.select} WHERE id IN (SELECT message_id FROM message_jobs WHERE job_id = ?)"
+    " ORDER BY id /*for update*/"
+)
+_VERSION = (
+    "SELECT version, reply_deadline, expires_at, (SELECT w.id FROM messages w"
+    " WHERE w.conversation_id = messages.conversation_id AND w.turn_state = 'waiting'"
+    # The order makes SQLite take the index of waiting turns, not one of the whole conversation.
+    " ORDER BY w.turn_wait_deadline, w.id LIMIT 1) FROM messages WHERE id = ? /*for update*/"
+)
 _OF_KEY = f"{MESSAGES.select} WHERE id = ? AND key_id = ? AND expires_at > ?"
-_BY_IDEMPOTENCY_KEY = f"{MESSAGES.select} WHERE key_id = ? AND idempotency_key = ? /*for update*/"
+_OF_IDEMPOTENCY_KEY = f"{MESSAGES.select} WHERE key_id = ? AND idempotency_key = ?"
+_BY_IDEMPOTENCY_KEY = f"{_OF_IDEMPOTENCY_KEY} /*for update*/"
 _NEXT_WAITING = (
     "SELECT id FROM messages WHERE conversation_id = ? AND turn_state = 'waiting'"
     " ORDER BY turn_wait_deadline, id LIMIT 1 /*for update*/"
 )
+_QUEUE_POSITION = (
+    "SELECT COUNT(*) FROM messages WHERE conversation_id = ? AND turn_state = 'waiting'"
+    " AND (turn_wait_deadline < ? OR (turn_wait_deadline = ? AND id <= ?))"
+)
 _RUNNING = "SELECT id, turn_node FROM messages WHERE turn_state = 'running'"
 _RUNNING_ON = "SELECT id, turn_epoch FROM messages WHERE turn_state = 'running' AND turn_node = ?"
 _BUSY_DUE = (
-    "SELECT id FROM messages WHERE turn_state = 'waiting' AND turn_wait_deadline <= ?"
+    "SELECT id FROM messages WHERE turn_state = 'waiting'"
+    " AND turn_wait_deadline <= ? AND turn_wait_deadline + COALESCE(queue_patience, 0) <= ?"
     " ORDER BY turn_wait_deadline LIMIT ?"
 )
 _BEGUN_BEFORE = (
@@ -51,10 +68,12 @@ _FOR_NOBODY = (
     " WHERE m.turn_state = 'waiting' AND NOT EXISTS"
     " (SELECT 1 FROM messages r WHERE r.id = c.turn_message_id AND r.turn_state = 'running')"
 )
+_TRACEPARENT = "SELECT traceparent FROM messages WHERE id = ?"
 _RUNS = "SELECT 1 FROM messages WHERE id = ? AND turn_state = 'running'"
 _NEWEST = (
-    "SELECT id, substr(text, 1, ?), status, reason, substr(reply, 1, ?), created_at"
-    " FROM messages WHERE account_id = ? AND expires_at > ? ORDER BY id DESC LIMIT ?"
+    "SELECT id, substr(text, 1, ?), status, reason, substr(reply, 1, ?), created_at,"
+    " key_id, user_id FROM messages WHERE account_id = ? AND expires_at > ?"
+    " ORDER BY id DESC LIMIT ?"
 )
 _VERSIONS = "SELECT id, state_version, version FROM messages WHERE id IN ({})"
 
@@ -80,6 +99,30 @@ def lock(tx: Tx, message_id: str) -> MessageRecord | None:
     return MESSAGES.one(tx, _LOCK, (message_id,))
 
 
+def lock_all_of(tx: Tx, job_id: str) -> list[MessageRecord]:
+    """The messages that list the job, held until the commit, in the order of locks. A job may
+    outlive a message that joined it."""
+    return MESSAGES.all(tx, _LOCK_OF_JOB, (job_id,))
+
+
+def lock_known(tx: Tx, known: MessageRecord) -> tuple[MessageRecord | None, bool]:
+    """`lock` for who has read the message before: it is read again only when it has changed. The
+    times that are set without a new version are those of the row.
+
+    The record is another one than ``known``, which may belong to another thread. The second value:
+    whether a turn waits in the conversation, which holds until the commit if that is locked.
+    """
+    row = tx.one(_VERSION, (known.id,))
+    if row is None:
+        return None, False
+    waits = row[3] is not None
+    if row[0] != known.version:
+        return lock(tx, known.id), waits
+    message = MESSAGES.copy(known)
+    message.reply_deadline, message.expires_at = row[1], row[2]
+    return message, waits
+
+
 def get_of_key(tx: Tx, message_id: str, key_id: str, now: int) -> MessageRecord | None:
     """By id, for the key that sent it, until its retention is over (spec: Limits)."""
     return MESSAGES.one(tx, _OF_KEY, (message_id, key_id, now))
@@ -90,10 +133,39 @@ def by_idempotency_key(tx: Tx, key_id: str, key: str) -> MessageRecord | None:
     return MESSAGES.one(tx, _BY_IDEMPOTENCY_KEY, (key_id, key))
 
 
+def of_idempotency_key(tx: Tx, key_id: str, key: str) -> MessageRecord | None:
+    """`by_idempotency_key` for reading: it is not held."""
+    return MESSAGES.one(tx, _OF_IDEMPOTENCY_KEY, (key_id, key))
+
+
+def of_idempotency_keys(
+    tx: Tx, key_id: str, keys: list[str], now: int, characters: int
+) -> list[tuple[str, MessageSummary]]:
+    """(idempotency key, message) of a key's messages that were sent with one of those."""
+    marks = ", ".join("?" * len(keys))
+    sql = (
+        "SELECT idempotency_key, id, substr(text, 1, ?), status, reason, substr(reply, 1, ?),"
+        " created_at FROM messages WHERE key_id = ? AND expires_at > ?"
+        f" AND idempotency_key IN ({marks})"
+    )
+    found = tx.all(sql, (characters, characters, key_id, now, *keys))
+    return [(row[0], _summary(row[1:])) for row in found]
+
+
 def next_waiting(tx: Tx, conversation_id: str) -> MessageRecord | None:
     """The next waiting message of a conversation: in order of acceptance."""
     row = tx.one(_NEXT_WAITING, (conversation_id,))  # nearly always none: ask for few columns
     return lock(tx, row[0]) if row else None
+
+
+def queue_position(tx: Tx, message: MessageRecord) -> int | None:
+    """Where a message stands that was sent to be queued, 1: its turn is next; None for others."""
+    if message.queue_patience is None or message.turn_state is not TurnState.WAITING:
+        return None
+    at = message.turn_wait_deadline
+    row = tx.one(_QUEUE_POSITION, (message.conversation_id, at, at, message.id))
+    assert row is not None
+    return int(row[0])
 
 
 def running_turns(tx: Tx) -> list[tuple[str, str | None]]:
@@ -108,7 +180,7 @@ def turns_of(tx: Tx, node: str) -> dict[str, int]:
 
 def busy_due(tx: Tx, now: int, limit: int) -> list[str]:
     """Messages that have waited long enough for their turn."""
-    return [row[0] for row in tx.all(_BUSY_DUE, (now, limit))]
+    return [row[0] for row in tx.all(_BUSY_DUE, (now, now, limit))]
 
 
 def begun_before(tx: Tx, at: int, limit: int) -> list[str]:
@@ -126,6 +198,12 @@ def turn_runs(tx: Tx, message_id: str) -> bool:
     return tx.one(_RUNS, (message_id,)) is not None
 
 
+def traceparent(tx: Tx, message_id: str) -> str | None:
+    """The trace context that a message came with."""
+    row = tx.one(_TRACEPARENT, (message_id,))
+    return None if row is None else row[0]
+
+
 def newest(tx: Tx, account_id: str, now: int, characters: int, limit: int) -> list[MessageSummary]:
     """The account's newest messages, of whichever key, newest first."""
     rows = tx.all(_NEWEST, (characters, characters, account_id, now, limit))
@@ -140,6 +218,7 @@ def filtered(
     characters: int,
     *,
     before: str,
+    since: str,
     limit: int,
 ) -> tuple[list[MessageSummary], str | None]:
     """The account's messages that fit and are older than the id ``before``, newest first, their
@@ -157,11 +236,22 @@ def filtered(
         "reason",
         f"substr(reply, 1, {characters})",
         "created_at",
+        "key_id",
+        "user_id",
     )
     found, more = newest_that_fit(
-        tx, "messages", columns, account_id, fits, before=before, limit=limit
+        tx, "messages", columns, account_id, fits, before=before, since=since, limit=limit
     )
     return [_summary(row) for row in found], more
+
+
+def ends(tx: Tx, account_id: str, since: str) -> list[tuple[MessageStatus, Reason | None, int]]:
+    """(status, reason, how many) of the account's messages with an id from ``since`` on; see
+    `filtered.counts`."""
+    columns = ("status", "reason")
+    before = ids.last(ids.MESSAGE)
+    found = counts(tx, "messages", columns, account_id, before=before, since=since)
+    return [(MessageStatus(row[0]), Reason(row[1]) if row[1] else None, row[2]) for row in found]
 
 
 def _summary(row: Row) -> MessageSummary:
@@ -183,7 +273,8 @@ def snapshot(tx: Tx, message: MessageRecord) -> Snapshot:
     """All that a client sees of the message."""
     message_links = links(tx, message.id) if message.jobs else []
     has_files = message.jobs or message.reply_files
-    return Snapshot(message, message_links, files(tx, message.id) if has_files else [])
+    shown = files(tx, message.id) if has_files else []
+    return Snapshot(message, message_links, shown, queue_position(tx, message))
 
 
 def versions(tx: Tx, message_ids: list[str]) -> dict[str, tuple[int, int]]:

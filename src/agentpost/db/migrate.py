@@ -39,6 +39,7 @@ _TABLES_NAMED_MAX = 3
 _STATEMENT_CHARACTERS_MAX = 300
 _LOCK = 7_301_994_651
 _TARGET = "AGENTPOST_MIGRATION_TARGET"
+_FOLLOWS = re.compile(r'^down_revision = "(\d{4})"', re.MULTILINE)
 
 _SQLITE_FAULTS = {
     "not a database": (
@@ -54,9 +55,16 @@ _SQLITE_FAULTS = {
 
 
 def revisions() -> list[str]:
-    """The names of our one chain, oldest first: migrations are numbered."""
-    files = (MIGRATIONS / "versions").glob("[0-9]*.py")
-    return sorted(path.name.partition("_")[0] for path in files)
+    """The names of our one chain, oldest first: each migration says which one it follows. Its
+    number is a name; two that were written side by side may follow each other either way."""
+    following: dict[str, str] = {}
+    for path in (MIGRATIONS / "versions").glob("[0-9]*.py"):
+        found = _FOLLOWS.search(path.read_text("utf-8"))
+        following[found[1] if found else ""] = path.name.partition("_")[0]
+    chain: list[str] = []
+    while (name := following.get(chain[-1] if chain else "")) is not None:
+        chain.append(name)
+    return chain
 
 
 def newest_revision() -> str:
@@ -159,7 +167,7 @@ def _has_to_be_upgraded(path: str, tables: set[str], rows: list[Any], other: str
             f"{path} belongs to another program: it has the tables {named}{more}."
             f" To use agentpost, {other}."
         )
-    if revision > newest_revision():
+    if revision not in revisions():
         raise OSError(
             f"{path} was made by a newer version of agentpost (its schema is {revision}, this"
             f" version knows {newest_revision()}). Start that version, or restore a backup from"

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import re
-from typing import Final
-
 from agentpost.db.accounts import ACCOUNTS
+from agentpost.db.filtered import containing
 from agentpost.db.session import Tx
 from agentpost.domain.records import AccountRecord
 
-_LIKE: Final = re.compile("[%_!]")
 _ACCOUNTS = (
     f"{ACCOUNTS.select} WHERE id < ? AND (id = ? OR LOWER(email) LIKE ? ESCAPE '!'"
     " OR LOWER(name) LIKE ? ESCAPE '!') ORDER BY id DESC LIMIT ?"
@@ -29,14 +26,17 @@ _TURNS_BY_NODE = (
 )
 _WAITING = "SELECT COUNT(*) FROM messages WHERE turn_state = 'waiting'"
 _QUEUED = "SELECT COUNT(*) FROM jobs WHERE state = 'queued'"
-_DELIVERIES = "SELECT COUNT(*), MIN(next_attempt_at) FROM deliveries WHERE status = 'pending'"
+_DELIVERIES = (
+    "SELECT COUNT(*), MIN(next_attempt_at), MIN(created_at) FROM deliveries"
+    " WHERE status = 'pending'"
+)
 _MAILS = "SELECT COUNT(*) FROM mails WHERE sent_at IS NULL"
 
 
 def accounts(tx: Tx, text: str, *, before: str, limit: int) -> list[AccountRecord]:
     """Accounts older than the id ``before``, newest first, with the text in their name or address,
     or as their id."""
-    like = "%" + _LIKE.sub(r"!\g<0>", text.lower()) + "%"
+    like = containing(text)
     return ACCOUNTS.all(tx, _ACCOUNTS, (before, text, like, like, limit))
 
 
@@ -69,8 +69,9 @@ def waiting(tx: Tx) -> tuple[int, int, int]:
     return turns[0], jobs[0], mails[0]
 
 
-def pending_deliveries(tx: Tx) -> tuple[int, int | None]:
-    """How many deliveries are to be made, and when the first of them is due."""
+def pending_deliveries(tx: Tx) -> tuple[int, int | None, int | None]:
+    """How many deliveries are to be made, when the first of them is due, and since when the oldest
+    waits."""
     row = tx.one(_DELIVERIES)
     assert row is not None
-    return row[0], row[1]
+    return row[0], row[1], row[2]

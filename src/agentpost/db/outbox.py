@@ -3,16 +3,37 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass, replace
 
 from agentpost.db.session import Tx
 
-_RECEIVERS = "SELECT id, events_json, disabled_at FROM endpoints WHERE account_id = ?"
+_RECEIVERS = (
+    "SELECT id, events_json, disabled_at FROM endpoints WHERE account_id = ?"
+    " UNION ALL SELECT account_id, NULL, kept_until FROM event_readers WHERE account_id = ?"
+)
 
 
-def receivers(tx: Tx, account_id: str) -> list[tuple[str, list[str], bool]]:
-    """(endpoint id, subscribed events, disabled) of an account's endpoints."""
-    rows = tx.all(_RECEIVERS, (account_id,))
-    return [(row[0], json.loads(row[1]), row[2] is not None) for row in rows]
+@dataclass(frozen=True, slots=True)
+class Receivers:
+    """Who receives the events of an account.
+
+    ``endpoints``: (endpoint id, subscribed events, disabled). ``kept_until``: until then all events
+    are kept for who reads them; 0 when nobody does.
+    """
+
+    endpoints: list[tuple[str, list[str], bool]]
+    kept_until: int
+
+
+def receivers(tx: Tx, account_id: str) -> Receivers:
+    """An account's endpoints and readers, in one statement: every end of a message asks."""
+    found = Receivers([], 0)
+    for each, events_json, at in tx.all(_RECEIVERS, (account_id, account_id)):
+        if events_json is None:
+            found = replace(found, kept_until=at)
+        else:
+            found.endpoints.append((each, json.loads(events_json), at is not None))
+    return found
 
 
 def add_event(

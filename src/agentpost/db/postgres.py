@@ -1,24 +1,31 @@
-"""PostgreSQL: a pool, READ COMMITTED and row locks, each transaction on a thread of its own."""
+"""PostgreSQL: READ COMMITTED and row locks.
+
+Writes go in groups over one connection (`postgres_group`). Reads, and writes that have to be alone,
+have a pool of connections, and each a thread of its own.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from functools import lru_cache
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypeVar
 
 import structlog
 
-from agentpost.db.session import DatabaseClosed, Params, Row, Tx
+from agentpost.db.queued import Write, call, resolve
+from agentpost.db.session import DatabaseClosed, Tx
 from agentpost.domain import backoff
 from agentpost.domain.errors import StoreUnavailable
 from agentpost.extras import POSTGRES_ASKED, MissingExtra, require
 
 if TYPE_CHECKING:
-    from psycopg import Connection
     from psycopg_pool import ConnectionPool
+
+    from agentpost.db.postgres_group import GroupWriter
+    from agentpost.db.postgres_pipeline import PipelinedConnection
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -28,6 +35,8 @@ BEGIN = b"BEGIN"
 BEGIN_READ = b"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 _CONNECTIONS = 10
 _OPEN_SECONDS = 30
+_KWARGS: Final[dict[str, Any]] = {"application_name": "agentpost", "autocommit": True}
+_CONNECT_SECONDS = 5
 _WAIT_SECONDS = 30.0
 """How long a transaction waits for a thread, a connection and each lock."""
 _RECONNECT_SECONDS = 4.0
@@ -61,43 +70,6 @@ def check_installed() -> None:
     del procrastinate, psycopg, psycopg_pool
 
 
-@lru_cache(maxsize=1024)
-def translate(sql: str) -> bytes:
-    """Our one SQL text in this database's words. Our SQL has no literal ``?`` or ``%``."""
-    return (
-        sql.replace("?", "%s")
-        .replace("/*for update*/", "FOR UPDATE")
-        .replace("/*skip locked*/", "FOR UPDATE SKIP LOCKED")
-    ).encode()
-
-
-class PostgresTx:
-    """See `Tx`."""
-
-    __slots__ = ("_execute", "callbacks", "connection")
-
-    def __init__(self, connection: Connection[Row]) -> None:
-        self.connection: Any = connection
-        self._execute = connection.execute
-        self.callbacks: list[Callable[[], None]] = []
-
-    def execute(self, sql: str, params: Params = ()) -> int:
-        """See `Tx.execute`."""
-        return self._execute(translate(sql), params).rowcount
-
-    def one(self, sql: str, params: Params = ()) -> Row | None:
-        """See `Tx.one`."""
-        return self._execute(translate(sql), params).fetchone()
-
-    def all(self, sql: str, params: Params = ()) -> list[Row]:
-        """See `Tx.all`."""
-        return self._execute(translate(sql), params).fetchall()
-
-    def after(self, callback: Callable[[], None]) -> None:
-        """See `Tx.after`."""
-        self.callbacks.append(callback)
-
-
 class PostgresDatabase:
     """See `Database`. Raises `StoreUnavailable` when the server cannot be reached, or a lock is
     held by somebody else, for `_WAIT_SECONDS`.
@@ -114,8 +86,11 @@ class PostgresDatabase:
         self._url = url
         self._connections = connections
         self._durability = durability
-        self._pool: ConnectionPool[Connection[Row]] | None = None
+        self._pool: ConnectionPool[PipelinedConnection] | None = None
         self._threads: ThreadPoolExecutor | None = None
+        self._writer: GroupWriter | None = None
+        self._accepting = threading.Lock()  # nothing is put behind what ends the writer
+        self._open = False
 
     @property
     def external_commits(self) -> int | None:
@@ -131,29 +106,43 @@ class PostgresDatabase:
         """See `Database.open`."""
         from psycopg_pool import ConnectionPool
 
-        def configure(connection: Connection[Row]) -> None:
-            connection.prepare_threshold = 2
-            connection.prepared_max = 500
-            commit = "on" if self._durability == "full" else "off"
-            connection.execute(f"SET synchronous_commit = {commit}".encode())
-            connection.execute(f"SET lock_timeout = '{_WAIT_SECONDS:.0f}s'".encode())
+        from agentpost.db.postgres_group import GroupWriter
+        from agentpost.db.postgres_pipeline import PipelinedConnection
 
         # One more than the threads: `read_now` borrows one on its caller's thread.
         self._pool = ConnectionPool(
             self._url,
+            connection_class=PipelinedConnection,
             min_size=2,
             max_size=self._connections + 1,
-            configure=configure,
+            configure=self._configure,
             # BEGIN is ours to send: so a read's snapshot costs no statement of its own.
-            kwargs={"application_name": "agentpost", "autocommit": True},
+            kwargs=_KWARGS,
             reconnect_timeout=_RECONNECT_SECONDS,
             open=False,
         )
         self._pool.open(wait=True, timeout=_OPEN_SECONDS)
         self._threads = ThreadPoolExecutor(self._connections, thread_name_prefix="db")
 
+        def connect() -> PipelinedConnection:
+            connection = PipelinedConnection.connect(
+                self._url, connect_timeout=_CONNECT_SECONDS, **_KWARGS
+            )
+            self._configure(connection)
+            return connection
+
+        # A restarted server has broken the idle ones as well.
+        self._writer = GroupWriter(connect, self._write_singly, self._pool.check)
+        self._writer.start()
+        self._open = True
+
     def close(self) -> None:
         """See `Database.close`."""
+        with self._accepting:
+            self._open = False
+        if self._writer is not None:
+            self._writer.stop()
+            self._writer = None
         if self._threads is not None:
             self._threads.shutdown(wait=True)
             self._threads = None
@@ -163,11 +152,13 @@ class PostgresDatabase:
 
     async def write(self, fn: Callable[[Tx], T]) -> T:
         """See `Database.write`."""
-        future = self._submit(self._run, fn, BEGIN, time.monotonic() + _WAIT_SECONDS)
-        # The transaction goes on when the awaiting request is cancelled: it was accepted.
-        answer = asyncio.wrap_future(future)
-        answer.add_done_callback(_seen)
-        return await asyncio.shield(answer)
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[T] = loop.create_future()
+        with self._accepting:
+            if not self._open or self._writer is None:
+                raise DatabaseClosed("the database is closed")
+            self._writer.put(Write(fn, loop, future))
+        return await future
 
     async def read(self, fn: Callable[[Tx], T]) -> T:
         """See `Database.read`."""
@@ -177,6 +168,25 @@ class PostgresDatabase:
     def read_now(self, fn: Callable[[Tx], T]) -> T:
         """See `Database.read_now`."""
         return self._run(fn, BEGIN_READ, time.monotonic() + _WAIT_SECONDS)
+
+    def _configure(self, connection: PipelinedConnection) -> None:
+        connection.prepare_threshold = None  # what is prepared, the pipeline knows
+        commit = "on" if self._durability == "full" else "off"
+        connection.execute(f"SET synchronous_commit = {commit}".encode())
+        connection.execute(f"SET lock_timeout = '{_WAIT_SECONDS:.0f}s'".encode())
+
+    def _write_singly(self, item: Write) -> None:
+        """Run a write in a transaction of its own, on another thread, and resolve it."""
+        until = time.monotonic() + _WAIT_SECONDS
+
+        def run() -> None:
+            try:
+                item.result = self._run(item.fn, BEGIN, until)
+            except BaseException as error:
+                item.error = error
+            resolve([item])
+
+        self._submit(run)
 
     def _submit(self, run: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Future[T]:
         try:
@@ -219,26 +229,42 @@ class PostgresDatabase:
                 time.sleep(backoff.pause(tried - 1, *LOST_SECONDS))
             else:
                 for callback in callbacks:
-                    _call(callback)
+                    call(callback)
                 return result
 
     @staticmethod
     def _attempt(
-        pool: ConnectionPool[Connection[Row]], fn: Callable[[Tx], T], begin: bytes, until: float
+        pool: ConnectionPool[PipelinedConnection], fn: Callable[[Tx], T], begin: bytes, until: float
     ) -> tuple[T, list[Callable[[], None]]]:
         from psycopg import OperationalError
 
+        from agentpost.db.postgres_pipeline import PostgresTx
+
         left = max(until - time.monotonic(), 0.001)
-        with pool.connection(timeout=left) as connection:  # rolls back what raises
-            tx = PostgresTx(connection)
+        with pool.connection(timeout=left) as connection:
+            pipeline = connection.statements
+            tx = PostgresTx(pipeline)
             try:
-                connection.execute(begin, prepare=False)
-                result = fn(tx)
+                try:
+                    pipeline.begin(begin)
+                    result = fn(tx)
+                    pipeline.settle()
+                except BaseException:
+                    pipeline.rollback()
+                    pipeline.leave()
+                    raise
             except OperationalError as error:
                 if connection.closed:
                     raise _ConnectionLost from error
                 raise
-            connection.commit()
+            try:
+                pipeline.commit()
+            except BaseException:
+                if not connection.closed:  # a statement that nobody had waited for
+                    pipeline.rollback()
+                    pipeline.leave()
+                raise
+            pipeline.leave()
         return result, tx.callbacks
 
 
@@ -248,17 +274,23 @@ class PostgresDedicatedConnection:
 
     def __init__(self, url: str) -> None:
         self._url = url
-        self._connection: Connection[Row] | None = None
+        self._connection: PipelinedConnection | None = None
 
     def write(self, fn: Callable[[Tx], T]) -> T:
         """See `DedicatedConnection.write`."""
+        from agentpost.db.postgres_pipeline import PostgresTx
+
         connection = self._connection = self._connection or self._connect()
         try:
-            with connection.transaction():
-                return fn(PostgresTx(connection))
+            pipeline = connection.statements
+            pipeline.begin(BEGIN)
+            result = fn(PostgresTx(pipeline))
+            pipeline.settle()
+            pipeline.commit()
         except BaseException:
             self.close()
             raise
+        return result
 
     def close(self) -> None:
         """See `DedicatedConnection.close`."""
@@ -266,10 +298,10 @@ class PostgresDedicatedConnection:
         if connection is not None:
             connection.close()
 
-    def _connect(self) -> Connection[Row]:
-        from psycopg import Connection
+    def _connect(self) -> PipelinedConnection:
+        from agentpost.db.postgres_pipeline import PipelinedConnection
 
-        connection = Connection.connect(
+        connection = PipelinedConnection.connect(
             self._url,
             autocommit=True,
             connect_timeout=_LINE_CONNECT_SECONDS,
@@ -281,18 +313,3 @@ class PostgresDedicatedConnection:
         )
         connection.execute(b"SET synchronous_commit = off")
         return connection
-
-
-def _seen(answer: asyncio.Future[Any]) -> None:
-    """Its exception is nobody's when the caller was cancelled, as a fenced runner is; asyncio would
-    log it as an error that was never retrieved."""
-    if not answer.cancelled():
-        answer.exception()
-
-
-def _call(callback: Callable[[], None]) -> None:
-    """A failing after-commit callback must not make the commit seem failed."""
-    try:
-        callback()
-    except BaseException:
-        log.exception("after_commit_failed")

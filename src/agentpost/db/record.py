@@ -16,14 +16,16 @@ from agentpost.domain.records import EntryRecord, JobRecord, MessageRecord
 
 _MESSAGE_CHANGES = tuple(
     # Its place among the turns is given once, and is in an index, which is written again whenever
-    # an UPDATE names the column.
+    # an UPDATE names the column. The others are written by statements of their own, or never again.
     name
     for name in MESSAGES.columns[MESSAGES.columns.index("notes_json") :]
-    if name != "turn_no"
+    if name not in ("turn_no", "response_schema_json", "answer_json", "answered_by")
 )
 _message_changes = attrgetter(*_MESSAGE_CHANGES)
 _UPDATE_MESSAGE = MESSAGES.update_sql(_MESSAGE_CHANGES, "id = ? AND version = ?")
-_JOB_CHANGES = JOBS.columns[JOBS.columns.index("state") :]
+_JOB_CHANGES = tuple(
+    name for name in JOBS.columns[JOBS.columns.index("state") :] if name != "output_json"
+)
 _job_changes = attrgetter(*_JOB_CHANGES)
 _UPDATE_JOB = JOBS.update_sql(_JOB_CHANGES, "id = ? AND state = ? AND epoch = ?")
 _INSERT_LINK = (
@@ -35,11 +37,18 @@ _COUNT_CALL = (
     "UPDATE jobs SET calls = calls + 1"
     " WHERE id = ? AND epoch = ? AND state IN ('running', 'overdue')"
 )
+_SET_OUTPUT = (
+    "UPDATE jobs SET calls = calls + 1, output_json = ?"
+    " WHERE id = ? AND epoch = ? AND state IN ('running', 'overdue')"
+)
 _RELEASE_OWNERSHIP = "UPDATE jobs SET node = NULL WHERE id = ? AND epoch = ? AND node = ?"
 
 
 def insert_message(tx: Tx, message: MessageRecord) -> bool:
     """False when the idempotency key is taken."""
+    if message.idempotency_key is None:
+        MESSAGES.insert_unchecked(tx, message)  # nothing can stand against it
+        return True
     return MESSAGES.insert(tx, message)
 
 
@@ -51,13 +60,17 @@ def free_idempotency_key(tx: Tx, message_id: str) -> None:
 def update_message(tx: Tx, message: MessageRecord, version_before: int) -> None:
     """Write what may change of a message; raises `Fenced` when somebody else was faster."""
     params = (*_message_changes(message), message.id, version_before)
-    if tx.execute(_UPDATE_MESSAGE, params) != 1:
-        raise Fenced(f"message {message.id} has moved on")
+    tx.change_one(_UPDATE_MESSAGE, params, Fenced(f"message {message.id} has moved on"))
+
+
+def set_expiry(tx: Tx, message_id: str, at: int) -> None:
+    """The message is a 404 from that time on."""
+    tx.execute("UPDATE messages SET expires_at = ? WHERE id = ?", (at, message_id))
 
 
 def set_turn_no(tx: Tx, message: MessageRecord) -> None:
     """The turn of a waiting message begins."""
-    tx.execute("UPDATE messages SET turn_no = ? WHERE id = ?", (message.turn_no, message.id))
+    tx.run("UPDATE messages SET turn_no = ? WHERE id = ?", (message.turn_no, message.id))
 
 
 def set_reply_deadline(tx: Tx, message_id: str, at: int) -> None:
@@ -67,20 +80,29 @@ def set_reply_deadline(tx: Tx, message_id: str, at: int) -> None:
 
 def insert_job(tx: Tx, job: JobRecord) -> None:
     """A job is made."""
-    JOBS.insert(tx, job)
+    JOBS.insert_unchecked(tx, job)
 
 
 def update_job(tx: Tx, job: JobRecord, state_before: str, epoch_before: int) -> None:
     """Write what may change of a job; raises `Fenced` when it is no longer in that state."""
     params = (*_job_changes(job), job.id, state_before, epoch_before)
-    if tx.execute(_UPDATE_JOB, params) != 1:
-        raise Fenced(f"job {job.id} has moved on")
+    tx.change_one(_UPDATE_JOB, params, Fenced(f"job {job.id} has moved on"))
 
 
 def count_call(tx: Tx, job_id: str, epoch: int) -> None:
     """One more recorded call; raises `Fenced` when the runner no longer owns the job."""
-    if tx.execute(_COUNT_CALL, (job_id, epoch)) != 1:
-        raise Fenced(f"job {job_id} is not ours any more")
+    tx.change_one(_COUNT_CALL, (job_id, epoch), Fenced(f"job {job_id} is not ours any more"))
+
+
+def set_output(tx: Tx, job_id: str, epoch: int, output_json: str) -> None:
+    """The job's output, which is a recorded call; raises `Fenced` like `count_call`."""
+    gone = Fenced(f"job {job_id} is not ours any more")
+    tx.change_one(_SET_OUTPUT, (output_json, job_id, epoch), gone)
+
+
+def set_answered(tx: Tx, message_id: str, answered_by: str) -> None:
+    """The message that answers what this one asks."""
+    tx.execute("UPDATE messages SET answered_by = ? WHERE id = ?", (answered_by, message_id))
 
 
 def release_ownership(tx: Tx, job_id: str, epoch: int, node: str) -> None:
@@ -90,7 +112,7 @@ def release_ownership(tx: Tx, job_id: str, epoch: int, node: str) -> None:
 
 def append_entry(tx: Tx, entry: EntryRecord) -> None:
     """A line of the log."""
-    ENTRIES.insert(tx, entry)
+    ENTRIES.insert_unchecked(tx, entry)
 
 
 def link_job(tx: Tx, message_id: str, job_id: str, role: JobRole, now: int) -> bool:
@@ -100,4 +122,4 @@ def link_job(tx: Tx, message_id: str, job_id: str, role: JobRole, now: int) -> b
 
 def keep_signal(tx: Tx, owner: str, signal_id: str, at: int, name: str, body: str) -> None:
     """Store a signal of a message or job, for `agentpost explain`."""
-    tx.execute(_INSERT_SIGNAL, (owner, signal_id, at, name, body))
+    tx.run(_INSERT_SIGNAL, (owner, signal_id, at, name, body))

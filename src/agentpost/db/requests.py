@@ -4,20 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from agentpost.db.filtered import Conditions, newest
+from agentpost.db.filtered import Conditions, counts, newest
 from agentpost.db.mapper import Mapper
 from agentpost.db.session import Tx
+from agentpost.domain import ids
 from agentpost.domain.records import RequestRecord
 from agentpost.domain.request_filter import RequestFilter
 
 REQUESTS = Mapper(RequestRecord, "requests", "ON CONFLICT DO NOTHING")
 _LINE_COLUMNS = REQUESTS.columns[: REQUESTS.columns.index("request_body")]
 """What a list shows: the columns before the bodies, which may be long."""
+_BEGINNING = "SUBSTR(response_body, 1, 500)"
+"""Where the id of a message stands in the answer that shows it."""
 _COUNT = (
     "INSERT INTO request_log_days (account_id, day, bytes, dropped) VALUES (?, ?, ?, ?)"
     " ON CONFLICT (account_id, day) DO UPDATE SET bytes = request_log_days.bytes + excluded.bytes,"
     " dropped = request_log_days.dropped + excluded.dropped"
 )
+_END = "(at + 1000 * ms)"
+"""When a request ended, in microseconds."""
 _COUNTED = "SELECT bytes FROM request_log_days WHERE account_id = ? AND day = ?"
 
 
@@ -46,12 +51,7 @@ def of_account(
 
     The second value: see `filtered.newest`.
     """
-    fits = Conditions()
-    fits.equal("key_id", wanted.key_id)
-    fits.equal("method", wanted.method)
-    fits.equal("error", wanted.error)
-    fits.add("status BETWEEN ? AND ?", *(wanted.status or (None,)))
-    fits.contains("path", wanted.path)
+    fits = _fitting(wanted)
     found, more = newest(
         tx,
         REQUESTS.table,
@@ -63,6 +63,71 @@ def of_account(
         limit=limit,
     )
     return [REQUESTS.of(row) for row in found], more
+
+
+def ended_between(
+    tx: Tx,
+    account_id: str,
+    wanted: RequestFilter,
+    *,
+    after: int,
+    until: int,
+    longest: int,
+    limit: int,
+) -> list[RequestRecord]:
+    """An account's requests that ended after ``after`` and not after ``until``, in the order in
+    which they ended, without their bodies; of those that took up to ``longest``. All times in
+    microseconds.
+
+    One that ended in the very moment of the last one is there too, or neither is: whoever
+    continues behind the last one misses none.
+    """
+    fits = _fitting(wanted)
+    fits.add(f"{_END} > ?", after)
+    fits.add(f"{_END} <= ?", until)
+    sql = (
+        f"SELECT {', '.join(_LINE_COLUMNS)} FROM requests WHERE account_id = ? AND id >= ?"
+        f" AND id < ? AND {' AND '.join(fits.texts)} ORDER BY {_END}, id LIMIT ?"
+    )
+    first, last = ids.at(ids.REQUEST, after - longest), ids.at(ids.REQUEST, until + 1)
+    found = tx.all(sql, (account_id, first, last, *fits.params, limit + 1))
+    records = [REQUESTS.of(row) for row in found]
+    if len(records) <= limit:
+        return records
+    return [each for each in records if ended_at(each) < ended_at(records[-1])] or records
+
+
+def ended_at(request: RequestRecord) -> int:
+    """When it was answered, in microseconds."""
+    return request.at + 1_000 * request.ms
+
+
+def first_after(tx: Tx, account_id: str, at: int) -> int | None:
+    """When the account's first request came that came at that time or later, in microseconds."""
+    sql = "SELECT at FROM requests WHERE account_id = ? AND id >= ? ORDER BY id LIMIT 1"
+    row = tx.one(sql, (account_id, ids.at(ids.REQUEST, at)))
+    return int(row[0]) if row else None
+
+
+def _fitting(wanted: RequestFilter) -> Conditions:
+    fits = Conditions()
+    fits.equal("key_id", wanted.key_id)
+    fits.equal("method", wanted.method)
+    fits.equal("error", wanted.error)
+    fits.add("status BETWEEN ? AND ?", *(wanted.status or (None,)))
+    fits.contains("path", wanted.path)
+    fits.contains_any(("path", _BEGINNING), wanted.about)
+    if wanted.not_reading:
+        fits.add("NOT (method = 'GET' AND path LIKE ?)", "/v1/requests%")
+    return fits
+
+
+def errors(tx: Tx, account_id: str, since: str) -> list[tuple[str | None, int, str]]:
+    """(error code or None, how many, the newest of them) of an account's requests with an id from
+    ``since`` on; see `filtered.counts`."""
+    before = ids.last(ids.REQUEST)
+    found = counts(tx, REQUESTS.table, ("error",), account_id, before=before, since=since)
+    return [(row[0], row[1], row[2]) for row in found]
 
 
 def get(tx: Tx, account_id: str, request_id: str) -> RequestRecord | None:

@@ -41,7 +41,11 @@ def _some_of(table: str, owner: str, number: str) -> str:
     return f"DELETE FROM {table} WHERE {owner} = ? AND {number} IN ({first})"
 
 
-_OF_OWNER = (_some_of("calls", "owner", "n"), _some_of("signals", "owner", "id"))
+_OF_OWNER = (
+    _some_of("calls", "owner", "n"),
+    _some_of("signals", "owner", "id"),
+    _some_of("agent_lines", "owner", "id"),
+)
 _OF_JOB = (*_OF_OWNER, _some_of("inbox", "job_id", "n"))
 _OF_MESSAGE = (
     *_OF_OWNER,
@@ -145,7 +149,8 @@ def lock_jobs(tx: Tx, message_id: str) -> None:
 
 
 def delete_job_parts(tx: Tx, job_id: str, limit: int) -> int:
-    """Calls, signals and follow-ups of a job; how many rows went, ``limit`` when there are more."""
+    """Calls, signals, lines and follow-ups of a job; how many rows went: ``limit`` if there are
+    more."""
     return _delete(tx, _OF_JOB, job_id, limit)
 
 
@@ -161,7 +166,7 @@ def unlink(tx: Tx, message_id: str, job_id: str) -> None:
 
 
 def delete_message_parts(tx: Tx, message_id: str, limit: int) -> int:
-    """Log, calls, signals, events, deliveries and attempts of a message; as above."""
+    """Log, calls, signals, lines, events, deliveries and attempts of a message; as above."""
     gone = _delete(tx, _OF_MESSAGE, message_id, limit)
     return gone + _delete_events(tx, _EVENTS, message_id, limit - gone) if gone < limit else gone
 
@@ -237,6 +242,7 @@ def _delete_events(tx: Tx, found: str, owner: str, limit: int) -> int:
             break
         attempts = tx.execute("DELETE FROM attempts WHERE event_id = ?", (event_id,))
         tx.execute("DELETE FROM deliveries WHERE event_id = ?", (event_id,))
+        tx.execute("DELETE FROM event_numbers WHERE event_id = ?", (event_id,))
         tx.execute("DELETE FROM events WHERE id = ?", (event_id,))
         gone += 1 + attempts
     return gone

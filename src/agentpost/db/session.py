@@ -32,6 +32,22 @@ class Tx(Protocol):
         """Run a statement; the number of rows it changed."""
         ...
 
+    def run(self, sql: str, params: Params = ()) -> None:
+        """`execute` without an answer: where the database is a server, nobody waits for it. What
+        it fails with may be raised by a later statement, or instead of the commit."""
+        ...
+
+    def change_one(self, sql: str, params: Params, error: Exception) -> None:
+        """`run` a statement that must change one row; ``error`` is raised when it does not, there
+        or as `run` raises."""
+        ...
+
+    def ahead(self, sql: str, params: tuple[Any, ...]) -> None:
+        """A query that `one` is asked for later in the transaction, in the same words: where the
+        database is a server, it goes with the statement before. Its answer may be of this moment.
+        """
+        ...
+
     def one(self, sql: str, params: Params = ()) -> Row | None:
         """The first row, or None."""
         ...

@@ -16,8 +16,9 @@ from typing import TypeVar
 import structlog
 
 from agentpost.db.database_file import DatabaseFile
+from agentpost.db.queued import Write, call, resolve
 from agentpost.db.session import DatabaseClosed, Tx
-from agentpost.db.sqlite_group import BUSY_SECONDS, Group, SqliteTx, Write, call
+from agentpost.db.sqlite_group import BUSY_SECONDS, Group, SqliteTx
 
 T = TypeVar("T")
 log = structlog.get_logger(__name__)
@@ -222,7 +223,7 @@ class SqliteDatabase:
                 for callback in item.callbacks:
                     call(callback)
         finally:
-            group.resolve()
+            resolve(group.items)
         if group.ran_again:
             self._careful_until = time.monotonic() + _CAREFUL_SECONDS
         return group.last

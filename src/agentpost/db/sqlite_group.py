@@ -11,19 +11,15 @@ one fails, all is taken back and the functions of its group run again, in savepo
 
 from __future__ import annotations
 
-import asyncio
 import queue
 import sqlite3
 import time
 from collections.abc import Callable
 from typing import Any
 
-import structlog
-
-from agentpost.db.session import Params, Row, Tx
+from agentpost.db.queued import Write
+from agentpost.db.session import Params, Row
 from agentpost.domain.errors import StoreUnavailable
-
-log = structlog.get_logger(__name__)
 
 _FUNCTIONS_MAX = 256
 _SECONDS_MAX = 0.02
@@ -46,6 +42,18 @@ class SqliteTx:
         """See `Tx.execute`."""
         return self._execute(sql, params).rowcount
 
+    def run(self, sql: str, params: Params = ()) -> None:
+        """See `Tx.run`."""
+        self._execute(sql, params)
+
+    def change_one(self, sql: str, params: Params, error: Exception) -> None:
+        """See `Tx.change_one`."""
+        if self._execute(sql, params).rowcount != 1:
+            raise error
+
+    def ahead(self, sql: str, params: tuple[Any, ...]) -> None:
+        """See `Tx.ahead`: here a query costs the same at any time."""
+
     def one(self, sql: str, params: Params = ()) -> Row | None:
         """See `Tx.one`."""
         row: Row | None = self._execute(sql, params).fetchone()
@@ -58,26 +66,6 @@ class SqliteTx:
     def after(self, callback: Callable[[], None]) -> None:
         """See `Tx.after`."""
         self.callbacks.append(callback)
-
-
-class Write:
-    """A queued write function with the future its caller awaits."""
-
-    __slots__ = ("callbacks", "error", "fn", "future", "loop", "queued_at", "result")
-
-    def __init__(
-        self,
-        fn: Callable[[Tx], Any],
-        loop: asyncio.AbstractEventLoop,
-        future: asyncio.Future[Any],
-    ) -> None:
-        self.fn = fn
-        self.loop = loop
-        self.future = future
-        self.queued_at = time.monotonic()
-        self.result: Any = None
-        self.error: BaseException | None = None
-        self.callbacks: list[Callable[[], None]] = []
 
 
 class Group:
@@ -120,17 +108,6 @@ class Group:
                 self.ran_again = True
                 for each in self.items:
                     _run_one(connection, each, guarded=True)
-
-    def resolve(self) -> None:
-        """Hand the results over, one wake-up per event loop."""
-        by_loop: dict[asyncio.AbstractEventLoop, list[Write]] = {}
-        for item in self.items:
-            by_loop.setdefault(item.loop, []).append(item)
-        for loop, items in by_loop.items():
-            try:
-                loop.call_soon_threadsafe(_set_results, items)
-            except RuntimeError:
-                log.debug("loop_closed_before_result", functions=len(items))
 
 
 def _begin(connection: sqlite3.Connection, queued_at: float) -> None:
@@ -183,21 +160,3 @@ def _run_one(connection: sqlite3.Connection, item: Write, *, guarded: bool) -> b
         connection.execute("RELEASE f")
     item.callbacks = tx.callbacks
     return True
-
-
-def call(callback: Callable[[], None]) -> None:
-    """A callback must not take the writer down."""
-    try:
-        callback()
-    except BaseException:
-        log.exception("after_commit_failed")
-
-
-def _set_results(items: list[Write]) -> None:
-    for item in items:
-        if item.future.done():  # cancelled
-            continue
-        if item.error is not None:
-            item.future.set_exception(item.error)
-        else:
-            item.future.set_result(item.result)

@@ -25,7 +25,8 @@ from sqlalchemy import (
     text,
 )
 
-from agentpost.domain import records
+from agentpost.domain import records, user_records, webhook_records
+from agentpost.domain.schedules import ScheduleRecord
 
 metadata = MetaData()
 
@@ -42,8 +43,8 @@ def _count(name: str) -> Column[int]:
     return Column(name, Integer, nullable=False)
 
 
-def _id() -> Column[str]:
-    return Column("id", Text, primary_key=True)
+def _id(name: str = "id") -> Column[str]:
+    return Column(name, Text, primary_key=True)
 
 
 def _columns(
@@ -62,13 +63,9 @@ def _columns(
         if null:
             hint = get_args(hint)[0]
         kind = BigInteger if get_origin(hint) is Annotated else Integer if hint is int else Text
-        yield Column(
-            field.name,
-            kind,
-            primary_key=field.name == key,
-            nullable=null,
-            server_default="0" if field.name in zero else None,
-        )
+        default = "0" if field.name in zero else None
+        is_key = field.name == key
+        yield Column(field.name, kind, primary_key=is_key, nullable=null, server_default=default)
 
 
 def _partial(name: str, *columns: str, where: str, unique: bool = False) -> Index:
@@ -80,18 +77,10 @@ meta = Table("meta", metadata, Column("name", Text, primary_key=True), _text("va
 
 nodes = Table("nodes", metadata, _id(), _time("started_at"), _time("beat"))
 
-accounts = Table(
-    "accounts",
-    metadata,
-    *_columns(records.AccountRecord),
-    UniqueConstraint("email"),
-)
+accounts = Table("accounts", metadata, *_columns(records.AccountRecord), UniqueConstraint("email"))
 
 account_storage = Table(
-    "account_storage",
-    metadata,
-    Column("account_id", Text, primary_key=True),
-    _time("bytes"),
+    "account_storage", metadata, Column("account_id", Text, primary_key=True), _time("bytes")
 )
 
 keys = Table(
@@ -105,9 +94,7 @@ keys = Table(
 login_tokens = Table(
     "login_tokens",
     metadata,
-    Column("digest", Text, primary_key=True),
-    _text("account_id"),
-    _time("expires_at"),
+    *_columns(user_records.LoginTokenRecord, key="digest"),
     Index("ix_login_tokens_expires", "expires_at"),
     Index("ix_login_tokens_account", "account_id"),
 )
@@ -115,10 +102,22 @@ login_tokens = Table(
 sessions = Table(
     "sessions",
     metadata,
-    *_columns(records.SessionRecord, key="digest", zero=("last_used_at",)),
+    *_columns(user_records.SessionRecord, key="digest", zero=("last_used_at",)),
     Index("ix_sessions_expires", "expires_at"),
     Index("ix_sessions_account", "account_id", "created_at"),
+    Index("ix_sessions_user", "user_id", "created_at"),
 )
+
+users = Table(
+    "users",
+    metadata,
+    *_columns(user_records.UserRecord),
+    UniqueConstraint("email", name="uq_users_email"),
+    Index("ix_users_account", "account_id", "id"),
+    Index("ix_users_subject", "oidc_subject", unique=True),
+)
+
+user_mails = Table("user_mails", metadata, *_columns(user_records.UserMailRecord))
 
 conversations = Table(
     "conversations",
@@ -133,6 +132,8 @@ messages = Table(
     *_columns(records.MessageRecord),
     Index("ix_messages_account", "account_id", "id"),
     Index("ix_messages_conversation", "conversation_id", "turn_no"),
+    Index("ix_messages_key", "key_id", "id"),
+    Index("ix_messages_of_conversation", "conversation_id", "id"),
     _partial(
         "uq_messages_idempotency",
         "key_id",
@@ -173,17 +174,9 @@ jobs = Table(
     Index("ix_jobs_work", "work_id"),
     _partial("ix_jobs_running", "conversation_id", "id", where="state = 'running'"),
     _partial(
-        "ix_jobs_settled",
-        "conversation_id",
-        "settled_at",
-        where="state IN ('completed', 'failed')",
+        "ix_jobs_settled", "conversation_id", "settled_at", where="state IN ('completed', 'failed')"
     ),
-    _partial(
-        "ix_jobs_executing",
-        "account_id",
-        "id",
-        where="state IN ('running', 'overdue')",
-    ),
+    _partial("ix_jobs_executing", "account_id", "id", where="state IN ('running', 'overdue')"),
     _partial("ix_jobs_queued", "account_id", "created_at", where="state = 'queued'"),
     _partial("ix_jobs_unowned", "id", where="state IN ('running', 'overdue') AND node IS NULL"),
     _partial("ix_jobs_watch_due", "watch_by", where="state = 'running'"),
@@ -212,6 +205,16 @@ signals = Table(
     _time("at"),
     _text("name"),
     _text("body_json"),
+    PrimaryKeyConstraint("owner", "id"),
+    sqlite_with_rowid=False,
+)
+
+agent_lines = Table(
+    "agent_lines",
+    metadata,
+    *map(_text, ("owner", "id", "level", "line")),
+    _time("at"),
+    Column("call", Integer, nullable=True),
     PrimaryKeyConstraint("owner", "id"),
     sqlite_with_rowid=False,
 )
@@ -287,12 +290,13 @@ ledger = Table(
     *_columns(records.LedgerRecord),
     Index("ix_ledger_account", "account_id", "id"),
     _partial("ix_ledger_job", "job_id", where="job_id IS NOT NULL"),
+    _partial("ix_ledger_key", "key_id", "id", where="kind = 'charge' AND key_id IS NOT NULL"),
 )
 
 endpoints = Table(
     "endpoints",
     metadata,
-    *_columns(records.EndpointRecord),
+    *_columns(webhook_records.EndpointRecord),
     Index("ix_endpoints_account_id", "account_id"),
     _partial("ix_endpoints_failing", "failing_since", where="disabled_at IS NULL"),
 )
@@ -307,6 +311,20 @@ events = Table(
     _text("name"),
     _text("data_json"),
     _time("at"),
+)
+
+event_readers = Table(
+    "event_readers", metadata, _id("account_id"), _time("kept_until"), _count("last_n")
+)
+
+event_numbers = Table(
+    "event_numbers",
+    metadata,
+    Column("event_id", Text, primary_key=True),
+    _text("account_id"),
+    Column("n", Integer, nullable=True),
+    Index("ix_event_numbers_account", "account_id", "n"),
+    _partial("ix_event_numbers_new", "account_id", "event_id", where="n IS NULL"),
 )
 
 deliveries = Table(
@@ -334,9 +352,18 @@ deliveries = Table(
 attempts = Table(
     "attempts",
     metadata,
-    *_columns(records.AttemptRecord, key=""),
+    *_columns(webhook_records.AttemptRecord, key=""),
     PrimaryKeyConstraint("event_id", "endpoint_id", "n"),
     sqlite_with_rowid=False,
+)
+
+schedules = Table(
+    "schedules",
+    metadata,
+    *_columns(ScheduleRecord),
+    Index("ix_schedules_account", "account_id"),
+    Index("ix_schedules_key", "key_id", "id"),
+    _partial("ix_schedules_due", "next_at", where="next_at IS NOT NULL"),
 )
 
 mails = Table(
@@ -365,6 +392,8 @@ request_log_days = Table(
     Index("ix_request_log_days_day", "day"),
     sqlite_with_rowid=False,
 )
+
+operator_actions = Table("operator_actions", metadata, *_columns(records.OperatorActionRecord))
 
 reader_locks = Table(
     "reader_locks", metadata, Column("subject", Text, primary_key=True), _count("owner")

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from agentpost.db.session import Row, Tx
 
 _DELIVERIES = (
-    "SELECT endpoint_id, status, attempts, last_status_code, last_error,"
-    " COALESCE(delivered_at, created_at) FROM deliveries WHERE event_id = ? ORDER BY endpoint_id"
+    "SELECT d.endpoint_id, d.status, d.attempts, d.last_status_code, d.last_error,"
+    " COALESCE(d.delivered_at, d.created_at), e.url FROM deliveries d"
+    " LEFT JOIN endpoints e ON e.id = d.endpoint_id WHERE d.event_id = ? ORDER BY d.endpoint_id"
 )
 
 _ATTEMPTS = (
@@ -15,21 +18,67 @@ _ATTEMPTS = (
 )
 
 
-def signals(tx: Tx, owner: str) -> list[Row]:
-    """(at, name, body) of a message's or job's signals, oldest first."""
-    return tx.all("SELECT at, name, body_json FROM signals WHERE owner = ? ORDER BY id", (owner,))
+_SIGNALS = (
+    "SELECT at, name, body_json FROM (SELECT * FROM signals WHERE owner = ? ORDER BY id DESC"
+    " LIMIT ?) found ORDER BY id"
+)
+_CALLS = (
+    "SELECT n, at, summary FROM (SELECT n, at, summary FROM calls WHERE owner = ? AND n > 0"
+    " ORDER BY n DESC LIMIT ?) found ORDER BY n"
+)
+_ENTRIES = (
+    "SELECT seq, at, type, job_id, body_json FROM (SELECT * FROM entries WHERE message_id = ?"
+    " ORDER BY seq DESC LIMIT ?) found ORDER BY seq"
+)
+_LONGEST = (
+    "SELECT began, at, summary FROM (SELECT n, at, summary, COALESCE(LAG(at) OVER (ORDER BY n), ?)"
+    " AS began FROM calls WHERE owner = ? AND n > 0) found ORDER BY at - began DESC,"
+    " n LIMIT ?"
+)
+_COUNTS = (
+    "SELECT COUNT(*) FROM signals WHERE owner = ?",
+    "SELECT COUNT(*) FROM calls WHERE owner = ? AND n > 0",
+)
+_COUNT_OUTPUT = "SELECT COUNT(*) FROM agent_lines WHERE owner = ?"
+
+ALL = 2**31 - 1
+"""More than anything has."""
 
 
-def calls(tx: Tx, owner: str) -> list[Row]:
-    """(number, time it was recorded, summary) of a turn's or job's recorded calls, in order."""
-    sql = "SELECT n, at, summary FROM calls WHERE owner = ? AND n > 0 ORDER BY n"
-    return tx.all(sql, (owner,))
+def signals(tx: Tx, owner: str, last: int = ALL) -> list[Row]:
+    """(at, name, body) of a message's or job's signals, oldest first; only the ``last`` of them."""
+    return tx.all(_SIGNALS, (owner, last))
 
 
-def entries(tx: Tx, message_id: str) -> list[Row]:
-    """(seq, at, type, job id, body) of a message's log."""
-    sql = "SELECT seq, at, type, job_id, body_json FROM entries WHERE message_id = ? ORDER BY seq"
-    return tx.all(sql, (message_id,))
+def calls(tx: Tx, owner: str, last: int = ALL) -> list[Row]:
+    """(number, time it was recorded, summary) of a turn's or job's recorded calls, in order; only
+    the ``last`` of them."""
+    return tx.all(_CALLS, (owner, last))
+
+
+def entries(tx: Tx, message_id: str, last: int = ALL) -> list[Row]:
+    """(seq, at, type, job id, body) of a message's log; only the ``last`` of them."""
+    return tx.all(_ENTRIES, (message_id, last))
+
+
+def longest_calls(tx: Tx, owner: str, began: int, limit: int) -> list[Row]:
+    """(time the one before was recorded, time it was recorded, summary) of the recorded calls that
+    took longest; ``began``: when the turn or job did."""
+    return tx.all(_LONGEST, (began, owner, limit))
+
+
+def count(tx: Tx, message_id: str, owners: Sequence[str], *, output: bool = False) -> int:
+    """How many signals and calls the owners have, and entries the message; with ``output`` also
+    the lines that the owners' code printed or logged."""
+    found = tx.one("SELECT COUNT(*) FROM entries WHERE message_id = ?", (message_id,))
+    assert found is not None
+    total = int(found[0])
+    for owner in owners:
+        for sql in (*_COUNTS, _COUNT_OUTPUT) if output else _COUNTS:
+            found = tx.one(sql, (owner,))
+            assert found is not None
+            total += int(found[0])
+    return total
 
 
 def events(tx: Tx, message_id: str) -> list[Row]:
@@ -39,7 +88,8 @@ def events(tx: Tx, message_id: str) -> list[Row]:
 
 
 def deliveries(tx: Tx, event_id: str) -> list[Row]:
-    """(endpoint id, status, attempts, last code, last error, at) of an event's deliveries."""
+    """(endpoint id, status, attempts, last code, last error, at, URL or None when the endpoint is
+    gone) of an event's deliveries."""
     return tx.all(_DELIVERIES, (event_id,))
 
 

@@ -6,7 +6,7 @@ from agentpost.db import account_storage, pending_deletions
 from agentpost.db.mapper import Mapper
 from agentpost.db.messages import FILES
 from agentpost.db.session import Tx
-from agentpost.domain.records import FileRecord, WorkRecord
+from agentpost.domain.records import FileRecord, WorkRecord, WorkShown
 
 WORKS = Mapper(WorkRecord, "works")
 _OF_ACCOUNT = f"{WORKS.select} WHERE id = ? AND account_id = ? AND deleted_at IS NULL"
@@ -17,6 +17,12 @@ _LIST = (
 )
 _OF_CONVERSATION = (
     f"{WORKS.select} WHERE conversation_id = ? AND home = 0 AND deleted_at IS NULL"
+    " ORDER BY id DESC LIMIT ?"
+)
+_SHOWN = (
+    "SELECT id, title, substr(text, 1, ?), question, state_json, EXISTS"
+    " (SELECT 1 FROM files WHERE work_id = works.id AND replaced = 0)"
+    " FROM works WHERE conversation_id = ? AND home = 0 AND deleted_at IS NULL"
     " ORDER BY id DESC LIMIT ?"
 )
 _RUNS = "SELECT 1 FROM jobs WHERE work_id = ? AND state IN ('running', 'overdue') LIMIT 1"
@@ -81,6 +87,11 @@ def list_(tx: Tx, account_id: str, limit: int) -> list[WorkRecord]:
 def of_conversation(tx: Tx, conversation_id: str, limit: int) -> list[WorkRecord]:
     """A conversation's works, newest first."""
     return WORKS.all(tx, _OF_CONVERSATION, (conversation_id, limit))
+
+
+def shown(tx: Tx, conversation_id: str, limit: int, characters: int) -> list[WorkShown]:
+    """A conversation's works as a turn is shown them, newest first, their texts cut."""
+    return [WorkShown(*row) for row in tx.all(_SHOWN, (characters, conversation_id, limit))]
 
 
 def is_running(tx: Tx, work_id: str) -> bool:

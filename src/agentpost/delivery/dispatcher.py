@@ -22,6 +22,7 @@ from collections.abc import Mapping, Sequence
 
 import structlog
 
+from agentpost.delivery import spans
 from agentpost.delivery.concurrency import (
     SLOW_SECONDS,
     ConcurrencyLimits,
@@ -290,7 +291,7 @@ class Deliveries:
         loop = asyncio.get_running_loop()
         late = loop.call_later(SLOW_SECONDS, self._is_late, queue, claimed)
         try:
-            result = await self._result(claimed)
+            result, body = await self._result(claimed)
         except BaseException:
             self._unused.append(claimed)
             raise
@@ -299,8 +300,9 @@ class Deliveries:
             self._limits.finish(queue)
             self._limits.ended(queue, claimed.event_id)
         queue.learn(succeeded=result.error is None, ms=result.ms)
-        found = (result.status, result.error, result.snippet, result.ms)
-        self._done.append(Attempted(claimed, self._ctx.clock.now(), *found))
+        found = (result.status, result.error, result.snippet, result.ms, result.headers)
+        sent = (body.sha256, body.links_until) if body else ()
+        self._done.append(Attempted(claimed, self._ctx.clock.now(), *found, *sent))
         self._wake.set()
         self._start_queued()  # they have waited longer
         self._start(queue)
@@ -313,12 +315,16 @@ class Deliveries:
         self._start_queued()
         self._wake.set()
 
-    async def _result(self, claimed: Claimed) -> PostResult:
+    async def _result(self, claimed: Claimed) -> tuple[PostResult, deliveries.Body | None]:
+        body, began = None, self._ctx.clock.now()
         try:
             body = deliveries.body(self._ctx, claimed)
-            return await self._sender.attempt(
-                claimed.url, claimed.keys, claimed.event_id, body, claimed.traceparent
+            traceparent = spans.traceparent(claimed)
+            result = await self._sender.attempt(
+                claimed.url, claimed.keys, claimed.event_id, body.data, traceparent
             )
         except Exception:  # a fault of ours counts as an attempt, or it would be tried forever
             log.exception("webhook_attempt_failed", event_id=claimed.event_id)
-            return PostResult(None, 0, "", "it could not be sent")
+            result = PostResult(None, 0, "", "it could not be sent")
+        spans.attempted(claimed, result, began, self._ctx.clock.now())
+        return result, body

@@ -34,11 +34,10 @@ class Sender:
         """Send once; never raises for what the receiver does. ``error`` is None when it took it.
 
         Args:
-            traceparent: the trace the event belongs to, passed on as it came: we add no span.
+            traceparent: the trace the event belongs to, or its span of this attempt.
         """
-        headers = signed_headers(keys, event_id, self._clock.now() // SECOND, body)
-        if traceparent is not None:
-            headers["traceparent"] = traceparent
+        at = self._clock.now() // SECOND
+        headers = signed_headers(keys, event_id, at, body, traceparent)
         result = await self._egress.post(url, body, headers, seconds=self._seconds)
         return replace(result, error=result.error or _refusal(result.status))
 

@@ -7,6 +7,7 @@ promised to a running step. Available = balance - held, and none of the three is
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -25,6 +26,33 @@ class LedgerKind(StrEnum):
     HOLD = "hold"
     RELEASE = "release"
     CHARGE = "charge"
+
+
+class Ceiling(StrEnum):
+    """A limit on credits besides the account's balance (design: Spend ceilings)."""
+
+    MESSAGE = "message"  # ``max_credits`` of the message that started the work
+    DAY = "day"  # ``max_credits_per_day`` of the key that sent it
+
+
+@dataclass(frozen=True, slots=True)
+class Headroom:
+    """What work may still use, in millionths, and which ceiling says so; None: the balance."""
+
+    left: int
+    ceiling: Ceiling | None = None
+
+
+def headroom(wallet: Wallet, ceilings: Mapping[Ceiling, int]) -> Headroom:
+    """The least of what is available and of what each ceiling leaves (below zero: nothing).
+
+    When both are alike, the balance is the reason: raising a ceiling would not help.
+    """
+    least = Headroom(wallet.available)
+    for ceiling, left in ceilings.items():
+        if left < least.left:
+            least = Headroom(max(left, 0), ceiling)
+    return least
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,12 +128,14 @@ def charge_held(wallet: Wallet, cost: int) -> Wallet:
     return Wallet(wallet.balance - cost, wallet.held - cost)
 
 
-def charge_done(wallet: Wallet, amount: int) -> tuple[Wallet, int] | None:
-    """Charge for work already done: as much as is available, so the balance may reach zero.
+def charge_done(wallet: Wallet, amount: int, left: int | None = None) -> tuple[Wallet, int] | None:
+    """Charge for work already done: as much as is available, so the balance may reach zero; at most
+    what is ``left``, when a ceiling says so.
 
-    Returns the wallet and what was charged; None when nothing at all is available.
+    Returns the wallet and what was charged; None when nothing at all is left.
     """
-    if amount > 0 and wallet.available <= 0:
+    left = wallet.available if left is None else left
+    if amount > 0 and left <= 0:
         return None
-    charged = min(amount, wallet.available)
+    charged = min(amount, left)
     return Wallet(wallet.balance - charged, wallet.held), charged

@@ -54,6 +54,7 @@ class Claimed:
     at: int
     data_json: str = field(repr=False)
     traceparent: str | None  # of the message it tells about
+    message_id: str | None  # that message; None: it was sent as a test
     url: str
     keys: tuple[str, ...] = field(repr=False)  # sign it
 
@@ -68,6 +69,9 @@ class Attempted:
     error: str | None
     response: str
     ms: int
+    headers: str = ""
+    body_sha256: str | None = None  # of what was sent
+    links_until: int | None = None  # when the links in it expire, in seconds
 
 
 def retry_after(attempts: int, schedule: Sequence[float], chance: float) -> float:

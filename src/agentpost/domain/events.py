@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from agentpost.domain.credits import Ceiling
 from agentpost.domain.message import MessageStatus
 
 
@@ -67,6 +68,16 @@ STATE_TEXTS = {
 }
 QUEUE_EXPIRED_TEXT = "The work waited too long for credits and was dropped."
 STALLED_TEXT = "The work waits for credits."
+CEILING_TEXTS = {
+    Ceiling.MESSAGE: (
+        "The work waits: this message may use no more credits (max_credits). It continues when"
+        " POST /v1/messages/{id}/recover gives a higher max_credits."
+    ),
+    Ceiling.DAY: (
+        "The work waits: its API key may use no more credits today. It continues after midnight"
+        " UTC."
+    ),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +87,17 @@ class Entry:
     type: EntryType
     fields: dict[str, Any] = field(default_factory=dict)
     with_files: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class NumberedEvent:
+    """An event that is kept for readers; ``n`` is its place among those of its account."""
+
+    n: int
+    id: str
+    name: str
+    at: int
+    data_json: str
 
 
 def message_event(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Any
 
@@ -26,15 +26,21 @@ def key_of(header: str | None) -> str | None:
     return (header or "").strip(" \t")[:IDEMPOTENCY_KEY_CHARACTERS_MAX] or None
 
 
-def fingerprint(message: str, files: Sequence[dict[str, Any]], upload_ids: Sequence[str]) -> str:
-    """A hash of what makes a body the same: trimmed message, the files taken, the uploads.
+def fingerprint(
+    message: str,
+    files: Sequence[dict[str, Any]],
+    upload_ids: Sequence[str],
+    terms: Mapping[str, object] | None = None,
+) -> str:
+    """A hash of what makes a body the same: trimmed message, the files taken, the uploads, and the
+    terms on which it is sent, by their names, without those that are left to us.
 
     ``conversation``, ``webhook_endpoint_id`` and ``metadata`` are not part of it.
     """
-    if not files and not upload_ids:
+    if not files and not upload_ids and not terms:
         return hashlib.sha256(message.encode()).hexdigest()
     short = [{name: _short(value) for name, value in file.items()} for file in files]
-    parts = [message, short, list(dict.fromkeys(upload_ids))]
+    parts = [message, short, list(dict.fromkeys(upload_ids)), *([terms] if terms else [])]
     body = b"\0" + json.dumps(parts, sort_keys=True, separators=(",", ":")).encode()
     return hashlib.sha256(body).hexdigest()
 

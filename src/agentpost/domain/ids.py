@@ -23,7 +23,11 @@ LEDGER: Final = "led_"
 SIGNAL: Final = "sig_"
 NODE: Final = "node_"
 MAIL: Final = "mail_"
+SCHEDULE: Final = "sch_"
+USER: Final = "usr_"
+ACTION: Final = "act_"
 
+_LATEST: Final = 2**56 - 1
 _TAIL = re.compile(r"[0-9a-f]{32}")
 
 
@@ -35,12 +39,17 @@ def compose(prefix: str, now: int, entropy: bytes) -> str:
 def at(prefix: str, now: int) -> str:
     """Sorts before every id of that kind made at that time (in microseconds) or later, and behind
     all earlier ones."""
-    return prefix + max(now, 0).to_bytes(7, "big").hex()
+    return prefix + min(max(now, 0), _LATEST).to_bytes(7, "big").hex()
 
 
 def last(prefix: str) -> str:
     """Sorts behind every id of that kind, in whatever language's order a database sorts text."""
     return prefix + "f" * 32
+
+
+def behind(one: str) -> str:
+    """Sorts right behind that id: no other id of its kind is between them."""
+    return one + "0"
 
 
 def is_id(prefix: str, text: str) -> bool:

@@ -107,9 +107,14 @@ CODE_CHANGED_FAILURE = (
     "The work was interrupted and could not be continued: its code changed meanwhile, or does not "
     "make the same calls when it runs again."
 )
+OUTPUT_INVALID_FAILURE = "The work's output did not fit the response_schema, twice."
+OUTPUT_MISSING_FAILURE = "The work ended without an output for the response_schema."
 MISSING_CODE_FAILURE = "The job's code is no longer there; it could not be continued."
 WORKER_KILLED_FAILURE = (
     "The work was interrupted again and again: the process that ran one of its steps was killed "
     "each time, most often because memory ran out."
+)
+PROCESS_DIED_FAILURE = (
+    "The work was interrupted again and again: the process that ran it ended each time."
 )
 POISON_FAILURE = "The work was interrupted again and again without getting any further."

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -24,6 +25,7 @@ _PARTS = {
     "start": (_FUNCTION, "title", "work", "arguments"),
     "join": ("job", "text"),
     "stop": ("job",),
+    "output": ("value",),
 }
 """What the parts of a call's summary are, by the name of the method."""
 
@@ -35,6 +37,9 @@ class CallState(StrEnum):
     DONE = "done"
     ERROR = "error"  # the body raised; a re-run raises the same again
     OWED = "owed"  # not a call: charges of the one numbered -n that found no credits yet
+
+
+_ANSWERED = (CallState.DONE, CallState.ERROR)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +81,21 @@ def recorded(call: Call | None, fingerprint: str, summary: str = "") -> Call | N
     if call.fingerprint != fingerprint:
         raise Diverged(compare(call.n, call.summary, summary))
     return None if call.state is CallState.HELD else call
+
+
+def left_out(calls: Iterable[Call], made: int) -> Divergence | None:
+    """How a run that returned after ``made`` calls differs from its record, which has more of them;
+    None when it has not. A call that is only held was never done."""
+    more = [call for call in calls if call.n > made and call.state in _ANSWERED]
+    if not more:
+        return None
+    first = min(more, key=lambda call: call.n)
+    name = name_of(first.summary)
+    cause = (
+        f"call {first.n} was {name}, the re-run ended without it: it made {made} of"
+        f" {max(call.n for call in more)} recorded calls"
+    )
+    return Divergence(name, "none", "the number of calls", cause)
 
 
 # --- how two calls differ -------------------------------------------------------------------------

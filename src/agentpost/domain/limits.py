@@ -34,10 +34,21 @@ TRACEPARENT_CHARACTERS_MAX: Final = 128
 TITLE_CHARACTERS_MAX: Final = 200
 SAID_CHARACTERS_MAX: Final = 1_000_000  # a reply, a question, a job's result: more is a file
 
+CHOICES_MAX: Final = 50
+CHOICE_CHARACTERS_MAX: Final = 200
+SCHEMA_BYTES_MAX: Final = 16_384
+SCHEMA_DEPTH_MAX: Final = 32
+SCHEMA_PARTS_MAX: Final = 5_000  # each reference counted as what it names
+OUTPUTS_INVALID_MAX: Final = 1  # one may be mended; the next ends the turn or job
+
 WAIT_SECONDS_MAX: Final = 45
 EVENTS_WAIT_SECONDS_MIN: Final = 1
 EVENTS_PAGE_ENTRIES: Final = 100
+STREAM_KEEP_ALIVE_SECONDS: Final = 15
+STREAM_RETRY_MILLISECONDS: Final = 1_000
 WORK_LIST_DEFAULT: Final = 20
+MESSAGE_LIST_DEFAULT: Final = 20
+MESSAGE_LIST_MAX: Final = 50
 WORK_LIST_MAX: Final = 50
 WORK_FILES_MAX: Final = 8
 WORK_TEXT_PAGE_CHARACTERS: Final = 20_000
@@ -62,12 +73,21 @@ WEBHOOK_ATTEMPTS_IN_FLIGHT_MAX: Final = 8
 WEBHOOK_ATTEMPTS_KEPT: Final = 25
 """Of a delivery, the newest; the schedule makes about 20 until its message goes."""
 WEBHOOK_ATTEMPT_RESPONSE_CHARACTERS_MAX: Final = 500
+WEBHOOK_ATTEMPT_HEADER_CHARACTERS_MAX: Final = 1_000
 WEBHOOK_RETRY_SPREAD: Final = 0.05
 """By what part a retry may come earlier or later than the schedule says."""
 WEBHOOK_GRACE_SECONDS_MAX: Final = 7 * 86_400
 DELIVERIES_PAGE_DEFAULT: Final = 20
 DELIVERIES_PAGE_MAX: Final = 100
+SCHEDULES_PAGE_DEFAULT: Final = 50
+SCHEDULES_PAGE_MAX: Final = 100
+USAGE_PAGE_DEFAULT: Final = 50
+USAGE_PAGE_MAX: Final = 100
+REQUESTS_PAGE_DEFAULT: Final = 20
+REQUESTS_PAGE_MAX: Final = 100
 
 MAIL_KEPT_SECONDS: Final = 90 * 86_400
-REQUEST_BODY_KEPT_BYTES_MAX: Final = 2_048
+REQUEST_BODY_KEPT_CHARACTERS_MAX: Final = 32_768
+"""Of a body in the request log, without its secrets; what is longer is cut to exactly that."""
+REQUEST_BODY_READ_BYTES_MAX: Final = 65_536  # of a body that is looked at for it
 REQUEST_PATH_KEPT_CHARACTERS_MAX: Final = 500

@@ -13,11 +13,19 @@ class TurnState(StrEnum):
     WAITING = "waiting"  # accepted; another turn of the conversation goes first
     RUNNING = "running"  # the agent has it
     ENDED = "ended"  # the agent answered, asked or started something
-    FAILED = "failed"  # it raised, said nothing, took too long or diverged
-    BUSY = "busy"  # it waited too long for the turn before it; nothing ran
+    FAILED = "failed"  # it raised, said nothing, took too long, diverged or was cancelled
+    BUSY = "busy"  # it could or would not wait for the turn before it; nothing ran
 
 
 OPEN_TURNS = frozenset({TurnState.WAITING, TurnState.RUNNING})
+
+
+class WhenBusy(StrEnum):
+    """What a message does while its conversation has another turn (design: One turn at a time)."""
+
+    WAIT = "wait"  # for a while, then ``agent_busy``
+    FAIL = "fail"  # ``agent_busy`` at once
+    QUEUE = "queue"  # its turn comes, nobody holds a call for it
 
 
 class MessageStatus(StrEnum):
@@ -39,6 +47,9 @@ class TurnFailure(StrEnum):
     EMPTY = "empty"
     ABANDONED = "abandoned"
     INTERRUPTED = "interrupted"
+    STOPPED = "stopped"
+    OUTPUT_INVALID = "output_invalid"
+    OUTPUT_MISSING = "output_missing"
 
 
 TURN_FAILURE_TEXTS = {
@@ -46,5 +57,8 @@ TURN_FAILURE_TEXTS = {
     TurnFailure.EMPTY: "The agent ended its turn without an answer.",
     TurnFailure.ABANDONED: "The agent took too long to answer.",
     TurnFailure.INTERRUPTED: "The answer was interrupted and could not be continued.",
+    TurnFailure.STOPPED: "The message was cancelled.",
+    TurnFailure.OUTPUT_INVALID: "The agent's output did not fit the response_schema, twice.",
+    TurnFailure.OUTPUT_MISSING: "The agent gave no output for the response_schema.",
 }
 AGENT_BUSY_TEXT = "The agent is busy with another message; nothing was run. Send it again."

@@ -20,6 +20,21 @@ class MessageFilter:
     text: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class ListFilter:
+    """Which messages of a key are listed; None: all.
+
+    ``conversation`` is a name, ``metadata`` are (label, text), the times are in microseconds:
+    ``created_after`` <= created < ``created_before``.
+    """
+
+    status: MessageStatus | None = None
+    conversation: str | None = None
+    metadata: tuple[tuple[str, str], ...] = ()
+    created_after: int | None = None
+    created_before: int | None = None
+
+
 def message_filter(given: Mapping[str, str]) -> MessageFilter:
     """The filter of an address's query: ``status``, ``key``, ``conversation`` (its id), ``text``.
     What cannot be meant filters nothing."""

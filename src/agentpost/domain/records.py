@@ -5,12 +5,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Annotated
+from dataclasses import dataclass
+from typing import Annotated, NamedTuple
 
-from agentpost.domain.credits import Wallet
-from agentpost.domain.endpoints import DeliveryStatus, DisabledReason, EndpointState
+from agentpost.domain.credits import Ceiling, Wallet
 from agentpost.domain.filenames import FileKind
 from agentpost.domain.job import JobKind, JobRole, JobState, Reason
 from agentpost.domain.message import MessageStatus, TurnState
@@ -29,6 +27,7 @@ class MessageRecord:
     account_id: str
     key_id: str
     conversation_id: str
+    conversation: str | None  # its name, as the caller gave it
     text: str
     metadata_json: str | None
     traceparent: str | None
@@ -38,7 +37,7 @@ class MessageRecord:
     attachments: int  # how many attachment rows
     created_at: Time
     notes_json: str
-    turn_wait_deadline: Time  # a waiting turn gives up then
+    turn_wait_deadline: Time  # turns wait in this order; see `gives_up_at`
     reply_deadline: Time  # the POST call answers by then
     updated_at: Time  # when the turn ended
     expires_at: Time
@@ -59,6 +58,19 @@ class MessageRecord:
     seq: int = 0  # last log entry
     version: int = 0  # every change
     state_version: int = 0  # changes of status, reply or a job's status: what a held read waits for
+    queue_patience: Time | None = None  # sent to be queued: by how much longer than others it waits
+    max_credits: Millionths | None = None  # what its work may use
+    response_schema_json: str | None = None  # what its output has to fit
+    answer_json: str | None = None  # {"message_id", "value"}: which typed question it answers
+    answer_format_json: str | None = None  # what the question of the turn asks for
+    output_json: str | None = None  # of the turn
+    answered_by: str | None = None  # the message that answered what this one asks
+    user_id: str | None = None  # who wrote it in the app
+
+    @property
+    def gives_up_at(self) -> int:
+        """When a turn that still waits ends as busy."""
+        return self.turn_wait_deadline + (self.queue_patience or 0)
 
 
 @dataclass(slots=True)
@@ -93,6 +105,10 @@ class JobRecord:
     settled_at: Time | None = None
     queue_by: Time | None = None
     watch_by: Time | None = None
+    ceiling: Ceiling | None = None  # queued: which one leaves too few credits; None: the balance
+    waits_until: Time | None = None  # when that one leaves more
+    answer_format_json: str | None = None  # what its question asks for
+    output_json: str | None = None
 
 
 @dataclass(slots=True)
@@ -165,6 +181,17 @@ class WorkRecord:
     deleted_at: Time | None = None
 
 
+class WorkShown(NamedTuple):
+    """A work as a turn is shown it, its text cut."""
+
+    id: str
+    title: str
+    text: str
+    question: str | None
+    state_json: str
+    has_files: int
+
+
 @dataclass(frozen=True, slots=True)
 class MessageSummary:
     """A message in a list, its texts cut."""
@@ -175,6 +202,8 @@ class MessageSummary:
     reason: str | None
     reply: str | None
     created_at: int
+    key_id: str = ""
+    user_id: str | None = None  # who wrote it in the app
 
 
 @dataclass(slots=True)
@@ -191,6 +220,7 @@ class ConversationRecord:
     turns: int = 0  # turns begun
     works: int = 0  # works opened: nought spares the hot path a query
     turn_message_id: str | None = None  # whose turn runs
+    asking_message_id: str | None = None  # asked a typed question last, and nothing came since
 
 
 @dataclass(slots=True)
@@ -208,6 +238,7 @@ class Snapshot:
     message: MessageRecord
     links: list[JobLink]
     files: list[FileRecord]
+    queue_position: int | None = None  # 1: its turn is next; None: it is not queued
 
 
 @dataclass(slots=True)
@@ -223,6 +254,7 @@ class AccountRecord:
     held: Millionths = 0
     hosting_fees_due: int = 0
     limits_json: str = "{}"
+    disabled_at: Time | None = None
 
     @property
     def wallet(self) -> Wallet:
@@ -243,6 +275,8 @@ class KeyRecord:
     expires_at: Time | None = None
     revoked_at: Time | None = None
     last_used_at: Time | None = None
+    scopes: str | None = None  # as `domain.scopes.stored` writes them; None: all
+    max_credits_per_day: Millionths | None = None
 
 
 @dataclass(slots=True)
@@ -257,18 +291,7 @@ class LedgerRecord:
     job_id: str | None = None
     call_n: int | None = None
     note: str = ""
-
-
-@dataclass(slots=True)
-class SessionRecord:
-    """A browser that is signed in; only the SHA-256 of its secret is stored."""
-
-    digest: str
-    account_id: str
-    created_at: Time
-    expires_at: Time
-    last_used_at: Time
-    browser: str | None = None
+    key_id: str | None = None  # of the message whose job it is
 
 
 @dataclass(slots=True)
@@ -314,6 +337,21 @@ class RequestRecord:
 
 
 @dataclass(slots=True)
+class OperatorActionRecord:
+    """What an operator did (`services.operator_log`); ``outcome``: begun, done or failed."""
+
+    id: str
+    at: Time
+    who: str
+    via: str
+    origin: str
+    action: str
+    target: str
+    detail_json: str
+    outcome: str
+
+
+@dataclass(slots=True)
 class UploadRecord:
     """An upload. What is None is known once it is ready."""
 
@@ -333,66 +371,3 @@ class UploadRecord:
     kind: str | None = None
     revision: str | None = None
     sniffed_type: str | None = None  # what the bytes are
-
-
-@dataclass(slots=True)
-class EndpointRecord:
-    """A webhook endpoint; the secrets never show in a log."""
-
-    id: str
-    account_id: str
-    url: str
-    events_json: str
-    created_at: Time
-    description: str | None = None
-    secret: str = field(default="", repr=False)
-    old_secret: str | None = field(default=None, repr=False)
-    old_secret_until: Time | None = None
-    disabled_at: Time | None = None
-    disabled_reason: DisabledReason | None = None
-    failing_since: Time | None = None
-
-    @property
-    def state(self) -> EndpointState:
-        """The part that the rules of `domain.endpoints` are about."""
-        return EndpointState(self.disabled_at, self.disabled_reason, self.failing_since)
-
-    def secrets(self, now: int) -> tuple[str, ...]:
-        """What deliveries are signed with now: after a rotation with a grace time, both."""
-        if self.old_secret is None or now >= (self.old_secret_until or 0):
-            return (self.secret,)
-        return (self.secret, self.old_secret)
-
-
-@dataclass(frozen=True, slots=True)
-class DeliveryRecord:
-    """One event for one endpoint, with the event's name and message."""
-
-    event_id: str
-    endpoint_id: str
-    status: DeliveryStatus
-    attempts: int
-    last_status_code: int | None
-    last_error: str | None
-    last_response: str | None
-    last_ms: int | None
-    created_at: int
-    delivered_at: int | None
-    next_attempt_at: int | None
-    event: str
-    message_id: str | None
-    attempt_log: Sequence[AttemptRecord] = ()  # oldest first; read where deliveries are listed
-
-
-@dataclass(frozen=True, slots=True)
-class AttemptRecord:
-    """One attempt of a delivery, as it is logged."""
-
-    event_id: str
-    endpoint_id: str
-    n: int  # from 1; counts attempts made before a redelivery, too
-    at: Time  # when it ended
-    status_code: int | None
-    error: str | None  # None: the receiver took it
-    response: str  # the beginning of the answer's body
-    ms: int

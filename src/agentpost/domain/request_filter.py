@@ -32,6 +32,8 @@ class RequestFilter:
         status: the least and the greatest one.
         path: a part of it, in small or capital letters.
         since: an id that sorts before those wanted.
+        about: a message's id, in the path or in the response.
+        not_reading: only those that are no reads of this log.
     """
 
     key_id: str | None = None
@@ -40,6 +42,8 @@ class RequestFilter:
     path: str | None = None
     error: str | None = None
     since: str | None = None
+    about: str | None = None
+    not_reading: bool = False
 
 
 def status_range(text: str) -> tuple[int, int] | None:
@@ -57,18 +61,22 @@ def status_range(text: str) -> tuple[int, int] | None:
 
 def request_filter(given: Mapping[str, str], now: int) -> RequestFilter:
     """The filter of an address's query: ``key``, ``method``, ``status``, ``path``, ``error``,
-    ``since`` (one of `PERIODS`). What cannot be meant filters nothing; ``now`` in microseconds."""
+    ``since`` (one of `PERIODS`). What cannot be meant filters nothing; ``now`` in microseconds. A
+    message's id as ``path`` asks for what was about that message."""
 
     def text(name: str) -> str | None:
         return given.get(name, "").strip()[:_TEXT_CHARACTERS_MAX] or None
 
     method = (text("method") or "").upper()
     period = PERIODS.get(given.get("since", ""))
+    path = text("path")
+    about = path if path and ids.is_id(ids.MESSAGE, path) else None
     return RequestFilter(
         key_id=text("key"),
         method=method if method in METHODS else None,
         status=status_range(text("status") or ""),
-        path=text("path"),
+        path=None if about else path,
         error=text("error"),
         since=ids.at(ids.REQUEST, now - period) if period is not None else None,
+        about=about,
     )

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from agentpost.domain.credits import Ceiling
 from agentpost.domain.job import Reason
 from agentpost.domain.message import TurnFailure
 
@@ -30,6 +31,11 @@ class TurnReclaimed:
 @dataclass(frozen=True, slots=True)
 class BusyTimedOut:
     """The turn before it took too long."""
+
+
+@dataclass(frozen=True, slots=True)
+class BusyRefused:
+    """Another turn runs, and the client did not want to wait for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +68,14 @@ class Admitted:
 
 @dataclass(frozen=True, slots=True)
 class ShortOfCredits:
-    """No credits at the start, or too few for the next step; ``needed`` in millionths."""
+    """No credits at the start, or too few for the next step; ``needed`` in millionths.
+
+    ``ceiling``: which one leaves too few, None: the balance. ``waits_until``: when it leaves more.
+    """
 
     needed: int
+    ceiling: Ceiling | None = None
+    waits_until: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,10 +115,11 @@ class FileWritten:
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """The job's function returned."""
+    """The job's function returned; ``answer_format``: JSON of what its question asks for."""
 
     text: str
     question: str | None
+    answer_format: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +133,11 @@ class Failed:
 @dataclass(frozen=True, slots=True)
 class Stopped:
     """Somebody stopped the job."""
+
+
+@dataclass(frozen=True, slots=True)
+class CeilingRaised:
+    """The work of its message may use more credits; it waits for that no longer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +163,14 @@ class Recovered:
 
 
 TurnSignal = (
-    TurnQueued | TurnBegun | TurnReclaimed | BusyTimedOut | Resent | TurnReplied | TurnBroken
+    TurnQueued
+    | TurnBegun
+    | TurnReclaimed
+    | BusyTimedOut
+    | BusyRefused
+    | Resent
+    | TurnReplied
+    | TurnBroken
 )
 JobSignal = (
     Admitted
@@ -159,6 +183,7 @@ JobSignal = (
     | Finished
     | Failed
     | Stopped
+    | CeilingRaised
     | Resumed
     | QueueTimedOut
     | WatchTimedOut

@@ -73,6 +73,12 @@ def derive(turn: TurnState, question: str | None, jobs: Sequence[JobFacts]) -> D
         question: what the agent asked in its turn, if it did.
         jobs: the message's jobs, those it joined included, oldest first.
     """
+    if not jobs and question is None:
+        return _PLAIN[turn]
+    return _derived(turn, question, jobs)
+
+
+def _derived(turn: TurnState, question: str | None, jobs: Sequence[JobFacts]) -> Derived:
     asked = _question(question, jobs)
     facts = _Facts(turn, asked, jobs)
     rule, status = next((n, status) for n, status, holds in RULES if holds(facts))
@@ -115,3 +121,7 @@ def _reason(turn: TurnState, status: MessageStatus, jobs: Sequence[JobFacts]) ->
     if status in (MessageStatus.BLOCKED, MessageStatus.EXPIRED, MessageStatus.PARTIAL):
         return next(job.reason for job in jobs if job.status is not JobStatus.COMPLETED)
     return None
+
+
+_PLAIN = {turn: _derived(turn, None, ()) for turn in TurnState}
+"""Of a message without jobs and without a question, as most are: by the rules, worked out once."""

@@ -11,6 +11,7 @@ HOUR = 60 * MINUTE
 DAY = 24 * HOUR
 
 
+@lru_cache(maxsize=1024)
 def seconds(value: float) -> int:
     """A duration in seconds as microseconds."""
     return round(value * SECOND)

@@ -15,6 +15,7 @@ from typing import Any, Generic, TypeVar
 from agentpost.domain import signals as s
 from agentpost.domain.errors import RuleBroken
 from agentpost.domain.events import (
+    CEILING_TEXTS,
     QUEUE_EXPIRED_TEXT,
     STALLED_TEXT,
     STATE_TEXTS,
@@ -63,7 +64,7 @@ def _turn_failed(signal: s.TurnBroken) -> Entry:
     return Entry(EntryType.TURN_FAILED, fields)
 
 
-def _busy(_: s.BusyTimedOut) -> Entry:
+def _busy(_: s.BusyTimedOut | s.BusyRefused) -> Entry:
     return Entry(EntryType.TURN_BUSY, {"text": AGENT_BUSY_TEXT, "reason": "agent_busy"})
 
 
@@ -77,8 +78,9 @@ def _failed(signal: s.Failed) -> Entry:
     return Entry(EntryType.RESULT, fields, with_files=True)
 
 
-def _stalled(_: s.ShortOfCredits) -> Entry:
-    fields = {"text": STALLED_TEXT, "outcome": Outcome.STALLED_CREDITS.value}
+def _stalled(signal: s.ShortOfCredits) -> Entry:
+    text = STALLED_TEXT if signal.ceiling is None else CEILING_TEXTS[signal.ceiling]
+    fields = {"text": text, "outcome": Outcome.STALLED_CREDITS.value}
     return Entry(EntryType.RESULT, fields, with_files=True)
 
 
@@ -103,6 +105,8 @@ TURNS: dict[tuple[T | None, type[s.TurnSignal]], Row[T]] = {
     (None, s.TurnBegun): Row(T.RUNNING),
     (T.WAITING, s.TurnBegun): Row(T.RUNNING),
     (T.WAITING, s.BusyTimedOut): Row(T.BUSY, _busy),
+    (T.WAITING, s.TurnBroken): Row(T.FAILED, _turn_failed),
+    (T.WAITING, s.BusyRefused): Row(T.BUSY, _busy),
     (T.BUSY, s.Resent): Row(T.WAITING),
     (T.RUNNING, s.TurnReclaimed): Row(T.RUNNING),
     (T.RUNNING, s.TurnReplied): Row(T.ENDED, _reply),
@@ -126,6 +130,7 @@ JOBS: dict[tuple[J | None, type[s.JobSignal]], Row[J]] = {
     (J.RUNNING, s.Stopped): Row(J.STOPPED, _state(JobStateWord.STOPPED), EventName.JOB_FAILED),
     (J.RUNNING, s.WatchTimedOut): Row(J.OVERDUE, _EXPIRED, EventName.JOB_EXPIRED),
     # queued for credits
+    (J.QUEUED, s.CeilingRaised): Row(J.QUEUED),
     (J.QUEUED, s.Resumed): Row(J.RUNNING, _state(JobStateWord.RESUMED), EventName.JOB_RESUMED),
     (J.QUEUED, s.Stopped): Row(J.STOPPED, _state(JobStateWord.STOPPED), EventName.JOB_FAILED),
     (J.QUEUED, s.QueueTimedOut): Row(

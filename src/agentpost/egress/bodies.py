@@ -62,6 +62,38 @@ async def save_body(response: aiohttp.ClientResponse, into: Path, bytes_max: int
     return size
 
 
+async def read_body(response: aiohttp.ClientResponse, bytes_max: int) -> bytes:
+    """The unpacked body; raises as `save_body`."""
+    read = bytearray()
+    async for piece in _unpacked(response):
+        read += piece
+        if len(read) > bytes_max:
+            raise FetchTooLarge(_too_large(bytes_max))
+    return bytes(read)
+
+
+class Streamed:
+    """An answer that is read while it comes."""
+
+    def __init__(self, response: aiohttp.ClientResponse) -> None:
+        self._response = response
+        self.status = response.status
+
+    async def lines(self, bytes_max: int) -> AsyncIterator[bytes]:
+        """The lines of the unpacked body without their ends; raises `FetchFailed`, and
+        `FetchTooLarge` when all have more bytes."""
+        read, part = 0, b""
+        async for piece in _unpacked(self._response):
+            read += len(piece)
+            if read > bytes_max:
+                raise FetchTooLarge(_too_large(bytes_max))
+            *lines, part = (part + piece).split(b"\n")
+            for line in lines:
+                yield line
+        if part:
+            yield part
+
+
 def _create(path: Path) -> BufferedWriter:
     """Not in a thread: a cancelled task could not take back what its thread creates later."""
     return path.open("xb")

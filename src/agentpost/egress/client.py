@@ -28,7 +28,11 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote, unquote, urljoin
 
 from agentpost.domain.filenames import safe_file_name
-from agentpost.domain.limits import WEBHOOK_URL_CHARACTERS_MAX
+from agentpost.domain.limits import (
+    WEBHOOK_ATTEMPT_HEADER_CHARACTERS_MAX,
+    WEBHOOK_URL_CHARACTERS_MAX,
+)
+from agentpost.domain.text import UNSTORABLE
 from agentpost.domain.urls import (
     FETCH_URL_CHARACTERS_MAX,
     WEBHOOK_PORTS,
@@ -44,6 +48,7 @@ from agentpost.egress.errors import EgressError, EgressRefused, FetchFailed
 if TYPE_CHECKING:
     import aiohttp
 
+    from agentpost.egress.bodies import Streamed
     from agentpost.egress.connections import Connections
     from agentpost.egress.resolver import Lookup
 
@@ -59,13 +64,15 @@ _COARSE_CLOCK_SECONDS = 0.02
 class PostResult:
     """One delivery attempt: ``status`` is the HTTP status, or None and then ``error`` says why.
 
-    ``ms`` is how long it took; ``snippet`` the beginning of the answer's body as text.
+    ``ms`` is how long it took; ``snippet`` the beginning of the answer's body as text; ``headers``
+    those of the answer, one in a line, cut.
     """
 
     status: int | None
     ms: int
     snippet: str
     error: str | None
+    headers: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +82,14 @@ class Fetched:
     name: str
     content_type: str
     size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A whole answer."""
+
+    status: int
+    body: bytes
 
 
 class Egress:
@@ -110,7 +125,7 @@ class Egress:
         begun; so the receiver may in rare cases see it twice (spec: Webhook events 7).
         """
         started = time.monotonic()
-        status, snippet, error = None, "", None
+        status, snippet, error, answered = None, "", None, ""
         try:
             target = self._admitted(url, WEBHOOK_URL_CHARACTERS_MAX, WEBHOOK_PORTS)
             async with (
@@ -119,7 +134,7 @@ class Egress:
             ):
                 from agentpost.egress.bodies import read_snippet
 
-                status = response.status
+                status, answered = response.status, _header_lines(response.headers)
                 snippet = await read_snippet(response)
         except BadUrl as refused:
             error = str(refused)
@@ -127,7 +142,8 @@ class Egress:
             error = f"no answer within {seconds:g} seconds" if status is None else None
         except EgressError as failure:
             error = str(failure)
-        return PostResult(status, round((time.monotonic() - started) * 1_000), snippet, error)
+        ms = round((time.monotonic() - started) * 1_000)
+        return PostResult(status, ms, snippet, error, answered)
 
     async def fetch(self, url: str, *, max_bytes: int, seconds: float, into: Path) -> Fetched:
         """Download an https URL of any port to the new file ``into``.
@@ -141,6 +157,48 @@ class Egress:
                 return await self._follow(url, max_bytes, into)
         except TimeoutError as error:
             raise FetchFailed(f"it did not arrive within {seconds:g} seconds") from error
+
+    async def exchange(
+        self,
+        method: str,
+        url: str,
+        headers: Mapping[str, str],
+        body: bytes | None,
+        *,
+        max_bytes: int,
+        seconds: float,
+    ) -> Answer:
+        """One request to an https URL of any port, and its whole answer; no redirect is followed.
+        Raises `EgressRefused`, `FetchFailed`, `FetchTooLarge`."""
+        from agentpost.egress.bodies import read_body
+
+        try:
+            target = self._admitted(url, FETCH_URL_CHARACTERS_MAX, None)
+            async with (
+                asyncio.timeout(seconds),
+                self._read_response(method, target, headers, body) as response,
+            ):
+                return Answer(response.status, await read_body(response, max_bytes))
+        except BadUrl as error:
+            raise EgressRefused(str(error)) from error
+        except TimeoutError as error:
+            raise FetchFailed(f"it did not answer within {seconds:g} seconds") from error
+
+    @asynccontextmanager
+    async def stream(
+        self, method: str, url: str, headers: Mapping[str, str], body: bytes | None
+    ) -> AsyncIterator[Streamed]:
+        """One request to an https URL of any port; its answer is read inside the context, which has
+        no deadline of its own. No redirect is followed. Raises `EgressRefused`, `FetchFailed`, and
+        `FetchTooLarge` while it is read."""
+        try:
+            target = self._admitted(url, FETCH_URL_CHARACTERS_MAX, None)
+        except BadUrl as error:
+            raise EgressRefused(str(error)) from error
+        async with self._read_response(method, target, headers, body) as response:
+            from agentpost.egress.bodies import Streamed
+
+            yield Streamed(response)
 
     async def aclose(self) -> None:
         """Close idle connections and stop looking up names."""
@@ -233,3 +291,10 @@ def _file_name(response: aiohttp.ClientResponse, url: Url) -> str:
 def _content_type(response: aiohttp.ClientResponse) -> str:
     claimed = response.content_type.lower()
     return claimed if _CONTENT_TYPE.fullmatch(claimed) else "application/octet-stream"
+
+
+def _header_lines(headers: Mapping[str, str]) -> str:
+    """Headers as text that any database can store; cookies are the receiver's secrets."""
+    lines = [f"{name}: {value}" for name, value in headers.items() if name.lower() != "set-cookie"]
+    text = "\n".join(lines)[:WEBHOOK_ATTEMPT_HEADER_CHARACTERS_MAX]
+    return UNSTORABLE.sub("\N{REPLACEMENT CHARACTER}", text)

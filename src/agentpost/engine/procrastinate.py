@@ -1,17 +1,22 @@
 """Dispatch over all nodes of a PostgreSQL installation, by Procrastinate (https://procrastinate.readthedocs.io).
 
-A job is deferred on our own connection, so it is dispatched if and only if the commit that makes it
-run goes through. What a Procrastinate worker then does takes no time: it hands the job to our own
-worker, which claims it in the record. So at most one node runs it, and Procrastinate's rows are
-short-lived; whatever gets lost between the two is found by the sweep for jobs that nobody took.
+A job runs on the node that makes it run, if that has a worker: the node owns it from the commit on.
+A node without one tells a worker that it has heard of lately, after the commit, and that one
+claims the job. When it has heard of none, the job is deferred to Procrastinate on our own
+connection, so it is queued if and only if the commit goes through, until the first worker comes.
+
+What a Procrastinate worker then does takes no time: it hands the job to our own worker, which
+claims it in the record. So at most one node runs it, and Procrastinate's rows are short-lived.
+Whatever gets lost on these ways is found by the sweep for jobs that nobody took.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import time
 from collections.abc import AsyncIterator, Callable
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Protocol
 
 import structlog
@@ -27,6 +32,13 @@ log = structlog.get_logger(__name__)
 QUEUE = "agentpost"
 TASK = "agentpost.run_job"
 ABORT = "abort"
+RUN = "run"
+"""Topic of notices: a node and the job it is to claim."""
+WORKER = "worker"
+"""Topic of notices: a node, and whether it runs jobs."""
+WORKER_SECONDS = 1.0
+_SILENT_SECONDS = 3.0
+"""A worker that was not heard for so long gets no jobs from us."""
 _CONCURRENCY = 100
 _CONNECTIONS = 3
 BEAT_SECONDS = 5.0
@@ -52,6 +64,10 @@ class Notices(Protocol):
         """Call this, on the loop of `start`, when the connection was lost and is back."""
         ...
 
+    def post(self, topic: str, subject: str) -> None:
+        """Give notice to the other nodes; safe on any thread."""
+        ...
+
     def send(self, tx: Transaction, topic: str, subject: str) -> None:
         """Give notice once ``tx`` is committed."""
         ...
@@ -75,7 +91,8 @@ class ProcrastinateEngine:
     Args:
         url: ``postgresql://…``, with Procrastinate's tables (see `upgrade`).
         node: this process' id, by which its worker is named.
-        notices: carries aborts; started and stopped by others.
+        notices: carries aborts, jobs for a worker, and which workers there are; started and stopped
+            by others.
     """
 
     def __init__(self, url: str, node: str, notices: Notices) -> None:
@@ -84,8 +101,31 @@ class ProcrastinateEngine:
         self._notices = notices
         self._task: asyncio.Task[None] | None = None
         self._running: asyncio.Task[None] | None = None
+        self._executor: JobExecutor | None = None
+        self._announcing: asyncio.Task[None] | None = None
+        self._heard: dict[str, float] = {}  # when each other worker was, replaced as a whole
+        self._given = 0
+        notices.on(WORKER, self._hear_worker)
 
-    def dispatch(self, tx: Transaction, job_id: str, epoch: int) -> None:
+    def dispatch(self, tx: Transaction, job_id: str, epoch: int) -> str | None:
+        if self._executor is not None:
+            tx.after(partial(self._executor.run, job_id, epoch))
+            return self._node
+        workers = self.workers()
+        if workers:
+            self._given += 1
+            worker = workers[self._given % len(workers)]
+            self._notices.send(tx, RUN, f"{worker} {job_id}")
+        else:
+            self._queue(tx, job_id)
+        return None
+
+    def workers(self) -> list[str]:
+        """The other nodes that were heard of as workers lately."""
+        since = time.monotonic() - _SILENT_SECONDS
+        return [node for node, at in self._heard.items() if at > since]
+
+    def _queue(self, tx: Transaction, job_id: str) -> None:
         import psycopg
         from procrastinate.exceptions import ConnectorException
 
@@ -111,20 +151,45 @@ class ProcrastinateEngine:
     async def start(self, executor: JobExecutor | None) -> None:
         if executor is None:
             return
+        self._executor = executor
         self._notices.on(ABORT, executor.abort)
+        self._notices.on(RUN, self._hear_job)
         self._notices.on_reconnect(self._begin_anew)
+        self._announcing = asyncio.create_task(self._announce(), name="announce worker")
         self._task = asyncio.create_task(self._serve(executor), name="procrastinate")
 
     async def stop(self) -> None:
-        for task in (self._task, self._running):
+        if self._executor is not None:
+            self._executor = None
+            self._notices.post(WORKER, f"{self._node} ends")
+        for task in (self._announcing, self._task, self._running):
             if task is not None:
                 await _end(task)
-        self._task = self._running = None
+        self._announcing = self._task = self._running = None
 
     async def check(self) -> None:
         """Raises `ConnectionError` when jobs should be dispatched to this process and are not."""
         if self._task is not None and (self._running is None or self._running.done()):
             raise ConnectionError("the dispatcher has no connection to the database")
+
+    async def _announce(self) -> None:
+        while True:
+            self._notices.post(WORKER, f"{self._node} runs")
+            await asyncio.sleep(WORKER_SECONDS)
+
+    def _hear_worker(self, subject: str) -> None:
+        node, _, what = subject.partition(" ")
+        others = {other: at for other, at in self._heard.items() if other != node}
+        if what == "runs":
+            others[node] = time.monotonic()
+        since = time.monotonic() - _SILENT_SECONDS
+        self._heard = {other: at for other, at in others.items() if at > since}
+
+    def _hear_job(self, subject: str) -> None:
+        node, _, job_id = subject.partition(" ")
+        executor = self._executor
+        if node == self._node and executor is not None:
+            executor.run(job_id, None)
 
     def _begin_anew(self) -> None:
         """A Procrastinate worker whose listener or heartbeat broke works on without: end it."""
@@ -147,19 +212,24 @@ class ProcrastinateEngine:
             tries += 1
 
     async def _work(self, executor: JobExecutor) -> None:
-        async with _working_app(self._url, executor).open_async() as app, _tidied(app):
-            await app.run_worker_async(
-                name=self._node,
-                queues=[QUEUE],
-                concurrency=_CONCURRENCY,
-                fetch_job_polling_interval=_POLL_SECONDS,
-                abort_job_polling_interval=_STALLED_SECONDS,
-                shutdown_graceful_timeout=_STOP_SECONDS,
-                delete_jobs="always",
-                install_signal_handlers=False,
-                update_heartbeat_interval=BEAT_SECONDS,
-                stalled_worker_timeout=_STALLED_SECONDS,
-            )
+        app = _working_app(self._url, executor)
+        try:
+            async with app.open_async(), _tidied(app):
+                await app.run_worker_async(
+                    name=self._node,
+                    queues=[QUEUE],
+                    concurrency=_CONCURRENCY,
+                    fetch_job_polling_interval=_POLL_SECONDS,
+                    abort_job_polling_interval=_STALLED_SECONDS,
+                    shutdown_graceful_timeout=_STOP_SECONDS,
+                    delete_jobs="always",
+                    install_signal_handlers=False,
+                    update_heartbeat_interval=BEAT_SECONDS,
+                    stalled_worker_timeout=_STALLED_SECONDS,
+                )
+        finally:
+            # Cancelled while it opens, the pool stays open, and its tasks take no cancellation.
+            await app.close_async()
 
 
 async def _end(task: asyncio.Task[None]) -> None:

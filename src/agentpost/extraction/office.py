@@ -112,6 +112,22 @@ class Archive:
         except (zipfile.BadZipFile, zlib.error, expat.ExpatError, EOFError, OSError) as error:
             raise Unreadable(f"{self.name} is damaged") from error
 
+    def size(self, member: str) -> int:
+        """How long a member says it is when it is unpacked, in bytes."""
+        return self._zip.getinfo(member).file_size
+
+    def read(self, member: str, most: int) -> bytes | None:
+        """A member as it is; None when there is none, or it has more than ``most`` bytes. Raises
+        `Unreadable` as `parse` does."""
+        if member not in self.members or self.size(member) > most:
+            return None
+        try:
+            with self._zip.open(self._info(member)) as stream:
+                content = stream.read(most + 1)
+        except (zipfile.BadZipFile, zlib.error, EOFError, OSError) as error:
+            raise Unreadable(f"{self.name} is damaged") from error
+        return content if len(content) <= most else None
+
     def _info(self, member: str) -> zipfile.ZipInfo:
         if member not in self.members:
             raise Unreadable(f"{self.name} is damaged")
@@ -303,13 +319,23 @@ class _Slide:
             self._pieces.append(data)
 
 
-def slide_lines(archive: Archive) -> Iterator[str]:
-    """The text of a presentation, slide by slide in their order; raises `Unreadable`."""
+def slide_members(archive: Archive) -> list[str]:
+    """The parts of a presentation's slides, in their order."""
     slides = [m for m in archive.members if m.startswith("ppt/slides/slide")]
     slides.sort(key=lambda m: (int("".join(c for c in m[-12:] if c in "0123456789") or 0), m))
-    for number, member in enumerate(slides[: limits.MAX_PAGES], 1):
+    return slides
+
+
+def slide_texts(archive: Archive, member: str) -> Iterator[str]:
+    """The paragraphs of a slide; raises `Unreadable`."""
+    slide = _Slide()
+    for _ in archive.parse(member, slide.start, slide.end, slide.text):
+        yield from slide.lines
+        slide.lines.clear()
+
+
+def slide_lines(archive: Archive) -> Iterator[str]:
+    """The text of a presentation, slide by slide in their order; raises `Unreadable`."""
+    for number, member in enumerate(slide_members(archive)[: limits.MAX_PAGES], 1):
         yield f"# Slide {number}"
-        slide = _Slide()
-        for _ in archive.parse(member, slide.start, slide.end, slide.text):
-            yield from slide.lines
-            slide.lines.clear()
+        yield from slide_texts(archive, member)

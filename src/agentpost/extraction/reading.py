@@ -112,14 +112,14 @@ def _reader(path: Path, name: str, content_type: str) -> _Reader:
     with path.open("rb") as file:
         head = file.read(8)
     if head.startswith(b"%PDF-") or suffix == "pdf":
-        _check_installed(name, "a PDF file")
+        check_installed(name, "a PDF file")
         return read_pages
     if head.startswith(b"PK\x03\x04"):
         return _office
     if head.startswith(b"\xd0\xcf\x11\xe0"):
         raise Unreadable(f"{name} is an old or encrypted Office file; save it as .docx or .xlsx")
     if suffix in ("html", "htm", "xhtml") or kind in ("text/html", "application/xhtml+xml"):
-        _check_installed(name, "an HTML file")
+        check_installed(name, "an HTML file")
         return _html
     if suffix in _TEXT_SUFFIXES or kind.startswith("text/") or kind.endswith(("json", "xml")):
         return _plain
@@ -128,7 +128,7 @@ def _reader(path: Path, name: str, content_type: str) -> _Reader:
     return _plain
 
 
-def _check_installed(name: str, kind: str) -> None:
+def check_installed(name: str, kind: str) -> None:
     """Raise `Unreadable` when the extra that reads PDF, HTML and Excel files is not installed."""
     if extras.missing("extraction"):
         raise Unreadable(
@@ -188,7 +188,7 @@ def _office(path: Path, name: str, max_characters: int) -> str:
         if "ppt/presentation.xml" in archive.members:
             return _joined(slide_lines(archive), max_characters)
         if is_workbook(archive):
-            _check_installed(name, "an Excel file")
+            check_installed(name, "an Excel file")
             return _joined(text_lines(archive), max_characters)
     raise Unreadable(f"{name} is an archive; attach the files inside it one by one")
 

@@ -7,6 +7,7 @@ adds would be the larger part of its cost.
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -19,7 +20,8 @@ from starlette.types import Receive, Scope, Send
 
 from agentpost.domain.errors import ErrorCode, Refusal
 from agentpost.http import bodies
-from agentpost.http.pipeline import Handler, Middleware, surround
+from agentpost.http.pipeline import GONE_STATUS, Handler, Middleware, surround
+from agentpost.http.request_state import state_of
 
 
 class MethodNotAllowed(Refusal):
@@ -50,6 +52,7 @@ class _Methods:
     """The handlers of a route, within their middlewares."""
 
     def __init__(self, route: Route) -> None:
+        self.path = route.path
         allowed = ", ".join(sorted(route.handlers))
         self._handlers = {
             method: surround(handler, route.middlewares)
@@ -64,6 +67,11 @@ class _Methods:
 
 async def _refuse_method(allowed: str, request: Request) -> Response:
     raise MethodNotAllowed(request.method, allowed)
+
+
+Observe = Callable[[str, str | None, int, float], None]
+"""Called with each request's method, the path of its route (None: no route has it), the status and
+the seconds until the answer began."""
 
 
 class RouteGroup(Protocol):
@@ -87,12 +95,18 @@ class Application:
             first that has a handler for an unknown address handles it; one of them must.
         no_request: the response to bytes that are no HTTP request, given the problem; see
             `http.connection`.
+        observe: measures each request.
     """
 
     def __init__(
-        self, groups: Sequence[RouteGroup], *, no_request: Callable[[str], Response]
+        self,
+        groups: Sequence[RouteGroup],
+        *,
+        no_request: Callable[[str], Response],
+        observe: Observe | None = None,
     ) -> None:
         self._groups = groups
+        self._observe = observe
         self.no_request = no_request
         self._exact: dict[str, _Methods] = {}
         self._patterns: list[tuple[re.Pattern[str], _Methods]] = []
@@ -108,30 +122,47 @@ class Application:
         if scope["type"] != "http":
             return
         request = Request(scope, receive, send)
+        began = time.perf_counter()
+        methods = self._methods(scope)
+        handler = methods.handler(scope["method"]) if methods else self._unknown(scope)
         try:
-            response = await self._handler(scope)(request)
+            response = await handler(request)
         except ClientDisconnect:
+            self._measure(scope, methods, GONE_STATUS, began)
             return
+        self._measure(scope, methods, response.status_code, began)
         if bodies.is_left_over(request):
             await bodies.send_and_close(request, response, send)
-        else:
+        elif not _is_sent(scope, response):
             await response(scope, receive, send)
 
-    def _handler(self, scope: Scope) -> Handler:
+    def _measure(self, scope: Scope, methods: _Methods | None, status: int, began: float) -> None:
+        if self._observe is not None:
+            route = methods.path if methods else None
+            self._observe(scope["method"], route, status, time.perf_counter() - began)
+
+    def _methods(self, scope: Scope) -> _Methods | None:
+        """The route of an address; None when none has it."""
         path = scope["path"]
         if "\0" in path:  # no id and no path has one, and PostgreSQL takes none
-            return self._unknown(scope)
+            return None
         methods = self._exact.get(path)
         if methods is None:
             for pattern, candidate in self._patterns:
                 if match := pattern.match(path):
                     scope["path_params"] = match.groupdict()
-                    methods = candidate
-                    break
-            else:
-                return self._unknown(scope)
-        return methods.handler(scope["method"])
+                    return candidate
+        return methods
 
     def _unknown(self, scope: Scope) -> Handler:
         handlers = (group.unknown(scope) for group in self._groups)
         return next(handler for handler in handlers if handler is not None)
+
+
+def _is_sent(scope: Scope, response: Response) -> bool:
+    """Whether the connection took a plain response as it is: through ASGI it is two messages, whose
+    headers uvicorn examines one by one."""
+    if type(response) is not Response or response.background is not None:
+        return False
+    peer = state_of(scope).peer
+    return peer is not None and peer.answer(response)

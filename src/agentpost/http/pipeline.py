@@ -19,8 +19,10 @@ from starlette.responses import Response
 from agentpost.clock import Clock
 from agentpost.domain import tracing
 from agentpost.domain.errors import ErrorCode, Overloaded, Refusal, StoreUnavailable
+from agentpost.domain.limits import REQUEST_BODY_READ_BYTES_MAX
 from agentpost.http import request_state
 from agentpost.http.request_state import state_of
+from agentpost.services.redaction import LargeBody
 from agentpost.services.requests import RequestLog, RequestLogEntry
 
 Handler = Callable[[Request], Awaitable[Response]]
@@ -31,8 +33,8 @@ Render = Callable[[Request, Refusal], Response]
 log = structlog.get_logger(__name__)
 
 _STORE_RETRY_SECONDS = 5
-_GONE_STATUS = 499
-"""In the request log: the client hung up before the response was ready."""
+GONE_STATUS = 499
+"""In the request log and the metrics: the client hung up before the response was ready."""
 
 
 def surround(handler: Handler, middlewares: Sequence[Middleware]) -> Handler:
@@ -71,10 +73,15 @@ async def with_errors(render: Render, handler: Handler, request: Request) -> Res
     except Refusal as refusal:
         shown = refusal
     except Exception as fault:
-        shown = _internal_error(fault)
-        _log(fault, state.id, request.method)
+        shown = report_fault(fault, state.id, request.method)
     state.error = shown.code
     return render(request, shown)
+
+
+def report_fault(fault: Exception, request_id: str, method: str) -> Refusal:
+    """Log a fault of ours; what the caller learns of it."""
+    _log(fault, request_id, method)
+    return _internal_error(fault)
 
 
 def _log(fault: Exception, request_id: str, method: str) -> None:
@@ -100,14 +107,16 @@ async def with_request_log(requests: RequestLog, handler: Handler, request: Requ
     try:
         response = await handler(request)
     except ClientDisconnect:
-        requests.append(_entry(request, _GONE_STATUS, b""))
+        requests.append(_entry(request, GONE_STATUS, b""))
         raise
     # A body that is streamed is not kept.
-    requests.append(_entry(request, response.status_code, getattr(response, "body", b"")))
+    body = getattr(response, "body", b"")
+    kept = body if len(body) <= REQUEST_BODY_READ_BYTES_MAX else LargeBody(len(body))
+    requests.append(_entry(request, response.status_code, kept))
     return response
 
 
-def _entry(request: Request, status: int, body: bytes) -> RequestLogEntry:
+def _entry(request: Request, status: int, body: bytes | LargeBody) -> RequestLogEntry:
     scope = request.scope
     state = state_of(scope)
     caller = state.caller

@@ -20,11 +20,18 @@ class Published:
 
     Args:
         make: its bytes; called when it is first asked for.
+        policy: makes the content security policy of a page.
     """
 
-    def __init__(self, make: Callable[[], bytes], media_type: str) -> None:
+    def __init__(
+        self,
+        make: Callable[[], bytes],
+        media_type: str,
+        policy: Callable[[], str] | None = None,
+    ) -> None:
         self._make = make
         self._media_type = media_type
+        self._policy = policy
 
     async def __call__(self, request: Request) -> Response:
         """The document, or 304 for a client that has it (RFC 9110, 13.1.2)."""
@@ -32,6 +39,8 @@ class Published:
         if conditions.is_known(request.headers, self._tag):
             return Response(status_code=304, headers=headers)
         headers["X-Content-Type-Options"] = "nosniff"
+        if self._policy is not None:
+            headers["Content-Security-Policy"] = self._policy()
         return Response(self._content, headers=headers, media_type=self._media_type)
 
     @cached_property

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from starlette.responses import Response
 from starlette.types import Scope
 
 from agentpost.clock import Clock, new_id
@@ -14,6 +15,7 @@ from agentpost.domain import ids
 from agentpost.domain.errors import ErrorCode
 from agentpost.ratelimit.base import RateDecision
 from agentpost.services.messages import Caller
+from agentpost.services.redaction import LargeBody
 
 _KEY = "agentpost"
 PEER = "agentpost.peer"
@@ -38,6 +40,15 @@ class Peer(Protocol):
         """The call that watched is over."""
         ...
 
+    def answer(self, response: Response) -> bool:
+        """Send a response whose body is there, in one piece; most are. False: it is none of those,
+        and nothing was sent."""
+        ...
+
+    def abort(self) -> None:
+        """Disconnect at once; what was not sent yet is dropped."""
+        ...
+
 
 @dataclass(slots=True)
 class RequestState:
@@ -53,8 +64,8 @@ class RequestState:
     """Who sent it, once its key is known to be live."""
     budget: tuple[int, RateDecision] | None = None
     """The key's requests a minute, and what is left of them: for the headers of the answer."""
-    body: bytes | int = 0
-    """The body for the request log, or only its size when it is too long to keep."""
+    body: bytes | LargeBody = b""
+    """The body for the request log."""
     body_ended: bool | None = None
     """Whether the whole body was read; None: nothing of it."""
     error: ErrorCode | None = None

@@ -10,7 +10,10 @@ import atexit
 import json
 import logging
 import sys
+from collections.abc import Callable, Mapping
+from contextvars import Context
 from datetime import datetime
+from functools import partial
 from typing import Any, Final
 
 import structlog
@@ -26,12 +29,14 @@ _CHATTY: Final = (
     "alembic",
     "asyncio",
     "botocore",
+    "httpx2",
+    "mcp",
     "procrastinate",
     "psycopg",
     "uvicorn",
 )
 """Libraries of the server: what they log below a warning is of no use to an operator, and would
-pass as an agent's when it is logged in a call of one."""
+pass as an agent's when it is logged in a call of one. Two of them log addresses with their keys."""
 _CONTROLS: Final = {
     code: f"\\x{code:02x}" for code in (*range(0x20), *range(0x7F, 0xA0)) if code not in (9, 10)
 }
@@ -39,7 +44,19 @@ _LINE_CONTROLS: Final = {**_CONTROLS, 9: "\\t", 10: "\\n"}
 
 _clock = SystemClock()
 _encode = json.JSONEncoder(default=repr).encode
+_quoted = json.encoder.encode_basestring_ascii
+_PLAIN: Final[Mapping[type, Callable[[Any], str]]] = {
+    str: _quoted,
+    int: str,
+    bool: lambda value: "true" if value else "false",
+    type(None): lambda _: "null",
+}
+"""How values of these types are written, as `_encode` does it: that makes an encoder for each call,
+and most values are of these."""
 _sinks: list[Sink] = []
+_quick: list[Sink] = []
+"""Where `line` writes; nothing when lines at info are left out."""
+_processors: list[structlog.types.Processor] = []
 log = structlog.get_logger(__name__)
 
 
@@ -58,21 +75,37 @@ def configure(log_format: str, level: str) -> None:
 
     sink = Sink(sys.stderr, _ConsoleLine() if console else json_line, dropped)
     _sinks[:] = [sink]
+    _quick[:] = [sink] if level in ("debug", "info") else []
+    _processors[:] = [
+        structlog.contextvars.merge_contextvars,
+        structlog.processors.add_log_level,
+        _stamped,
+        # Here and not by the thread that writes, since the exception goes on changing. Without
+        # local variables: keys and messages are among them.
+        structlog.processors.format_exc_info,
+        _to_sink,
+    ]
     structlog.configure(
-        processors=[
-            structlog.contextvars.merge_contextvars,
-            structlog.processors.add_log_level,
-            _stamped,
-            # Here and not by the thread that writes, since the exception goes on changing. Without
-            # local variables: keys and messages are among them.
-            structlog.processors.format_exc_info,
-            lambda _, __, event: ((event,), {}),
-        ],
+        processors=_processors,
         wrapper_class=structlog.make_filtering_bound_logger(level),
         logger_factory=lambda *_: _SinkLogger(sink),
         cache_logger_on_first_use=True,
     )
     _configure_libraries(level)
+
+
+def line(event: str, fields: Mapping[str, object]) -> None:
+    """Log a line at info that has these fields and none that are bound to the context.
+
+    A message has two such lines, written by the thread that commits: structlog's way to the sink
+    takes four times as long.
+    """
+    processors = structlog.get_config()["processors"]
+    if processors is not _processors or processors[-1] is not _to_sink:  # not ours, as in a test
+        Context().run(partial(log.info, event, **fields))
+    elif _quick:
+        made = {**fields, "event": event, "level": "info", "timestamp": _clock.now()}
+        _quick[0].put(made, urgent=False)
 
 
 def configure_command() -> None:
@@ -117,6 +150,11 @@ class _SinkLogger:
     warning = warn = exception = critical = fatal = error
 
 
+def _to_sink(_: object, __: str, event: structlog.types.EventDict) -> tuple[Any, dict[str, Any]]:
+    """The arguments of `_SinkLogger`."""
+    return (event,), {}
+
+
 def _stamped(_: object, __: str, event: structlog.types.EventDict) -> structlog.types.EventDict:
     """With the time, in microseconds: it becomes text on the thread that writes."""
     event["timestamp"] = _clock.now()
@@ -126,7 +164,11 @@ def _stamped(_: object, __: str, event: structlog.types.EventDict) -> structlog.
 def json_line(event: Event) -> str:
     """An event as a line of JSON: time, level and name first."""
     first = {"timestamp": iso(event["timestamp"]), "level": event["level"], "event": event["event"]}
-    return _encode({**first, **event, "timestamp": first["timestamp"]})
+    parts = []
+    for name, value in {**first, **event, **first}.items():
+        plain = _PLAIN.get(type(value), _encode)
+        parts.append(f"{_quoted(name)}: {plain(value)}")
+    return f"{{{', '.join(parts)}}}"
 
 
 class _ConsoleLine:

@@ -26,6 +26,12 @@ def is_kept(module: ModuleType = pydantic) -> bool:
     return where is None or Path(where).exists()
 
 
+def folder(data: Path) -> Path | None:
+    """Where workers keep byte code, below the data folder: the next start of the server is to find
+    it. None: where the server does."""
+    return None if is_kept() else data / "bytecode"
+
+
 def environment(folder: Path | None) -> dict[str, str]:
     """What makes a worker, and the programs it starts, keep byte code in ``folder`` and nowhere
     else; None: as the server does.

@@ -15,9 +15,7 @@ from __future__ import annotations
 
 import contextlib
 import faulthandler
-import fcntl
 import importlib
-import io
 import json
 import math
 import os
@@ -25,11 +23,8 @@ import resource
 import select
 import shutil
 import signal
-import socket
 import struct
 import sys
-import threading
-import time
 import traceback
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
@@ -39,6 +34,13 @@ from typing import Any, BinaryIO, Final
 from agentpost.agents import values
 from agentpost.agents.base import StepFailed, current_step_key
 from agentpost.processes import log_records
+from agentpost.processes.confinement import (
+    die_of_cpu_time,
+    die_with,
+    go_first_when_memory_is_short,
+    limit_memory,
+    take_channel,
+)
 
 HEADER: Final = struct.Struct(">I")
 """The length in front of each frame."""
@@ -46,11 +48,9 @@ HEADER: Final = struct.Struct(">I")
 _TRACE_CHARS_MAX: Final = 20_000
 """Longest traceback sent along with an error, in characters; its end is what is kept."""
 
-_PARENT_CHECK_SECONDS: Final = 0.5
-_PR_SET_PDEATHSIG: Final = 1
 _NICENESS: Final = 5
 """Where there are fewer processors than busy workers, the server answers first."""
-_IDLE_SECONDS: Final = 0.5
+_IDLE_SECONDS: Final = 3.0
 """A worker that waits for so long imports what calls to come may need."""
 
 
@@ -63,21 +63,21 @@ def frame(message: dict[str, Any]) -> bytes:
 def main(parent: int) -> None:
     """Serve requests until the channel closes or the parent is gone."""
     os.nice(_NICENESS)
-    _die_with(parent)
-    channel = _take_channel()
+    die_with(parent)
+    channel = take_channel()
     # A service manager signals the whole group; whether a step ends is the server's decision. A
     # handler instead of SIG_IGN, because programs started by a step would inherit the latter.
     signal.signal(signal.SIGTERM, lambda *_: None)
     faulthandler.enable()
-    _go_first_when_memory_is_short()
-    _die_of_cpu_time()
+    go_first_when_memory_is_short()
+    die_of_cpu_time()
     requests = channel.makefile("rb")
     with contextlib.suppress(BrokenPipeError, ConnectionResetError):
         hello = _receive(requests)
         if hello is None:
             return
         sys.path[:] = hello["path"]
-        _limit_memory(hello["memory_bytes"])
+        limit_memory(hello["memory_bytes"])
         log_records.install(hello["log_level"])
         channel.sendall(frame({"value": "null"}))
         imports = Imports(hello["imports"])
@@ -166,71 +166,6 @@ def _receive(requests: BinaryIO) -> dict[str, Any] | None:
     (length,) = HEADER.unpack(header)
     body = requests.read(length)
     return json.loads(body) if len(body) == length else None
-
-
-def _take_channel() -> socket.socket:
-    """Move the channel away from the standard streams, which are the functions'."""
-    # Above the standard streams even if one was closed; not inherited by started programs.
-    channel = socket.socket(fileno=fcntl.fcntl(0, fcntl.F_DUPFD_CLOEXEC, 3))
-    nothing = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(nothing, 0)
-    os.close(nothing)
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(line_buffering=True)
-    return channel
-
-
-def _die_with(parent: int) -> None:
-    """End this process when the parent is gone, however it went and whatever runs here.
-
-    On Linux the kernel does it at once, even while C code holds the interpreter. It acts on the
-    end of the *thread* that started the worker, which is the agent loop's. The thread covers
-    other systems.
-    """
-    if sys.platform == "linux":
-        import ctypes
-
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-
-    def watch() -> None:
-        while os.getppid() == parent:
-            time.sleep(_PARENT_CHECK_SECONDS)
-        if os.getpgrp() == os.getpid():
-            os.killpg(0, signal.SIGKILL)  # with the programs a function has started
-        os._exit(1)
-
-    if os.getppid() != parent:  # it died before the kernel was told
-        os._exit(1)
-    threading.Thread(target=watch, name="parent-watch", daemon=True).start()
-
-
-def _limit_memory(limit: int | None) -> None:
-    """Limit what a process may write to that is its own, whether it uses it or not.
-
-    Not its address space: libraries reserve far more of that than they use, the more so the more
-    processors there are (thread stacks, allocator arenas, mapped files).
-    """
-    if limit is not None and sys.platform == "linux":  # elsewhere the limit is not enforced
-        _, hard = resource.getrlimit(resource.RLIMIT_DATA)
-        most = limit if hard == resource.RLIM_INFINITY else min(limit, hard)
-        resource.setrlimit(resource.RLIMIT_DATA, (most, most))
-
-
-def _go_first_when_memory_is_short() -> None:
-    """Let the system end a worker, not the server or the database beside it (Linux)."""
-    with contextlib.suppress(OSError):
-        Path("/proc/self/oom_score_adj").write_text("1000")
-
-
-def _die_of_cpu_time() -> None:
-    """At the end of its CPU time: where it was goes to the log, then the kernel ends the process.
-
-    A handler in Python would not run while C code works; what it raised could be caught.
-    """
-    signal.signal(signal.SIGXCPU, signal.SIG_DFL)
-    faulthandler.register(signal.SIGXCPU, chain=True)
-    _, hard = resource.getrlimit(resource.RLIMIT_CORE)
-    resource.setrlimit(resource.RLIMIT_CORE, (0, hard))  # the default action would write a core
 
 
 @contextlib.contextmanager

@@ -12,14 +12,15 @@ import logging
 import sys
 import threading
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager
 from contextvars import Context, ContextVar, copy_context
 from functools import cached_property, partial
 from typing import Any, Final, TextIO, cast
 
 import structlog
 
+from agentpost.domain.agent_lines import LINES_MAX, AgentLine
 from agentpost.processes.log_records import (
     EXCEPTION_BYTES_MAX,
     LINE_BYTES_MAX,
@@ -38,6 +39,7 @@ _PARTIAL_BYTES_MAX: Final = 2 * EXCEPTION_BYTES_MAX
 
 log = structlog.get_logger(__name__)
 _current: ContextVar[Output | None] = ContextVar("agent_output", default=None)
+_keeper: ContextVar[_Keeper | None] = ContextVar("agent_output_keeper", default=None)
 
 
 class Output:
@@ -51,6 +53,7 @@ class Output:
 
     def __init__(self, ids: Mapping[str, object] | Context) -> None:
         self._given = ids
+        self._keeper = _keeper.get()
         self._lock = threading.Lock()
         self._partial: dict[str, bytes] = {}
         self._window_ends = 0.0
@@ -80,6 +83,8 @@ class Output:
 
     def end(self) -> None:
         """The call is over: log what has no line end, and how much was dropped."""
+        if not self._window_ends:
+            return  # nothing came
         with self._lock:
             partials, self._partial = self._partial, {}
             for stream, line in partials.items():
@@ -99,6 +104,7 @@ class Output:
         self._drop(len(raw) - len(shown), 0)
         text = shown.decode("utf-8", "replace")
         self._log("info", "agent_output", stream=stream, line=text)
+        self._keep("info", text)
 
     def _record(self, record: Mapping[str, Any]) -> None:
         size = len(record["message"]) + len(record["exception"] or "")
@@ -110,6 +116,7 @@ class Output:
                 message=record["message"],
                 **({"exception": record["exception"]} if record["exception"] else {}),
             )
+            self._keep(record["level"], record["message"])
 
     def _taken(self, size: int, whole: int) -> bool:
         """Whether there is room for a line of that many bytes; one without is counted."""
@@ -144,6 +151,10 @@ class Output:
         # In a context of its own: the call's ids and no others, on whichever thread this is.
         Context().run(partial(getattr(log, level), event, **{**self._ids, **fields}))
 
+    def _keep(self, level: str, text: str) -> None:
+        if self._keeper is not None:
+            self._keeper.add(cast("int | None", self._ids.get("call")), level, text)
+
     @cached_property
     def _ids(self) -> dict[str, object]:
         given = self._given
@@ -153,19 +164,65 @@ class Output:
         return {name: ids[name] for name in ids if name not in ("self", "event")}
 
 
-@contextmanager
-def captured(**ids: object) -> Iterator[None]:
+class _Keeper:
+    """Collects the first lines of everything that is captured inside of `keeping`."""
+
+    def __init__(self, lines: list[AgentLine], now: Callable[[], int]) -> None:
+        self._lines = lines
+        self._now = now
+
+    def add(self, call: int | None, level: str, text: str) -> None:
+        if len(self._lines) < LINES_MAX:
+            self._lines.append(AgentLine.of(self._now(), call, level, text))
+
+
+def keeping(lines: list[AgentLine], now: Callable[[], int]) -> AbstractContextManager[None]:
+    """Inside, lines of what is `captured` are added to ``lines`` too, with their time by ``now``:
+    the first `LINES_MAX` of them."""
+    return _Keeping(_Keeper(lines, now))
+
+
+class _Keeping:
+    """See `keeping`."""
+
+    def __init__(self, keeper: _Keeper) -> None:
+        self._keeper = keeper
+
+    def __enter__(self) -> None:
+        self._token = _keeper.set(self._keeper)
+
+    def __exit__(self, *exc: object) -> None:
+        _keeper.reset(self._token)
+
+
+def keep(call: int | None, level: str, text: str) -> None:
+    """Keep a line that another process has logged, where a `keeping` is around this."""
+    keeper = _keeper.get()
+    if keeper is not None:
+        keeper.add(call, level, text)
+
+
+def captured(**ids: object) -> AbstractContextManager[None]:
     """Inside, lines of the log have these ids besides those of a block around this one, and what is
     printed or logged becomes such lines, bounded for this block."""
-    bound = structlog.contextvars.bind_contextvars(**ids)
-    output = Output(copy_context())
-    token = _current.set(output)
-    try:
-        yield
-    finally:
-        _current.reset(token)
-        output.end()
-        structlog.contextvars.reset_contextvars(**bound)
+    return _Captured(ids)
+
+
+class _Captured:
+    """See `captured`: every turn is in one, and a generator for it takes three times as long."""
+
+    def __init__(self, ids: Mapping[str, object]) -> None:
+        self._ids = ids
+
+    def __enter__(self) -> None:
+        self._bound = structlog.contextvars.bind_contextvars(**self._ids)
+        self._output = Output(copy_context())
+        self._token = _current.set(self._output)
+
+    def __exit__(self, *exc: object) -> None:
+        _current.reset(self._token)
+        self._output.end()
+        structlog.contextvars.reset_contextvars(**self._bound)
 
 
 def install() -> None:

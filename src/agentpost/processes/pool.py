@@ -44,6 +44,7 @@ _SPARE_SECONDS: Final = 0.5
 _LONG_SECONDS: Final = 1.0
 """A call that has run for longer yields the processors to calls of other accounts."""
 _FOLDER_PREFIX: Final = "worker-"
+_OURS: Final = "agentpost."  # what reads files, for example: no author changes it
 
 Ready = Callable[[], Awaitable[None]]
 """Awaited when a worker has the call, right before the function begins; may raise to prevent it."""
@@ -62,9 +63,8 @@ class WorkerPool:
     Limits: ``memory_bytes`` of a process (Linux; 0 for what suits the host, None for no limit);
     ``seconds`` on the clock for a call that names no ``timeout``; ``cpu_seconds`` of CPU time for
     each call (None for no limit).
-    ``env`` names environment variables that workers get besides those they always get.
-    ``bytecode_folder`` is where they keep byte code; None for where the server does.
-    ``imports`` names modules that an idle worker imports before a call needs them.
+    ``env`` names further environment variables of workers; ``bytecode_folder`` is for byte code
+    (None: as the server); ``imports``: what idle ones import; ``rebuild`` makes their exceptions.
 
     Belongs to one event loop, whose thread must outlive the workers.
     """
@@ -81,6 +81,7 @@ class WorkerPool:
         env: Iterable[str] = (),
         bytecode_folder: Path | None = None,
         imports: Iterable[str] = (),
+        rebuild: Callable[[Mapping[str, str]], Exception] = values.rebuild_error,
         idle_seconds: float = 300.0,
     ) -> None:
         assert max_tasks > 0
@@ -95,6 +96,7 @@ class WorkerPool:
         self._env = tuple(env)
         self._bytecode = bytecode.environment(bytecode_folder)
         self._imports = tuple(imports)
+        self._rebuild = rebuild
         self._threads = max(1, capacity.processors() // workers)
         self._idle_seconds = idle_seconds
         self._idle: dict[WorkerProcess, asyncio.TimerHandle] = {}  # the last one in was used last
@@ -102,6 +104,8 @@ class WorkerPool:
         self._busy: dict[WorkerProcess, float] = {}  # with the loop's time when the call began
         self._spare: asyncio.Task[None] | None = None
         self._closed = asyncio.Event()
+        self._usable = asyncio.Event()
+        self._usable.set()
 
     async def start(self) -> None:
         """Remove what a killed server left in ``scratch`` and warm one worker."""
@@ -158,6 +162,21 @@ class WorkerPool:
         request = _request(fn_ref, args, kwargs, key, into, limits)
         await self._perform(request, fn_ref, account, limits, ready)
 
+    async def hold(self) -> None:
+        """Let calls of authors' functions wait for `renew`: their code cannot be imported now."""
+        self._usable.clear()
+
+    async def renew(self, imports: Iterable[str]) -> None:
+        """Replace the processes, whose code has changed: now, or at the end of their call."""
+        self._imports = tuple(imports)
+        for worker, timer in self._idle.items():
+            timer.cancel()
+            worker.leave()
+        self._idle.clear()
+        for worker in self._busy:
+            worker.calls = self._max_tasks
+        self._usable.set()
+
     async def aclose(self) -> None:
         """Kill all workers and wait for their end; running calls raise `WorkerKilled`."""
         self._closed.set()
@@ -190,6 +209,8 @@ class WorkerPool:
         limits: CallLimits,
         ready: Ready | None,
     ) -> dict[str, Any]:
+        if not fn_ref.startswith(_OURS):
+            await self._usable.wait()
         async with self._slots.slot(account):
             try:
                 reply = await self._begin(request, account, limits, ready)
@@ -201,7 +222,7 @@ class WorkerPool:
                 kind = WorkerKilled if self._closed.is_set() else type(died)
                 raise kind(f"{fn_ref} did not finish: {died}") from None
         if "error" in reply:
-            error = values.rebuild_error(reply["error"])
+            error = self._rebuild(reply["error"])
             values.remember_class_names(error, reply["kinds"])
             error.add_note(f"In a worker process:\n{reply['trace']}")
             raise error
@@ -346,11 +367,10 @@ class WorkerPool:
             await worker.ask(
                 frame(hello), CallLimits("it did not begin in time", _BOOT_SECONDS_MAX)
             )
-        except (TimeoutError, WorkerDied) as error:
+        except BaseException as error:
             worker.kill()
-            raise NoWorker(f"a worker process could not be started: {error!r}") from error
-        except BaseException:
-            worker.kill()
+            if isinstance(error, TimeoutError | WorkerDied):
+                raise NoWorker(f"a worker process could not be started: {error!r}") from error
             raise
         return worker
 

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, ClassVar, Final, Self
 
 from agentpost.agents.deaths import LimitExceeded, NotBegun, died
 from agentpost.processes.main import HEADER
@@ -36,6 +36,9 @@ class CallLimits:
 class WorkerProcess:
     """One process and the channel to it. The caller must `kill` it or let it `leave`."""
 
+    MODULE: ClassVar = "agentpost.processes.main"
+    """The program that it runs."""
+
     def __init__(
         self,
         process: asyncio.subprocess.Process,
@@ -57,7 +60,7 @@ class WorkerProcess:
         self._end = asyncio.get_running_loop().create_task(self._watch())
 
     @classmethod
-    async def spawn(cls, folder: Path, environ: dict[str, str]) -> WorkerProcess:
+    async def spawn(cls, folder: Path, environ: dict[str, str]) -> Self:
         """Start one in ``folder``, which goes with it. Raises `OSError`."""
         with contextlib.ExitStack() as undo:
             undo.callback(shutil.rmtree, folder, ignore_errors=True)
@@ -70,7 +73,7 @@ class WorkerProcess:
                 output = OutputPipes()
                 undo.callback(output.close)
                 process = await asyncio.create_subprocess_exec(
-                    *(sys.executable, "-P", "-m", "agentpost.processes.main", str(os.getpid())),
+                    *(sys.executable, "-P", "-m", cls.MODULE, str(os.getpid())),
                     stdin=theirs.fileno(),
                     stdout=output.stdout,
                     stderr=output.stderr,

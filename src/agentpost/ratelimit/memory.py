@@ -35,12 +35,15 @@ class MemoryLimiter:
     async def acquire(self, subject: str, rules: Sequence[Rule], now: int) -> RateDecision:
         now = self._moving_on(now)
         known = len(self._logs)
-        logs = [self._log(subject, rule) for rule in rules]
-        for log in logs:
+        logs = []
+        for rule in rules:
+            log = self._log(subject, rule)
+            logs.append(log)
             if log and log[-1] > now:
                 now = log[-1]
         free_at = now
-        for rule, log in zip(rules, logs, strict=True):
+        for n, log in enumerate(logs):
+            rule = rules[n]
             oldest_kept = now - rule.span
             while log and log[0] <= oldest_kept:
                 log.popleft()

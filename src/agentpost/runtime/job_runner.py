@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable
+from contextlib import suppress
 
 import structlog
 
-from agentpost.runtime.run_job import run_job
+from agentpost.agents import values
+from agentpost.runtime.run_job import FindJob, run_job
 from agentpost.runtime.runs import Run, Runs
 from agentpost.runtime.steps import Steps
 from agentpost.services import jobs
@@ -16,13 +18,19 @@ from agentpost.services.tickets import JobTicket
 from agentpost.threads.loop import AgentLoop
 
 log = structlog.get_logger(__name__)
+_TURN_FIRST_SECONDS = 0.02
+"""How long a job lets the turn that starts it return first. Then the reply, which most turns give
+right after, stands in the log before what the job writes."""
 
 
 class JobRunner:
     """Runs jobs on the agent loop, one task each. Safe on any thread."""
 
-    def __init__(self, ctx: AppContext, loop: AgentLoop, steps: Steps) -> None:
+    def __init__(
+        self, ctx: AppContext, loop: AgentLoop, steps: Steps, find: FindJob = values.resolve
+    ) -> None:
         self._ctx = ctx
+        self._find = find
         self.runs = Runs(loop)
         self._steps = steps
 
@@ -65,7 +73,18 @@ class JobRunner:
         run.epoch = ticket.epoch
         self.runs.cancel(run.owner, before=ticket.epoch)  # fenced by our claim
         try:
-            await run_job(self._ctx, self._steps, ticket, run)
+            if ticket.turn is not None:
+                await _at_most(_TURN_FIRST_SECONDS, ticket.turn)
+            await run_job(self._ctx, self._steps, ticket, run, self._find)
         except asyncio.CancelledError:
             log.info("job_aborted", job_id=run.owner)
             raise
+        if run.again:
+            self.reclaim(run.owner, self._ctx.node)
+
+
+async def _at_most(seconds: float, event: asyncio.Event) -> None:
+    """Wait for the event, but no longer."""
+    if not event.is_set():
+        with suppress(TimeoutError):
+            await asyncio.wait_for(event.wait(), seconds)

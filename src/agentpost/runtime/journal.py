@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from enum import Enum
@@ -16,7 +16,8 @@ from agentpost.agents import File, values
 from agentpost.agents.deaths import WorkerKilled
 from agentpost.domain import backoff
 from agentpost.domain.errors import Fenced
-from agentpost.domain.journal import Call, CallState, Diverged, recorded
+from agentpost.domain.journal import Call, CallState, Diverged, Divergence, left_out, recorded
+from agentpost.runtime import traced
 from agentpost.runtime.runs import Run
 from agentpost.runtime.scope import Scope, StepBody
 from agentpost.runtime.steps import INFRASTRUCTURE_ERRORS, Blobs, unless_killed
@@ -38,8 +39,12 @@ class StopCause(Enum):
     CANCELLED = "cancelled"
     """Ended from outside (see `Run.over`): by a client, by a shutdown, or because another node owns
     it."""
+    OUTPUT_INVALID = "output_invalid"
+    """Its output did not fit what the caller asks for, once too often."""
     POISONED = "poisoned"
-    """Its worker processes were killed too often in a row."""
+    """The processes that ran it ended too often in a row."""
+    PROCESS_DIED = "process_died"
+    """The process that ran its own code ended; it runs again from its journal."""
     FAULT = "fault"
     """Ours: the database, the storage or the worker pool did not serve it. Nothing is written as an
     end; `cluster.reconciler` finds that nobody runs it and runs it again from its journal."""
@@ -78,6 +83,11 @@ class Owner(Protocol):
         `Fenced`."""
         ...
 
+    async def process_died(self, reason: str, times: int) -> bool:
+        """The process that ran its own code ended, that often by now; False when that was too
+        often. Raises `Fenced`."""
+        ...
+
     async def charge_owed(self, n: int) -> None:
         """Pay what the body of that recorded call charged, and found no credits for. Raises
         `Fenced` and `OutOfCredits`."""
@@ -109,6 +119,7 @@ class Journal:
 
     Args:
         confirmed: when this node was last known to own the turn or job, by its lease.
+        rebuild: makes the exception of a recorded error.
     """
 
     def __init__(
@@ -118,8 +129,10 @@ class Journal:
         run: Run,
         owner: Owner,
         confirmed: float = 0.0,
+        rebuild: Callable[[Mapping[str, str]], Exception] = values.rebuild_error,
     ) -> None:
         self._calls = calls
+        self._rebuild = rebuild
         self._blobs = blobs
         self._run = run
         self._owner = owner
@@ -165,11 +178,13 @@ class Journal:
 
         Raises as `next` does, at once.
         """
-        return self._answered(self.next(name, *args), effect)
+        return self._answered(self.next(name, *args), (name, *args), effect)
 
-    async def _answered(self, slot: Slot, effect: Callable[[Slot], Awaitable[T]]) -> T:
+    async def _answered(
+        self, slot: Slot, made: Sequence[object], effect: Callable[[Slot], Awaitable[T]]
+    ) -> T:
         if slot.done is None:
-            return await effect(slot)
+            return await traced.call(self._run.owner, slot.n, made, effect(slot))
         if slot.owes:
             await self.guard(self._owner.charge_owed(slot.n))
         replay: T = self.replay(slot.done)
@@ -182,24 +197,33 @@ class Journal:
         self.refuse_in_body(name)
         fingerprint, summary = values.identify(name, *parts)
         self._made += 1
+        self._run.calls = self._made
         call = self._calls.get(self._made)
         try:
             done = recorded(call, fingerprint, summary)
         except Diverged as diverged:
-            how = diverged.how
-            self.cause = how.cause
-            # For the author: which of the calls is not repeatable. No values: they are the user's.
-            log.error(
-                "run_diverged",
-                owner=self._run.owner,
-                call=self._made,
-                recorded=how.recorded,
-                made_now=how.made,
-                differs=how.differs,
-            )
-            self.stop(StopCause.DIVERGED)
+            self._diverge(self._made, diverged.how)
         held = call is not None and done is None
         return Slot(self._made, fingerprint, done, held, summary, owes=-self._made in self._calls)
+
+    def returned(self) -> None:
+        """The run's function has returned; raises `RunStopped` when it left out recorded calls."""
+        how = left_out(self._calls.values(), self._made)
+        if how is not None and not self.over:
+            self._diverge(self._made + 1, how)
+
+    def _diverge(self, number: int, how: Divergence) -> NoReturn:
+        self.cause = self._run.diverged = how.cause
+        # For the author: which of the calls is not repeatable. No values: they are the user's.
+        log.error(
+            "run_diverged",
+            owner=self._run.owner,
+            call=number,
+            recorded=how.recorded,
+            made_now=how.made,
+            differs=how.differs,
+        )
+        self.stop(StopCause.DIVERGED)
 
     def go_on(self) -> None:
         """Asked before anything that has an effect: raises `RunStopped` when the run is over. It
@@ -232,8 +256,29 @@ class Journal:
         if times > before and not await self.guard(self._owner.interrupted(str(error), times)):
             self.cause = str(error)
             self.stop(StopCause.POISONED)
-        await asyncio.sleep(backoff.pause(times - 1, AGAIN_SECONDS_FIRST, AGAIN_SECONDS_MAX))
+        await self._pause(times)
         self.go_on()
+
+    @staticmethod
+    async def _pause(times: int) -> None:
+        if times:
+            await asyncio.sleep(backoff.pause(times - 1, AGAIN_SECONDS_FIRST, AGAIN_SECONDS_MAX))
+
+    async def process_died(self, reason: str, times: int) -> NoReturn:
+        """The process that ran the run's own code ended: the run ends here and begins again from
+        its record, unless that was too often.
+
+        Args:
+            times: how often in a row it has ended for this run; 0 when that was another's doing.
+        """
+        self.go_on()
+        log.warning("agent_process_lost", owner=self._run.owner, reason=reason, times=times)
+        if times and not await self.guard(self._owner.process_died(reason, times)):
+            self.cause = reason
+            self.stop(StopCause.POISONED)
+        await self._pause(times)
+        self._run.again = True
+        self.stop(StopCause.PROCESS_DIED)
 
     async def guard(
         self, effect: Coroutine[Any, Any, T], theirs: tuple[type[Exception], ...] = ()
@@ -273,7 +318,7 @@ class Journal:
         """The recorded answer: returned, or raised when the body had raised."""
         value = values.load(call.value, self)
         if call.state is CallState.ERROR:
-            raise values.rebuild_error(value)
+            raise self._rebuild(value)
         return value
 
     async def path(self, file: File) -> Path:

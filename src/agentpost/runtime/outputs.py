@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from pathlib import Path
+import hashlib
+from pathlib import Path, PosixPath
 
 from agentpost.clock import new_id
 from agentpost.domain.executables import HEAD_BYTES
@@ -12,6 +13,12 @@ from agentpost.runtime.journal import Journal
 from agentpost.services import blobs
 from agentpost.services.context import AppContext
 from agentpost.storage import sniff
+
+
+class Spilled(PosixPath):
+    """A file with bytes that another process has put there; its ``mark`` is that of the bytes."""
+
+    mark: str
 
 
 async def store(
@@ -58,3 +65,14 @@ async def store(
 def _head(path: Path) -> bytes:
     with path.open("rb") as file:
         return file.read(HEAD_BYTES)
+
+
+def content_mark(data: object) -> str:
+    """How contents count in a call's fingerprint: bytes by their hash, the rest by its kind."""
+    if isinstance(data, Spilled):
+        return data.mark
+    if isinstance(data, str):
+        data = data.encode()
+    if isinstance(data, bytes):
+        return hashlib.sha256(data).hexdigest()
+    return "path"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from agentpost.domain.job import PROCESS_DIED_FAILURE
 from agentpost.domain.limits import POISON_TAKEOVERS_MAX
 from agentpost.services import jobs
 from agentpost.services.context import AppContext
@@ -31,6 +32,10 @@ class JobOwner:
         """See `Owner.interrupted`. Counted in the record, so over restarts as well."""
         return await jobs.interrupted(self.ctx, self.owned, reason)
 
+    async def process_died(self, reason: str, times: int) -> bool:
+        """See `Owner.process_died`. Counted in the record, like `interrupted`."""
+        return await jobs.interrupted(self.ctx, self.owned, reason, PROCESS_DIED_FAILURE)
+
     async def charge_owed(self, n: int) -> None:
         """See `Owner.charge_owed`."""
         await jobs.charge_owed(self.ctx, self.owned, n)
@@ -53,6 +58,10 @@ class TurnOwner:
 
     async def interrupted(self, reason: str, times: int) -> bool:
         """See `Owner.interrupted`."""
+        return times <= POISON_TAKEOVERS_MAX
+
+    async def process_died(self, reason: str, times: int) -> bool:
+        """See `Owner.process_died`."""
         return times <= POISON_TAKEOVERS_MAX
 
     async def charge_owed(self, n: int) -> None:

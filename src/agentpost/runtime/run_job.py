@@ -10,26 +10,36 @@ from typing import Any
 
 import structlog
 
-from agentpost.agents import Backoff, File, JobFailed, Said, StorageFull, values
+from agentpost.agents import (
+    Backoff,
+    File,
+    JobFailed,
+    OutputInvalid,
+    Said,
+    StorageFull,
+    schemas,
+    values,
+)
 from agentpost.agents.retries import DEFAULT_BACKOFF, RetryOn
-from agentpost.clock import new_id
-from agentpost.domain import ids, job, limits
+from agentpost.domain import job, limits
 from agentpost.domain.credits import Charge, to_millionths
 from agentpost.domain.errors import Fenced
 from agentpost.domain.journal import CallState
 from agentpost.domain.limits import SAID_CHARACTERS_MAX
 from agentpost.domain.paths import check_path
 from agentpost.domain.text import agent_text
-from agentpost.processes.output import captured
-from agentpost.runtime import outputs
+from agentpost.runtime import outputs, traced, typed
+from agentpost.runtime.bodies import check_body, name_of, step_name
+from agentpost.runtime.causes import cause_of, unexpected
+from agentpost.runtime.deltas import Deltas
 from agentpost.runtime.endings import retry_until_recorded
 from agentpost.runtime.journal import Journal, Slot, StopCause, is_cancelled
+from agentpost.runtime.output_kept import OutputKept
 from agentpost.runtime.owners import JobOwner
 from agentpost.runtime.retrying import Retry
-from agentpost.runtime.run_turn import content_mark
 from agentpost.runtime.runs import Run
-from agentpost.runtime.scope import StepBody
-from agentpost.runtime.steps import INFRASTRUCTURE_ERRORS, Invocation, Steps, check_body, name_of
+from agentpost.runtime.steps import INFRASTRUCTURE_ERRORS, Invocation, Steps
+from agentpost.runtime.typed import Asking
 from agentpost.services import blobs, jobs
 from agentpost.services.context import AppContext
 from agentpost.services.history import agent_file
@@ -39,7 +49,9 @@ from agentpost.services.tickets import JobTicket
 log = structlog.get_logger(__name__)
 
 
-async def run_job(ctx: AppContext, steps: Steps, ticket: JobTicket, run: Run) -> None:
+async def run_job(
+    ctx: AppContext, steps: Steps, ticket: JobTicket, run: Run, find: FindJob = values.resolve
+) -> None:
     """Run a job's function once and record how it ended (design: How a job ends).
 
     Cancelled (a stop, a shutdown) it leaves without a word: what is to be recorded already was.
@@ -47,20 +59,24 @@ async def run_job(ctx: AppContext, steps: Steps, ticket: JobTicket, run: Run) ->
     steps = steps.for_account(ticket.job.account_id)
     owned = Owned(ticket.job.id, ticket.job.account_id, ticket.epoch)
     owner = JobOwner(ctx, owned)
-    journal = Journal(ticket.calls, steps.blobs, run, owner, ticket.confirmed)
+    journal = Journal(ticket.calls, steps.blobs, run, owner, ticket.confirmed, steps.rebuild)
     journal.enter()
     made = JobRun(ctx, steps, ticket, journal)
     structlog.contextvars.clear_contextvars()
-    with captured(message_id=ticket.job.message_id, job_id=ticket.job.id):
+    job_id = ticket.job.id
+    async with OutputKept(ctx, job_id, message_id=ticket.job.message_id, job_id=job_id):
         try:
-            await _run(ctx, ticket, made, journal)
+            await _run(ctx, ticket, made, journal, find)
         except Fenced:
             log.info("job_fenced", epoch=ticket.epoch)
 
 
-async def _run(ctx: AppContext, ticket: JobTicket, run: JobRun, journal: Journal) -> None:
+async def _run(
+    ctx: AppContext, ticket: JobTicket, run: JobRun, journal: Journal, find: FindJob
+) -> None:
     """Run the function and write down how it ended; a parked or lost run writes nothing."""
-    ended = await _outcome(ctx, ticket, run, journal)
+    with await traced.job(ctx, ticket.job):
+        ended = await _outcome(ctx, ticket, run, journal, find)
     if isinstance(ended, JobFailed):
         text = agent_text(str(ended)[:SAID_CHARACTERS_MAX]) or job.GENERIC_FAILURE
         await retry_until_recorded(lambda: jobs.fail(ctx, run.owned, text, journal.cause), run.id)
@@ -69,11 +85,11 @@ async def _run(ctx: AppContext, ticket: JobTicket, run: JobRun, journal: Journal
 
 
 async def _outcome(
-    ctx: AppContext, ticket: JobTicket, run: JobRun, journal: Journal
-) -> tuple[str, str | None, str] | JobFailed | None:
-    """(result, question, memory), a failure, or None when nothing is to be written."""
+    ctx: AppContext, ticket: JobTicket, run: JobRun, journal: Journal, find: FindJob
+) -> Ending | JobFailed | None:
+    """How it ended, a failure, or None when nothing is to be written."""
     try:
-        fn = values.resolve(ticket.job.fn)
+        fn = find(ticket.job.fn)
         args = values.load(ticket.job.args_json, journal)
     except values.MissingFunction as error:
         log.error("job_code_missing", fn=ticket.job.fn, error=str(error))
@@ -81,60 +97,63 @@ async def _outcome(
     failed: BaseException | None = None
     try:
         ended = run.ending(await fn(run, **args))
+        journal.returned()
     except BaseException as error:
         if is_cancelled(error):
             raise
         failed = error
+    finally:
+        run.deltas.close()
     # The run was stopped, even if the author's code swallowed, grouped or replaced the exception.
     if journal.stopped is StopCause.DIVERGED:
         return JobFailed(job.CODE_CHANGED_FAILURE)
+    if journal.stopped is StopCause.OUTPUT_INVALID:
+        return JobFailed(job.OUTPUT_INVALID_FAILURE)
     if journal.over:
         return None
-    return ended if failed is None else _failure(ctx, run, failed)
+    if failed is None or isinstance(failed, JobFailed):
+        return failed or ended
+    journal.cause = cause_of(failed)
+    return unexpected(failed, ctx.clock.now())
 
 
-def _failure(ctx: AppContext, run: JobRun, error: BaseException) -> JobFailed:
-    if isinstance(error, JobFailed):
-        return error
-    log_id = new_id(ids.REQUEST, ctx.clock.now())
-    log.error("job_failed", log_id=log_id, exc_info=error)
-    return JobFailed(f"{job.GENERIC_FAILURE} (log id {log_id})")
+FindJob = Callable[[str], Callable[..., Any]]
+"""The job function of an import name; raises `MissingFunction`."""
+Ending = tuple[str, str | None, str, str | None]
+"""Result, question, JSON of the memory, and of what the question asks for."""
 
 
-async def _charge_with_step(body: StepBody, price: int, note: str) -> None:
-    if price:
-        body.charge(price, note)
-
-
-class JobRun:
+class JobRun(Asking):
     """One run of a job (see `agentpost.agents.Job`)."""
 
     def __init__(self, ctx: AppContext, steps: Steps, ticket: JobTicket, journal: Journal) -> None:
+        super().__init__(journal, ticket.response_schema_json)
         self._ctx = ctx
         self._steps = steps
         self._ticket = ticket
-        self._journal = journal
-        self._question: str | None = None
         self._inbox_read = 0
         record = ticket.job
         self.owned = Owned(record.id, record.account_id, ticket.epoch)
         self.id = record.id
         self.work_id = record.work_id
         self.title = record.title
-        self.message: Said = replace(
-            ticket.message, files=tuple(self._readable(f) for f in ticket.message.files)
-        )
+        self.message: Said = ticket.message
+        if self.message.files:
+            files = tuple(self._readable(f) for f in self.message.files)
+            self.message = replace(self.message, files=files)
         self.state: dict[str, Any] = values.load(ticket.state_json, journal)
+        self.deltas = Deltas(ctx.wakeups, record.message_id, record.id, ticket.epoch)
 
-    def ask(self, question: str) -> None:
-        """See `Job.ask`."""
-        self._journal.refuse_in_body("ask")
-        self._question = agent_text(question)
+    def delta(self, text: str, *, reset: bool = False) -> None:
+        """See `Job.delta`."""
+        self.deltas.add(text, reset=reset)
 
-    def ending(self, text: object) -> tuple[str, str | None, str]:
-        """(result, question, JSON of the memory) when the function returned; checks them."""
+    def ending(self, text: object) -> Ending | JobFailed:
+        """How the job ends when its function returned; checks it."""
         result = agent_text(text) if text is not None else ""
-        return result, self._question or None, values.dump(self.state)
+        if self._output.is_missing and self._question is None:
+            return JobFailed(job.OUTPUT_MISSING_FAILURE)
+        return result, self._question, values.dump(self.state), self._answer_format
 
     # --- recorded calls ---------------------------------------------------------------------------
     def step(
@@ -142,6 +161,7 @@ class JobRun:
         fn: Callable[..., Any],
         /,
         *args: Any,
+        name: str | None = None,
         cost: float = 0,
         retries: int = 0,
         timeout: float | None = None,
@@ -159,7 +179,8 @@ class JobRun:
             body = Invocation(fn, args, self._key(slot), kwargs)
             return await self._step(slot, body, price, retry, timeout)
 
-        return self._journal.call("step", (name_of(fn), list(args), price, *named), effect)
+        identity = (step_name(fn, name), list(args), price, *named)
+        return self._journal.call("step", identity, effect)
 
     async def _step(
         self, slot: Slot, body: Invocation, price: int, retry: Retry, timeout: float | None
@@ -195,7 +216,7 @@ class JobRun:
         check_path(path)
         label = agent_text(label) if label is not None else None
         price = to_millionths(cost)
-        mark = content_mark(data)
+        mark = outputs.content_mark(data)
         if callable(data):
             check_body(data)
             mark = name_of(data)
@@ -277,6 +298,37 @@ class JobRun:
     async def _progress_in_step(self, step: str) -> None:
         await self._journal.guard(jobs.progress(self._ctx, self.owned, None, step))
 
+    def output(self, value: Any) -> Awaitable[None]:
+        """See `Job.output`."""
+        text = typed.as_json(value)
+
+        async def effect(slot: Slot) -> None:
+            self._journal.go_on()
+            if len(text) > schemas.SMALL_CHARACTERS:
+                error = await asyncio.to_thread(self._output.check, text)
+            else:
+                error = self._output.check(text)
+            if error is None:
+                call = slot.call(CallState.DONE)
+                await self._journal.guard(jobs.set_output(self._ctx, self.owned, call, text))
+            elif self._output.is_hopeless:
+                self._journal.cause = str(error)
+                self._journal.stop(StopCause.OUTPUT_INVALID)
+            else:
+                self._output.invalid -= 1  # counted below, as when it comes from its record
+                await self._record_error(slot, error, 0, ())
+                raise error
+
+        return self._given(self._journal.call("output", (value,), effect), text)
+
+    async def _given(self, recording: Awaitable[None], text: str) -> None:
+        try:
+            await recording
+        except OutputInvalid:
+            self._output.invalid += 1
+            raise
+        self._output.given = text
+
     def inbox(self, wait: float = 0) -> Awaitable[list[Said]]:
         """See `Job.inbox`."""
 
@@ -313,7 +365,7 @@ class JobRun:
         price, note = to_millionths(amount), agent_text(note)
         body = self._journal.calling("charge")
         if body is not None:
-            return _charge_with_step(body, price, note)
+            return body.charge_later(price, note)
 
         async def effect(slot: Slot) -> None:
             if price:

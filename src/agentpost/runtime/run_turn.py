@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import inspect
+import json
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ import structlog
 
 from agentpost.agents import (
     AgentFn,
+    Answer,
     File,
     JobFn,
     Running,
@@ -30,43 +31,24 @@ from agentpost.domain.message import TurnFailure
 from agentpost.domain.paths import check_path
 from agentpost.domain.text import agent_text
 from agentpost.domain.times import SECOND, iso
-from agentpost.processes.output import captured
-from agentpost.runtime import outputs
+from agentpost.runtime import outputs, traced, typed
+from agentpost.runtime.bodies import check_body, name_of
+from agentpost.runtime.causes import cause_of
+from agentpost.runtime.deltas import Deltas
 from agentpost.runtime.endings import retry_until_recorded
 from agentpost.runtime.journal import Journal, RunStopped, Slot, StopCause, is_cancelled
+from agentpost.runtime.output_kept import OutputKept
 from agentpost.runtime.owners import TurnOwner
-from agentpost.runtime.runs import Run, Runs
-from agentpost.runtime.steps import INFRASTRUCTURE_ERRORS, Invocation, Steps, check_body, name_of
+from agentpost.runtime.runs import Run
+from agentpost.runtime.steps import INFRASTRUCTURE_ERRORS, Invocation, Steps
+from agentpost.runtime.typed import Asking
 from agentpost.services import attachments, blobs, history, starting, turns
 from agentpost.services.context import AppContext
 from agentpost.services.starting import Start
 from agentpost.services.tickets import TurnTicket
 from agentpost.services.turns import TurnResult
-from agentpost.threads.loop import AgentLoop
 
 log = structlog.get_logger(__name__)
-
-
-class TurnRunner:
-    """Runs the turns of this process on the agent loop (see `services.context.TurnRunner`)."""
-
-    def __init__(self, loop: AgentLoop, agent: AgentFn, steps: Steps) -> None:
-        self._agent = agent
-        self._steps = steps
-        self.runs = Runs(loop)
-
-    def run(self, ctx: AppContext, ticket: TurnTicket) -> None:
-        """See `services.context.TurnRunner.run`."""
-        self.runs.cancel(ticket.message.id, before=ticket.epoch)  # fenced by our claim
-        self.runs.submit(
-            ticket.message.id,
-            ticket.epoch,
-            lambda run: run_turn(ctx, self._agent, self._steps, ticket, run),
-        )
-
-    async def stop(self, seconds: float) -> None:
-        """End what runs; the next owner continues it from its recorded calls."""
-        await self.runs.stop(seconds)
 
 
 async def run_turn(
@@ -79,12 +61,16 @@ async def run_turn(
     message_id = ticket.message.id
     steps = steps.for_account(ticket.message.account_id)
     owner = TurnOwner(ctx, ticket)
-    journal = Journal(ticket.calls, steps.blobs, run, owner, ticket.confirmed)
+    journal = Journal(ticket.calls, steps.blobs, run, owner, ticket.confirmed, steps.rebuild)
     journal.enter()
     structlog.contextvars.clear_contextvars()
-    with captured(message_id=message_id):
+    async with OutputKept(ctx, message_id, message_id=message_id):
         try:
-            ended = await _attended(ctx, agent, steps, ticket, journal)
+            try:
+                with traced.turn(ticket.message):
+                    ended = await _attended(ctx, agent, steps, ticket, journal)
+            finally:
+                ticket.returned.set()
             if isinstance(ended, TurnFailure):
                 await retry_until_recorded(
                     lambda: turns.fail(ctx, ticket, ended, journal.cause), message_id
@@ -125,22 +111,30 @@ async def _outcome(
     try:
         async with limit:
             await agent(turn)
+        journal.returned()
         result = turn.result()
     except BaseException as error:
         if is_cancelled(error):
             raise
         failed = error
+    finally:
+        turn.deltas.close()
     # The run was stopped, even if the author's code swallowed, grouped or replaced the exception.
     if journal.stopped in (StopCause.DIVERGED, StopCause.POISONED):
         return TurnFailure.INTERRUPTED
+    if journal.stopped is StopCause.OUTPUT_INVALID:
+        return TurnFailure.OUTPUT_INVALID
     if journal.over:
         return None
     if isinstance(failed, TimeoutError) and limit.expired():
         return TurnFailure.ABANDONED
     if failed is not None:
+        journal.cause = cause_of(failed)
         log.error("turn_failed", exc_info=failed)
     elif result is TurnFailure.EMPTY:
         log.error("turn_failed", error="it ended without an answer")
+    elif result is TurnFailure.OUTPUT_MISSING:
+        log.error("turn_failed", error="it ended without an output for the response_schema")
     return result
 
 
@@ -152,7 +146,7 @@ class _Inputs:
     state: dict[str, Any]
 
 
-class TurnRun:
+class TurnRun(Asking):
     """One run of a turn (see `agentpost.agents.Turn`)."""
 
     def __init__(
@@ -163,15 +157,16 @@ class TurnRun:
         attached: tuple[File, ...],
         journal: Journal,
     ) -> None:
+        super().__init__(journal, ticket.message.response_schema_json)
         self._ctx = ctx
         self._steps = steps
         self._ticket = ticket
-        self._journal = journal
         self._replies: list[str] = []
-        self._question: str | None = None
+        self._started_work = False
         self._state_before = ""
         self._acted = False  # started, joined, stopped or wrote something
         message = ticket.message
+        self.deltas = Deltas(ctx.wakeups, message.id, None, ticket.epoch)
         readable = tuple(self._readable(f) for f in attached)
         self.message = Said("user", message.text, readable, iso(message.created_at), message.id)
         self.conversation = ticket.conversation
@@ -184,6 +179,17 @@ class TurnRun:
         text = self._ticket.message.metadata_json
         read: dict[str, str] = values.load(text, None) if text else {}
         return read
+
+    @property
+    def ticket(self) -> TurnTicket:
+        """The turn as it was read from the record."""
+        return self._ticket
+
+    @cached_property
+    def answer(self) -> Answer | None:
+        """See `Turn.answer`."""
+        text = self._ticket.message.answer_json
+        return Answer(**json.loads(text)) if text else None
 
     @cached_property
     def notes(self) -> Sequence[str]:
@@ -240,17 +246,37 @@ class TurnRun:
         self._journal.refuse_in_body("reply")
         self._replies.append(agent_text(text))
 
-    def ask(self, question: str) -> None:
-        """See `Turn.ask`."""
-        self._journal.refuse_in_body("ask")
-        self._question = agent_text(question)
+    def output(self, value: Any) -> None:
+        """See `Turn.output`."""
+        self._journal.refuse_in_body("output")
+        text = typed.as_json(value)
+        error = self._output.check(text)
+        if error is None:
+            self._output.given, self._acted = text, True
+        elif self._output.is_hopeless:
+            self._journal.cause = str(error)
+            self._journal.stop(StopCause.OUTPUT_INVALID)
+        else:
+            raise error
+
+    def delta(self, text: str, *, reset: bool = False) -> None:
+        """See `Turn.delta`."""
+        self.deltas.add(text, reset=reset)
 
     def result(self) -> TurnResult | TurnFailure:
         """The agent's reply when its function returned."""
         reply = "\n\n".join(part for part in self._replies if part) or None
         if reply is None and not self._question and not self._acted:
             return TurnFailure.EMPTY
-        return TurnResult(reply, self._question or None, self._changed_state())
+        if self._output.is_missing and not self._question and not self._started_work:
+            return TurnFailure.OUTPUT_MISSING
+        return TurnResult(
+            reply,
+            self._question,
+            self._changed_state(),
+            self._answer_format,
+            self._output.wanted,
+        )
 
     def _changed_state(self) -> str | None:
         if "_inputs" not in self.__dict__:
@@ -269,12 +295,13 @@ class TurnRun:
         title = agent_text(title)
         work = agent_text(work) if work is not None else None
         start = Start(ref, values.dump(args), title, work)
-        self._acted = True
+        self._acted = self._started_work = True
 
         async def effect(slot: Slot) -> dict[str, Any]:
             call = slot.call(CallState.DONE)
             starting_it = starting.start_job(self._ctx, self._ticket, call, start)
-            return asdict(await self._journal.guard(starting_it, theirs=(LookupError,)))
+            started = await self._journal.guard(starting_it, theirs=(LookupError,))
+            return starting.recorded(started)
 
         return self._started(self._journal.call("start", (ref, title, work, args), effect))
 
@@ -337,7 +364,7 @@ class TurnRun:
         async def effect(slot: Slot) -> File:
             return await self._write(slot, path, data)
 
-        return self._journal.call("write", (path, content_mark(data)), effect)
+        return self._journal.call("write", (path, outputs.content_mark(data)), effect)
 
     async def _write(self, slot: Slot, path: str, data: bytes | str | Path) -> File:
         message = self._ticket.message
@@ -368,12 +395,3 @@ class TurnRun:
 
     def _readable(self, file: File) -> File:
         return replace(file, source=self._journal)
-
-
-def content_mark(data: object) -> str:
-    """How contents count in a call's fingerprint: bytes by their hash, the rest by its kind."""
-    if isinstance(data, str):
-        data = data.encode()
-    if isinstance(data, bytes):
-        return hashlib.sha256(data).hexdigest()
-    return "path"

@@ -13,20 +13,28 @@ from typing import Any
 
 from agentpost.threads.loop import AgentLoop, Submitted
 
+STOPPED = "stopped"
+"""Why a run ends that nobody is going to repeat, in contrast to a shutdown."""
+
 
 @dataclass(slots=True, eq=False)
 class Run:
     """One run of a turn or job.
 
     ``epoch`` is None while it is being claimed. ``over``: its calls have no effect, and it is about
-    to return.
+    to return. ``again``: this process is to claim it once more, and run it from its journal.
+    ``calls``: how many recorded calls its function has made; ``diverged``: how they differ from the
+    recorded ones.
     """
 
     owner: str
     epoch: int | None
     over: bool = False
     cancelled: bool = False
+    again: bool = False
     submitted: Submitted | None = None
+    calls: int = 0
+    diverged: str | None = None
 
 
 class Runs:
@@ -37,18 +45,35 @@ class Runs:
         self._open: dict[str, list[Run]] = {}
         self._lock = threading.Lock()
         self._closed = False
+        self._held: asyncio.Event | None = None
+        self.on_diverged: Callable[[Run], None] | None = None
+        """Called with a run that made other calls than were recorded, when it has ended."""
 
     def submit(
         self, owner: str, epoch: int | None, work: Callable[[Run], Coroutine[Any, Any, None]]
     ) -> None:
-        """Run it; after `stop` the next owner runs it."""
+        """Run it; after `stop` the next owner runs it, after `hold` it begins with `release`."""
         run = Run(owner, epoch)
         with self._lock:
             if self._closed:
                 return
+            if self._held is not None:
+                work = partial(_later, self._held, work)
             # What it ends with waits for this lock, so it cannot be forgotten before it is known.
             run.submitted = self._loop.submit(partial(work, run), partial(self._forget, run))
             self._open.setdefault(owner, []).append(run)
+
+    def hold(self) -> None:
+        """Begin no more runs until `release`."""
+        with self._lock:
+            self._held = self._held or asyncio.Event()
+
+    def release(self) -> None:
+        """Begin those that waited, and all others at once again."""
+        with self._lock:
+            held, self._held = self._held, None
+        if held is not None:
+            self._loop.call_soon(held.set)
 
     def open(self) -> list[Run]:
         """All that have not ended."""
@@ -63,15 +88,25 @@ class Runs:
         """End what runs of it, or only what runs at an epoch from before that one."""
         for run in self._of(owner):
             if before is None or (run.epoch is not None and run.epoch < before):
-                self.end(run)
+                self.end(run, STOPPED if before is None else None)
 
-    def end(self, run: Run) -> None:
-        """Cancel one run: once, so that what it does to clean up is not cut as well."""
+    def end(self, run: Run, why: str | None = None) -> None:
+        """Cancel one run: once, so that what it does to clean up is not cut as well. ``why`` is the
+        argument of its `asyncio.CancelledError`."""
         run.over = True
         if not run.cancelled:
             run.cancelled = True
             assert run.submitted is not None, "it is set before the run is known to anybody"
-            run.submitted.cancel()
+            run.submitted.cancel(why)
+
+    async def interrupt(self, seconds: float) -> list[str]:
+        """Cancel what runs and wait until it has ended, at most that long; whose runs they were.
+        Nothing is written: whoever claims them repeats them from their journals."""
+        runs = self.open()
+        for run in runs:
+            self.end(run)
+        await _ended([run.submitted for run in runs if run.submitted is not None], seconds)
+        return [run.owner for run in runs]
 
     async def stop(self, seconds: float) -> None:
         """Cancel everything and wait until it has ended, at most that long."""
@@ -82,9 +117,7 @@ class Runs:
             run.over = True
         for submitted in left:
             submitted.cancel()
-        if left:
-            ended = [asyncio.wrap_future(submitted.ended) for submitted in left]
-            await asyncio.wait(ended, timeout=seconds)
+        await _ended(left, seconds)
 
     def _of(self, owner: str) -> list[Run]:
         with self._lock:
@@ -98,3 +131,19 @@ class Runs:
             runs.remove(run)
             if not runs:
                 del self._open[run.owner]
+        if run.diverged is not None and self.on_diverged is not None:
+            self.on_diverged(run)
+
+
+async def _later(
+    released: asyncio.Event, work: Callable[[Run], Coroutine[Any, Any, None]], run: Run
+) -> None:
+    await released.wait()
+    await work(run)
+
+
+async def _ended(submitted: list[Submitted], seconds: float) -> None:
+    """Wait until all of it has ended, at most that long."""
+    if submitted:
+        ended = [asyncio.wrap_future(each.ended) for each in submitted]
+        await asyncio.wait(ended, timeout=seconds)

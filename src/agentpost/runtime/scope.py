@@ -22,6 +22,7 @@ _INSTEAD: Final = {
     "write": "return the contents from the step and write them afterwards",
     "reply": "return the text from the step and reply afterwards",
     "ask": "return the question from the step and ask afterwards",
+    "output": "return the value from the step and give it as the output afterwards",
 }
 _ELSEWHERE: Final = "make the call before the step, or after it, and hand over what it returns"
 
@@ -39,6 +40,11 @@ class StepBody:
         if self.over:
             raise NotAllowedInStep("charge was called by a step that has ended; await it in there")
         self.charges.append(Charge(amount, note))
+
+    async def charge_later(self, amount: int, note: str) -> None:
+        """The same when it is awaited; nothing for an amount of 0."""
+        if amount:
+            self.charge(amount, note)
 
 
 @dataclass(frozen=True, slots=True)

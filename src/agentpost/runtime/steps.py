@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import tempfile
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -20,13 +20,14 @@ from agentpost.agents.deaths import NoWorker, WorkerDied, WorkerKilled
 from agentpost.processes import bytecode
 from agentpost.processes.output import captured
 from agentpost.processes.pool import WorkerPool
+from agentpost.runtime.bodies import Body, name_of
 from agentpost.runtime.retrying import Retry
 from agentpost.settings import Settings
 from agentpost.storage.base import BlobMissing, Storage
 
 log = structlog.get_logger(__name__)
 T = TypeVar("T")
-Body = Callable[..., Any]
+Rebuild = Callable[[Mapping[str, str]], Exception]
 _FILE_READ_SECONDS = 20.0
 TEXT_OF = "agentpost.extraction.reading:text_of"
 _REASON_CHARACTERS_MAX = 500
@@ -132,17 +133,6 @@ class Blobs:
         return value
 
 
-def name_of(fn: Body) -> str:
-    """How a body is named in its call's fingerprint."""
-    return f"{fn.__module__}:{getattr(fn, '__qualname__', type(fn).__qualname__)}"
-
-
-def check_body(fn: Body) -> None:
-    """Raises `TypeError` for a plain function that a worker process could not import."""
-    if not inspect.iscoroutinefunction(fn):
-        values.function_ref(fn)
-
-
 @dataclass(frozen=True, slots=True)
 class Invocation:
     """A body with what it is called with, and the key that tells its step apart."""
@@ -164,16 +154,20 @@ class Steps:
 
     All of them raise what the body raises, `TimeoutError`, one of `INFRASTRUCTURE_ERRORS`, and what
     the run raises. A ``timeout`` is in seconds, for a run of the body that nobody interrupted,
-    without the wait for a worker.
+    without the wait for a worker. ``pause`` waits that many seconds before another try.
     """
 
     pool: WorkerPool
     blobs: Blobs
     account: str | None = None
+    rebuild: Rebuild = values.rebuild_error
+    """Makes the exception of a recorded error."""
+    pause: Callable[[float], Awaitable[object]] = asyncio.sleep
 
     def for_account(self, account: str) -> Steps:
         """The same, on that account's share of the worker pool."""
-        return Steps(self.pool, self.blobs.for_account(account), account)
+        blobs = self.blobs.for_account(account)
+        return Steps(self.pool, blobs, account, self.rebuild, self.pause)
 
     async def value(self, call: Invocation, run: Run, timeout: float | None = None) -> str:
         """Run a step's body; its value as recorded JSON."""
@@ -214,7 +208,7 @@ class Steps:
             run.go_on()
             pause = retry.backoff.seconds(tried)
             _log_retry(call, tried + 1, retry.most, pause, failed)
-            await asyncio.sleep(pause)
+            await self.pause(pause)
             tried += 1
 
     @asynccontextmanager
@@ -272,10 +266,15 @@ def _log_retry(call: Invocation, tried: int, retries: int, pause: float, error: 
 
 
 def make_steps(
-    settings: Settings, storage: Storage, scratch: Path, imports: Iterable[str] = ()
+    settings: Settings,
+    storage: Storage,
+    scratch: Path,
+    imports: Iterable[str] = (),
+    rebuild: Rebuild = values.rebuild_error,
 ) -> Steps:
     """The worker pool, its limits from the settings, and what calls it. ``scratch`` is a folder of
-    the pool alone; ``imports`` names what idle workers import."""
+    the pool alone; ``imports`` names what idle workers import; ``rebuild`` makes the exception of
+    an error that was recorded, or that came from a worker."""
     pool = WorkerPool(
         settings.pool_workers,
         scratch=scratch,
@@ -284,10 +283,11 @@ def make_steps(
         cpu_seconds=settings.step_cpu_seconds,
         env=settings.worker_env,
         imports=imports,
-        # Not in the scratch folder: the next start of the server is to find it.
-        bytecode_folder=None if bytecode.is_kept() else settings.data_path / "bytecode",
+        bytecode_folder=bytecode.folder(settings.data_path),
+        rebuild=rebuild,
     )
-    return Steps(pool, Blobs(storage, pool, read_seconds=settings.file_read_seconds))
+    blobs = Blobs(storage, pool, read_seconds=settings.file_read_seconds)
+    return Steps(pool, blobs, rebuild=rebuild)
 
 
 def _folder() -> tempfile.TemporaryDirectory[str]:

@@ -9,12 +9,15 @@ from dataclasses import dataclass
 from agentpost.clock import new_id
 from agentpost.db import accounts as rows
 from agentpost.db.session import Tx
-from agentpost.domain import ids
+from agentpost.domain import ids, scopes
 from agentpost.domain.credits import LedgerKind, to_millionths
 from agentpost.domain.errors import not_found
 from agentpost.domain.mail_addresses import check_mail_address
 from agentpost.domain.records import AccountRecord, KeyRecord, LedgerRecord
+from agentpost.domain.roles import Role
+from agentpost.domain.scopes import ALL_SCOPES, Scope
 from agentpost.domain.times import seconds
+from agentpost.services import users
 from agentpost.services.allowances import rules_of
 from agentpost.services.context import AppContext
 from agentpost.services.credits import Purpose, add_line
@@ -48,7 +51,8 @@ def generate_secret(prefix: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class KnownKey:
-    """What a door needs of a key to let its caller in."""
+    """What a door needs of a key to let its caller in. ``revoked_at`` is also when its account was
+    disabled."""
 
     caller: Caller
     expires_at: int | None
@@ -77,13 +81,21 @@ async def find_key(ctx: AppContext, secret: str) -> KnownKey | None:
         return None
     key, account = found
     rules = rules_of(ctx.settings, account.limits_json)
-    caller = Caller(key.id, key.name, key.account_id, rules)
-    return KnownKey(caller, key.expires_at, key.revoked_at)
+    caller = Caller(
+        key.id,
+        key.name,
+        key.account_id,
+        rules,
+        scopes.of_stored(key.scopes),
+        key.max_credits_per_day,
+    )
+    ended_at = account.disabled_at if key.revoked_at is None else key.revoked_at
+    return KnownKey(caller, key.expires_at, ended_at)
 
 
 async def create(ctx: AppContext, email: str, name: str, amount: float = 0) -> AccountRecord:
-    """A new account; raises `ValueError` when no mail can reach the address, it is taken, or the
-    credits are no number."""
+    """A new account with a user who owns it; raises `ValueError` when no mail can reach the
+    address, it is taken, or the credits are no number."""
     check_mail_address(email)
     millionths = to_millionths(amount)
 
@@ -91,6 +103,8 @@ async def create(ctx: AppContext, email: str, name: str, amount: float = 0) -> A
         account = _insert(tx, ctx, email, name, millionths)
         if account is None:
             raise ValueError(f"there is an account with the address {email} already")
+        if users.insert_own(tx, account) is None:
+            raise ValueError(f"there is a user with the address {email} already")
         return account
 
     return await ctx.db.write(fn)
@@ -106,23 +120,37 @@ async def bootstrap(ctx: AppContext, secret: str, amount: float) -> NewKey | Non
         account = _insert(tx, ctx, DEFAULT_EMAIL, "Owner", millionths)
         if account is None:
             return None  # another node was faster
-        record = _insert_key(tx, ctx, account.id, "default", secret, None)
+        users.insert_own(tx, account, Role.OPERATOR)
+        record = _new_key(ctx, account.id, "default", secret, None)
+        rows.insert_key(tx, record)
         return NewKey(record, secret)
 
     return await ctx.db.write(fn)
 
 
 async def create_key(
-    ctx: AppContext, id_or_email: str, name: str, lifetime_seconds: float | None = None
+    ctx: AppContext,
+    id_or_email: str,
+    name: str,
+    lifetime_seconds: float | None = None,
+    granted: frozenset[Scope] = ALL_SCOPES,
+    max_credits_per_day: float | None = None,
 ) -> NewKey:
-    """A new key for an account. Raises ``not_found``; `ValueError` for a name that is empty or
-    longer than `KEY_NAME_CHARACTERS_MAX`, and when the account has `LIVE_KEYS_MAX` keys."""
+    """A new key for an account, with the scopes ``granted``.
+
+    Raises ``not_found``; `ValueError` for a name that is empty or longer than
+    `KEY_NAME_CHARACTERS_MAX`, for credits that are no number above zero, and when the account has
+    `LIVE_KEYS_MAX` keys.
+    """
     name = name.strip()
     if not name:
         raise ValueError("give the key a name, such as the program that will use it")
     if len(name) > KEY_NAME_CHARACTERS_MAX:
         raise ValueError(f"a key's name has at most {KEY_NAME_CHARACTERS_MAX} characters")
     secret = generate_secret(ctx.settings.key_prefix)
+    ceiling = None if max_credits_per_day is None else to_millionths(max_credits_per_day)
+    if ceiling == 0:
+        raise ValueError("the credits a key may use in a day must be more than zero")
 
     def fn(tx: Tx) -> NewKey:
         account = rows.find(tx, id_or_email)
@@ -131,7 +159,10 @@ async def create_key(
         live = [key for key in rows.keys(tx, account.id) if is_live(key, ctx.clock.now())]
         if len(live) >= LIVE_KEYS_MAX:
             raise ValueError(f"there are {LIVE_KEYS_MAX} keys already: revoke those not used")
-        record = _insert_key(tx, ctx, account.id, name, secret, lifetime_seconds)
+        record = _new_key(ctx, account.id, name, secret, lifetime_seconds)
+        record.scopes = scopes.stored(granted)
+        record.max_credits_per_day = ceiling
+        rows.insert_key(tx, record)
         return NewKey(record, secret)
 
     return await ctx.db.write(fn)
@@ -193,6 +224,23 @@ async def set_hosting_fees(ctx: AppContext, id_or_email: str, due: bool) -> None
     await ctx.db.write(lambda tx: rows.set_hosting_fees(tx, account.id, due))
 
 
+async def set_disabled(ctx: AppContext, id_or_email: str, *, disabled: bool) -> AccountRecord:
+    """Refuse the account's keys, sessions and schedules, or take them again (docs/accounts.md).
+
+    Work that runs goes on to its end, and its webhooks are sent. Raises ``not_found``.
+    """
+
+    def fn(tx: Tx) -> AccountRecord:
+        account = rows.find(tx, id_or_email)
+        if account is None:
+            raise not_found("account")
+        at = (account.disabled_at or ctx.clock.now()) if disabled else None
+        rows.set_disabled(tx, account.id, at)
+        return rows.get(tx, account.id)
+
+    return await ctx.db.write(fn)
+
+
 def _insert(
     tx: Tx, ctx: AppContext, email: str, name: str, millionths: int
 ) -> AccountRecord | None:
@@ -213,11 +261,11 @@ def _insert(
     return account
 
 
-def _insert_key(
-    tx: Tx, ctx: AppContext, account_id: str, name: str, secret: str, lifetime: float | None
+def _new_key(
+    ctx: AppContext, account_id: str, name: str, secret: str, lifetime: float | None
 ) -> KeyRecord:
     now = ctx.clock.now()
-    key = KeyRecord(
+    return KeyRecord(
         id=new_id(ids.KEY, now),
         account_id=account_id,
         name=name,
@@ -226,5 +274,3 @@ def _insert_key(
         created_at=now,
         expires_at=now + seconds(lifetime) if lifetime is not None else None,
     )
-    rows.insert_key(tx, key)
-    return key

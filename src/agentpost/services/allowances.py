@@ -87,17 +87,23 @@ def recount(tx: Tx, ctx: AppContext, id_or_email: str) -> int:
     return account_storage.used(tx, account_id)
 
 
-async def override(ctx: AppContext, id_or_email: str, changes: Mapping[str, int | None]) -> None:
-    """Set an account's own numbers; None takes one back to the settings. Effective in a second.
-
-    Raises ``not_found``, and `ValueError` for a number too small or a name that is no allowance.
-    """
+def checked(changes: Mapping[str, int | None]) -> Mapping[str, int | None]:
+    """The changes. Raises `ValueError` for a number too small or a name that is no allowance."""
     for name, value in changes.items():
         if name not in NAMES:
             raise ValueError(f"{name} is no limit: there are {', '.join(NAMES)}")
         least = 0 if name in MAY_BE_ZERO else 1
         if value is not None and value < least:
             raise ValueError(f"{name} must be {least} or more")
+    return changes
+
+
+async def override(ctx: AppContext, id_or_email: str, changes: Mapping[str, int | None]) -> None:
+    """Set an account's own numbers; None takes one back to the settings. Effective in a second.
+
+    Raises ``not_found``, and what `checked` raises.
+    """
+    checked(changes)
 
     def fn(tx: Tx) -> None:
         account_id = _find(tx, id_or_email).id

@@ -1,14 +1,16 @@
-"""Rows without bytes, and bytes without rows, for the doctor.
+"""Rows without bytes or with other ones, and bytes without rows, for the doctor.
 
 Without ``full`` a bounded number of rows is compared: the newest ones and pages from random places.
 Bytes are looked for in the record only while both are few, since that needs to know all names. With
-``full`` everything is compared: names wait in a temporary file, pages pass through memory. Bytes
-younger than an hour are never reported: a commit that records them may be on its way.
+``full`` everything is compared, and every blob is read for its checksum: names wait in a temporary
+file, pages pass through memory. Bytes younger than an hour are never
+reported: a commit that records them may be on its way.
 """
 
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import os
 import sqlite3
 from collections.abc import AsyncIterator, Sequence
@@ -22,6 +24,7 @@ from agentpost.services.context import AppContext
 from agentpost.storage.base import BlobMissing, Listed
 
 MISSING: Final = "its bytes are not in the file storage"
+DAMAGED: Final = "its bytes are not those that were stored"
 UNRECORDED: Final = "bytes in the file storage that no record names"
 _NEWEST = 100
 _RANDOM_PAGES = 2
@@ -38,32 +41,44 @@ Problem = tuple[str, str, str]
 
 async def audit(ctx: AppContext, *, full: bool) -> list[Problem]:
     """(what, the key of its bytes or their name, problem), at most `_REPORTED_MAX` of each kind."""
-    missing = [(named.what, named.blob, MISSING) for named in await _without_bytes(ctx, full=full)]
+    wrong = [(n.what, n.blob, text) for n, text in await _wrong_bytes(ctx, full=full)]
     stray = [(listed.name, "unrecorded", UNRECORDED) for listed in await _strays(ctx, full=full)]
-    return [*missing[:_REPORTED_MAX], *stray[:_REPORTED_MAX]]
+    return [*wrong[:_REPORTED_MAX], *stray[:_REPORTED_MAX]]
 
 
 # --- rows without bytes ---------------------------------------------------------------------------
-async def _without_bytes(ctx: AppContext, *, full: bool) -> list[Named]:
-    lost: list[Named] = []
+async def _wrong_bytes(ctx: AppContext, *, full: bool) -> list[tuple[Named, str]]:
+    """What a row names and the storage does not have, or not as it was stored."""
+    wrong: list[tuple[Named, str]] = []
     async for page in _all_named(ctx) if full else _some_named(ctx):
         for n in range(0, len(page), _AT_ONCE):
             part = page[n : n + _AT_ONCE]
-            here = await asyncio.gather(*(_is_here(ctx, named.blob) for named in part))
-            lost += [named for named, found in zip(part, here, strict=True) if not found]
-        if len(lost) > _REPORTED_MAX:
+            texts = await asyncio.gather(*(_problem(ctx, named, full) for named in part))
+            wrong += [(named, text) for named, text in zip(part, texts, strict=True) if text]
+        if len(wrong) > _REPORTED_MAX:
             break
 
     # A row that went meanwhile took its bytes along.
-    return await ctx.db.read(lambda tx: [n for n in lost if rows.still_names(tx, n)])
+    return await ctx.db.read(lambda tx: [each for each in wrong if rows.still_names(tx, each[0])])
 
 
-async def _is_here(ctx: AppContext, blob: str) -> bool:
+async def _problem(ctx: AppContext, named: Named, full: bool) -> str:
+    """ "" when all is well; ``full``: also read the bytes."""
     try:
-        await ctx.storage.size(blob)
+        if await ctx.storage.size(named.blob) != named.size:
+            return DAMAGED
+        if full and not named.fits(await _sha256(ctx, named.blob)):
+            return DAMAGED
     except BlobMissing:
-        return False
-    return True
+        return MISSING
+    return ""
+
+
+async def _sha256(ctx: AppContext, blob: str) -> str:
+    digest = hashlib.sha256()
+    async for chunk in ctx.storage.open(blob):
+        digest.update(chunk)
+    return digest.hexdigest()
 
 
 async def _some_named(ctx: AppContext) -> AsyncIterator[list[Named]]:
@@ -93,6 +108,10 @@ async def _all_named(ctx: AppContext) -> AsyncIterator[list[Named]]:
     while page := await ctx.db.read(partial(rows.attachments_page, after=cursor, limit=PAGE)):
         yield page
         cursor = (page[-1].owner, page[-1].n)
+    after = ""
+    while page := await ctx.db.read(partial(rows.ready_uploads_page, after=after, limit=PAGE)):
+        yield page
+        after = page[-1].owner
 
 
 # --- bytes without rows ---------------------------------------------------------------------------

@@ -21,7 +21,7 @@ from agentpost.domain import backoff
 from agentpost.domain.errors import reason_of
 from agentpost.domain.limits import BLOB_UNRECORDED_SECONDS_MAX
 from agentpost.domain.times import seconds
-from agentpost.services import storage_identity, storage_space
+from agentpost.services import blob_hold, storage_identity, storage_space
 from agentpost.services.context import AppContext
 from agentpost.storage.base import BlobInfo
 
@@ -55,7 +55,8 @@ def incoming(upload_id: str) -> str:
 
 async def sweep(ctx: AppContext) -> None:
     """Delete what is due. A blob that cannot be deleted is retried with growing pauses and blocks
-    no other; `services.doctor` tells about it."""
+    no other; `services.doctor` tells about it. While a backup is made, nothing is deleted
+    (`services.blob_hold`)."""
     now = ctx.clock.now()
     if not await ctx.db.read(lambda tx: rows.any_due(tx, now)):
         return
@@ -71,7 +72,9 @@ async def tidy(ctx: AppContext) -> None:
 
 
 def _claim(now: int, tx: Tx) -> list[str]:
-    claimed = []
+    claimed: list[str] = []
+    if blob_hold.is_held(tx, now):
+        return claimed
     for blob, tries in rows.due(tx, now, CHUNK):
         again = seconds(backoff.pause(tries, AGAIN_SECONDS, AGAIN_SECONDS_MAX))
         rows.claim(tx, blob, tries + 1, now + again)

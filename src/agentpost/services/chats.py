@@ -5,43 +5,37 @@ Each is read in one transaction, so a page never contradicts itself.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from agentpost.db import chats, history
+from agentpost.db import chats
 from agentpost.db import jobs as job_rows
 from agentpost.db import messages as message_rows
 from agentpost.db import works as work_rows
 from agentpost.db.session import Tx
 from agentpost.domain import ids
-from agentpost.domain.credits import to_credits
+from agentpost.domain.answers import AnswerFormat
 from agentpost.domain.errors import not_found
-from agentpost.domain.job import VIEWS, JobKind, JobRole, JobState, JobStatus
-from agentpost.domain.message import OPEN_TURNS, TURN_FAILURE_TEXTS, TurnState
-from agentpost.domain.records import (
-    AttachmentRecord,
-    ConversationRecord,
-    FileRecord,
-    JobRecord,
-    MessageRecord,
-    WorkRecord,
-)
+from agentpost.domain.job import JobState
+from agentpost.domain.message import OPEN_TURNS, TurnState
+from agentpost.domain.records import ConversationRecord, MessageRecord, WorkRecord
+from agentpost.services import answering, exchanges, shown_files
 from agentpost.services.context import AppContext
-from agentpost.services.explaining import EXPLANATIONS, Explanation
+from agentpost.services.exchanges import Exchange
 from agentpost.services.overview import WorkState, state_of
+from agentpost.services.shown_files import Arranged
 from agentpost.services.transactions import read_transaction
 
 LIST_PAGE: Final = 30
 TURNS_PAGE: Final = 20
 _LOOKED_AT: Final = 300
-_STEPS_SHOWN: Final = 200
 _NOT_BEGUN_SHOWN: Final = 10
 _LAST: Final = 2**31 - 1
 _WORKS_DELETED_MAX: Final = 200
 _SECOND_TURN: Final = 2
 _TITLE_CHARACTERS: Final = 120
+_PREVIEW_CHARACTERS: Final = 600
 _HIGHEST_ID: Final = f"{ids.WORK}{'z' * 32}"  # above every id, whatever way the database sorts
 
 
@@ -49,7 +43,8 @@ _HIGHEST_ID: Final = f"{ids.WORK}{'z' * 32}"  # above every id, whatever way the
 class ChatLine:
     """A chat in the list: a work, or a conversation that has none (then ``id`` is its id).
 
-    ``is_own``: it began in the app, and the line stands for the whole conversation.
+    ``is_own``: it began in the app, and the line stands for the whole conversation. ``author``: who
+    began it, see `exchanges.Exchange`; ``begun_by``: see `Conversation`.
     """
 
     id: str
@@ -59,6 +54,8 @@ class ChatLine:
     preview: str
     state: WorkState
     at: int
+    author: str
+    begun_by: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,44 +67,11 @@ class ChatList:
 
 
 @dataclass(frozen=True, slots=True)
-class JobCard:
-    """A job as a person sees it. ``gone``: its work was deleted. Times in microseconds."""
-
-    job: JobRecord
-    state: WorkState
-    is_follow_up: bool
-    is_latest: bool
-    gone: bool
-    steps: list[str]
-    files: list[FileRecord]
-    explanation: Explanation | None
-    credits: float
-
-    @property
-    def is_open(self) -> bool:
-        """Whether it runs or waits, and can be stopped."""
-        return self.state in (WorkState.RUNNING, WorkState.QUEUED)
-
-
-@dataclass(frozen=True, slots=True)
-class Exchange:
-    """A message with what became of it."""
-
-    message: MessageRecord
-    attachments: list[AttachmentRecord]
-    notes: list[str]
-    cards: list[JobCard]
-    files: list[FileRecord]
-    is_waiting: bool
-    failure: Explanation | None
-
-
-@dataclass(frozen=True, slots=True)
 class Left:
     """A work none of whose messages is shown, since they are kept for less time than results."""
 
     steps: list[str]
-    files: list[FileRecord]
+    files: Arranged
     has_failed: bool
 
 
@@ -117,7 +81,7 @@ class Conversation:
 
     ``work``: the one it was opened by. ``older`` and ``newer`` are turn numbers to page with.
     ``question`` is what the agent waits for, whichever page is shown. ``is_own``: it began in the
-    app.
+    app; ``begun_by``: the id of the user who began it there, "" when that is not known.
     """
 
     id: str
@@ -128,8 +92,10 @@ class Conversation:
     older: int | None
     newer: int | None
     question: str | None
+    asking: tuple[str, AnswerFormat] | None  # the message, and what its answer has to be
     asked_by: str
     is_own: bool
+    begun_by: str
     can_be_deleted: bool
     left: Left | None
 
@@ -140,24 +106,28 @@ def list_(tx: Tx, ctx: AppContext, account_id: str, search: str = "", before: st
     """The account's chats, newest first; ``search``: only works whose title or result has it."""
     start = before or _HIGHEST_ID
     if search:
-        works = chats.found_works(tx, account_id, search, start, LIST_PAGE + 1)
+        works, older = chats.found_works(tx, account_id, search, start, LIST_PAGE)
     else:
         works = chats.works(tx, account_id, start, LIST_PAGE + 1)
-    more, works = len(works) > LIST_PAGE, works[:LIST_PAGE]
-    conversations = {work.conversation_id for work in works}
-    own = {each for each in conversations if _is_own(tx, account_id, each)}
+        older = works[LIST_PAGE - 1].id if len(works) > LIST_PAGE else None
+        works = works[:LIST_PAGE]
     lines, shown = [], set()
     for work in works:
-        if work.conversation_id not in shown:
-            lines.append(_work_line(tx, work, work.conversation_id in own))
-            shown |= own & {work.conversation_id}
+        if work.conversation_id in shown:
+            continue
+        found = chats.conversation(tx, work.conversation_id, account_id)
+        assert found is not None, "a work's conversation is of its account"
+        lines.append(_work_line(tx, found, work))
+        if found.owner == account_id:
+            shown.add(found.id)
     if not search and not before:
         lines += _lines_without_work(tx, ctx, account_id)
         lines.sort(key=lambda line: line.at, reverse=True)
-    return ChatList(lines, works[-1].id if more else None)
+    return ChatList(lines, older)
 
 
-def _work_line(tx: Tx, work: WorkRecord, is_own: bool) -> ChatLine:
+def _work_line(tx: Tx, found: ConversationRecord, work: WorkRecord) -> ChatLine:
+    is_own = found.owner == found.account_id
     state = state_of(tx, work, job_rows.open_in_work(tx, work.id))
     preview = work.question if state is WorkState.ASKING and work.question else work.text
     return ChatLine(
@@ -165,15 +135,16 @@ def _work_line(tx: Tx, work: WorkRecord, is_own: bool) -> ChatLine:
         conversation_id=work.conversation_id,
         is_own=is_own,
         title=_title(tx, work.conversation_id, is_own, work),
-        preview=preview[:200],
+        preview=preview[:_PREVIEW_CHARACTERS],
         state=state,
         at=work.updated_at,
+        author=_author(tx, found),
+        begun_by=begun_by(found),
     )
 
 
-def _is_own(tx: Tx, account_id: str, conversation_id: str) -> bool:
-    found = chats.conversation(tx, conversation_id, account_id)
-    return found is not None and found.owner == account_id
+def _author(tx: Tx, found: ConversationRecord) -> str:
+    return exchanges.author(tx, found.account_id, found.owner, begun_by(found))
 
 
 def _lines_without_work(tx: Tx, ctx: AppContext, account_id: str) -> list[ChatLine]:
@@ -193,9 +164,11 @@ def _lines_without_work(tx: Tx, ctx: AppContext, account_id: str) -> list[ChatLi
                 conversation_id=conversation_id,
                 is_own=message.key_id == account_id,
                 title=title,
-                preview=(message.reply or "")[:200],
+                preview=(message.reply or "")[:_PREVIEW_CHARACTERS],
                 state=_message_state(message),
                 at=message.created_at,
+                author=_author(tx, found),
+                begun_by=begun_by(found),
             )
             lines.append(line)
     return lines
@@ -232,10 +205,11 @@ def conversation(
     shown = [m for m in (*page, *waiting) if m.expires_at > now and m.created_at >= oldest]
     shown.sort(key=lambda m: (m.created_at, _LAST if m.turn_no is None else m.turn_no, m.id))
     seen: set[str] = set()
-    exchanges = [_exchange(tx, account_id, m, seen) for m in reversed(shown)]
+    reported = [exchanges.exchange(tx, account_id, m, seen) for m in reversed(shown)]
     state = state_of(tx, work, job_rows.open_in_work(tx, work.id)) if work else None
     last_page = page if is_newest else chats.turns(tx, found.id, _LAST, 1)
     question = last_page[0].question if last_page else None
+    asking = answering.asked_by(tx, last_page[0]) if question else None
     if question is None and not shown and state is WorkState.ASKING and work is not None:
         question = work.question
     return Conversation(
@@ -243,25 +217,35 @@ def conversation(
         work=work,
         state=state,
         title=_title(tx, found.id, found.owner == account_id or work is None, work),
-        exchanges=list(reversed(exchanges)),
+        exchanges=list(reversed(reported)),
         older=page[-1].turn_no if more else None,
         newer=None if is_newest else start + TURNS_PAGE,
         question=question,
+        asking=asking,
         asked_by=shown[-1].id if shown else found.id,
         is_own=found.owner == account_id,
+        begun_by=begun_by(found),
         can_be_deleted=bool(doomed(tx, account_id, found, work)),
-        left=_left(tx, work, exchanges),
+        left=_left(tx, work, reported),
     )
 
 
-def _left(tx: Tx, work: WorkRecord | None, exchanges: Sequence[Exchange]) -> Left | None:
-    shown = {card.job.work_id for each in exchanges for card in each.cards}
+def begun_by(conversation: ConversationRecord) -> str:
+    """The id of the user who began it in the app, "" when it began elsewhere or before that was
+    kept."""
+    is_own = conversation.owner == conversation.account_id
+    user_id, parted, _ = conversation.name.partition(":")
+    return user_id if is_own and parted else ""
+
+
+def _left(tx: Tx, work: WorkRecord | None, reported: Sequence[Exchange]) -> Left | None:
+    shown = {card.job.work_id for each in reported for card in each.cards}
     if work is None or work.id in shown:
         return None
     jobs = job_rows.open_in_work(tx, work.id)
     steps = [job.step for job in jobs if job.step and job.state is not JobState.QUEUED]
     failed = state_of(tx, work, jobs) is WorkState.FAILED
-    return Left(steps, work_rows.files(tx, work.id), failed)
+    return Left(steps, shown_files.arrange(work_rows.files(tx, work.id)), failed)
 
 
 def doomed(
@@ -296,86 +280,3 @@ def _title(tx: Tx, conversation_id: str, by_message: bool, work: WorkRecord | No
     if work is not None:
         return work.title or "Untitled"
     return "(files only)" if first else "New chat"
-
-
-def _exchange(tx: Tx, account_id: str, message: MessageRecord, seen: set[str]) -> Exchange:
-    """``seen``: the jobs of later messages; a job is shown in full where it was mentioned last."""
-    snapshot = message_rows.snapshot(tx, message)
-    steps = _steps(tx, message) if snapshot.links else {}
-    cards = []
-    for link in snapshot.links:
-        files = [file for file in snapshot.files if file.job_id == link.job.id]
-        follow_up = link.role is JobRole.FOLLOW_UP
-        latest = link.job.id not in seen
-        seen.add(link.job.id)
-        cards.append(_card(tx, account_id, link.job, steps, files, follow_up, latest))
-    failure = None
-    if message.turn_state is TurnState.BUSY or message.turn_state is TurnState.FAILED:
-        failure = _failure(message)
-    return Exchange(
-        message=message,
-        attachments=history.attachments(tx, message.id) if message.attachments else [],
-        notes=json.loads(message.notes_json),
-        cards=cards,
-        files=[file for file in snapshot.files if file.job_id is None],
-        is_waiting=message.turn_state in OPEN_TURNS,
-        failure=failure,
-    )
-
-
-def _failure(message: MessageRecord) -> Explanation:
-    assert message.reason is not None
-    known = EXPLANATIONS[message.reason]
-    text = message.reply or ""
-    what = text if text in TURN_FAILURE_TEXTS.values() else known.what
-    return Explanation(what, known.advice)
-
-
-def _steps(tx: Tx, message: MessageRecord) -> dict[str, list[str]]:
-    """The steps of each job in a message's log, oldest first; of a long log its end."""
-    after = max(message.seq - _STEPS_SHOWN, 0)
-    steps: dict[str, list[str]] = {}
-    for entry in message_rows.entries_after(tx, message.id, after, _STEPS_SHOWN):
-        if entry.type == "progress" and entry.job_id is not None:
-            step = json.loads(entry.body_json).get("step")
-            if step:
-                steps.setdefault(entry.job_id, []).append(step)
-    return steps
-
-
-def _card(
-    tx: Tx,
-    account_id: str,
-    job: JobRecord,
-    steps: dict[str, list[str]],
-    files: list[FileRecord],
-    is_follow_up: bool,
-    is_latest: bool,
-) -> JobCard:
-    reason = VIEWS[job.state].reason or job.reason
-    gone = job.kind is not JobKind.REFUSAL and (work_rows.get(tx, job.work_id, account_id) is None)
-    return JobCard(
-        job=job,
-        state=(
-            WorkState.STOPPED
-            if job.state is JobState.REFUSED
-            else _JOB_STATES[VIEWS[job.state].status]
-        ),
-        is_follow_up=is_follow_up,
-        is_latest=is_latest,
-        gone=gone,
-        steps=steps.get(job.id, []),
-        files=[] if gone else files,
-        explanation=EXPLANATIONS[reason] if reason else None,
-        credits=to_credits(job.credits_used),
-    )
-
-
-_JOB_STATES: Final = {
-    JobStatus.RUNNING: WorkState.RUNNING,
-    JobStatus.COMPLETED: WorkState.DONE,
-    JobStatus.FAILED: WorkState.FAILED,
-    JobStatus.CANCELLED: WorkState.STOPPED,
-    JobStatus.BLOCKED: WorkState.QUEUED,
-    JobStatus.EXPIRED: WorkState.EXPIRED,
-}

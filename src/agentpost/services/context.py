@@ -7,15 +7,19 @@ from dataclasses import dataclass, field
 from typing import Generic, ParamSpec, Protocol
 
 from agentpost.clock import Clock
-from agentpost.contract.shape import Links
+from agentpost.contract.shape import SigningLinks
 from agentpost.db.session import Database
 from agentpost.egress.client import Egress
 from agentpost.engine.base import Engine
 from agentpost.ratelimit.base import RateLimiter
+from agentpost.services.counters import Counters
 from agentpost.services.handover import Handover
 from agentpost.services.health_state import Health
 from agentpost.services.held_calls import HeldCalls
 from agentpost.services.lease import Lease
+from agentpost.services.open_streams import OpenStreams
+from agentpost.services.passwords import Passwords
+from agentpost.services.provider_cache import ProviderCache
 from agentpost.services.requests import RequestLog
 from agentpost.services.tickets import TurnTicket
 from agentpost.settings import Settings
@@ -50,6 +54,10 @@ class TurnRunner(Protocol):
         """Run the agent's turn for a message that this node owns."""
         ...
 
+    def abort(self, message_id: str) -> None:
+        """The message's turn is over: end what runs of it here."""
+        ...
+
 
 @dataclass(slots=True)
 class AppContext:
@@ -65,7 +73,8 @@ class AppContext:
     microseconds this one has seen no beat of it (`cluster.heartbeat`). ``unavailable``: the API is
     switched off (see `services.maintenance`). ``handover``: messages from commits to the POST
     calls that wait. ``put_off``: sweep -> id -> (tries, not before, by `Clock.passed`) of what it
-    failed on (`services.sweeping`).
+    failed on (`services.sweeping`). ``streams``: the open event streams. ``counters``: totals for
+    `/metrics`.
     """
 
     settings: Settings
@@ -76,11 +85,12 @@ class AppContext:
     wakeups: Wakeups
     engine: Engine
     egress: Egress
-    links: Links
+    links: SigningLinks
     cursors: CursorSigner
     limiter: RateLimiter
     requests: RequestLog
     node: str
+    new_egress: Callable[[], Egress] = Egress
     lease: Lease = field(default_factory=Lease)
     agent_name: str = ""
     turns: TurnRunner | None = None
@@ -94,4 +104,8 @@ class AppContext:
     unavailable: bool = False
     held_calls: HeldCalls = field(default_factory=HeldCalls)
     handover: Handover = field(default_factory=Handover)
+    streams: OpenStreams = field(default_factory=OpenStreams)
     put_off: dict[str, dict[str, tuple[int, int]]] = field(default_factory=dict)
+    passwords: Passwords = field(default_factory=Passwords)
+    provider: ProviderCache = field(default_factory=ProviderCache)
+    counters: Counters = field(default_factory=Counters)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from agentpost.clock import new_id
-from agentpost.db import accounts
+from agentpost.db import accounts, ceilings
 from agentpost.db import jobs as job_rows
 from agentpost.db.session import Tx
 from agentpost.domain import credits, ids
@@ -36,7 +36,7 @@ class Purpose:
 
 
 def hold(tx: Tx, account: AccountRecord, cost: int, purpose: Purpose, now: int) -> bool:
-    """Promise credits to a step; False when there are too few."""
+    """Promise credits to a step; False when the balance has too few. Ceilings are the caller's."""
     wallet = credits.hold(account.wallet, cost)
     if wallet is None:
         return False
@@ -60,16 +60,16 @@ def release(tx: Tx, account: AccountRecord, cost: int, purpose: Purpose, now: in
 
 def release_all(tx: Tx, account: AccountRecord, job_id: str, now: int) -> int:
     """The job leaves its slot: nothing stays held for it. How much was."""
-    held = accounts.held_for(tx, job_id)
+    held = accounts.held_for(tx, job_id) if account.held else 0
     release(tx, account, held, Purpose(job_id, note="the job ended"), now)
     return held
 
 
 def charge_done(
-    tx: Tx, account: AccountRecord, amount: int, purpose: Purpose, now: int
+    tx: Tx, account: AccountRecord, amount: int, left: int, purpose: Purpose, now: int
 ) -> int | None:
-    """Charge for work already done; what was charged, or None when nothing is available."""
-    outcome = credits.charge_done(account.wallet, amount)
+    """Charge for work already done; what was charged, at most ``left``; None for nothing."""
+    outcome = credits.charge_done(account.wallet, amount, left)
     if outcome is None:
         return None
     wallet, charged = outcome
@@ -121,7 +121,7 @@ def resume_queued(
     if available < 1 or account.hosting_fees_due:
         return
     slots = running_jobs_max(ctx.settings, account.limits_json)
-    queued = job_rows.resumable(tx, account.id, available, slots)
+    queued = job_rows.resumable(tx, account.id, available, now, slots)
     if not queued:
         return
     slots -= job_rows.count_executing(tx, account.id) - slots_freed
@@ -131,7 +131,8 @@ def resume_queued(
                 record.apply_job(tx, ctx, job.id, s.Resumed(), now)
                 available -= job.credits_needed
                 slots -= 1
-        queued = job_rows.resumable(tx, account.id, available, slots) if slots > 0 else []
+        if slots > 0:
+            queued = job_rows.resumable(tx, account.id, available, now, slots)
 
 
 def _move(
@@ -145,12 +146,19 @@ def _move(
     assert 0 <= wallet.held <= wallet.balance, "credits never go below zero"
     accounts.save_wallet(tx, account.id, wallet)
     account.balance, account.held = wallet.balance, wallet.held
+    key_id = ceilings.key_of_job(tx, purpose.job_id) if purpose.job_id else None
     for kind, amount in lines:
-        add_line(tx, account.id, kind, amount, purpose, now)
+        add_line(tx, account.id, kind, amount, purpose, now, key_id)
 
 
 def add_line(
-    tx: Tx, account_id: str, kind: LedgerKind, amount: int, purpose: Purpose, now: int
+    tx: Tx,
+    account_id: str,
+    kind: LedgerKind,
+    amount: int,
+    purpose: Purpose,
+    now: int,
+    key_id: str | None = None,
 ) -> None:
     """Write a line of the ledger; the caller writes the balance."""
     line = LedgerRecord(
@@ -162,5 +170,6 @@ def add_line(
         job_id=purpose.job_id,
         call_n=purpose.call_n,
         note=purpose.note,
+        key_id=key_id,
     )
     accounts.add_ledger(tx, line)

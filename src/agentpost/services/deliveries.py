@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from enum import StrEnum
 from functools import partial
 
 from agentpost.clock import new_id
+from agentpost.contract import samples
 from agentpost.contract.shape import dumps
 from agentpost.contract.webhook_events import EventShape, TestEventDataShape
 from agentpost.db import attempts as attempt_rows
@@ -18,13 +21,13 @@ from agentpost.domain import endpoints as rules
 from agentpost.domain import ids
 from agentpost.domain.endpoints import Attempted, Claimed, DeliveryStatus
 from agentpost.domain.errors import ErrorCode, Refusal, not_found
-from agentpost.domain.events import TEST_EVENT
+from agentpost.domain.events import TEST_EVENT, EventName
 from agentpost.domain.limits import (
     WEBHOOK_ATTEMPT_RESPONSE_CHARACTERS_MAX,
     WEBHOOK_ATTEMPTS_KEPT,
 )
-from agentpost.domain.records import AttemptRecord, DeliveryRecord, EndpointRecord
 from agentpost.domain.times import seconds
+from agentpost.domain.webhook_records import AttemptRecord, DeliveryRecord, EndpointRecord
 from agentpost.services import lifecycle, mail
 from agentpost.services.context import AppContext
 from agentpost.services.endpoints import owned
@@ -37,9 +40,49 @@ CHUNK = 500
 REPLAYABLE = (DeliveryStatus.DELIVERED, DeliveryStatus.FAILED, DeliveryStatus.DROPPED)
 
 
-def body(ctx: AppContext, claimed: Claimed) -> bytes:
-    """The bytes to send: the event as it was kept, with file links signed now."""
-    return EventShape.of(claimed.name, claimed.at, claimed.data_json, ctx.links).json()
+@dataclass(frozen=True, slots=True)
+class Body:
+    """The bytes of a body, when the links in it expire (seconds), and the hash of the bytes."""
+
+    data: bytes
+    links_until: int
+    sha256: str
+
+
+class Proof(StrEnum):
+    """Whether a body that is shown is the one that was sent."""
+
+    SENT = "sent"
+    """Its hash is that of the bytes that were sent."""
+    TO_SEND = "to_send"
+    """Nothing was sent yet; links get their time when it is."""
+    OTHER = "other"
+    """It was sent with other links or in another form: the server or its address has changed."""
+    UNKNOWN = "unknown"
+    """It was sent by a version that kept no hash."""
+
+
+@dataclass(frozen=True, slots=True)
+class SentBody:
+    """The body of a delivery, and whether it is the one that its last attempt sent."""
+
+    body: Body
+    proof: Proof
+
+
+def body(ctx: AppContext, claimed: Claimed) -> Body:
+    """What to send: the event as it was kept, with file links signed now."""
+    said = (claimed.name, claimed.at, claimed.data_json, claimed.message_id)
+    return _body(ctx, *said, links_until=ctx.links.expiry())
+
+
+def _body(
+    ctx: AppContext, name: str, at: int, data_json: str, message_id: str | None, *, links_until: int
+) -> Body:
+    is_sample = message_id is None and name != TEST_EVENT
+    links = ctx.links.until(links_until)
+    data = EventShape.of(name, at, data_json, links, is_sample=is_sample).json()
+    return Body(data, links_until, hashlib.sha256(data).hexdigest())
 
 
 # --- claiming and recording -----------------------------------------------------------------------
@@ -149,6 +192,9 @@ def _log(tx: Tx, recorded: Sequence[Attempted]) -> None:
             error=attempt.error,
             response=attempt.response[:WEBHOOK_ATTEMPT_RESPONSE_CHARACTERS_MAX],
             ms=attempt.ms,
+            headers=attempt.headers,
+            body_sha256=attempt.body_sha256,
+            links_until=attempt.links_until,
         )
         for attempt in recorded
     ]
@@ -216,22 +262,34 @@ def page(
 @read_transaction
 def get_with_event(
     tx: Tx, ctx: AppContext, account_id: str, endpoint_id: str, event_id: str
-) -> tuple[DeliveryRecord, bytes]:
-    """A delivery with its log of attempts, and the body that is sent; raises ``not_found``."""
+) -> tuple[DeliveryRecord, SentBody]:
+    """A delivery with its log of attempts, and the body of the last one, made again as it was sent;
+    raises ``not_found``."""
     owned(endpoint_rows.get(tx, endpoint_id), account_id)
     found = rows.get(tx, endpoint_id, event_id)
     event = rows.event(tx, event_id)
     if found is None or event is None:
         raise not_found("delivery")
-    logs = attempt_rows.of_deliveries(tx, endpoint_id, [event_id])
-    name, at, data_json, _ = event
-    sent = EventShape.of(name, at, data_json, ctx.links).json()
-    return replace(found, attempt_log=logs.get(event_id, ())), sent
+    log = attempt_rows.of_deliveries(tx, endpoint_id, [event_id]).get(event_id, [])
+    name, at, data_json, _, message_id = event
+    last = log[-1] if log else None
+    until = last.links_until if last and last.links_until else ctx.links.expiry()
+    made = _body(ctx, name, at, data_json, message_id, links_until=until)
+    if last is None:
+        proof = Proof.TO_SEND
+    elif last.body_sha256 is None:
+        proof = Proof.UNKNOWN
+    else:
+        proof = Proof.SENT if made.sha256 == last.body_sha256 else Proof.OTHER
+    return replace(found, attempt_log=log), SentBody(made, proof)
 
 
 @write_transaction
-def send_test(tx: Tx, ctx: AppContext, account_id: str, endpoint_id: str) -> DeliveryRecord:
-    """Send an event of no message, whatever the endpoint subscribes to.
+def send_test(
+    tx: Tx, ctx: AppContext, account_id: str, endpoint_id: str, event: EventName | None = None
+) -> DeliveryRecord:
+    """Send an event of no message, whatever the endpoint subscribes to: ``webhook.test``, or a
+    sample of ``event``.
 
     Raises `Refusal`: ``not_found``; ``bad_request`` when the endpoint is off.
     """
@@ -244,8 +302,12 @@ def send_test(tx: Tx, ctx: AppContext, account_id: str, endpoint_id: str) -> Del
         account_id=account_id,
         message_id=None,
         job_id=None,
-        name=TEST_EVENT,
-        data=dumps(TestEventDataShape(webhook_endpoint_id=endpoint.id)),
+        name=TEST_EVENT if event is None else event,
+        data=dumps(
+            TestEventDataShape(webhook_endpoint_id=endpoint.id)
+            if event is None
+            else samples.data(event, now, ctx.links)
+        ),
         at=now,
     )
     outbox.add_delivery(tx, event_id, endpoint_id, DeliveryStatus.PENDING, now)

@@ -22,9 +22,9 @@ from agentpost.domain.limits import (
     WEBHOOK_ENDPOINTS_MAX,
     WEBHOOK_RECENT_DELIVERIES,
 )
-from agentpost.domain.records import DeliveryRecord, EndpointRecord
 from agentpost.domain.times import seconds
 from agentpost.domain.urls import BadUrl
+from agentpost.domain.webhook_records import DeliveryRecord, EndpointRecord
 from agentpost.services import lifecycle
 from agentpost.services.context import AppContext
 from agentpost.services.transactions import read_transaction, write_transaction
@@ -56,7 +56,8 @@ def check(ctx: AppContext, change: EndpointChange) -> None:
         except BadUrl as error:
             text = (
                 f"The webhook address cannot be used: {error}. On a server of your own,"
-                " EGRESS_ALLOW lets private addresses, plain http and other ports through."
+                " AGENTPOST_EGRESS_ALLOW lets private addresses, plain http and other ports"
+                " through."
             )
             raise Refusal(ErrorCode.BAD_URL, text) from None
     if change.events is not None:

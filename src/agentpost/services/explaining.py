@@ -5,7 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from agentpost.domain.job import Reason
+from agentpost.domain.job import VIEWS, Reason
+from agentpost.domain.message import TURN_FAILURE_TEXTS, TurnFailure
+from agentpost.domain.records import JobRecord
+from agentpost.domain.recovery import can_recover
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +38,7 @@ EXPLANATIONS: Final = {
     ),
     Reason.WATCH_EXPIRED: Explanation(
         "It takes longer than expected. It may still be running.",
-        "Look again later: a late result appears here.",
+        "Recover it: a result that has come since appears, else it is watched again.",
     ),
     Reason.RESULT_UNKNOWN: Explanation(
         "It ended without a result that could be found.",
@@ -43,11 +46,11 @@ EXPLANATIONS: Final = {
     ),
     Reason.EXECUTION_FAILED: Explanation(
         "It could not be finished.",
-        "Read what went wrong, change the message or the file, and send it again.",
+        "Read what went wrong. Try again, or change the message or the file before you send it.",
     ),
     Reason.STOPPED: Explanation(
         "It was stopped.",
-        "The files it had made are kept. Send a message to start again.",
+        "Files it had made are kept. Send the request again to start it again.",
     ),
     Reason.AGENT_BUSY: Explanation(
         "The agent was busy with another message of this conversation, so nothing was run.",
@@ -59,3 +62,35 @@ EXPLANATIONS: Final = {
     ),
 }
 """Every reason."""
+
+TURN_STOPPED: Final = Explanation(
+    TURN_FAILURE_TEXTS[TurnFailure.STOPPED],
+    "Send it again if its answer is still wanted.",
+)
+RECOVERED_OFTEN: Final = Explanation(
+    "It takes longer than expected, and was recovered as often as is possible.",
+    "Send the message again, or ask the operator what became of it.",
+)
+
+
+def explain(job: JobRecord) -> Explanation | None:
+    """What became of a job and what to do; None where nothing is wrong."""
+    reason = VIEWS[job.state].reason or job.reason
+    if reason is Reason.WATCH_EXPIRED and not is_recoverable(job):
+        return RECOVERED_OFTEN
+    return EXPLANATIONS[reason] if reason else None
+
+
+def explain_turn(reason: Reason, detail: str | None) -> Explanation:
+    """What became of a turn that did not answer; ``detail``: the reason in its log entry."""
+    known = EXPLANATIONS[reason]
+    if detail == TurnFailure.STOPPED:
+        return TURN_STOPPED
+    if detail is None or detail not in set(TurnFailure):
+        return known
+    return Explanation(TURN_FAILURE_TEXTS[TurnFailure(detail)], known.advice)
+
+
+def is_recoverable(job: JobRecord) -> bool:
+    """Whether a recover would change something."""
+    return can_recover(job.state, job.recover_requests)

@@ -1,25 +1,38 @@
-"""Hand what a commit made of a message to the POST that waits for it in the same process.
+"""Hand what a commit has in its hands to who needs it in the same process.
 
-Without it the POST, woken by the hint, reads the row again: a transaction on another thread for
-what the commit had in its hands. Where nothing was handed over, as after a commit of another node,
-it does read.
+A call that waits for a message and is woken by the hint would read the row again, and so would the
+runner of a job that was placed here: a transaction on another thread each. Where nothing was handed
+over, as after a commit of another node, they do read.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
 
 from agentpost.db.session import Tx
 from agentpost.domain.records import Snapshot
+from agentpost.services.tickets import JobTicket
+
+
+@dataclass(slots=True)
+class _Watch:
+    reads: int = 0
+    newest: Snapshot | None = None
 
 
 class Handover:
-    """The newest committed state of the messages that POST calls wait for. Safe on any thread."""
+    """The newest committed state of the messages that calls wait for, and jobs that are about to
+    run. Safe on any thread, but for what is said of it."""
 
     def __init__(self) -> None:
         self._newest: dict[str, Snapshot | None] = {}
+        self._watched: dict[str, _Watch] = {}
+        self._jobs: dict[str, JobTicket] = {}
 
+    # --- to the one POST of a message -------------------------------------------------------------
     def expect(self, message_id: str) -> None:
         """Keep what commits make of the message, until `forget`."""
         self._newest[message_id] = None
@@ -28,13 +41,6 @@ class Handover:
         """Nobody waits for the message any more."""
         self._newest.pop(message_id, None)
 
-    def offer(self, tx: Tx, message_id: str, snapshot: Callable[[], Snapshot]) -> None:
-        """Give the message to who waits for it, once the transaction is committed; ``snapshot`` is
-        called when somebody does, and what it returns does not change after the commit. To be
-        called before a hint is published: what a hint wakes looks here first."""
-        if message_id in self._newest:
-            tx.after(partial(self._put, message_id, snapshot()))
-
     def take(self, message_id: str) -> Snapshot | None:
         """What the last commit made of the message; None: nothing new was handed over."""
         found = self._newest.get(message_id)
@@ -42,6 +48,58 @@ class Handover:
             self._newest[message_id] = None
         return found
 
+    # --- to the reads of a message that are held --------------------------------------------------
+    @contextmanager
+    def watching(self, message_id: str) -> Iterator[None]:
+        """Inside, `newer` knows what commits make of the message. For the API's loop alone."""
+        watch = self._watched.setdefault(message_id, _Watch())
+        watch.reads += 1
+        try:
+            yield
+        finally:
+            watch.reads -= 1
+            if not watch.reads:
+                del self._watched[message_id]
+
+    def newer(self, message_id: str, version: int) -> Snapshot | None:
+        """What the last commit of this process made of the message, if it was after that version.
+        Not to be changed: every read that is held gets the same."""
+        watch = self._watched.get(message_id)
+        found = watch.newest if watch is not None else None
+        return found if found is not None and found.message.version > version else None
+
+    def discard(self, message_id: str) -> None:
+        """Another process may have changed the message: it is to be read."""
+        watch = self._watched.get(message_id)
+        if watch is not None:
+            watch.newest = None
+
+    # --- from a commit ----------------------------------------------------------------------------
+    def offer(self, tx: Tx, message_id: str, snapshot: Callable[[], Snapshot]) -> None:
+        """Give the message to who waits for it, once the transaction is committed; ``snapshot`` is
+        called when somebody does, and what it returns does not change after the commit. To be
+        called before a hint is published: what a hint wakes looks here first."""
+        if message_id in self._newest or message_id in self._watched:
+            tx.after(partial(self._put, message_id, snapshot()))
+
     def _put(self, message_id: str, snapshot: Snapshot) -> None:
         if message_id in self._newest:
             self._newest[message_id] = snapshot
+        watch = self._watched.get(message_id)
+        if watch is not None:
+            watch.newest = snapshot
+
+    # --- to the runner of a job -------------------------------------------------------------------
+    def offer_job(self, tx: Tx, ticket: JobTicket, node: str) -> None:
+        """Give the job to its runner once the transaction is committed, if it is ``node`` that it
+        was placed on. To be called before the job is dispatched."""
+        tx.after(partial(self._put_job, ticket, node))
+
+    def take_job(self, job_id: str, epoch: int) -> JobTicket | None:
+        """The job that was placed here at that epoch; None: it has to be read."""
+        found = self._jobs.pop(job_id, None)
+        return found if found is not None and found.epoch == epoch else None
+
+    def _put_job(self, ticket: JobTicket, node: str) -> None:
+        if ticket.job.node == node:
+            self._jobs[ticket.job.id] = ticket

@@ -34,6 +34,7 @@ class Health:
     def __init__(self) -> None:
         self.free_bytes: int | None = None
         self._failing: dict[str, float] = {}  # name -> since when, by the monotonic clock
+        self._checked: set[str] = set()
 
     def failing(self) -> list[str]:
         """The parts this server cannot do its work without, and that fail."""
@@ -43,8 +44,13 @@ class Health:
         """The parts that fail and can be done without."""
         return sorted(self._failing.keys() & OPTIONAL)
 
+    def parts(self) -> dict[str, bool]:
+        """Each part that has been checked: whether it works."""
+        return {name: name not in self._failing for name in sorted(self._checked)}
+
     def failed(self, name: str, reason: str) -> None:
         """A check failed; logged once for as long as it lasts."""
+        self._checked.add(name)
         if name not in self._failing:
             self._failing[name] = time.monotonic()
             if name in OPTIONAL:
@@ -54,6 +60,7 @@ class Health:
 
     def works(self, name: str) -> None:
         """A check went well."""
+        self._checked.add(name)
         since = self._failing.pop(name, None)
         if since is not None:
             log.info(

@@ -38,6 +38,10 @@ class HeldCalls:
         """The ids of the keys whose calls are held."""
         return list(self._waits)
 
+    def count(self) -> int:
+        """How many calls are held."""
+        return sum(map(len, self._waits.values()))
+
     def end(self, key_id: str) -> None:
         """The key is live no more: its calls are answered now, with ``unauthorized``."""
         for wait in self._waits.get(key_id, ()):

@@ -6,7 +6,9 @@ that runs again sees the same history (design: Turns).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
+from json.encoder import encode_basestring as _quoted
 
 from agentpost.agents import File, Running, Said, WorkRef, values
 from agentpost.db import history as rows
@@ -14,7 +16,7 @@ from agentpost.db import jobs as job_rows
 from agentpost.db import works as work_rows
 from agentpost.db.session import Tx
 from agentpost.domain.limits import HISTORY_ENTRIES, WORK_TEXT_PAGE_CHARACTERS, WORKS_SHOWN
-from agentpost.domain.records import AttachmentRecord, FileRecord, MessageRecord, WorkRecord
+from agentpost.domain.records import AttachmentRecord, FileRecord, MessageRecord, WorkShown
 from agentpost.domain.times import iso
 
 _STATE_JSON_MAX = 65_536
@@ -57,27 +59,25 @@ def freeze(tx: Tx, conversation_id: str) -> tuple[str, str]:
         asdict(Running(j.id, j.work_id, j.message_id, j.title, j.step, iso(j.started_at or 0)))
         for j in job_rows.running_in(tx, conversation_id, WORKS_SHOWN)
     ]
-    works = work_rows.of_conversation(tx, conversation_id, WORKS_SHOWN)
-    files = work_rows.files_by_work(tx, conversation_id, WORKS_SHOWN) if works else {}
-    shown = [
-        {
-            "work_id": work.id,
-            "title": work.title,
-            "text": work.text[:WORK_TEXT_PAGE_CHARACTERS],
-            "files": [agent_file(f) for f in files.get(work.id, ())],
-            "question": work.question,
-            "state": _state(work),
-        }
-        for work in works
-    ]
+    works = work_rows.shown(tx, conversation_id, WORKS_SHOWN, WORK_TEXT_PAGE_CHARACTERS)
+    files: dict[str, list[FileRecord]] = {}
+    if any(work.has_files for work in works):
+        files = work_rows.files_by_work(tx, conversation_id, WORKS_SHOWN)
+    shown = ",".join([_frozen(work, files.get(work.id, ())) for work in works])
     # Unlike a call's value, not limited to 1 MiB.
-    return values.dump(running), values.dump_local(shown)
+    return values.dump(running), f"[{shown}]"
 
 
-def _state(work: WorkRecord) -> object:
-    if len(work.state_json) > _STATE_JSON_MAX:
-        return {}
-    return values.load(work.state_json, None)
+def _frozen(work: WorkShown, files: Sequence[FileRecord]) -> str:
+    """A work's JSON, put together from texts: each turn freezes many works, and a work's memory is
+    stored as `values.dump` wrote it."""
+    listed = values.dump_local([agent_file(f) for f in files]) if files else "[]"
+    state = work.state_json if len(work.state_json) <= _STATE_JSON_MAX else "{}"
+    question = "null" if work.question is None else _quoted(work.question)
+    return (
+        f'{{"files":{listed},"question":{question},"state":{state},'
+        f'"text":{_quoted(work.text)},"title":{_quoted(work.title)},"work_id":"{work.id}"}}'
+    )
 
 
 def said_before(tx: Tx, message: MessageRecord) -> list[Said]:
@@ -88,10 +88,7 @@ def said_before(tx: Tx, message: MessageRecord) -> list[Said]:
     for earlier in rows.messages_before(
         tx, message.conversation_id, message.turn_no, HISTORY_ENTRIES
     ):
-        files = tuple(attachments(tx, earlier.id)) if earlier.attachments else ()
-        at = iso(earlier.created_at)
-        user = Said("user", earlier.text, files, at, earlier.id)
-        said.append((earlier.turn_began_at or 0, 0, user))
+        said.append((earlier.turn_began_at or 0, 0, said_by(tx, earlier)))
         if earlier.reply is not None:
             made = tuple(agent_file(f) for f in rows.reply_files(tx, earlier.id))
             reply = Said("agent", earlier.reply, made, iso(earlier.updated_at), earlier.id)
@@ -105,6 +102,12 @@ def said_before(tx: Tx, message: MessageRecord) -> list[Said]:
         said.append((job.settled_at or 0, 2, result))
     said.sort(key=lambda item: item[:2])
     return [item[2] for item in said[-HISTORY_ENTRIES:]]
+
+
+def said_by(tx: Tx, message: MessageRecord) -> Said:
+    """A message as the jobs that it starts see it."""
+    files = tuple(attachments(tx, message.id)) if message.attachments else ()
+    return Said("user", message.text, files, iso(message.created_at), message.id)
 
 
 def attachments(tx: Tx, message_id: str) -> list[File]:

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from agentpost.agents import File, Said, values
-from agentpost.db import accounts, journal
+from agentpost.agents import File, values
+from agentpost.db import accounts, conversations, journal
 from agentpost.db import jobs as job_rows
 from agentpost.db import messages as message_rows
 from agentpost.db import works as work_rows
@@ -22,7 +22,7 @@ from agentpost.domain.journal import Call
 from agentpost.domain.limits import POISON_TAKEOVERS_MAX
 from agentpost.domain.records import AccountRecord, FileRecord, JobRecord
 from agentpost.domain.times import iso
-from agentpost.services import credits, history, lifecycle, record, storage_space
+from agentpost.services import ceilings, credits, history, lifecycle, record, storage_space
 from agentpost.services.context import AppContext
 from agentpost.services.credits import Purpose
 from agentpost.services.tickets import JobTicket
@@ -44,8 +44,10 @@ class OutOfCredits(Exception):
 
 # --- taking ---------------------------------------------------------------------------------------
 async def open_(ctx: AppContext, job_id: str, epoch: int) -> JobTicket | None:
-    """Read what a job that was placed here needs; None when this node no longer owns it."""
-    return await ctx.db.read(lambda tx: _ticket(tx, ctx, job_id, epoch))
+    """What a job that was placed here needs, handed over by the commit that placed it or read;
+    None when this node no longer owns it."""
+    handed = ctx.handover.take_job(job_id, epoch)
+    return handed or await ctx.db.read(lambda tx: _ticket(tx, ctx, job_id, epoch))
 
 
 @write_transaction
@@ -82,12 +84,12 @@ def _ticket(tx: Tx, ctx: AppContext, job_id: str, epoch: int) -> JobTicket | Non
         return None
     message = message_rows.get(tx, job.message_id)
     assert message is not None, "a message outlives its jobs"
-    files = tuple(history.attachments(tx, message.id)) if message.attachments else ()
-    said = Said("user", message.text, files, iso(message.created_at), message.id)
     work = work_rows.get(tx, job.work_id, job.account_id)
     calls = journal.all_(tx, job_id) if job.calls else {}
     state_json = work.state_json if work else "{}"
-    return JobTicket(job, epoch, calls, said, state_json, confirmed)
+    said = history.said_by(tx, message)
+    schema = message.response_schema_json
+    return JobTicket(job, epoch, calls, said, state_json, confirmed, schema)
 
 
 # --- recorded calls -------------------------------------------------------------------------------
@@ -130,15 +132,16 @@ async def charge_owed(ctx: AppContext, owned: Owned, call_n: int) -> None:
 
 
 @write_transaction
-def interrupted(tx: Tx, ctx: AppContext, owned: Owned, reason: str) -> bool:
-    """The worker process was killed that ran a function of the job. False: too often in a row
-    without a newly recorded call, so that the job has failed (design: Ownership). Raises `Fenced`.
-    """
+def interrupted(
+    tx: Tx, ctx: AppContext, owned: Owned, reason: str, failure: str = WORKER_KILLED_FAILURE
+) -> bool:
+    """The process ended that ran the job or a function of it. False: too often in a row without a
+    newly recorded call; the job has failed with that text (design: Ownership). Raises `Fenced`."""
     now = ctx.clock.now()
     account = accounts.lock(tx, owned.account_id)
     job = job_rows.lock(tx, owned.job_id)
     if job is not None and job.epoch == owned.epoch and _is_stuck(job):
-        failed = s.Failed(WORKER_KILLED_FAILURE, reason)
+        failed = s.Failed(failure, reason)
         _end(tx, ctx, account, owned.job_id, failed, owned.epoch, None, now)
         return False
     signal = s.StepInterrupted(reason)
@@ -153,9 +156,12 @@ async def hold(ctx: AppContext, owned: Owned, call: Call, cost: int) -> None:
         now = ctx.clock.now()
         account = accounts.lock(tx, owned.account_id)
         purpose = Purpose(owned.job_id, call.n)
-        if not credits.hold(tx, account, cost, purpose, now):
-            _park(tx, ctx, owned, account, cost, now)
+        left = ceilings.for_job(tx, account, owned.job_id, now)
+        if cost > left.left:
+            _park(tx, ctx, owned, account, ceilings.short(cost, left, now), now)
             return False
+        held = credits.hold(tx, account, cost, purpose, now)
+        assert held, "there are as many as are left"
         record.count_call(tx, owned.job_id, owned.epoch)
         journal.put(tx, owned.job_id, call, now)
         return True
@@ -171,9 +177,10 @@ async def charge(ctx: AppContext, owned: Owned, call: Call, amount: int, note: s
         now = ctx.clock.now()
         account = accounts.lock(tx, owned.account_id)
         purpose = Purpose(owned.job_id, call.n, note)
-        charged = credits.charge_done(tx, account, amount, purpose, now)
+        left = ceilings.for_job(tx, account, owned.job_id, now)
+        charged = credits.charge_done(tx, account, amount, left.left, purpose, now)
         if charged is None:
-            _park(tx, ctx, owned, account, 1, now)
+            _park(tx, ctx, owned, account, ceilings.short(1, left, now), now)
             return False
         record.spend(tx, ctx, owned.job_id, owned.epoch, charged, now)
         record.count_call(tx, owned.job_id, owned.epoch)
@@ -193,6 +200,13 @@ def progress(tx: Tx, ctx: AppContext, owned: Owned, call: Call | None, step: str
     record.apply_job(tx, ctx, owned.job_id, signal, now, epoch=owned.epoch)
     if call is not None:
         journal.put(tx, owned.job_id, call, now)
+
+
+@write_transaction
+def set_output(tx: Tx, ctx: AppContext, owned: Owned, call: Call, output_json: str) -> None:
+    """Record the job's output. Raises `Fenced`."""
+    record.set_output(tx, owned.job_id, owned.epoch, output_json)
+    journal.put(tx, owned.job_id, call, ctx.clock.now())
 
 
 async def write_file(
@@ -258,10 +272,15 @@ async def list_files(ctx: AppContext, ticket: JobTicket) -> list[File]:
 
 # --- ending ---------------------------------------------------------------------------------------
 async def finish(
-    ctx: AppContext, owned: Owned, text: str, question: str | None, state_json: str
+    ctx: AppContext,
+    owned: Owned,
+    text: str,
+    question: str | None,
+    state_json: str,
+    answer_format: str | None = None,
 ) -> None:
     """The job's function returned. Raises `Fenced`."""
-    await _ended(ctx, owned, s.Finished(text, question), state_json)
+    await _ended(ctx, owned, s.Finished(text, question, answer_format), state_json)
 
 
 async def fail(ctx: AppContext, owned: Owned, text: str, cause: str | None = None) -> None:
@@ -274,6 +293,11 @@ async def fail(ctx: AppContext, owned: Owned, text: str, cause: str | None = Non
 def _ended(
     tx: Tx, ctx: AppContext, owned: Owned, signal: s.Finished | s.Failed, state_json: str | None
 ) -> None:
+    asks = isinstance(signal, s.Finished) and signal.answer_format is not None
+    job = job_rows.get(tx, owned.job_id) if asks else None
+    if job is not None:
+        conversations.lock(tx, job.conversation_id)  # before the account, as everywhere
+        conversations.set_asking(tx, job.conversation_id, job.message_id)
     account = accounts.lock(tx, owned.account_id)
     now = ctx.clock.now()
     _end(tx, ctx, account, owned.job_id, signal, owned.epoch, state_json, now)
@@ -298,11 +322,11 @@ def _end(
     credits.release_all(tx, account, job_id, now)
     if job is not None and job.state in EXECUTING:
         credits.resume_queued(tx, ctx, account, now, slots_freed=1)
-    record.apply_job(tx, ctx, job_id, signal, now, epoch=epoch, state_json=state_json)
+    record.apply_job(tx, ctx, job_id, signal, now, epoch=epoch, state_json=state_json, locked=job)
 
 
 def _park(
-    tx: Tx, ctx: AppContext, owned: Owned, account: AccountRecord, needed: int, now: int
+    tx: Tx, ctx: AppContext, owned: Owned, account: AccountRecord, short: s.ShortOfCredits, now: int
 ) -> None:
     """Too few credits: the job leaves its slot until there are enough.
 
@@ -311,7 +335,7 @@ def _park(
     """
     given_back = credits.release_all(tx, account, owned.job_id, now)
     journal.forget_held(tx, owned.job_id)
-    short = s.ShortOfCredits(needed + given_back)
+    short = replace(short, needed=short.needed + given_back)
     job_rows.lock(tx, owned.job_id)
     credits.resume_queued(tx, ctx, account, now, slots_freed=1)
     record.apply_job(tx, ctx, owned.job_id, short, now, epoch=owned.epoch)
@@ -334,7 +358,8 @@ def _charge_body(
     left: Sequence[Charge] = ()
     for n, one in enumerate(charges):
         purpose = Purpose(owned.job_id, call_n, one.note)
-        charged = credits.charge_done(tx, account, one.amount, purpose, now)
+        headroom = ceilings.for_job(tx, account, owned.job_id, now)
+        charged = credits.charge_done(tx, account, one.amount, headroom.left, purpose, now)
         if charged is None:
             left = charges[n:]
             break
@@ -343,7 +368,8 @@ def _charge_body(
         record.spend(tx, ctx, owned.job_id, owned.epoch, total, now)
     if left:
         journal.put_owed(tx, owned.job_id, call_n, left, now)
-        _park(tx, ctx, owned, account, 1, now)
+        headroom = ceilings.for_job(tx, account, owned.job_id, now)
+        _park(tx, ctx, owned, account, ceilings.short(1, headroom, now), now)
     return not left
 
 

@@ -7,22 +7,25 @@ text of a message, a file or an error.
 
 from __future__ import annotations
 
-from contextvars import Context
 from functools import partial
 from typing import Final
 
 import structlog
 
+from agentpost.db import messages as message_rows
 from agentpost.db.session import Tx
 from agentpost.domain import signals as s
 from agentpost.domain.credits import to_credits
 from agentpost.domain.endpoints import Attempted
 from agentpost.domain.job import OPEN_JOBS, VIEWS, JobState, Reason
 from agentpost.domain.message import TurnState
-from agentpost.domain.records import EndpointRecord, FileRecord, JobRecord, MessageRecord
+from agentpost.domain.records import FileRecord, JobRecord, MessageRecord
 from agentpost.domain.times import iso
+from agentpost.domain.webhook_records import EndpointRecord
+from agentpost.observability import traces
+from agentpost.observability.logging import line
+from agentpost.observability.traces import Trace
 
-log = structlog.get_logger(__name__)
 _MILLISECOND: Final = 1_000
 
 
@@ -38,11 +41,7 @@ def log_after(tx: Tx, event: str, **fields: object) -> None:
     It has these fields and no others: on which thread a commit is completed, and so which context
     variables are set there, differs from database to database.
     """
-    tx.after(partial(_log, event, fields))
-
-
-def _log(event: str, fields: dict[str, object]) -> None:
-    Context().run(partial(log.info, event, **fields))
+    tx.after(partial(line, event, fields))
 
 
 def message_accepted(tx: Tx, message: MessageRecord, request: str | None) -> None:
@@ -65,9 +64,9 @@ def turn_ended(tx: Tx, message: MessageRecord, signal: s.TurnSignal, now: int) -
         case s.TurnReplied():
             outcome = "asked" if signal.question else "replied"
         case s.TurnBroken():
-            outcome, reason = "failed", signal.detail.value
-        case s.BusyTimedOut():
-            outcome, reason = "busy", Reason.AGENT_BUSY.value
+            outcome, reason = "failed", failure(signal)
+        case s.BusyTimedOut() | s.BusyRefused():
+            outcome, reason = "busy", failure(signal)
         case _:
             return
     log_after(
@@ -80,6 +79,29 @@ def turn_ended(tx: Tx, message: MessageRecord, signal: s.TurnSignal, now: int) -
         runs=message.turn_epoch,
         ms=_ms(message.turn_began_at, now),
     )
+    trace = Trace.of(message.id, message.traceparent)
+    if traces.sampled(trace, message.traceparent):
+        tx.after(partial(_message_span, trace, message, outcome, reason, now))
+
+
+def _message_span(
+    trace: Trace, message: MessageRecord, outcome: str, reason: str | None, now: int
+) -> None:
+    """From its acceptance to the end of its turn, and the turn in it."""
+    ids, about = _message_ids(message), (message.id,)
+    shown = {**ids, "outcome": outcome}
+    times = (message.created_at, now)
+    traces.record(trace, traces.MESSAGE, about, trace.parent, "message", times, shown, reason)
+    if message.turn_began_at is not None:
+        shown["runs"] = message.turn_epoch
+        parent = traces.span_id(traces.MESSAGE, message.id)
+        times = (message.turn_began_at, now)
+        traces.record(trace, traces.TURN, about, parent, "turn", times, shown, reason)
+
+
+def failure(signal: s.TurnBroken | s.BusyTimedOut | s.BusyRefused) -> str:
+    """Why a turn failed, in one word."""
+    return signal.detail.value if isinstance(signal, s.TurnBroken) else Reason.AGENT_BUSY.value
 
 
 def job_created(tx: Tx, job: JobRecord) -> None:
@@ -109,6 +131,8 @@ def job_changed(
             credits_used=to_credits(job.credits_used),
             ms=_ms(job.started_at, now),
         )
+        if traces.is_on():
+            _job_span(tx, job, now)
         return
     match signal:
         case s.ShortOfCredits():
@@ -124,6 +148,28 @@ def job_changed(
             log_after(tx, "job_overdue", **_job_ids(job), ms=_ms(job.started_at, now))
         case s.Recovered():
             log_after(tx, "job_recovered", **_job_ids(job), state=job.state.value)
+
+
+def _job_span(tx: Tx, job: JobRecord, now: int) -> None:
+    """From its start to its end, whatever it waited for meanwhile."""
+    traceparent = message_rows.traceparent(tx, job.message_id)
+    trace = Trace.of(job.message_id, traceparent)
+    if not traces.sampled(trace, traceparent):
+        return
+    view = VIEWS[job.state]
+    shown = {**_job_ids(job), "outcome": job.state.value, "calls": job.calls, "runs": job.epoch}
+    span = partial(
+        traces.record,
+        trace,
+        traces.JOB,
+        (job.id,),
+        traces.span_id(traces.TURN, job.message_id),
+        f"job {job.fn}",
+        (job.started_at or job.created_at, now),
+        shown,
+        view.reason,
+    )
+    tx.after(span)
 
 
 def file_written(tx: Tx, file: FileRecord, call: int) -> None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from agentpost.clock import Clock
+from agentpost.contract.shape import Links
 from agentpost.domain.times import SECOND
 from agentpost.storage.signing import LinkSigner
 
 
 class SignedLinks:
-    """See `contract.shape.Links`."""
+    """See `contract.shape.SigningLinks`."""
 
     def __init__(
         self, signer: LinkSigner, clock: Clock, *, app_url: str, link_seconds: float
@@ -24,5 +25,29 @@ class SignedLinks:
 
     def file(self, file_id: str, revision: str) -> str:
         """See `Links.file`."""
-        expires_at = int(self._clock.now() / SECOND + self._link_seconds)
-        return self._signer.link(file_id, revision, expires_at)
+        return self._signer.link(file_id, revision, self.expiry())
+
+    def expiry(self) -> int:
+        """See `SigningLinks.expiry`."""
+        return int(self._clock.now() / SECOND + self._link_seconds)
+
+    def until(self, expires_at: int) -> Links:
+        """See `SigningLinks.until`."""
+        return _LinksUntil(self, self._signer, expires_at)
+
+
+class _LinksUntil:
+    """Links of one server, all of which expire at one time."""
+
+    def __init__(self, links: SignedLinks, signer: LinkSigner, expires_at: int) -> None:
+        self._links = links
+        self._signer = signer
+        self._expires_at = expires_at
+
+    def chat(self, work_id: str) -> str:
+        """See `Links.chat`."""
+        return self._links.chat(work_id)
+
+    def file(self, file_id: str, revision: str) -> str:
+        """See `Links.file`."""
+        return self._signer.link(file_id, revision, self._expires_at)

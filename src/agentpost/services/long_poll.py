@@ -6,15 +6,19 @@ for lost hints: it asks the database about every id that somebody waits for.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, replace
 
 from agentpost.db import messages as message_rows
 from agentpost.db.session import Tx
 from agentpost.domain import ids
 from agentpost.domain.errors import ErrorCode, PollInProgress, Refusal, not_found
-from agentpost.domain.limits import EVENTS_PAGE_ENTRIES, EVENTS_WAIT_SECONDS_MIN
+from agentpost.domain.limits import (
+    EVENTS_PAGE_ENTRIES,
+    EVENTS_WAIT_SECONDS_MIN,
+    STREAM_KEEP_ALIVE_SECONDS,
+)
 from agentpost.domain.records import EntryRecord, Snapshot
 from agentpost.domain.times import SECOND, seconds
 from agentpost.services import messages
@@ -41,7 +45,7 @@ async def until_changed(
     Raises ``not_found`` and `KeyEnded`.
     """
     until = ctx.clock.passed() + seconds(wait_seconds)
-    with held(ctx, caller, message_id, hung_up) as wait:
+    with held(ctx, caller, message_id, hung_up) as wait, ctx.handover.watching(message_id):
         first = await messages.get(ctx, caller, message_id)
         snapshot = first
         if has_seen is not None and not has_seen(first.message.version):
@@ -52,18 +56,38 @@ async def until_changed(
             left = (until - ctx.clock.passed()) / SECOND
             if left <= 0 or wait.over:
                 break
-            await wait.wait(left)
-            snapshot = await messages.get(ctx, caller, message_id)
+            hinted = await wait.wait(left)
+            handed = _handed(ctx, snapshot) if hinted else None
+            snapshot = handed or await messages.get(ctx, caller, message_id)
     return snapshot
 
 
-@contextmanager
-def held(ctx: AppContext, caller: Caller, message_id: str, hung_up: HungUp) -> Iterator[Wait]:
-    """Listen for a message in a call that ends with its client and with its key.
+def _handed(ctx: AppContext, last: Snapshot) -> Snapshot | None:
+    """What a commit of this process made of a message since it was read. None: nothing known, or
+    another process may have made more of it: then the message has to be read."""
+    if ctx.db.external_commits is None:
+        return None
+    newer = ctx.handover.newer(last.message.id, last.message.version)
+    return newer if newer is not None and newer.message.expires_at > ctx.clock.now() else None
 
-    Raises `KeyEnded` at the end when the key was revoked or expired meanwhile.
+
+@contextmanager
+def held(
+    ctx: AppContext,
+    caller: Caller,
+    subject: str,
+    hung_up: HungUp,
+    *,
+    texts: bool = False,
+    place: Wait | None = None,
+) -> Iterator[Wait]:
+    """Listen for a message or account in a call that ends with its client and with its key.
+
+    ``place`` is one that the caller has entered and will leave. Raises `KeyEnded` at the end when
+    the key was revoked or expired meanwhile.
     """
-    with ctx.wakeups.listen(message_id) as wait, ctx.held_calls.track(caller.key_id, wait):
+    listening = ctx.wakeups.listen(subject, texts=texts) if place is None else nullcontext(place)
+    with listening as wait, ctx.held_calls.track(caller.key_id, wait):
         hung_up(wait)
         yield wait
 
@@ -78,6 +102,7 @@ class Page:
     done: bool
     cursor: str
     cursor_expired: bool
+    deltas: Sequence[str] = ()
 
 
 async def events(
@@ -92,32 +117,90 @@ async def events(
 
     Raises `Refusal`: ``not_found``, ``bad_cursor``, ``poll_in_progress``, `KeyEnded`.
     """
-    snapshot = await messages.get(ctx, caller, message_id)
+    await messages.get(ctx, caller, message_id)
     oldest = ctx.clock.now() - seconds(ctx.settings.entry_retention_seconds)
     seq, expired = _position(ctx, caller, message_id, cursor, oldest)
     if expired:  # what is still kept of the log is given now, with a fresh cursor
         wait_seconds = 0
     async with ctx.wakeups.reader_lock(message_id) as ours:
         if not ours:
-            raise PollInProgress(cursor or _cursor(ctx, caller, message_id, 0))
+            raise PollInProgress(cursor or cursor_at(ctx, caller, message_id, 0))
         wait_seconds = max(wait_seconds, EVENTS_WAIT_SECONDS_MIN)
         began = ctx.clock.passed()
         with held(ctx, caller, message_id, hung_up) as wait:
             while True:
-                entries, snapshot = await ctx.db.read(
-                    lambda tx: _entries(tx, ctx, caller, message_id, seq)
-                )
+                page = await _next_page(ctx, caller, message_id, seq)
                 # Once it is final nothing more can come: only the least wait is kept.
-                wanted = EVENTS_WAIT_SECONDS_MIN if snapshot.message.final else wait_seconds
+                wanted = EVENTS_WAIT_SECONDS_MIN if page.done else wait_seconds
                 left = wanted - (ctx.clock.passed() - began) / SECOND
-                if entries or left <= 0 or wait.over:
+                if page.entries or left <= 0 or wait.over:
                     break
                 await wait.wait(left)
+    last = page.entries[-1].seq if page.entries else seq
+    place = cursor_at(ctx, caller, message_id, last)
+    return replace(page, cursor=place, cursor_expired=expired)
+
+
+@dataclass(frozen=True, slots=True)
+class StreamStart:
+    """After which entry a stream begins. ``expired``: the cursor is too old, entries may be
+    missing. ``missed``: it continues, and text told meanwhile is lost."""
+
+    seq: int
+    expired: bool
+    missed: bool
+
+
+async def begin_stream(
+    ctx: AppContext, caller: Caller, message_id: str, cursor: str | None
+) -> StreamStart:
+    """Where a stream of a message's log begins. Raises ``not_found``, ``bad_cursor``."""
+    snapshot = await messages.get(ctx, caller, message_id)
+    oldest = ctx.clock.now() - seconds(ctx.settings.entry_retention_seconds)
+    seq, expired = _position(ctx, caller, message_id, cursor, oldest)
+    return StreamStart(seq, expired, cursor is not None and not snapshot.message.final)
+
+
+async def follow(
+    ctx: AppContext, caller: Caller, message_id: str, seq: int, hung_up: HungUp
+) -> AsyncGenerator[Page]:
+    """Pages of a message's log as its entries come, the last one ``done``; an empty one when none
+    came for a while. Pages without entries may have ``deltas``, which are JSON as `runtime.deltas`
+    writes it.
+
+    Several may follow one message. Ends before that when the client hangs up and when the server
+    stops. Raises `KeyEnded`, and ``not_found`` once the message is gone.
+    """
+    hinted = True
+    with held(ctx, caller, message_id, hung_up, texts=True) as wait:
+        while not wait.over:
+            if deltas := wait.texts():  # they were told before the entries that are read now
+                yield Page([], False, False, "", False, deltas)
+            if hinted:
+                page = await _next_page(ctx, caller, message_id, seq)
+                seq = page.entries[-1].seq if page.entries else seq
+                if page.entries or page.done:
+                    yield page
+                if page.done:
+                    return
+                if page.has_more:
+                    continue
+            hinted = await wait.wait(STREAM_KEEP_ALIVE_SECONDS)
+            if not hinted and not wait.over and not wait.has_texts:
+                yield Page([], False, False, "", False)
+
+
+async def _next_page(ctx: AppContext, caller: Caller, message_id: str, seq: int) -> Page:
+    """What the log has after an entry; without a cursor."""
+    entries, snapshot = await ctx.db.read(lambda tx: _entries(tx, ctx, caller, message_id, seq))
     shown = entries[:EVENTS_PAGE_ENTRIES]
     has_more = len(entries) > len(shown)
-    done = bool(snapshot.message.final) and not has_more
-    last = shown[-1].seq if shown else seq
-    return Page(shown, has_more, done, _cursor(ctx, caller, message_id, last), expired)
+    return Page(shown, has_more, bool(snapshot.message.final) and not has_more, "", False)
+
+
+def cursor_at(ctx: AppContext, caller: Caller, message_id: str, seq: int) -> str:
+    """The cursor of the place after an entry."""
+    return ctx.cursors.make(message_id, caller.key_id, seq, ctx.clock.now() // SECOND)
 
 
 class Recheck:
@@ -151,6 +234,7 @@ class Recheck:
             # Looks that are far apart have not seen most of what is waited for now.
             unseen = None if commits is not None else version
             if self._seen.get(message_id, unseen) != version:
+                ctx.handover.discard(message_id)
                 ctx.wakeups.hint(message_id)
         self._seen, self._external_commits = versions, commits  # not before: the look may fail
 
@@ -177,7 +261,3 @@ def _entries(
         raise not_found("message")
     found = message_rows.entries_after(tx, message_id, seq, EVENTS_PAGE_ENTRIES + 1)
     return found, Snapshot(message, [], [])
-
-
-def _cursor(ctx: AppContext, caller: Caller, message_id: str, seq: int) -> str:
-    return ctx.cursors.make(message_id, caller.key_id, seq, ctx.clock.now() // SECOND)

@@ -20,8 +20,9 @@ from agentpost.db import mails as rows
 from agentpost.db.session import Tx
 from agentpost.domain import ids
 from agentpost.domain.errors import reason_of
-from agentpost.domain.records import EndpointRecord, MailRecord
+from agentpost.domain.records import MailRecord
 from agentpost.domain.times import SECOND, iso, seconds
+from agentpost.domain.webhook_records import EndpointRecord
 from agentpost.services.context import AppContext
 from agentpost.services.transactions import read_transaction
 
@@ -101,19 +102,46 @@ async def send_due(ctx: AppContext, server: SmtpServer) -> None:
         await _send(ctx, server, mail)
 
 
-async def _send(ctx: AppContext, server: SmtpServer, mail: MailRecord) -> None:
+async def hand_over(server: SmtpServer, message: EmailMessage) -> None:
+    """Give a mail to the server; raises whatever keeps it from taking it."""
     import aiosmtplib
 
+    async with asyncio.timeout(_SMTP_SECONDS):
+        await aiosmtplib.send(
+            message,
+            hostname=server.host,
+            port=server.port,
+            use_tls=server.tls,
+            username=server.user,
+            password=server.password,
+        )
+
+
+def compose(
+    server: SmtpServer, *, mail_id: str, recipient: str, subject: str, text: str, at: int
+) -> EmailMessage:
+    """A mail as it goes out; ``at`` in microseconds."""
+    message = EmailMessage()
+    message["From"] = server.sender
+    message["To"] = recipient
+    message["Subject"] = subject
+    message["Date"] = format_datetime(datetime.fromtimestamp(at / SECOND, UTC))
+    message["Message-ID"] = f"<{mail_id}@{server.sender.rpartition('@')[2]}>"
+    message.set_content(text)
+    return message
+
+
+async def _send(ctx: AppContext, server: SmtpServer, mail: MailRecord) -> None:
     try:
-        async with asyncio.timeout(_SMTP_SECONDS):
-            await aiosmtplib.send(
-                _message(server, mail),
-                hostname=server.host,
-                port=server.port,
-                use_tls=server.tls,
-                username=server.user,
-                password=server.password,
-            )
+        message = compose(
+            server,
+            mail_id=mail.id,
+            recipient=mail.recipient,
+            subject=mail.subject,
+            text=mail.text,
+            at=mail.created_at,
+        )
+        await hand_over(server, message)
     except Exception as error:  # whatever it is: the mails behind this one do not wait for it
         reason = reason_of(error)
         log.warning("mail_not_sent", mail_id=mail.id, error=reason)
@@ -121,17 +149,6 @@ async def _send(ctx: AppContext, server: SmtpServer, mail: MailRecord) -> None:
         await ctx.db.write(lambda tx: rows.failed(tx, mail.id, reason, again))
         return
     await ctx.db.write(lambda tx: rows.sent(tx, mail.id, ctx.clock.now()))
-
-
-def _message(server: SmtpServer, mail: MailRecord) -> EmailMessage:
-    message = EmailMessage()
-    message["From"] = server.sender
-    message["To"] = mail.recipient
-    message["Subject"] = mail.subject
-    message["Date"] = format_datetime(datetime.fromtimestamp(mail.created_at / SECOND, UTC))
-    message["Message-ID"] = f"<{mail.id}@{server.sender.rpartition('@')[2]}>"
-    message.set_content(mail.text)
-    return message
 
 
 def _write(tx: Tx, account_id: str, subject: str, text: str, now: int) -> None:

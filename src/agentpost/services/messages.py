@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from agentpost.db import history
 from agentpost.db import messages as message_rows
 from agentpost.db.session import Tx
 from agentpost.domain import ids
 from agentpost.domain.errors import not_found
 from agentpost.domain.message_filter import MessageFilter
-from agentpost.domain.records import MessageSummary, Snapshot
+from agentpost.domain.records import AttachmentRecord, MessageSummary, Snapshot
+from agentpost.domain.scopes import ALL_SCOPES, Scope
 from agentpost.services.allowances import Rules
 from agentpost.services.context import AppContext
 from agentpost.services.transactions import read_transaction, write_transaction
@@ -25,6 +27,8 @@ class Caller:
     key_name: str
     account_id: str
     rules: Rules | None = None  # None: those of the settings
+    scopes: frozenset[Scope] = ALL_SCOPES
+    max_credits_per_day: int | None = None  # in millionths
 
 
 async def get(ctx: AppContext, caller: Caller, message_id: str) -> Snapshot:
@@ -61,6 +65,20 @@ def settled(tx: Tx, ctx: AppContext, message_id: str) -> Snapshot:
 
 
 @read_transaction
+def attachment(
+    tx: Tx, ctx: AppContext, account_id: str, message_id: str, n: int
+) -> AttachmentRecord:
+    """A stored file that came with a message of the account; raises ``not_found``."""
+    message = message_rows.get(tx, message_id)
+    if message is None or message.account_id != account_id or message.expires_at <= ctx.clock.now():
+        raise not_found("file")
+    for found in history.attachments(tx, message_id):
+        if found.n == n and found.blob is not None:
+            return found
+    raise not_found("file")
+
+
+@read_transaction
 def page(
     tx: Tx,
     ctx: AppContext,
@@ -68,10 +86,11 @@ def page(
     wanted: MessageFilter,
     *,
     before: str | None = None,
+    since: str = "",
     limit: int = 50,
 ) -> tuple[list[MessageSummary], str | None]:
     """The account's messages that fit, of whichever key, newest first, their texts cut; and what to
-    give as ``before`` for the next page, None at the end."""
+    give as ``before`` for the next page, None at the end. Only ids from ``since`` on."""
     return message_rows.filtered(
         tx,
         account_id,
@@ -79,5 +98,12 @@ def page(
         ctx.clock.now(),
         _LISTED_CHARACTERS,
         before=before or ids.last(ids.MESSAGE),
+        since=since,
         limit=limit,
     )
+
+
+@read_transaction
+def traceparent(tx: Tx, _: AppContext, message_id: str) -> str | None:
+    """The trace context that a message came with, whatever its age."""
+    return message_rows.traceparent(tx, message_id)

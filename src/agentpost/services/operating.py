@@ -1,4 +1,4 @@
-"""What an operator sees of the whole server, and who is one (design: The operator)."""
+"""What an operator sees of the whole server (design: The operator)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from agentpost.domain.allowances import NAMES, Allowances
 from agentpost.domain.credits import to_credits
 from agentpost.domain.errors import not_found
 from agentpost.domain.records import AccountRecord
-from agentpost.services.accounts import DEFAULT_EMAIL, is_live
+from agentpost.services.accounts import is_live
 from agentpost.services.allowances import allowances_of, running_jobs_max
 from agentpost.services.context import AppContext
 from agentpost.services.maintenance import SWITCH
@@ -61,6 +61,7 @@ class Server:
         jobs: how many hold a slot.
         unowned: how many turns and jobs should run and have no node.
         deliveries_due: when the first delivery is due; None: none is to be made.
+        deliveries_since: since when the oldest of them waits.
     """
 
     maintenance: bool
@@ -73,6 +74,7 @@ class Server:
     mails: int
     deliveries: int
     deliveries_due: int | None
+    deliveries_since: int | None
     accounts: Sequence[AccountLine]
     more: str | None
 
@@ -88,11 +90,6 @@ class AccountView:
     stored_bytes: int
     allowances: Allowances
     overrides: Mapping[str, int]
-
-
-def is_operator(account: AccountRecord) -> bool:
-    """Whether this account may operate the server: the one made at the very first start."""
-    return account.email == DEFAULT_EMAIL
 
 
 @read_transaction
@@ -111,7 +108,7 @@ def server(tx: Tx, ctx: AppContext, text: str = "", before: str | None = None) -
         for node, at, _ in rows.nodes(tx)
     ]
     turns_waiting, jobs_queued, mails = rows.waiting(tx)
-    deliveries, due = rows.pending_deliveries(tx)
+    deliveries, due, oldest = rows.pending_deliveries(tx)
     return Server(
         maintenance=meta.get(tx, SWITCH) == "on",
         nodes=nodes,
@@ -123,6 +120,7 @@ def server(tx: Tx, ctx: AppContext, text: str = "", before: str | None = None) -
         mails=mails,
         deliveries=deliveries,
         deliveries_due=due,
+        deliveries_since=oldest,
         accounts=[
             AccountLine(
                 each, by_account.get(each.id, 0), running_jobs_max(ctx.settings, each.limits_json)

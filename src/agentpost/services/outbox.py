@@ -12,8 +12,8 @@ from agentpost.clock import new_id
 from agentpost.contract.message import MessageShape
 from agentpost.contract.shape import Links, dumps
 from agentpost.contract.webhook_events import JobEventDataShape
+from agentpost.db import account_events, outbox
 from agentpost.db import jobs as job_rows
-from agentpost.db import outbox
 from agentpost.db.session import Tx
 from agentpost.domain import ids
 from agentpost.domain.endpoints import DeliveryStatus, wants
@@ -73,16 +73,18 @@ def _add(
     body: Callable[[], str],
     now: int,
 ) -> None:
-    """Store the event when somebody receives it; a disabled chosen endpoint drops it."""
+    """Store the event when somebody receives or reads it; a disabled chosen endpoint drops it."""
     due: list[tuple[str, DeliveryStatus]] = []
-    for endpoint_id, events, disabled in outbox.receivers(tx, message.account_id):
+    receivers = outbox.receivers(tx, message.account_id)
+    for endpoint_id, events, disabled in receivers.endpoints:
         chosen = endpoint_id == message.webhook_endpoint_id
         if message.webhook_endpoint_id is not None and not chosen:
             continue
         if not wants(events, name, chosen=chosen) or (disabled and not chosen):
             continue
         due.append((endpoint_id, DeliveryStatus.DROPPED if disabled else DeliveryStatus.PENDING))
-    if not due:
+    is_read = receivers.kept_until > now
+    if not due and not is_read:
         return
     event_id = new_id(ids.EVENT, now)
     outbox.add_event(
@@ -97,4 +99,7 @@ def _add(
     )
     for endpoint_id, status in due:
         outbox.add_delivery(tx, event_id, endpoint_id, status, now)
-    tx.after(partial(ctx.deliveries_due, [endpoint_id for endpoint_id, _ in due]))
+    if due:
+        tx.after(partial(ctx.deliveries_due, [endpoint_id for endpoint_id, _ in due]))
+    if is_read:
+        account_events.add(tx, message.account_id, event_id)

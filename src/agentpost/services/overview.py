@@ -12,15 +12,22 @@ from typing import Final
 from agentpost.db import accounts
 from agentpost.db import jobs as job_rows
 from agentpost.db import messages as message_rows
+from agentpost.db import requests as request_rows
 from agentpost.db import works as rows
+from agentpost.db.filtered import COUNTED_MAX
 from agentpost.db.session import Tx
+from agentpost.domain import ids
 from agentpost.domain.credits import to_credits
-from agentpost.domain.job import JobState
-from agentpost.domain.limits import WORK_LIST_DEFAULT
+from agentpost.domain.job import JobState, Reason
+from agentpost.domain.message import MessageStatus
 from agentpost.domain.records import JobRecord, MessageSummary, WorkRecord
+from agentpost.domain.times import DAY
+from agentpost.services import endpoint_health, usage
 from agentpost.services.allowances import running_jobs_max
 from agentpost.services.context import AppContext
+from agentpost.services.endpoint_health import EndpointHealth
 from agentpost.services.transactions import read_transaction
+from agentpost.services.usage import Used
 
 
 class WorkState(Enum):
@@ -48,6 +55,10 @@ _ENDED: Final = {
 }
 """How a work stands when the job that was started last has ended so."""
 _MESSAGE_CHARACTERS: Final = 300
+_SHOWN: Final = 6
+REQUESTS_MAX: Final = COUNTED_MAX
+DAYS: Final = 14
+"""How many days are summed up, today included."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,25 +70,54 @@ class WorkSummary:
 
 
 @dataclass(frozen=True, slots=True)
+class Refused:
+    """An error code that requests were answered with: how often, and the newest of them."""
+
+    code: str
+    count: int
+    request_id: str
+
+
+@dataclass(frozen=True, slots=True)
 class Overview:
-    """An account at a glance; ``works`` and ``messages`` are the newest, newest first."""
+    """An account at a glance; ``works`` and ``messages`` are the newest, newest first.
+
+    Attributes:
+        queued: how many jobs wait for credits.
+        requests: how many there were in the last 24 hours, at most `REQUESTS_MAX`.
+        refused: the errors of those requests, the most frequent first.
+        failed: why messages of the last 24 hours have failed, and how many; the most first.
+            Those that somebody stopped are left out.
+        failing: endpoints none of whose attempts has succeeded for a while.
+        days: the last `DAYS` days, the oldest first.
+    """
 
     name: str
     email: str
     credits: float
+    held: float
     running: int
     running_max: int
+    queued: int
     works: list[WorkSummary]
     messages: list[MessageSummary]
+    requests: int
+    refused: list[Refused]
+    failed: list[tuple[Reason | None, int]]
+    failing: list[EndpointHealth]
+    days: list[Used]
 
 
 @read_transaction
 def overview(tx: Tx, ctx: AppContext, account_id: str) -> Overview:
     """The account; its id comes from our own rows."""
     account = accounts.get(tx, account_id)
-    executing = job_rows.executing(tx, account_id)
-    jobs = [*executing, *job_rows.queued(tx, account_id)]
-    works = rows.list_(tx, account_id, WORK_LIST_DEFAULT)
+    now = ctx.clock.now()
+    executing, queued = job_rows.executing(tx, account_id), job_rows.queued(tx, account_id)
+    jobs = [*executing, *queued]
+    works = rows.list_(tx, account_id, _SHOWN)
+    errors = request_rows.errors(tx, account_id, ids.at(ids.REQUEST, now - DAY))
+    ends = message_rows.ends(tx, account_id, ids.at(ids.MESSAGE, now - DAY))
     lines = [
         WorkSummary(work, state_of(tx, work, [job for job in jobs if job.work_id == work.id]))
         for work in works
@@ -86,12 +126,27 @@ def overview(tx: Tx, ctx: AppContext, account_id: str) -> Overview:
         name=account.name,
         email=account.email,
         credits=to_credits(account.wallet.available),
+        held=to_credits(account.wallet.held),
         running=len(executing),
+        queued=len(queued),
         running_max=running_jobs_max(ctx.settings, account.limits_json),
         works=lines,
-        messages=message_rows.newest(
-            tx, account_id, ctx.clock.now(), _MESSAGE_CHARACTERS, WORK_LIST_DEFAULT
+        messages=message_rows.newest(tx, account_id, now, _MESSAGE_CHARACTERS, _SHOWN),
+        requests=sum(count for _, count, _ in errors),
+        refused=sorted(
+            (Refused(code, count, newest) for code, count, newest in errors if code),
+            key=lambda each: (-each.count, each.code),
         ),
+        failed=sorted(
+            (
+                (reason, count)
+                for status, reason, count in ends
+                if status is MessageStatus.FAILED and reason is not Reason.STOPPED
+            ),
+            key=lambda each: -each[1],
+        ),
+        failing=[each for each in endpoint_health.of_account(tx, account_id) if each.is_failing],
+        days=usage.used(tx, account_id, now, DAYS).days,
     )
 
 

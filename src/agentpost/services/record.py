@@ -13,10 +13,10 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from functools import partial
 
 from agentpost.clock import new_id
 from agentpost.contract.shape import dumps
-from agentpost.db import accounts
 from agentpost.db import jobs as job_rows
 from agentpost.db import messages as message_rows
 from agentpost.db import record as rows
@@ -38,7 +38,7 @@ from agentpost.domain.records import (
     Snapshot,
 )
 from agentpost.domain.times import seconds
-from agentpost.services import derivation, lifecycle, outbox
+from agentpost.services import derivation, job_changes, lifecycle, outbox
 from agentpost.services.context import AppContext
 
 
@@ -59,6 +59,11 @@ def create_message(
 def free_idempotency_key(tx: Tx, message_id: str) -> None:
     """A key that was held long enough is free again (design: Idempotency)."""
     rows.free_idempotency_key(tx, message_id)
+
+
+def expire(tx: Tx, message: MessageRecord, now: int) -> None:
+    """A locked message is gone for its readers, as after its retention."""
+    rows.set_expiry(tx, message.id, now)
 
 
 def close_window(tx: Tx, message: MessageRecord, now: int) -> None:
@@ -85,9 +90,10 @@ def apply_turn(
             message.asked = signal.question
             message.updated_at = now
             message.turn_node = None
-        case s.TurnBroken() | s.BusyTimedOut():
+        case s.TurnBroken() | s.BusyTimedOut() | s.BusyRefused():
             message.updated_at = now
             message.turn_node = None
+            tx.after(partial(ctx.counters.turns_failed.add, lifecycle.failure(signal)))
         case s.Resent():
             message.updated_at = message.created_at
         case s.TurnBegun():
@@ -95,20 +101,21 @@ def apply_turn(
     files: list[FileRecord] = []
     if change.entry is not None and change.entry.with_files and message.reply_files:
         files = [f for f in message_rows.files(tx, message.id) if f.job_id is None]
+    if change.after not in OPEN_TURNS:
+        message.turn_inputs_json = None  # read by runs of the turn only, and most of the row
     visible_change = not isinstance(signal, s.TurnBegun | s.TurnReclaimed)
-    _settle(
-        tx,
-        ctx,
-        message,
-        derivation.line(change.entry, files, None),
-        None,
-        now,
-        visible_change=visible_change,
-    )
+    line = derivation.line(change.entry, files, None)
+    _settle(tx, ctx, message, line, None, now, visible_change=visible_change)
     if change.after not in OPEN_TURNS and (message.reply_files or message.jobs):
         _release_unlisted_files(tx, now, message.id)
     _keep(tx, message.id, signal, now)
     lifecycle.turn_ended(tx, message, signal, now)
+
+
+def set_max_credits(tx: Tx, ctx: AppContext, message: MessageRecord, amount: int, now: int) -> None:
+    """What the work of a locked message may use, in millionths; its jobs were locked before it."""
+    message.max_credits = amount
+    _settle(tx, ctx, message, None, None, now, visible_change=False)
 
 
 def add_notes(tx: Tx, ctx: AppContext, message: MessageRecord, notes: list[str], now: int) -> None:
@@ -150,6 +157,7 @@ def create_job(
             job.node = ctx.engine.dispatch(tx, job.id, job.epoch)
         case s.ShortOfCredits():
             job.credits_needed = signal.needed
+            job.ceiling, job.waits_until = signal.ceiling, signal.waits_until
             job.queue_by = now + seconds(ctx.settings.queue_wait_seconds)
         case s.StartRefused():
             job.reason = signal.reason
@@ -157,7 +165,7 @@ def create_job(
     rows.insert_job(tx, job)
     rows.link_job(tx, message.id, job.id, JobRole.EXECUTION, now)
     message.jobs += 1
-    _settle(tx, ctx, message, None, None, now, visible_change=True)
+    _settle(tx, ctx, message, None, job, now, visible_change=True)
     if change.event is not None:
         outbox.job_changed(tx, ctx, change.event, message, job, now)
     _keep(tx, job.id, signal, now)
@@ -180,17 +188,19 @@ def apply_job(
     *,
     epoch: int | None = None,
     state_json: str | None = None,
+    locked: JobRecord | None = None,
 ) -> JobRecord:
     """Fold a signal into a job and into every message that lists it.
 
     Args:
         epoch: given by a runner: raises `Fenced` unless it still owns the job.
         state_json: JSON of the work's memory, saved when the job ends.
+        locked: the job, where the caller has locked it in this transaction.
     Raises:
         RuleBroken: the job's state has no row for the signal.
         Fenced: see ``epoch``.
     """
-    job = job_rows.lock(tx, job_id)
+    job = locked or job_rows.lock(tx, job_id)
     if job is None or (epoch is not None and not _owns(job, epoch)):
         raise Fenced(f"job {job_id} is not ours any more")
     if isinstance(signal, s.Recovered):
@@ -199,13 +209,14 @@ def apply_job(
     state_before, epoch_before = job.state, job.epoch
     started_before = job.started_at is not None
     job.state = change.after
-    _change_job(tx, ctx, job, signal, now)
+    job_changes.apply(tx, ctx, job, signal, now)
     rows.update_job(tx, job, state_before, epoch_before)
     if isinstance(signal, s.Finished | s.Failed):
         _save_work(tx, job, state_json, now)
     _update_messages(tx, ctx, job, change, now)
     if change.before in OPEN_JOBS and change.after not in OPEN_JOBS:
         _release_unlisted_files(tx, now, job.message_id, job.work_id)
+        tx.after(partial(ctx.counters.jobs_ended.add, job.state.value))
     _keep(tx, job.id, signal, now)
     lifecycle.job_changed(tx, job, state_before, signal, now, again=started_before)
     return job
@@ -218,6 +229,16 @@ def count_call(tx: Tx, job_id: str, epoch: int) -> None:
     Going through `apply_job` would cost the hot path a lock and a row for each step.
     """
     rows.count_call(tx, job_id, epoch)
+
+
+def set_output(tx: Tx, job_id: str, epoch: int, output_json: str) -> None:
+    """A job's output, a recorded call; shown once the job is completed. Raises `Fenced`."""
+    rows.set_output(tx, job_id, epoch, output_json)
+
+
+def set_answered(tx: Tx, message_id: str, answered_by: str) -> None:
+    """A message answers what the locked one asks."""
+    rows.set_answered(tx, message_id, answered_by)
 
 
 def release_ownership(tx: Tx, node: str) -> None:
@@ -235,6 +256,7 @@ def spend(tx: Tx, ctx: AppContext, job_id: str, epoch: int, amount: int, now: in
     job = job_rows.lock(tx, job_id)
     if job is None or not _owns(job, epoch):
         raise Fenced(f"job {job_id} is not ours any more")
+    tx.after(partial(ctx.counters.credits_charged.add, "", amount))
     if job.state is JobState.OVERDUE:
         return
     job.credits_used += amount
@@ -246,62 +268,6 @@ def spend(tx: Tx, ctx: AppContext, job_id: str, epoch: int, amount: int, now: in
 
 def _owns(job: JobRecord, epoch: int) -> bool:
     return job.epoch == epoch and job.state in EXECUTING
-
-
-def _change_job(tx: Tx, ctx: AppContext, job: JobRecord, signal: s.JobSignal, now: int) -> None:
-    """Set the job's fields that a signal changes besides the state."""
-    match signal:
-        case s.Progressed():
-            job.step = signal.step
-            job.calls += not signal.in_step
-        case s.FileWritten():
-            job.calls += 1
-        case s.Finished():
-            job.result, job.question = signal.text, signal.question
-            job.settled_at, job.node = now, None
-        case s.Failed():
-            job.result = signal.text
-            job.settled_at, job.node = now, None
-        case s.Stopped():
-            job.settled_at, job.node = now, None
-            ctx.engine.abort(tx, job.id)
-        case s.ShortOfCredits():
-            job.credits_needed, job.node = signal.needed, None
-            if job.state is JobState.QUEUED:
-                job.queue_by = now + seconds(ctx.settings.queue_wait_seconds)
-            else:
-                job.settled_at = now
-        case s.QueueTimedOut():
-            job.settled_at = now
-        case s.WatchTimedOut():
-            job.watch_by = now  # what comes later belongs to a recover
-        case s.Resumed():
-            job.queue_by, job.started_at = None, job.started_at or now
-            job.watch_by = job.watch_by or now + seconds(ctx.settings.watch_seconds)
-            job.calls_at_takeover, job.takeovers = job.calls, 0
-            job.epoch += 1
-            job.node = ctx.engine.dispatch(tx, job.id, job.epoch)
-        case s.JobReclaimed():
-            lost_here = job.node == ctx.node  # by a fault of ours: that says nothing of the job
-            if job.node is not None and not lost_here:  # it was taken from a dead node
-                job.takeovers = _takeovers(job)
-            if not lost_here:
-                job.calls_at_takeover = job.calls
-            job.epoch, job.node = job.epoch + 1, ctx.node
-        case s.StepInterrupted():
-            job.takeovers, job.calls_at_takeover = _takeovers(job), job.calls
-        case s.Recovered():
-            job.recover_requests += 1
-            job.credits_used = accounts.charged_for(tx, job.id)
-            if job.state is JobState.RUNNING:
-                job.watch_by = now + seconds(ctx.settings.watch_seconds)
-        case s.Admitted() | s.StartRefused():
-            raise AssertionError("these make a job; see create_job")
-
-
-def _takeovers(job: JobRecord) -> int:
-    """How often in a row it was interrupted without recording a call, with this time."""
-    return job.takeovers + 1 if job.calls == job.calls_at_takeover else 1
 
 
 def _save_work(tx: Tx, job: JobRecord, state_json: str | None, now: int) -> None:
@@ -331,10 +297,7 @@ def _update_messages(
     if entry is not None:
         files = job_rows.files(tx, job.id) if entry.with_files else []
         entry = derivation.line(entry, files, job)
-    for message_id in job_rows.message_ids(tx, job.id):
-        message = message_rows.lock(tx, message_id)
-        if message is None:
-            continue  # purged: a job may outlive a message that joined it
+    for message in message_rows.lock_all_of(tx, job.id):
         _settle(tx, ctx, message, entry, job, now, visible_change=visible_change)
         if change.event is not None and message.id == job.message_id:
             outbox.job_changed(tx, ctx, change.event, message, job, now)
@@ -359,19 +322,11 @@ def _settle(
     version_before = message.version
     if entry is not None:
         message.seq += 1
-        rows.append_entry(
-            tx,
-            EntryRecord(
-                message.id,
-                message.seq,
-                entry.type,
-                now,
-                dumps(entry.fields),
-                job.work_id if job else work_id,
-                job.id if job else None,
-            ),
-        )
-    links: list[JobLink] = message_rows.links(tx, message.id) if message.jobs else []
+        work_id, job_id = (job.work_id, job.id) if job else (work_id, None)
+        body = dumps(entry.fields)
+        line = EntryRecord(message.id, message.seq, entry.type, now, body, work_id, job_id)
+        rows.append_entry(tx, line)
+    links = _links(tx, message, job)
     event = derivation.derive(ctx, message, links)
     message.version += 1
     if visible_change or event is not None:
@@ -383,9 +338,19 @@ def _settle(
         outbox.message_changed(tx, ctx, event, message, lambda: _snapshot(tx, message, links), now)
 
 
+def _links(tx: Tx, message: MessageRecord, job: JobRecord | None) -> list[JobLink]:
+    """The message's jobs. ``job`` is one of them, as it is now: the usual message has no other."""
+    if not message.jobs:
+        return []
+    if message.jobs == 1 and job is not None and job.message_id == message.id:
+        return [JobLink(job, JobRole.EXECUTION)]
+    return message_rows.links(tx, message.id)
+
+
 def _snapshot(tx: Tx, message: MessageRecord, links: list[JobLink]) -> Snapshot:
     has_files = message.jobs or message.reply_files
-    return Snapshot(message, links, message_rows.files(tx, message.id) if has_files else [])
+    files = message_rows.files(tx, message.id) if has_files else []
+    return Snapshot(message, links, files, message_rows.queue_position(tx, message))
 
 
 def _release_unlisted_files(tx: Tx, now: int, message_id: str, work_id: str = "") -> None:

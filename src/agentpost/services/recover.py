@@ -2,35 +2,76 @@
 and recover).
 
 Expiry ended the watch, not the work. A recover watches again what still runs, and gives out what
-has ended since. It never sends the message again and never starts work.
+has ended since. It never sends the message again and never starts work; with a higher ceiling of
+credits, work that was parked by the old one continues.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+from agentpost.db import accounts, ceilings
 from agentpost.db import jobs as job_rows
 from agentpost.db import messages as message_rows
 from agentpost.db.session import Tx
 from agentpost.domain import ids
 from agentpost.domain import signals as s
+from agentpost.domain.credits import Ceiling
 from agentpost.domain.errors import not_found
-from agentpost.domain.records import JobRecord
+from agentpost.domain.job import JobRole, JobState
+from agentpost.domain.records import JobRecord, MessageRecord
 from agentpost.domain.recovery import RecoveryState, can_recover, state_of, worst
-from agentpost.services import record
+from agentpost.services import credits, record
 from agentpost.services.context import AppContext
 from agentpost.services.messages import Caller
 
 
-async def recover(ctx: AppContext, caller: Caller, message_id: str) -> dict[str, RecoveryState]:
+async def recover(
+    ctx: AppContext, caller: Caller, message_id: str, max_credits: int | None = None
+) -> dict[str, RecoveryState]:
     """Each work of the message with its state, in the message's order; raises ``not_found``.
 
-    Safe to repeat: what is watched already stays as it is.
+    ``max_credits``: what its work may use from now on, in millionths; work that waits for that
+    ceiling continues when there is room. Safe to repeat: what is watched already stays as it is.
     """
+    now = ctx.clock.now()
+    return await _recovered(
+        ctx,
+        message_id,
+        lambda tx: message_rows.get_of_key(tx, message_id, caller.key_id, now),
+        max_credits,
+    )
 
+
+async def recover_for(ctx: AppContext, account_id: str, message_id: str) -> RecoveryState:
+    """The same for a person of the account, whichever key sent the message: the worst state.
+
+    ``settled`` for a message without work.
+    """
+    now = ctx.clock.now()
+
+    def find(tx: Tx) -> MessageRecord | None:
+        message = message_rows.get(tx, message_id)
+        is_theirs = message is not None and message.account_id == account_id
+        return message if message and is_theirs and message.expires_at > now else None
+
+    found = await _recovered(ctx, message_id, find)
+    return worst(found.values()) if found else RecoveryState.SETTLED
+
+
+async def _recovered(
+    ctx: AppContext,
+    message_id: str,
+    find: Callable[[Tx], MessageRecord | None],
+    max_credits: int | None = None,
+) -> dict[str, RecoveryState]:
     def fn(tx: Tx) -> dict[str, RecoveryState]:
         now = ctx.clock.now()
-        message = message_rows.get_of_key(tx, message_id, caller.key_id, now)
+        message = find(tx)
         if message is None:
             raise not_found("message")
+        if max_credits is not None:
+            _set_ceiling(tx, ctx, message, max_credits, now)
         by_work: dict[str, list[RecoveryState]] = {}
         for link in sorted(message_rows.links(tx, message.id), key=lambda link: link.job.id):
             state = _recover(tx, ctx, link.job, now)
@@ -40,6 +81,23 @@ async def recover(ctx: AppContext, caller: Caller, message_id: str) -> dict[str,
     if not ids.is_id(ids.MESSAGE, message_id):
         raise not_found("message")
     return await ctx.db.write(fn)
+
+
+def _set_ceiling(
+    tx: Tx, ctx: AppContext, unlocked: MessageRecord, max_credits: int, now: int
+) -> None:
+    account = accounts.lock(tx, unlocked.account_id)
+    links = message_rows.links(tx, unlocked.id)
+    started = sorted(link.job.id for link in links if link.role is JobRole.EXECUTION)
+    jobs = [job for job in (job_rows.lock(tx, job_id) for job_id in started) if job is not None]
+    message = message_rows.lock(tx, unlocked.id)
+    assert message is not None
+    record.set_max_credits(tx, ctx, message, max_credits, now)
+    if ceilings.used_by_message(tx, message.id) < max_credits:
+        for job in jobs:
+            if job.state is JobState.QUEUED and job.ceiling is Ceiling.MESSAGE:
+                record.apply_job(tx, ctx, job.id, s.CeilingRaised(), now)
+    credits.resume_queued(tx, ctx, account, now)
 
 
 def _recover(tx: Tx, ctx: AppContext, unlocked: JobRecord, now: int) -> RecoveryState:

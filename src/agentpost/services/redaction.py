@@ -10,13 +10,19 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import unquote, unquote_to_bytes
 
-from agentpost.domain.limits import REQUEST_BODY_KEPT_BYTES_MAX, REQUEST_PATH_KEPT_CHARACTERS_MAX
+from agentpost.contract.requests import LEFT_OUT
+from agentpost.domain.limits import (
+    REQUEST_BODY_KEPT_CHARACTERS_MAX,
+    REQUEST_BODY_READ_BYTES_MAX,
+    REQUEST_PATH_KEPT_CHARACTERS_MAX,
+)
 from agentpost.domain.text import storable
 
-LEFT_OUT = "…"
 WEBHOOKS = b"/v1/webhooks"
 
 SECRET_NAMES = (
@@ -54,6 +60,20 @@ _BEARER = re.compile(r"(\bbearer\s+)[^\s\"\\]+", re.IGNORECASE)
 _WEBHOOK_SECRET = re.compile(r"(whsec_)[\w+/=-]+")
 
 
+_FILE_CONTENT = "base64"
+_ROUNDED_BYTES = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class LargeBody:
+    """A body that was taken apart while it came: ``size`` in bytes, and the rest of it, in which
+    names stand for long texts; ``texts``: of each name the text's size in bytes."""
+
+    size: int
+    rest: bytes = b""
+    texts: Mapping[str, int] = field(default_factory=dict)
+
+
 class Redaction:
     """Cleans texts of a server whose API keys begin with ``key_prefix``."""
 
@@ -71,16 +91,21 @@ class Redaction:
             path = _PARAMETER.sub(_parameter, path)
         return self._text(path, hosts_only=False)
 
-    def body(self, data: bytes, raw_path: bytes) -> str | None:
-        """A body of a request to ``raw_path`` or of its answer; None when it is not kept because
-        it is too large, or may hold a secret or hide what it says and is no JSON."""
-        if not data or len(data) > REQUEST_BODY_KEPT_BYTES_MAX:
+    def body(self, given: bytes | LargeBody, raw_path: bytes) -> str | None:
+        """A body of a request to ``raw_path`` or of its answer, cut to
+        `REQUEST_BODY_KEPT_CHARACTERS_MAX`; None when it is not kept because it is too large, or may
+        hold a secret or hide what it says and is no JSON."""
+        large = given if isinstance(given, LargeBody) else None
+        data = large.rest if large else given
+        assert isinstance(data, bytes)
+        if not data or len(data) > REQUEST_BODY_READ_BYTES_MAX:
             return None
+        texts = large.texts if large else {}
         text = data.decode("utf-8", "replace").replace("\0", "")
         escaped = "\\u" in text or "\\/" in text  # an escape must not hide a name or a secret
-        if escaped or self._hints_at_secrets(text):
+        if texts or escaped or self._hints_at_secrets(text):
             try:
-                text = json.dumps(_without_secrets(json.loads(text)), ensure_ascii=False)
+                text = json.dumps(_without_secrets(json.loads(text), texts), ensure_ascii=False)
             except (ValueError, RecursionError):
                 return None
         # The path as the router reads it, with escapes decoded.
@@ -88,7 +113,8 @@ class Redaction:
         hosts_only = path.startswith(WEBHOOKS)
         text = self._text(text, hosts_only=hosts_only)
         # Half of a surrogate pair, written as an escape, is no text for a database.
-        return storable(text) if escaped else text
+        text = storable(text) if escaped else text
+        return text[:REQUEST_BODY_KEPT_CHARACTERS_MAX]
 
     def _hints_at_secrets(self, text: str) -> bool:
         lower = text.lower()
@@ -109,13 +135,34 @@ class Redaction:
         return text
 
 
-def _without_secrets(value: Any) -> Any:
+def _without_secrets(value: Any, texts: Mapping[str, int]) -> Any:
     if isinstance(value, dict):
         return {
-            name: LEFT_OUT if _is_secret(name, inner) else _without_secrets(inner)
+            LEFT_OUT if name in texts else name: _left_out(name, inner, texts)
+            if _is_secret(name, inner)
+            else _without_secrets(inner, texts)
             for name, inner in value.items()
         }
-    return [_without_secrets(inner) for inner in value] if isinstance(value, list) else value
+    if isinstance(value, list):
+        return [_without_secrets(inner, texts) for inner in value]
+    if isinstance(value, str) and value in texts:
+        return _size(texts[value])
+    return value
+
+
+def _left_out(name: str, value: Any, texts: Mapping[str, int]) -> str:
+    """What stands for a secret; of a file's content its size is told."""
+    if name != _FILE_CONTENT or not isinstance(value, str):
+        return LEFT_OUT
+    size = texts[value] if value in texts else len(value) - value[-2:].count("=")
+    return _size(size * 3 // 4)
+
+
+def _size(size: int) -> str:
+    """What stands for a text of that size in bytes."""
+    if size < _ROUNDED_BYTES:  # of a text that was set aside we do not know the very end
+        return f"{LEFT_OUT} ({size:,} bytes)"
+    return f"{LEFT_OUT} ({size / 1_000:,.0f} kB)"
 
 
 def _is_secret(name: str, value: Any) -> bool:

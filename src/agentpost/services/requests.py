@@ -12,7 +12,7 @@ import asyncio
 import sys
 import time
 from collections import deque
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import structlog
@@ -24,7 +24,7 @@ from agentpost.domain import ids
 from agentpost.domain.records import RequestRecord
 from agentpost.domain.request_filter import RequestFilter
 from agentpost.domain.times import DAY
-from agentpost.services.redaction import Redaction
+from agentpost.services.redaction import LargeBody, Redaction
 
 log = structlog.get_logger(__name__)
 
@@ -33,6 +33,11 @@ QUEUE_MAX = 20_000
 _BATCH = 64
 STRANGERS_PER_FLUSH = 50
 """Requests without a known key that are kept between two writes: anybody can send those."""
+
+LONG_BODY_BYTES = 2_048
+"""A body that is longer is cleaned on a thread, and is kept only while there is room for it."""
+LONG_BODIES_BYTES_MAX = 16 * 2**20
+"""Of long bodies that wait to be written."""
 
 _METHOD_CHARACTERS_MAX = 20
 ALL = RequestFilter()
@@ -46,7 +51,7 @@ _SAY_SECONDS = 60.0
 
 @dataclass(slots=True)
 class RequestLogEntry:
-    """One request to the API; a body as it was sent, or its length in bytes when it is not kept."""
+    """One request to the API with its bodies as they were sent."""
 
     id: str
     at: int
@@ -58,9 +63,22 @@ class RequestLogEntry:
     status: int
     error: str | None
     ms: int
-    request_body: bytes | int
-    response_body: bytes
+    request_body: bytes | LargeBody
+    response_body: bytes | LargeBody
     traceparent: str | None
+
+    @property
+    def long_bytes(self) -> int:
+        """How many bytes of long bodies it holds."""
+        return _long_bytes(self.request_body) + _long_bytes(self.response_body)
+
+    def without_bodies(self) -> RequestLogEntry:
+        """The same with no more than the sizes of its bodies."""
+        return replace(
+            self,
+            request_body=LargeBody(_size(self.request_body)),
+            response_body=LargeBody(_size(self.response_body)),
+        )
 
 
 @dataclass(slots=True)
@@ -95,8 +113,10 @@ class RequestLog:
         self._db = db
         self._redaction = Redaction(key_prefix)
         self._queue: deque[RequestLogEntry] = deque()
+        self._writing: RequestLogEntry | None = None  # the oldest of the batch
         self._strangers = 0
         self._lost = 0
+        self._long = 0
         self._bytes_per_day = bytes_per_day
         # There may be far more accounts than have asked since the last write: none of what is done
         # with every write walks over all of them.
@@ -107,15 +127,34 @@ class RequestLog:
         self._said_at: float | None = None
 
     def append(self, entry: RequestLogEntry) -> None:
-        """Remember a request, unless the queue is full."""
+        """Remember a request, unless the queue is full; without its bodies when they are long and
+        too many of those wait."""
         full = len(self._queue) >= QUEUE_MAX
+        sent, answered, long = entry.request_body, entry.response_body, 0
+        if (
+            type(sent) is not bytes
+            or type(answered) is not bytes
+            or len(sent) > LONG_BODY_BYTES
+            or len(answered) > LONG_BODY_BYTES
+        ):
+            long = entry.long_bytes
+        if long and (entry.account_id is None or self._long + long > LONG_BODIES_BYTES_MAX):
+            entry, long = entry.without_bodies(), 0
         if entry.account_id is None:
             self._strangers += 1
             full = full or self._strangers > STRANGERS_PER_FLUSH
         if full:
             self._lost += 1
         else:
+            self._long += long
             self._queue.append(entry)
+
+    @property
+    def unwritten_since(self) -> int | None:
+        """When the oldest request ended that is not written yet, in microseconds; None when all
+        are."""
+        oldest = self._writing or (self._queue[0] if self._queue else None)
+        return None if oldest is None else oldest.at + 1_000 * oldest.ms
 
     async def flush(self) -> None:
         """Write what has gathered, a batch at a time; losses are logged, never raised."""
@@ -125,18 +164,25 @@ class RequestLog:
             for entry in batch:
                 if entry.key_id is not None:
                     used[entry.key_id] = max(entry.at, used.get(entry.key_id, 0))
+            self._writing = batch[0]
             try:
                 await self._look_up_days(batch)
-                records = [record for entry in batch if (record := self._within(entry))]
+                long = sum(entry.long_bytes for entry in batch)
+                made = await self._records(batch, on_thread=long > 0)
+                records = [record for each in made if (record := self._within(each))]
                 if records:
                     await self._db.write(partial(_insert, records))
                     self._count(records)
+                self._long -= long
             except asyncio.CancelledError:  # at the end: the last flush writes them, once
                 self._queue.extendleft(reversed(batch))
                 raise
             except Exception as error:
                 self._lost += len(batch)
+                self._long = sum(entry.long_bytes for entry in self._queue)
                 log.warning("request_log_failed", error=str(error))
+            finally:
+                self._writing = None
         lost, self._lost, self._strangers = self._lost, 0, 0
         if lost:
             log.warning("request_log_lost", requests=lost)
@@ -163,11 +209,10 @@ class RequestLog:
             unsaid = before.unsaid if before else 0
             self._days[account_id] = _Day(unknown[account_id], bytes_, unsaid=unsaid)
 
-    def _within(self, entry: RequestLogEntry) -> RequestRecord | None:
+    def _within(self, record: RequestRecord) -> RequestRecord | None:
         """The row of a request; None when its account has used up its budget."""
-        day = self._days[entry.account_id or NOBODY]
+        day = self._days[record.account_id or NOBODY]
         left = self._bytes_per_day - day.used
-        record = self._record(entry)
         size = record.size
         if left - size < self._bytes_per_day // _LINES_ONLY_SHARE:
             record.request_body = record.response_body = None
@@ -175,8 +220,8 @@ class RequestLog:
         if size > left:
             day.dropped += 1
             day.unsaid += 1
-            self._uncounted.add(entry.account_id or NOBODY)
-            self._unsaid.add(entry.account_id or NOBODY)
+            self._uncounted.add(record.account_id or NOBODY)
+            self._unsaid.add(record.account_id or NOBODY)
             return None
         day.used += size
         return record
@@ -221,6 +266,17 @@ class RequestLog:
             day.unsaid = 0
         self._unsaid.clear()
 
+    async def _records(
+        self, batch: list[RequestLogEntry], *, on_thread: bool
+    ) -> list[RequestRecord]:
+        """Their rows; made on a thread when bodies are long: one takes up to some milliseconds, for
+        which no request shall wait."""
+
+        def made() -> list[RequestRecord]:
+            return [self._record(entry) for entry in batch]
+
+        return await asyncio.to_thread(made) if on_thread else made()
+
     def _record(self, a: RequestLogEntry) -> RequestRecord:
         known, body = a.account_id is not None, self._redaction.body
         return RequestRecord(
@@ -233,16 +289,21 @@ class RequestLog:
             status=a.status,
             error=a.error,
             ms=a.ms,
-            request_bytes=a.request_body
-            if isinstance(a.request_body, int)
-            else len(a.request_body),
-            response_bytes=len(a.response_body),
-            request_body=body(a.request_body, a.raw_path)
-            if known and isinstance(a.request_body, bytes)
-            else None,
+            request_bytes=_size(a.request_body),
+            response_bytes=_size(a.response_body),
+            request_body=body(a.request_body, a.raw_path) if known else None,
             response_body=body(a.response_body, a.raw_path) if known else None,
             traceparent=a.traceparent,
         )
+
+
+def _size(body: bytes | LargeBody) -> int:
+    return body.size if isinstance(body, LargeBody) else len(body)
+
+
+def _long_bytes(body: bytes | LargeBody) -> int:
+    size = len(body.rest) if isinstance(body, LargeBody) else len(body)
+    return size if size > LONG_BODY_BYTES else 0
 
 
 def _insert(records: list[RequestRecord], tx: Tx) -> None:
@@ -264,10 +325,13 @@ async def recent(
     wanted: RequestFilter = ALL,
     *,
     before: str | None = None,
+    since: str | None = None,
     limit: int = 50,
 ) -> tuple[list[RequestRecord], str | None]:
     """An account's requests, newest first, without their bodies; and what to give as ``before``
-    for the next page, None at the end."""
+    for the next page, None at the end. Only ids from ``since`` on, and those the filter wants."""
+    if since is not None:
+        wanted = replace(wanted, since=max(since, wanted.since or ""))
     bound = before or ids.last(ids.REQUEST)
     return await db.read(
         lambda tx: rows.of_account(tx, account_id, wanted, before=bound, limit=limit)

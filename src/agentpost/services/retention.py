@@ -12,7 +12,7 @@ from functools import partial
 
 import structlog
 
-from agentpost.db import account_storage, accounts, pending_deletions
+from agentpost.db import account_storage, accounts, operator_actions, pending_deletions
 from agentpost.db import jobs as job_rows
 from agentpost.db import messages as message_rows
 from agentpost.db import retention as rows
@@ -232,7 +232,8 @@ def _release(tx: Tx, ctx: AppContext, files: Sequence[rows.DeletedFile]) -> int:
 
 
 async def rest(ctx: AppContext) -> None:
-    """Delete old lines of the request log, mails, events of no message, and sessions."""
+    """Delete old lines of the request log and the audit log, mails, events of no message, and
+    sessions."""
     settings, now = ctx.settings, ctx.clock.now()
     logged = _after(ids.REQUEST, now - seconds(settings.request_log_seconds))
     mailed = _after(ids.MAIL, now - seconds(limits.MAIL_KEPT_SECONDS))
@@ -243,6 +244,8 @@ async def rest(ctx: AppContext) -> None:
     await _in_chunks(ctx, lambda tx, limit: rows.delete_mails(tx, mailed, limit))
     await _in_chunks(ctx, lambda tx, limit: rows.delete_loose_events(tx, sent, limit))
     await _in_chunks(ctx, lambda tx, limit: rows.delete_sessions(tx, now, limit))
+    acted = _after(ids.ACTION, now - seconds(settings.operator_log_seconds))
+    await _in_chunks(ctx, lambda tx, limit: operator_actions.delete_old(tx, acted, limit))
 
 
 async def _in_chunks(ctx: AppContext, delete: Callable[[Tx, int], int]) -> None:

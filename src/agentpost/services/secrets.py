@@ -8,11 +8,27 @@ from agentpost.db import meta
 from agentpost.db.session import Database
 
 NAME = "secret_key"
+GENERATED = "generated"
+"""Among the earlier secrets: the one that was made on the first start."""
 
 
-async def server_secret(db: Database, given: str) -> bytes:
-    """The key that signs links and cursors; the same on every node."""
+async def server_secrets(db: Database, given: str, before: str) -> list[bytes]:
+    """The secrets that sign links, cursors and upload forms, the same on every node: the one that
+    signs, then the earlier ones, of which ``before`` is a list separated by commas.
+
+    Raises `ValueError` when `GENERATED` is among these and there is no such secret.
+    """
+    earlier = []
+    for name in filter(None, (part.strip() for part in before.split(","))):
+        kept = await db.read(lambda tx: meta.get(tx, NAME)) if name == GENERATED else name
+        if kept is None:
+            raise ValueError(
+                "AGENTPOST_SECRET_KEYS_BEFORE names the generated key, but this database never had"
+                " one: remove the word"
+            )
+        earlier.append(kept.encode())
     if given:
-        return given.encode()
+        return [given.encode(), *earlier]
     fresh = secrets.token_hex(32)
-    return (await db.write(lambda tx: meta.get_or_put(tx, NAME, fresh))).encode()
+    made = await db.write(lambda tx: meta.get_or_put(tx, NAME, fresh))
+    return [made.encode(), *earlier]

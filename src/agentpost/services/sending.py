@@ -8,25 +8,33 @@ repeats another by its idempotency key gets that one's message instead.
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from functools import partial
 
 from agentpost.clock import new_id
-from agentpost.db import conversations, endpoints
+from agentpost.db import accounts, conversations, endpoints
 from agentpost.db import history as history_rows
 from agentpost.db import messages as message_rows
 from agentpost.db.session import Tx
 from agentpost.domain import idempotency, ids
 from agentpost.domain import signals as s
-from agentpost.domain.errors import ErrorCode, KeyEnded, RateLimited, Refusal, not_found
+from agentpost.domain.errors import (
+    ErrorCode,
+    InvalidRequest,
+    KeyEnded,
+    Problem,
+    RateLimited,
+    Refusal,
+    not_found,
+)
 from agentpost.domain.idempotency import Verdict
-from agentpost.domain.message import OPEN_TURNS, TurnState
+from agentpost.domain.message import OPEN_TURNS, TurnState, WhenBusy
 from agentpost.domain.records import ConversationRecord, MessageRecord, Snapshot
-from agentpost.domain.times import SECOND, seconds
+from agentpost.domain.times import seconds
 from agentpost.ratelimit.base import RateDecision
 from agentpost.services import (
     admission,
+    answering,
     attachments,
     lifecycle,
     messages,
@@ -34,32 +42,14 @@ from agentpost.services import (
     turns,
     uploads,
 )
+from agentpost.services.answering import Answering
 from agentpost.services.attachments import Attached, InlineFile
 from agentpost.services.context import AppContext
 from agentpost.services.long_poll import HungUp, held
 from agentpost.services.messages import Caller
-from agentpost.services.transactions import write_transaction
-from agentpost.wakeups.base import Wait
-
-
-@dataclass(frozen=True, slots=True)
-class NewMessage:
-    """A message as the door understood it; text trimmed, limits checked."""
-
-    text: str
-    fingerprint: str
-    conversation: str = ""
-    idempotency_key: str | None = None
-    metadata: dict[str, str] | None = None
-    traceparent: str | None = None
-    webhook_endpoint_id: str | None = None
-    upload_ids: tuple[str, ...] = ()
-    """Different ones, in the order named."""
-    conversation_id: str | None = None
-    """One of the account, instead of the one that is named."""
-    held: bool = True
-    """Whether a call waits for the answer. Else the message waits for its turn as long as the turn
-    before it may take."""
+from agentpost.services.new_messages import NewMessage as NewMessage  # noqa: PLC0414 - see `admit`
+from agentpost.services.new_messages import conversation_of, message_of, window_of
+from agentpost.services.post_window import until_turn_ends
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,12 +57,13 @@ class Accepted:
     """The message that stands for the call.
 
     ``fresh`` is False for an idempotent replay; ``rearmed``: the replay gave a busy message another
-    chance.
+    chance. ``snapshot``: a fresh message as it was accepted, for a call that does not wait.
     """
 
     message: MessageRecord
     fresh: bool
     rearmed: bool = False
+    snapshot: Snapshot | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,8 +91,11 @@ async def admit(
     A repeated call counts for nothing, so it is answered though the account is at its limit. For a
     message without files that is found out by the transaction that takes it in.
 
-    Raises `RateLimited`, and `Refusal` for files that cannot be stored.
+    Raises `RateLimited`, and `Refusal` for files that cannot be stored and for a
+    ``response_schema`` that cannot be used.
     """
+    if new.response_schema is not None:
+        await answering.check_schema(new.response_schema)
     replayed = await find_replay(ctx, caller, new) if files else None
     if replayed is not None:
         return replayed
@@ -147,11 +141,17 @@ async def send(
     return sent
 
 
-async def post(ctx: AppContext, caller: Caller, admitted: Admitted | Accepted) -> MessageRecord:
-    """Take the message in without waiting for its turn; raises as `accept`."""
+async def post(
+    ctx: AppContext, caller: Caller, admitted: Admitted | Accepted, message_id: str | None = None
+) -> MessageRecord:
+    """Take the message in without waiting for its turn; raises as `accept`.
+
+    ``message_id`` is a fresh one, for who listens to it already. A message that the call repeats
+    has another.
+    """
     if isinstance(admitted, Accepted):
         return admitted.message
-    message_id = new_id(ids.MESSAGE, ctx.clock.now())
+    message_id = message_id or new_id(ids.MESSAGE, ctx.clock.now())
     try:
         accepted = await accept(ctx, caller, admitted.new, admitted.attached, message_id)
     except Refusal:
@@ -176,7 +176,7 @@ async def _accept_and_wait(
         with held(ctx, caller, message_id, hung_up) as wait:  # before there is anything to miss
             accepted = await accept(ctx, caller, admitted.new, admitted.attached, message_id)
             if accepted.fresh:
-                snapshot = await _until_turn_ends(ctx, accepted.message, wait)
+                snapshot = accepted.snapshot or await until_turn_ends(ctx, accepted.message, wait)
                 return Sent(snapshot, fresh=True)
     finally:
         ctx.handover.forget(message_id)
@@ -192,47 +192,8 @@ async def _answer_replay(
     with held(ctx, caller, accepted.message.id, hung_up) as wait:
         snapshot = await messages.settled(ctx, accepted.message.id)
         if snapshot.message.turn_state in OPEN_TURNS:
-            snapshot = await _until_turn_ends(ctx, snapshot.message, wait)
+            snapshot = await until_turn_ends(ctx, snapshot.message, wait)
     return Sent(snapshot, fresh=False)
-
-
-async def _until_turn_ends(ctx: AppContext, message: MessageRecord, wait: Wait) -> Snapshot:
-    """Wait for the turn's end, and for the end of its patience while it is not its turn yet.
-
-    Both deadlines are stored in the row. This call waits for the remaining time as measured at its
-    start, so a clock that is set back does not prolong it.
-    """
-    clock, settings = ctx.clock, ctx.settings
-    now, began = clock.now(), clock.passed()
-    window_ends = began + min(message.reply_deadline - now, seconds(settings.turn_reply_seconds))
-    turn_wait_deadline = message.turn_wait_deadline
-    patience_ends = began + min(turn_wait_deadline - now, seconds(settings.busy_wait_seconds))
-    while True:
-        waiting = message.turn_state is TurnState.WAITING
-        until = min(window_ends, patience_ends) if waiting else window_ends
-        hinted = await wait.wait((until - clock.passed()) / SECOND)
-        if wait.over or (not hinted and window_ends <= clock.passed()):
-            return await _answered_without(ctx, message.id)
-        if not hinted and waiting and patience_ends <= clock.passed():
-            await turns.expire_wait(ctx, message.id, turn_wait_deadline)
-        snapshot = ctx.handover.take(message.id) if hinted else None
-        if snapshot is None:
-            read = messages.current if hinted else messages.settled
-            snapshot = await read(ctx, message.id)
-        message = snapshot.message
-        if message.turn_state not in OPEN_TURNS:
-            return snapshot
-
-
-@write_transaction
-def _answered_without(tx: Tx, ctx: AppContext, message_id: str) -> Snapshot:
-    """`messages.settled`, for a POST that is answered now: whatever its turn says from here on was
-    not in that answer (design: The POST window)."""
-    message = message_rows.lock(tx, message_id)
-    assert message is not None, "a message that was just accepted is there"
-    if message.turn_state in OPEN_TURNS:
-        record.close_window(tx, message, ctx.clock.now())
-    return message_rows.snapshot(tx, message)
 
 
 async def find_replay(ctx: AppContext, caller: Caller, new: NewMessage) -> Accepted | None:
@@ -253,39 +214,68 @@ async def accept(
 
     ``message_id`` is fresh, so the caller can listen for it before it exists.
 
-    Raises `Refusal`: ``idempotency_conflict``, ``not_found`` (webhook endpoint),
-    ``upload_not_ready``, ``too_large`` (uploads). A refused message attaches nothing.
+    Raises `Refusal`: ``idempotency_conflict``, ``not_found`` (webhook endpoint, ``answer_to``),
+    ``upload_not_ready``, ``too_large`` (uploads), ``invalid_request`` (``answer``). A refused
+    message attaches nothing.
     """
 
     request = lifecycle.request_id()  # here: the transaction may run on another thread
+    said: Answering | None = None
+    if new.answer_to is not None:
+        said = await answering.named(
+            ctx, caller, new.answer_to, new.conversation_id, new.text, new.answer
+        )
 
-    def fn(tx: Tx) -> Accepted:
+    def fn(tx: Tx) -> Accepted | ConversationRecord:
         now = ctx.clock.now()
-        conversation = _conversation(tx, caller, new, now)
+        if said is not None and said.refusal is not None:
+            replayed = _replay(tx, ctx, caller, new, now)
+            if replayed is None:
+                raise said.refusal
+            return replayed
+        begun = None if said else _begun(tx, caller, new, message_id)
+        if begun is None:
+            accounts.get_ahead(tx, caller.account_id)  # for a turn that begins
+        conversation = begun[0] if begun else _conversation(tx, caller, new, said, now)
         replayed = _replay(tx, ctx, caller, new, now)
         if replayed is not None:
             return replayed
+        asking = conversation.asking_message_id
+        if asking is not None and (said is None or not (said.named or said.message_id == asking)):
+            return conversation  # nothing was written: compare the text with the question first
         _check_endpoint(tx, caller, new.webhook_endpoint_id)
-        message = _new_message(ctx, caller, new, conversation.id, attached, message_id, now)
+        message = message_of(ctx, caller, new, conversation, attached, message_id, now)
+        if said is not None:
+            message.text = said.text or message.text
+            message.answer_json = answering.take(tx, conversation, said, message.id)
         for upload in uploads.attach(tx, caller.account_id, new.upload_ids, message.id, now):
             history_rows.insert_attachment(tx, upload)
         attachments.attach(tx, ctx, message, attached)
-        signal: s.TurnBegun | s.TurnQueued
-        if turns.is_free(tx, conversation):
+        if begun:
+            turns.begin_named(tx, ctx, conversation, message, begun[1], now)
+        elif turns.is_free(tx, conversation):
             turns.begin(tx, ctx, conversation, message, now)
-            signal = s.TurnBegun()
         else:
-            signal = s.TurnQueued()
+            _not_held(message, now)
+        signal = s.TurnQueued() if message.turn_began_at is None else s.TurnBegun()
         if not record.create_message(tx, ctx, message, signal):
             raise _KeyTaken
+        if message.turn_state is TurnState.WAITING and new.when_busy is WhenBusy.FAIL:
+            record.apply_turn(tx, ctx, message, s.BusyRefused(), now)
         lifecycle.message_accepted(tx, message, request)
-        return Accepted(message, fresh=True)
+        # What comes after this commit is not in the answer, and the log says so.
+        at_once = message_rows.snapshot(tx, message) if window_of(ctx, new) == 0 else None
+        return Accepted(message, fresh=True, snapshot=at_once)
 
     while True:
         try:
-            return await ctx.db.write(fn)
+            done = await ctx.db.write(fn)
         except _KeyTaken:
             continue  # another call with the key committed in between: the next try finds it
+        if isinstance(done, Accepted):
+            return done
+        assert done.asking_message_id is not None
+        said = await answering.heard(ctx, done.asking_message_id, done.id, new.text)
 
 
 class _KeyTaken(Exception):
@@ -312,21 +302,32 @@ def _replay(tx: Tx, ctx: AppContext, caller: Caller, new: NewMessage, now: int) 
         )
     busy = holder.turn_state is TurnState.BUSY
     if busy:
-        _rearm(tx, ctx, holder, now)
+        _rearm(tx, ctx, holder, new, now)
     return Accepted(holder, fresh=False, rearmed=busy)
 
 
-def _rearm(tx: Tx, ctx: AppContext, message: MessageRecord, now: int) -> None:
+def _not_held(message: MessageRecord, now: int) -> None:
+    """Nobody holds a call for a message that is queued."""
+    if message.queue_patience is not None:
+        message.reply_deadline = now
+
+
+def _rearm(tx: Tx, ctx: AppContext, message: MessageRecord, new: NewMessage, now: int) -> None:
     """A busy message sent again: the same message gets another chance (design: One turn at a
     time).
     """
     conversation = conversations.lock(tx, message.conversation_id)
     message.turn_wait_deadline = now + seconds(ctx.settings.busy_wait_seconds)
-    message.reply_deadline = now + seconds(ctx.settings.turn_reply_seconds)
+    message.reply_deadline = now + window_of(ctx, new)
+    free = turns.is_free(tx, conversation)
+    if not free:
+        _not_held(message, now)
     record.apply_turn(tx, ctx, message, s.Resent(), now)
-    if turns.is_free(tx, conversation):
+    if free:
         turns.begin(tx, ctx, conversation, message, now)
         record.apply_turn(tx, ctx, message, s.TurnBegun(), now)
+    elif new.when_busy is WhenBusy.FAIL:
+        record.apply_turn(tx, ctx, message, s.BusyRefused(), now)
 
 
 def _check_endpoint(tx: Tx, caller: Caller, endpoint_id: str | None) -> None:
@@ -334,52 +335,26 @@ def _check_endpoint(tx: Tx, caller: Caller, endpoint_id: str | None) -> None:
         raise not_found("webhook endpoint")
 
 
-def _conversation(tx: Tx, caller: Caller, new: NewMessage, now: int) -> ConversationRecord:
+def _begun(
+    tx: Tx, caller: Caller, new: NewMessage, message_id: str
+) -> tuple[ConversationRecord, int] | None:
+    """The message's conversation, its turn begun, and the account's credits: in one statement where
+    nothing has to be looked at before. None: `_conversation` finds it."""
+    if new.idempotency_key is not None or new.conversation_id is not None:
+        return None
+    return conversations.begin_turn(tx, caller.key_id, new.conversation, message_id)
+
+
+def _conversation(
+    tx: Tx, caller: Caller, new: NewMessage, said: Answering | None, now: int
+) -> ConversationRecord:
     """The message's conversation, locked; made when it is named for the first time."""
+    if said is not None and said.named and said.conversation_id is not None:
+        found = conversations.lock(tx, said.conversation_id)
+        if new.conversation and new.conversation != found.name:
+            raise InvalidRequest(Problem("conversation", "the question is of another one"))
+        return found
     if new.conversation_id is not None:
         return conversations.lock(tx, new.conversation_id)
-    make = partial(_new_conversation, caller, new, now)
+    make = partial(conversation_of, caller, new, now)
     return conversations.open_(tx, caller.key_id, new.conversation, make)
-
-
-def _new_conversation(caller: Caller, new: NewMessage, now: int) -> ConversationRecord:
-    return ConversationRecord(
-        id=new_id(ids.CONVERSATION, now),
-        account_id=caller.account_id,
-        owner=caller.key_id,
-        name=new.conversation,
-        created_at=now,
-    )
-
-
-def _new_message(
-    ctx: AppContext,
-    caller: Caller,
-    new: NewMessage,
-    conversation_id: str,
-    attached: Attached,
-    message_id: str,
-    now: int,
-) -> MessageRecord:
-    settings = ctx.settings
-    patience = settings.busy_wait_seconds if new.held else settings.turn_limit_seconds
-    window = settings.turn_reply_seconds if new.held else 0
-    return MessageRecord(
-        id=message_id,
-        account_id=caller.account_id,
-        key_id=caller.key_id,
-        conversation_id=conversation_id,
-        text=new.text,
-        metadata_json=json.dumps(new.metadata) if new.metadata is not None else None,
-        traceparent=new.traceparent,
-        webhook_endpoint_id=new.webhook_endpoint_id,
-        idempotency_key=new.idempotency_key,
-        fingerprint=new.fingerprint,
-        attachments=len(attached.files) + len(new.upload_ids),
-        notes_json=json.dumps(attached.notes) if attached.notes else "[]",
-        created_at=now,
-        turn_wait_deadline=now + seconds(patience),
-        reply_deadline=now + seconds(window),
-        updated_at=now,
-        expires_at=now + seconds(settings.message_retention_seconds),
-    )

@@ -12,20 +12,23 @@ from typing import Final
 
 from agentpost.db import accounts
 from agentpost.db import logins as rows
+from agentpost.db import users as user_rows
 from agentpost.db.session import Tx
 from agentpost.domain.errors import not_found
-from agentpost.domain.records import AccountRecord, SessionRecord
+from agentpost.domain.records import AccountRecord
 from agentpost.domain.times import SECOND, seconds
+from agentpost.domain.user_records import LoginTokenRecord, SessionRecord, UserRecord
+from agentpost.services import users
 from agentpost.services.accounts import digest
 from agentpost.services.context import AppContext
 
 LOGIN_LINK_SECONDS: Final = 15 * 60
-SESSION_SECONDS: Final = 30 * 24 * 3_600
-_SECRET_BYTES: Final = 32
+SECRET_BYTES: Final = 32
 _TOUCH_SECONDS: Final = 60
 """How exact it is kept when a session was last used: not every page is a write."""
 _BROWSER_CHARACTERS_MAX: Final = 200
 _SESSIONS_SHOWN: Final = 50
+_ID_CHARACTERS: Final = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,12 +38,23 @@ class LoginLink:
     account: AccountRecord
     url: str
     expires_at: int
+    user: UserRecord
+
+
+@dataclass(frozen=True, slots=True)
+class SignedIn:
+    """Who a session is for. ``since``: when it began, in microseconds."""
+
+    user: UserRecord
+    account: AccountRecord
+    since: int
 
 
 @dataclass(frozen=True, slots=True)
 class SessionSummary:
     """A session for people; ``is_asking``: it is the one that asks. Times in microseconds."""
 
+    id: str
     browser: str
     created_at: int
     last_used_at: int
@@ -57,82 +71,142 @@ async def make_link(ctx: AppContext, id_or_email: str | None = None) -> LoginLin
     """A link that signs one browser in, once, within `LOGIN_LINK_SECONDS`.
 
     Args:
-        id_or_email: whose; may be left out while there is one account only.
+        id_or_email: of a user, or of an account: then its first owner. May be left out while there
+            is one account only.
 
     Raises:
-        Refusal: ``not_found``, there is no such account.
+        Refusal: ``not_found``, there is no such account or user.
         ValueError: none was named, and there is none or more than one.
     """
-    token = secrets.token_urlsafe(_SECRET_BYTES)
+    token = secrets.token_urlsafe(SECRET_BYTES)
 
     def fn(tx: Tx) -> LoginLink:
-        now = ctx.clock.now()
+        expires_at = ctx.clock.now() + LOGIN_LINK_SECONDS * SECOND
         account = _only(tx) if id_or_email is None else accounts.find(tx, id_or_email)
-        if account is None:
-            raise not_found("account")
-        expires_at = now + LOGIN_LINK_SECONDS * SECOND
-        rows.insert_token(tx, digest(token), account.id, expires_at)
-        return LoginLink(account, f"{_app_url(tx, ctx)}/login/{token}", expires_at)
+        user = users.own(tx, account) if account else users.find(tx, id_or_email or "")
+        account = account or accounts.get(tx, user.account_id)
+        made = LoginTokenRecord(digest(token), account.id, expires_at, user.id)
+        rows.insert_token(tx, made)
+        return LoginLink(account, f"{app_url(tx, ctx)}/login/{token}", expires_at, user)
 
     return await ctx.db.write(fn)
 
 
-async def can_log_in(ctx: AppContext, token: str) -> bool:
-    """Whether the link would sign in now. Looking does not spend it."""
+async def can_log_in(ctx: AppContext, token: str) -> str | None:
+    """Whom the link would sign in now, by their address. Looking does not spend it."""
     wanted, now = digest(token), ctx.clock.now()
-    return await ctx.db.read(lambda tx: rows.token_account(tx, wanted, now)) is not None
+
+    def fn(tx: Tx) -> str | None:
+        found = rows.token(tx, wanted, now)
+        if found is None or found.purpose is not None:
+            return None
+        user = user_rows.get(tx, found.user_id) if found.user_id else None
+        return user.email if user else accounts.get(tx, found.account_id).email
+
+    return await ctx.db.read(fn)
 
 
-async def log_in(ctx: AppContext, token: str, browser: str = "") -> str | None:
-    """Spend a link: the secret of a new session, good for `SESSION_SECONDS`; None when the link is
-    unknown, over or spent. ``browser``: what it calls itself, for the list of sessions."""
-    spent, secret = digest(token), secrets.token_urlsafe(_SECRET_BYTES)
+async def log_in(
+    ctx: AppContext, token: str, browser: str = "", before: str | None = None
+) -> str | None:
+    """Spend a link: the secret of a new session, good for ``session_seconds``; None when the link
+    is unknown, over or spent. See `begin`."""
+    spent, secret = digest(token), new_secret()
 
     def fn(tx: Tx) -> str | None:
         now = ctx.clock.now()
-        account_id = rows.token_account(tx, spent, now)
-        if account_id is None or not rows.spend_token(tx, spent, now):
+        found = rows.token(tx, spent, now)
+        if found is None or found.purpose is not None or not rows.spend_token(tx, spent, now):
             return None
-        session = SessionRecord(
-            digest=digest(secret),
-            account_id=account_id,
-            created_at=now,
-            expires_at=now + SESSION_SECONDS * SECOND,
-            last_used_at=now,
-            browser=browser[:_BROWSER_CHARACTERS_MAX],
-        )
-        rows.insert_session(tx, session)
+        user = _user(tx, found)
+        if user is None:
+            return None
+        begin(tx, ctx, user, secret, browser, before)
         return secret
 
     return await ctx.db.write(fn)
 
 
-async def account_of(ctx: AppContext, secret: str) -> str | None:
-    """The account id a session is for; None when it is unknown, over, ended or was not used for
-    ``session_idle_seconds``."""
+def new_secret() -> str:
+    """The secret of a session or a link; never one that a browser brought."""
+    return secrets.token_urlsafe(SECRET_BYTES)
+
+
+def begin(
+    tx: Tx, ctx: AppContext, user: UserRecord, secret: str, browser: str, before: str | None
+) -> None:
+    """A new session for a user.
+
+    Args:
+        secret: a `new_secret`, which the browser gets after the commit.
+        browser: what it calls itself, for the list of sessions.
+        before: the secret of the session that this browser had, which ends.
+    """
+    now = ctx.clock.now()
+    if before:
+        rows.delete_session(tx, digest(before))
+    session = SessionRecord(
+        digest=digest(secret),
+        account_id=user.account_id,
+        created_at=now,
+        expires_at=now + seconds(ctx.settings.session_seconds),
+        last_used_at=now,
+        browser=browser[:_BROWSER_CHARACTERS_MAX],
+        user_id=user.id,
+    )
+    rows.insert_session(tx, session)
+    user_rows.touch(tx, user.id, now)
+
+
+async def signed_in(ctx: AppContext, secret: str) -> SignedIn | None:
+    """Who the session is for; None when it is unknown, over, ended, was not used for
+    ``session_idle_seconds``, or its account is disabled."""
     wanted, now = digest(secret), ctx.clock.now()
     used_after = _used_after(ctx, now)
-    session = await ctx.db.read(lambda tx: rows.live_session(tx, wanted, now, used_after))
-    if session is None:
+
+    def fn(tx: Tx) -> tuple[SessionRecord, UserRecord, AccountRecord] | None:
+        session = rows.live_session(tx, wanted, now, used_after)
+        user = _user(tx, session) if session else None
+        if session is None or user is None:
+            return None
+        account = accounts.get(tx, user.account_id)
+        return (session, user, account) if account.disabled_at is None else None
+
+    found = await ctx.db.read(fn)
+    if found is None:
         return None
+    session, user, account = found
     if now - session.last_used_at >= _TOUCH_SECONDS * SECOND:
         await ctx.db.write(lambda tx: rows.touch_session(tx, wanted, now))
-    return session.account_id
+    return SignedIn(user, account, session.created_at)
 
 
-async def of_account(ctx: AppContext, account_id: str, secret: str) -> list[SessionSummary]:
-    """The account's sessions, the newest first; ``secret``: that of the session which asks."""
+async def of_user(ctx: AppContext, user_id: str, secret: str) -> list[SessionSummary]:
+    """The user's sessions, the newest first; ``secret``: that of the session which asks."""
     asking, now = digest(secret), ctx.clock.now()
-    used_after = _used_after(ctx, now)
-    found = await ctx.db.read(
-        lambda tx: rows.live_sessions(tx, account_id, now, used_after, _SESSIONS_SHOWN)
-    )
     return [
         SessionSummary(
-            each.browser or "", each.created_at, each.last_used_at, each.digest == asking
+            each.digest[:_ID_CHARACTERS],
+            each.browser or "",
+            each.created_at,
+            each.last_used_at,
+            each.digest == asking,
         )
-        for each in found
+        for each in await ctx.db.read(lambda tx: _live(tx, ctx, user_id, now))
     ]
+
+
+async def end(ctx: AppContext, user_id: str, session_id: str) -> str:
+    """End one session of the user; its digest. Raises ``not_found``."""
+
+    def fn(tx: Tx) -> str:
+        for each in _live(tx, ctx, user_id, ctx.clock.now()):
+            if each.digest[:_ID_CHARACTERS] == session_id:
+                rows.delete_session(tx, each.digest)
+                return each.digest
+        raise not_found("session")
+
+    return await ctx.db.write(fn)
 
 
 async def log_out(ctx: AppContext, secret: str) -> None:
@@ -141,9 +215,34 @@ async def log_out(ctx: AppContext, secret: str) -> None:
     await ctx.db.write(lambda tx: rows.delete_session(tx, ended))
 
 
-async def log_out_everywhere(ctx: AppContext, account_id: str) -> None:
-    """End every session of the account; login links that were not used yet end with them."""
-    await ctx.db.write(lambda tx: rows.delete_all(tx, account_id))
+async def log_out_everywhere(ctx: AppContext, user_id: str) -> None:
+    """End every session of the user; links that were not used yet end with them."""
+
+    def fn(tx: Tx) -> None:
+        rows.delete_sessions(tx, user_id)
+        rows.delete_links(tx, user_id)
+
+    await ctx.db.write(fn)
+
+
+def app_url(tx: Tx, ctx: AppContext) -> str:
+    """Where the pages are: the setting if it was given, else the address of the last start."""
+    settings = ctx.settings
+    if settings.app_url or settings.base_url:
+        return settings.public_app_url
+    return rows.address(tx) or settings.public_app_url
+
+
+def _live(tx: Tx, ctx: AppContext, user_id: str, now: int) -> list[SessionRecord]:
+    return rows.live_sessions(tx, user_id, now, _used_after(ctx, now), _SESSIONS_SHOWN)
+
+
+def _user(tx: Tx, found: SessionRecord | LoginTokenRecord) -> UserRecord | None:
+    """Whose it is. What an earlier version made beside this one names the account only."""
+    if found.user_id is not None:
+        return user_rows.get(tx, found.user_id)
+    leaders = user_rows.leaders(tx, found.account_id, 1)
+    return leaders[0] if leaders else None
 
 
 def _used_after(ctx: AppContext, now: int) -> int:
@@ -157,11 +256,3 @@ def _only(tx: Tx) -> AccountRecord:
     if len(found) > 1:
         raise ValueError("there are several accounts: name one by its id or e-mail address")
     return found[0]
-
-
-def _app_url(tx: Tx, ctx: AppContext) -> str:
-    """The setting if it was given, else the address of the last start."""
-    settings = ctx.settings
-    if settings.app_url or settings.base_url:
-        return settings.public_app_url
-    return rows.address(tx) or settings.public_app_url

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 
 from agentpost.agents import Started, values
 from agentpost.clock import new_id
@@ -13,17 +13,17 @@ from agentpost.db import works as work_rows
 from agentpost.db.session import Tx
 from agentpost.domain import ids
 from agentpost.domain import signals as s
-from agentpost.domain.credits import admission
+from agentpost.domain.credits import Headroom, admission
 from agentpost.domain.errors import Fenced
 from agentpost.domain.job import JobKind, JobState, Reason
 from agentpost.domain.journal import Call
 from agentpost.domain.limits import TITLE_CHARACTERS_MAX
 from agentpost.domain.message import TurnState
 from agentpost.domain.records import ConversationRecord, JobRecord, MessageRecord, WorkRecord
-from agentpost.services import record
+from agentpost.services import ceilings, history, record
 from agentpost.services.allowances import running_jobs_max
 from agentpost.services.context import AppContext
-from agentpost.services.tickets import TurnTicket
+from agentpost.services.tickets import JobTicket, TurnTicket
 from agentpost.services.transactions import write_transaction
 
 
@@ -43,37 +43,58 @@ def start_job(tx: Tx, ctx: AppContext, ticket: TurnTicket, call: Call, start: St
 
     Raises `Fenced`, and `LookupError` when ``start.work_id`` is no work of the account.
     """
-    now = ctx.clock.now()
+    now, confirmed = ctx.clock.now(), ctx.lease.now()
     conversation = conversations.lock(tx, ticket.message.conversation_id)
     account = accounts.lock(tx, ticket.message.account_id)
     message = fence(tx, ticket)
     slots = running_jobs_max(ctx.settings, account.limits_json)
+    left = ceilings.for_message(tx, account, message.id, now)
     reason = admission(
         hosting_fees_due=bool(account.hosting_fees_due),
         executing=job_rows.count_executing(tx, account.id),
         slots=slots,
-        available=account.wallet.available,
+        available=left.left,
     )
-    work_id = _work_for(tx, conversation, start, reason, now)
+    work_id, state_json = _work_for(tx, conversation, start, reason, now)
     job = _new_job(ticket, start, work_id, reason, now)
     if reason is Reason.TOO_MANY_RUNNING:
         job.running_json = _running(job_rows.executing(tx, account.id, slots))
-    record.create_job(tx, ctx, job, _signal(reason), message)
+    if reason is None:
+        said, schema = history.said_by(tx, message), message.response_schema_json
+        placed = JobTicket(job, 1, {}, said, state_json, confirmed, schema, ticket.returned)
+        ctx.handover.offer_job(tx, placed, ctx.node)  # before it is dispatched
+    record.create_job(tx, ctx, job, _signal(reason, left, now), message)
     started = _started(job)
-    journal.put(tx, message.id, with_result(call, asdict(started)), now)
+    journal.put(tx, message.id, with_result(call, recorded(started)), now)
     return started
+
+
+def recorded(started: Started) -> dict[str, str | None]:
+    """The answer of `Turn.start` as it is recorded."""
+    return {
+        "job_id": started.job_id,
+        "work_id": started.work_id,
+        "state": started.state,
+        "reason": started.reason,
+    }
 
 
 def fence(tx: Tx, ticket: TurnTicket) -> MessageRecord:
     """The message, locked, if its turn is still ours; raises `Fenced`."""
-    message = message_rows.lock(tx, ticket.message.id)
+    return fence_last(tx, ticket)[0]
+
+
+def fence_last(tx: Tx, ticket: TurnTicket) -> tuple[MessageRecord, bool]:
+    """`fence` for a turn that ends; and whether another one waits in its conversation, which is
+    locked."""
+    message, waits = message_rows.lock_known(tx, ticket.message)
     if (
         message is None
         or message.turn_epoch != ticket.epoch
         or message.turn_state is not TurnState.RUNNING
     ):
         raise Fenced(f"the turn of {ticket.message.id} is not ours any more")
-    return message
+    return message, waits
 
 
 def with_result(call: Call, value: object) -> Call:
@@ -83,16 +104,18 @@ def with_result(call: Call, value: object) -> Call:
 
 def _work_for(
     tx: Tx, conversation: ConversationRecord, start: Start, reason: Reason | None, now: int
-) -> str:
-    """The work the job runs in: a given one, a new one, or home for a refused start."""
+) -> tuple[str, str]:
+    """The work the job runs in, and its memory: a given one, a new one, or home for a refused
+    start, which runs nothing."""
     if start.work_id is not None:
-        if work_rows.lock(tx, start.work_id, conversation.account_id) is None:
+        work = work_rows.lock(tx, start.work_id, conversation.account_id)
+        if work is None:
             raise LookupError(f"there is no work {start.work_id}")
-        return start.work_id
+        return work.id, work.state_json
     if reason not in (None, Reason.OUT_OF_CREDITS):
-        return home_of(tx, conversation, now)
+        return home_of(tx, conversation, now), "{}"
     conversations.count_work(tx, conversation.id)
-    return _open_work(tx, conversation, start.title, now, home=False)
+    return _open_work(tx, conversation, start.title, now, home=False), "{}"
 
 
 def home_of(tx: Tx, conversation: ConversationRecord, now: int) -> str:
@@ -138,11 +161,13 @@ def _new_job(
     )
 
 
-def _signal(reason: Reason | None) -> s.Admitted | s.ShortOfCredits | s.StartRefused:
+def _signal(
+    reason: Reason | None, left: Headroom, now: int
+) -> s.Admitted | s.ShortOfCredits | s.StartRefused:
     if reason is None:
         return s.Admitted()
     if reason is Reason.OUT_OF_CREDITS:
-        return s.ShortOfCredits(needed=1)
+        return ceilings.short(1, left, now)
     return s.StartRefused(reason)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass, field
 
 from agentpost.agents import Said
@@ -12,12 +13,13 @@ from agentpost.domain.records import JobRecord, MessageRecord
 @dataclass(slots=True)
 class TurnTicket:
     """A turn, with its frozen inputs and recorded calls; ``confirmed``: when it was ours, by the
-    node's lease."""
+    node's lease; ``returned``: its function has."""
 
     message: MessageRecord
     conversation: str
     calls: dict[int, Call] = field(default_factory=dict)
     confirmed: float = 0.0
+    returned: asyncio.Event = field(default_factory=asyncio.Event)
 
     @property
     def epoch(self) -> int:
@@ -27,7 +29,8 @@ class TurnTicket:
 
 @dataclass(slots=True)
 class JobTicket:
-    """A job that is ours at ``epoch``; ``confirmed``: when it was, by the node's lease."""
+    """A job that is ours at ``epoch``; ``confirmed``: when it was, by the node's lease; ``turn``:
+    the function of the turn that starts it has returned, None when it need not be waited for."""
 
     job: JobRecord
     epoch: int
@@ -35,3 +38,5 @@ class JobTicket:
     message: Said
     state_json: str
     confirmed: float = 0.0
+    response_schema_json: str | None = None
+    turn: asyncio.Event | None = None

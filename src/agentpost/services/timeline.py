@@ -1,36 +1,50 @@
-"""The timeline of a message: its signals, recorded calls, log entries, events, deliveries and their
-attempts."""
+"""The timeline of a message: its signals, recorded calls, output of the agent's code, log entries,
+events, deliveries and their attempts."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from agentpost.db import agent_lines, history
 from agentpost.db import messages as message_rows
 from agentpost.db import timeline as rows
 from agentpost.db.session import Tx
+from agentpost.domain.endpoints import DeliveryStatus
 from agentpost.domain.errors import not_found
 from agentpost.domain.journal import name_of
 from agentpost.domain.message import OPEN_TURNS
-from agentpost.domain.records import JobRecord, MessageRecord
+from agentpost.domain.records import AttachmentRecord, FileRecord, JobRecord, MessageRecord
 from agentpost.domain.times import iso
 from agentpost.services.context import AppContext
 from agentpost.services.transactions import read_transaction
 
 _TEXT_CHARACTERS = 120
+_CALLS_DRAWN = 30
 
 
 @dataclass(frozen=True, slots=True)
 class TimelineEvent:
-    """Something that happened: ``source`` is signal, call, entry, event, delivery or attempt."""
+    """Something that happened: ``source`` is signal, call, output, entry, event, delivery or
+    attempt.
+
+    ``body``: more facts, as JSON. It is read when somebody looks: a log may have 20,000 entries, of
+    which a page shows some.
+    """
 
     at: int
     source: str
     subject: str
     what: str
-    facts: dict[str, Any]
+    known: Mapping[str, Any]
+    body: str = "{}"
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What is recorded of it."""
+        return {**self.known, **json.loads(self.body)}
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
@@ -52,29 +66,68 @@ class TimelineEvent:
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Something that took time: a turn, a job or an attempt of a delivery; ``end`` is None while it
-    goes on."""
+    """Something that took time: a turn, a job, a call or an attempt of a delivery; ``end`` is None
+    while it goes on. A call is recorded when it ends, so it began at the latest with the end of the
+    one before.
+
+    Attributes:
+        failed: for an attempt, that it failed.
+        attempt: (endpoint id, event id, number) of an attempt.
+    """
 
     kind: str
     label: str
     start: int
     end: int | None
+    failed: bool = False
+    attempt: tuple[str, str, int] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """A delivery of one of the message's events: to which endpoint, and how it stands."""
+
+    event_id: str
+    event: str
+    endpoint_id: str
+    url: str
+    status: DeliveryStatus
+    attempts: int
+    code: int | None
+    error: str | None
 
 
 @dataclass(frozen=True, slots=True)
 class Timeline:
-    """A message with its jobs, a summary of both, its events in order and what took time."""
+    """A message with its jobs, a summary of both, its events in order, what took time, what was
+    sent with it, what was made for it, and the deliveries of its events.
+
+    ``total``: how many events there are, of which ``lines`` may be the last.
+    """
 
     message: MessageRecord
     jobs: Sequence[JobRecord]
     summary: dict[str, Any]
     lines: list[TimelineEvent]
+    total: int
     spans: Sequence[Span]
+    attachments: Sequence[AttachmentRecord] = ()
+    files: Sequence[FileRecord] = ()
+    deliveries: Sequence[Sent] = ()
 
 
 @read_transaction
-def build(tx: Tx, ctx: AppContext, message_id: str, account_id: str | None = None) -> Timeline:
+def build(
+    tx: Tx,
+    ctx: AppContext,
+    message_id: str,
+    account_id: str | None = None,
+    part_lines: int | None = None,
+) -> Timeline:
     """The timeline of a message and of every job it lists; raises ``not_found``.
+
+    With ``part_lines`` its last part: the events are counted off in parts of so many from the
+    first on. Reading it costs the same however long the log is, but for counting.
 
     Without an account the operator asks, about any key's message, also one past its retention that
     is still there.
@@ -86,25 +139,16 @@ def build(tx: Tx, ctx: AppContext, message_id: str, account_id: str | None = Non
     if account_id is not None and (message.account_id != account_id or not kept):
         raise not_found("message")
     links = message_rows.links(tx, message_id)
-    lines: list[TimelineEvent] = []
-    for owner in (message_id, *(link.job.id for link in links)):
-        for n, at, what in rows.calls(tx, owner):
-            lines.append(TimelineEvent(at, "call", owner, name_of(what or ""), {"n": n}))
-        for at, name, body in rows.signals(tx, owner):
-            lines.append(TimelineEvent(at, "signal", owner, name, json.loads(body)))
-    for seq, at, kind, job_id, body in rows.entries(tx, message_id):
-        facts = {"seq": seq, **json.loads(body)}
-        lines.append(TimelineEvent(at, "entry", job_id or message_id, kind, facts))
-    for event_id, at, name, job_id in rows.events(tx, message_id):
-        lines.append(TimelineEvent(at, "event", job_id or message_id, name, {"id": event_id}))
-        for delivery in rows.deliveries(tx, event_id):
-            endpoint_id, status, attempts, code, last_error, last_at = delivery
-            facts = {"event": event_id, "attempts": attempts, "code": code, "error": last_error}
-            lines.append(TimelineEvent(last_at, "delivery", endpoint_id, status, facts))
-        for endpoint_id, attempt_at, n, code, error, ms in rows.attempts(tx, event_id):
-            facts = {"event": event_id, "n": n, "code": code, "error": error, "ms": ms}
-            ended = "succeeded" if error is None else "failed"
-            lines.append(TimelineEvent(attempt_at, "attempt", endpoint_id, ended, facts))
+    owners = (message_id, *(link.job.id for link in links))
+    full = account_id is None
+    lines = _recorded(tx, message_id, owners, part_lines or rows.ALL, full=full)
+    webhooks, names, sent = _webhooks(tx, message_id)
+    total = rows.count(tx, message_id, owners, output=full) + len(webhooks)
+    jobs = [link.job for link in links]
+    spans = _spans(tx, message, jobs, webhooks, names)
+    lines = sorted(lines + webhooks, key=lambda line: line.at)
+    if part_lines is not None and total:
+        lines = lines[-((total - 1) % part_lines + 1) :]
     summary = {
         "id": message.id,
         "account_id": message.account_id,
@@ -132,28 +176,112 @@ def build(tx: Tx, ctx: AppContext, message_id: str, account_id: str | None = Non
             for link in links
         },
     }
+    return Timeline(
+        message,
+        jobs,
+        summary,
+        lines,
+        total,
+        spans,
+        history.attachments(tx, message_id) if message.attachments else [],
+        message_rows.files(tx, message_id) if message.jobs or message.reply_files else [],
+        sent,
+    )
+
+
+def _for_account(body: str) -> str:
+    """A signal's facts without the cause of a failure, which is the agent's author's to know."""
+    if '"cause"' not in body:
+        return body
+    facts = json.loads(body)
+    facts.pop("cause", None)
+    return json.dumps(facts)
+
+
+def _recorded(
+    tx: Tx, message_id: str, owners: Sequence[str], last: int, *, full: bool
+) -> list[TimelineEvent]:
+    """The last calls, signals and lines of each owner, and the last entries of the log.
+
+    ``full``: with the causes of failures, and what the agent's code said there: neither is meant
+    for the agent's users.
+    """
+    lines = []
+    for owner in owners:
+        for n, at, what in rows.calls(tx, owner, last):
+            lines.append(TimelineEvent(at, "call", owner, name_of(what or ""), {"n": n}))
+        for at, name, body in rows.signals(tx, owner, last):
+            shown = body if full else _for_account(body)
+            lines.append(TimelineEvent(at, "signal", owner, name, {}, shown))
+        if full:
+            for at, call, level, text in agent_lines.of_owner(tx, owner, last):
+                facts = {"call": call, "level": level, "text": text}
+                lines.append(TimelineEvent(at, "output", owner, "line", facts))
+    for seq, at, kind, job_id, body in rows.entries(tx, message_id, last):
+        subject = job_id or message_id
+        lines.append(TimelineEvent(at, "entry", subject, kind, {"seq": seq}, body))
+    return lines
+
+
+def _webhooks(tx: Tx, message_id: str) -> tuple[list[TimelineEvent], dict[str, str], list[Sent]]:
+    """The message's events, deliveries and attempts; the names of the events by id; and the
+    deliveries."""
+    lines: list[TimelineEvent] = []
+    names: dict[str, str] = {}
+    sent: list[Sent] = []
+    for event_id, at, name, job_id in rows.events(tx, message_id):
+        names[event_id] = name
+        lines.append(TimelineEvent(at, "event", job_id or message_id, name, {"id": event_id}))
+        for delivery in rows.deliveries(tx, event_id):
+            endpoint_id, status, attempts, code, last_error, last_at, url = delivery
+            state = DeliveryStatus(status)
+            sent.append(
+                Sent(event_id, name, endpoint_id, url or "", state, attempts, code, last_error)
+            )
+            facts = {"event": event_id, "attempts": attempts, "code": code, "error": last_error}
+            lines.append(TimelineEvent(last_at, "delivery", endpoint_id, status, facts))
+        for endpoint_id, attempt_at, n, code, error, ms in rows.attempts(tx, event_id):
+            facts = {"event": event_id, "n": n, "code": code, "error": error, "ms": ms}
+            ended = "succeeded" if error is None else "failed"
+            lines.append(TimelineEvent(attempt_at, "attempt", endpoint_id, ended, facts))
     lines.sort(key=lambda line: line.at)
-    jobs = [link.job for link in links]
-    return Timeline(message, jobs, summary, lines, _spans(message, jobs, lines))
+    return lines, names, sent
 
 
 def _spans(
-    message: MessageRecord, jobs: Sequence[JobRecord], lines: Sequence[TimelineEvent]
+    tx: Tx,
+    message: MessageRecord,
+    jobs: Sequence[JobRecord],
+    webhooks: Sequence[TimelineEvent],
+    names: Mapping[str, str],
 ) -> list[Span]:
+    """What took time; ``names``: of events, by id."""
     spans = []
     if message.turn_began_at is not None:
         ended = message.updated_at if message.turn_state not in OPEN_TURNS else None
-        spans.append(Span("turn", "The agent read the message", message.turn_began_at, ended))
-    spans += [
-        Span("job", job.title or job.id, job.started_at, job.settled_at)
-        for job in jobs
-        if job.started_at is not None
-    ]
-    for line in lines:
+        spans.append(Span("turn", "Reading the message", message.turn_began_at, ended))
+        spans += _call_spans(tx, message.id, message.turn_began_at)
+    for job in jobs:
+        if job.started_at is not None:
+            spans.append(Span("job", job.title or job.id, job.started_at, job.settled_at))
+            spans += _call_spans(tx, job.id, job.started_at)
+    for line in webhooks:
         if line.source == "attempt":
-            label = f"Webhook, attempt {line.facts['n']}: {line.what}"
-            spans.append(Span("attempt", label, line.at - line.facts["ms"] * 1_000, line.at))
+            known = line.known
+            began, failed = line.at - known["ms"] * 1_000, known["error"] is not None
+            attempt = (line.subject, known["event"], known["n"])
+            name = names[known["event"]]
+            spans.append(Span("attempt", name, began, line.at, failed, attempt))
     return spans
+
+
+def _call_spans(tx: Tx, owner: str, began: int) -> list[Span]:
+    """The calls of a turn or job in order; of many, those that took longest."""
+    longest = rows.longest_calls(tx, owner, began, _CALLS_DRAWN)
+    spans = [
+        Span("call", name_of(what or ""), min(start, end), end) for start, end, what in longest
+    ]
+    return sorted(spans, key=lambda span: span.start)
 
 
 def _short(value: Any) -> str:

@@ -24,7 +24,7 @@ from agentpost.domain.records import ConversationRecord, FileRecord, MessageReco
 from agentpost.domain.times import seconds
 from agentpost.services import history, jobs, lifecycle, record, storage_space
 from agentpost.services.context import AppContext
-from agentpost.services.starting import fence, home_of, with_result
+from agentpost.services.starting import fence, fence_last, home_of, with_result
 from agentpost.services.tickets import TurnTicket
 from agentpost.services.transactions import write_transaction
 
@@ -46,20 +46,32 @@ def begin(
 
     Sets fields of ``message``; the caller writes it with a `TurnBegun`.
     """
-    account = accounts.get(tx, message.account_id)
     conversation.turns += 1
     conversation.turn_message_id = message.id
+    conversations.set_turn(tx, conversation.id, message.id, conversation.turns)
+    available = accounts.get(tx, message.account_id).wallet.available
+    begin_named(tx, ctx, conversation, message, available, now)
+
+
+def begin_named(
+    tx: Tx,
+    ctx: AppContext,
+    conversation: ConversationRecord,
+    message: MessageRecord,
+    available: int,
+    now: int,
+) -> None:
+    """`begin` in a conversation whose row names the turn already; ``available``: the credits that
+    the account has left, in millionths."""
     message.turn_no = conversation.turns
     message.turn_began_at = now
     running = works = "[]"
     if conversation.works:
         running, works = history.freeze(tx, conversation.id)
-    available = to_credits(account.wallet.available)
     message.turn_inputs_json = (
-        f'{{"credits":{available},"running":{running},"state":{conversation.state_json},'
+        f'{{"credits":{to_credits(available)},"running":{running},"state":{conversation.state_json},'
         f'"works":{works}}}'
     )
-    conversations.set_turn(tx, conversation.id, message.id, conversation.turns)
     _begin(tx, ctx, conversation, message, {})
 
 
@@ -81,7 +93,7 @@ def _begin(
 def next_turn(tx: Tx, ctx: AppContext, conversation_id: str, now: int) -> None:
     """No turn of the locked conversation runs: begin the next one, in order of acceptance."""
     waiting = message_rows.next_waiting(tx, conversation_id)
-    while waiting is not None and waiting.turn_wait_deadline <= now:
+    while waiting is not None and waiting.gives_up_at <= now:
         record.apply_turn(tx, ctx, waiting, s.BusyTimedOut(), now)
         waiting = message_rows.next_waiting(tx, conversation_id)
     if waiting is None:
@@ -99,7 +111,7 @@ def expire_wait(tx: Tx, ctx: AppContext, message_id: str, waited_until: int = 0)
     now = ctx.clock.now()
     by = max(now, waited_until)
     message = message_rows.lock(tx, message_id)
-    if message and message.turn_state is TurnState.WAITING and message.turn_wait_deadline <= by:
+    if message and message.turn_state is TurnState.WAITING and message.gives_up_at <= by:
         record.apply_turn(tx, ctx, message, s.BusyTimedOut(), now)
 
 
@@ -147,18 +159,21 @@ def _abandon_late(tx: Tx, ctx: AppContext, message: MessageRecord, now: int) -> 
 # --- ending ---------------------------------------------------------------------------------------
 @dataclass(frozen=True, slots=True)
 class TurnResult:
-    """The agent's reply, and its memory when it changed."""
+    """The agent's reply, and its memory when it changed; what its question asks for, and its
+    output."""
 
     reply: str | None
     question: str | None
     state_json: str | None
+    answer_format_json: str | None = None
+    output_json: str | None = None
 
 
 @write_transaction
 def end(tx: Tx, ctx: AppContext, ticket: TurnTicket, result: TurnResult) -> None:
     """The agent returned. Raises `Fenced`."""
     now = ctx.clock.now()
-    message = _ending(tx, ticket)
+    message, waits = _ending(tx, ticket)
     if _abandon_late(tx, ctx, message, now):
         return  # it held up the loop that would have ended it
     # The POST call waits for a turn that has run once only, until its deadline or our closing;
@@ -167,10 +182,15 @@ def end(tx: Tx, ctx: AppContext, ticket: TurnTicket, result: TurnResult) -> None
     open_door = not ctx.wakeups.closing
     in_time = ticket.epoch == 1 and now < message.reply_deadline and open_door
     replied = s.TurnReplied(result.reply, result.question, delivered_sync=in_time)
+    message.answer_format_json = result.answer_format_json
+    message.output_json = result.output_json
     record.apply_turn(tx, ctx, message, replied, now)
+    if result.answer_format_json is not None:
+        conversations.set_asking(tx, message.conversation_id, message.id)
     if result.state_json is not None:
         conversations.set_state(tx, message.conversation_id, result.state_json)
-    next_turn(tx, ctx, message.conversation_id, now)
+    if waits:
+        next_turn(tx, ctx, message.conversation_id, now)
 
 
 @write_transaction
@@ -180,9 +200,10 @@ def fail(
     """The turn broke, ``cause`` says why to the operator; jobs it started go on. Raises
     `Fenced`."""
     now = ctx.clock.now()
-    message = _ending(tx, ticket)
+    message, waits = _ending(tx, ticket)
     record.apply_turn(tx, ctx, message, s.TurnBroken(detail, cause), now)
-    next_turn(tx, ctx, message.conversation_id, now)
+    if waits:
+        next_turn(tx, ctx, message.conversation_id, now)
 
 
 # --- recorded calls -------------------------------------------------------------------------------
@@ -263,11 +284,12 @@ def _owned(tx: Tx, ticket: TurnTicket) -> tuple[ConversationRecord, MessageRecor
     return conversation, fence(tx, ticket)
 
 
-def _ending(tx: Tx, ticket: TurnTicket) -> MessageRecord:
-    """The message of a turn that ends; its conversation is locked, and free. Raises `Fenced`.
+def _ending(tx: Tx, ticket: TurnTicket) -> tuple[MessageRecord, bool]:
+    """The message of a turn that ends, and whether another turn waits; its conversation is locked,
+    and free. Raises `Fenced`.
 
     The lock and the change are one statement: nothing else of the conversation is needed, unless
     somebody waits in it.
     """
     conversations.end_turn(tx, ticket.message.conversation_id)
-    return fence(tx, ticket)
+    return fence_last(tx, ticket)

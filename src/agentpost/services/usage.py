@@ -17,6 +17,7 @@ from agentpost.services.transactions import read_transaction
 
 DAYS: Final = 30
 """How many days are summed up, today included; they begin at midnight UTC."""
+CONVERSATIONS: Final = 20
 _LINES: Final = 50
 _CHAT: Final = "In the chat"
 _GONE: Final = "Messages that are deleted"
@@ -24,12 +25,15 @@ _GONE: Final = "Messages that are deleted"
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line of the ledger; title, message and work of its job, as far as they are still there."""
+    """A line of the ledger; title, message and work of its job, as far as they are still there;
+    the key and the user who caused it."""
 
     record: LedgerRecord
     title: str | None
     message_id: str | None
     work_id: str | None
+    key_id: str | None = None
+    user_id: str | None = None
 
     @property
     def credits(self) -> float:
@@ -46,10 +50,10 @@ class Line:
 
 @dataclass(slots=True)
 class Used:
-    """What was used on a day or by a key.
+    """What was used on a day, by a key or in a conversation.
 
     Attributes:
-        name: the key's; "" for a day.
+        name: the key's, or the conversation's id; "" for a day.
         at: when the day began, in microseconds; 0 for a key.
         key_id: None for a day, for the chat and for what is gone.
     """
@@ -64,11 +68,12 @@ class Used:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """The last `DAYS` days: each day, the oldest first; each key that used something, the one that
-    used most first."""
+    """The last days: each day, the oldest first; each key that used something, the one that
+    used most first; and the `CONVERSATIONS` conversations that used most."""
 
     days: list[Used]
     keys: list[Used]
+    conversations: list[Used]
     total: Used = field(default_factory=Used)
 
 
@@ -91,6 +96,7 @@ def statement(
     before: str | None = None,
     holds: bool = False,
     summed: bool = True,
+    limit: int = _LINES,
 ) -> Statement:
     """An account's credits, its usage, and its ledger lines older than ``before``, newest first.
 
@@ -100,17 +106,18 @@ def statement(
         summed: with the usage, which reads every charge of its days.
     """
     bound = before or ids.last(ids.LEDGER)
-    found = rows.lines(tx, account_id, before=bound, limit=_LINES + 1, holds=holds)
-    shown = [Line(*each) for each in found[:_LINES]]
-    more = shown[-1].record.id if len(found) > _LINES else None
-    usage = None if before or not summed else _usage(tx, account_id, ctx.clock.now())
+    found = rows.lines(tx, account_id, before=bound, limit=limit + 1, holds=holds)
+    shown = [Line(*each) for each in found[:limit]]
+    more = shown[-1].record.id if len(found) > limit else None
+    usage = None if before or not summed else used(tx, account_id, ctx.clock.now())
     return Statement(accounts.get(tx, account_id).wallet, shown, more, usage)
 
 
-def _usage(tx: Tx, account_id: str, now: int) -> Usage:
-    first = now // DAY - DAYS + 1
+def used(tx: Tx, account_id: str, now: int, count: int = DAYS) -> Usage:
+    """What was used on the last ``count`` days, and by which keys."""
+    first = now // DAY - count + 1
     since = first * DAY
-    days = {day: Used(at=day * DAY) for day in range(first, first + DAYS)}
+    days = {day: Used(at=day * DAY) for day in range(first, first + count)}
     names = {key.id: key.name for key in accounts.keys(tx, account_id)}
     keys: dict[str | None, Used] = {}
     total = Used()
@@ -123,12 +130,18 @@ def _usage(tx: Tx, account_id: str, now: int) -> Usage:
             keys[key_id] = Used(name, key_id=key_id if key_id in names else None)
         return (total, keys[key_id], days[day]) if day in days else (total, keys[key_id])
 
-    for day, key_id, amount, count in rows.charges(tx, account_id, ids.at(ids.LEDGER, since)):
-        for used in of(day, key_id):
-            used.credits += to_credits(amount)
-            used.charges += count
-    for day, key_id, count in rows.messages(tx, account_id, ids.at(ids.MESSAGE, since)):
-        for used in of(day, key_id):
-            used.messages += count
+    for day, key_id, amount, charged in rows.charges(tx, account_id, ids.at(ids.LEDGER, since)):
+        for each in of(day, key_id):
+            each.credits += to_credits(amount)
+            each.charges += charged
+    for day, key_id, sent in rows.messages(tx, account_id, ids.at(ids.MESSAGE, since)):
+        for each in of(day, key_id):
+            each.messages += sent
     ranked = sorted(keys.values(), key=lambda each: (-each.credits, -each.messages, each.name))
-    return Usage(list(days.values()), ranked, total)
+    in_conversations = [
+        Used(conversation, credits=to_credits(amount), charges=charged)
+        for conversation, amount, charged in rows.charges_by_conversation(
+            tx, account_id, ids.at(ids.LEDGER, since), CONVERSATIONS
+        )
+    ]
+    return Usage(list(days.values()), ranked, in_conversations, total)

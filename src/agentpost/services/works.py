@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Collection
+from dataclasses import dataclass, replace
 
 from agentpost.db import accounts, conversations
 from agentpost.db import jobs as job_rows
@@ -11,6 +12,7 @@ from agentpost.db.session import Tx
 from agentpost.domain.errors import not_found
 from agentpost.domain.limits import WORK_FILES_MAX
 from agentpost.domain.records import FileRecord, WorkRecord
+from agentpost.domain.scopes import Scope
 from agentpost.services import jobs
 from agentpost.services.context import AppContext
 from agentpost.services.transactions import read_transaction, write_transaction
@@ -23,6 +25,12 @@ class WorkView:
     work: WorkRecord
     running: bool
     files: list[FileRecord]
+
+    def shown_to(self, scopes: Collection[Scope]) -> WorkView:
+        """What a key may see that has stopped the work: without ``read``, that it is there."""
+        if Scope.READ in scopes:
+            return self
+        return replace(self, work=replace(self.work, text=""), files=[])
 
 
 @dataclass(frozen=True, slots=True)

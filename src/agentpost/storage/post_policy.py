@@ -12,7 +12,7 @@ import base64
 import binascii
 import hmac
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -59,10 +59,13 @@ class Allowance:
 
 
 class PolicySigner:
-    """Makes the fields of forms and judges posted ones."""
+    """Makes the fields of forms and judges posted ones; forms that one of the earlier secrets
+    ``before`` has signed count, too."""
 
-    def __init__(self, secret: bytes) -> None:
-        self._key = hmac.digest(secret, b"agentpost upload policy", "sha256")
+    def __init__(self, secret: bytes, before: Sequence[bytes] = ()) -> None:
+        self._keys = [
+            hmac.digest(each, b"agentpost upload policy", "sha256") for each in (secret, *before)
+        ]
 
     def fields(
         self, upload_id: str, content_type: str, max_bytes: int, expires_at: int
@@ -88,7 +91,7 @@ class PolicySigner:
     def signed(self, policy: str) -> dict[str, str]:
         """The two fields that carry a policy."""
         text = base64.b64encode(policy.encode()).decode()
-        return {"policy": text, "signature": self._signature(text)}
+        return {"policy": text, "signature": _signature(self._keys[0], text)}
 
     def check(self, fields: Mapping[str, str], now: int) -> Allowance:
         """The limits of a posted form; ``fields`` are those before the file, by lower-case name.
@@ -106,8 +109,9 @@ class PolicySigner:
             raise PostRefused(
                 400, "InvalidArgument", "Bucket POST must contain a field named 'signature'."
             )
-        expected = self._signature(fields["policy"])
-        if not hmac.compare_digest(expected.encode(), given.encode(errors="replace")):
+        found = given.encode(errors="replace")
+        expected = (_signature(key, fields["policy"]).encode() for key in self._keys)
+        if not any(hmac.compare_digest(each, found) for each in expected):
             raise PostRefused(
                 403,
                 "SignatureDoesNotMatch",
@@ -116,8 +120,9 @@ class PolicySigner:
         least, most = _checked(fields, now)
         return Allowance(fields["key"].removeprefix(KEY_PREFIX), least, most)
 
-    def _signature(self, text: str) -> str:
-        return hmac.digest(self._key, text.encode(errors="replace"), "sha256").hex()
+
+def _signature(key: bytes, text: str) -> str:
+    return hmac.digest(key, text.encode(errors="replace"), "sha256").hex()
 
 
 def too_large(size: int, most: int) -> PostRefused:

@@ -22,8 +22,10 @@ from agentpost.services import (
     mail,
     maintenance,
     requests,
+    schedules,
     upkeep,
     uploads,
+    user_mail,
 )
 from agentpost.services.context import AppContext
 from agentpost.services.mail import SmtpServer
@@ -75,6 +77,7 @@ class Background:
             Task("abandon_turns", lambda: upkeep.abandon_turns(ctx), sweep),
             Task("expire_jobs", lambda: upkeep.expire_jobs(ctx), sweep),
             Task("resume_queued", lambda: upkeep.resume_queued(ctx), sweep),
+            Task("run_schedules", lambda: schedules.run_due(ctx), sweep),
             Task("sweep_blobs", lambda: blobs.sweep(ctx), sweep),
             Task("tidy_storage", lambda: blobs.tidy(ctx), 600.0),
             Task("sweep_uploads", lambda: uploads.sweep(ctx), 60.0),
@@ -87,6 +90,7 @@ class Background:
         ]
         if smtp is not None:
             self._tasks.append(Task("send_mail", lambda: mail.send_due(ctx, smtp), sweep))
+            self._tasks.append(Task("send_links", lambda: user_mail.send_due(ctx, smtp), sweep))
         self._tasks += _checks_of(ctx, checks)
 
     def start(self) -> None:
@@ -127,9 +131,12 @@ class Background:
             self._wake.clear()
 
     async def _once(self, name: str, run: Callable[[], Awaitable[None]]) -> None:
+        counters = self._ctx.counters
+        counters.task_runs.add(name)
         try:
             await run()
         except Exception as error:
+            counters.task_failures.add(name)
             reason = f"{type(error).__name__}: {error}"
             if self._failing.get(name) != reason:  # logged once for as long as it is the same
                 self._failing[name] = reason

@@ -60,15 +60,15 @@ class Submitted:
                     self._ended.set_result(None)
             return self._ended
 
-    def cancel(self) -> None:
-        """Ask the work to end: it gets ``CancelledError`` at its next await."""
+    def cancel(self, why: str | None = None) -> None:
+        """Ask the work to end: it gets ``CancelledError(why)`` at its next await."""
         # A closed loop has cancelled it already.
         with contextlib.suppress(RuntimeError):
-            self._loop.call_soon_threadsafe(self._cancel)
+            self._loop.call_soon_threadsafe(self._cancel, why)
 
-    def _cancel(self) -> None:
+    def _cancel(self, why: str | None) -> None:
         if self._task is not None:  # None: refused, because the loop was stopping
-            self._task.cancel()
+            self._task.cancel(why)
 
     def _end(self) -> None:
         with self._ending:

@@ -103,23 +103,36 @@ class Probe:
         return self._second is not None
 
     # --- messages ---------------------------------------------------------------------------------
-    def post(self, body: Any, key: str | None = None, caller: Caller | None = None) -> Exchange:
-        """`POST /v1/messages` just so; a message that comes of it is counted and remembered.
+    def post(
+        self,
+        body: Any,
+        key: str | None = None,
+        caller: Caller | None = None,
+        wait: int | None = None,
+    ) -> Exchange:
+        """`POST /v1/messages` just so, held up to ``wait`` seconds; a message that comes of it is
+        counted and remembered.
 
         For bodies that must be refused: what makes a message goes through `send`."""
         self._look_at_works()
         headers = {"Idempotency-Key": key} if key is not None else {}
-        exchange = (caller or self.caller).call("POST", "/v1/messages", body=body, headers=headers)
+        path = "/v1/messages" if wait is None else f"/v1/messages?wait={wait}"
+        exchange = (caller or self.caller).call("POST", path, body=body, headers=headers)
         return self.remember(exchange)
 
     def send(
-        self, text: str, key: str | None = None, caller: Caller | None = None, **fields: Any
+        self,
+        text: str,
+        key: str | None = None,
+        caller: Caller | None = None,
+        wait: int | None = None,
+        **fields: Any,
     ) -> Exchange:
         """Send a message in a conversation of its own: none waits for another one's turn, and
         nothing gets into the conversations of the key."""
         self._conversations += 1
         own = f"verify-{self.nonce}-{self._conversations}"
-        return self.post({"message": text, "conversation": own, **fields}, key, caller)
+        return self.post({"message": text, "conversation": own, **fields}, key, caller, wait)
 
     def _look_at_works(self) -> None:
         """List the works before the first message: the probe must not delete those."""

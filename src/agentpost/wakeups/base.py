@@ -1,4 +1,5 @@
-"""Wake-ups: "something about this message or job changed". Hints, never truth. And holds.
+"""Wake-ups: "something about this message or job changed". Hints, never truth. And holds, and texts
+that are kept nowhere.
 
 A lost hint costs latency only: besides them, held reads are re-checked once a second. Contract:
 `tests/conformance/test_wakeups.py`.
@@ -9,6 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Any, Protocol
+
+TEXT_BYTES_MAX = 7_000
+"""Of a text with its id: a notice of PostgreSQL has less than 8,000 bytes."""
 
 
 class Transaction(Protocol):
@@ -44,7 +48,17 @@ class Wait(Protocol):
         ...
 
     async def wait(self, seconds: float) -> bool:
-        """True once hinted since the last call; False when the time is over or the door closes."""
+        """True once hinted since the last call; False when the time is over or the door closes, and
+        when there are texts."""
+        ...
+
+    @property
+    def has_texts(self) -> bool:
+        """Whether `texts` has any."""
+        ...
+
+    def texts(self) -> list[str]:
+        """What was told since the last call, for a place that listens to texts."""
         ...
 
 
@@ -60,8 +74,16 @@ class Wakeups(Protocol):
         """Hint at the ids of messages, jobs and accounts once the transaction is committed."""
         ...
 
-    def listen(self, subject: str) -> Wait:
-        """A place to wait for hints about one id."""
+    def listen(self, subject: str, *, texts: bool = False) -> Wait:
+        """A place to wait for hints about one id, and for ``texts`` if wanted."""
+        ...
+
+    def tell(self, subject: str, text: str) -> None:
+        """Hand a text to who listens to an id right now, on any node; safe on any thread.
+
+        Nothing waits for it, nothing keeps it, and any of it may be lost: above all what comes
+        faster than it is taken. Texts of one sender stay in order. At most `TEXT_BYTES_MAX`.
+        """
         ...
 
     def waited_for(self) -> list[str]:

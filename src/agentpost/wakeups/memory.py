@@ -10,19 +10,23 @@ from functools import partial
 
 from agentpost.wakeups.base import Transaction
 
+_TEXTS_KEPT = 100
+"""Texts that a place keeps until they are taken; further ones are lost."""
+
 
 class MemoryWait:
     """See `Wait`."""
 
-    __slots__ = ("_future", "_hinted", "_hub", "_loop", "_over", "_subject")
+    __slots__ = ("_future", "_hinted", "_hub", "_loop", "_over", "_subject", "_texts")
 
-    def __init__(self, hub: MemoryWakeups, subject: str) -> None:
+    def __init__(self, hub: MemoryWakeups, subject: str, texts: bool) -> None:
         self._hub = hub
         self._subject = subject
         self._loop = asyncio.get_running_loop()
         self._future: asyncio.Future[bool] | None = None
         self._hinted = False
         self._over = False
+        self._texts: list[str] | None = [] if texts else None
 
     def __enter__(self) -> MemoryWait:
         self._hub.add(self._subject, self)
@@ -35,16 +39,26 @@ class MemoryWait:
         if self._hinted:
             self._hinted = False
             return True
-        if self.over or seconds <= 0:
+        if self.over or self._texts or seconds <= 0:
             return False
         self._future = self._loop.create_future()
         timer = self._loop.call_later(seconds, self._end, False)
         try:
-            return await self._future
+            return await self._future or self._hinted  # a hint may come just after the time is over
         finally:
             timer.cancel()
             self._future = None
             self._hinted = False
+
+    @property
+    def has_texts(self) -> bool:
+        return bool(self._texts)
+
+    def texts(self) -> list[str]:
+        if not self._texts:
+            return []
+        taken, self._texts = self._texts, []
+        return taken
 
     @property
     def over(self) -> bool:
@@ -53,6 +67,11 @@ class MemoryWait:
     def fire(self) -> None:
         """A hint, from any thread."""
         self._loop.call_soon_threadsafe(self._hint)
+
+    def tell(self, text: str) -> None:
+        """A text, from any thread; who does not listen to texts is not woken."""
+        if self._texts is not None:
+            self._loop.call_soon_threadsafe(self._take, text)
 
     def shut(self) -> None:
         """The door closes, from any thread."""
@@ -65,6 +84,11 @@ class MemoryWait:
     def _hint(self) -> None:
         self._hinted = True
         self._end(True)
+
+    def _take(self, text: str) -> None:
+        if self._texts is not None and len(self._texts) < _TEXTS_KEPT:
+            self._texts.append(text)
+            self._end(False)
 
     def _end(self, hinted: bool) -> None:
         if self._future is not None and not self._future.done():
@@ -87,8 +111,13 @@ class MemoryWakeups:
     def publish(self, tx: Transaction, *subjects: str) -> None:
         tx.after(partial(self.hint_all, subjects))
 
-    def listen(self, subject: str) -> MemoryWait:
-        return MemoryWait(self, subject)
+    def listen(self, subject: str, *, texts: bool = False) -> MemoryWait:
+        return MemoryWait(self, subject, texts)
+
+    def tell(self, subject: str, text: str) -> None:
+        with self._lock:
+            for wait in self._waits.get(subject, ()):
+                wait.tell(text)
 
     def waited_for(self) -> list[str]:
         with self._lock:

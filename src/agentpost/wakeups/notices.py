@@ -1,8 +1,9 @@
 """Notices between nodes: what one node's transaction says, every node hears once it is committed.
 
-One PostgreSQL channel and one listening connection per process carry all topics. A notice is a
-hint: while the connection is away notices are lost, so whoever needs more asks to be told when it
-is back (`PostgresNotices.on_reconnect`) and looks for itself.
+One PostgreSQL channel carries all topics; each process has a connection that listens, and one that
+sends after the commit (`sender`). A notice is a hint: while a connection is away notices are lost,
+so whoever needs more asks to be told when it is back (`PostgresNotices.on_reconnect`) and looks for
+itself.
 """
 
 from __future__ import annotations
@@ -18,13 +19,13 @@ import structlog
 
 from agentpost.domain import backoff
 from agentpost.wakeups.base import Transaction
+from agentpost.wakeups.sender import CHANNEL, NoticeSender
 
 if TYPE_CHECKING:
     from psycopg import AsyncConnection
 
 log = structlog.get_logger(__name__)
 
-CHANNEL = "agentpost"
 _AGAIN_SECONDS = 0.2
 _PING_SECONDS = 10.0
 _PONG_SECONDS = 5.0
@@ -42,6 +43,7 @@ class PostgresNotices:
     def __init__(self, url: str) -> None:
         self._url = url
         self._origin = os.urandom(6).hex()
+        self._sender = NoticeSender(url, self._origin)
         self._listeners: dict[str, Callable[[str], None]] = {}
         self._reconnected: list[Callable[[], None]] = []
         self._task: asyncio.Task[None] | None = None
@@ -55,16 +57,20 @@ class PostgresNotices:
         """Call this when the connection is back: notices may have been missed."""
         self._reconnected.append(listener)
 
+    def post(self, topic: str, subject: str) -> None:
+        """Give notice to the other nodes; safe on any thread."""
+        self._sender.post(topic, subject)
+
     def send(self, tx: Transaction, topic: str, subject: str) -> None:
         """Give notice once ``tx`` is committed. Here it arrives without the way over the server."""
-        payload = f"{self._origin} {topic} {subject}"
-        tx.execute("SELECT pg_notify(?, ?)", (CHANNEL, payload))
         tx.after(partial(self._deliver, topic, subject))
+        tx.after(partial(self._sender.post, topic, subject))
 
     async def start(self) -> None:
         """Listen from here on; raises `psycopg.OperationalError` when there is no server."""
         connection = await self._listen()
         self._task = asyncio.create_task(self._hear_forever(connection), name="notices")
+        self._sender.start()
 
     async def stop(self) -> None:
         """Disconnect."""
@@ -74,6 +80,7 @@ class PostgresNotices:
             # the driver lose the cancellation.
             task.cancel()
             await asyncio.wait({task}, timeout=_AGAIN_SECONDS)
+        await asyncio.to_thread(self._sender.stop)
 
     async def check(self) -> None:
         """Raises `ConnectionError` while notices of other nodes do not arrive."""

@@ -1,6 +1,6 @@
 """Wake-ups over all nodes of a PostgreSQL installation.
 
-Hints travel as notices in the transaction that changes something. A hold is a row of a table that
+Hints travel as notices, after the commit of what they hint at. A hold is a row of a table that
 is never logged. Advisory locks would have been simpler, but each takes shared memory of the server
 that all its databases need: with as many as there may be held reads, the statements of others fail.
 """
@@ -18,12 +18,13 @@ import structlog
 from agentpost.wakeups.base import Transaction
 from agentpost.wakeups.memory import MemoryWakeups
 from agentpost.wakeups.notices import PostgresNotices
+from agentpost.wakeups.sender import JOINED
 
 if TYPE_CHECKING:
     from psycopg import AsyncConnection
 
 log = structlog.get_logger(__name__)
-TOPIC = "wake"
+TEXTS = "text"
 
 _CLASS = 7_301_994
 """Our part of the space of advisory locks with two numbers, which is one per database."""
@@ -54,11 +55,16 @@ class PostgresWakeups(MemoryWakeups):
         super().__init__()
         self._reader_locks = _ReaderLocks(url)
         self._notices = notices
-        notices.on(TOPIC, self._hear)
+        notices.on(JOINED, self._hear)
+        notices.on(TEXTS, self._hear_text)
         notices.on_reconnect(self._hint_everybody)
 
     def publish(self, tx: Transaction, *subjects: str) -> None:
-        self._notices.send(tx, TOPIC, " ".join(subjects))  # one statement for all
+        self._notices.send(tx, JOINED, " ".join(subjects))
+
+    def tell(self, subject: str, text: str) -> None:
+        super().tell(subject, text)
+        self._notices.post(TEXTS, f"{subject} {text}")
 
     @asynccontextmanager
     async def reader_lock(self, subject: str) -> AsyncIterator[bool]:
@@ -84,6 +90,10 @@ class PostgresWakeups(MemoryWakeups):
 
     def _hear(self, subjects: str) -> None:
         self.hint_all(subjects.split())
+
+    def _hear_text(self, heard: str) -> None:
+        subject, _, text = heard.partition(" ")
+        super().tell(subject, text)
 
     def _hint_everybody(self) -> None:
         for subject in self.waited_for():

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from base64 import urlsafe_b64decode, urlsafe_b64encode
 from typing import Final
 from urllib.parse import urlsplit
 
 from starlette.requests import Request
 from starlette.responses import Response
 
-from agentpost.services.sessions import SESSION_SECONDS
 from agentpost.settings import Settings
 
 _NAME = "agentpost_session"
+_JOURNEY = "agentpost_oidc"
+_JOURNEY_SECONDS = 15 * 60
 _THEME = "agentpost_theme"
 _THEME_SECONDS = 400 * 86_400
 THEMES: Final = ("system", "light", "dark")
@@ -25,6 +27,7 @@ class Cookie:
     """
 
     def __init__(self, settings: Settings) -> None:
+        self._seconds = int(settings.session_seconds)
         self._secure = urlsplit(settings.public_app_url).scheme == "https"
         self.name = f"__Host-{_NAME}" if self._secure else _NAME
 
@@ -37,7 +40,38 @@ class Cookie:
         response.set_cookie(
             self.name,
             secret,
-            max_age=SESSION_SECONDS if secret else 0,
+            max_age=self._seconds if secret else 0,
+            path="/",
+            secure=self._secure,
+            httponly=True,
+            samesite="lax",
+        )
+
+
+class JourneyCookie:
+    """The cookie of somebody who is at the identity provider: what has to fit when they return.
+
+    Nobody else can read or plant it (`Cookie`), so the answer to one browser's request is of no use
+    in another one.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self._secure = urlsplit(settings.public_app_url).scheme == "https"
+        self.name = f"__Host-{_JOURNEY}" if self._secure else _JOURNEY
+
+    def read(self, request: Request) -> str:
+        """What was kept, "" for nothing that can be read."""
+        try:
+            return urlsafe_b64decode(request.cookies.get(self.name, "")).decode()
+        except ValueError:
+            return ""
+
+    def set(self, response: Response, text: str) -> None:
+        """Keep it for a quarter of an hour; "" takes it back."""
+        response.set_cookie(
+            self.name,
+            urlsafe_b64encode(text.encode()).decode(),
+            max_age=_JOURNEY_SECONDS if text else 0,
             path="/",
             secure=self._secure,
             httponly=True,

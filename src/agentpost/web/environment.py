@@ -1,7 +1,8 @@
 """The templates' environment: everything is escaped, and a missing name is an error.
 
 Besides its model, a template can use ``ui`` (the macros of `layout/macros.html`), ``icon(name)``,
-``asset(name)``, ``base`` (the path of the app's public URL) and the filters below.
+``asset(name)``, ``limits`` (of the API), ``base`` (the path of the app's public URL), and the
+filters below.
 """
 
 from __future__ import annotations
@@ -13,24 +14,45 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from agentpost.domain import limits
 from agentpost.domain.text import displayable, human_credits, human_size
 from agentpost.domain.times import SECOND
+from agentpost.services.previews import look_of
 from agentpost.web import assets
-from agentpost.web.markdown import markdown
+from agentpost.web.markdown import markdown, plain
 
 if TYPE_CHECKING:
     from jinja2 import Environment
     from markupsafe import Markup
 
 _FOLDER: Final = Path(__file__).parent
+_BROWSERS: Final = (
+    ("Edg/", "Edge"),
+    ("OPR/", "Opera"),
+    ("Firefox/", "Firefox"),
+    ("Chrome/", "Chrome"),
+    ("Safari/", "Safari"),
+)
+"""Most claim to be those below, too; so the first that fits is right."""
+_SYSTEMS: Final = (
+    ("iPhone", "iPhone"),
+    ("iPad", "iPad"),
+    ("Android", "Android"),
+    ("Windows", "Windows"),
+    ("Mac OS X", "macOS"),
+    ("CrOS", "ChromeOS"),
+    ("Linux", "Linux"),
+)
 _SYMBOL: Final = re.compile(r'<symbol id="([a-z0-9-]+)">(.*?)</symbol>')
 _ICON: Final = (
     '<svg class="icon" viewBox="0 0 24 24" width="24" height="24" aria-hidden="true">%s</svg>'
 )
 
 
+@cache
 def make(base: str) -> Environment:
-    """The environment; ``base`` is the path of the app's public URL."""
+    """The environment; ``base`` is the path of the app's public URL. The same for all that have the
+    same path, since compiling the templates of a page takes a tenth of a second."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     made = Environment(
@@ -41,15 +63,21 @@ def make(base: str) -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.globals.update(base=base, icon=icon, asset=lambda name: base + assets.address(name))
+    made.globals.update(
+        base=base, icon=icon, limits=limits, asset=lambda name: base + assets.address(name)
+    )
     made.filters.update(
         name=name,
         moment=moment,
         size=human_size,
         credits=human_credits,
         amount=amount,
+        browser=browser,
+        look=look_of,
         exact=exact,
+        cents=cents,
         markdown=markdown,
+        plain=plain,
         took=took,
         words=words,
         plural=plural,
@@ -90,6 +118,15 @@ def moment(at: int) -> Markup:
     )
 
 
+def browser(agent: str) -> str:
+    """A browser by the name people know it by, of what it calls itself."""
+    if not agent.startswith("Mozilla/"):
+        return agent or "Unknown browser"
+    name = next((name for mark, name in _BROWSERS if mark in agent), "A browser")
+    system = next((name for mark, name in _SYSTEMS if mark in agent), "")
+    return f"{name} on {system}" if system else name
+
+
 def amount(value: float) -> str:
     """A number for people: thousands apart, up to two decimals."""
     return f"{value:,.2f}".removesuffix(".00")
@@ -99,6 +136,12 @@ def exact(value: float) -> str:
     """A number of credits for people: thousands apart, with all the decimals it has."""
     shown = f"{value:,.6f}".rstrip("0").rstrip(".")
     return "0" if shown == "-0" else shown
+
+
+def cents(value: float) -> str:
+    """`exact` with at least two decimals: for amounts below each other."""
+    shown = exact(value)
+    return shown + "0" * max(0, 2 - len(shown.partition(".")[2])) if "." in shown else f"{shown}.00"
 
 
 def words(code: Any) -> str:

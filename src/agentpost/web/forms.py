@@ -34,6 +34,11 @@ class Form:
         found = self.values.get(name)
         return found[-1].strip() if found else default
 
+    def exact(self, name: str) -> str:
+        """A field's value as it was typed, for passwords."""
+        found = self.values.get(name)
+        return found[-1] if found else ""
+
     def all(self, name: str) -> list[str]:
         """Every value of a field, such as of check boxes."""
         return self.values.get(name, [])

@@ -37,6 +37,18 @@ def markdown(text: str) -> Markup:
     return Markup(html)  # noqa: S704  cleaned
 
 
+def plain(text: str, characters: int = 200) -> str:
+    """The beginning of the text in one line, without its marks."""
+    said: list[str] = []
+    for block in _parser().parse(text[: 10 * characters]):
+        if block.type in ("fence", "code_block"):
+            said.append(block.content)
+        children = block.children or ()
+        said += (" " if each.type.endswith("break") else each.content for each in children)
+        said.append(" ")
+    return " ".join("".join(said).split())[:characters]
+
+
 @cache
 def _parser() -> MarkdownIt:
     from markdown_it import MarkdownIt

@@ -14,22 +14,39 @@ from typing import Any, Final
 from starlette.requests import Request
 from starlette.responses import Response
 
+from agentpost.domain.roles import Right, may
+from agentpost.domain.user_records import UserRecord
 from agentpost.services.context import AppContext
 
 
 @dataclass(frozen=True, slots=True)
 class Viewer:
-    """Who looks at a page: an account, by a session.
+    """Who looks at a page: a user, by a session.
 
     Attributes:
+        account_id: the user's account, whose things they see.
+        name: of the account.
+        account_email: of the account, by which commands name it.
+        email: the user's own.
         session: the session's secret; for the services that list or end sessions.
     """
 
     account_id: str
     name: str
+    account_email: str
     email: str
-    is_operator: bool
+    user: UserRecord
     session: str = field(repr=False)
+
+    @property
+    def is_operator(self) -> bool:
+        """Whether they operate the server."""
+        return self.may("operate")
+
+    def may(self, right: str) -> bool:
+        """Whether they have a right (`domain.roles.Right`); for templates, to leave out what would
+        be refused."""
+        return may(self.user.role, Right(right))
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,12 +58,15 @@ class Shown:
         title: in the title bar; text, not markup.
         model: what the template reads. A name that is missing there is an error.
         status: of the response; 422 for a form that has errors.
+        live: what the stream of its live part is asked besides the page's own query; None for a
+            page that stays as it is, such as a later one of a list.
     """
 
     template: str
     title: str
     model: Mapping[str, Any] = field(default_factory=dict)
     status: int = 200
+    live: Mapping[str, str] | None = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +76,7 @@ class Redirect:
     Args:
         path: of the app, without the path of its public URL.
         note: a name from the target page's ``notes``, whose text it shows once.
-        session: the secret of a session this browser gets; "" ends the one it has.
+        session: the secret of a session this browser gets; "" takes away the one it has.
     """
 
     path: str
@@ -68,6 +88,7 @@ View = Shown | Redirect | Response
 Handler = Callable[[AppContext, Request, Viewer], Awaitable[View]]
 OpenHandler = Callable[[AppContext, Request], Awaitable[View]]
 
+_UNSAID: Final = Right.USERS
 SECTIONS: Final = ("Chat", "Dashboard", "Account", "Server")
 """The groups of the navigation, in order."""
 
@@ -96,11 +117,14 @@ class Page:
         get: shows it.
         post: takes its form; called only for forms of our own pages.
         nav: its entry in the navigation.
+        right: what a viewer needs to see it, and to post its form unless ``post_right`` says
+            another. Each page says one; without it only owners would get the page. A viewer who
+            lacks `Right.OPERATE` meets an address that does not exist.
         live: the template has a block ``live``, which the page puts somewhere with ``{{ live }}``.
             It is sent again when something of the account has changed.
-        operator: only operators see it, also in the navigation; for everybody else there is no such
-            page.
+        every: its stream also looks again after so many seconds, for what gives no hint.
         notes: texts shown once after a redirect, by name.
+        action: what the audit log calls its form; "": it is not recorded.
     """
 
     path: str
@@ -108,8 +132,16 @@ class Page:
     post: Handler | None = None
     nav: Nav | None = None
     live: bool = False
-    operator: bool = False
+    every: float | None = None
+    right: Right | None = None
+    post_right: Right | None = None
     notes: Mapping[str, str] = field(default_factory=dict)
+    action: str = ""
+
+    def right_for(self, method: str) -> Right:
+        """What a request of that method needs."""
+        asked = self.post_right if method == "POST" else None
+        return asked or self.right or _UNSAID
 
 
 @dataclass(frozen=True, slots=True)

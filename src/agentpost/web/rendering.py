@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gzip
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode, urlsplit
 
@@ -12,11 +12,12 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from agentpost.contract.errors import CATALOGUE
-from agentpost.domain.errors import ErrorCode, Overloaded, Refusal
+from agentpost.domain.errors import ErrorCode, Overloaded, RateLimited, Refusal
+from agentpost.domain.roles import Role, may
 from agentpost.http.application import MethodNotAllowed
 from agentpost.http.request_state import state_of
-from agentpost.services.sessions import LOGIN_LINK_SECONDS
-from agentpost.web import cookies, environment
+from agentpost.settings import Settings
+from agentpost.web import cookies, environment, sign_in
 from agentpost.web.assets import accepts_gzip
 from agentpost.web.page import SECTIONS, Nav, Page, Shown, Viewer
 
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 _ZIPPED_BYTES_MIN = 1_024
+_TITLES = {402: "No credits", 403: "Not allowed", 413: "Too large", 429: "Too many at once"}
+"""What a refused form is headed with, by status."""
 LIVE = "live"
 """The block of a template that is sent again, and the query parameter that asks for it."""
 NOTE = "note"
@@ -33,24 +36,40 @@ class Renderer:
     """Makes the responses.
 
     Args:
-        app_url: the app's public URL.
+        settings: of the app's public URL, and of how people sign in.
         pages: those with an entry in the navigation appear there.
+        in_maintenance: whether the API is switched off, which every page says.
     """
 
-    def __init__(self, app_url: str, pages: Sequence[Page] = ()) -> None:
-        self.base = urlsplit(app_url).path.rstrip("/")
+    def __init__(
+        self,
+        settings: Settings,
+        pages: Sequence[Page] = (),
+        in_maintenance: Callable[[], bool] = lambda: False,
+    ) -> None:
+        self._settings = settings
+        self._in_maintenance = in_maintenance
+        self.base = urlsplit(settings.public_app_url).path.rstrip("/")
         self._made: Environment | None = None
-        self._nav = _sections([each for each in pages if not each.operator])
-        self._operator_nav = _sections(pages)
+        self._navs = {
+            role: _sections([page for page in pages if may(role, page.right_for("GET"))])
+            for role in Role
+        }
+        self._nav = _sections(pages)
 
     def shown(self, request: Request, shown: Shown, page: Page, viewer: Viewer) -> Response:
         """A page for somebody who is signed in."""
         model = dict(shown.model)
-        if page.live:
+        # The answer to a form of the page may be another template, such as one that shows a secret.
+        if page.live and LIVE in self._environment.get_template(shown.template).blocks:
             fragment, tag = self.fragment(shown)
-            model[LIVE] = self._environment.globals["ui"].live(_live_url(request, tag), fragment)  # type: ignore[attr-defined]
+            model[LIVE] = fragment
+            if shown.live is not None:
+                url = _live_url(request, tag, shown.live)
+                model[LIVE] = self._environment.globals["ui"].live(url, fragment)  # type: ignore[attr-defined]
         note = page.notes.get(request.query_params.get(NOTE, ""))
-        here = _current(request.url.path, self._operator_nav)
+        here = _current(request.url.path, self._nav)
+        model["maintenance"] = self._in_maintenance()
         return self._respond(request, shown, model, viewer=viewer, note=note, here=here)
 
     def open(self, request: Request, shown: Shown) -> Response:
@@ -76,23 +95,25 @@ class Renderer:
         model = {"heading": title, "text": text, "sign_in": False}
         return self.open(request, Shown("layout/notice.html", title, model, status))
 
-    def sign_in(self, request: Request, title: str, text: str, status: int) -> Response:
-        """A page with one sentence, and how to sign in."""
-        model = {
-            "heading": title,
-            "text": text,
-            "sign_in": True,
-            "minutes": LOGIN_LINK_SECONDS // 60,
-        }
-        return self.open(request, Shown("layout/notice.html", title, model, status))
+    def forbidden(self, request: Request, viewer: Viewer) -> Response:
+        """The page for somebody whose role does not include what was asked for."""
+        role = viewer.user.role
+        article = "a" if role == Role.MEMBER else "an"
+        text = f"You are {article} {role} of this account. An owner of it may do this."
+        maintenance = self._in_maintenance()
+        model = {"heading": "Not for your role", "text": text, "maintenance": maintenance}
+        shown = Shown("layout/refused.html", "Not for your role", model, 403)
+        return self._respond(request, shown, model, viewer=viewer)
 
     def error(self, request: Request, refusal: Refusal) -> Response:
         """The page for a request that was refused or failed."""
         status = CATALOGUE[refusal.code].status
         match refusal.code:
             case ErrorCode.UNAUTHORIZED:
-                text = "This page is for people who are signed in."
-                return self.sign_in(request, "Sign in first", text, status)
+                wanted = _address(request) if request.method == "GET" else ""
+                return self.open(request, sign_in.page(self._settings, wanted, status=status))
+            case ErrorCode.RATE_LIMITED:
+                response = self.notice(request, "Try again later", refusal.message, status)
             case ErrorCode.NOT_FOUND:  # foreign, unknown and deleted look the same
                 text = "There is nothing at this address, or nothing this account may see."
                 return self.notice(request, "Not found", text, status)
@@ -100,14 +121,21 @@ class Renderer:
                 text = f"This address does not take {request.method}."
                 response = self.notice(request, "Not possible", text, status)
             case ErrorCode.INTERNAL | ErrorCode.UNAVAILABLE:
-                more = f"The log has more under {state_of(request.scope).id}."
-                text = f"Something went wrong on our side. {more}"
-                response = self.notice(request, "Error", text, status)
+                text = f"The log has more under {state_of(request.scope).id}."
+                if isinstance(refusal, Overloaded):
+                    again = f"Come back in {refusal.retry_after_seconds} s."
+                    response = self.notice(
+                        request, "Busy", f"{refusal.message} {again} {text}", status
+                    )
+                else:
+                    text = f"Something went wrong on our side. {text}"
+                    response = self.notice(request, "Error", text, status)
             case _:
-                return self.notice(request, "Not possible", refusal.message, status)
+                title = _TITLES.get(status, "Not possible")
+                response = self.notice(request, title, refusal.message, status)
         if isinstance(refusal, MethodNotAllowed):
             response.headers["Allow"] = refusal.allowed
-        if isinstance(refusal, Overloaded):
+        if isinstance(refusal, Overloaded | RateLimited):
             response.headers["Retry-After"] = str(refusal.retry_after_seconds)
         return response
 
@@ -133,7 +161,7 @@ class Renderer:
                 **model,
                 title=shown.title,
                 viewer=viewer,
-                nav=self._operator_nav if viewer and viewer.is_operator else self._nav,
+                nav=self._navs[viewer.user.role] if viewer else [],
                 here=here,
                 note=note,
                 theme=cookies.theme(request),
@@ -167,7 +195,13 @@ def _current(path: str, sections: Sections) -> str:
     return max(found, key=len, default="")
 
 
-def _live_url(request: Request, tag: str) -> str:
-    """Where the page's live part comes from: its own address, whatever its query."""
+def _address(request: Request) -> str:
+    """The page's own address with its query, of the app."""
+    query = request.url.query
+    return request.url.path + (f"?{query}" if query else "")
+
+
+def _live_url(request: Request, tag: str, asked: Mapping[str, str]) -> str:
+    """Where the page's live part comes from: its own address with what it asks besides."""
     kept = [(name, value) for name, value in request.query_params.multi_items() if name != NOTE]
-    return f"{request.url.path}?{urlencode([*kept, (LIVE, tag)])}"
+    return f"{request.url.path}?{urlencode([*kept, *asked.items(), (LIVE, tag)])}"

@@ -11,29 +11,38 @@ from starlette.responses import Response
 from starlette.types import Scope
 
 from agentpost.domain.errors import ErrorCode, Refusal, not_found
+from agentpost.domain.roles import Right, may
 from agentpost.http import pipeline
 from agentpost.http.application import Route
 from agentpost.http.pipeline import Handler, surround
-from agentpost.services import accounts, operating, sessions
+from agentpost.services import operator_log, sessions
 from agentpost.services.context import AppContext
 from agentpost.web import assets, forms, page, policy
+from agentpost.web.client_address import client_address
 from agentpost.web.cookies import Cookie
 from agentpost.web.page import OpenPage, Page, Redirect, Shown, View, Viewer
 from agentpost.web.pages import (
+    attachment,
     chat,
     chats,
     credits,
     dashboard,
     deliveries,
+    downloads,
     home,
     keys,
     login,
     mail,
     messages,
+    oidc,
     operator,
+    password,
     previews,
+    profile,
     requests,
+    schedules,
     uploads,
+    users,
     webhooks,
 )
 from agentpost.web.pages import sessions as session_pages
@@ -43,18 +52,25 @@ from agentpost.web.streams import Streams
 PAGES: Sequence[Page | OpenPage] = (
     *home.PAGES,
     *login.PAGES,
+    *password.PAGES,
+    *oidc.PAGES,
     *chats.PAGES,
     *uploads.PAGES,
     *previews.PAGES,
+    *downloads.PAGES,
     *chat.PAGES,
     *dashboard.PAGES,
     *messages.PAGES,
+    *attachment.PAGES,
     *keys.PAGES,
     *webhooks.PAGES,
+    *schedules.PAGES,
     *deliveries.PAGES,
     *requests.PAGES,
     *credits.PAGES,
     *mail.PAGES,
+    *users.PAGES,
+    *profile.PAGES,
     *session_pages.PAGES,
     *operator.PAGES,
 )
@@ -68,7 +84,7 @@ class PageRoutes:
         pages = [each for each in PAGES if isinstance(each, Page)]
         self._ctx = ctx
         self._cookie = Cookie(ctx.settings)
-        self._renderer = Renderer(ctx.settings.public_app_url, pages)
+        self._renderer = Renderer(ctx.settings, pages, lambda: ctx.unavailable)
         self._streams = Streams(ctx)
         middlewares = (
             partial(pipeline.with_state, ctx.clock),
@@ -111,8 +127,11 @@ class PageRoutes:
     async def _signed_in(self, each: Page, handler: page.Handler, request: Request) -> Response:
         """Only with a session; nothing is looked up for anybody else."""
         viewer = await self._viewer(request)
-        if each.operator and not viewer.is_operator:
-            raise not_found("page")
+        right = each.right_for(request.method)
+        if not may(viewer.user.role, right):
+            if right == Right.OPERATE:
+                raise not_found("page")
+            return self._renderer.forbidden(request, viewer)
         if each.live and LIVE in request.query_params and request.method == "GET":
 
             async def render() -> tuple[str, str]:
@@ -120,11 +139,26 @@ class PageRoutes:
                 assert isinstance(view, Shown), "a page with a live part shows it"
                 return self._renderer.fragment(view)
 
-            return self._streams.respond(request, viewer, render)
-        view = await handler(self._ctx, request, viewer)
+            return self._streams.respond(request, viewer, render, each.every)
+        view = await self._recorded(each, handler, request, viewer)
         if isinstance(view, Shown):
             return self._renderer.shown(request, view, each, viewer)
         return self._respond(view)
+
+    async def _recorded(
+        self, each: Page, handler: page.Handler, request: Request, viewer: Viewer
+    ) -> View:
+        """What the handler returns; the audit log tells of forms that administer."""
+        if not each.action or request.method != "POST":
+            return await handler(self._ctx, request, viewer)
+        target = next(iter(request.path_params.values()), "")
+        origin = client_address(request, self._ctx.settings)
+        return await operator_log.recorded(
+            self._ctx,
+            operator_log.Actor(viewer.email, "web", origin),
+            operator_log.Action(each.action, str(target), {"account_id": viewer.account_id}),
+            lambda: handler(self._ctx, request, viewer),
+        )
 
     async def _own_form(self, handler: Handler, request: Request) -> Response:
         """Only from our own pages: no other site signs anybody in or out."""
@@ -135,12 +169,11 @@ class PageRoutes:
 
     async def _viewer(self, request: Request) -> Viewer:
         secret = self._cookie.read(request)
-        account_id = await sessions.account_of(self._ctx, secret) if secret else None
-        if secret is None or account_id is None:
+        found = await sessions.signed_in(self._ctx, secret) if secret else None
+        if secret is None or found is None:
             raise Refusal(ErrorCode.UNAUTHORIZED, "There is no session.")
-        account = await accounts.get(self._ctx, account_id)
-        may_operate = operating.is_operator(account)
-        return Viewer(account_id, account.name, account.email, may_operate, secret)
+        account, user = found.account, found.user
+        return Viewer(account.id, account.name, account.email, user.email, user, secret)
 
     def _respond(self, view: View) -> Response:
         if not isinstance(view, Redirect):

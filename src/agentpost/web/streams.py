@@ -1,9 +1,9 @@
 """Live parts of pages: an event stream that sends the part again when it has changed.
 
 A stream waits for hints at its account, as a held read waits for hints at its message; without one
-it asks the database nothing. Each fragment has a tag made of its content, which is also the event's
-id: a browser that comes back says which it has (``Last-Event-ID``), and gets the fragment only if
-it is another one by now, from whichever server.
+it asks the database nothing, unless its page looks by itself. Each fragment has a tag made of its
+content, which is also the event's id: a browser that comes back says which it has
+(``Last-Event-ID``), and gets the fragment only if it is another one by now, from whichever server.
 """
 
 from __future__ import annotations
@@ -49,25 +49,33 @@ class Streams:
         self._ctx = ctx
         self._open: Counter[str] = Counter()
 
-    def respond(self, request: Request, viewer: Viewer, render: Render) -> Response:
-        """Open one; raises `Overloaded` for an account that has its most."""
+    def respond(
+        self, request: Request, viewer: Viewer, render: Render, every: float | None = None
+    ) -> Response:
+        """Open one; raises `Overloaded` for an account that has its most.
+
+        Args:
+            every: looks again after so many seconds without a hint; None: only with one.
+        """
         if self._open[viewer.account_id] >= PER_ACCOUNT_MAX:
             raise Overloaded("This account has many pages open already.", _RETRY_SECONDS)
         seen = request.headers.get("last-event-id") or request.query_params.get(LIVE, "")
         headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
-        events = self._events(viewer, seen, render)
+        events = self._events(viewer, seen, render, every)
         return StreamingResponse(events, headers=headers, media_type="text/event-stream")
 
-    async def _events(self, viewer: Viewer, seen: str, render: Render) -> AsyncIterator[str]:
+    async def _events(
+        self, viewer: Viewer, seen: str, render: Render, every: float | None
+    ) -> AsyncIterator[str]:
         """What is sent, until the session or the server ends; the client may go at any moment."""
         ctx, account_id = self._ctx, viewer.account_id
         self._open[account_id] += 1
         try:
             with ctx.wakeups.listen(account_id) as wait:  # before the first look
                 yield f"retry: {_RECONNECT_MS}\n\n"
-                hinted = True
-                while not wait.over and await sessions.account_of(ctx, viewer.session):
-                    if hinted:
+                look = True
+                while not wait.over and await sessions.signed_in(ctx, viewer.session):
+                    if look:
                         began = ctx.clock.passed()
                         fragment, tag = await render()
                         took = (ctx.clock.passed() - began) / SECOND
@@ -76,8 +84,9 @@ class Streams:
                             yield _event(tag, fragment)
                         pause = max(_PAUSE_SECONDS, took * _PAUSE_PER_SECOND)
                         await asyncio.sleep(min(pause, _PAUSE_SECONDS_MAX))
-                    hinted = await wait.wait(_KEEP_ALIVE_SECONDS)
-                    if not hinted and not wait.over:
+                    look = await wait.wait(every or _KEEP_ALIVE_SECONDS)
+                    if not look and not wait.over:
+                        look = every is not None
                         yield ": \n\n"
         finally:
             self._open[account_id] -= 1

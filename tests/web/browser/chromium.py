@@ -11,12 +11,15 @@ from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any
+from urllib.parse import urljoin
 
+import httpx2
 from playwright.sync_api import (
     Browser,
     BrowserContext,
     ConsoleMessage,
     Page,
+    ViewportSize,
     expect,
     sync_playwright,
 )
@@ -27,8 +30,10 @@ MISSING = (
     " manager"
 )
 AXE = Path(__file__).with_name("axe.js")
-PHONE = {"width": 375, "height": 812}
-DESKTOP = {"width": 1280, "height": 860}
+PHONE: ViewportSize = {"width": 375, "height": 812}
+DESKTOP: ViewportSize = {"width": 1280, "height": 860}
+USUAL = {"viewport": DESKTOP, "locale": "en-GB", "reduced_motion": "reduce"}
+"""What moves would be drawn anew as long as a page is open, sixty times a second."""
 PATIENCE_MS = 30_000
 expect.set_options(timeout=PATIENCE_MS)
 
@@ -42,8 +47,9 @@ def found() -> str | None:
 def started() -> Iterator[Browser]:
     """A browser of its own. The thread can run no other event loop meanwhile."""
     sandbox = [] if os.getuid() else ["--no-sandbox"]  # which root cannot have
+    arguments = ["--disable-gpu", "--disable-software-rasterizer", *sandbox]  # nobody looks
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=found(), args=sandbox)
+        browser = playwright.chromium.launch(executable_path=found(), args=arguments)
         try:
             yield browser
         finally:
@@ -59,7 +65,7 @@ def visiting(browser: Browser, **options: Any) -> Iterator[tuple[BrowserContext,
         if message.type in ("error", "warning"):
             problems.append(f"{message.text} ({message.location.get('url', '')})")
 
-    context = browser.new_context(**{"viewport": DESKTOP, "locale": "en-GB", **options})
+    context = browser.new_context(**{**USUAL, **options})
     context.set_default_timeout(PATIENCE_MS)
     context.on("console", said)
     context.on("weberror", lambda error: problems.append(str(error.error)))
@@ -69,10 +75,30 @@ def visiting(browser: Browser, **options: Any) -> Iterator[tuple[BrowserContext,
         context.close()
 
 
-def axe(page: Page) -> list[str]:
-    """What axe-core finds wrong with the page as it is: rule, how bad, and the elements."""
-    page.evaluate(_axe())
-    found: list[dict[str, Any]] = page.evaluate("axe.run().then((result) => result.violations)")
+def sign_in(context: BrowserContext, link: str) -> None:
+    """Make the visitor one who has opened that login link before; no page is loaded for it."""
+    origin = urljoin(link, "/")
+    ((name, value),) = httpx2.post(link).cookies.items()
+    context.add_cookies([{"name": name, "value": value, "url": origin}])
+
+
+def axe(page: Page, *rules: str, without: str | None = None) -> list[str]:
+    """What axe-core finds wrong with the page as it is: rule, how bad, and the elements.
+
+    Args:
+        page: the page.
+        rules: only these; without any, all.
+        without: a selector of what is left out.
+    """
+    if not page.evaluate("'axe' in window"):
+        page.evaluate(_axe())
+    run = """([rules, without]) => axe
+        .run(
+            { include: document, ...(without && { exclude: without }) },
+            { resultTypes: ["violations"], ...(rules.length && { runOnly: rules }) },
+        )
+        .then((all) => all.violations)"""
+    found: list[dict[str, Any]] = page.evaluate(run, [rules, without])
     return [
         f"{each['id']} ({each['impact']}): {', '.join(str(n['target']) for n in each['nodes'])}"
         for each in found

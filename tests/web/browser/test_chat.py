@@ -6,10 +6,10 @@ from pathlib import Path
 
 import httpx2
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Dialog, Locator, Page, expect
+from playwright.sync_api import Browser, BrowserContext, Dialog, Locator, Page, Route, expect
 
 from tests.e2e.server import KEY, AgentServer
-from tests.web.browser.chromium import axe, visiting
+from tests.web.browser.chromium import axe, sign_in, visiting
 
 EVIL = "<img src=x onerror=alert(1)><script>alert(2)</script>"
 MEGABYTE = 2**20
@@ -26,9 +26,8 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AgentServer]:
 @pytest.fixture
 def page(visitor: BrowserContext, server: AgentServer) -> Page:
     """Signed in, at the list of chats."""
+    sign_in(visitor, server.command("login-link")["url"])
     opened = visitor.new_page()
-    opened.goto(server.command("login-link")["url"])
-    opened.get_by_role("button", name="Open the dashboard").click()
     opened.goto(f"{server.url}/chat")
     return opened
 
@@ -49,7 +48,7 @@ def test_steps_come_live_and_typed_text_stays(page: Page, server: AgentServer) -
         ["progress", "Reading"],
         ["gate", "live"],
         ["progress", "Writing"],
-        ["return", "Ready"],
+        ["return", "Ready" + "\n\nA long answer." * 60],
     ]
     say(page, ["start", "Slow", steps])
     expect(job(page, "Slow").get_by_text("Reading")).to_be_visible()
@@ -63,8 +62,24 @@ def test_steps_come_live_and_typed_text_stays(page: Page, server: AgentServer) -
     for tab in (page, other):
         expect(job(tab, "Slow").get_by_text("Ready")).to_be_visible()
         expect(job(tab, "Slow").get_by_text("done")).to_be_visible()
+        expect(job(tab, "Slow").get_by_role("heading")).to_be_in_viewport()
     expect(box).to_have_value("half typed")
     assert axe(page) == []
+    page.mouse.wheel(0, -100_000)  # who reads further up stays there
+    expect(page.locator(".bubble").first).to_be_in_viewport()
+    say(other, "more")
+    expect(page.get_by_text("You said: more")).to_be_attached()
+    expect(page.locator(".bubble").first).to_be_in_viewport()
+
+
+def test_a_script_that_arrives_late_costs_no_update(page: Page) -> None:
+    def late(route: Route) -> None:
+        page.wait_for_timeout(200)
+        route.continue_()
+
+    page.route("**/hx-sse.js", late)
+    with page.expect_response(lambda answer: "live=" in answer.url):
+        page.reload()
 
 
 @pytest.mark.rule("Transitions 9", "listWork.order")
@@ -77,6 +92,8 @@ def test_a_running_job_is_stopped(page: Page, server: AgentServer) -> None:
     job(page, "Endless").get_by_role("button", name="Stop").click()
     expect(job(page, "Endless").get_by_text("It was stopped.")).to_be_visible()
     expect(page.get_by_role("button", name="Stop")).to_have_count(0)
+    job(page, "Endless").get_by_role("button", name="Try again").click()
+    expect(page.get_by_text("You said: Try again")).to_be_visible()
 
 
 def test_a_question_is_answered_in_place(page: Page) -> None:
@@ -87,6 +104,26 @@ def test_a_question_is_answered_in_place(page: Page) -> None:
     answer.press("Enter")
     expect(page.get_by_text("You said: May")).to_be_visible()
     expect(answer).to_have_count(0)
+    parcel = {
+        "type": "object",
+        "properties": {
+            "kilograms": {"type": "number", "description": "With the box."},
+            "express": {"type": "boolean"},
+            "to_whom": {"type": "string", "title": "To whom?"},
+        },
+        "required": ["kilograms", "express"],
+    }
+    say(page, ["ask", "What is to be sent?", {"schema": parcel}])
+    weight = page.get_by_label("Kilograms")
+    expect(weight).to_be_visible()
+    assert axe(page) == []
+    weight.fill("2.5")
+    weight.press("Enter")
+    expect(page.get_by_text("2.5").last).to_be_visible()
+    expect(weight).to_have_count(0)
+    say(page, ["ask", "Which size?", {"choices": ["Small", "Large"]}])
+    expect(page.get_by_role("button", name="Large")).to_be_visible()
+    assert axe(page) == []
 
 
 def test_what_went_wrong_says_what_to_do(page: Page) -> None:
@@ -106,6 +143,7 @@ def test_files_go_up_with_progress(page: Page, tmp_path: Path) -> None:
     page.get_by_role("button", name="Send").click()
     expect(page.get_by_text("You said: with a file")).to_be_visible()
     expect(page.locator(".bubble").get_by_text("large.bin")).to_be_visible()
+    expect(page.locator(".bubble").get_by_text("Preview", exact=True)).to_have_count(0)
     expect(page.get_by_text("gone.txt")).to_have_count(0)
 
 
@@ -152,9 +190,8 @@ def test_two_people_see_nothing_of_each_other(
     expect(page.get_by_text("You said: a secret")).to_be_visible()
     server.new_key("eve")
     with visiting(browser) as (visitor, problems):
+        sign_in(visitor, server.command("login-link", "eve@example.com")["url"])
         eve = visitor.new_page()
-        eve.goto(server.command("login-link", "eve@example.com")["url"])
-        eve.get_by_role("button", name="Open the dashboard").click()
         answer = eve.goto(page.url)
         assert answer is not None
         assert answer.status == 404

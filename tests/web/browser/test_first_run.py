@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.e2e.server import KEY, AgentServer
-from tests.web.browser.chromium import PHONE, axe, visiting
+from tests.web.browser.chromium import PHONE, axe, sign_in, visiting
 
 
 @pytest.fixture(scope="module")
@@ -19,9 +19,9 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AgentServer]:
     running.stop()
 
 
-def sign_in(page: Page, server: AgentServer) -> None:
-    page.goto(server.command("login-link")["url"])
-    page.get_by_role("button", name="Open the dashboard").click()
+def at_dashboard(page: Page, server: AgentServer) -> None:
+    sign_in(page.context, server.command("login-link")["url"])
+    page.goto(f"{server.url}/dashboard")
 
 
 def send(server: AgentServer, script: str) -> None:
@@ -33,13 +33,14 @@ def send(server: AgentServer, script: str) -> None:
 def test_work_appears_while_the_page_is_open(
     server: AgentServer, page: Page, tmp_path: Path
 ) -> None:
-    sign_in(page, server)
-    expect(page).to_have_title("Dashboard · agentpost")
+    page.goto(server.command("login-link")["url"])
+    page.get_by_role("button", name="Open the dashboard").click()
+    expect(page).to_have_title("Overview · agentpost")
     expect(page.get_by_text("Nothing yet")).to_be_visible()
     send(server, '[["start", "A chart", [["progress", "Reading"], ["return", "Six rows."]]]]')
-    expect(page.get_by_role("link", name="A chart")).to_be_visible()
+    expect(page.get_by_role("link", name="A chart", exact=True)).to_be_visible()
     assert axe(page) == []
-    page.get_by_role("link", name="A chart").click()
+    page.get_by_role("link", name="A chart", exact=True).click()
     expect(page.get_by_text("Six rows.", exact=True)).to_be_visible()
     assert axe(page) == []
 
@@ -48,7 +49,7 @@ def test_the_page_returns_by_itself_after_a_restart(server: AgentServer, browser
     """Whether its stream was open by then or not."""
     with visiting(browser) as (visitor, problems):
         page = visitor.new_page()
-        sign_in(page, server)
+        at_dashboard(page, server)
         page.wait_for_load_state("load")
         for word in ("once", "again"):
             server.stop()
@@ -61,10 +62,10 @@ def test_the_page_returns_by_itself_after_a_restart(server: AgentServer, browser
 def test_the_menu_on_a_phone_works_without_a_mouse(server: AgentServer, browser: Browser) -> None:
     with visiting(browser, viewport=PHONE, color_scheme="dark") as (visitor, problems):
         page = visitor.new_page()
-        sign_in(page, server)
+        at_dashboard(page, server)
         wide = page.evaluate("document.documentElement.scrollWidth")
         assert wide <= PHONE["width"], "the page is wider than the phone"
-        page.locator("summary").focus()
+        page.get_by_label("Menu", exact=True).focus()
         page.keyboard.press("Enter")
         page.get_by_role("link", name="Sessions").click()
         expect(page.get_by_role("heading", name="Sessions")).to_be_visible()
@@ -72,26 +73,8 @@ def test_the_menu_on_a_phone_works_without_a_mouse(server: AgentServer, browser:
         assert problems == []
 
 
-@pytest.mark.parametrize("path", ["/dashboard/credits", "/dashboard/operator"])
-def test_what_costs_and_what_runs_fits_a_phone(
-    server: AgentServer, browser: Browser, path: str
-) -> None:
-    with visiting(browser, viewport=PHONE, color_scheme="dark") as (visitor, problems):
-        page = visitor.new_page()
-        sign_in(page, server)
-        page.goto(server.url + path)
-        assert axe(page) == []
-        wide = page.evaluate("document.documentElement.scrollWidth")
-        assert wide <= PHONE["width"], "the page is wider than the phone"
-        if path.endswith("operator"):
-            page.get_by_role("link", name="Owner").click()
-            expect(page.get_by_role("heading", name="Add credits")).to_be_visible()
-            assert axe(page) == []
-        assert problems == []
-
-
 def test_the_look_is_kept(server: AgentServer, page: Page) -> None:
-    sign_in(page, server)
+    at_dashboard(page, server)
     page.get_by_role("button", name="Dark").click()
     expect(page.locator("html")).to_have_attribute("data-theme", "dark")
     page.reload()
@@ -104,13 +87,13 @@ def test_pages_are_small_and_quick_to_read(server: AgentServer, browser: Browser
     """First load on the wire, and without a script."""
     with visiting(browser, java_script_enabled=False) as (visitor, problems):
         page = visitor.new_page()
-        sign_in(page, server)
+        page.goto(server.command("login-link")["url"])
+        page.get_by_role("button", name="Open the dashboard").click()
         expect(page.get_by_role("heading", name="Newest work")).to_be_visible()
         assert problems == []
     with visiting(browser) as (visitor, problems):
-        page = visitor.new_page()
         sizes: list[int] = []
-        sign_in(page, server)
+        sign_in(visitor, server.command("login-link")["url"])
         fresh = visitor.new_page()
         session = visitor.new_cdp_session(fresh)
         session.send("Network.enable")

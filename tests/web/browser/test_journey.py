@@ -1,5 +1,6 @@
 """The first run with the built-in agent: a link, a table, a chart, and its download."""
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -7,7 +8,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.e2e.server import AgentServer
-from tests.web.browser.chromium import axe
+from tests.web.browser.chromium import axe, sign_in
 
 TABLE = "month,revenue\nJan,120\nFeb,135\nMar,128\nApr,151\nMay,170\nJun,182\n"
 
@@ -35,6 +36,7 @@ def test_from_the_link_to_the_downloaded_chart(
     box.press("Enter")
     card = page.get_by_role("article").first
     expect(card.get_by_text("done", exact=True)).to_be_visible()
+    expect(card.get_by_text("steps")).to_be_visible()
     picture = card.locator("img").first
     expect(picture).to_be_visible()
     page.wait_for_function("[...document.images].every((image) => image.naturalWidth > 0)")
@@ -46,3 +48,33 @@ def test_from_the_link_to_the_downloaded_chart(
         )
     loading.value.save_as(tmp_path / "data.csv")
     assert "182" in (tmp_path / "data.csv").read_text()
+    page.goto(f"{server.url}/dashboard/messages")
+    page.locator("main .row").get_by_role("link", name="Chart revenue by month").click()
+    expect(page.get_by_role("region", name="First rows")).to_have_count(0)
+    page.get_by_label("Preview of umsätze & <b>.csv").click()
+    expect(page.get_by_role("region", name="First rows")).to_be_visible()
+    expect(page).to_have_url(re.compile("/dashboard/messages/msg_"))
+
+
+def test_each_example_works_at_once(server: AgentServer, page: Page) -> None:
+    """One click, and no file of one's own."""
+    server.command("accounts", "create", "--email", "new@example.com", "--credits", "20")
+    sign_in(page.context, server.command("login-link", "new@example.com")["url"])
+    for n, made in enumerate(("sales-chart.png", "", ".pdf")):
+        page.goto(f"{server.url}/chat")
+        if n == 0:
+            page.locator(".examples button").first.click()
+        else:
+            form = page.request.post(
+                f"{server.url}/chat/examples",
+                form={"example": str(n)},
+                headers={"Origin": server.url},
+            )
+            page.goto(form.url)
+        expect(page.locator(".bubble").get_by_text("sales.csv")).to_be_visible()
+        if made:
+            card = page.get_by_role("article").first
+            expect(card.get_by_text("done", exact=True)).to_be_visible()
+            expect(card.get_by_role("link", name=made).first).to_be_visible()
+        else:
+            expect(page.locator(".exchange .markdown").first).to_contain_text("South")

@@ -1,16 +1,22 @@
 """The SDK: talk to an agentpost server from Python.
 
     with Client() as client:  # AGENTPOST_URL and AGENTPOST_KEY
-        message = client.send("Chart the revenue", files=[Path("sales.csv")])
-        message = client.wait(message.id)
-        for file in message.files:
-            client.download(file, Path("results"))
+        done = client.send_and_wait("Chart the revenue", files=["sales.csv"], timeout=600)
+        for file in done.files:
+            client.download(file, "results")
 
-`AsyncClient` has the same methods for asyncio. Errors: see `agentpost_client.errors`.
+`AsyncClient` has the same methods for asyncio. Errors: see `agentpost_client.errors`; records:
+`agentpost_client.models`; webhooks: `agentpost_client.webhooks`.
 """
 
-from agentpost_client.async_client import AsyncClient
-from agentpost_client.attachments import Attachment
+from agentpost_client import errors, webhooks
+from agentpost_client._async.client import AsyncClient
+from agentpost_client._async.pages import AsyncPages
+from agentpost_client._sync.client import Client
+from agentpost_client._sync.pages import Pages
+from agentpost_client.attachments import Attachment, RemoteFile
+from agentpost_client.deltas import TextDelta, TextReset
+from agentpost_client.enums import EntryType, EventName, JobStatus, MessageStatus, Reason
 from agentpost_client.errors import (
     AgentpostError,
     ApiError,
@@ -18,7 +24,9 @@ from agentpost_client.errors import (
     ConfigError,
     ConnectionFailed,
     FileRefused,
+    RequestTimeout,
     WaitTimeout,
+    WebhookRefused,
 )
 from agentpost_client.models import (
     Account,
@@ -29,11 +37,11 @@ from agentpost_client.models import (
     Problem,
     RunningJob,
     Upload,
+    WebhookEndpoint,
     Work,
     WorkItem,
 )
 from agentpost_client.retries import RetryPolicy
-from agentpost_client.sync_client import Client
 from agentpost_client.version import __version__
 
 __all__ = [
@@ -41,22 +49,37 @@ __all__ = [
     "AgentpostError",
     "ApiError",
     "AsyncClient",
+    "AsyncPages",
     "Attachment",
     "BadAnswer",
     "Client",
     "ConfigError",
     "ConnectionFailed",
     "Entry",
+    "EntryType",
+    "EventName",
     "File",
     "FileRefused",
     "Job",
+    "JobStatus",
     "Message",
+    "MessageStatus",
+    "Pages",
     "Problem",
+    "Reason",
+    "RemoteFile",
+    "RequestTimeout",
     "RetryPolicy",
     "RunningJob",
+    "TextDelta",
+    "TextReset",
     "Upload",
     "WaitTimeout",
+    "WebhookEndpoint",
+    "WebhookRefused",
     "Work",
     "WorkItem",
     "__version__",
+    "errors",
+    "webhooks",
 ]

@@ -10,10 +10,13 @@ from __future__ import annotations
 import base64
 import io
 import mimetypes
-from collections.abc import Sequence
+import os
+import tempfile
+from collections.abc import AsyncIterable, Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import BinaryIO, TypeAlias
+from typing import IO, Any, TypeAlias, TypeGuard
 
 from agentpost_client.errors import FileRefused
 from agentpost_client.limits import (
@@ -26,37 +29,69 @@ from agentpost_client.limits import (
     UPLOADS_TOTAL_BYTES_MAX,
 )
 
+Progress: TypeAlias = Callable[[int, int], object]
+"""Called while bytes travel, with those done and all of them; a new try begins at 0 again."""
+
+CHUNK_BYTES = 2**18
+
 
 @dataclass(frozen=True, slots=True)
 class Attachment:
-    """Bytes in memory to send as a file; the type is guessed from the name when not given."""
+    """Bytes to send as a file; the type is guessed from the name when not given.
+
+    ``data`` are bytes, a file opened in binary mode (read from where it stands, and left open), or
+    an iterator of bytes (with `AsyncClient` an asynchronous one too). What cannot be read twice is
+    kept in a temporary file first: the API wants the size before the bytes, and a try that broke
+    is made again.
+    """
 
     name: str
-    data: bytes = field(repr=False)
+    data: bytes | IO[bytes] | Iterable[bytes] | AsyncIterable[bytes] = field(repr=False)
     content_type: str | None = None
 
 
-Sendable: TypeAlias = "str | Path | Attachment"
-"""A path of a local file, or bytes with a name."""
+@dataclass(frozen=True, slots=True)
+class RemoteFile:
+    """A file at a public https address, which the server fetches itself; part of a message only."""
+
+    url: str
+    name: str | None = None
+
+
+Uploadable: TypeAlias = "str | os.PathLike[str] | IO[bytes] | Attachment"
+"""A path of a local file, a file opened in binary mode, or bytes with a name."""
+Sendable: TypeAlias = "Uploadable | RemoteFile"
+"""What goes with a message."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outgoing:
-    """A file that was looked at and can be read; ``size`` in bytes."""
+    """A file that was looked at and can be read, as often as needed; ``size`` in bytes.
+
+    ``source`` is its path, its bytes, or an open file and the place in it where it begins.
+    """
 
     name: str
     size: int
     content_type: str | None
-    source: Path | bytes = field(repr=False)
+    source: Path | bytes | tuple[IO[bytes], int] = field(repr=False)
 
-    def open(self) -> BinaryIO:
-        """Its bytes; raises `FileRefused`."""
+    @contextmanager
+    def open(self) -> Iterator[IO[bytes]]:
+        """Its bytes; raises `FileRefused`. A file the caller opened is left open."""
         if isinstance(self.source, bytes):
-            return io.BytesIO(self.source)
-        try:
-            return self.source.open("rb")
-        except OSError as error:
-            raise _unreadable(self.source, error) from None
+            yield io.BytesIO(self.source)
+        elif isinstance(self.source, tuple):
+            stream, start = self.source
+            stream.seek(start)
+            yield stream
+        else:
+            try:
+                stream = self.source.open("rb")
+            except OSError as error:
+                raise _unreadable(self.source, error) from None
+            with stream:
+                yield stream
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,17 +102,26 @@ class Packed:
     uploads: list[Outgoing]
 
 
-def pack(files: Sequence[Sendable]) -> Packed:
-    """Look at the files and read those that fit inside a message. Blocks on the disk.
+def pack(files: Sequence[Outgoing | RemoteFile]) -> Packed:
+    """Read those that fit inside a message. Blocks on the disk.
 
     In the order given, a file goes inline while its size, their number and their sum allow it.
     Raises `FileRefused` for a file that cannot be read and for more than the limits allow.
     """
     packed = Packed([], [])
     inline_bytes = 0
-    for file in files:
-        outgoing = look_at(file)
-        if outgoing.size > INLINE_FILE_BYTES_MAX or len(packed.inline) == INLINE_FILES_MAX:
+    fetched = sum(isinstance(each, RemoteFile) for each in files)  # cannot be sent otherwise
+    if fetched > INLINE_FILES_MAX:
+        raise FileRefused(f"{fetched} remote files; a message takes {INLINE_FILES_MAX}.")
+    for outgoing in files:
+        if isinstance(outgoing, RemoteFile):
+            packed.inline.append(remote(outgoing))
+            fetched -= 1
+            continue
+        if (
+            outgoing.size > INLINE_FILE_BYTES_MAX
+            or len(packed.inline) + fetched == INLINE_FILES_MAX
+        ):
             fits = False
         else:
             fits = inline_bytes + outgoing.size <= INLINE_TOTAL_BYTES_MAX
@@ -91,10 +135,20 @@ def pack(files: Sequence[Sendable]) -> Packed:
     return packed
 
 
-def look_at(file: Sendable) -> Outgoing:
-    """Name, size and type of a file, without reading it; raises `FileRefused`."""
+def remote(file: RemoteFile) -> dict[str, str]:
+    """The file as the API takes it."""
+    return {"url": file.url} | ({"name": file.name} if file.name else {})
+
+
+def look_at(file: Uploadable) -> Outgoing:
+    """Name, size and type of a file that can be read again; raises `FileRefused`."""
     if isinstance(file, Attachment):
-        return Outgoing(file.name, len(file.data), file.content_type, file.data)
+        if isinstance(file.data, bytes):
+            return Outgoing(file.name, len(file.data), file.content_type, file.data)
+        assert is_stream(file.data), "what can be read once is kept by `Kept`"
+        return _opened(file.name, file.content_type, file.data)
+    if not isinstance(file, str | os.PathLike):
+        return _opened(_stream_name(file), None, file)
     path = Path(file)
     try:
         if path.is_dir():
@@ -106,6 +160,47 @@ def look_at(file: Sendable) -> Outgoing:
         raise _unreadable(path, error) from None
 
 
+def once_only(file: Uploadable) -> Attachment | None:
+    """The file as an attachment with an iterator, if it can be read only once."""
+    if isinstance(file, Attachment):
+        if isinstance(file.data, bytes):
+            return None
+        if not is_stream(file.data):
+            return file
+        if file.data.seekable():
+            return None
+        return Attachment(file.name, _pieces(file.data), file.content_type)
+    if isinstance(file, str | os.PathLike):
+        return None
+    if not is_stream(file):
+        raise FileRefused(f"{type(file).__name__} is no file: give a path or Attachment(name, …).")
+    return None if file.seekable() else Attachment(_stream_name(file), _pieces(file))
+
+
+class Kept:
+    """A temporary file for what can be read once: `write` it, take `outgoing`, then `close`."""
+
+    def __init__(self, attachment: Attachment) -> None:
+        self._attachment = attachment
+        self._stream = tempfile.TemporaryFile()  # noqa: SIM115 - `close` closes it
+
+    def write(self, chunk: bytes) -> None:
+        """Keep some bytes; raises `FileRefused` when they are more than an upload takes."""
+        name = self._attachment.name
+        if not isinstance(chunk, bytes | bytearray | memoryview):
+            raise FileRefused(f"The iterator of {name} gives {type(chunk).__name__}, not bytes.")
+        self._stream.write(chunk)
+        if self._stream.tell() > UPLOAD_BYTES_MAX:
+            raise FileRefused(f"{name} is larger than {_mb(UPLOAD_BYTES_MAX)}, the upload limit.")
+
+    def outgoing(self) -> Outgoing:
+        """The file as it is now."""
+        return _opened(self._attachment.name, self._attachment.content_type, self._stream, 0)
+
+    def close(self) -> None:
+        self._stream.close()
+
+
 def check_upload(outgoing: Outgoing) -> None:
     """Raises `FileRefused` for what no upload takes."""
     if outgoing.size == 0:
@@ -113,6 +208,38 @@ def check_upload(outgoing: Outgoing) -> None:
     if outgoing.size > UPLOAD_BYTES_MAX:
         limit = _mb(UPLOAD_BYTES_MAX)
         raise FileRefused(f"{outgoing.name} has {_mb(outgoing.size)}; an upload takes {limit}.")
+
+
+def is_stream(file: object) -> TypeGuard[IO[bytes]]:
+    """Whether it is a file object; raises `FileRefused` for one of text."""
+    if isinstance(file, io.TextIOBase):
+        name = getattr(file, "name", "The file")
+        raise FileRefused(f"{name} is opened as text: open it in binary mode, 'rb'.")
+    return hasattr(file, "read") and hasattr(file, "seekable")
+
+
+def _opened(
+    name: str, content_type: str | None, stream: IO[bytes], start: int | None = None
+) -> Outgoing:
+    try:
+        start = stream.tell() if start is None else start
+        size = stream.seek(0, io.SEEK_END) - start
+        stream.seek(start)
+    except (OSError, ValueError) as error:  # ValueError: it is closed
+        raise FileRefused(f"Cannot read {name}: {error}.") from None
+    return Outgoing(name, size, content_type, (stream, start))
+
+
+def _stream_name(stream: Any) -> str:
+    name = getattr(stream, "name", None)
+    if not isinstance(name, str) or not Path(name).name:
+        raise FileRefused("The file object has no name: wrap it as Attachment(name, file).")
+    return Path(name).name
+
+
+def _pieces(stream: IO[bytes]) -> Iterator[bytes]:
+    while chunk := stream.read(CHUNK_BYTES):
+        yield chunk
 
 
 def _check_together(uploads: Sequence[Outgoing]) -> None:

@@ -36,10 +36,13 @@ def resolve_config(
     # A password in the address would be sent in place of the key, and shown in error texts.
     if not is_http_url(url) or any(character in url for character in "@?# "):
         raise ConfigError(
-            f"{URL_VARIABLE} must be an http:// or https:// address of a host, without a password."
+            "The server's address must be an http:// or https:// address of a host, without a"
+            f" password: check {URL_VARIABLE}, or the url given."
         )
     if not (key.isascii() and key.isprintable()) or " " in key:
-        raise ConfigError(f"{KEY_VARIABLE} has characters that no API key has.")
+        raise ConfigError(
+            f"The API key has characters that no key has: check {KEY_VARIABLE}, or the key given."
+        )
     return Config(url.rstrip("/").removesuffix("/v1"), key)
 
 

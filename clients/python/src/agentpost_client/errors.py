@@ -3,10 +3,13 @@
     AgentpostError
     ├── ConfigError             no address or key given, or not usable
     ├── FileRefused             a file cannot be sent with a message (checked before sending)
-    ├── ConnectionFailed        no answer arrived: the network, a time limit, the server is down
+    ├── ConnectionFailed        no answer arrived: the network, or the server is down
+    │   └── RequestTimeout      no answer arrived in time (also a `TimeoutError`)
     ├── BadAnswer               something answered, but not this API
     ├── ApiError                the API refused; ``code`` is the stable word to branch on
-    └── WaitTimeout             the message was not final in time (also a `TimeoutError`)
+    │   └── NotFound, …         one class for each code, see `agentpost_client.refusals`
+    ├── WaitTimeout             the message was not final in time (also a `TimeoutError`)
+    └── WebhookRefused          a webhook request that was not sent by the server, or is too old
 
 None of the texts contains the API key.
 """
@@ -15,12 +18,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+# "as" makes them names of this module too, for type checkers.
+from agentpost_client.api_error import AgentpostError as AgentpostError  # noqa: PLC0414
+from agentpost_client.api_error import ApiError as ApiError  # noqa: PLC0414
+from agentpost_client.refusals import *  # noqa: F403 - all of them are errors of the SDK
+from agentpost_client.refusals import BY_CODE
+
 if TYPE_CHECKING:
-    from agentpost_client.models import Message, Problem
-
-
-class AgentpostError(Exception):
-    """Base of all errors of the SDK; its text is one sentence for a person."""
+    from agentpost_client.models import Message
 
 
 class ConfigError(AgentpostError):
@@ -35,9 +40,16 @@ class ConnectionFailed(AgentpostError):
     """No answer after all retries; ``url`` is the address asked (of a file link, its host)."""
 
     def __init__(self, url: str, problem: str) -> None:
-        super().__init__(f"No answer from {url}: {problem}.")
+        super().__init__(url, problem)
         self.url = url
         self.problem = problem
+
+    def __str__(self) -> str:
+        return f"No answer from {self.url}: {self.problem}."
+
+
+class RequestTimeout(ConnectionFailed, TimeoutError):
+    """Nothing came within the time allowed; ``problem`` says how long that was."""
 
 
 class BadAnswer(AgentpostError):
@@ -48,38 +60,22 @@ class BadAnswer(AgentpostError):
         self.request_id = request_id
 
 
-class ApiError(AgentpostError):
-    """The API's error shape (spec: Errors).
-
-    ``code`` is the stable machine word and ``message`` the text for people. ``retry_after`` is in
-    seconds, given with every 429. ``cursor`` comes with ``poll_in_progress`` only. An error without
-    the shape (a proxy's) has the code ``http_<status>``.
-    """
-
-    def __init__(
-        self,
-        code: str,
-        message: str,
-        status: int,
-        *,
-        request_id: str | None = None,
-        problems: tuple[Problem, ...] = (),
-        retry_after: float | None = None,
-        cursor: str | None = None,
-    ) -> None:
-        super().__init__(f"{code}: {message}")
-        self.code = code
-        self.message = message
-        self.status = status
-        self.request_id = request_id
-        self.problems = problems
-        self.retry_after = retry_after
-        self.cursor = cursor
-
-
 class WaitTimeout(AgentpostError, TimeoutError):
     """``message`` is the last state seen; the work itself goes on."""
 
     def __init__(self, message: Message, seconds: float) -> None:
-        super().__init__(f"{message.id} is still {message.status} after {seconds:g} seconds.")
+        super().__init__(message, seconds)
         self.message = message
+        self.seconds = seconds
+
+    def __str__(self) -> str:
+        return f"{self.message.id} is still {self.message.status} after {self.seconds:g} seconds."
+
+
+class WebhookRefused(AgentpostError):
+    """A webhook request whose signature or time is wrong, or that is no event: answer 400."""
+
+
+def error_class(code: str) -> type[ApiError]:
+    """The class for a code; `ApiError` for one that this version does not know."""
+    return BY_CODE.get(code, ApiError)

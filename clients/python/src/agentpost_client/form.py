@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from uuid import uuid4
 
-from agentpost_client.attachments import Outgoing
+from agentpost_client.attachments import CHUNK_BYTES, Outgoing
 from agentpost_client.errors import FileRefused
-
-CHUNK_BYTES = 2**18
 
 
 class FileForm:
@@ -36,6 +34,11 @@ class FileForm:
             "Content-Type": f"multipart/form-data; boundary={boundary}",
             "Content-Length": str(length),
         }
+
+    def progress(self, sent: int) -> tuple[int, int]:
+        """Of the file, the bytes done when that many of the body are, and all of them."""
+        size = self._outgoing.size
+        return min(max(sent - len(self._head), 0), size), size
 
     def chunks(self) -> Iterator[bytes]:
         """The body; raises `FileRefused` when the file has become another size."""

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass, field, fields
 from datetime import datetime
+from enum import StrEnum
+from functools import partial
 from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Any, Self, Union, get_args, get_origin, get_type_hints
 
@@ -84,13 +86,15 @@ def _planned(record: type[Record]) -> dict[str, tuple[Reader, bool]]:
 def _reader(kind: Any) -> Reader:
     """What turns a JSON value that is not null into a value of that type."""
     origin, arguments = get_origin(kind), get_args(kind)
-    if origin in (Union, UnionType):  # X | None
-        (kind,) = (argument for argument in arguments if argument is not NoneType)
-        return _reader(kind)
+    if origin in (Union, UnionType):  # X | None, or words | str
+        words, kinds = _members(arguments)
+        return partial(_word, words) if words else _reader(kinds[0])
     if origin is tuple:
         return lambda value: _tuple(_reader(arguments[0]), value)
     if origin is dict:
         return lambda value: _mapping(_reader(arguments[1]), value)
+    if kind is Any:
+        return lambda value: value
     if kind is datetime:
         return _datetime
     if kind is float:
@@ -100,6 +104,20 @@ def _reader(kind: Any) -> Reader:
     if isinstance(kind, type) and issubclass(kind, Record):
         return kind.read
     return lambda value: _plain((kind,), value)
+
+
+def _members(arguments: tuple[Any, ...]) -> tuple[dict[str, StrEnum], list[Any]]:
+    """Of the types of a field, the members of its enumeration by their words, and the others."""
+    kinds = [kind for kind in arguments if kind is not NoneType]
+    enumerations = [k for k in kinds if isinstance(k, type) and issubclass(k, StrEnum)]
+    words = {str(member): member for kind in enumerations for member in kind}
+    return words, [kind for kind in kinds if kind not in enumerations]
+
+
+def _word(words: Mapping[str, StrEnum], value: Any) -> str:
+    """The member of an enumeration, or the text of one that this version does not know."""
+    text: str = _plain((str,), value)
+    return words.get(text, text)
 
 
 def _at(name: str, read: Reader, value: Any) -> Any:

@@ -12,7 +12,8 @@ from random import SystemRandom
 
 from agentpost_client.wire import Answer, Fault
 
-RETRIED_STATUSES = frozenset({429, 500, 503})
+TOO_MANY_REQUESTS = 429
+RETRIED_STATUSES = frozenset({TOO_MANY_REQUESTS, 500, 503})
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,17 +38,27 @@ class RetryPolicy:
         """A random part of ``base`` doubled ``attempt`` times, up to ``longest``."""
         return self.jitter() * min(self.longest, self.base * 2.0 ** min(attempt, 16))
 
-    def pause(self, attempt: int, outcome: Answer | Fault) -> float | None:
+    def pause(self, attempt: int, outcome: Answer | Fault, repeatable: bool = True) -> float | None:
         """Seconds to the next try after try number ``attempt`` (from 0), None for "give up".
 
-        The server's ``Retry-After`` is a floor; jitter comes on top so that callers refused
-        together do not come back together.
+        What is not ``repeatable`` is tried again only after the rate limit refused it: then it has
+        done nothing for certain. The server's ``Retry-After`` is a floor; jitter comes on top so
+        that callers refused together do not come back together.
         """
         if isinstance(outcome, Fault):
-            return self.backoff(attempt) if outcome.passing else None
-        if outcome.status not in RETRIED_STATUSES:
+            return self.backoff(attempt) if outcome.passing and repeatable else None
+        if outcome.status not in (RETRIED_STATUSES if repeatable else {TOO_MANY_REQUESTS}):
             return None
         asked = outcome.retry_after
         if asked is None:
             return self.backoff(attempt)
         return asked + self.backoff(0) if asked <= self.retry_after_max else None
+
+
+def trouble(outcome: Answer | Fault) -> str:
+    """Why it is tried again, in a few words."""
+    if isinstance(outcome, Fault):
+        return outcome.brief
+    if outcome.status == TOO_MANY_REQUESTS:
+        return "too many requests"
+    return f"server error {outcome.status}"

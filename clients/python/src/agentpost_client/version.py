@@ -1,3 +1,5 @@
-"""The version of this package; `agentpost` of the same version is the server it was tested with."""
+"""The version of this package. It has numbers of its own: a client works with servers of other
+versions, since the API only grows within /v1.
+"""
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"

@@ -9,7 +9,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
 import httpx2
 
@@ -19,6 +19,8 @@ from agentpost_client.errors import (
     ApiError,
     BadAnswer,
     ConnectionFailed,
+    RequestTimeout,
+    error_class,
 )
 from agentpost_client.form import FileForm
 from agentpost_client.models import ErrorBody
@@ -28,6 +30,7 @@ from agentpost_client.version import __version__
 CONNECT_SECONDS = 5.0
 CHUNK_BYTES = 2**18
 """Of a download, held in memory and written at once."""
+NOT_MODIFIED = 304
 USER_AGENT = f"agentpost-python/{__version__}"
 
 R = TypeVar("R", bound=Record)
@@ -46,8 +49,13 @@ class Call:
     query: Mapping[str, str] = field(default_factory=dict)
     body: bytes | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
-    hold_seconds: int = 0
+    hold_seconds: float = 0
     repeatable: bool = True
+
+    @property
+    def name(self) -> str:
+        """What logs call it: no body and no query, which may hold what is nobody's business."""
+        return f"{self.method} {self.path}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +68,8 @@ class Answer:
 
     @property
     def is_success(self) -> bool:
-        return 200 <= self.status < 300
+        """Also for "nothing newer", which only those get who asked for it."""
+        return 200 <= self.status < 300 or self.status == NOT_MODIFIED
 
     @property
     def request_id(self) -> str | None:
@@ -75,10 +84,13 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """No answer. ``passing`` is false when trying again cannot help."""
+    """No answer. ``passing`` is false when trying again cannot help; ``is_timeout`` is true when
+    it was the time that ran out."""
 
     problem: str
-    passing: bool
+    passing: bool = True
+    is_timeout: bool = False
+    brief: str = "server unreachable"
 
 
 def path_to(*segments: str) -> str:
@@ -106,6 +118,13 @@ def api_request(config: Config, call: Call, timeout_seconds: float) -> dict[str,
         "timeout": timeout(call.hold_seconds + timeout_seconds),
         "follow_redirects": False,
     }
+
+
+def streamed(config: Config, call: Call, silence_seconds: float) -> dict[str, Any]:
+    """The arguments of httpx2's ``stream`` for a call that answers with an event stream."""
+    request = api_request(config, call, silence_seconds)
+    request["headers"] = {**request["headers"], "Accept": "text/event-stream"}
+    return request
 
 
 def link_request(url: str, timeout_seconds: float) -> dict[str, Any]:
@@ -144,14 +163,41 @@ def read_fault(error: httpx2.RequestError) -> Fault:
     """Name the trouble in words; the library's own text is kept where it adds something."""
     match error:
         case httpx2.ConnectTimeout():
-            return Fault("it did not accept a connection in time", passing=True)
+            problem = f"it did not accept a connection within {_limit(error, 'connect')}"
+            return Fault(problem, is_timeout=True)
+        case httpx2.PoolTimeout():
+            problem = f"no connection of this client became free within {_limit(error, 'pool')}"
+            return Fault(problem, is_timeout=True)
+        case httpx2.WriteTimeout():
+            return Fault(f"it took no data for {_limit(error, 'write')}", is_timeout=True)
         case httpx2.TimeoutException():
-            return Fault("it was silent for too long", passing=True)
+            return Fault(f"it was silent for {_limit(error, 'read')}", is_timeout=True)
         case httpx2.ConnectError():
-            return Fault(f"cannot connect ({error})", passing=True)
+            return Fault(f"cannot connect ({error})")
         case httpx2.NetworkError() | httpx2.RemoteProtocolError() | httpx2.ProxyError():
-            return Fault(f"the connection broke ({error or type(error).__name__})", passing=True)
+            return Fault(f"the connection broke ({error or type(error).__name__})")
     return Fault(str(error) or type(error).__name__, passing=False)
+
+
+def _limit(error: httpx2.RequestError, name: str) -> str:
+    """The limit that was reached, in words."""
+    try:
+        seconds = error.request.extensions["timeout"][name]
+    except (RuntimeError, KeyError):  # no request is known for it
+        return "too long"
+    return f"{seconds:g} seconds"
+
+
+def host_of(url: str) -> str:
+    """Of a link only this is shown: the rest of it is a key to the file."""
+    link = urlsplit(url)
+    return f"{link.scheme}://{link.hostname}"
+
+
+def total_bytes(response: httpx2.Response) -> int:
+    """How many bytes the body has, 0 when that is not said."""
+    text = response.headers.get("content-length", "")
+    return int(text) if text.isascii() and text.isdigit() else 0
 
 
 def parse(answer: Answer, model: type[R]) -> R:
@@ -172,7 +218,8 @@ def parse(answer: Answer, model: type[R]) -> R:
 def failure(outcome: Answer | Fault, url: str) -> AgentpostError:
     """The exception for an outcome that is no success; ``url`` is the address to show."""
     if isinstance(outcome, Fault):
-        return ConnectionFailed(url, outcome.problem)
+        kind = RequestTimeout if outcome.is_timeout else ConnectionFailed
+        return kind(url, outcome.problem)
     if 300 <= outcome.status < 400:
         return BadAnswer(f"{url} answers with a redirect; use the address it leads to.")
     try:
@@ -185,7 +232,7 @@ def failure(outcome: Answer | Fault, url: str) -> AgentpostError:
             request_id=outcome.request_id,
             retry_after=outcome.retry_after,
         )
-    return ApiError(
+    return error_class(body.error)(
         body.error,
         body.message or body.error,
         outcome.status,
@@ -193,4 +240,5 @@ def failure(outcome: Answer | Fault, url: str) -> AgentpostError:
         problems=body.problems,
         retry_after=outcome.retry_after,
         cursor=body.cursor,
+        docs=body.docs,
     )

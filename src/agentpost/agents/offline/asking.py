@@ -8,15 +8,24 @@ from collections.abc import Sequence
 
 import msgspec
 
-from agentpost.agents.base import JobFailed, Json
+from agentpost.agents.base import JobFailed
 from agentpost.agents.deaths import WorkerDied
-from agentpost.agents.offline import steps
+from agentpost.agents.offline import answering, steps
 from agentpost.agents.offline.answer import Answer, Outcome
+from agentpost.agents.offline.answering import About
 from agentpost.agents.offline.data.model import Table
-from agentpost.agents.offline.frame import Act, Frame, Query, Thing, to_json
+from agentpost.agents.offline.frame import (
+    Act,
+    Aggregate,
+    Frame,
+    Order,
+    Query,
+    Thing,
+    to_json,
+)
 from agentpost.agents.offline.offering import help_text
 from agentpost.agents.offline.replying import details, listed, quoted, say, shortened
-from agentpost.agents.offline.scope import Surroundings
+from agentpost.agents.offline.scope import Surroundings, files_by_id
 from agentpost.agents.offline.understanding.reading import Reading
 from agentpost.extraction import Unreadable
 
@@ -33,16 +42,18 @@ async def ask(here: Surroundings, reading: Reading) -> None:
     if not here.files and not here.material:
         notes = f" ({'; '.join(turn.notes)})" if turn.notes else ""
         if reading.intent.question or turn.notes:
+            answering.keep(here, About.FILE, reading)
             turn.ask(say(language, "need_files") + notes)
         else:
             turn.reply(_unknown(here, reading))
         return
+    frame = reading.frame = _of_those(here, reading)
     computed = _computed(frame)
     if computed and not frame.unused:
         if reading.ambiguous or reading.tables:
             which(here, reading)
             return
-        await _from_tables(here, reading)
+        await from_tables(here, reading)
         return
     readable = here.documents or (here.material and not here.tables)
     if readable:
@@ -51,6 +62,8 @@ async def ask(here: Surroundings, reading: Reading) -> None:
         language, table = here.language, _table(here, frame.queries)
         understood = say(language, "not_understood", words=quoted(language, [frame.said]))
         columns = say(language, "columns_are", table=table.name, columns=_columns(language, table))
+        labels = [column.label for column in table.columns]
+        answering.keep(here, About.WORD, reading, options=labels)
         turn.ask(f"{understood} {columns}")
     elif here.tables and not frame.unused and not computed:
         turn.reply("\n".join(_described(here.language, one) for one in here.tables[:_TABLES_SHOWN]))
@@ -59,6 +72,22 @@ async def ask(here: Surroundings, reading: Reading) -> None:
     else:
         text = say(language, "unusable", files=listed(language, [f.name for f in here.files]))
         turn.reply("\n\n".join(filter(None, [text, details(language, (), here.skipped, ())])))
+
+
+def _of_those(here: Surroundings, reading: Reading) -> Frame:
+    """As in "which one is best?" after an answer or a picture by region: which region."""
+    frame = reading.frame
+    base = here.works[0].frame.queries[:1] if here.works else ()
+    ranks = (Aggregate.MAX, Aggregate.MIN)
+    most = [m.aggregate for query in frame.queries for m in query.measures]
+    if not reading.intent.it or reading.named - {"order"} or len(most) != 1 or not base:
+        return frame
+    if most[0] not in ranks or not (base[0].groups or base[0].time):
+        return frame
+    order = Order(most[0] is Aggregate.MAX, 1)
+    return msgspec.structs.replace(
+        frame, queries=(msgspec.structs.replace(base[0], order=order),), unused=()
+    )
 
 
 def _computed(frame: Frame) -> bool:
@@ -71,10 +100,12 @@ def _unknown(here: Surroundings, reading: Reading) -> str:
     return f"{understood}\n\n{help_text(here.language)}"
 
 
-async def _from_tables(here: Surroundings, reading: Reading) -> None:
+async def from_tables(here: Surroundings, reading: Reading) -> None:
+    """Answer a question that a query of its frame stands for."""
     turn, language = here.turn, here.language
     frame = reading.frame
     files = [file for query in frame.queries for file in here.of_table(query.table)]
+    files = files or files_by_id(turn, frame.files)
     frame = msgspec.structs.replace(
         frame, act=Act.ASK, thing=Thing.ANSWER, text=here.material or frame.text,
         files=tuple(file.id for file in files),
@@ -136,12 +167,8 @@ def lacks(here: Surroundings, reading: Reading) -> None:
     language = here.language
     table = _table(here, reading.frame.queries)
     words = reading.frame.unused
-    asked: dict[str, Json] = {
-        "kind": "word",
-        "text": reading.frame.said,
-        "word": words[0] if words else "",
-    }
-    here.turn.state["asked"] = asked
+    labels = [column.label for column in table.columns]
+    answering.keep(here, About.WORD, reading, words=words, options=labels)
     if all(_complete(one) for one in here.tables) and not reading.unclear:
         text = say(
             language, "lacks", table=table.name, words=quoted(language, words),
@@ -160,16 +187,14 @@ def which(here: Surroundings, reading: Reading) -> None:
     language = here.language
     if reading.ambiguous:
         word, columns = reading.ambiguous[0]
-        here.turn.state["asked"] = {
-            "kind": "word", "text": reading.frame.said, "word": word, "options": list(columns),
-        }  # fmt: skip
+        answering.keep(here, About.WORD, reading, words=(word,), options=columns)
         labels = listed(language, list(columns), "or")
-        here.turn.ask(say(language, "ambiguous", word=word, columns=labels))
+        text = say(language, "ambiguous", word=word, columns=labels)
+        answering.one_of(here.turn, text, columns)
         return
-    here.turn.state["asked"] = {
-        "kind": "word", "text": reading.frame.said, "word": "", "options": list(reading.tables),
-    }  # fmt: skip
-    here.turn.ask(say(language, "which_table", tables=listed(language, reading.tables)))
+    answering.keep(here, About.WORD, reading, options=reading.tables)
+    text = say(language, "which_table", tables=listed(language, reading.tables))
+    answering.one_of(here.turn, text, reading.tables)
 
 
 def _table(here: Surroundings, queries: Sequence[Query]) -> Table:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 
 from agentpost.agents.base import Turn
+from agentpost.agents.offline import answering
 from agentpost.agents.offline.frame import Thing
 from agentpost.agents.offline.replying import listed, say
 from agentpost.agents.offline.scope import Surroundings, running_things
@@ -28,9 +29,10 @@ async def control(
     if chosen is None and reading is not None:
         chosen = _meant(turn, reading)
     if not chosen:
-        turn.state["asked"] = {"kind": "stop"}
-        titles = listed(language, [job.title for job in turn.running], "or")
-        turn.ask(say(language, "which_stop", titles=titles))
+        answering.keep(here, answering.About.STOP)
+        titles = [job.title for job in turn.running]
+        text = say(language, "which_stop", titles=listed(language, titles, "or"))
+        answering.one_of(turn, text, titles)
         return
     stopped: list[str] = []
     said: list[str] = []

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import msgspec
 
 from agentpost.agents.base import File, Started
-from agentpost.agents.offline import asking
+from agentpost.agents.offline import answering, asking, requested
+from agentpost.agents.offline.answering import About
 from agentpost.agents.offline.frame import Act, Frame, Thing, to_json
 from agentpost.agents.offline.making import catalogue, run
 from agentpost.agents.offline.making.maker import Maker
@@ -42,14 +43,14 @@ async def make(here: Surroundings, reading: Reading) -> None:
     """Start what a clause asks for, or say why not."""
     thing = reading.frame.thing
     assert thing is not None, "the act is making only when there is a thing"
-    maker = _maker(here, thing)
+    maker = maker_of(here, thing)
     if maker is None:
         return
     frame = reading.frame
     base = here.works[0] if here.works else None
     if base is not None and not here.turn.message.files and _refers(base, reading):
         frame = followups.another(base.frame, reading)
-    formats = _formats(here, maker, frame.formats)
+    formats = _formats(here, maker, reading, frame.formats)
     if formats is None:
         return
     if not _has_input(here, maker, reading, frame):
@@ -64,15 +65,15 @@ async def make(here: Surroundings, reading: Reading) -> None:
     if thing is Thing.CHART and not frame.queries and len(files) > 1:
         for file in files[:_CHARTS_AT_ONCE]:
             own = msgspec.structs.replace(frame, files=(file.id,))
-            await _start(here, maker, own, [file], None, 1)
+            await start(here, maker, own, [file], None, 1)
     else:
-        await _start(here, maker, frame, files, None, 1)
+        await start(here, maker, frame, files, None, 1)
     if maker.speaks(frame):
         frame = msgspec.structs.replace(frame, unused=())
     _tell(here, reading, frame, files)
 
 
-def _maker(here: Surroundings, thing: Thing) -> Maker | None:
+def maker_of(here: Surroundings, thing: Thing) -> Maker | None:
     """What makes a thing; says why when nothing can."""
     language = here.language
     name = (
@@ -90,11 +91,14 @@ def _maker(here: Surroundings, thing: Thing) -> Maker | None:
 
 
 def _refers(base: Work, reading: Reading) -> bool:
-    """Whether a new thing is made of what came before: "a report about it", or of an answer."""
-    return reading.intent.it or (base.id == ANSWERED and not reading.named)
+    """Whether a new thing is made of what came before: "a report about it", "chart the top 3"."""
+    ranked = reading.named == {"order"} and any(query.groups for query in base.frame.queries)
+    return reading.intent.back or ranked
 
 
-def _formats(here: Surroundings, maker: Maker, wanted: Sequence[str]) -> tuple[str, ...] | None:
+def _formats(
+    here: Surroundings, maker: Maker, reading: Reading, wanted: Sequence[str]
+) -> tuple[str, ...] | None:
     """The formats that can be written; None, and a reply, when none of the wanted ones can."""
     implied = {Thing.SITE: ("html",), Thing.DECK: ("ppt",), Thing.WRITING: ("txt",)}
     asked = [one for one in wanted if one not in implied.get(maker.thing, ())]
@@ -109,7 +113,12 @@ def _formats(here: Surroundings, maker: Maker, wanted: Sequence[str]) -> tuple[s
                 known=listed(language, [one.upper() for one in maker.formats], "or"),
             )
         )  # fmt: skip
-    return None if unknown and not known else tuple(known)
+    if unknown and not known:
+        options = [one.upper() for one in maker.formats]
+        answering.keep(here, About.FORMAT, reading, words=unknown, options=options)
+        answering.one_of(here.turn, say(here.language, "which_format"), options)
+        return None
+    return tuple(known)
 
 
 def _has_input(here: Surroundings, maker: Maker, reading: Reading, frame: Frame) -> bool:
@@ -128,12 +137,14 @@ def _has_input(here: Surroundings, maker: Maker, reading: Reading, frame: Frame)
     invents = not here.files and maker.thing in _FREE
     subject = bool(reading.frame.style.sections or reading.frame.unused)
     if invents and subject:
+        answering.keep(here, About.FILE, reading, offered=True)
         here.turn.reply(say(language, "invent", thing=thing, needs=needed))
         return False
     text = say(language, "need", thing=thing, needs=needed)
     if here.turn.notes:
         text = f"{text} ({'; '.join(here.turn.notes)})"
     unread = details(language, (), here.skipped, ())
+    answering.keep(here, About.FILE, reading)
     here.turn.ask("\n\n".join(filter(None, [text, unread])))
     return False
 
@@ -220,7 +231,15 @@ def _running(here: Surroundings, reading: Reading) -> tuple[str, str] | None:
 
 
 async def _ask_again(here: Surroundings, reading: Reading, work: Work) -> None:
-    """A follow-up to a question: "and for 2024?"."""
+    """A follow-up to a question: "and for 2024?", "as a pie chart"."""
+    thing = reading.frame.thing if reading.intent.named else None
+    if reading.frame.style.chart is not None and (reading.intent.back or len(here.works) == 1):
+        thing = thing or Thing.CHART
+    if thing not in (None, Thing.ANSWER):
+        reading.frame = msgspec.structs.replace(reading.frame, thing=thing)
+        reading.intent.back = True
+        await make(here, reading)
+        return
     if not reading.look.empty and len(here.works) > 1:
         await _remake(here, reading, here.works[1])
         return
@@ -235,7 +254,7 @@ async def _ask_again(here: Surroundings, reading: Reading, work: Work) -> None:
 async def _remake(here: Surroundings, reading: Reading, work: Work) -> None:
     turn, language = here.turn, here.language
     assert work.frame.thing is not None, "works have things"
-    maker = _maker(here, work.frame.thing)
+    maker = maker_of(here, work.frame.thing)
     if maker is None:
         return
     title = next((one.title for one in turn.works if one.work_id == work.id), "")
@@ -250,18 +269,19 @@ async def _remake(here: Surroundings, reading: Reading, work: Work) -> None:
         clause = shortened(reading.frame.said)
         turn.reply(say(language, "not_changed", title=title, clause=clause))
         return
-    if reading.frame.unused and _same(work.frame, frame):
+    if reading.frame.unused and same(work.frame, frame):
         clause = shortened(reading.frame.said)
         turn.reply(say(language, "not_changed", title=title, clause=clause))
         return
-    formats = _formats(here, maker, frame.formats)
+    formats = _formats(here, maker, reading, frame.formats)
     if formats is None:
         return
     if reading.frame.unused and reading.named and here.tables:
         asking.lacks(here, reading)
         return
-    files = files_by_id(turn, frame.files)
+    frame, files = found(here, frame)
     if len(files) < len(frame.files) or not (files or frame.text):
+        answering.keep(here, About.FILE, reading)
         turn.ask(say(language, "lost_files", title=title))
         return
     state = next((one.state for one in turn.works if one.work_id == work.id), {})
@@ -269,19 +289,36 @@ async def _remake(here: Surroundings, reading: Reading, work: Work) -> None:
     number = (version if isinstance(version, int) else 1) + 1
     left = frame.unused
     frame = msgspec.structs.replace(frame, act=Act.MAKE, formats=formats, unused=())
-    await _start(here, maker, frame, files, work.id, number)
+    await start(here, maker, frame, files, work.id, number)
     if left:
         turn.reply(say(language, "words_left", words=quoted(language, left, "and")))
 
 
-def _same(before: Frame, after: Frame) -> bool:
+def found(here: Surroundings, frame: Frame) -> tuple[Frame, list[File]]:
+    """The files of a frame; those that were attached again take the place of those that are
+    gone."""
+    files = files_by_id(here.turn, frame.files)
+    again = here.turn.message.files
+    if len(files) == len(frame.files) or len(again) != len(frame.files):
+        return frame, files
+    queries = frame.queries
+    for old, new in zip(frame.files, again, strict=True):
+        queries = tuple(
+            msgspec.structs.replace(query, table=query.table.replace(old, new.id))
+            for query in queries
+        )
+    ids = tuple(file.id for file in again)
+    return msgspec.structs.replace(frame, files=ids, queries=queries), list(again)
+
+
+def same(before: Frame, after: Frame) -> bool:
     """Whether a change changes nothing but the words that asked for it."""
     wordless = {"said": "", "unused": (), "target": None, "act": Act.MAKE, "formats": ()}
     one, other = (msgspec.structs.replace(frame, **wordless) for frame in (before, after))
     return one == other and set(after.formats) <= set(before.formats)
 
 
-async def _start(
+async def start(
     here: Surroundings,
     maker: Maker,
     frame: Frame,
@@ -289,6 +326,7 @@ async def _start(
     work: str | None,
     version: int,
 ) -> None:
+    """Start a job, and say what became of it. ``work``: the work that it continues."""
     turn, language = here.turn, here.language
     source = sources(language, [file.name for file in files])
     title = shortened(say(language, f"title.{maker.thing.value}", source=source), _TITLE)
@@ -296,6 +334,7 @@ async def _start(
         run.make, title, work=work, frame=to_json(frame), files=list(files), version=version
     )
     turn.state.pop("answered", None)
+    requested.remember(turn, started, to_json(frame), title, version)
     known = turn.state.get("started")
     kept = dict(list(known.items())[-20:]) if isinstance(known, dict) else {}
     turn.state["started"] = {**kept, started.job_id: maker.thing.value}

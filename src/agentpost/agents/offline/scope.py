@@ -40,6 +40,8 @@ class Surroundings:
     tables: list[Table] = field(default_factory=list)
     skipped: list[str] = field(default_factory=list)
     material: str = ""
+    material_of: str = ""
+    """The message that the material stands in."""
     works: list[Work] = field(default_factory=list)
     inside: dict[str, list[str]] = field(default_factory=dict)
     """The kinds of files in each archive, by its id."""
@@ -148,22 +150,23 @@ def files_by_id(turn: Turn, ids: Iterable[str]) -> list[File]:
 def works_of(turn: Turn) -> list[Work]:
     """The works with frames, newest first; the last answer before them when it came last."""
     found = [made for work in turn.works if (made := _work(work)) is not None]
-    answered = _frame(turn.state.get("answered"))
+    answered = frame_of(turn.state.get("answered"))
     if answered is not None:
         found.insert(0, Work(ANSWERED, answered))
     return found
 
 
 def _work(work: WorkRef) -> Work | None:
-    frame = _frame(work.state.get("frame"))
+    frame = frame_of(work.state.get("frame"))
     if frame is None:
         return None
     kept = work.state.get("earlier")
-    earlier = [_frame(one) for one in kept] if isinstance(kept, list) else []
+    earlier = [frame_of(one) for one in kept] if isinstance(kept, list) else []
     return Work(work.work_id, frame, tuple(one for one in earlier if one is not None))
 
 
-def _frame(data: Any) -> Frame | None:
+def frame_of(data: Any) -> Frame | None:
+    """A frame from its JSON; None when there is none, or none that can be read."""
     if not isinstance(data, dict):
         return None
     try:

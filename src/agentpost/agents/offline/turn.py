@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import logging
-import re
 from typing import Any
 
 import msgspec
 
 from agentpost.agents.base import Turn
 from agentpost.agents.deaths import WorkerDied
-from agentpost.agents.offline import asking, doing, steps
+from agentpost.agents.offline import answering, asking, doing, requested, restarting, steps
+from agentpost.agents.offline.answering import About, Completed
 from agentpost.agents.offline.controlling import control, which_answered
 from agentpost.agents.offline.frame import Act
 from agentpost.agents.offline.making import catalogue
@@ -36,53 +37,157 @@ from agentpost.extraction import Unreadable
 logger = logging.getLogger(__name__)
 
 _REMEMBERED_BYTES = 300_000
-_SHORT_ANSWER = 8
 
 
 async def agent(turn: Turn) -> None:
     """Answer one message (the entry point, ``agentpost.agents.offline:agent``)."""
-    said, material = wish_and_material(turn.message.text)
-    asked = turn.state.pop("asked", None)
-    text = turn.message.text
-    if isinstance(asked, dict) and not turn.message.files:
-        text = _answered(text, asked)
-    files = files_of(turn, said)
+    asked = answering.taken(turn)
     before = turn.state.get("language")
-    here = Surroundings(
-        turn,
-        before if isinstance(before, str) else "en",
-        files,
-        material=material,
-        works=[] if turn.message.files else works_of(turn),
-    )
+    language = before if isinstance(before, str) else "en"
+    answered = answering.completed(turn, asked, language) if asked is not None else None
+    here = _surroundings(turn, language, answered)
+    named = restarting.named(turn)
+    if named is not None:
+        await restarting.restart(here, named)
+        return
+    text = answered.text if answered is not None else turn.message.text
     message = _read(here, text)
+    failed = requested.failed_message(turn)
+    if failed is not None and answered is None:
+        if _only_again(here, message):
+            answered = failed
+        elif not turn.message.files and await _adds(here, text, failed):
+            answered = dataclasses.replace(failed, added=text)
+    if failed is not None and answered is not None:
+        here, text = _surroundings(turn, language, answered), answered.text
+        message = _read(here, text)
     here.language = message.language
     turn.state["language"] = message.language
-    if isinstance(asked, dict) and asked.get("kind") == "stop" and turn.running:
+    if asked is not None and asked.kind is About.STOP and turn.running:
         chosen = which_answered(turn, text, here.language)
         if chosen:
             await control(here, "stop", chosen)
             return
+    if asked is not None and not turn.running and _declines(message):
+        turn.reply(say(here.language, "dropped"))
+        return
+    await _do(here, message, text, answered)
+    if asked is not None and answered is None and _only_talks(message):
+        answering.put_back(turn, asked)
+
+
+def _surroundings(turn: Turn, language: str, answered: Completed | None) -> Surroundings:
+    if answered is not None:
+        works = works_of(turn) if answered.change else []
+        return Surroundings(
+            turn, language, answered.files, material=answered.material,
+            material_of=answered.message, works=works,
+        )  # fmt: skip
+    said, material = wish_and_material(turn.message.text)
+    return Surroundings(
+        turn, language, files_of(turn, said), material=material,
+        material_of=turn.message.message_id,
+        works=[] if turn.message.files else works_of(turn),
+    )  # fmt: skip
+
+
+async def _do(here: Surroundings, message: Message, text: str, answered: Completed | None) -> None:
+    """Do each clause of a message, over the tables of the files that it is about."""
+    turn = here.turn
+    lost = False
     _reach_back(here, message)
     if _concerns_files(message):
+        said, _ = wish_and_material(text)
         absent = absent_files(turn, said) if here.files else []
         if absent:
-            there = listed(here.language, [file.name for file in here.files])
-            missing = listed(here.language, absent)
-            turn.ask(say(here.language, "absent_file", missing=missing, there=there))
+            _ask_for(here, message, said, absent)
             return
         await _survey(here)
         message = _read(here, text)
+        if answered is not None:
+            _choose(here, answered.table)
+            message, lost = answering.read_with(
+                answered, _read(here, text),
+                *(_read(here, f"{text}{joint} {answered.added}") for joint in (".", "")),
+            )  # fmt: skip
     for reading in message.readings:
         await _one(here, reading)
     if message.unread:
         clauses = quoted(here.language, message.unread, "and")
         turn.reply(say(here.language, "unread", clauses=clauses))
+    if lost and answered is not None:
+        words = quoted(here.language, [answered.added], "and")
+        turn.reply(say(here.language, "words_left", words=words))
     if not message.readings:
         _nothing(here)
 
 
+def _ask_for(here: Surroundings, message: Message, said: str, absent: list[str]) -> None:
+    """Ask which file is meant by a name that no file has."""
+    names = [file.name for file in here.files]
+    changes = any(one.intent.act is Act.CHANGE for one in message.readings)
+    answering.keep(here, About.FILE, text=said, words=absent, options=names, change=changes)
+    there, missing = listed(here.language, names), listed(here.language, absent)
+    text = say(here.language, "absent_file", missing=missing, there=there)
+    answering.one_of(here.turn, text, names)
+
+
+def _choose(here: Surroundings, name: str) -> None:
+    """Keep only the table that was chosen."""
+    chosen = [table for table in here.tables if table.name == name]
+    if chosen:
+        here.tables = chosen
+        here.files = here.of_table(chosen[0].id) or here.files
+
+
+def _declines(message: Message) -> bool:
+    """As in "never mind" to a question."""
+    return bool(message.readings) and all(
+        one.frame.act is Act.CONTROL and one.intent.control == "stop" for one in message.readings
+    )
+
+
+def _only_talks(message: Message) -> bool:
+    return all(one.frame.act is Act.TALK for one in message.readings)
+
+
+def _only_again(here: Surroundings, message: Message) -> bool:
+    """Whether "again" is all that was said, and nothing that was started is open."""
+    acts = [one.frame.act is Act.CONTROL and one.intent.again for one in message.readings]
+    return bool(acts) and all(acts) and not requested.unfinished(here.turn)
+
+
+async def _adds(here: Surroundings, text: str, failed: Completed) -> bool:
+    """Whether a message only changes what the one before wanted, the turn about which failed."""
+    wanted = messages.read(failed.text, language=here.language).readings
+    if not any(one.frame.act is Act.MAKE for one in wanted):
+        return False
+    await _survey(here)
+    said = messages.read(text, here.tables, works=True, language=here.language).readings
+    return bool(said) and all(one.frame.act is Act.CHANGE for one in said)
+
+
 def _read(here: Surroundings, text: str) -> Message:
+    found = _read_over(here, text)
+    requests = requested.unfinished(here.turn)
+    if not any(one.intent.again for one in found.readings):
+        # "as a bar chart, please" after a failure is about what failed.
+        requests = [] if here.turn.message.files else requested.failed_last(here.turn)
+    if requests:
+        opened = requested.as_works(requests)
+        here.works = [*opened, *(work for work in here.works if work not in opened)]
+        found = _read_over(here, text)
+    for reading in found.readings:
+        intent = reading.intent
+        anew = reading.frame.act is Act.CONTROL and intent.again and intent.named and intent.verb
+        if anew and not (restarting.meant(here, reading) or restarting.done(here, reading)):
+            reading.frame = msgspec.structs.replace(
+                reading.frame, act=Act.MAKE, thing=intent.thing, unused=()
+            )
+    return found
+
+
+def _read_over(here: Surroundings, text: str) -> Message:
     return messages.read(
         text,
         here.tables,
@@ -135,42 +240,11 @@ async def _survey(here: Surroundings) -> None:
     here.inside = dict(found["inside"])
 
 
-def _answered(text: str, asked: dict[str, Any]) -> str:
-    """The message, or what it means as the answer to our question."""
-    first = text.strip(" .!?。！？")
-    options = [str(one) for one in asked.get("options", [])]
-    place = _place(first)
-    if place is not None and place < len(options):
-        first = options[place]
-    elif asked.get("kind") == "what" or len(first.split()) > _SHORT_ANSWER:
-        return text
-    if asked.get("kind") == "what":
-        return first
-    if asked.get("kind") != "word":
-        return text
-    if messages.goes_on(first):
-        return text
-    alone = messages.read(first).readings
-    if any(one.frame.act is not Act.ASK or one.intent.question for one in alone):
-        return text
-    clause, word = str(asked.get("text", "")), str(asked.get("word", ""))
-    return clause.replace(word, first, 1) if word and word in clause else f"{clause} {first}"
-
-
-def _place(text: str) -> int | None:
-    """As in "the second", "2": which of the options that we gave."""
-    bare = text.casefold()
-    if re.fullmatch(r"\d", bare):
-        return int(bare) - 1
-    for reading in messages.read(text, works=True).readings:
-        if reading.intent.ordinal and len(text.split()) <= 3 and reading.frame.thing is None:
-            return reading.intent.ordinal - 1 if reading.intent.ordinal > 0 else None
-    return None
-
-
 async def _one(here: Surroundings, reading: Reading) -> None:
     frame, intent = reading.frame, reading.intent
-    if frame.act is Act.CONTROL:
+    if (intent.again and frame.act is Act.CONTROL) or restarting.changes(here, reading):
+        await restarting.again(here, reading)
+    elif frame.act is Act.CONTROL:
         await control(here, intent.control or "status", None, reading)
     elif frame.act is Act.TALK:
         _talk(here, reading)
@@ -178,6 +252,7 @@ async def _one(here: Surroundings, reading: Reading) -> None:
         here.turn.reply(say(here.language, "too_much"))
     elif here.files and not any(map(is_usable, here.files)):
         names = listed(here.language, [file.name for file in here.files])
+        answering.keep(here, About.FILE, reading, offered=True)
         here.turn.reply(say(here.language, "unusable", files=names))
     elif frame.act is Act.CHANGE:
         await doing.change(here, reading)
@@ -218,5 +293,6 @@ def _nothing(here: Surroundings) -> None:
         if found.needs & (here.kinds or {"document"}) and catalogue.missing_extra(found) is None
     ]  # fmt: skip
     texts = [say(language, f"things.{thing.value}") for thing in offers]
-    here.turn.state["asked"] = {"kind": "what", "options": [*texts]}
-    here.turn.ask(say(language, "ask_what", files=names, offers=listed(language, texts, "or")))
+    answering.keep(here, About.THING, options=texts)
+    offered = listed(language, texts, "or")
+    answering.one_of(here.turn, say(language, "ask_what", files=names, offers=offered), texts)

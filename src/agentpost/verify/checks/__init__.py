@@ -7,6 +7,7 @@ from typing import Final
 from agentpost.verify.check import Group
 from agentpost.verify.checks import (
     account,
+    additions,
     authentication,
     deliveries,
     document,
@@ -39,6 +40,7 @@ GROUPS: Final[tuple[Group, ...]] = (
     webhooks.GROUP,
     deliveries.GROUP,
     ownership.GROUP,
+    additions.GROUP,
     document.GROUP,
     every_answer.GROUP,
 )

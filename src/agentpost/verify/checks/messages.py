@@ -9,6 +9,7 @@ from agentpost.domain.limits import (
     MESSAGE_CHARACTERS_MAX,
     PROBLEMS_MAX,
     UPLOADS_PER_MESSAGE_MAX,
+    WAIT_SECONDS_MAX,
 )
 from agentpost.verify import shapes
 from agentpost.verify.check import Check, Group, shaped
@@ -16,6 +17,7 @@ from agentpost.verify.exchange import Exchange
 from agentpost.verify.probe import GREETING, PROGRAM, Probe, inline, usable
 from agentpost.verify.verdicts import (
     Json,
+    NotChecked,
     expect_status,
     fields_of,
     names_field,
@@ -33,6 +35,20 @@ UNREACHABLE_NAME = "verify-unreachable.csv"
 def created(probe: Probe) -> None:
     exchange = probe.greeting_sent()
     shaped(exchange, shapes.MESSAGE, expect_status(exchange, 201))
+
+
+def at_once(probe: Probe) -> None:
+    """The answer has no reply, however fast the agent is; the message gets it afterwards."""
+    refusal = probe.send(GREETING, wait=WAIT_SECONDS_MAX + 1)
+    if refusal.status == 201:
+        raise NotChecked("this deployment knows no wait of a POST, which agentpost adds to the API")
+    names_field(refusal, "wait")
+    exchange = probe.send(GREETING, wait=0)
+    sent = expect_status(exchange, 201)
+    shaped(exchange, shapes.MESSAGE, sent)
+    found = (sent.get("status"), sent.get("final"))
+    require(exchange, found == ("processing", False), "processing, not final", shown(sent))
+    probe.final(sent["id"])
 
 
 def empty(probe: Probe) -> None:
@@ -144,6 +160,10 @@ GROUP = Group(
     (
         Check("created", "A new message is 201 and has every field.", "Message", created),
         Check(
+            "at-once", "With wait=0 a message is answered before its turn has ended.",
+            "Additions wait-1", at_once,
+        ),
+        Check(
             "empty", "Nothing to say, no files, no uploads: empty_message.", "Errors", empty
         ),
         Check(
@@ -186,5 +206,5 @@ GROUP = Group(
             unreachable_noted,
         ),
     ),
-    sends=("greeting", "longest", "odd files"),
+    sends=("greeting", "not held", "longest", "odd files"),
 )  # fmt: skip

@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from starlette.requests import Request
-from starlette.responses import RedirectResponse
 
 from agentpost.domain import ids
-from agentpost.domain.errors import RateLimited, Refusal, not_found
-from agentpost.services import chats, chatting, works
+from agentpost.domain.errors import InvalidRequest, RateLimited, Refusal, not_found
+from agentpost.domain.recovery import RecoveryState
+from agentpost.domain.roles import Right
+from agentpost.services import chats, chatting, message_lists, works
+from agentpost.services import recover as recovering
 from agentpost.services.chatting import NewText
 from agentpost.services.context import AppContext
-from agentpost.web import forms
+from agentpost.web import answer_form, forms
 from agentpost.web.forms import Form
 from agentpost.web.page import Page, Redirect, Shown, View, Viewer
 
 _TURN_DIGITS_MAX = 9
+RECOVERED: Final = {
+    RecoveryState.RECOVERING.value: "It still runs, and is watched again.",
+    RecoveryState.WATCHING.value: "It is being watched: its result appears by itself.",
+    RecoveryState.EXHAUSTED.value: "It was recovered as often as is possible.",
+    RecoveryState.SETTLED.value: "What became of it is shown now.",
+}
+"""What a page says once after a recover."""
 
 
 async def show(ctx: AppContext, request: Request, viewer: Viewer) -> View:
@@ -26,37 +37,63 @@ async def say(ctx: AppContext, request: Request, viewer: Viewer) -> View:
     """Send a message into the chat; raises ``not_found``."""
     chat_id = _chat_id(request)
     form = await forms.read(ctx, request)
+    if form.has("answer_to"):
+        return await _answer(ctx, request, viewer, chat_id, form)
     uploads = tuple(dict.fromkeys(form.all("upload")))
     try:
-        await chatting.say(ctx, viewer.account_id, NewText(form.text("text"), uploads, (), chat_id))
+        new = NewText(form.text("text"), uploads, (), chat_id, viewer.user.id)
+        await chatting.say(ctx, viewer.account_id, new)
     except (Refusal, RateLimited) as refusal:
         form.wrong("text", refusal.message)
         return await _shown(ctx, request, viewer, form)
     return Redirect(f"/chat/{chat_id}")
 
 
+async def _answer(
+    ctx: AppContext, request: Request, viewer: Viewer, chat_id: str, form: Form
+) -> View:
+    """Answer the typed question of the chat."""
+    chat = await chats.conversation(ctx, viewer.account_id, chat_id)
+    if chat.asking is None or chat.asking[0] != form.text("answer_to"):
+        return Redirect(f"/chat/{chat_id}")  # somebody was faster: the page shows what was said
+    message_id, wanted = chat.asking
+    try:
+        value = answer_form.value_of(wanted, form)
+        new = NewText("", (), (), chat_id, viewer.user.id, message_id, value)
+        await chatting.say(ctx, viewer.account_id, new)
+    except InvalidRequest as refusal:
+        problem = refusal.problems[0].problem
+        form.wrong("answer", f"{problem[:1].upper()}{problem[1:]}.")
+    except (Refusal, RateLimited, ValueError) as refusal:
+        form.wrong("answer", str(refusal))
+    if form.errors:
+        return await _shown(ctx, request, viewer, form)
+    return Redirect(f"/chat/{chat_id}")
+
+
 async def stop(ctx: AppContext, request: Request, viewer: Viewer) -> View:
-    """Stop what runs or waits in a work of the chat; raises ``not_found``."""
+    """Stop what runs or waits in a work of the chat, or a message with all it led to; raises
+    ``not_found``."""
     form = await forms.read(ctx, request)
-    await works.stop(ctx, viewer.account_id, form.text("work"))
+    if form.text("message"):
+        await message_lists.cancel_for(ctx, viewer.account_id, form.text("message"))
+    else:
+        await works.stop(ctx, viewer.account_id, form.text("work"))
     return Redirect(f"/chat/{_chat_id(request)}")
+
+
+async def recover(ctx: AppContext, request: Request, viewer: Viewer) -> View:
+    """Look for the result of a message that expired, or watch it again; raises ``not_found``."""
+    chat_id = _chat_id(request)
+    form = await forms.read(ctx, request)
+    state = await recovering.recover_for(ctx, viewer.account_id, form.text("message"))
+    return Redirect(f"/chat/{chat_id}", note=state.value)
 
 
 async def delete(ctx: AppContext, request: Request, viewer: Viewer) -> View:
     """Delete results and files; raises ``not_found``."""
-    await chatting.delete(ctx, viewer.account_id, _chat_id(request))
+    await chatting.delete(ctx, viewer.account_id, _chat_id(request), viewer.user)
     return Redirect("/chat", note="deleted")
-
-
-async def download(ctx: AppContext, request: Request, viewer: Viewer) -> View:
-    """To a fresh signed link, so that a page left open still gives its files; raises
-    ``not_found``."""
-    work_id = _chat_id(request)
-    if not ids.is_id(ids.WORK, work_id):
-        raise not_found("work")
-    file_id = f"{work_id}/{request.path_params['path']}"
-    file = await works.get_file(ctx, viewer.account_id, file_id)
-    return RedirectResponse(ctx.links.file(file.file_id, file.revision), 303)
 
 
 async def _shown(ctx: AppContext, request: Request, viewer: Viewer, form: Form) -> Shown:
@@ -68,8 +105,11 @@ async def _shown(ctx: AppContext, request: Request, viewer: Viewer, form: Form) 
         "view": chat,
         "chat_id": chat.work.id if chat.work else chat.id,
         "own_key": viewer.account_id,
+        "me": viewer.user.id,
         "beside": beside.lines[:12],
         "form": form,
+        "answer_fields": answer_form.fields(chat.asking[1]) if chat.asking else None,
+        "may_delete": chat.can_be_deleted and chatting.may_delete(viewer.user, chat.begun_by),
     }
     return Shown("pages/chat.html", chat.title, model, 422 if form.errors else 200)
 
@@ -83,8 +123,16 @@ def _chat_id(request: Request) -> str:
 
 
 PAGES = (
-    Page("/chat/{chat_id}", get=show, post=say, live=True),
-    Page("/chat/{chat_id}/stop", post=stop),
-    Page("/chat/{chat_id}/delete", post=delete),
-    Page("/chat/{chat_id}/files/{path:path}", get=download),
+    Page(
+        "/chat/{chat_id}",
+        get=show,
+        post=say,
+        live=True,
+        right=Right.READ,
+        post_right=Right.WORK,
+        notes=RECOVERED,
+    ),
+    Page("/chat/{chat_id}/stop", post=stop, right=Right.WORK),
+    Page("/chat/{chat_id}/recover", post=recover, right=Right.WORK),
+    Page("/chat/{chat_id}/delete", post=delete, right=Right.WORK),
 )

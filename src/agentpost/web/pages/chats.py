@@ -10,6 +10,7 @@ from urllib.parse import urlencode
 from starlette.requests import Request
 
 from agentpost.domain.errors import RateLimited, Refusal, not_found
+from agentpost.domain.roles import Right
 from agentpost.services import chats, chatting
 from agentpost.services.attachments import InlineFile
 from agentpost.services.chatting import NewText
@@ -49,7 +50,9 @@ async def show(ctx: AppContext, request: Request, viewer: Viewer) -> View:
 async def begin(ctx: AppContext, request: Request, viewer: Viewer) -> View:
     """Send the first message of a new chat."""
     form = await forms.read(ctx, request)
-    new = NewText(form.text("text"), tuple(dict.fromkeys(form.all("upload"))))
+    new = NewText(
+        form.text("text"), tuple(dict.fromkeys(form.all("upload"))), user_id=viewer.user.id
+    )
     try:
         conversation_id = await chatting.say(ctx, viewer.account_id, new)
     except (Refusal, RateLimited) as refusal:
@@ -66,7 +69,7 @@ async def begin_example(ctx: AppContext, request: Request, viewer: Viewer) -> Vi
         raise not_found("example")
     content = base64.b64encode(_SALES.encode()).decode()
     file = InlineFile("sales.csv", None, content, "text/csv")
-    new = NewText(EXAMPLES[int(number)].text, files=(file,))
+    new = NewText(EXAMPLES[int(number)].text, files=(file,), user_id=viewer.user.id)
     try:
         conversation_id = await chatting.say(ctx, viewer.account_id, new)
     except (Refusal, RateLimited) as refusal:
@@ -84,6 +87,7 @@ async def _shown(ctx: AppContext, request: Request, viewer: Viewer, form: Form) 
         "chats": listed.lines,
         "older": f"/chat?{urlencode(query)}" if listed.older else None,
         "search": search,
+        "me": viewer.user.id,
         "is_first": not search and not before and not listed.lines,
         "examples": EXAMPLES,
         "form": form,
@@ -98,7 +102,9 @@ PAGES = (
         post=begin,
         nav=Nav("Chat", "Chats", "message-square"),
         live=True,
+        right=Right.READ,
+        post_right=Right.WORK,
         notes={"deleted": "The chat and its files are deleted."},
     ),
-    Page("/chat/examples", post=begin_example),
+    Page("/chat/examples", post=begin_example, right=Right.WORK),
 )

@@ -2,78 +2,110 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from datetime import UTC, datetime
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import replace
 from typing import Final
-from urllib.parse import urlencode
 
 from starlette.requests import Request
 
 from agentpost.domain import ids
 from agentpost.domain.credits import to_credits
-from agentpost.domain.times import SECOND
-from agentpost.services import usage
+from agentpost.domain.roles import Right
+from agentpost.domain.times import iso
+from agentpost.services import authors, usage
 from agentpost.services.context import AppContext
-from agentpost.services.usage import Used
+from agentpost.web import chart, csv_file
+from agentpost.web.environment import exact
+from agentpost.web.listing import Listing
 from agentpost.web.page import Nav, Page, Shown, View, Viewer
 
 _PATH: Final = "/dashboard/credits"
-_HEIGHT: Final = 100
-"""Of the chart's tallest bar, in units of its drawing; a day takes ten units across."""
-
-
-@dataclass(frozen=True, slots=True)
-class Bar:
-    """A day of the chart."""
-
-    x: int
-    y: float
-    height: float
-    day: str
-    used: Used
+_FILE_LINES: Final = 1_000
+"""So many are read at a time for a file."""
 
 
 async def show(ctx: AppContext, request: Request, viewer: Viewer) -> View:
     """The credits of the account; the first page of the ledger comes with the usage."""
-    before, holds = request.query_params.get("before", ""), "all" in request.query_params
-    found = await usage.statement(
-        ctx,
-        viewer.account_id,
-        before=before if ids.is_id(ids.LEDGER, before) else None,
-        holds=holds,
-    )
+    holds = "all" in request.query_params
     kept = {"all": ""} if holds else {}
+    listing = replace(Listing.of(request, _PATH, ids.LEDGER), kept=kept)
+    found = await usage.statement(ctx, viewer.account_id, before=listing.before, holds=holds)
     wallet = found.wallet
     model = {
+        **listing.model(found.more),
         "available": to_credits(wallet.available),
         "held": to_credits(wallet.held),
         "balance": to_credits(wallet.balance),
         "lines": found.lines,
+        "authors": await authors.of_account(ctx, viewer.account_id),
         "usage": found.usage,
-        "bars": bars(found.usage.days) if found.usage else [],
+        "bars": chart.bars(found.usage.days, lambda used: used.credits) if found.usage else [],
         "days": usage.DAYS,
         "holds": holds,
-        "email": viewer.email,
-        "older": _address({**kept, "before": found.more}) if found.more else None,
-        "newer": _address(kept) if before else None,
+        "email": viewer.account_email,
     }
     return Shown("pages/credits.html", "Credits", model)
 
 
-def bars(days: Sequence[Used]) -> list[Bar]:
-    """The chart, as tall as its greatest day; a day with little is still a line."""
-    most = max((day.credits for day in days), default=0)
-    found = []
-    for n, used in enumerate(days):
-        height = max(round(used.credits / most * _HEIGHT, 2), 1.5) if used.credits else 0.0
-        day = datetime.fromtimestamp(used.at // SECOND, UTC).strftime("%Y-%m-%d")
-        found.append(Bar(n * 10 + 1, _HEIGHT - height, height, day, used))
-    return found
+async def ledger_file(ctx: AppContext, _: Request, viewer: Viewer) -> View:
+    """Every line of the ledger, holds included, newest first."""
+
+    async def rows() -> AsyncIterator[Sequence[Sequence[object]]]:
+        before = None
+        while True:
+            found = await usage.statement(
+                ctx, viewer.account_id, before=before, holds=True, summed=False, limit=_FILE_LINES
+            )
+            yield [_ledger_row(line) for line in found.lines]
+            before = found.more
+            if before is None:
+                return
+
+    columns = ("at", "id", "kind", "credits", "held", "title", "note", "job_id", "message_id")
+    return csv_file.response("agentpost-ledger.csv", columns, rows())
 
 
-def _address(query: dict[str, str]) -> str:
-    return f"{_PATH}?{urlencode(query)}" if query else _PATH
+async def usage_file(ctx: AppContext, _: Request, viewer: Viewer) -> View:
+    """What was used by day, by key and in the conversations that used most."""
+    found = await usage.statement(ctx, viewer.account_id)
+    assert found.usage is not None
+    groups = {
+        "day": found.usage.days,
+        "key": found.usage.keys,
+        "conversation": found.usage.conversations,
+    }
+
+    async def rows() -> AsyncIterator[Sequence[Sequence[object]]]:
+        for group, lines in groups.items():
+            yield [_usage_row(group, used) for used in lines]
+
+    columns = ("by", "name", "key_id", "credits", "charges", "messages")
+    return csv_file.response("agentpost-usage.csv", columns, rows())
 
 
-PAGES = (Page(_PATH, get=show, nav=Nav("Dashboard", "Credits", "coins")),)
+def _ledger_row(line: usage.Line) -> Sequence[object]:
+    record = line.record
+    return (
+        iso(record.at),
+        record.id,
+        record.kind,
+        exact(line.credits).replace(",", ""),
+        exact(line.held).replace(",", ""),
+        line.title,
+        record.note,
+        record.job_id,
+        line.message_id,
+    )
+
+
+def _usage_row(group: str, used: usage.Used) -> Sequence[object]:
+    name = iso(used.at)[:10] if group == "day" else used.name
+    messages = None if group == "conversation" else used.messages
+    return group, name, used.key_id, exact(used.credits).replace(",", ""), used.charges, messages
+
+
+PAGES = (
+    Page(_PATH, get=show, nav=Nav("Dashboard", "Credits", "coins"), right=Right.READ),
+    Page(f"{_PATH}/ledger.csv", get=ledger_file, right=Right.READ),
+    Page(f"{_PATH}/usage.csv", get=usage_file, right=Right.READ),
+)

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from typing import Final
-from urllib.parse import urlencode
 
 from starlette.requests import Request
 
 from agentpost.domain import ids
 from agentpost.domain.endpoints import DeliveryStatus
 from agentpost.domain.errors import not_found
+from agentpost.domain.roles import Right
 from agentpost.domain.times import DAY, HOUR
-from agentpost.services import deliveries, endpoints
+from agentpost.services import deliveries, endpoint_health, endpoints
 from agentpost.services.context import AppContext
 from agentpost.web import forms
+from agentpost.web.listing import NEW_MAX, Listing
 from agentpost.web.page import Page, Redirect, Shown, View, Viewer
 from agentpost.web.pages import webhooks
 
@@ -32,38 +34,41 @@ async def show(ctx: AppContext, request: Request, viewer: Viewer) -> View:
     """An endpoint with its deliveries, newest first; raises ``not_found``."""
     endpoint_id: str = request.path_params["endpoint_id"]
     view = await endpoints.get(ctx, viewer.account_id, endpoint_id)
-    before, status = request.query_params.get("before"), request.query_params.get("status")
-    found, more = await deliveries.page(
-        ctx,
-        viewer.account_id,
-        endpoint_id,
-        _PAGE,
-        before if before and ids.is_id(ids.EVENT, before) else None,
-        DeliveryStatus(status) if status in set(DeliveryStatus) else None,
-    )
     path = f"{webhooks.PATH}/{endpoint_id}"
-    kept = {"status": status} if status in set(DeliveryStatus) else {}
-    older = urlencode({**kept, "before": found[-1].event_id}) if more else ""
+    listing = Listing.of(request, path, ids.EVENT, ("status",))
+    given = listing.kept.get("status")
+    status = DeliveryStatus(given) if given in set(DeliveryStatus) else None
+    page = partial(deliveries.page, ctx, viewer.account_id, endpoint_id)
+    found, more = await page(_PAGE, listing.bound, status)
+    arrived = 0
+    if listing.top:
+        newest, _ = await page(NEW_MAX, None, status)
+        arrived = sum(each.event_id > listing.top for each in newest)
     model = {
-        "line": webhooks.Line.of(view.endpoint),
+        **listing.model(found[-1].event_id if more else None, arrived),
+        "line": webhooks.Line.of(await endpoint_health.of(ctx, view.endpoint)),
         "found": found,
-        "status": status,
+        "status": given,
         "statuses": list(DeliveryStatus),
-        "older": f"{path}?{older}" if more else None,
-        "newer": f"{path}?{urlencode(kept)}" if before else None,
         "periods": [(name, text) for name, (text, _) in _PERIODS.items()],
         "path": path,
+        "may_change": viewer.may("webhooks"),
     }
-    return Shown("pages/deliveries.html", "Webhook", model)
+    live = listing.live(listing.top or (found[0].event_id if found else None))
+    return Shown("pages/deliveries.html", "Webhook", model, live=live)
 
 
 async def show_one(ctx: AppContext, request: Request, viewer: Viewer) -> View:
     """A delivery with its body and every attempt; raises ``not_found``."""
     endpoint_id, event_id = _ids(request)
     found, sent = await deliveries.get_with_event(ctx, viewer.account_id, endpoint_id, event_id)
+    data = sent.body.data
     model = {
         "one": found,
-        "body": json.dumps(json.loads(sent), indent=2, ensure_ascii=False),
+        "body": json.dumps(json.loads(data), indent=2, ensure_ascii=False),
+        "exact": data.decode(),
+        "sha256": sent.body.sha256,
+        "proof": sent.proof.value,
         "path": f"{webhooks.PATH}/{endpoint_id}",
     }
     return Shown("pages/delivery.html", found.event, model)
@@ -102,6 +107,8 @@ PAGES = (
         _ONE,
         get=show,
         live=True,
+        right=Right.READ,
+        every=2,
         notes={
             "changed": "The endpoint is changed.",
             "on": "The endpoint is on. What happens from now on is sent to it.",
@@ -110,12 +117,15 @@ PAGES = (
             "nothing": "There was nothing to send again in that time.",
         },
     ),
-    Page(f"{_ONE}/replay", post=replay),
+    Page(f"{_ONE}/replay", post=replay, right=Right.WEBHOOKS),
     Page(
         f"{_ONE}/deliveries/{{event_id}}",
         get=show_one,
         post=send_again,
         live=True,
+        right=Right.READ,
+        post_right=Right.WEBHOOKS,
+        every=1,
         notes={
             "test": "A test event is on its way.",
             "again": "It is being sent again.",

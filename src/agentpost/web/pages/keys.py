@@ -8,9 +8,11 @@ from typing import Final
 
 from starlette.requests import Request
 
-from agentpost.domain import ids
+from agentpost.domain import ids, scopes
 from agentpost.domain.errors import not_found
 from agentpost.domain.records import KeyRecord
+from agentpost.domain.roles import Right
+from agentpost.domain.scopes import Scope
 from agentpost.domain.times import DAY, SECOND
 from agentpost.services import accounts
 from agentpost.services.accounts import NewKey
@@ -26,15 +28,21 @@ LIFETIMES: Final = (
     ("90", "In 90 days"),
     ("365", "In a year"),
 )
+SCOPES: Final = (
+    (Scope.SEND, "Send messages and files, stop work"),
+    (Scope.READ, "Read messages, work, files and usage"),
+    (Scope.ADMIN, "Manage webhook endpoints, delete work"),
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A key in the list; ``state`` is what people read."""
+    """A key in the list; ``state`` and ``scopes`` are what people read."""
 
     key: KeyRecord
     state: str
     live: bool
+    scopes: str
 
 
 async def show(ctx: AppContext, _: Request, viewer: Viewer) -> View:
@@ -51,7 +59,13 @@ async def create(ctx: AppContext, request: Request, viewer: Viewer) -> View:
         return await _page(ctx, viewer, form)
     lifetime = int(days) * DAY / SECOND if days else None
     try:
-        made = await accounts.create_key(ctx, viewer.account_id, form.text("name"), lifetime)
+        granted = scopes.parse(form.all("scopes"))
+    except ValueError:
+        form.wrong("scopes", "Choose at least one thing that the key may do.")
+        return await _page(ctx, viewer, form)
+    try:
+        name = form.text("name")
+        made = await accounts.create_key(ctx, viewer.account_id, name, lifetime, granted)
     except ValueError as problem:
         text = str(problem)
         form.wrong("name", f"{text[0].upper()}{text[1:]}.")
@@ -76,6 +90,7 @@ async def _page(ctx: AppContext, viewer: Viewer, form: Form, made: NewKey | None
         "ended": _sorted(lines, live=False),
         "form": form,
         "lifetimes": LIFETIMES,
+        "scopes": SCOPES,
         "made": made,
         "api": ctx.settings.public_url,
     }
@@ -85,7 +100,7 @@ async def _page(ctx: AppContext, viewer: Viewer, form: Form, made: NewKey | None
 def _line(key: KeyRecord, now: int) -> Line:
     live = accounts.is_live(key, now)
     state = "active" if live else "revoked" if key.revoked_at is not None else "expired"
-    return Line(key, state, live)
+    return Line(key, state, live, ", ".join(scopes.in_order(scopes.of_stored(key.scopes))))
 
 
 def _sorted(lines: Sequence[Line], *, live: bool) -> list[Line]:
@@ -97,8 +112,11 @@ PAGES = (
         "/dashboard/keys",
         get=show,
         post=create,
+        action="keys create",
         nav=Nav("Dashboard", "API keys", "key-round"),
+        right=Right.READ,
+        post_right=Right.KEYS,
         notes={"revoked": "The key is revoked. Calls with it are refused from now on."},
     ),
-    Page("/dashboard/keys/{key_id}/revoke", post=revoke),
+    Page("/dashboard/keys/{key_id}/revoke", post=revoke, right=Right.KEYS, action="keys revoke"),
 )

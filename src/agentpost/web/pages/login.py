@@ -1,4 +1,4 @@
-"""Signing in by a link that works once, and signing out."""
+"""Signing in with a password or by a link that works once, and signing out."""
 
 from __future__ import annotations
 
@@ -7,8 +7,11 @@ from urllib.parse import quote
 
 from starlette.requests import Request
 
-from agentpost.services import sessions
+from agentpost.domain.roles import Right
+from agentpost.services import sessions, signing_in
 from agentpost.services.context import AppContext
+from agentpost.web import forms, sign_in
+from agentpost.web.cookies import Cookie
 from agentpost.web.page import OpenPage, Page, Redirect, Shown, View, Viewer
 
 _SPENT: Final = Shown(
@@ -22,30 +25,57 @@ _SPENT: Final = Shown(
     },
     403,
 )
+_WRONG: Final = "The e-mail address or the password is wrong."
+
+
+async def ask(ctx: AppContext, request: Request) -> View:
+    """The form; who is signed in goes on."""
+    wanted = request.query_params.get("next", "")
+    secret = Cookie(ctx.settings).read(request)
+    if secret and await sessions.signed_in(ctx, secret):
+        return Redirect(sign_in.own_path(wanted))
+    return sign_in.page(ctx.settings, wanted)
+
+
+async def with_password(ctx: AppContext, request: Request) -> View:
+    """The form: this browser has a new session, and the one it had before is over."""
+    form = await forms.read(ctx, request)
+    visitor = sign_in.visitor(request, ctx.settings)
+    wanted = form.text("next")
+    secret = await signing_in.with_password(
+        ctx, form.text("email"), form.exact("password"), visitor
+    )
+    if secret is None:
+        form.wrong("form", _WRONG)
+        return sign_in.page(ctx.settings, wanted, form, status=422)
+    return Redirect(sign_in.own_path(wanted), session=secret)
 
 
 async def show(ctx: AppContext, request: Request) -> View:
     """A button. Looking spends nothing: chat programs and scanners look at every link."""
     token = request.path_params["token"]
-    if not await sessions.can_log_in(ctx, token):
+    email = await sessions.can_log_in(ctx, token)
+    if email is None:
         return _SPENT
-    return Shown("pages/login.html", "Sign in", {"token": quote(token, safe="")})
+    return Shown("pages/login.html", "Sign in", {"token": quote(token, safe=""), "email": email})
 
 
 async def log_in(ctx: AppContext, request: Request) -> View:
     """The button: the link is spent, this browser has a session."""
-    browser = request.headers.get("user-agent", "")
-    secret = await sessions.log_in(ctx, request.path_params["token"], browser)
-    return Redirect("/dashboard", session=secret) if secret is not None else _SPENT
+    visitor = sign_in.visitor(request, ctx.settings)
+    token = request.path_params["token"]
+    secret = await sessions.log_in(ctx, token, visitor.browser, visitor.before)
+    return Redirect(sign_in.START, session=secret) if secret is not None else _SPENT
 
 
 async def log_out(ctx: AppContext, _: Request, viewer: Viewer) -> View:
     """The session ends on the server too."""
     await sessions.log_out(ctx, viewer.session)
-    return Redirect("/dashboard", session="")
+    return Redirect("/login", session="")
 
 
 PAGES = (
+    OpenPage("/login", get=ask, post=with_password),
     OpenPage("/login/{token}", get=show, post=log_in),
-    Page("/logout", post=log_out),
+    Page("/logout", post=log_out, right=Right.SELF),
 )

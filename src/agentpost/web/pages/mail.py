@@ -2,18 +2,31 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from starlette.requests import Request
 
+from agentpost.domain.roles import Right
 from agentpost.services import mail
 from agentpost.services.context import AppContext
-from agentpost.web.page import Nav, Page, Shown, View, Viewer
+from agentpost.web.page import Nav, Page, Redirect, Shown, View, Viewer
+
+_PATH: Final = "/dashboard/mail"
 
 
 async def show(ctx: AppContext, _: Request, viewer: Viewer) -> View:
     """The newest mails, newest first."""
     view = await mail.mail_queue(ctx, viewer.account_id)
     sending = bool(ctx.settings.smtp_url.get_secret_value())
-    return Shown("pages/mail.html", "Mail to you", {"mails": view.mails, "sending": sending})
+    return Shown("pages/mail.html", "Mail", {"mails": view.mails, "sending": sending})
 
 
-PAGES = (Page("/mail", get=show, nav=Nav("Account", "Mail to you", "mail")),)
+async def moved(_: AppContext, __: Request, ___: Viewer) -> View:
+    """Where the page was before."""
+    return Redirect(_PATH)
+
+
+PAGES = (
+    Page(_PATH, get=show, nav=Nav("Dashboard", "Mail", "mail"), right=Right.READ),
+    Page("/mail", get=moved, right=Right.READ),
+)

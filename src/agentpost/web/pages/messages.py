@@ -6,44 +6,65 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
-from urllib.parse import urlencode
 
 from starlette.requests import Request
 
 from agentpost.domain import ids
 from agentpost.domain.credits import to_credits
+from agentpost.domain.job import VIEWS
 from agentpost.domain.message import MessageStatus
 from agentpost.domain.message_filter import message_filter
-from agentpost.services import accounts, messages, timeline
+from agentpost.domain.records import JobRecord, MessageRecord
+from agentpost.domain.roles import Right
+from agentpost.domain.times import HOUR, MINUTE, SECOND
+from agentpost.services import authors, messages, shown_files, timeline
+from agentpost.services import recover as recovering
 from agentpost.services.context import AppContext
-from agentpost.services.explaining import EXPLANATIONS
+from agentpost.services.explaining import EXPLANATIONS, Explanation, explain, is_recoverable
 from agentpost.services.timeline import Span, TimelineEvent
 from agentpost.web.environment import words
-from agentpost.web.forms import Form
+from agentpost.web.listing import NEW_MAX, Listing
 from agentpost.web.page import Nav, Page, Redirect, Shown, View, Viewer
+from agentpost.web.pages.chat import RECOVERED
 
 PATH: Final = "/dashboard/messages"
 _FIELDS: Final = ("text", "status", "key", "conversation")
-_LINES_MAX: Final = 500
+_LINES_MAX: Final = 300
+"""In one part of a timeline."""
+_SAID_CHARACTERS: Final = 300
 _WIDTH: Final = 1000
+_WIDTH_MIN: Final = 4
+"""What takes no time is still seen."""
+_TICKS: Final = 4
 
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """A span in the picture: its left end and its width, in parts of a thousand."""
+    """A span in the picture: its left end and its width, in parts of a thousand; how long it took,
+    in words."""
 
     span: Span
     x: float
     width: float
-    ms: int
+    took: str
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """Bars on one axis of time, and the times along it; how many attempts came later."""
+
+    bars: Sequence[Bar]
+    ticks: Sequence[tuple[float, str]]
+    later: int
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """An event of the list, ``ms`` after the message came."""
+    """An event of the list, ``ms`` after the message came; ``text``: what it says, cut."""
 
     event: TimelineEvent
     ms: int
+    text: str
     facts: str
 
 
@@ -52,59 +73,117 @@ async def show(ctx: AppContext, request: Request, viewer: Viewer) -> View:
     given = request.query_params
     if ids.is_id(ids.MESSAGE, given.get("text", "").strip()):
         return Redirect(f"{PATH}/{given['text'].strip()}")
-    before = given.get("before", "")
+    listing = Listing.of(request, PATH, ids.MESSAGE, _FIELDS)
     lines, more = await messages.page(
-        ctx,
-        viewer.account_id,
-        message_filter(given),
-        before=before if ids.is_id(ids.MESSAGE, before) else None,
+        ctx, viewer.account_id, message_filter(given), before=listing.bound
     )
-    keys = await accounts.keys_of(ctx, viewer.account_id)
-    kept = {name: given[name] for name in _FIELDS if given.get(name)}
+    arrived = 0
+    if listing.newer_than:
+        fresh, _ = await messages.page(
+            ctx, viewer.account_id, message_filter(given), since=listing.newer_than, limit=NEW_MAX
+        )
+        arrived = len(fresh)
+    named = await authors.of_account(ctx, viewer.account_id)
     model = {
+        **listing.model(more, arrived),
         "lines": lines,
-        "form": Form({name: [value] for name, value in kept.items()}),
-        "filtered": bool(kept),
         "statuses": [("", "Any status"), *((each.value, words(each)) for each in MessageStatus)],
-        "keys": [("", "Any key"), *((key.id, key.name) for key in keys)],
-        "older": f"{PATH}?{urlencode({**kept, 'before': more})}" if more else None,
-        "newer": f"{PATH}?{urlencode(kept)}" if before else None,
+        "authors": named,
+        "keys": [
+            ("", "Any key"),
+            *named.keys.items(),
+            (viewer.account_id, authors.APP),
+        ],
     }
-    return Shown("pages/messages.html", "Messages", model)
+    live = listing.live(listing.top or (lines[0].id if lines else None))
+    return Shown("pages/messages.html", "Messages", model, live=live)
 
 
 async def show_one(ctx: AppContext, request: Request, viewer: Viewer) -> View:
     """One message with its timeline; raises ``not_found``."""
-    found = await timeline.build(ctx, request.path_params["message_id"], viewer.account_id)
+    message_id, given = request.path_params["message_id"], request.query_params.get("part", "")
+    wanted = int(given) if given.isascii() and given.isdecimal() and len(given) < 9 else None
+    # Without a number it is the last part, which is shown while the log grows: not read whole.
+    part_lines = _LINES_MAX if wanted is None else None
+    found = await timeline.build(ctx, message_id, viewer.account_id, part_lines)
     message = found.message
-    keys = {key.id: key.name for key in await accounts.keys_of(ctx, viewer.account_id)}
+    named = await authors.of_account(ctx, viewer.account_id)
     now = ctx.clock.now()
+    parts = max(1, -(-found.total // _LINES_MAX))
+    part = parts if wanted is None else min(max(wanted, 1), parts)
+    first = 0 if wanted is None else (part - 1) * _LINES_MAX
     model = {
         "message": message,
         "metadata": json.loads(message.metadata_json) if message.metadata_json else {},
-        "key": keys.get(message.key_id, ""),
+        "author": named.name(message.key_id, message.user_id),
         "jobs": found.jobs,
         "credits": to_credits(sum(job.credits_used for job in found.jobs)),
-        "explained": EXPLANATIONS.get(message.reason) if message.reason else None,
-        "bars": _bars(found.spans, message.created_at, now),
-        "lines": [_line(event, message.created_at) for event in found.lines[:_LINES_MAX]],
-        "left_out": max(0, len(found.lines) - _LINES_MAX),
+        "explained": _explained(found.message, found.jobs),
+        "can_recover": any(is_recoverable(job) for job in found.jobs),
+        "picture": _picture(found.spans, message.created_at, now),
+        "attachments": [
+            (each, shown_files.sent(each, viewer.account_id)) for each in found.attachments
+        ],
+        "files": found.files,
+        "deliveries": found.deliveries,
+        "events": {sent.event_id: sent.event for sent in found.deliveries},
+        "lines": [
+            _line(event, message.created_at) for event in found.lines[first : first + _LINES_MAX]
+        ],
+        "part": part,
+        "parts": parts,
     }
-    return Shown("pages/message.html", "Message", model)
+    # A part that is asked for by its number stays as it is; the last one grows.
+    return Shown("pages/message.html", "Message", model, live=None if given else {})
 
 
-def _bars(spans: Sequence[Span], start: int, now: int) -> list[Bar]:
-    """Where each span lies between the message's arrival and the last span's end."""
-    ends = [span.end if span.end is not None else now for span in spans]
-    whole = max([end - start for end in ends], default=0) or 1
+async def recover(ctx: AppContext, request: Request, viewer: Viewer) -> View:
+    """Look for the result of what expired, or watch it again; raises ``not_found``."""
+    message_id = request.path_params["message_id"]
+    state = await recovering.recover_for(ctx, viewer.account_id, message_id)
+    return Redirect(f"{PATH}/{message_id}", note=state.value)
+
+
+def _explained(message: MessageRecord, jobs: Sequence[JobRecord]) -> Explanation | None:
+    """Why the message is not plainly done; of its jobs' reasons the message has the first."""
+    of_jobs = (
+        explain(job) for job in jobs if message.reason is (VIEWS[job.state].reason or job.reason)
+    )
+    found = next((each for each in of_jobs if each), None)
+    return found or (EXPLANATIONS[message.reason] if message.reason else None)
+
+
+def _picture(spans: Sequence[Span], start: int, now: int) -> Picture:
+    """Where each span lies between the message's arrival and the last end of its work or of a first
+    attempt. Retries may follow for days, beside which all else would be a dot."""
+    until = max((span.end or now for span in spans if not _is_retry(span)), default=start)
+    drawn = [span for span in spans if not _is_retry(span) or span.start < until]
+    whole = max(until - start, 1)
     bars = []
-    for span, end in zip(spans, ends, strict=True):
-        x = _WIDTH * max(0, span.start - start) / whole
-        width = max(4.0, _WIDTH * (end - max(span.start, start)) / whole)
-        bars.append(
-            Bar(span, round(min(x, _WIDTH - 4), 1), round(width, 1), (end - span.start) // 1_000)
-        )
-    return bars
+    for span in drawn:
+        end = span.end if span.end is not None else now
+        x = min(_WIDTH * max(0, span.start - start) / whole, _WIDTH - _WIDTH_MIN)
+        width = max(_WIDTH_MIN, _WIDTH * (end - max(span.start, start)) / whole)
+        width = min(width, _WIDTH - x)
+        took = duration(max(0, end - span.start))
+        bars.append(Bar(span, round(x, 1), round(width, 1), took))
+    ticks = [(n * 100 / _TICKS, duration(whole * n // _TICKS)) for n in range(_TICKS + 1)]
+    return Picture(bars, ticks, len(spans) - len(drawn))
+
+
+def _is_retry(span: Span) -> bool:
+    return span.attempt is not None and span.attempt[2] > 1
+
+
+def duration(microseconds: int) -> str:
+    """A time as people say it: ``40 ms``, ``1.25 s``, ``3 min 5 s``, ``2 h 10 min``."""
+    if microseconds < SECOND:
+        return f"{microseconds / 1_000:.0f} ms"
+    if microseconds < MINUTE:
+        return f"{microseconds / SECOND:.2f} s"
+    if microseconds < HOUR:
+        return f"{microseconds // MINUTE} min {microseconds % MINUTE // SECOND} s"
+    return f"{microseconds // HOUR} h {microseconds % HOUR // MINUTE} min"
 
 
 def _line(event: TimelineEvent, start: int) -> Line:
@@ -113,10 +192,19 @@ def _line(event: TimelineEvent, start: int) -> Line:
         ensure_ascii=False,
         indent=1,
     )
-    return Line(event, (event.at - start) // 1_000, facts if facts != "{}" else "")
+    text = event.facts.get("text")
+    said = text[:_SAID_CHARACTERS] if isinstance(text, str) else ""
+    return Line(event, (event.at - start) // 1_000, said, facts if facts != "{}" else "")
 
 
 PAGES = (
-    Page(PATH, get=show, nav=Nav("Dashboard", "Messages", "messages-square")),
-    Page(f"{PATH}/{{message_id}}", get=show_one, live=True),
+    Page(
+        PATH,
+        get=show,
+        nav=Nav("Dashboard", "Messages", "messages-square"),
+        live=True,
+        right=Right.READ,
+    ),
+    Page(f"{PATH}/{{message_id}}", get=show_one, live=True, right=Right.READ, notes=RECOVERED),
+    Page(f"{PATH}/{{message_id}}/recover", post=recover, right=Right.WORK),
 )

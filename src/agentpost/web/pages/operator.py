@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from typing import Final
-from urllib.parse import urlencode
 
 from starlette.requests import Request
 
@@ -11,11 +10,25 @@ from agentpost.domain import ids
 from agentpost.domain.allowances import MAY_BE_ZERO, NAMES
 from agentpost.domain.credits import to_credits
 from agentpost.domain.errors import not_found
-from agentpost.services import accounts, credits, doctor, maintenance, operating, usage
+from agentpost.domain.roles import Right
+from agentpost.services import (
+    accounts,
+    authors,
+    credits,
+    doctor,
+    maintenance,
+    oidc,
+    operating,
+    operator_log,
+    password_links,
+    usage,
+)
 from agentpost.services import allowances as limits
 from agentpost.services.context import AppContext
+from agentpost.services.password_links import Invited
 from agentpost.web import forms
 from agentpost.web.forms import Form
+from agentpost.web.listing import Listing
 from agentpost.web.page import Nav, Page, Redirect, Shown, View, Viewer
 
 _PATH: Final = "/dashboard/operator"
@@ -34,19 +47,36 @@ _LIMIT_NAMES: Final = {
 
 async def show(ctx: AppContext, request: Request, _: Viewer) -> View:
     """The server, and the accounts that fit the search."""
-    given = request.query_params
-    text, before = given.get("q", "").strip()[:200], given.get("before", "")
-    is_page = ids.is_id(ids.ACCOUNT, before)
-    found = await operating.server(ctx, text, before if is_page else None)
-    kept = {"q": text} if text else {}
-    model = {
-        "server": found,
-        "form": Form({"q": [text]}),
-        "search": text,
-        "older": _address({**kept, "before": found.more}) if found.more else None,
-        "newer": _address(kept) if is_page else None,
-    }
-    return Shown("pages/operator.html", "Operator", model)
+    return await _page(ctx, request, Form())
+
+
+async def create(ctx: AppContext, request: Request, _: Viewer) -> View:
+    """A new account, with an address that is free. Its owner is mailed a link; without a mail
+    server the answer shows it, and nothing else ever does."""
+    form = await forms.read(ctx, request)
+    try:
+        amount = float(form.text("credits", "0") or "0")
+    except ValueError:
+        form.wrong("credits", "Write a number, such as 100.")
+        return await _page(ctx, request, form)
+    try:
+        made = await accounts.create(ctx, form.text("email"), form.text("name"), amount)
+    except ValueError as problem:
+        text = str(problem)
+        form.wrong("email", f"{text[0].upper()}{text[1:]}.")
+        return await _page(ctx, request, form)
+    invited = await password_links.invite_first(ctx, made.id)
+    return await _account(ctx, made.id, Form(), invited)
+
+
+async def _page(ctx: AppContext, request: Request, new: Form) -> View:
+    listing = Listing.of(request, _PATH, ids.ACCOUNT, ("q",))
+    text = listing.kept.get("q", "").strip()[:200]
+    found = await operating.server(ctx, text, listing.before)
+    model = {**listing.model(found.more), "server": found, "search": text, "new": new}
+    model["mails"] = password_links.sends_mail(ctx)
+    model["sign_ins"] = await oidc.failures(ctx)
+    return Shown("pages/operator.html", "Operator", model, 422 if new.errors else 200)
 
 
 async def switch(ctx: AppContext, request: Request, _: Viewer) -> View:
@@ -61,6 +91,17 @@ async def examine(ctx: AppContext, _: Request, __: Viewer) -> View:
     """What the doctor finds now."""
     findings = await doctor.examine(ctx)
     return Shown("pages/operator_doctor.html", "Doctor", {"findings": findings})
+
+
+async def show_actions(ctx: AppContext, request: Request, _: Viewer) -> View:
+    """What operators did, newest first."""
+    listing = Listing.of(request, f"{_PATH}/audit", ids.ACTION, ("who", "action", "target"))
+    who, action, target = (
+        listing.kept.get(name, "").strip()[:200] for name in ("who", "action", "target")
+    )
+    found = await operator_log.page(ctx, listing.before, who=who, action=action, target=target)
+    model = {**listing.model(found.more), "actions": found.actions}
+    return Shown("pages/operator_audit.html", "Audit log", model)
 
 
 async def show_account(ctx: AppContext, request: Request, _: Viewer) -> View:
@@ -111,7 +152,9 @@ async def set_limits(ctx: AppContext, request: Request, _: Viewer) -> View:
     return Redirect(f"{_PATH}/accounts/{account_id}", note="limits")
 
 
-async def _account(ctx: AppContext, account_id: str, form: Form) -> View:
+async def _account(
+    ctx: AppContext, account_id: str, form: Form, invited: Invited | None = None
+) -> View:
     found = await operating.account(ctx, account_id)
     statement = await usage.statement(ctx, account_id, summed=False)
     wallet = found.account.wallet
@@ -123,7 +166,9 @@ async def _account(ctx: AppContext, account_id: str, form: Form) -> View:
         "held": to_credits(wallet.held),
         "statement": statement,
         "lines": statement.lines[:10],
+        "authors": await authors.of_account(ctx, account_id),
         "form": form,
+        "invited": invited,
         "limits": form if any(name in form.errors for name in NAMES) else sent,
         "labels": _LIMIT_NAMES,
         "defaults": limits.allowances_of(ctx.settings, limits.NO_OVERRIDES).as_dict(),
@@ -139,36 +184,37 @@ def _id(request: Request) -> str:
     return account_id
 
 
-def _address(query: dict[str, str]) -> str:
-    return f"{_PATH}?{urlencode(query)}" if query else _PATH
-
-
 PAGES = (
     Page(
         _PATH,
         get=show,
+        post=create,
+        live=True,
+        every=3,
         nav=Nav("Server", "Operator", "shield"),
-        operator=True,
+        right=Right.OPERATE,
+        action="accounts create",
         notes={
             "off": "Maintenance is on: the API answers 503 until you end it.",
             "on": "Maintenance is over: the API answers again.",
         },
     ),
-    Page(f"{_PATH}/maintenance", post=switch, operator=True),
-    Page(f"{_PATH}/doctor", get=examine, operator=True),
+    Page(f"{_PATH}/maintenance", post=switch, right=Right.OPERATE, action="maintenance"),
+    Page(f"{_PATH}/audit", get=show_actions, right=Right.OPERATE),
+    Page(f"{_PATH}/doctor", get=examine, right=Right.OPERATE),
     Page(
         _ONE,
         get=show_account,
-        operator=True,
+        right=Right.OPERATE,
         notes={
-            "added": "The credits are added. Work that waited for them goes on.",
+            "added": "The credits are added. Work that waited for them continues.",
             "taken": "The credits are taken back.",
             "due": "Hosting fees are due: no new work starts.",
             "paid": "Nothing is due: new work starts again.",
             "limits": "The limits are saved. They hold within a second.",
         },
     ),
-    Page(f"{_ONE}/credits", post=add_credits, operator=True),
-    Page(f"{_ONE}/fees", post=set_fees, operator=True),
-    Page(f"{_ONE}/limits", post=set_limits, operator=True),
+    Page(f"{_ONE}/credits", post=add_credits, right=Right.OPERATE, action="credits add"),
+    Page(f"{_ONE}/fees", post=set_fees, right=Right.OPERATE, action="hosting-fees"),
+    Page(f"{_ONE}/limits", post=set_limits, right=Right.OPERATE, action="limits set"),
 )

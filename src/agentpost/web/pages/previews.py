@@ -1,4 +1,4 @@
-"""Previews of files: parts of pages that are loaded when they come into view.
+"""Previews of files, made or sent: parts of pages that are loaded when they come into view.
 
 A made web page is shown in a frame that has no rights: no script runs in it, it has no origin, and
 it loads nothing from anywhere.
@@ -11,18 +11,21 @@ from typing import Any, Final
 from starlette.requests import Request
 from starlette.responses import Response
 
-from agentpost.domain import ids
-from agentpost.domain.errors import not_found
-from agentpost.extraction import page_pictures
-from agentpost.services import previews
+from agentpost.domain.errors import Overloaded, not_found
+from agentpost.domain.records import FileRecord
+from agentpost.domain.roles import Right
+from agentpost.extraction import contents, page_pictures
+from agentpost.services import previews, shown_files
 from agentpost.services.context import AppContext
+from agentpost.services.previews import Look
 from agentpost.web.page import Page, Shown, View, Viewer
 
-_LINES_SHOWN: Final = 14
-_TEXT_SHOWN: Final = 3_000
+_LINES_SHOWN: Final = 40
+_TEXT_SHOWN: Final = 6_000
 _UNCUT_CHARACTERS: Final = 250
 """A text of no more surely fits."""
-_SITE_BYTES_MAX: Final = 5_000_000
+_UNCUT_LINES: Final = 8
+_MEMBER_CHARACTERS_MAX: Final = 1_000
 _FRAMED: Final = {
     "Content-Security-Policy": (
         "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; font-src data:;"
@@ -34,46 +37,79 @@ _FRAMED: Final = {
 
 async def show(ctx: AppContext, request: Request, viewer: Viewer) -> View:
     """What a file looks like; raises ``not_found``."""
-    file, head = await previews.read(ctx, viewer.account_id, _file_id(request), previews.HEAD_BYTES)
-    text = head.decode("utf-8", "replace")
-    model: dict[str, Any] = {
-        "file": file,
-        "table": previews.table(file, head),
-        "text": "",
-        "kind": "text",
-    }
-    if model["table"]:
-        model["kind"] = "table"
-    elif file.content_type == "application/pdf":
-        model["kind"] = "pages" if page_pictures.is_possible() else "none"
-    elif file.content_type == "text/html":
-        model["kind"] = "site" if file.size <= _SITE_BYTES_MAX else "none"
-    elif file.name.lower().endswith((".md", ".markdown")) or file.content_type == "text/markdown":
-        model.update(kind="markdown", text=text[:_TEXT_SHOWN])
+    file = await shown_files.find(ctx, viewer.account_id, _file_id(request))
+    is_drawn = previews.is_drawn(file)
+    found = await previews.contents_of(ctx, file) if not is_drawn else None
+    model: dict[str, Any] = {"file": file, "table": None, "text": "", "found": found, "remark": ""}
+    model["is_drawn"] = is_drawn
+    if is_drawn:
+        model["look"] = Look.SITE
+    elif found is None:
+        model |= await _of_text(ctx, file)
+    elif "error" in found:
+        model |= {"look": Look.NONE, "remark": found["error"]}
     else:
-        model["text"] = "\n".join(text[:_TEXT_SHOWN].splitlines()[:_LINES_SHOWN])
-    model["cut"] = len(text) > _UNCUT_CHARACTERS
+        model |= {"look": previews.look_of(file), "text": found.get("text", "")}
+    text = model["text"]
+    model["cut"] = len(text) > _UNCUT_CHARACTERS or text.count("\n") > _UNCUT_LINES
     return Shown("pages/preview.html", file.name, model)
 
 
+async def _of_text(ctx: AppContext, file: FileRecord) -> dict[str, Any]:
+    """How a file is shown that is text, or that another address shows."""
+    look = previews.look_of(file)
+    if previews.is_too_large(file) and look in (Look.PAGES, *previews.APART):
+        return {"look": Look.NONE, "remark": "This file is too large for a preview."}
+    if look is Look.PAGES:
+        possible = page_pictures.is_possible()
+        why = "" if possible else "This server draws no pages: agentpost[offline] is not installed."
+        return {"look": look if possible else Look.NONE, "remark": why}
+    if look is Look.SITE:
+        fits = file.size <= previews.SITE_BYTES_MAX
+        return {
+            "look": look if fits else Look.NONE,
+            "remark": "" if fits else "This page is too large for a preview.",
+        }
+    if look in previews.BY_BROWSER:
+        return {"look": Look.NONE, "remark": ""}
+    head = await previews.read(ctx, file, previews.HEAD_BYTES)
+    table = previews.table(file, head)
+    if table is not None:
+        return {"look": look, "table": table}
+    text = head.decode("utf-8-sig", "replace")
+    if look is Look.MARKDOWN:
+        return {"look": look, "text": text[:_TEXT_SHOWN]}
+    if look is Look.JSON:
+        text = previews.indented(text)
+    return {"look": Look.TEXT, "text": "\n".join(text[:_TEXT_SHOWN].splitlines()[:_LINES_SHOWN])}
+
+
 async def frame(ctx: AppContext, request: Request, viewer: Viewer) -> View:
-    """A made web page, without rights; raises ``not_found``."""
-    file, content = await previews.read(
-        ctx, viewer.account_id, _file_id(request), _SITE_BYTES_MAX + 1
-    )
-    if file.content_type != "text/html" or len(content) > _SITE_BYTES_MAX:
-        raise not_found("file")
+    """A made web page, one of a zipped site, slides or a Word document, without rights; raises
+    ``not_found``."""
+    file = await shown_files.find(ctx, viewer.account_id, _file_id(request))
+    member = request.query_params.get("page", "")[:_MEMBER_CHARACTERS_MAX]
+    try:
+        content = await previews.drawn(ctx, file) or await previews.page_of_site(ctx, file, member)
+    except Overloaded as busy:  # the page for that cannot be framed
+        text = f"{busy.message} Come back in {busy.retry_after_seconds} s."
+        headers = {
+            **_FRAMED,
+            "Cache-Control": "no-store",
+            "Retry-After": f"{busy.retry_after_seconds}",
+        }
+        return Response(contents.sentence(text), 503, headers, media_type="text/html")
+    if content is None:
+        if previews.look_of(file) is not Look.SITE or file.size > previews.SITE_BYTES_MAX:
+            raise not_found("file")
+        content = await previews.read(ctx, file, previews.SITE_BYTES_MAX)
     return Response(content, headers=_FRAMED, media_type="text/html")
 
 
 async def pages(ctx: AppContext, request: Request, viewer: Viewer) -> View:
     """The first pages of a PDF file as a picture; raises ``not_found``."""
-    file, content = await previews.read(
-        ctx, viewer.account_id, _file_id(request), page_pictures.FILE_BYTES_MAX + 1
-    )
-    picture = None
-    if file.content_type == "application/pdf" and len(content) <= page_pictures.FILE_BYTES_MAX:
-        picture = await page_pictures.draw(content)
+    file = await shown_files.find(ctx, viewer.account_id, _file_id(request))
+    picture = await previews.picture_of_pages(ctx, file)
     if picture is None:  # no error: a browser would write one into its console
         return Response(status_code=204)
     headers = {"Cache-Control": "private, max-age=3600"}
@@ -81,14 +117,11 @@ async def pages(ctx: AppContext, request: Request, viewer: Viewer) -> View:
 
 
 def _file_id(request: Request) -> str:
-    work_id = request.path_params["work_id"]
-    if not ids.is_id(ids.WORK, work_id):
-        raise not_found("file")
-    return f"{work_id}/{request.path_params['path']}"
+    return f"{request.path_params['work_id']}/{request.path_params['path']}"
 
 
 PAGES = (
-    Page("/chat/{work_id}/preview/{path:path}", get=show),
-    Page("/chat/{work_id}/frame/{path:path}", get=frame),
-    Page("/chat/{work_id}/pages/{path:path}", get=pages),
+    Page("/chat/{work_id}/preview/{path:path}", get=show, right=Right.READ),
+    Page("/chat/{work_id}/frame/{path:path}", get=frame, right=Right.READ),
+    Page("/chat/{work_id}/pages/{path:path}", get=pages, right=Right.READ),
 )

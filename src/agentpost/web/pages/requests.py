@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import json
-import shlex
+import re
 from typing import Final
-from urllib.parse import urlencode
 
 from starlette.requests import Request
 
 from agentpost.contract.errors import CATALOGUE
+from agentpost.contract.requests import as_curl, is_cut
 from agentpost.domain import ids
 from agentpost.domain.errors import ErrorCode, not_found
 from agentpost.domain.records import RequestRecord
 from agentpost.domain.request_filter import METHODS, PERIODS, STATUSES, request_filter
+from agentpost.domain.roles import Right
 from agentpost.domain.times import DAY, SECOND
 from agentpost.services import accounts, requests
 from agentpost.services.context import AppContext
-from agentpost.web.forms import Form
+from agentpost.web.listing import NEW_MAX, Listing
 from agentpost.web.page import Nav, Page, Redirect, Shown, View, Viewer
 
 _PATH: Final = "/dashboard/requests"
@@ -28,6 +29,8 @@ _PERIOD_NAMES: Final = {
     "24h": "Last 24 hours",
     "7d": "Last 7 days",
 }
+_MESSAGE: Final = re.compile(rf"{ids.MESSAGE}[0-9a-f]{{32}}")
+_REFUSED: Final = 400
 _STATUS_NAMES: Final = {"failed": "400 and above"}
 
 
@@ -36,27 +39,25 @@ async def show(ctx: AppContext, request: Request, viewer: Viewer) -> View:
     given = request.query_params
     if ids.is_id(ids.REQUEST, given.get("path", "").strip()):
         return Redirect(f"{_PATH}/{given['path'].strip()}")
-    before = given.get("before", "")
+    listing = Listing.of(request, _PATH, ids.REQUEST, _FIELDS)
     wanted = request_filter(given, ctx.clock.now())
-    lines, more = await requests.recent(
-        ctx.db,
-        viewer.account_id,
-        wanted,
-        before=before if ids.is_id(ids.REQUEST, before) else None,
-    )
+    lines, more = await requests.recent(ctx.db, viewer.account_id, wanted, before=listing.bound)
+    arrived = 0
+    if listing.newer_than:
+        fresh, _ = await requests.recent(
+            ctx.db, viewer.account_id, wanted, since=listing.newer_than, limit=NEW_MAX
+        )
+        arrived = len(fresh)
     keys = await accounts.keys_of(ctx, viewer.account_id)
-    kept = {name: given[name] for name in _FIELDS if given.get(name)}
     model = {
+        **listing.model(more, arrived),
         "lines": lines,
         "names": {key.id: key.name for key in keys},
-        "form": Form({name: [value] for name, value in kept.items()}),
-        "filtered": bool(kept),
         "choices": _choices([(key.id, key.name) for key in keys]),
-        "older": f"{_PATH}?{urlencode({**kept, 'before': more})}" if more else None,
-        "newer": f"{_PATH}?{urlencode(kept)}" if before else None,
         "days": round(ctx.settings.request_log_seconds / (DAY / SECOND)),
     }
-    return Shown("pages/requests.html", "Requests", model)
+    live = listing.live(listing.top or (lines[0].id if lines else None))
+    return Shown("pages/requests.html", "Requests", model, live=live)
 
 
 async def show_one(ctx: AppContext, request: Request, viewer: Viewer) -> View:
@@ -70,8 +71,11 @@ async def show_one(ctx: AppContext, request: Request, viewer: Viewer) -> View:
         "key": keys.get(found.key_id or "", ""),
         "sent": _pretty(found.request_body),
         "answered": _pretty(found.response_body),
-        "curl": _curl(found, ctx.settings.public_url),
+        "sent_is_cut": is_cut(found.request_body),
+        "answered_is_cut": is_cut(found.response_body),
+        "curl": as_curl(found, ctx.settings.public_url),
         "advice": _advice(found.error),
+        "messages": _message_of(found),
     }
     return Shown("pages/request.html", f"{found.method} {found.path}", model)
 
@@ -96,18 +100,12 @@ def _pretty(body: str | None) -> str | None:
         return body
 
 
-def _curl(one: RequestRecord, api: str) -> str:
-    """The request again as a command; the key comes from the reader's environment."""
-    parts = [
-        "curl -s",
-        "" if one.method == "GET" else f"-X {one.method}",
-        shlex.quote(api + one.path),
-    ]
-    lines = [" ".join(part for part in parts if part)]
-    lines.append('-H "Authorization: Bearer $AGENTPOST_KEY"')
-    if one.request_body:
-        lines.append(f"-d {shlex.quote(one.request_body)}")
-    return " \\\n  ".join(lines)
+def _message_of(one: RequestRecord) -> list[str]:
+    """The id of the message a request was about: in its path, or made by it."""
+    found = _MESSAGE.search(one.path)
+    if found is None and one.status < _REFUSED:
+        found = _MESSAGE.search(one.response_body or "")
+    return [found[0]] if found else []
 
 
 def _advice(error: str | None) -> str | None:
@@ -119,6 +117,13 @@ def _advice(error: str | None) -> str | None:
 
 
 PAGES = (
-    Page(_PATH, get=show, nav=Nav("Dashboard", "Requests", "arrow-left-right")),
-    Page(f"{_PATH}/{{request_id}}", get=show_one),
+    Page(
+        _PATH,
+        get=show,
+        nav=Nav("Dashboard", "Requests", "arrow-left-right"),
+        live=True,
+        every=2,
+        right=Right.READ,
+    ),
+    Page(f"{_PATH}/{{request_id}}", get=show_one, right=Right.READ),
 )

@@ -4,21 +4,28 @@ from __future__ import annotations
 
 from starlette.requests import Request
 
+from agentpost.domain.roles import Right
 from agentpost.services import sessions
 from agentpost.services.context import AppContext
 from agentpost.web.page import Nav, Page, Redirect, Shown, View, Viewer
 
 
 async def show(ctx: AppContext, _: Request, viewer: Viewer) -> View:
-    """The sessions of the account, the newest first."""
-    lines = await sessions.of_account(ctx, viewer.account_id, viewer.session)
+    """The user's sessions, the newest first."""
+    lines = await sessions.of_user(ctx, viewer.user.id, viewer.session)
     return Shown("pages/sessions.html", "Sessions", {"lines": lines})
 
 
 async def end_all(ctx: AppContext, _: Request, viewer: Viewer) -> View:
     """Log out everywhere, here too."""
-    await sessions.log_out_everywhere(ctx, viewer.account_id)
-    return Redirect("/dashboard", session="")
+    await sessions.log_out_everywhere(ctx, viewer.user.id)
+    return Redirect("/login", session="")
+
+
+async def end(ctx: AppContext, request: Request, viewer: Viewer) -> View:
+    """Log out one browser; raises ``not_found``."""
+    await sessions.end(ctx, viewer.user.id, request.path_params["session_id"])
+    return Redirect("/sessions", note="ended")
 
 
 PAGES = (
@@ -27,5 +34,8 @@ PAGES = (
         get=show,
         post=end_all,
         nav=Nav("Account", "Sessions", "monitor-smartphone"),
+        right=Right.SELF,
+        notes={"ended": "That browser is logged out."},
     ),
+    Page("/sessions/{session_id}/end", post=end, right=Right.SELF),
 )

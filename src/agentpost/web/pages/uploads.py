@@ -12,6 +12,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 
 from agentpost.domain.errors import Refusal
+from agentpost.domain.roles import Right
 from agentpost.services import uploads
 from agentpost.services.context import AppContext
 from agentpost.services.uploads import NewUpload
@@ -50,6 +51,6 @@ def _refused(refusal: Refusal) -> JSONResponse:
 
 
 PAGES = (
-    Page("/chat/uploads", post=announce),
-    Page("/chat/uploads/{upload_id}/complete", post=complete),
+    Page("/chat/uploads", post=announce, right=Right.WORK),
+    Page("/chat/uploads/{upload_id}/complete", post=complete, right=Right.WORK),
 )

@@ -12,10 +12,12 @@ from starlette.requests import Request
 from agentpost.domain.errors import Refusal
 from agentpost.domain.events import ALL_EVENTS, EventName
 from agentpost.domain.limits import WEBHOOK_DESCRIPTION_CHARACTERS_MAX, WEBHOOK_ENDPOINTS_MAX
-from agentpost.domain.records import EndpointRecord
+from agentpost.domain.roles import Right
 from agentpost.domain.times import HOUR, SECOND
-from agentpost.services import deliveries, endpoints
+from agentpost.domain.webhook_records import EndpointRecord
+from agentpost.services import deliveries, endpoint_health, endpoints
 from agentpost.services.context import AppContext
+from agentpost.services.endpoint_health import EndpointHealth
 from agentpost.services.endpoints import EndpointChange
 from agentpost.web import forms
 from agentpost.web.forms import Form
@@ -27,25 +29,43 @@ _GRACES: Final = (("0", "At once"), ("1", "In an hour"), ("24", "In a day"), ("1
 """Hours that the old secret signs on beside the new one."""
 
 
+EVENTS: Final = {
+    EventName.MESSAGE_COMPLETED: "The agent has answered, and all work of the message is done.",
+    EventName.MESSAGE_PARTIAL: "Some of its jobs are done, others have failed.",
+    EventName.MESSAGE_FAILED: "The agent could not answer, or none of its jobs is done.",
+    EventName.MESSAGE_NEEDS_INPUT: "The agent asks something and waits for an answer.",
+    EventName.MESSAGE_BLOCKED: "Its work could not start; the reason is in the event.",
+    EventName.MESSAGE_EXPIRED: "Its work did not report back in time.",
+    EventName.JOB_COMPLETED: "One job is done; its files are ready.",
+    EventName.JOB_FAILED: "One job has failed.",
+    EventName.JOB_BLOCKED: "One job could not start; the reason is in the event.",
+    EventName.JOB_RESUMED: "One job that waited continues.",
+    EventName.JOB_EXPIRED: "One job did not report back in time.",
+}
+"""What each event tells a receiver."""
+
+
 @dataclass(frozen=True, slots=True)
 class Line:
     """An endpoint in a list: how it stands, in words, and since when."""
 
+    health: EndpointHealth
     endpoint: EndpointRecord
     kind: str
     state: str
     events: Sequence[str]
 
     @classmethod
-    def of(cls, endpoint: EndpointRecord) -> Line:
+    def of(cls, health: EndpointHealth) -> Line:
         """The line of an endpoint."""
+        endpoint = health.endpoint
         kind, state = "good", "on"
         if endpoint.disabled_at is not None:
             kind, state = "wrong" if endpoint.failing_since is not None else "stopped", "off"
         elif endpoint.failing_since is not None:
             kind, state = "warn", "failing"
         events = json.loads(endpoint.events_json)
-        return cls(endpoint, kind, state, () if ALL_EVENTS in events else tuple(events))
+        return cls(health, endpoint, kind, state, () if ALL_EVENTS in events else tuple(events))
 
 
 async def show(ctx: AppContext, _: Request, viewer: Viewer) -> View:
@@ -81,7 +101,7 @@ async def change(ctx: AppContext, request: Request, viewer: Viewer) -> View:
     except Refusal as problem:
         view = await endpoints.get(ctx, viewer.account_id, endpoint_id)
         form.wrong("url", problem.message)
-        return _settings(view.endpoint, form)
+        return _settings(ctx, view.endpoint, form)
     return Redirect(f"{PATH}/{endpoint_id}", note="changed")
 
 
@@ -91,7 +111,7 @@ async def settings(ctx: AppContext, request: Request, viewer: Viewer) -> View:
     found = view.endpoint
     events = json.loads(found.events_json)
     values = {"url": [found.url], "description": [found.description or ""]}
-    return _settings(found, Form({**values, "events": [] if ALL_EVENTS in events else events}))
+    return _settings(ctx, found, Form({**values, "events": [] if ALL_EVENTS in events else events}))
 
 
 async def turn(ctx: AppContext, request: Request, viewer: Viewer) -> View:
@@ -124,22 +144,24 @@ async def delete(ctx: AppContext, request: Request, viewer: Viewer) -> View:
 
 
 async def _page(ctx: AppContext, viewer: Viewer, form: Form) -> View:
-    found = await endpoints.list_all(ctx, viewer.account_id)
+    found = await endpoint_health.all_of(ctx, viewer.account_id)
     model = {
         "lines": [Line.of(each) for each in found],
         "form": form,
-        "events": list(EventName),
+        "events": EVENTS,
         "most": WEBHOOK_ENDPOINTS_MAX,
         "characters": WEBHOOK_DESCRIPTION_CHARACTERS_MAX,
     }
     return Shown("pages/webhooks.html", "Webhooks", model, 422 if form.errors else 200)
 
 
-def _settings(endpoint: EndpointRecord, form: Form) -> View:
+def _settings(ctx: AppContext, endpoint: EndpointRecord, form: Form) -> View:
+    until = endpoint.old_secret_until
     model = {
+        "old_until": until if until and until > ctx.clock.now() else None,
         "endpoint": endpoint,
         "form": form,
-        "events": list(EventName),
+        "events": EVENTS,
         "characters": WEBHOOK_DESCRIPTION_CHARACTERS_MAX,
         "graces": _GRACES,
         "fresh": Form(),
@@ -163,11 +185,15 @@ PAGES = (
         get=show,
         post=create,
         nav=Nav("Dashboard", "Webhooks", "webhook"),
+        right=Right.READ,
+        post_right=Right.WEBHOOKS,
+        live=True,
+        every=5,
         notes={"deleted": "The endpoint is removed."},
     ),
-    Page(f"{_ONE}/settings", get=settings, post=change),
-    Page(f"{_ONE}/turn", post=turn),
-    Page(f"{_ONE}/rotate", post=rotate),
-    Page(f"{_ONE}/test", post=send_test),
-    Page(f"{_ONE}/delete", post=delete),
+    Page(f"{_ONE}/settings", get=settings, post=change, right=Right.WEBHOOKS),
+    Page(f"{_ONE}/turn", post=turn, right=Right.WEBHOOKS),
+    Page(f"{_ONE}/rotate", post=rotate, right=Right.WEBHOOKS),
+    Page(f"{_ONE}/test", post=send_test, right=Right.WEBHOOKS),
+    Page(f"{_ONE}/delete", post=delete, right=Right.WEBHOOKS),
 )

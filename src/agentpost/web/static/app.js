@@ -75,23 +75,39 @@ if (here.searchParams.has("note")) {
   history.replaceState(history.state, "", here);
 }
 
+// --- previews of files ------------------------------------------------------------------
+addEventListener("error", (event) => {
+  const text = event.target.dataset?.or;
+  if (!text) return;
+  const note = document.createElement("p");
+  note.className = "soft";
+  note.textContent = text;
+  event.target.replaceWith(note);
+}, true);
+
+// A preview that does not come says so: the file's link is below it.
+for (const name of ["htmx:error", "htmx:response:error"]) {
+  addEventListener(name, (event) => {
+    const note = event.target.matches?.(".preview") && event.target.querySelector(":scope > .soft");
+    if (note) note.textContent = "The preview could not be loaded.";
+  });
+}
+
 // --- the live part -------------------------------------------------------------------------------
 // A stream that breaks is opened again by hx-sse. One that could not be opened at first is tried
-// again from here. When the session has ended meanwhile, the page says so.
+// again from here. Meanwhile the page says so. When the session has ended, it asks to sign in.
 let again = 0;
+const connection = document.getElementById("connection");
+function connected(is) { if (connection) connection.textContent = is ? "" : "The server cannot be reached. Reconnecting…"; }
+addEventListener("htmx:sse:after:connection", () => connected(true));
 for (const name of ["htmx:sse:error", "htmx:error", "htmx:response:error"]) {
   addEventListener(name, (event) => {
     const part = event.target;
     if (part.id !== "live") return;
     const status = event.detail.status ?? event.detail.ctx?.response?.status;
-    if (status === 401) location.reload();
+    if (status === 401) { location.reload(); return; }
+    connected(false);
     if (name === "htmx:sse:error" || again) return;
     again = setTimeout(() => { again = 0; htmx.trigger(part, "reconnect"); }, 2000);
   });
 }
-
-// A stream that is gone without a word is opened again; where there is one, this does nothing.
-setInterval(() => {
-  const part = document.getElementById("live");
-  if (part && !document.hidden) htmx.trigger(part, "reconnect");
-}, 5000);

@@ -1,6 +1,7 @@
 // The composer: files by button, drop and paste, sent with progress; messages without a new page.
 
 const human = (bytes) => bytes < 1e6 ? `${Math.ceil(bytes / 1e3)} kB` : `${(bytes / 1e6).toFixed(1)} MB`;
+const mebibytes = (bytes) => `${Math.round(bytes / 2 ** 20)} MB`;
 
 // --- one file ------------------------------------------------------------------------------------
 class Upload {
@@ -22,15 +23,16 @@ class Upload {
     remove.className = "quiet small";
     remove.textContent = "✕";
     remove.setAttribute("aria-label", `Remove ${file.name}`);
-    remove.addEventListener("click", () => { this.request?.abort(); this.removed = true; composer.remove(this); });
+    remove.addEventListener("click", () => { this.removed = true; this.request?.abort(); this.forget(); composer.remove(this); });
     this.chip.append(name, this.note, this.bar, remove);
-    this.done = this.send(composer.form.dataset.uploads);
+    this.done = Promise.race([this.send(composer.form.dataset.uploads), new Promise((done) => { this.forget = done; })]);
   }
 
   async send(address) {
     try {
       const { name, size, type } = this.file;
       const place = await json(address, { name, size, type });
+      if (this.removed) return;
       await this.post(place);
       await json(`${address}/${place.id}/complete`, {});
       this.id = place.id;
@@ -57,8 +59,12 @@ class Upload {
         this.bar.value = (100 * event.loaded) / event.total;
         this.note.textContent = `${Math.round(this.bar.value)} % of ${human(this.file.size)}`;
       });
-      request.addEventListener("load", () => request.status < 300 ? done() : fail(new Error("The file was refused.")));
-      request.addEventListener("error", () => fail(new Error("The connection broke.")));
+      const ends = { error: "The connection broke. Remove the file and add it again.", abort: "It was cancelled." };
+      request.addEventListener("load", () => {
+        if (request.status < 300) done();
+        else fail(new Error(request.status === 413 ? "The file is too large." : "The file was refused."));
+      });
+      for (const [name, text] of Object.entries(ends)) request.addEventListener(name, () => fail(new Error(text)));
       request.open("POST", url);
       request.send(body);
     });
@@ -82,7 +88,7 @@ class Composer {
     this.wrong = form.querySelector(".wrong");
     form.addEventListener("submit", (event) => { event.preventDefault(); this.send(); });
     // What was typed outlives a new page, not the tab.
-    this.draft = `draft ${this.form.action}`;
+    this.draft = `draft ${this.form.action} ${this.text.id}`;
     this.text.value ||= sessionStorage.getItem(this.draft) ?? "";
     this.text.addEventListener("input", () => sessionStorage.setItem(this.draft, this.text.value));
     if (this.text.tagName === "TEXTAREA") {
@@ -98,23 +104,39 @@ class Composer {
       if (event.clipboardData.files.length) { event.preventDefault(); this.add(event.clipboardData.files); }
     });
     let inside = 0;
+    const brings = (event) => [...(event.dataTransfer?.types ?? [])].includes("Files");
     addEventListener("dragenter", (event) => {
-      if (![...event.dataTransfer.types].includes("Files")) return;
+      if (!brings(event)) return;
       inside += 1;
       form.classList.add("dropping");
     });
     addEventListener("dragleave", () => { inside = Math.max(inside - 1, 0); if (!inside) form.classList.remove("dropping"); });
-    addEventListener("dragover", (event) => event.preventDefault());
+    addEventListener("dragover", (event) => { if (brings(event)) event.preventDefault(); });
     addEventListener("drop", (event) => {
+      if (!brings(event)) return;
       event.preventDefault();
       inside = 0;
       form.classList.remove("dropping");
       this.add(event.dataTransfer.files);
     });
+    addEventListener("beforeunload", (event) => { if (this.files.length) event.preventDefault(); });
+  }
+
+  // What is too much is not added, and said.
+  refusal(file) {
+    const { filesMax, fileBytesMax, bytesMax } = this.form.dataset;
+    const sum = this.files.reduce((bytes, upload) => bytes + upload.file.size, file.size);
+    if (this.files.length >= filesMax) return `A message has up to ${filesMax} files: ${file.name} was not added.`;
+    if (file.size > fileBytesMax) return `${file.name} is too large: a file has up to ${mebibytes(fileBytesMax)}.`;
+    if (sum > bytesMax) return `The files of a message have up to ${mebibytes(bytesMax)} together: ${file.name} was not added.`;
+    return "";
   }
 
   add(files) {
+    this.say("");
     for (const file of files) {
+      const refusal = this.refusal(file);
+      if (refusal) { this.say(refusal); continue; }
       const upload = new Upload(file, this);
       this.files.push(upload);
       this.chips.append(upload.chip);
@@ -125,6 +147,7 @@ class Composer {
   remove(upload) {
     this.files = this.files.filter((each) => each !== upload);
     upload.chip.remove();
+    this.say("");
     this.text.focus();
   }
 
@@ -145,7 +168,11 @@ class Composer {
     button.disabled = true;
     this.say("");
     try {
-      await Promise.all(this.files.map((upload) => upload.done));
+      while (this.files.some((upload) => upload.state === "sending")) {
+        this.say("Sends when the files are there…", true);
+        await Promise.all(this.files.map((upload) => upload.done));
+      }
+      this.say("");
       if (this.files.some((upload) => upload.state === "failed")) throw new Error("Remove the file that could not be sent.");
       const body = new URLSearchParams({ text: this.text.value });
       for (const upload of this.files) body.append("upload", upload.id);
@@ -153,13 +180,13 @@ class Composer {
       if (!response.ok) throw new Error(await problem(response));
       sessionStorage.removeItem(this.draft);
       const went = new URL(response.url);
+      this.files = [];
       if (went.pathname !== location.pathname || location.search) { location.href = went; return; }
       this.text.value = "";
-      this.files = [];
       this.chips?.replaceChildren();
       this.text.rows = 1;
       stick = true;
-      toEnd();
+      follow();
     } catch (error) {
       this.say(error instanceof TypeError ? "The server cannot be reached. Your text is still here." : error.message);
     } finally {
@@ -167,8 +194,9 @@ class Composer {
     }
   }
 
-  say(text) {
+  say(text, isCalm = false) {
     this.wrong.textContent = text;
+    this.wrong.classList.toggle("calm", isCalm);
   }
 }
 
@@ -179,11 +207,22 @@ async function problem(response) {
 }
 
 // --- the end of the conversation stays in view ----------------------------------------------------
+// Whoever reads further up stays there. Of an answer that is taller than the window, its beginning
+// is shown, not its end.
 let stick = true;
+let put = -1;  // where we scrolled to: that is no scrolling of the reader
 const page = document.scrollingElement;
 const isLong = document.querySelector("main.chat");
-function toEnd() { if (isLong) page.scrollTop = page.scrollHeight; }
 function atEnd() { return page.scrollHeight - page.scrollTop - page.clientHeight < 160; }
+function follow() {
+  if (!isLong) return;
+  const runs = document.querySelector(".exchange:last-of-type > [data-open]");
+  const answer = !runs && [...document.querySelectorAll(".exchange:last-of-type > :is(.job:not([data-open]), .markdown)")].at(-1);
+  const head = document.querySelector(".talk-head")?.getBoundingClientRect().bottom ?? 0;
+  const begin = answer ? page.scrollTop + answer.getBoundingClientRect().top - head - 12 : Infinity;
+  page.scrollTop = Math.min(page.scrollHeight, begin);
+  put = page.scrollTop;
+}
 
 const here = document.querySelector(".job.here");
 if (isLong && !location.hash && !location.search) {
@@ -192,10 +231,10 @@ if (isLong && !location.hash && !location.search) {
     stick = false;
     here.closest(".exchange").scrollIntoView();
   } else {
-    toEnd();
+    follow();
   }
-  addEventListener("scroll", () => { stick = atEnd(); }, { passive: true });
-  new ResizeObserver(() => { if (stick) toEnd(); }).observe(document.querySelector("main.chat"));
+  addEventListener("scroll", () => { if (Math.abs(page.scrollTop - put) > 2) { stick = atEnd(); put = -1; } }, { passive: true });
+  new ResizeObserver(() => { if (stick) follow(); }).observe(document.querySelector("main.chat"));
 }
 
 // --- what failed is written again ----------------------------------------------------------------
@@ -206,6 +245,17 @@ addEventListener("click", (event) => {
   box.value = button.closest(".exchange").querySelector(".bubble .text").textContent;
   box.dispatchEvent(new Event("input"));
   box.focus();
+});
+
+// --- a button that does something does it once ----------------------------------------------------
+addEventListener("submit", (event) => {
+  const { classList, dataset } = event.target;
+  if (!classList.contains("inline") || event.defaultPrevented) return;
+  if (dataset.sent) event.preventDefault();
+  dataset.sent = "yes";
+});
+addEventListener("pageshow", () => {
+  for (const form of document.querySelectorAll("[data-sent]")) delete form.dataset.sent;
 });
 
 // --- start ---------------------------------------------------------------------------------------

@@ -98,7 +98,7 @@ CASES: dict[str, tuple[dict[str, Any], str]] = {
         },
         (
             "Total Revenue: Spain is €249.50 above Italy: €300 against €50.50.\n"
-            "Computed: difference of total Revenue by Country, Country = Spain or Italy, 5 rows. "
+            "Computed: difference of total Revenue by Country, Country = Spain and Italy, 5 rows. "
             "Source: sales.csv."
         ),
     ),

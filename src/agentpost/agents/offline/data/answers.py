@@ -29,6 +29,7 @@ from agentpost.agents.offline.frame import (
 from agentpost.agents.offline.style.languages import language as tongue
 
 _NEXT = 3
+_ALL = 1_000_000
 _LINES = 31
 _VALUES = 12
 _LISTED = 60
@@ -81,6 +82,8 @@ class _Answer:
         self._data, self._table, self._language = data, table, language
         self._columns = Columns(table)
         self._words = wording.texts(language)
+        self._said = ""
+        """A note that the text says in its own words."""
 
     def of(self, query: Query) -> tuple[str, Result]:
         """The answer to a query, and the result it states."""
@@ -94,6 +97,8 @@ class _Answer:
             text = str(self._words["no_value"]).format(result.reading)
         else:
             text = self._stated(query, result)
+        kept = tuple(note for note in result.notes if note != self._said)
+        result = msgspec.structs.replace(result, notes=kept)
         source = str(self._words["reading"]).format(result.reading, self._table.name)
         return f"{text}\n{source}", result
 
@@ -231,19 +236,22 @@ class _Answer:
 
     def _best(self, query: Query, result: Result, keys: int) -> str:
         assert query.order is not None
-        more = msgspec.structs.replace(
-            query, order=Order(query.order.descending, len(result.rows) + _NEXT)
-        )
+        more = msgspec.structs.replace(query, order=Order(query.order.descending, _ALL))
         rows = self._data.run(more).rows
         measure = query.measures[0]
-        best = result.rows
+        best = [row for row in rows if row[keys] == result.rows[0][keys]]
         subject = self._subject(measure)
-        names = tongue(self._language).listed([self._name(query, row, keys) for row in best])
+        named = [self._name(query, row, keys) for row in best[:_VALUES]]
+        if len(best) > len(named):
+            named.append(str(self._words["more"]).format(f"{len(best) - len(named):,}"))
+        names = tongue(self._language).listed(named)
         value = self._value(best[0][keys], measure)
         word = self._words["highest" if query.order.descending else "lowest"].format(subject)
         text = f"{_upper(names)}{tongue(self._language).colon}{value} ({word})."
         if len(best) > 1:
-            text += " " + _upper(str(self._words["tie"]).format(names)) + "."
+            tied = str(self._words["tie_two" if len(best) == 2 else "tie_many"])
+            text = _upper(tied.format(names, value, word))
+            self._said = str(self._words["ties"]).format(count=len(best))
         others = [
             f"{self._name(query, row, keys)} {self._value(row[keys], measure)}"
             for row in rows[len(best) : len(best) + _NEXT]

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Sequence
 from datetime import date, timedelta
 from typing import TYPE_CHECKING
 
 import msgspec
 
+from agentpost.agents.offline.data.coverage import (
+    LONGEST,
+    TOLERANCE,
+    Coverage,
+    coverage,
+    start_of,
+)
 from agentpost.agents.offline.data.loading import Loaded
 from agentpost.agents.offline.data.model import Column
 from agentpost.agents.offline.data.sql import Compiler
@@ -17,10 +22,6 @@ from agentpost.agents.offline.style import dates
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
-
-_TOLERANCE = {Grain.WEEK: 2, Grain.MONTH: 5, Grain.QUARTER: 15, Grain.YEAR: 31}
-"""How many days at its edge a whole period may lack."""
-_LONGEST = (Grain.YEAR, Grain.QUARTER, Grain.MONTH, Grain.WEEK, Grain.DAY)
 
 
 def resolved(
@@ -51,13 +52,14 @@ def resolved(
         return _between(plain, query, *named), []
     if query.grain is not None:
         return plain, []
-    spacing = _spacing(column, days)
-    last = dates.last_day(days[-1], spacing)
-    for grain in _LONGEST[: _LONGEST.index(spacing) + 1]:
+    covered = coverage(db, loaded, compiler, query)
+    assert covered is not None, "there are days"
+    spacing = covered.spacing
+    for grain in LONGEST[: LONGEST.index(spacing) + 1]:
         if grain is Grain.QUARTER and spacing is not Grain.QUARTER:
             continue
-        starts = sorted({_start(day, grain) for day in days})
-        kept, left = _whole(starts, days[0], last, grain)
+        starts = sorted({start_of(day, grain) for day in days})
+        kept, left = _whole(starts, covered, grain)
         weeks = grain is Grain.WEEK
         if weeks and kept and kept[0].isocalendar().year != kept[-1].isocalendar().year:
             continue
@@ -97,42 +99,17 @@ def _with_the_one_before(column: Column, query: Query) -> tuple[date, date, Grai
     begin = dates.parsed(column.first)
     if grain is None or first is None or begin is None or first == date.min:
         return None
-    before = _start(first - timedelta(days=1), grain)
-    if begin - before > timedelta(days=_TOLERANCE.get(grain, 0)):
+    before = start_of(first - timedelta(days=1), grain)
+    if begin - before > timedelta(days=TOLERANCE.get(grain, 0)):
         return None
     return before, first, grain
 
 
-def _spacing(column: Column, days: Sequence[date]) -> Grain:
-    """How long the period is that one date of the column stands for."""
-    gaps = sorted((b - a).days for a, b in itertools.pairwise(days))
-    gap = gaps[len(gaps) // 2] if gaps else 1
-    regular = all(day.day == days[0].day or dates.last_day(day, Grain.MONTH) == day for day in days)
-    if column.grain in _LONGEST[:3]:
-        return column.grain or Grain.DAY
-    if not regular or gap < 28:
-        return Grain.DAY
-    return Grain.YEAR if gap > 300 else Grain.QUARTER if gap > 80 else Grain.MONTH
-
-
-def _start(day: date, grain: Grain) -> date:
-    if grain is Grain.YEAR:
-        return day.replace(month=1, day=1)
-    if grain is Grain.QUARTER:
-        return day.replace(month=(day.month - 1) // 3 * 3 + 1, day=1)
-    if grain is Grain.MONTH:
-        return day.replace(day=1)
-    return day - timedelta(days=day.weekday()) if grain is Grain.WEEK else day
-
-
-def _whole(
-    starts: list[date], first: date, last: date, grain: Grain
-) -> tuple[list[date], list[date]]:
-    """The periods that the rows cover from their first to their last day, and the others."""
-    spare = timedelta(days=_TOLERANCE.get(grain, 0))
+def _whole(starts: list[date], covered: Coverage, grain: Grain) -> tuple[list[date], list[date]]:
+    """The periods that the data covers from their first to their last day, and the others."""
     kept, left = list(starts), []
-    if first - kept[0] > spare:
+    if covered.lacks_begin(kept[0], grain):
         left.append(kept.pop(0))
-    if kept and dates.last_day(kept[-1], grain) - last > spare:
+    if kept and covered.lacks_end(kept[-1], grain):
         left.append(kept.pop())
     return kept, left

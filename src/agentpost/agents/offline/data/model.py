@@ -79,3 +79,6 @@ class Result(msgspec.Struct, frozen=True, omit_defaults=True):
     reading: str = ""
     """How the question was understood: "margin, country = Spain, Q2 2025, 41 rows"."""
     notes: tuple[str, ...] = ()
+    partial: tuple[str, ...] = ()
+    """First days of the periods at the edges of the time axis that the data covers only in part,
+    ISO 8601; none where the measures do not add up, as averages."""

@@ -11,6 +11,7 @@ import msgspec
 from agentpost.agents import JobFailed
 from agentpost.agents.offline.data import limits, wording
 from agentpost.agents.offline.data import words as words_of_tables
+from agentpost.agents.offline.data.coverage import TOLERANCE, coverage
 from agentpost.agents.offline.data.ends import resolved
 from agentpost.agents.offline.data.loading import Loaded
 from agentpost.agents.offline.data.model import Cell, Kind, Result
@@ -69,6 +70,10 @@ def run(db: DuckDBPyConnection, loaded: Loaded, query: Query, language: str) -> 
         last = max(row[keys - 1] for row in made)
         made = [row for row in made if row[keys - 1] == last]
     made = _sorted(made, query, keys)
+    partial = () if ends else _partial(db, loaded, compiler, query)
+    made, judged = _comparable(made, query, keys, partial)
+    text = str(words["in_part" if len(judged) < len(partial) else "partial"])
+    notes += [text.format(dates.period(day.isoformat(), query.grain, language)) for day in partial]
     made = _differences(made, query, keys)
     made, ties = _cut(made, query, keys)
     if ties:
@@ -79,7 +84,10 @@ def run(db: DuckDBPyConnection, loaded: Loaded, query: Query, language: str) -> 
     cells = [tuple(_cell(value) for value in row) for row in made]
     if any(isinstance(v, float) and not abs(v) <= _LARGEST for row in made for v in row):
         notes.append(words["too_large"])
-    result = Result(query, header(query), tuple(cells), counted, notes=tuple(notes))
+    result = Result(
+        query, header(query), tuple(cells), counted, notes=tuple(notes),
+        partial=tuple(day.isoformat() for day in partial),
+    )  # fmt: skip
     reading = wording.reading(loaded.table, result, language)
     return msgspec.structs.replace(result, reading=reading)
 
@@ -160,6 +168,36 @@ def _sorted(rows: list[tuple[Any, ...]], query: Query, keys: int) -> list[tuple[
     have = [row for row in by_key if row[keys] is not None]
     have.sort(key=lambda row: _order(row[keys]), reverse=order.descending)
     return have + [row for row in by_key if row[keys] is None]
+
+
+def _partial(
+    db: DuckDBPyConnection, loaded: Loaded, compiler: Compiler, query: Query
+) -> tuple[date, ...]:
+    """The periods at the edges of the time axis that the data covers only in part; what is no sum
+    may be compared all the same."""
+    sums = all(m.aggregate in (Aggregate.SUM, Aggregate.COUNT) for m in query.measures)
+    if query.time is None or query.grain not in TOLERANCE or not sums:
+        return ()
+    covered = coverage(db, loaded, compiler, query)
+    return covered.partial(query.grain) if covered is not None else ()
+
+
+def _comparable(
+    rows: list[tuple[Any, ...]], query: Query, keys: int, partial: Sequence[date]
+) -> tuple[list[tuple[Any, ...]], Sequence[date]]:
+    """The rows without the periods that only seem to be the lowest, or to have changed most,
+    because the data does not cover them whole; and those periods."""
+    order = query.order
+    changes = any(m.derived in (Derived.GROWTH, Derived.DIFFERENCE) for m in query.measures)
+    if not partial or not keys or order is None or order.count is None:
+        return rows, ()
+    if order.descending and not changes:
+        return rows, ()
+    unlike = {day.isoformat() for day in partial}
+    if changes:
+        unlike |= {dates.following(day, query.grain or Grain.DAY).isoformat() for day in partial}
+    kept = [row for row in rows if str(_cell(row[keys - 1]))[:10] not in unlike]
+    return (kept, partial) if kept else (rows, ())
 
 
 def _order(value: Any) -> Any:

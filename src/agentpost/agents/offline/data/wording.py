@@ -95,8 +95,9 @@ def measure(one: Measure, column: Column | None, language: str) -> str:
     return str(words[str(one.derived)]).format(text) if one.derived else str(text)
 
 
-def filtered(one: Filter, column: Column, language: str) -> str:
-    """A condition in words: ``Country = Spain``, ``Q2 2025``."""
+def filtered(one: Filter, column: Column, language: str, joint: str = "or") -> str:
+    """A condition in words: ``Country = Spain``, ``Q2 2025``. ``joint``: ``and`` where its values
+    are compared."""
     words = texts(language)
     label = column.label
     if one.op in (Op.MISSING, Op.PRESENT):
@@ -104,14 +105,14 @@ def filtered(one: Filter, column: Column, language: str) -> str:
     if one.op is Op.CONTAINS:
         return str(words["contains"]).format(label, _any(one.values, words))
     if column.kind is Kind.DATE:
-        return _dated(one, column, language)
+        return _dated(one, language, joint)
     said = [
         figure(value, column.unit, language) if isinstance(value, (int, float)) else str(value)
         for value in one.values
     ]
     if one.op is Op.BETWEEN and len(said) == 2:
         return str(words["from_to"]).format(label, *said)
-    return f"{label} {_SIGNS.get(one.op, '=')} {_any(said, words)}"
+    return f"{label} {_SIGNS.get(one.op, '=')} {_any(said, words, joint)}"
 
 
 def kept(one: Filter, column: Column | None, language: str) -> str:
@@ -127,14 +128,14 @@ def kept(one: Filter, column: Column | None, language: str) -> str:
     return f"{label} {_SIGNS.get(one.op, '=')} {_any(said, texts(language))}"
 
 
-def _any(values: Sequence[Any], words: dict[str, Any]) -> str:
+def _any(values: Sequence[Any], words: dict[str, Any], joint: str = "or") -> str:
     said = [str(value) for value in values]
     if len(said) > _SHOWN:
         said = [*said[:_SHOWN], f"… ({len(said)})"]
-    return str(words["or"]).join(said)
+    return str(words[joint]).join(said)
 
 
-def _dated(one: Filter, column: Column, language: str) -> str:
+def _dated(one: Filter, language: str, joint: str) -> str:
     words = texts(language)
     if one.grain is not None:
         said = [_part(value, one.grain, language) for value in one.values]
@@ -144,7 +145,7 @@ def _dated(one: Filter, column: Column, language: str) -> str:
         return _range(str(one.values[0]), str(one.values[1]), language)
     else:
         said = [_span(str(value), language) for value in one.values]
-    listed = _any(said, words)
+    listed = _any(said, words, joint)
     if one.op in _EDGES:
         return str(words[_EDGES[one.op]]).format(listed)
     return str(words["not"]).format(listed) if one.op is Op.IS_NOT else listed
@@ -216,7 +217,9 @@ def reading(table: Table, result: Result, language: str) -> str:
     if groups:
         text += " " + str(words["by"]).format(str(words["and"]).join(groups))
     parts = [text]
-    parts += [filtered(one, columns[one.column], language) for one in query.filters]
+    compared = any(m.derived in (Derived.GROWTH, Derived.DIFFERENCE) for m in query.measures)
+    joint = "and" if compared else "or"
+    parts += [filtered(one, columns[one.column], language, joint) for one in query.filters]
     parts += [kept(one, columns.get(one.column), language) for one in query.having]
     parts.append(plural(words, "rows", result.counted))
     return (", " if language != "zh" else "，").join(parts)

@@ -130,7 +130,7 @@ def _is_table(file: File) -> bool:
 def _story(dataset: Dataset, frame: Frame) -> Story:
     from agentpost.agents.offline.story.tell import tell
 
-    return tell(dataset, frame.queries or queries.chosen(dataset.tables), frame.language)
+    return tell(dataset, queries.wanted(frame.queries, dataset.tables), frame.language)
 
 
 def _papers(

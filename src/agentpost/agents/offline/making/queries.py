@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+import msgspec
+
 from agentpost.agents.offline.data.model import Column, Role, Table
-from agentpost.agents.offline.frame import Aggregate, Grain, Measure, Query
+from agentpost.agents.offline.frame import Aggregate, Grain, Measure, Op, Query
 from agentpost.agents.offline.style import dates, numbers
 
 _MONEY = re.compile(
@@ -44,6 +46,35 @@ def _of(table: Table) -> list[Query]:
     if not queries:
         queries = [Query(table.id, (measure,))]
     return queries
+
+
+def wanted(asked: Sequence[Query], tables: Sequence[Table], most: int = 5) -> tuple[Query, ...]:
+    """The queries that were asked for; where only conditions were, what is usual under them."""
+    if any(query.measures or query.groups or query.time for query in asked):
+        return tuple(asked)
+    filters = {query.table: query.filters for query in asked}
+    usual = chosen([table for table in tables if not asked or table.id in filters], most)
+    fixed = {f.column for query in asked for f in query.filters if len(f.values) == 1}
+    return tuple(
+        msgspec.structs.replace(query, filters=filters.get(query.table, ()))
+        for query in usual if not fixed & set(query.groups)
+    )  # fmt: skip
+
+
+def with_axis(query: Query, table: Table, *, parts: bool = False) -> Query:
+    """A query for one figure, as something to draw: over time, or by a category where the time is
+    one period already. ``parts``: whether it is drawn as parts of a whole."""
+    if query.groups or query.time or any(m.derived for m in query.measures):
+        return query
+    fixed = {f.column for f in query.filters if f.op is Op.BETWEEN or len(f.values) == 1}
+    time = next((c for c in table.columns if c.role is Role.TIME), None)
+    group = next(
+        (c for c in table.columns if c.role is Role.CATEGORY and c.name not in fixed
+         and 1 < c.distinct <= _MOST_GROUPS), None,
+    )  # fmt: skip
+    if time is not None and time.name not in fixed and not (parts and group):
+        return msgspec.structs.replace(query, time=time.name, grain=_grain(time))
+    return msgspec.structs.replace(query, groups=(group.name,)) if group is not None else query
 
 
 def main_measure(table: Table) -> Measure:

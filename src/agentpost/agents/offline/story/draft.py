@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from agentpost.agents.offline.data.model import Cell, Result, Table
@@ -11,7 +11,10 @@ from agentpost.agents.offline.story.model import Claim, ClaimKind
 from agentpost.agents.offline.story.second import Check
 from agentpost.agents.offline.story.shape import Grid, Line, present
 from agentpost.agents.offline.style import numbers
-from agentpost.agents.offline.style.languages import words
+from agentpost.agents.offline.style.languages import language, words
+
+_SHARING = 3
+"""How many are named together as the highest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +87,24 @@ class Draft:
         form = numbers.format_for([*amounts.values(), *around], unit, subject.code)
         plus = "+" if self.signed else ""
         return {k: (plus if v > 0 else "") + form.text(v) for k, v in amounts.items()}
+
+
+def shared(
+    subject: Subject,
+    line: Line,
+    entries: Sequence[tuple[float, Cell, str]],
+    checks: tuple[Check, ...],
+) -> list[Draft]:
+    """That several groups or periods are the highest; ``entries``: value, key and label of each.
+    Nothing where they are many."""
+    if not 1 < len(entries) <= _SHARING:
+        return []
+    value = entries[0][0]
+    names = language(subject.code).listed([label for _, _, label in entries])
+    marks = tuple(key for _, key, _ in entries)
+    key = (subject.written(line, value), f"{line.name}, {names}")
+    return [Draft(ClaimKind.BEST, "shared", {"groups": names}, {"value": value}, checks, 0.5,
+                  marks, key, line)]  # fmt: skip
 
 
 def _capital(text: str) -> str:

@@ -12,7 +12,7 @@ from msgspec import structs
 from agentpost.agents.offline.data.model import Cell
 from agentpost.agents.offline.frame import Derived, Measure, Query
 from agentpost.agents.offline.story import naming
-from agentpost.agents.offline.story.draft import Draft, Subject
+from agentpost.agents.offline.story.draft import Draft, Subject, shared
 from agentpost.agents.offline.story.model import ClaimKind
 from agentpost.agents.offline.story.second import Check, group_filter
 from agentpost.agents.offline.story.shape import Line, is_additive
@@ -135,6 +135,11 @@ def _check(subject: Subject, measure: Measure, entry: _Entry) -> Check:
 def _leader(subject: Subject, line: Line, entries: _Entries, whole: float | None) -> list[Draft]:
     best, second = entries[0], entries[1]
     if best[0] == second[0]:
+        top = [entry for entry in entries if entry[0] == best[0]]
+        if len(top) == len(entries):
+            return []
+        return shared(subject, line, top, tuple(_check(subject, line.measure, e) for e in top))
+    if _looks_equal(subject, line, best[0], second[0]):
         return []
     checks = tuple(_check(subject, line.measure, entry) for entry in (best, second))
     said = {

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 import statistics
-from datetime import date, timedelta
 
 from agentpost.agents.offline.data.model import Cell
 from agentpost.agents.offline.frame import Filter, Grain
 from agentpost.agents.offline.story import naming
-from agentpost.agents.offline.story.draft import Draft, Subject
+from agentpost.agents.offline.story.draft import Draft, Subject, shared
 from agentpost.agents.offline.story.model import ClaimKind
 from agentpost.agents.offline.story.second import Check, group_filter, period_filter
 from agentpost.agents.offline.story.shape import Line, is_additive, present
@@ -20,7 +19,6 @@ _AHEAD = 1.2
 """How many times the change of the next group a driver of the change has."""
 _IN_A_YEAR = {Grain.MONTH: 12, Grain.QUARTER: 4}
 _EACH_PERIOD = 24
-_TOLERANCE = {Grain.WEEK: 2, Grain.MONTH: 5, Grain.QUARTER: 15, Grain.YEAR: 31}
 
 
 def over_time(subject: Subject) -> list[Draft]:
@@ -51,29 +49,9 @@ def total_line(subject: Subject) -> Line | None:
 
 def complete(subject: Subject) -> list[int]:
     """The places of the periods that the data covers from their first to their last day."""
-    grid, query = subject.grid, subject.result.query
-    places = list(range(len(grid.keys)))
-    found = naming.column(query.time, subject.table)
-    if found is None or grid.grain not in _TOLERANCE or not grid.additive or len(places) < 3:
-        return places
-    first, last = dates.parsed(found.first), dates.parsed(found.last)
+    grid, partial = subject.grid, subject.result.partial
     days = [dates.parsed(key) for key in grid.keys]
-    if first is None or last is None or days[0] is None or days[-1] is None:
-        return places
-    if _coarse(first, last, grid.grain):
-        return places
-    spare = timedelta(days=_TOLERANCE[grid.grain])
-    if days[0] <= first and first - days[0] > spare:
-        places = places[1:]
-    end = dates.last_day(days[-1], grid.grain)
-    if last <= end and end - last > spare:
-        places = places[:-1]
-    return places
-
-
-def _coarse(first: date, last: date, grain: Grain) -> bool:
-    """Whether each period is written as its first day, so that the last day says nothing."""
-    return grain is not Grain.WEEK and first.day == 1 and last.day == 1
+    return [n for n, day in enumerate(days) if day is None or day.isoformat() not in partial]
 
 
 def _check(
@@ -105,6 +83,13 @@ def _extremes(subject: Subject, line: Line, places: list[int]) -> list[Draft]:
     best, worst = (pick(places, key=lambda n: _at(line, n)) for pick in (max, min))
     grain = words(naming.WORDS, code)["grains"][(grid.grain or Grain.DAY).value]
     drafts = []
+    top = [n for n in places if _at(line, n) == max(values)]
+    checks = tuple(
+        c for n in top for c in _check(subject, line, grid.keys[n], grid.keys[n], max(values))
+    )
+    drafts += shared(
+        subject, line, [(max(values), grid.keys[n], grid.labels[n]) for n in top], checks
+    )
     for place, kind, weight in ((best, ClaimKind.BEST, 0.55), (worst, ClaimKind.WORST, 0.25)):
         value = _at(line, place)
         if sum(v == value for v in values) > 1:

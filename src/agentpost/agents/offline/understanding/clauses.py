@@ -198,6 +198,8 @@ def is_source(found: Sequence[Segment], at: int) -> bool:
         found[index].has("filler") or found[index].has("the") or found[index].has("number")
         or found[index].has("pronoun") or found[index].has("kind") or found[index].has("colour")
     ):  # fmt: skip
+        if _places(found, index):
+            return False
         if found[index].has("from") or found[index].has("source"):
             return True
         if found[index].has("act", "make", "into", "want"):
@@ -207,6 +209,14 @@ def is_source(found: Sequence[Segment], at: int) -> bool:
         return False
     segment = found[index]
     return (segment.has("from") or segment.has("source")) and not segment.has("act")
+
+
+def _places(found: Sequence[Segment], at: int) -> bool:
+    """As in "show it as a chart" and "put that in a deck": what comes next is made."""
+    if found[at].has("into") and not found[at].has("from"):
+        return True
+    given = at > 0 and found[at - 1].has("pronoun") and found[at].has("in")
+    return given and any(s.has("act", "into") for s in found[:at])
 
 
 def _together(pieces: Sequence[str], language: str) -> list[str]:

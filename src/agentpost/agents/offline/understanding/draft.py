@@ -58,6 +58,9 @@ IGNORED = frozenset(
         "into",
         "structure",
         "source",
+        "again",
+        "agree",
+        "input",
     )
 )
 """Sections whose words may be left over: they say how, not what."""

@@ -9,6 +9,7 @@ import msgspec
 
 from agentpost.agents.offline.frame import (
     Act,
+    Derived,
     Filter,
     Frame,
     Grain,
@@ -26,6 +27,10 @@ DEFAULT_FORMATS = {
     Thing.BRIEF: ("docx",), Thing.SUMMARY: ("md",), Thing.WRITING: ("docx",),
 }  # fmt: skip
 """What a thing is written as when nothing is said; a maker's own list comes first."""
+
+
+_WORDED = (Thing.CHART, Thing.REPORT, Thing.DECK, Thing.SITE, Thing.VIDEO, Thing.TABLE)
+"""Things whose words are ours, so that they can be said in another language."""
 
 
 def changed(base: Frame, reading: Reading, *, formats: Sequence[str] = ()) -> Frame | None:
@@ -47,19 +52,34 @@ def changed(base: Frame, reading: Reading, *, formats: Sequence[str] = ()) -> Fr
         unused=new.unused,
     )
     same = (made.style, made.formats, made.queries) == (base.style, base.formats, base.queries)
-    return None if same else made
+    spoken = base.thing in _WORDED and reading.look.language not in (None, base.language)
+    return None if same and not spoken else made
 
 
 def another(base: Frame, reading: Reading) -> Frame:
     """Another thing from what was made before: "now make a report about it"."""
     new = reading.frame
+    queries = _queries(base, reading) if new.queries or base.queries else ()
+    if base.act is Act.ASK and "measure" not in reading.named:
+        queries = tuple(map(_side_by_side, queries))
     return msgspec.structs.replace(
         new,
         act=Act.MAKE,
         files=new.files or base.files,
         text=new.text or base.text,
-        queries=_queries(base, reading) if new.queries or base.queries else (),
+        queries=queries,
     )
+
+
+def _side_by_side(query: Query) -> Query:
+    """Of a question about a difference, what is compared: that is what there is to see."""
+    compared = (Derived.DIFFERENCE, Derived.GROWTH, Derived.AVERAGE)
+    measures = tuple(
+        Measure(m.column, m.aggregate) if m.derived in compared else m for m in query.measures
+    )
+    # The only best one is no picture, nor is one value of a comparison.
+    order = None if query.order is not None and query.order.count == 1 else query.order
+    return msgspec.structs.replace(query, measures=measures, ends=False, order=order)
 
 
 def _style(old: Style, new: Style, reading: Reading) -> Style:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from agentpost.agents.offline.frame import Act, Thing
 from agentpost.agents.offline.understanding.clauses import is_source
+from agentpost.agents.offline.understanding.marks import Intent, marks
 from agentpost.agents.offline.understanding.segments import Segment
 from agentpost.agents.offline.understanding.styles import of_options
 
@@ -14,47 +14,23 @@ _SHORT = 8
 _TALK_WORDS = 6
 
 
-@dataclass
-class Intent:
-    """The outcome: what a clause does and to what."""
-
-    act: Act
-    thing: Thing | None = None
-    talk: str | None = None
-    """``hello thanks help price nothing unable`` when it only talks."""
-    subject: str | None = None
-    """What cannot be made: a key of the section ``unable``."""
-    control: str | None = None
-    """``stop`` or ``status``."""
-    all: bool = False
-    it: bool = False
-    """Whether it refers to something made before."""
-    definite: bool = False
-    """Whether its thing is one that is there: "the chart"."""
-    ordinal: int | None = None
-    undo: bool = False
-    split: bool = False
-    too: bool = False
-    instead: bool = False
-    add: bool = False
-    remove: bool = False
-    verb: bool = False
-    """Whether a verb of making was said."""
-    question: bool = False
-
-
 def intent(
     found: Sequence[Segment], text: str, *, works: bool, running: bool = False,
     answered: bool = False,
 ) -> Intent:  # fmt: skip
     """Decide what a clause does. ``works``: whether something was made before in the
-    conversation, which makes fragments changes to it; ``answered``: whether that was an answer,
-    after which "revenue in 2025" is another question."""
-    made = _marks(found)
+    conversation, which makes fragments changes to it; ``answered``: whether that was an answer or
+    a text about the table, after which "revenue in 2025" is another question."""
+    made = marks(found)
     small = _small(found, made, text, running=running)
     if small is not None:
         return small
     made.thing = _thing(found, made)
+    made.named = made.thing is not None
+    if not made.named and any(s.has("implies", "chart") and " " in s.text for s in found):
+        made.act, made.thing = Act.MAKE, Thing.CHART  # as in "graph it"
+        made.it = made.back = True
+        return made
     if made.thing is Thing.IMAGE and any(s.has("trend") or s.has("kind") for s in found):
         made.thing = Thing.CHART
     made.question = _asks(found, text)
@@ -89,32 +65,6 @@ def intent(
     return made
 
 
-def _marks(found: Sequence[Segment]) -> Intent:
-    made = Intent(Act.ASK)
-    for at, segment in enumerate(found):
-        swallowed = segment.has("act", "change") and " " in segment.text
-        made.it = made.it or segment.has("pronoun") or swallowed
-        made.undo = made.undo or segment.has("undo")
-        made.split = made.split or segment.has("act", "split")
-        made.too = made.too or segment.has("too")
-        made.instead = made.instead or segment.has("instead")
-        made.add = made.add or segment.has("act", "add")
-        made.remove = made.remove or segment.has("act", "remove")
-        made.verb = made.verb or segment.has("act", "make", "want", "into")
-        made.all = made.all or segment.has("control", "all")
-        if segment.has("ordinal") and not _counts(found, at):
-            made.ordinal = int(segment.key("ordinal") or 1)
-    return made
-
-
-def _counts(found: Sequence[Segment], at: int) -> bool:
-    """As in "second quarter" and "first half" count time, not works."""
-    following = [s for s in found[at + 1 : at + 3] if s.text != "."]
-    if at and found[at].has("unit") and (found[at - 1].number or found[at - 1].has("number")):
-        return True
-    return any(s.has("grain") or s.has("half") for s in following) or found[at].has("period")
-
-
 def _small(found: Sequence[Segment], made: Intent, text: str, *, running: bool) -> Intent | None:
     """Control and small talk."""
     words = [s for s in found if s.kind != "mark"]
@@ -124,6 +74,11 @@ def _small(found: Sequence[Segment], made: Intent, text: str, *, running: bool) 
         and not s.has("question", "yes")
     ]  # fmt: skip
     size = sum(len(s.text.split()) if s.kind != "han" else 1 for s in words)
+    if made.again and not any(_says_more(s) for s in content):
+        made.act, made.control = Act.CONTROL, "again"
+        made.thing = _thing(found, made)
+        made.named = made.thing is not None
+        return made
     for key in ("stop", "status"):
         at = next((i for i, s in enumerate(words) if s.has("control", key)), None)
         if at is None:
@@ -156,6 +111,12 @@ def _small(found: Sequence[Segment], made: Intent, text: str, *, running: bool) 
         made.act, made.talk = Act.TALK, "nothing"
         return made
     return None
+
+
+def _says_more(segment: Segment) -> bool:
+    """Whether a word beside "again" says how it is to be done, or is about something else."""
+    making = segment.has("act", "make", "want", "change") or segment.has("thing")
+    return not (segment.has("again") or making)
 
 
 def _thing(found: Sequence[Segment], made: Intent) -> Thing | None:
@@ -294,6 +255,8 @@ def _means_unable(found: Sequence[Segment], unable: Segment, made: Intent) -> bo
 
 def _changes(found: Sequence[Segment], made: Intent) -> bool:
     """Whether a clause without a question changes what was made before."""
+    if made.again:
+        return True
     acts = ("change", "add", "remove", "split")
     changing = any(s.has("act", *acts) for s in found) or made.instead or made.undo
     if made.thing is not None:
@@ -337,7 +300,7 @@ def _another_question(found: Sequence[Segment], made: Intent) -> bool:
         return False
     limits = any(
         s.has("by") or s.has("half") or s.has("month") or s.has("period") or s.kind == "part"
-        or bool(s.values) or (s.number is not None and len(s.text) == 4)
+        or bool(s.values) or (s.number is not None and len(s.text) == 4) or s.has("derived")
         for s in found if not s.columns
     )  # fmt: skip
     return bool(first.columns or any(s.columns for s in found[:3])) and limits

@@ -13,7 +13,8 @@ import msgspec
 from agentpost.agents.offline.data.model import Table
 from agentpost.agents.offline.frame import Act, Aggregate, Frame, Query, Thing
 from agentpost.agents.offline.understanding.draft import Draft
-from agentpost.agents.offline.understanding.intents import Intent, intent
+from agentpost.agents.offline.understanding.intents import intent
+from agentpost.agents.offline.understanding.marks import Intent
 from agentpost.agents.offline.understanding.names import Names, names_of
 from agentpost.agents.offline.understanding.queries import drafted
 from agentpost.agents.offline.understanding.segments import Segment, segments
@@ -25,6 +26,10 @@ TABLES_MAX = 40
 _SUBJECTS = (
     Thing.REPORT, Thing.DECK, Thing.SITE, Thing.BRIEF, Thing.SUMMARY, Thing.WRITING, Thing.VIDEO,
 )  # fmt: skip
+
+
+_TOLD = (Thing.REPORT, Thing.DECK, Thing.SITE, Thing.BRIEF, Thing.SUMMARY, Thing.WRITING)
+"""Things of many findings: "growth of revenue" after one is a question, not another of them."""
 
 
 @dataclass
@@ -82,7 +87,7 @@ def resolve(
     for table in tables[:TABLES_MAX]:
         names = names_of(table, words)
         found = segments(text, language, names)
-        answered = base is not None and base.act is Act.ASK
+        answered = base is not None and (base.act is Act.ASK or base.thing in _TOLD)
         read = _read(
             found, text, works=works, running=running, titled=bool(title), answered=answered
         )

@@ -26,7 +26,9 @@ from agentpost.agents.offline.understanding.words import (
     tokens,
 )
 
-_NOT_CORRECTED_TO = frozenset(("filler", "month", "number", "hint", "concept", "unable", "talk"))
+_NOT_CORRECTED_TO = frozenset(
+    ("filler", "month", "number", "hint", "concept", "unable", "talk", "again", "agree", "input")
+)
 _COMPOUND_TAIL = frozenset(("thing", "concept", "grain"))
 
 
@@ -172,7 +174,7 @@ def _named(
     return tuple(columns), literal, kept
 
 
-_WEAK = ("documents", "source", "counted", "rows", "unit", "hint")
+_WEAK = ("documents", "source", "counted", "rows", "unit", "hint", "again", "agree", "input")
 """Sections whose words may as well be part of a column's name."""
 
 

@@ -204,6 +204,15 @@ async def test_averages_are_no_parts_of_a_ring(tmp_path: Path) -> None:
     assert "drawn as bars, because averages are no parts of a whole" in result.notes
 
 
+async def test_a_ring_of_many_parts_is_drawn(tmp_path: Path) -> None:
+    """The finding marks one part; the greys of the other eleven stay colours."""
+    rows = "".join(f"2025-{n:02}-01,{100 + 9 * n}\n" for n in range(1, 13))
+    source = table(tmp_path, "months.csv", f"month,revenue\n{rows}")
+    asked = query(source, time="month", grain=Grain.MONTH)
+    result, _ = await made(tmp_path, source, asked, Style(chart="donut"))
+    assert result.text.startswith("Donut chart")
+
+
 async def test_one_value_and_odd_cells(tmp_path: Path) -> None:
     text = "shop,revenue\n=cmd|' /C calc'!A0,5\n"
     source = table(tmp_path, "odd.csv", text)

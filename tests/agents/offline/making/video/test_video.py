@@ -23,7 +23,7 @@ from agentpost.agents.offline.frame import (
 from agentpost.agents.offline.making.maker import Inputs, Made
 from agentpost.agents.offline.making.video import MAKER, encoding, film, planning
 from agentpost.agents.offline.making.video.film import Caption, Film, Kind, Scene
-from tests.agents.fakes import FakeJob
+from tests.agents.fakes import FakeJob, file
 from tests.agents.offline.making import stories
 
 
@@ -158,3 +158,26 @@ def test_a_damaged_film_is_found(tmp_path: Path) -> None:
     path.write_bytes(b"not a film")
     with pytest.raises(JobFailed, match="damaged"):
         encoding.checked(path, (320, 180), 4)
+
+
+@pytest.mark.parametrize(
+    ("points", "title"),
+    [
+        ({"Red": 10, "Blue": 10, "Green": 7}, "Blue and Red finish level"),
+        ({"Red": 10, "Blue": 9, "Green": 7}, "Red comes out ahead"),
+        (dict.fromkeys(("Red", "Blue", "Green", "Grey"), 5), "Points by team"),
+    ],
+)
+def test_a_race_names_a_winner_only_where_there_is_one(
+    tmp_path: Path, points: dict[str, int], title: str
+) -> None:
+    rows = [
+        f"2025-{month:02}-01,{team},{point}"
+        for month in range(1, 5)
+        for team, point in points.items()
+    ]
+    path = tmp_path / "teams.csv"
+    path.write_text("\n".join(["month,team,points", *rows]))
+    race = planned([file(path, "text/csv")], said="bar race").race
+    assert race is not None
+    assert race.title == title

@@ -32,6 +32,7 @@ _TITLE = 160
 _ALT_VALUES = 12
 _SAME_SCALE = 20.0
 _NAMED = 3
+_LIGHTEST_GREY = 0.72  # of the way to white; beyond it a part cannot be told from the paper
 """Of more marked columns the numbers are not written."""
 _TICKS_FROM = 13
 """From so many columns on, an axis with lines replaces the number on each column."""
@@ -273,7 +274,8 @@ def _ring(
         texts = [line.texts[n] for n in order]
     marked = [shown.keys[n] in [shown.keys[m] for m in base.marked] for n in order]
     if any(marked):
-        shades = [palette.mixed(palette.GREY, "#ffffff", 0.12 * n) for n in range(len(order))]
+        step = min(0.12, _LIGHTEST_GREY / len(order))
+        shades = [palette.mixed(palette.GREY, "#ffffff", step * n) for n in range(len(order))]
         colours = [accent if m else shades[n] for n, m in enumerate(marked)]
     else:
         colours = palette.series(len(order), accent)

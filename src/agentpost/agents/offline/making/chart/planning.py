@@ -81,6 +81,7 @@ def _planned(dataset: Dataset, query: Query, frame: Frame) -> tuple[Drawing, str
         drawn = _of_rows(dataset, query, table, frame)
         if drawn is not None:
             return drawn, drawn.alt.partition(". ")[2]
+    query = queries.with_axis(query, table, parts=frame.style.chart == "donut")
     result = dataset.run(query)
     notes: list[str] = list(result.notes)
     tongue = words(TEXTS, frame.language)

@@ -167,7 +167,14 @@ def _asked(dataset: Dataset, frame: Frame) -> tuple[Query, ...]:
     tables = sorted(dataset.tables, key=lambda table: -table.rows)[:_MOST_TABLES]
     each = 5 if len(tables) == 1 else 3 if len(tables) == 2 else 2
     usual = [query for table in tables for query in queries.chosen((table,), each)]
-    if not frame.queries:
+    if not any(query.measures or query.groups or query.time for query in frame.queries):
+        usual = [
+            query
+            for table in tables
+            for query in queries.wanted(
+                [one for one in frame.queries if one.table == table.id], (table,), each
+            )
+        ]
         return tuple(usual)
     filters = {query.filters for query in frame.queries}
     measures = {query.measures for query in frame.queries}

@@ -150,7 +150,7 @@ def _of_tables(
         if not data.tables:
             return []
         mine = tuple(q for q in frame.queries if any(t.id == q.table for t in data.tables))
-        story = tell(data, mine or queries.chosen(data.tables), frame.language)
+        story = tell(data, queries.wanted(mine, data.tables), frame.language)
         used += [naming.with_rows(table, frame.language) for table in data.tables]
     lines = tuple(Line(claim.sentence) for claim in story.claims[:count])
     return [Part(file.name, lines)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -36,6 +37,8 @@ LONGEST = 180.0
 _MOST_SCENES = 14
 _RUNNERS = 8
 _MOST_PERIODS = 120
+_LEVEL = 3
+"""How many are named that finish level."""
 _QUOTED = re.compile(r"[\"“„«「『]([^\"”“»」』]{1,160})[\"”“»」』]")
 
 
@@ -223,16 +226,27 @@ def _race(grid: shape.Grid, query: Query, table: Table, frame: Frame) -> Race | 
     grain = grid.grain or Grain.DAY
     texts = languages.words(TEXTS, code)
     periods = tuple(dates.period(key, grain, code, short=True) for key in grid.keys)
-    subtitle = naming.subtitle(msgspec.structs.replace(query, time=None, grain=None), table, code)
+    shown = naming.subtitle(msgspec.structs.replace(query, time=None, grain=None), table, code)
+    subtitle = shown
     if summed:
-        subtitle = texts["summed"].format(what=subtitle, first=periods[-_MOST_PERIODS:][0])
-    last = runners[0] if not summed else max(runners, key=lambda runner: runner.values[-1])
-    title = frame.style.title or texts["ahead"].format(name=last.name)
+        subtitle = texts["summed"].format(what=shown, first=periods[-_MOST_PERIODS:][0])
+    title = frame.style.title or _ahead(runners, code) or shown
     source = _source(table, code)
     return Race(
         title, subtitle, source, periods[-_MOST_PERIODS:], tuple(runners[: 3 * _RUNNERS]),
         grid.lines[0].unit, code, summed,
     )  # fmt: skip
+
+
+def _ahead(runners: Sequence[Runner], code: str) -> str:
+    """Who is ahead in the last period; empty where many are."""
+    texts = languages.words(TEXTS, code)
+    most = max(runner.values[-1] for runner in runners)
+    names = [r.name for r in runners if math.isclose(r.values[-1], most, rel_tol=1e-9)]
+    if len(names) == 1:
+        return str(texts["ahead"]).format(name=names[0])
+    level = str(texts["level"]).format(names=languages.language(code).listed(names))
+    return level if len(names) <= _LEVEL else ""
 
 
 def _source(table: Table, code: str) -> str:

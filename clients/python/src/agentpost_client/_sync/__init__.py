@@ -1,0 +1,1 @@
+"""The blocking client, made from `agentpost_client._async` by docs/client_sync.py."""

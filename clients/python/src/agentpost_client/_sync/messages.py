@@ -1,0 +1,225 @@
+# Made by docs/client_sync.py from agentpost_client/_async/messages.py; change that.
+"""Messages: what is said to the agent, and what became of it."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import closing
+from datetime import datetime
+from itertools import count
+from math import ceil
+from typing import Unpack
+
+from agentpost_client._sync import following, io
+from agentpost_client._sync.following import EMPTY_POLL_SECONDS
+from agentpost_client._sync.pages import Pages
+from agentpost_client._sync.transport import Transport
+from agentpost_client._sync.uploads import Uploads, opened
+from agentpost_client.attachments import Packed, Sendable, pack
+from agentpost_client.deltas import TextDelta, TextReset
+from agentpost_client.enums import MessageStatus
+from agentpost_client.errors import WaitTimeout
+from agentpost_client.limits import AGENT_BUSY_RETRY_SECONDS, WAIT_SECONDS_MAX
+from agentpost_client.models import (
+    DeletedMessage,
+    Entry,
+    EntryPage,
+    Message,
+    MessageItem,
+    MessageList,
+    Recovery,
+)
+from agentpost_client.operations import operation
+from agentpost_client.requests import (
+    SendOptions,
+    call,
+    checked_key,
+    create_message,
+    get_message,
+    list_events,
+    moment,
+)
+from agentpost_client.wire import NOT_MODIFIED, Call, parse
+
+
+class Messages:
+    """The messages of the key."""
+
+    def __init__(self, transport: Transport, uploads: Uploads) -> None:
+        self._transport = transport
+        self._uploads = uploads
+
+    @operation("createMessage")
+    def send(
+        self, message: str = "", files: Sequence[Sendable] = (), **options: Unpack[SendOptions]
+    ) -> Message:
+        """Create a message; see `Client.send`."""
+        request = self._request(message, files, options)
+        for attempt in count():
+            sent = self._transport.ask(request, Message)
+            if not self._is_sent_again(sent, options, attempt):
+                return sent
+            self._pause_for(sent, request)
+        raise AssertionError("counting never ends")
+
+    def send_and_stream(
+        self, message: str = "", files: Sequence[Sendable] = (), **options: Unpack[SendOptions]
+    ) -> Generator[Message | Entry | TextDelta | TextReset, None]:
+        """Create a message and read along with it; see `Client.send_and_stream`."""
+        options["wait"] = 0
+        request = self._request(message, files, options)
+        cursor, seq = None, 0
+        for attempt in count():
+            sent = self._transport.ask(request, Message)
+            yield sent
+            with closing(self.stream(sent.id, cursor, seq)) as parts:
+                for part in parts:
+                    if isinstance(part, Entry):
+                        cursor, seq = part.cursor, part.seq
+                    yield part
+            done = self.get(sent.id)
+            if not self._is_sent_again(done, options, attempt):
+                yield done
+                return
+            self._pause_for(done, request)
+
+    @operation("getMessage")
+    def get(self, message_id: str, wait: int = 0, *, known: Message | None = None) -> Message:
+        """The message now, or after its next change within ``wait`` seconds (0 to 45).
+
+        With the state that is ``known``, that one is returned when nothing is newer.
+        """
+        return self._get(message_id, wait, known)
+
+    def wait(self, message_id: str, timeout: float | None = None) -> Message:
+        """The message once it is final; `WaitTimeout` after ``timeout`` seconds (None: never)."""
+        clock = self._transport.options.clock
+        started = clock()
+        message = self._get(message_id, 0)
+        while not message.final:
+            asked, before = clock(), message
+            left = WAIT_SECONDS_MAX if timeout is None else started + timeout - asked
+            if timeout is not None and left <= 0:
+                raise WaitTimeout(message, timeout)
+            seconds = min(WAIT_SECONDS_MAX, ceil(left))
+            message = self._get(message_id, seconds, patient=True)
+            if message.raw == before.raw and clock() - asked < EMPTY_POLL_SECONDS:
+                self._transport.pause(EMPTY_POLL_SECONDS)
+        return message
+
+    def follow(
+        self, message_id: str, cursor: str | None = None, after: int = 0
+    ) -> Generator[Entry, None, None]:
+        """The entries of the message's log as they come; see `Client.follow`."""
+        return following.follow(self._transport, message_id, cursor, after)
+
+    @operation("streamMessage")
+    def stream(
+        self, message_id: str, cursor: str | None = None, after: int = 0
+    ) -> Generator[Entry | TextDelta | TextReset, None]:
+        """What `follow` gives and, between the entries, the text that the agent is writing.
+
+        A `TextDelta` is a piece of it and may get lost; a `TextReset` says to drop the pieces. The
+        whole text comes with its entry. A server without event streams gives the entries alone.
+        """
+        return following.stream(self._transport, message_id, cursor, after)
+
+    @operation("listMessageEvents")
+    def events(self, message_id: str, cursor: str | None = None, *, wait: int = 0) -> EntryPage:
+        """One page of the message's log, waiting up to ``wait`` seconds (0 to 45) for entries.
+
+        `follow` reads all of them.
+        """
+        return self._transport.ask(list_events(message_id, cursor, wait), EntryPage)
+
+    @operation("listMessages")
+    def list(
+        self,
+        *,
+        status: MessageStatus | str | None = None,
+        conversation: str | None = None,
+        metadata: Mapping[str, str] | None = None,
+        created_after: datetime | str | None = None,
+        created_before: datetime | str | None = None,
+        limit: int | None = None,
+        before: str | None = None,
+    ) -> Pages[MessageItem]:
+        """The key's messages with the text that was sent, newest first, over all pages.
+
+        ``limit`` is the size of a page; ``before`` the id of a message, to start behind it.
+        """
+
+        def read(cursor: str | None) -> tuple[tuple[MessageItem, ...], str | None]:
+            query = {
+                "limit": limit,
+                "before": cursor or before,
+                "status": status,
+                "conversation": conversation,
+                "created_after": moment(created_after),
+                "created_before": moment(created_before),
+                **{f"metadata[{name}]": value for name, value in (metadata or {}).items()},
+            }
+            page = self._transport.ask(call("GET", "messages", query=query), MessageList)
+            if page.next_before is not None:  # few fitted: this page ended before it was full
+                return page.data, page.next_before
+            return page.data, page.data[-1].id if page.has_more and page.data else None
+
+        return Pages(read)
+
+    @operation("cancelMessage")
+    def cancel(self, message_id: str) -> Message:
+        """End the agent's turn and every job of the message; files made so far stay."""
+        request = call("POST", "messages", message_id, "cancel")
+        return self._transport.ask(request, Message)
+
+    @operation("deleteMessage")
+    def delete(self, message_id: str) -> DeletedMessage:
+        """Delete a message with its log and what came with it; works and their files stay."""
+        request = call("DELETE", "messages", message_id)
+        return self._transport.ask(request, DeletedMessage)
+
+    @operation("recoverMessage")
+    def recover(self, message_id: str, max_credits: float | None = None) -> Recovery:
+        """Watch expired work again; nothing is sent or started twice.
+
+        With ``max_credits``, work that is parked because the message may use no more continues.
+        """
+        body = None if max_credits is None else {"max_credits": max_credits}
+        request = call("POST", "messages", message_id, "recover", body=body)
+        return self._transport.ask(request, Recovery)
+
+    def _request(self, message: str, files: Sequence[Sendable], options: SendOptions) -> Call:
+        """The request that creates the message, its large files uploaded."""
+        with opened(files) as found:
+            packed = io.run(pack, found) if found else Packed([], [])
+            upload_ids = list(options.get("upload_ids") or ())
+            key = checked_key(options.get("idempotency_key"))  # before anything is uploaded
+            for outgoing in packed.uploads:
+                ready = self._uploads.post(outgoing)
+                upload_ids.append(ready.upload_id)
+        return create_message(message, packed.inline, upload_ids, key, options)
+
+    def _is_sent_again(self, sent: Message, options: SendOptions, attempt: int) -> bool:
+        """Whether the agent was busy with another message, and the same request may help."""
+        may_wait = options.get("busy") in (None, "wait")
+        left = self._transport.options.policy.busy_retries - attempt
+        return sent.is_agent_busy and may_wait and left > 0
+
+    def _pause_for(self, busy: Message, request: Call) -> None:
+        pause = busy.retry_after_seconds or AGENT_BUSY_RETRY_SECONDS
+        self._transport.pause(
+            pause, "the agent is busy with another message", f"{request.name} {busy.id}"
+        )
+
+    def _get(
+        self,
+        message_id: str,
+        wait: int,
+        known: Message | None = None,
+        *,
+        patient: bool = False,
+    ) -> Message:
+        answer = self._transport.answer(get_message(message_id, wait, known), patient=patient)
+        if known is not None and answer.status == NOT_MODIFIED:
+            return known
+        return parse(answer, Message)

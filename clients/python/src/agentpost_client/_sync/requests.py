@@ -1,0 +1,100 @@
+# Made by docs/client_sync.py from agentpost_client/_async/requests.py; change that.
+"""The request log: what was asked of the API and what it answered."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from datetime import datetime
+
+from agentpost_client._sync.following import EMPTY_POLL_SECONDS
+from agentpost_client._sync.transport import Transport
+from agentpost_client.limits import WAIT_SECONDS_MAX
+from agentpost_client.models import LoggedRequest, LoggedRequestDetails, LoggedRequestList
+from agentpost_client.operations import operation
+from agentpost_client.requests import call, moment
+
+
+class Requests:
+    """The requests of the key; with the scope ``admin`` those of all keys of the account."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    @operation("listRequests")
+    def list(
+        self,
+        cursor: str | None = None,
+        *,
+        key: str | None = None,
+        method: str | None = None,
+        status: str | int | None = None,
+        path: str | None = None,
+        error: str | None = None,
+        created_after: datetime | str | None = None,
+        created_before: datetime | str | None = None,
+        before: str | None = None,
+        limit: int | None = None,
+        wait: int = 0,
+        patient: bool = False,
+    ) -> LoggedRequestList:
+        """One page: without a ``cursor`` newest first, with it what ended since, oldest first,
+        waiting up to ``wait`` seconds (0 to 45, at least 1) for it.
+
+        ``key`` is the id of one, ``status`` such as ``404``, ``4xx`` or ``failed``; ``path`` and
+        ``error`` filter as well. Continue with ``before``, the last one's id, while ``has_more``.
+        A ``patient`` call is tried again for longer. `follow` reads what comes.
+        """
+        query = {
+            "limit": limit,
+            "wait": wait or None,
+            "before": before,
+            "cursor": cursor,
+            "key": key,
+            "method": method,
+            "status": status,
+            "path": path,
+            "error": error,
+            "created_after": moment(created_after),
+            "created_before": moment(created_before),
+        }
+        request = call("GET", "requests", query=query, hold=wait)
+        return self._transport.ask(request, LoggedRequestList, patient=patient)
+
+    @operation("getRequest")
+    def get(self, request_id: str) -> LoggedRequestDetails:
+        """A request with its bodies, as far as they are kept."""
+        return self._transport.ask(call("GET", "requests", request_id), LoggedRequestDetails)
+
+    def follow(
+        self,
+        cursor: str | None = None,
+        *,
+        key: str | None = None,
+        method: str | None = None,
+        status: str | int | None = None,
+        path: str | None = None,
+        error: str | None = None,
+    ) -> Generator[LoggedRequest, None, None]:
+        """The requests as they end, without an end; the filters are those of `list`.
+
+        Without a ``cursor`` of a page they begin with this call. Reads of the log are left out.
+        """
+        clock, answered = self._transport.options.clock, cursor is not None
+        if cursor is None:
+            cursor = self.list(limit=1).cursor
+        while True:
+            asked = clock()
+            page = self.list(
+                cursor,
+                key=key,
+                method=method,
+                status=status,
+                path=path,
+                error=error,
+                wait=WAIT_SECONDS_MAX,
+                patient=answered,
+            )
+            yield from page.data
+            cursor, answered = page.cursor, True
+            if not page.data and clock() - asked < EMPTY_POLL_SECONDS:
+                self._transport.pause(EMPTY_POLL_SECONDS)

@@ -1,0 +1,94 @@
+# Made by docs/client_sync.py from agentpost_client/_async/schedules.py; change that.
+"""Schedules: messages that are sent at given times."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from agentpost_client._sync.pages import Pages
+from agentpost_client._sync.transport import Transport
+from agentpost_client.attachments import RemoteFile, remote
+from agentpost_client.models import DeletedSchedule, Schedule, ScheduleList
+from agentpost_client.operations import operation
+from agentpost_client.requests import call, given, moment
+
+
+class Schedules:
+    """The key's schedules."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    @operation("createSchedule")
+    def create(
+        self,
+        message: str,
+        files: Sequence[RemoteFile] = (),
+        *,
+        cron: str | None = None,
+        at: datetime | str | None = None,
+        timezone: str | None = None,
+        missed: str | None = None,
+        conversation: str | None = None,
+        metadata: Mapping[str, str] | None = None,
+        webhook_endpoint_id: str | None = None,
+        busy: str | None = None,
+        max_credits: float | None = None,
+        response_schema: Mapping[str, Any] | None = None,
+    ) -> Schedule:
+        """Send a message with each run: by ``cron`` in a ``timezone``, or once ``at`` a time.
+
+        ``cron`` has five fields: minute, hour, day of month, month, day of week. ``missed`` says
+        what becomes of runs that no server was there for: ``skip`` (default) or ``run_once``.
+        """
+        sent = given(
+            {
+                "message": message,
+                "files": [remote(file) for file in files] or None,
+                "conversation": conversation,
+                "metadata": dict(metadata) if metadata else None,
+                "webhook_endpoint_id": webhook_endpoint_id,
+                "busy": busy,
+                "max_credits": max_credits,
+                "response_schema": response_schema,
+            }
+        )
+        body = {
+            "cron": cron,
+            "at": moment(at),
+            "timezone": timezone,
+            "missed": missed,
+            "message": sent,
+        }
+        request = call("POST", "schedules", body=body, repeatable=False)
+        return self._transport.ask(request, Schedule)
+
+    @operation("listSchedules")
+    def list(self, *, limit: int | None = None, before: str | None = None) -> Pages[Schedule]:
+        """The key's schedules with their next and last run, newest first, over all pages."""
+
+        def read(cursor: str | None) -> tuple[tuple[Schedule, ...], str | None]:
+            query = {"limit": limit, "before": cursor or before}
+            page = self._transport.ask(call("GET", "schedules", query=query), ScheduleList)
+            return page.data, page.data[-1].id if page.has_more and page.data else None
+
+        return Pages(read)
+
+    @operation("getSchedule")
+    def get(self, schedule_id: str) -> Schedule:
+        """A schedule with its next and its last run."""
+        return self._transport.ask(call("GET", "schedules", schedule_id), Schedule)
+
+    @operation("updateSchedule")
+    def update(self, schedule_id: str, *, paused: bool | None = None) -> Schedule:
+        """Pause a schedule, or let it run again; times that pass meanwhile are not missed runs."""
+        request = call("PATCH", "schedules", schedule_id, body={"paused": paused})
+        return self._transport.ask(request, Schedule)
+
+    @operation("deleteSchedule")
+    def delete(self, schedule_id: str) -> DeletedSchedule:
+        """Delete a schedule; the messages it has sent stay."""
+        request = call("DELETE", "schedules", schedule_id)
+        return self._transport.ask(request, DeletedSchedule)

@@ -1,0 +1,94 @@
+# Made by docs/client_sync.py from agentpost_client/_async/uploads.py; change that.
+"""Uploads: large files on their way to the agent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+
+from agentpost_client._sync import io
+from agentpost_client._sync.transport import Post, Transport
+from agentpost_client.attachments import (
+    Kept,
+    Outgoing,
+    Progress,
+    RemoteFile,
+    Sendable,
+    Uploadable,
+    check_upload,
+    look_at,
+    once_only,
+)
+from agentpost_client.config import is_http_url
+from agentpost_client.errors import BadAnswer
+from agentpost_client.form import FileForm
+from agentpost_client.models import Upload, UploadTicket
+from agentpost_client.operations import operation
+from agentpost_client.requests import call
+from agentpost_client.wire import Answer, failure
+
+
+class Uploads:
+    """Files sent ahead of the message they go with. `send` does all three steps."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def send(self, file: Uploadable, on_progress: Progress | None = None) -> Upload:
+        """Send a file of up to 500 MB ahead, in constant memory; name its id in ``upload_ids``.
+
+        ``on_progress`` is called with the bytes done and all of them. Raises `FileRefused`, and
+        `ApiError` such as ``executable_refused``.
+        """
+        with opened([file]) as (outgoing,):
+            assert isinstance(outgoing, Outgoing)
+            check_upload(outgoing)
+            return self.post(outgoing, on_progress)
+
+    @operation("createUpload")
+    def create(self, filename: str, size: int, content_type: str | None = None) -> UploadTicket:
+        """Where to post a file of that many bytes, and with which form fields."""
+        body = {"filename": filename, "size": size, "content_type": content_type}
+        return self._transport.ask(call("POST", "uploads", body=body), UploadTicket)
+
+    @operation("completeUpload")
+    def complete(self, upload_id: str) -> Upload:
+        """Have a posted file checked; afterwards it can be named in a message."""
+        return self._transport.ask(call("POST", "uploads", upload_id, "complete"), Upload)
+
+    def post(self, outgoing: Outgoing, on_progress: Progress | None = None) -> Upload:
+        """Create, post, complete. Each may be sent again: a second create is a new upload and a
+        second post replaces the first."""
+        ticket = self.create(outgoing.name, outgoing.size, outgoing.content_type)
+        if not is_http_url(ticket.url):
+            raise BadAnswer(f"The address to post {outgoing.name} to is not an http address.")
+        post = Post(ticket.url, FileForm(ticket.fields, outgoing), on_progress)
+        retries = self._transport.options.policy.retries
+        outcome = self._transport.attempt(post, retries)
+        if not (isinstance(outcome, Answer) and outcome.is_success):
+            raise failure(outcome, ticket.url)
+        return self.complete(ticket.upload_id)
+
+
+@contextmanager
+def opened(files: Sequence[Sendable]) -> Iterator[list[Outgoing | RemoteFile]]:
+    """The files so that they can be read as often as needed; temporary ones go at the end.
+
+    Raises `FileRefused`.
+    """
+    with ExitStack() as stack:
+        found: list[Outgoing | RemoteFile] = []
+        for file in files:
+            if isinstance(file, RemoteFile):
+                found.append(file)
+                continue
+            once = once_only(file)
+            if once is None:
+                found.append(io.run(look_at, file))
+                continue
+            kept = io.run(Kept, once)
+            stack.callback(kept.close)
+            for chunk in io.pieces(once):
+                io.run(kept.write, chunk)
+            found.append(io.run(kept.outgoing))
+        yield found

@@ -1,0 +1,49 @@
+"""Server-sent events: lines in, events out (WHATWG HTML, "Server-sent events")."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+MEDIA_TYPE = "text/event-stream"
+
+
+@dataclass(frozen=True, slots=True)
+class ServerEvent:
+    """One event. ``id`` is where a later connection goes on, None when the event says nothing."""
+
+    name: str
+    data: str
+    id: str | None
+
+
+class EventLines:
+    """Puts the lines of a stream together."""
+
+    def __init__(self) -> None:
+        self._name = ""
+        self._data: list[str] = []
+        self._id: str | None = None
+
+    def feed(self, line: str) -> ServerEvent | None:
+        """The event that a line, without its end, completes.
+
+        An event that only has an id tells where the stream stands: its ``data`` is empty.
+        """
+        if not line:
+            return self._complete()
+        field, _, value = line.partition(":")
+        value = value.removeprefix(" ")
+        match field:
+            case "event":
+                self._name = value
+            case "data":
+                self._data.append(value)
+            case "id" if "\0" not in value:
+                self._id = value
+        return None
+
+    def _complete(self) -> ServerEvent | None:
+        event = ServerEvent(self._name or "message", "\n".join(self._data), self._id)
+        is_one = bool(self._data) or self._id is not None
+        self._name, self._data, self._id = "", [], None
+        return event if is_one else None

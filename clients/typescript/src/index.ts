@@ -1,0 +1,9 @@
+export type * from "./api.js";
+export type { Attachment } from "./attachments.js";
+export { Agentpost } from "./client.js";
+export * from "./errors.js";
+export type { FollowedEntry, FollowOptions, SendOptions, Sent, Streamed, WaitOptions } from "./messages.js";
+export type { RetryPolicy } from "./retries.js";
+export type { CallOptions, ClientOptions, RetryEvent } from "./transport.js";
+export { VERSION } from "./version.js";
+export { unwrap, type UnwrapOptions } from "./webhooks.js";

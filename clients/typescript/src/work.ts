@@ -1,0 +1,34 @@
+import type { Work, WorkDeleted, WorkItem } from "./api.js";
+import type { CallOptions, Transport } from "./transport.js";
+
+export class WorkResource {
+  readonly #transport: Transport;
+
+  constructor(transport: Transport) {
+    this.#transport = transport;
+  }
+
+  /** The account's works, newest first, up to 50. */
+  async list(options: CallOptions & { limit?: number } = {}): Promise<WorkItem[]> {
+    const query = options.limit === undefined ? {} : { limit: options.limit };
+    return (await this.#transport.call("listWork", { query, signal: options.signal })).data;
+  }
+
+  /** A work with a page of its text, from character `fromChar` on. */
+  get(workId: string, options: CallOptions & { fromChar?: number } = {}): Promise<Work> {
+    const query = options.fromChar === undefined ? {} : { from_char: options.fromChar };
+    const path = { work_id: workId };
+    return this.#transport.call("getWork", { path, query, signal: options.signal });
+  }
+
+  /** Stop what runs in a work. */
+  stop(workId: string, options: CallOptions = {}): Promise<Work> {
+    const path = { work_id: workId };
+    return this.#transport.call("stopWork", { path, repeatable: true, ...options });
+  }
+
+  /** Stop what runs in a work and delete it with its files. */
+  delete(workId: string, options: CallOptions = {}): Promise<WorkDeleted> {
+    return this.#transport.call("deleteWork", { path: { work_id: workId }, ...options });
+  }
+}

@@ -1,0 +1,264 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import {
+  Agentpost,
+  ApiError,
+  ConfigError,
+  ConnectionError,
+  TimeoutError,
+  WaitTimeoutError,
+  type RetryEvent,
+} from "../src/index.js";
+import { answer, message, refusal, scripted } from "./scripted.js";
+
+const LOST = new TypeError("fetch failed");
+
+test("a message is sent with the key, its fields and small files", async () => {
+  const { client, seen } = scripted([answer(message(), 201)]);
+  const sent = await client.messages.send("Chart it", {
+    files: [{ name: "a.csv", data: "a,b\n", contentType: "text/csv" }, { url: "https://x.test/b" }],
+    conversation: "ada",
+    metadata: { order: "7" },
+  });
+  assert.equal(sent.id, "msg_1");
+  const [request] = seen;
+  assert.equal(request?.url, "http://agent.test/base/v1/messages");
+  assert.equal(request?.headers.get("authorization"), "Bearer svc_key_secret");
+  assert.deepEqual(request?.body, {
+    message: "Chart it",
+    files: [{ name: "a.csv", base64: "YSxiCg==", content_type: "text/csv" }, { url: "https://x.test/b" }],
+    conversation: "ada",
+    metadata: { order: "7" },
+  });
+});
+
+test("every try has the same idempotency key, also after agent_busy", async () => {
+  const busy = message({ status: "failed", reason: "agent_busy", retry_after_seconds: 0 });
+  const steps = [LOST, refusal(503, "unavailable"), refusal(429, "rate_limited", {}, { "retry-after": "0" })];
+  const { client, seen } = scripted([...steps, answer(busy), answer(message())]);
+  await client.messages.send("Hello");
+  const keys = seen.map((each) => each.headers.get("idempotency-key"));
+  assert.equal(keys.length, 5);
+  assert.equal(new Set(keys).size, 1);
+  assert.match(keys[0] ?? "", /^[0-9a-f-]{36}$/);
+});
+
+test("a refusal is an error with its code, and is not sent again", async () => {
+  const problems = [{ field: "files.0.url", problem: "is not https" }];
+  const { client, seen } = scripted([refusal(400, "invalid_request", { problems })]);
+  await assert.rejects(client.messages.send("x"), (error) => {
+    assert.ok(error instanceof ApiError);
+    assert.deepEqual([error.code, error.status, error.requestId], ["invalid_request", 400, "req_1"]);
+    assert.match(error.message, /files\.0\.url: is not https/);
+    return true;
+  });
+  assert.equal(seen.length, 1);
+});
+
+test("an error without the server's body says its status", async () => {
+  const page = new Response("<html>Bad gateway</html>", { status: 404, headers: { "request-id": "req_2" } });
+  const { client } = scripted([page]);
+  await assert.rejects(client.me(), { code: "http_404", requestId: "req_2" });
+});
+
+test("what creates something is not repeated by itself", async () => {
+  const { client, seen } = scripted([LOST]);
+  await assert.rejects(client.webhookEndpoints.create({ url: "https://x.test" }), ConnectionError);
+  assert.equal(seen.length, 1);
+});
+
+test("a longer Retry-After than allowed is handed to the caller", async () => {
+  const { client } = scripted([refusal(429, "rate_limited", {}, { "retry-after": "3600" })]);
+  await assert.rejects(client.me(), { code: "rate_limited", retryAfterSeconds: 3600 });
+});
+
+test("each pause is told, without the key", async () => {
+  const told: RetryEvent[] = [];
+  const { client } = scripted([LOST, answer({ credits: 1 })], { onRetry: (event) => told.push(event) });
+  await client.me();
+  assert.deepEqual(told.map((each) => [each.operation, each.attempt]), [["getAccount", 1]]);
+  assert.doesNotMatch(JSON.stringify(told) + String(told[0]?.error), /secret/);
+});
+
+test("a call that takes too long is a TimeoutError, an aborted one the caller's reason", async () => {
+  const hang = (): Promise<Response> => new Promise((_, reject) => setTimeout(() => reject(new Error("cut")), 30));
+  const slow = scripted([hang], { timeoutMs: 10, retry: { retries: 0 } });
+  await assert.rejects(slow.client.me(), TimeoutError);
+  const { client, seen } = scripted([]);
+  const reason = new Error("the user left");
+  await assert.rejects(client.me({ signal: AbortSignal.abort(reason) }), reason);
+  assert.equal(seen.length, 0);
+});
+
+test("waiting holds calls until the message is final", async () => {
+  const open = message({ status: "processing", final: false });
+  const { client, seen } = scripted([answer(open), answer({ ...open, version: 2 }), LOST, answer(message())]);
+  const done = await client.messages.wait("msg_1");
+  assert.equal(done.final, true);
+  assert.deepEqual(seen.map((each) => new URL(each.url).search), ["", "?wait=45", "?wait=45", "?wait=45"]);
+});
+
+test("waiting gives up in time with the message as it was", async () => {
+  const { client } = scripted([answer(message({ final: false, status: "processing" }))]);
+  await assert.rejects(client.messages.wait("msg_1", { timeoutMs: 0 }), (error) => {
+    assert.ok(error instanceof WaitTimeoutError);
+    return error.lastSeen.status === "processing";
+  });
+});
+
+test("following goes on from the cursor, repeats nothing and survives another reader", async () => {
+  const page = (cursor: string, seqs: number[], done = false): Response =>
+    answer({ data: seqs.map((seq) => ({ seq, type: "progress" })), cursor, done, has_more: false });
+  const { client, seen } = scripted([
+    page("c1", [1, 2]),
+    refusal(409, "poll_in_progress", { cursor: "c1" }),
+    LOST,
+    page("c2", [2, 3], true),
+  ]);
+  const read: Array<[number, string | undefined]> = [];
+  for await (const entry of client.messages.follow("msg_1")) read.push([entry.seq, entry.cursor]);
+  assert.deepEqual(read, [[1, undefined], [2, "c1"], [3, "c2"]]);
+  assert.match(seen.at(-1)?.url ?? "", /cursor=c1/);
+});
+
+test("ids go into the path as they are meant", async () => {
+  const { client, seen } = scripted([answer({}), answer({})]);
+  await client.files.get("wrk_1/charts/a b#1.png");
+  assert.equal(seen[0]?.url, "http://agent.test/base/v1/files/wrk_1/charts/a%20b%231.png");
+  for (const id of ["", "..", "a/../b", "."]) await assert.rejects(client.files.get(id), ConfigError);
+  await assert.rejects(client.messages.get("msg_1/recover"), ConfigError);
+});
+
+test("a stale link is renewed once, and the key goes to no link", async () => {
+  const file = { file_id: "wrk_1/a.png", url: "http://files.test/new?sig=2" };
+  const { client, seen } = scripted([new Response("", { status: 412 }), answer(file), new Response("PNG")]);
+  const old = { ...file, url: "http://files.test/old?sig=1" } as Parameters<typeof client.files.download>[0];
+  assert.equal(await (await client.files.download(old)).text(), "PNG");
+  assert.deepEqual(seen.map((each) => each.headers.has("authorization")), [false, true, false]);
+});
+
+test("large files are uploaded first", async () => {
+  const created = { upload_id: "up_1", url: "http://up.test/", fields: { key: "k", policy: "p" } };
+  const steps = [answer(created, 201), new Response(null, { status: 204 }), answer({ upload_id: "up_1" }), answer(message(), 201)];
+  const { client, seen } = scripted(steps);
+  await client.messages.send("", { files: [{ name: "big.bin", data: new Uint8Array(1_000_001) }] });
+  const form = seen[1]?.body;
+  assert.ok(form instanceof FormData);
+  assert.deepEqual([...form.keys()], ["key", "policy", "file"]);
+  assert.equal(seen[1]?.headers.has("authorization"), false);
+  assert.deepEqual(seen[3]?.body, { upload_ids: ["up_1"] });
+});
+
+test("a client without an address or a key says what to do", (context) => {
+  const { AGENTPOST_URL, AGENTPOST_KEY, ...others } = process.env;
+  const given = process.env;
+  context.after(() => (process.env = given));
+  process.env = others;
+  assert.throws(() => new Agentpost({ url: "http://a.test" }), /AGENTPOST_KEY/);
+  assert.throws(() => new Agentpost({ key: "k" }), /AGENTPOST_URL/);
+  assert.throws(() => new Agentpost({ url: "agent.test", key: "k" }), /not an http address/);
+  assert.throws(() => new Agentpost({ url: "http://a.test", key: "a\nb" }), ConfigError);
+});
+
+test("idempotency keys that the server would change are refused", async () => {
+  const { client } = scripted([]);
+  for (const idempotencyKey of [" a", "", "é", "x".repeat(129)]) {
+    await assert.rejects(client.messages.send("x", { idempotencyKey }), ConfigError);
+  }
+});
+
+test("a stream goes on behind its last entry and tells text that is being written", async () => {
+  const first = ["id: c0\n\n", ": \n\n", 'event: delta\ndata: {"text":"Hel","offset":0}\n\n'];
+  const entry = (seq: number): string => `id: c${seq}\nevent: progress\ndata: {"seq":${seq},"type":"progress"}\n\n`;
+  const cut = new ReadableStream<Uint8Array>({
+    start(controller) {
+      const text = [...first, entry(1)].join("");
+      // In pieces that end anywhere.
+      for (let at = 0; at < text.length; at += 7) {
+        controller.enqueue(new TextEncoder().encode(text.slice(at, at + 7)));
+      }
+    },
+    pull(controller) {
+      controller.error(new Error("cut"));
+    },
+  });
+  const rest = `event: reset\ndata: {}\n\n${entry(2)}event: end\ndata: {}\n\n`;
+  const { client, seen } = scripted([new Response(cut), new Response(rest.replaceAll("\n", "\r\n"))]);
+  const told: unknown[] = [];
+  for await (const each of client.messages.stream("msg_1")) {
+    told.push(each.type === "entry" ? [each.entry.seq, each.entry.cursor] : each.type);
+  }
+  assert.deepEqual(told, ["delta", [1, "c1"], "reset", [2, "c2"]]);
+  assert.deepEqual(seen.map((each) => each.headers.get("last-event-id")), [null, "c1"]);
+  assert.equal(seen[0]?.headers.get("accept"), "text/event-stream");
+});
+
+test("a message is sent and read along, again while the agent is busy", async () => {
+  const open = answer(message({ status: "processing", final: false }), 201);
+  const busy = answer(message({ status: "failed", reason: "agent_busy", retry_after_seconds: 0 }));
+  const entry = (seq: number, type: string): string =>
+    `id: c${seq}\nevent: ${type}\ndata: {"seq":${seq},"type":"${type}"}\n\n`;
+  const end = "event: end\ndata: {}\n\n";
+  const steps = [
+    ...[LOST, open, new Response(entry(1, "turn_busy") + end), busy],
+    answer(message({ status: "processing", final: false })),
+    new Response('event: delta\ndata: {"text":"Hel","offset":0}\n\n'),
+    new Response(`event: reset\ndata: {}\n\n${entry(2, "agent_reply")}${end}`),
+    answer(message({ reply: "Hello" })),
+  ];
+  const { client, seen } = scripted(steps, { retry: { baseMs: 0 } });
+  const told: unknown[] = [];
+  for await (const each of client.messages.sendAndStream("Hi", { conversation: "c" })) {
+    if (each.type === "message") told.push([each.message.final, each.message.reply ?? null]);
+    else told.push(each.type === "entry" ? each.entry.seq : each.type);
+  }
+  assert.deepEqual(told, [[false, null], 1, [false, null], "delta", "reset", 2, [true, "Hello"]]);
+  const posts = seen.filter((each) => each.method === "POST");
+  assert.deepEqual(posts.map((each) => new URL(each.url).search), ["?wait=0", "?wait=0", "?wait=0"]);
+  assert.equal(new Set(posts.map((each) => each.headers.get("idempotency-key"))).size, 1);
+  const streams = seen.filter((each) => each.url.endsWith("/stream"));
+  assert.deepEqual(streams.map((each) => each.headers.get("last-event-id")), [null, "c1", "c1"]);
+});
+
+test("a stream of no message is refused at once", async () => {
+  const { client } = scripted([refusal(404, "not_found")]);
+  await assert.rejects(client.messages.stream("msg_1").next(), { code: "not_found" });
+});
+
+test("lists fetch their pages as they are needed", async () => {
+  const page = (ids: string[], has_more: boolean): Response =>
+    answer({ data: ids.map((id) => ({ id })), has_more });
+  const { client, seen } = scripted([page(["msg_3", "msg_2"], true), page(["msg_1"], false)]);
+  const found: string[] = [];
+  for await (const each of client.messages.list({ status: "completed", metadata: { order: "7" } })) {
+    found.push(each.id);
+  }
+  assert.deepEqual(found, ["msg_3", "msg_2", "msg_1"]);
+  const queries = seen.map((each) => Object.fromEntries(new URL(each.url).searchParams));
+  assert.deepEqual(queries, [
+    { status: "completed", "metadata[order]": "7" },
+    { status: "completed", "metadata[order]": "7", before: "msg_2" },
+  ]);
+});
+
+test("account events go on from the cursor", async () => {
+  const page = (cursor: string, ids: string[]): Response =>
+    answer({ data: ids.map((id) => ({ id })), cursor, has_more: false });
+  const { client, seen } = scripted([page("c1", ["evt_1"]), LOST, page("c2", ["evt_2"])]);
+  const found: string[] = [];
+  for await (const event of client.events({ types: "message.completed" })) {
+    found.push(`${event.id} ${event.cursor}`);
+    if (found.length === 2) break;
+  }
+  assert.deepEqual(found, ["evt_1 c1", "evt_2 c2"]);
+  assert.equal(new URL(seen.at(-1)?.url ?? "").search, "?types=message.completed&cursor=c1&wait=45");
+});
+
+test("a message that may not wait is not sent again", async () => {
+  const busy = answer(message({ status: "failed", reason: "agent_busy" }));
+  const { client, seen } = scripted([busy]);
+  const sent = await client.messages.send("x", { busy: "fail", maxCredits: 5 });
+  assert.equal(sent.reason, "agent_busy");
+  assert.deepEqual(seen[0]?.body, { message: "x", busy: "fail", max_credits: 5 });
+});

@@ -1,0 +1,298 @@
+"""An agent behind the Agent2Agent protocol: `a2a:<card url>` (JSON-RPC, version 1.0).
+
+A message is sent once; when it makes a task, a job follows that task until it has ended or asks.
+The other side keeps the task and the context, so a crash of ours costs it nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import contextlib
+import hashlib
+import json
+from collections.abc import AsyncGenerator
+from functools import partial
+from typing import Any, Final, cast
+
+from agentpost.agents.adapters import conversing
+from agentpost.agents.adapters.bound import bind
+from agentpost.agents.adapters.conversing import Outcome, RunInput
+from agentpost.agents.adapters.current import current
+from agentpost.agents.adapters.recording import Charge, Recorder, Usage
+from agentpost.agents.adapters.surroundings import Surroundings
+from agentpost.agents.base import JobFailed, Json, Turn, step_key
+
+KIND: Final = "a2a"
+CARD_PATH: Final = "/.well-known/agent-card.json"
+BYTES_MAX: Final = 16 * 1024 * 1024
+"""The longest answer that is read, in bytes."""
+CALL_SECONDS: Final = 60.0
+"""How long a call that is no stream may take, in seconds."""
+POLL_SECONDS: Final = 1.0
+"""Between two looks at a task that cannot be streamed."""
+FAILURES_MAX: Final = 30
+"""How many looks at a task may fail, one after the other."""
+STOPPED: Final = ("stopped",)
+"""The arguments of the `CancelledError` of a run that was stopped, and not only put off."""
+_INPUT: Final = "TASK_STATE_INPUT_REQUIRED"
+_COMPLETED: Final = "TASK_STATE_COMPLETED"
+_WORKING: Final = frozenset({"TASK_STATE_SUBMITTED", "TASK_STATE_WORKING"})
+_Object = dict[str, Any]
+
+
+class CallFailed(Exception):
+    """The other agent did not answer, or refused a call."""
+
+
+class A2A:
+    """The agent of the setting `a2a:<card url>`; see `conversing.Framework`."""
+
+    kind = KIND
+    at_once = True
+    charge: Charge | None = None
+
+    def __init__(self, card_url: str) -> None:
+        self._card_url = card_url
+        self._card: _Object | None = None
+        self._surroundings: Surroundings | None = None
+        self._cancelling: set[asyncio.Task[None]] = set()
+
+    def attach(self, surroundings: Surroundings) -> None:
+        """Give it what the server has for it."""
+        self._surroundings = surroundings
+
+    async def take_turn(self, turn: Turn) -> None:
+        """The agent function."""
+        await conversing.take_turn(self, turn)
+
+    async def run(self, given: RunInput, recorder: Recorder) -> Outcome:
+        """See `Framework.run`."""
+        kept = cast("dict[str, Any]", given.memory or {})
+        message: _Object = {"role": "ROLE_USER", "parts": [{"text": given.prompt}]}
+        for ours, theirs in (("context", "contextId"), ("task", "taskId")):
+            if kept.get(ours):
+                message[theirs] = kept[ours]
+        sent = cast("_Object", await recorder.model("send", partial(self._send, message)))
+        context = sent["context"]
+        if "text" in sent:
+            return Outcome(sent["text"], None, {"context": context})
+        task = sent["task"]
+        done = cast("_Object", await recorder.tool("follow", task, partial(self._follow, task)))
+        if done["question"] is not None:
+            return Outcome(done["text"], done["question"], {"context": context, "task": task})
+        return Outcome(done["text"], None, {"context": context})
+
+    # --- steps ------------------------------------------------------------------------------------
+    async def _send(self, message: _Object) -> tuple[Json, Usage]:
+        """Send a message; when this is repeated after a crash, its id is the same."""
+        key = hashlib.sha256(step_key().encode()).hexdigest()[:32]
+        params: _Object = {"message": {**message, "messageId": key}}
+        if not await self._streams():
+            params["configuration"] = {"returnImmediately": True}
+            return _sent(await self._call("SendMessage", params)), {}
+        async with contextlib.aclosing(self._stream("SendStreamingMessage", params)) as events:
+            async for event in events:
+                return _sent(event), {}
+        raise CallFailed("the agent answered a message with nothing")
+
+    async def _follow(self, task: str) -> Json:
+        """Wait for the end of a task; its text is shown, its files are written."""
+        shown = _Shown()
+        try:
+            while True:
+                found = await self._looked_at(task)
+                await shown.task(found)
+                if found["status"]["state"] not in _WORKING:
+                    return _ended(found)
+                if await self._streams():
+                    with contextlib.suppress(CallFailed, OSError):  # it has just ended, or we retry
+                        events = self._stream("SubscribeToTask", {"id": task})
+                        async with contextlib.aclosing(events):
+                            async for event in events:
+                                await shown.event(event)
+                else:
+                    await asyncio.sleep(POLL_SECONDS)
+        except asyncio.CancelledError as error:
+            if error.args == STOPPED:
+                cancelling = asyncio.create_task(self._cancel(task))
+                self._cancelling.add(cancelling)
+                cancelling.add_done_callback(self._cancelling.discard)
+            raise
+
+    async def _looked_at(self, task: str) -> _Object:
+        for failed in range(FAILURES_MAX):
+            try:
+                return await self._call("GetTask", {"id": task})
+            except Exception:
+                if failed == FAILURES_MAX - 1:
+                    raise
+            await asyncio.sleep(POLL_SECONDS)
+        raise AssertionError("the last failure is raised")
+
+    async def _cancel(self, task: str) -> None:
+        with contextlib.suppress(Exception):  # it has ended, or cannot be cancelled
+            await self._call("CancelTask", {"id": task})
+
+    # --- calls ------------------------------------------------------------------------------------
+    async def _call(self, method: str, params: _Object) -> _Object:
+        async with asyncio.timeout(CALL_SECONDS):
+            body = b"".join(
+                [line async for line in self._lines(await self._address(), method, params)]
+            )
+        return _result(json.loads(body))
+
+    async def _stream(self, method: str, params: _Object) -> AsyncGenerator[_Object, None]:
+        async with contextlib.aclosing(self._lines(await self._address(), method, params)) as lines:
+            async for line in lines:
+                if line.startswith(b"data:"):
+                    yield _result(json.loads(line[5:]))
+                elif line.startswith(b"{"):  # an error comes as plain JSON
+                    yield _result(json.loads(line))
+
+    async def _streams(self) -> bool:
+        card = await self._read_card()
+        return bool(card.get("capabilities", {}).get("streaming"))
+
+    async def _address(self) -> str:
+        """Where the card says that JSON-RPC is spoken."""
+        for interface in (await self._read_card()).get("supportedInterfaces", ()):
+            version = str(interface.get("protocolVersion", "1.0"))
+            if interface.get("protocolBinding") == "JSONRPC" and version.startswith("1."):
+                return str(interface["url"])
+        raise CallFailed(f"the card at {self._card_url} has no JSON-RPC interface of version 1")
+
+    async def _read_card(self) -> _Object:
+        if self._card is None:
+            url = self._card_url
+            url = url if url.endswith(".json") else url.rstrip("/") + CARD_PATH
+            async with asyncio.timeout(CALL_SECONDS):
+                body = b"".join([line async for line in self._lines(url, None, {})])
+            self._card = json.loads(body)
+        return self._card
+
+    async def _lines(
+        self, url: str, method: str | None, params: _Object
+    ) -> AsyncGenerator[bytes, None]:
+        given = self._surroundings
+        assert given is not None, "the server attaches it before it runs"
+        headers = {"A2A-Version": "1.0", "Content-Type": "application/json"}
+        if given.secret:
+            headers["Authorization"] = f"Bearer {given.secret}"
+        body = None
+        if method is not None:
+            asked = {"jsonrpc": "2.0", "id": "1", "method": method, "params": params}
+            body = json.dumps(asked).encode()
+        verb = "GET" if body is None else "POST"
+        async with given.way_out.stream(verb, url, headers, body) as answer:
+            if answer.status != 200:
+                raise CallFailed(f"the agent at {url} answered with HTTP {answer.status}")
+            async for line in answer.lines(BYTES_MAX):
+                yield line.rstrip(b"\r")
+
+
+class _Agent:
+    """What the registry makes an agent of."""
+
+    def __init__(self, adapter: A2A) -> None:
+        self.run = adapter.take_turn
+        self.attach = adapter.attach
+
+
+def agent_of(rest: str) -> _Agent:
+    """The agent for what stands behind `a2a:`, a URL; raises `ValueError` when it is none."""
+    if not rest.startswith(("http://", "https://")):
+        raise ValueError(f"{rest!r} is not the URL of an agent card")
+    return _Agent(bind(KIND, A2A(rest)))
+
+
+# --- reading answers ------------------------------------------------------------------------------
+def _result(answer: _Object) -> _Object:
+    if "error" in answer:
+        raise CallFailed(f"the agent refused: {answer['error'].get('message')}")
+    result: _Object = answer["result"]
+    return result
+
+
+def _sent(answer: _Object) -> Json:
+    """The message that is the answer, or the task that was made."""
+    if "message" in answer:
+        message = answer["message"]
+        return {"text": _text(message), "context": message.get("contextId")}
+    if "task" in answer:
+        return {"task": answer["task"]["id"], "context": answer["task"].get("contextId")}
+    update = answer.get("statusUpdate") or answer["artifactUpdate"]
+    return {"task": update["taskId"], "context": update.get("contextId")}
+
+
+class _Shown:
+    """What was shown of a task: it may be seen whole first, or piece by piece."""
+
+    def __init__(self) -> None:
+        self._text = ""
+        self._messages: set[str] = set()
+
+    async def event(self, event: _Object) -> None:
+        """Show what an event of its stream brings."""
+        if "task" in event:
+            await self.task(event["task"])
+        elif "statusUpdate" in event:
+            await self._status(event["statusUpdate"]["status"])
+        elif "artifactUpdate" in event:
+            text = _text(event["artifactUpdate"]["artifact"])
+            self._text += text
+            current().delta(text)
+
+    async def task(self, task: _Object) -> None:
+        """Show what was not seen of it yet."""
+        for message in _since_asked(task):
+            await self._said(message)
+        await self._status(task["status"])
+        text = "".join(_text(artifact) for artifact in task.get("artifacts", ()))
+        if text.startswith(self._text):
+            current().delta(text[len(self._text) :])
+            self._text = text
+
+    async def _status(self, status: _Object) -> None:
+        if status["state"] in _WORKING and "message" in status:
+            await self._said(status["message"])
+
+    async def _said(self, message: _Object) -> None:
+        key, text = str(message.get("messageId")), _text(message)
+        if text and key not in self._messages:
+            self._messages.add(key)
+            await current().progress(text)
+
+
+def _since_asked(task: _Object) -> list[_Object]:
+    """What the agent said since the user's last message."""
+    since: list[_Object] = []
+    for message in task.get("history", ()):
+        since = [] if message.get("role") == "ROLE_USER" else [*since, message]
+    return since
+
+
+def _ended(task: _Object) -> Json:
+    """How a task ended; its files are written. Raises `JobFailed` when it failed."""
+    state, said = task["status"]["state"], _text(task["status"].get("message", {}))
+    if state == _INPUT:
+        return {"text": "", "question": said or "Please go on."}
+    if state != _COMPLETED:
+        raise JobFailed(said or f"The agent ended its task as {state}.")
+    texts = []
+    for artifact in task.get("artifacts", ()):
+        texts.append(_text(artifact))
+        for part in artifact.get("parts", ()):
+            name = part.get("filename") or artifact.get("name") or "file"
+            if "raw" in part:
+                current().write(name, base64.b64decode(part["raw"]))
+            elif "url" in part:
+                texts.append(f"{name}: {part['url']}")
+    return {"text": "\n\n".join(text for text in texts if text) or said, "question": None}
+
+
+def _text(holder: _Object) -> str:
+    """The text of a message or artifact; an artifact that was written piece by piece has a part for
+    each piece."""
+    between = "" if "artifactId" in holder else "\n"
+    return between.join(part["text"] for part in holder.get("parts", ()) if part.get("text"))

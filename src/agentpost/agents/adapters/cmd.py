@@ -1,0 +1,278 @@
+"""A program as the agent: `cmd:<argv>`. It talks in lines of JSON (docs/adapters.md: A program).
+
+One process for each run of a turn or job, ended with it. What it calls is numbered in the order of
+its lines and recorded like the calls of an agent in Python, so it is run again in the same way.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import shlex
+from abc import ABC, abstractmethod
+from collections.abc import Awaitable, Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, Final
+
+from agentpost.agents.adapters.bound import bind, bound
+from agentpost.agents.adapters.described import described_job, described_turn, local_files
+from agentpost.agents.adapters.operations import Operation, contents, read
+from agentpost.agents.adapters.program import Program
+from agentpost.agents.adapters.surroundings import Surroundings
+from agentpost.agents.base import File, Job, JobFailed, Json, Started, Turn, step_key
+
+KIND: Final = "cmd"
+
+
+class ProgramFailed(Exception):
+    """The program ended too early, or said something that is not of the protocol."""
+
+
+class Cmd:
+    """The agent of the setting `cmd:<argv>`."""
+
+    def __init__(self, argv: list[str]) -> None:
+        self.argv = argv
+        self.surroundings: Surroundings | None = None
+
+    def attach(self, surroundings: Surroundings) -> None:
+        """Give it what the server has for it."""
+        self.surroundings = surroundings
+
+    async def run(self, turn: Turn) -> None:
+        """The agent function."""
+        first = {"v": 1, "op": "turn", "turn": await described_turn(turn)}
+        async with Program.started(self.argv, self._given) as program:
+            await _TurnTalk(program, turn).all(first)
+
+    async def work(self, job: Job, name: str, args: Json) -> str:
+        """Run one job."""
+        files = await local_files(await job.files())
+        described = {**described_job(job), "files": files}
+        first = {"v": 1, "op": "job", "name": name, "args": args, "job": described}
+        async with Program.started(self.argv, self._given) as program:
+            talk = _JobTalk(program, job)
+            await talk.all(first)
+        return talk.text
+
+    @property
+    def _given(self) -> Surroundings:
+        assert self.surroundings is not None, "the server attaches it before it runs"
+        return self.surroundings
+
+
+def agent_of(rest: str) -> Cmd:
+    """The agent for what stands behind `cmd:`; raises `ValueError` when that is no command."""
+    argv = shlex.split(rest)
+    if not argv:
+        raise ValueError("it names no program")
+    return bind(KIND, Cmd(argv))
+
+
+async def work(job: Job, name: str, args: Json) -> str:
+    """The job function of every program's jobs."""
+    agent: Cmd = bound(KIND)
+    return await agent.work(job, name, args)
+
+
+class _Talk(ABC):
+    """One run: reads the program's lines, makes the calls, and answers those that have an id."""
+
+    def __init__(self, program: Program) -> None:
+        self._program = program
+        self._steps: dict[str, asyncio.Queue[Operation]] = {}
+        self.text = ""
+
+    async def all(self, first: Operation) -> None:
+        """Until the program has said its end, or has ended; raises `JobFailed` when it said so,
+        `ProgramFailed`, and what the calls raise that have no id."""
+        try:
+            async with asyncio.TaskGroup() as group:
+                await self._program.say(first)
+                end = await self._read_all(group)
+        except BaseExceptionGroup as several:
+            raise several.exceptions[0] from None
+        if end["op"] == "fail":
+            raise JobFailed(str(end.get("text", "")))
+        self.text = str(end.get("text") or "")
+
+    async def _read_all(self, group: asyncio.TaskGroup) -> Operation:
+        """Make the calls of its lines until its end, which is given back."""
+        while (line := await self._program.line()) is not None:
+            op = read(line, ProgramFailed)
+            if op["op"] in ("end", "fail"):
+                return op
+            step = self._steps.get(str(op.get("id")))
+            if step is not None:
+                step.put_nowait(op)
+                continue
+            try:
+                call = self._call(op)  # numbered here, in the order of the lines
+            except Exception as error:
+                call = _raising(error)
+            if call is not None:
+                group.create_task(self._answer(op, call))
+        code = await self._program.code()
+        if code != 0:
+            raise ProgramFailed(f"the program ended with code {code}")
+        return {"op": "end"}
+
+    async def _answer(self, op: Operation, call: Awaitable[Json]) -> None:
+        key = op.get("id")
+        try:
+            value = await call
+        except Exception as error:
+            if key is None:
+                raise
+            reply = {"id": key, "error": {"type": type(error).__name__, "text": str(error)}}
+            await self._program.say(reply)
+            return
+        if key is not None:
+            await self._program.say({"id": key, "value": value})
+
+    @abstractmethod
+    def _call(self, op: Operation) -> Awaitable[Json] | None:
+        """Make the call of a line; what it gives, None when that is nothing."""
+
+    def _body(
+        self, op: Operation, inside: Callable[[Operation], Awaitable[None]]
+    ) -> Callable[..., Awaitable[Json]]:
+        """A step's body: the program is told to run it, and says what came of it. What it calls
+        meanwhile with the step's id belongs to the step."""
+
+        async def run_step(_name: str, _args: Json) -> Json:
+            key = str(op["id"])
+            said = self._steps[key] = asyncio.Queue()
+            try:
+                await self._program.say({"id": op["id"], "run": True, "key": step_key()})
+                while True:
+                    inner = await said.get()
+                    if inner["op"] == "done":
+                        value: Json = inner.get("value")
+                        return value
+                    if inner["op"] == "failed":
+                        raise ProgramFailed(str(inner.get("text", "the step failed")))
+                    await inside(inner)
+            finally:
+                del self._steps[key]
+
+        return run_step
+
+
+class _TurnTalk(_Talk):
+    def __init__(self, program: Program, turn: Turn) -> None:
+        super().__init__(program)
+        self._turn = turn
+
+    def _call(self, op: Operation) -> Awaitable[Json] | None:
+        turn = self._turn
+        match op["op"]:
+            case "reply":
+                turn.reply(op["text"])
+            case "ask":
+                turn.ask(op["question"], choices=op.get("choices"), schema=op.get("schema"))
+            case "output":
+                turn.output(op["value"])
+                return _none(asyncio.sleep(0))
+            case "delta":
+                turn.delta(op.get("text", ""), reset=bool(op.get("reset")))
+            case "state":
+                turn.state.clear()
+                turn.state.update(op["value"])
+            case "start":
+                name, args = op["job"], op.get("args", {})
+                starting = turn.start(work, op["title"], work=op.get("work"), name=name, args=args)
+                return _started(starting)
+            case "join":
+                return turn.join(op["job_id"], op.get("text"))
+            case "stop":
+                return turn.stop(op["job_id"])
+            case "step":
+                body = self._body(op, self._inside)
+                return turn.step(body, op["name"], op.get("args"))
+            case "write":
+                return _file(turn.write(op["path"], _contents(op)))
+            case _:
+                raise ProgramFailed(f"a turn has no operation {op['op']!r}")
+        return None
+
+    async def _inside(self, op: Operation) -> None:
+        if op["op"] != "delta":
+            raise ProgramFailed(f"{op['op']!r} cannot be called inside a step of a turn")
+        self._turn.delta(op.get("text", ""), reset=bool(op.get("reset")))
+
+
+class _JobTalk(_Talk):
+    def __init__(self, program: Program, job: Job) -> None:
+        super().__init__(program)
+        self._job = job
+
+    def _call(self, op: Operation) -> Awaitable[Json] | None:
+        job = self._job
+        match op["op"]:
+            case "ask":
+                job.ask(op["question"], choices=op.get("choices"), schema=op.get("schema"))
+            case "output":
+                return _none(job.output(op["value"]))
+            case "delta":
+                job.delta(op.get("text", ""), reset=bool(op.get("reset")))
+            case "state":
+                job.state.clear()
+                job.state.update(op["value"])
+            case "progress":
+                return _none(job.progress(op["text"]))
+            case "charge":
+                return _none(job.charge(op["amount"], op.get("note", "")))
+            case "inbox":
+                return _inbox(job.inbox(op.get("wait", 0)))
+            case "files":
+                return _files(job.files())
+            case "step":
+                body = self._body(op, self._inside)
+                return job.step(body, op["name"], op.get("args"), cost=op.get("cost", 0))
+            case "write":
+                cost, label = op.get("cost", 0), op.get("label")
+                return _file(job.write(op["path"], _contents(op), cost=cost, label=label))
+            case _:
+                raise ProgramFailed(f"a job has no operation {op['op']!r}")
+        return None
+
+    async def _inside(self, op: Operation) -> None:
+        match op["op"]:
+            case "progress":
+                await self._job.progress(op["text"])
+            case "charge":
+                await self._job.charge(op["amount"], op.get("note", ""))
+            case "delta":
+                self._job.delta(op.get("text", ""), reset=bool(op.get("reset")))
+            case _:
+                raise ProgramFailed(f"{op['op']!r} cannot be called inside a step")
+
+
+def _contents(op: Operation) -> bytes | str | Path:
+    return contents(op) if "text" in op or "base64" in op else Path(op["file"])
+
+
+async def _started(call: Awaitable[Started]) -> Json:
+    return asdict(await call)
+
+
+async def _raising(error: Exception) -> Json:
+    raise error
+
+
+async def _none(call: Awaitable[object]) -> Json:
+    await call
+    return None
+
+
+async def _file(call: Awaitable[Any]) -> Json:
+    return (await local_files([await call]))[0]
+
+
+async def _files(call: Awaitable[list[File]]) -> Json:
+    return await local_files(await call)
+
+
+async def _inbox(call: Awaitable[Any]) -> Json:
+    return [{"text": s.text, "at": s.at, "message_id": s.message_id} for s in await call]

@@ -1,0 +1,233 @@
+"""A compiled LangGraph graph: each superstep is one recorded step.
+
+The record of a superstep is the whole state of the graph behind it, in LangGraph's own form of a
+checkpoint. So a graph goes on where it was, whatever its nodes are, and an `interrupt()` in one of
+them is a question.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from typing import Any, Final, cast
+
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.errors import GraphRecursionError
+from langgraph.pregel import Pregel
+from langgraph.types import Command
+from pydantic_core import to_jsonable_python
+
+from agentpost.agents.adapters.conversing import Outcome, RunInput
+from agentpost.agents.adapters.current import current
+from agentpost.agents.adapters.recording import Charge, Recorder
+from agentpost.agents.base import Json
+
+KIND: Final = "langgraph"
+SUPERSTEPS_MAX: Final = 1_000
+"""How many supersteps one run may have, unless the graph's `recursion_limit` says less."""
+_THREAD: Final = "conversation"
+_MESSAGES: Final = "messages"
+_STRUCTURED: Final = "structured_response"
+
+
+class LangGraph:
+    """See `agentpost.agents.adapters.conversing.Framework`."""
+
+    kind = KIND
+    at_once = False
+
+    def __init__(self, graph: Pregel[Any, Any, Any, Any], charge: Charge | None) -> None:
+        self._graph = graph
+        self.charge = charge
+        self._limit = int((graph.config or {}).get("recursion_limit", SUPERSTEPS_MAX))
+        self._key = _input_key(graph)
+
+    async def run(self, given: RunInput, recorder: Recorder) -> Outcome:
+        """See `Framework.run`."""
+        kept = cast("dict[str, Any] | None", given.memory)
+        state = None if kept is None else kept["state"]
+        first: Any = self._input(given, kept)
+        for number in range(self._limit):
+            entered = first if number == 0 else None
+            await recorder.flush()
+
+            async def superstep(state: Json = state, entered: Any = entered) -> Json:
+                return await self._superstep(state, entered, recorder, given.schema is not None)
+
+            done = cast("dict[str, Any]", await recorder.tool("superstep", number, superstep))
+            state = done["state"]
+            if done["ended"]:
+                memory: Json = {"state": state, "pending": done["pending"]}
+                typed = {n: done[n] for n in ("choices", "schema", "output") if n in done}
+                return Outcome(done["text"], done["question"], memory, **typed)
+        raise GraphRecursionError(f"the graph has not ended after {self._limit} supersteps")
+
+    def _input(self, given: RunInput, kept: dict[str, Any] | None) -> Any:
+        if kept and kept["pending"]:
+            pending = kept["pending"]
+            answer: Any = given.prompt if given.answer is None else given.answer
+            if len(pending) > 1:
+                answer = dict.fromkeys(pending, given.prompt)
+            return Command(resume=answer)
+        if self._key != _MESSAGES:
+            return {self._key: given.prompt}
+        before: list[AnyMessage] = [
+            HumanMessage(text) if role == "user" else AIMessage(text) for role, text in given.said
+        ]
+        return {_MESSAGES: [*before, HumanMessage(given.prompt)]}
+
+    async def _superstep(
+        self, state: Json, entered: Any, recorder: Recorder, has_output: bool
+    ) -> Json:
+        saver = _saver(state)
+        graph = self._graph.copy({"checkpointer": saver})
+        config: Any = {"configurable": {"thread_id": _THREAD}}
+        shown: set[str | None] = set()
+        events = graph.astream(
+            entered,
+            config,
+            stream_mode=["messages", "updates", "custom"],
+            interrupt_after="*",
+            durability="exit",
+        )
+        async for mode, event in events:
+            if mode == "messages":
+                _show(event[0], recorder, shown)
+            elif mode == "custom" and isinstance(event, str):
+                await current().progress(event)
+            elif mode == "updates" and self.charge is not None:
+                await _charge(event, self.charge)
+        snapshot = await graph.aget_state(config)
+        ended = bool(snapshot.interrupts) or not snapshot.next
+        text, output = "", None
+        if ended and not snapshot.interrupts:
+            text = _text(graph, snapshot.values)
+            output = _output(snapshot.values) if has_output else None
+        return {
+            "state": _plain(saver, bool(snapshot.interrupts)),
+            "ended": ended,
+            "text": text,
+            "question": "\n".join(_question(i.value) for i in snapshot.interrupts) or None,
+            "pending": [interrupt.id for interrupt in snapshot.interrupts],
+            **({} if output is None else {"output": output}),
+            **_typed([interrupt.value for interrupt in snapshot.interrupts]),
+        }
+
+
+# --- what goes in and comes out -------------------------------------------------------------------
+def _input_key(graph: Pregel[Any, Any, Any, Any]) -> str:
+    """The field of the state that takes the user's text; raises `ValueError` when that is open."""
+    builder = getattr(graph, "builder", None)
+    if builder is not None:  # its JSON Schema cannot be made of every state
+        fields = list(builder.schemas[builder.input_schema])
+    else:
+        fields = list(graph.get_input_jsonschema().get("properties", {}))
+    for name in (_MESSAGES, "input"):
+        if name in fields:
+            return name
+    if len(fields) == 1:
+        return str(fields[0])
+    raise ValueError(
+        f"the graph's input has the fields {', '.join(map(str, fields))}, and none is called"
+        " 'messages' or 'input': give it an input_schema with one of them"
+    )
+
+
+def _text(graph: Pregel[Any, Any, Any, Any], values: Any) -> str:
+    messages = values.get(_MESSAGES) if isinstance(values, dict) else None
+    if messages:
+        return str(messages[-1].text)
+    channels = graph.output_channels
+    fields = [channels] if isinstance(channels, str) else list(channels)
+    name = "output" if "output" in fields else fields[0] if len(fields) == 1 else None
+    found = values if name is None else values.get(name)
+    return found if isinstance(found, str) else json.dumps(found, indent=2, default=str)
+
+
+def _question(value: Any) -> str:
+    if isinstance(value, dict) and "question" in value:
+        value = value["question"]
+    return value if isinstance(value, str) else json.dumps(value, indent=2, default=str)
+
+
+def _typed(asked: list[Any]) -> dict[str, Any]:
+    """What the answer has to be: the ``choices`` or the ``schema`` of the only interrupt."""
+    if len(asked) != 1 or not isinstance(asked[0], dict):
+        return {}
+    return {name: asked[0][name] for name in ("choices", "schema") if name in asked[0]}
+
+
+def _output(values: Any) -> Json:
+    """The value that the graph has made, by the name that LangChain's agents give it or by ours."""
+    for name in (_STRUCTURED, "output"):
+        found = values.get(name) if isinstance(values, dict) else None
+        if found is not None and not isinstance(found, str):
+            return cast("Json", to_jsonable_python(found, fallback=str))
+    return None
+
+
+def _show(message: Any, recorder: Recorder, shown: set[str | None]) -> None:
+    """Show a piece of a model's text. The whole message comes again behind its pieces."""
+    piece = type(message).__name__ == "AIMessageChunk"
+    if piece:
+        shown.add(message.id)
+    if message.text and (piece or (isinstance(message, AIMessage) and message.id not in shown)):
+        recorder.delta(str(message.text))
+
+
+async def _charge(event: Any, charge: Charge) -> None:
+    for update in event.values():
+        for message in update.get(_MESSAGES, ()) if isinstance(update, dict) else ():
+            used = getattr(message, "usage_metadata", None)
+            if used:
+                model = message.response_metadata.get("model_name")
+                usage = {n: int(used[n]) for n in ("input_tokens", "output_tokens")}
+                await current().charge(charge({"model": model, **usage}), f"model {model}")
+
+
+# --- a checkpoint as JSON -------------------------------------------------------------------------
+def _saver(state: Json) -> InMemorySaver:
+    """The graph's checkpoints, as they were."""
+    saver = InMemorySaver()
+    for namespace, key, checkpoint, metadata, parent in cast("Any", state or {}).get("kept", ()):
+        saver.storage[_THREAD][namespace][key] = (_packed(checkpoint), _packed(metadata), parent)
+    for key, task, index, channel, value, path in cast("Any", state or {}).get("writes", ()):
+        place = (_THREAD, str(key[0]), str(key[1]))
+        saver.writes[place][task, index] = (task, channel, _packed(value), path)
+    for namespace, channel, version, value in cast("Any", state or {}).get("blobs", ()):
+        saver.blobs[_THREAD, namespace, channel, version] = _packed(value)
+    return saver
+
+
+def _plain(saver: InMemorySaver, interrupted: bool) -> Json:
+    """The last checkpoint, with the values it has; those of subgraphs only while they wait."""
+    kept: list[Any] = []
+    versions: dict[str, dict[str, Any]] = {}
+    last: dict[str, str] = {}
+    for namespace, found in saver.storage[_THREAD].items():
+        if found and (interrupted or not namespace):
+            key = last[namespace] = max(found)
+            checkpoint, metadata, parent = found[key]
+            versions[namespace] = saver.serde.loads_typed(checkpoint)["channel_versions"]
+            kept.append([namespace, key, _unpacked(checkpoint), _unpacked(metadata), parent])
+    writes: list[Json] = [
+        [[namespace, key], task, index, channel, _unpacked(value), path]
+        for (_, namespace, key), written in saver.writes.items()
+        if last.get(namespace) == key
+        for (task, index), (_, channel, value, path) in written.items()
+    ]
+    blobs: list[Json] = [
+        [namespace, channel, version, _unpacked(value)]
+        for (_, namespace, channel, version), value in saver.blobs.items()
+        if versions.get(namespace, {}).get(channel) == version
+    ]
+    return {"kept": kept, "writes": writes, "blobs": blobs}
+
+
+def _packed(plain: list[str]) -> tuple[str, bytes]:
+    return plain[0], base64.b64decode(plain[1])
+
+
+def _unpacked(value: tuple[str, bytes]) -> Json:
+    return [value[0], base64.b64encode(value[1]).decode()]

@@ -1,0 +1,278 @@
+"""An agent of the OpenAI Agents SDK: each model call and each tool call is a recorded step.
+
+The author's agents are copied for a run, with a model and function tools that record.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import replace
+from typing import Any, Final, cast
+
+from agents import (
+    Agent,
+    AgentOutputSchemaBase,
+    FunctionTool,
+    Handoff,
+    Model,
+    ModelResponse,
+    RunConfig,
+    Runner,
+    RunState,
+    Usage,
+    function_tool,
+)
+from agents.tool_context import ToolContext
+from openai.types.responses import (
+    Response,
+    ResponseCompletedEvent,
+    ResponseOutputItem,
+    ResponseTextDeltaEvent,
+)
+from pydantic import TypeAdapter
+from pydantic_core import to_json, to_jsonable_python
+
+from agentpost.agents.adapters import recording
+from agentpost.agents.adapters.conversing import APPROVAL, MEMORY_BYTES_MAX, Outcome, RunInput
+from agentpost.agents.adapters.recording import Charge, Recorder
+from agentpost.agents.base import JobFailed, Json
+
+KIND: Final = "openai-agents"
+_YES: Final = frozenset({"yes", "y", "ok", "okay", "approve", "approved", "true", "go ahead"})
+_OUTPUT: Final[TypeAdapter[Any]] = TypeAdapter(list[ResponseOutputItem])
+
+
+@function_tool(needs_approval=True)
+def ask_user(question: str, choices: list[str] | None = None) -> str:
+    """Ask the user a question; gives the answer.
+
+    Args:
+        question: the question.
+        choices: the answers to choose from, if it has to be one of a few.
+    """
+    return "Yes."
+
+
+class OpenAIAgents:
+    """See `agentpost.agents.adapters.conversing.Framework`."""
+
+    kind = KIND
+    at_once = True
+
+    def __init__(self, agent: Agent[Any], charge: Charge | None) -> None:
+        self._agent = agent
+        self.charge = charge
+
+    async def run(self, given: RunInput, recorder: Recorder) -> Outcome:
+        """See `Framework.run`."""
+        agent = _Copies(recorder, given.schema).of(self._agent)
+        kept = cast("dict[str, Any] | None", given.memory)
+        entered: Any
+        if kept and kept["waiting"] is not None:
+            entered = await _answered(agent, kept["waiting"], given)
+        else:
+            before = kept["items"] if kept else _items(given)
+            entered = [*before, {"role": "user", "content": given.prompt}]
+        try:
+            done = await Runner.run(agent, entered)
+        except Exception as error:
+            raise _raised_by_tool(error) from None
+        if done.interruptions:
+            asked = "\n".join(_question(item) for item in done.interruptions)
+            waiting: Json = to_jsonable_python(done.to_state().to_json())
+            memory: Json = {"items": [], "waiting": waiting}
+            return Outcome("", asked, memory, _choices(done.interruptions))
+        items: Json = _bounded(to_jsonable_python(done.to_input_list()))
+        output = done.final_output
+        memory = {"items": items, "waiting": None}
+        if isinstance(output, str):
+            return Outcome(output, None, memory)
+        value = cast("Json", to_jsonable_python(output, fallback=str))
+        return Outcome(to_json(output, indent=2).decode(), None, memory, output=value)
+
+
+def _raised_by_tool(error: Exception) -> Exception:
+    """The `JobFailed` of a tool, which the framework has made an error of its own of; else what it
+    raised."""
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, JobFailed):
+            return JobFailed(str(cause))
+        cause = cause.__cause__
+    return error
+
+
+class _Copies:
+    """Copies of agents whose calls are recorded, those they hand over to included."""
+
+    def __init__(self, recorder: Recorder, schema: dict[str, Any] | None) -> None:
+        self._recorder = recorder
+        self._schema = schema
+        self._made: dict[int, Agent[Any]] = {}
+
+    def of(self, agent: Agent[Any]) -> Agent[Any]:
+        """The copy of an agent, always the same one."""
+        if id(agent) not in self._made:
+            tools = [
+                self._tool(tool) if isinstance(tool, FunctionTool) else tool for tool in agent.tools
+            ]
+            model = _RecordedModel(agent.model, self._recorder)
+            made = self._made[id(agent)] = agent.clone(model=model, tools=tools, handoffs=[])
+            if self._schema is not None and agent.output_type in (None, str):
+                made.output_type = _Wanted(self._schema)
+            made.handoffs = [self._handoff(each) for each in agent.handoffs]
+        return self._made[id(agent)]
+
+    def _handoff(self, each: Any) -> Any:
+        if not isinstance(each, Handoff):
+            return self.of(each)
+        original = each.on_invoke_handoff
+
+        async def hand_over(context: Any, given: str) -> Any:
+            return self.of(await original(context, given))
+
+        return replace(each, on_invoke_handoff=hand_over)
+
+    def _tool(self, tool: FunctionTool) -> FunctionTool:
+        made = copy.copy(tool)
+
+        async def invoke(context: ToolContext[Any], given: str) -> Any:
+            async def body() -> Json:
+                done = await tool.on_invoke_tool(context, given)
+                return cast("Json", to_jsonable_python(done, fallback=str))
+
+            return await self._recorder.tool(tool.name, given, body)
+
+        made.on_invoke_tool = invoke
+        return made
+
+
+class _Wanted(AgentOutputSchemaBase):
+    """The output that the caller wants, asked for as the schema it gave."""
+
+    def __init__(self, schema: dict[str, Any]) -> None:
+        self._schema = schema
+
+    def is_plain_text(self) -> bool:
+        return False
+
+    def name(self) -> str:
+        return "output"
+
+    def json_schema(self) -> dict[str, Any]:
+        return self._schema
+
+    def is_strict_json_schema(self) -> bool:
+        return False
+
+    def validate_json(self, json_str: str) -> Any:
+        """What fits is checked when it is given; a text that is no JSON does not fit then."""
+        try:
+            return json.loads(json_str)
+        except ValueError:
+            return json_str
+
+
+class _RecordedModel(Model):
+    """A model whose answers are recorded, and shown while they are written."""
+
+    def __init__(self, wrapped: str | Model | None, recorder: Recorder) -> None:
+        self._given = wrapped
+        self._recorder = recorder
+
+    async def get_response(self, *args: Any, **kwargs: Any) -> ModelResponse:
+        name = self._given if isinstance(self._given, str) else type(self._given).__name__
+
+        async def body() -> tuple[Json, recording.Usage]:
+            made = await self._answer(*args, **kwargs)
+            plain = {
+                "output": _OUTPUT.dump_python(made.output, mode="json", exclude_unset=True),
+                "id": made.response_id,
+                "input_tokens": made.usage.input_tokens,
+                "output_tokens": made.usage.output_tokens,
+            }
+            tokens = {n: plain[n] for n in ("input_tokens", "output_tokens")}
+            return cast("Json", plain), {"model": name, **tokens}
+
+        read = cast("dict[str, Any]", await self._recorder.model(name, body))
+        used = Usage(
+            requests=1,
+            input_tokens=read["input_tokens"],
+            output_tokens=read["output_tokens"],
+            total_tokens=read["input_tokens"] + read["output_tokens"],
+        )
+        output = _OUTPUT.validate_python(read["output"])
+        return ModelResponse(output=output, usage=used, response_id=read["id"])
+
+    async def _answer(self, *args: Any, **kwargs: Any) -> ModelResponse:
+        model = self._given
+        if not isinstance(model, Model):
+            model = RunConfig().model_provider.get_model(model)
+        done: Response | None = None
+        async for event in model.stream_response(*args, **kwargs):
+            if isinstance(event, ResponseTextDeltaEvent):
+                self._recorder.delta(event.delta)
+            elif isinstance(event, ResponseCompletedEvent):
+                done = event.response
+        if done is None:
+            raise RuntimeError("the model's answer broke off")
+        used = done.usage
+        tokens = (used.input_tokens, used.output_tokens) if used else (0, 0)
+        usage = Usage(requests=1, input_tokens=tokens[0], output_tokens=tokens[1])
+        return ModelResponse(output=done.output, usage=usage, response_id=done.id)
+
+    def stream_response(self, *_: Any, **__: Any) -> AsyncIterator[Any]:
+        raise TypeError("a recorded run asks for whole answers")
+
+
+# --- what is remembered ---------------------------------------------------------------------------
+def _items(given: RunInput) -> list[Any]:
+    return [
+        {"role": "user" if role == "user" else "assistant", "content": text}
+        for role, text in given.said
+    ]
+
+
+def _bounded(items: list[Any]) -> list[Any]:
+    """The items, without the oldest questions and what followed them when they are too long."""
+    starts = [n for n, item in enumerate(items) if item.get("role") == "user"]
+    while len(starts) > 1 and len(to_json(items)) > MEMORY_BYTES_MAX:
+        cut = starts[1]
+        items, starts = items[cut:], [n - cut for n in starts[1:]]
+    return items
+
+
+# --- asking ---------------------------------------------------------------------------------------
+def _choices(waiting: Sequence[Any]) -> Sequence[str] | None:
+    """What the answer has to be one of, when one call waits: an approval is a yes or a no."""
+    if len(waiting) > 1:
+        return None
+    if waiting[0].name != ask_user.name:
+        return APPROVAL
+    read = TypeAdapter(dict[str, Any]).validate_json(waiting[0].arguments or "{}")
+    return read.get("choices") or None
+
+
+async def _answered(agent: Agent[Any], waiting: Any, given: RunInput) -> RunState[Any]:
+    """The run as it was, with the user's message as the answer to what it waits for."""
+    text = given.answer if isinstance(given.answer, str) else given.prompt
+    state = await RunState.from_json(agent, waiting)
+    yes = text.strip().strip(".!").lower() in _YES
+    for item in state.get_interruptions():
+        if yes and item.name != ask_user.name:
+            state.approve(item)
+        else:
+            state.reject(item, rejection_message=text)
+    return state
+
+
+def _question(item: Any) -> str:
+    """The argument `question`, else a sentence about the call."""
+    given = item.arguments or "{}"
+    read = TypeAdapter(dict[str, Any]).validate_json(given)
+    if "question" in read:
+        return str(read["question"])
+    shown = ", ".join(f"{name}={value!r}" for name, value in read.items())
+    return f"May I call {item.name}({shown})?"

@@ -1,0 +1,356 @@
+"""A pydantic-ai agent: each model call and each tool call of a run is a recorded step.
+
+The recording hangs on the agent by a capability of the run, so the author's agent stays as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Final, TypeAlias, cast
+
+from pydantic import TypeAdapter
+from pydantic_ai import (
+    Agent,
+    ApprovalRequired,
+    CallDeferred,
+    DeferredToolRequests,
+    DeferredToolResults,
+    ModelRetry,
+    RunContext,
+    StructuredDict,
+    ToolApproved,
+    ToolDenied,
+    ToolReturn,
+    UserError,
+)
+from pydantic_ai.capabilities import AbstractCapability
+from pydantic_ai.messages import (
+    ModelMessage,
+    ModelMessagesTypeAdapter,
+    ModelRequest,
+    ModelResponse,
+    PartDeltaEvent,
+    PartStartEvent,
+    TextPart,
+    TextPartDelta,
+    ToolCallPart,
+    ToolReturnContent,
+    UserPromptPart,
+)
+from pydantic_ai.models import Model, ModelRequestParameters
+from pydantic_ai.models.wrapper import WrapperModel
+from pydantic_ai.settings import ModelSettings
+from pydantic_core import to_json, to_jsonable_python
+
+from agentpost.agents.adapters.conversing import (
+    APPROVAL,
+    MEMORY_BYTES_MAX,
+    NO_OUTPUT,
+    Outcome,
+    RunInput,
+)
+from agentpost.agents.adapters.recording import Charge, Recorder, Usage, current_recorder
+from agentpost.agents.base import Json
+from agentpost.domain.limits import CHOICE_CHARACTERS_MAX, CHOICES_MAX
+
+KIND: Final = "pydantic-ai"
+OWN_CALLS: Final = "agentpost_own_calls"
+"""In a tool's metadata: it is no step, its own calls on the job are recorded. It is sequential."""
+_YES: Final = frozenset({"yes", "y", "ok", "okay", "approve", "approved", "true", "go ahead"})
+_RESULT: Final[TypeAdapter[Any]] = TypeAdapter(ToolReturnContent)
+_RETURN: Final[TypeAdapter[Any]] = TypeAdapter(ToolReturn)
+
+
+Attempt: TypeAlias = Callable[[], Awaitable[ModelResponse]]
+"""One call of a model."""
+Patience: TypeAlias = Callable[[Attempt, Callable[[], None]], Awaitable[ModelResponse]]
+"""Makes a call, again where that helps; before that it calls its second argument, so that readers
+drop what they were shown."""
+
+
+Options: TypeAlias = Callable[[RunInput], Mapping[str, Any]]
+"""Further arguments of the agent's ``run``, for what it is asked."""
+
+
+async def once(attempt: Attempt, _: Callable[[], None]) -> ModelResponse:
+    """The `Patience` of an agent that decides about retries on its own."""
+    return await attempt()
+
+
+class PydanticAI:
+    """See `agentpost.agents.adapters.conversing.Framework`."""
+
+    kind = KIND
+    at_once = True
+
+    def __init__(
+        self,
+        agent: Agent[Any, Any],
+        charge: Charge | None,
+        patience: Patience = once,
+        options: Options | None = None,
+    ) -> None:
+        self._agent = agent
+        self._patience = patience
+        self._options = options or partial(_options, agent)
+        self.charge = charge
+
+    async def run(self, asked: RunInput, recorder: Recorder) -> Outcome:
+        """See `Framework.run`."""
+        kept = cast("dict[str, Any] | None", asked.memory)
+        history = _history(asked, kept)
+        results = _answers(kept["pending"], asked) if kept else None
+        within = current_recorder.set(recorder)
+        try:
+            done = await self._agent.run(
+                None if results else asked.prompt,
+                message_history=history,
+                deferred_tool_results=results,
+                capabilities=[_Recorded(recorder=recorder, patience=self._patience)],
+                **self._options(asked),
+            )
+        finally:
+            current_recorder.reset(within)
+        text, output = "", NO_OUTPUT
+        if isinstance(done.output, DeferredToolRequests):
+            pending = {call.tool_call_id: "approval" for call in done.output.approvals}
+            pending |= {call.tool_call_id: "result" for call in done.output.calls}
+            memory = _memory(done.all_messages(), pending)
+            choices, schema = _choices(done.output), _schema(done.output)
+            return Outcome("", _question(done.output), memory, choices, schema=schema)
+        if asked.schema is not None and not isinstance(done.output, str):
+            text = _last_text(done.all_messages())
+            output = cast("Json", to_jsonable_python(done.output, fallback=str))
+        else:
+            text = done.output if isinstance(done.output, str) else _as_text(done.output)
+        return Outcome(text, None, _memory(done.all_messages(), {}), output=output)
+
+
+def _options(agent: Agent[Any, Any], asked: RunInput) -> Mapping[str, Any]:
+    """What a run that is to fit a schema gives instead of a text. An agent that gives values of its
+    own, or checks its outputs, is left as it is."""
+    own = agent.output_type
+    kinds: list[Any] = list(own) if isinstance(own, list | tuple) else [own]
+    checks = getattr(agent, "_output_validators", ())
+    is_its_own = checks or any(kind not in (str, DeferredToolRequests) for kind in kinds)
+    if asked.schema is None or asked.schema.get("type") != "object" or is_its_own:
+        return {}
+    try:
+        wanted = StructuredDict(asked.schema)
+    except UserError:  # a schema that refers to itself
+        return {}
+    return {"output_type": [wanted, *(kind for kind in kinds if kind is not str)]}
+
+
+@dataclass
+class _Recorded(AbstractCapability[Any]):
+    """Sends each model call and each tool call of one run through the recorder."""
+
+    recorder: Recorder
+    patience: Patience
+
+    def get_wrapper_model(self, model: Model) -> Model | None:
+        return _RecordedModel(model, self.recorder, self.patience)
+
+    async def wrap_tool_execute(
+        self, ctx: RunContext[Any], *, call: ToolCallPart, tool_def: Any, args: Any, handler: Any
+    ) -> Any:
+        if (tool_def.metadata or {}).get(OWN_CALLS):
+            return await self.recorder.unrecorded(partial(handler, args))
+
+        async def body() -> Json:
+            return await _described(handler(args))
+
+        given = cast("Json", to_jsonable_python(args, fallback=str))
+        return _made_of(await self.recorder.tool(call.tool_name, given, body))
+
+
+class _RecordedModel(WrapperModel):
+    """A model whose answers are recorded, and shown while they are written."""
+
+    def __init__(self, wrapped: Model, recorder: Recorder, patience: Patience) -> None:
+        super().__init__(wrapped)
+        self._recorder = recorder
+        self._patience = patience
+
+    async def request(
+        self,
+        messages: list[ModelMessage],
+        model_settings: ModelSettings | None,
+        model_request_parameters: ModelRequestParameters,
+    ) -> ModelResponse:
+        async def body() -> tuple[Json, Usage]:
+            attempt = partial(self._answer, messages, model_settings, model_request_parameters)
+            answer = await self._patience(attempt, self._recorder.drop_shown)
+            (plain,) = ModelMessagesTypeAdapter.dump_python([answer], mode="json")
+            used = answer.usage
+            return plain, {
+                "model": answer.model_name or self.model_name,
+                "input_tokens": used.input_tokens,
+                "output_tokens": used.output_tokens,
+                "cached_tokens": used.cache_read_tokens,
+            }
+
+        plain = await self._recorder.model(self.model_name, body)
+        (read,) = ModelMessagesTypeAdapter.validate_python([plain])
+        return cast("ModelResponse", read)
+
+    async def _answer(
+        self,
+        messages: list[ModelMessage],
+        settings: ModelSettings | None,
+        parameters: ModelRequestParameters,
+    ) -> ModelResponse:
+        if not _streams(self.wrapped):
+            return await self.wrapped.request(messages, settings, parameters)
+        async with self.wrapped.request_stream(messages, settings, parameters) as events:
+            async for event in events:
+                text = _text_of(event)
+                if text:
+                    self._recorder.delta(text)
+        return events.get()
+
+
+def _streams(model: Model) -> bool:
+    """Whether it can show its answer while it writes it: most can, and say so in no other way."""
+    if getattr(model, "stream_function", True) is None:  # a FunctionModel without that function
+        return False
+    return type(model).request_stream is not Model.request_stream
+
+
+def _text_of(event: object) -> str:
+    if isinstance(event, PartStartEvent) and isinstance(event.part, TextPart):
+        return event.part.content
+    if isinstance(event, PartDeltaEvent) and isinstance(event.delta, TextPartDelta):
+        return event.delta.content_delta
+    return ""
+
+
+# --- what a tool call is recorded as --------------------------------------------------------------
+async def _described(call: Any) -> Json:
+    """The result of a tool as JSON, or what it raised to tell the model or the user."""
+    try:
+        result = await call
+    except ModelRetry as error:
+        return {"raised": "retry", "text": error.message}
+    except ApprovalRequired as error:
+        return {"raised": "approval", "metadata": to_jsonable_python(error.metadata, fallback=str)}
+    except CallDeferred as error:
+        return {"raised": "deferred", "metadata": to_jsonable_python(error.metadata, fallback=str)}
+    if isinstance(result, ToolReturn):
+        return {"return": _RETURN.dump_python(result, mode="json", fallback=str)}
+    return {"value": _RESULT.dump_python(result, mode="json", fallback=str)}
+
+
+def _made_of(recorded: Json) -> Any:
+    read = cast("dict[str, Any]", recorded)
+    if "value" in read:
+        return _RESULT.validate_python(read["value"])
+    if "return" in read:
+        return _RETURN.validate_python(read["return"])
+    if read["raised"] == "retry":
+        raise ModelRetry(read["text"])
+    if read["raised"] == "approval":
+        raise ApprovalRequired(metadata=read["metadata"])
+    raise CallDeferred(metadata=read["metadata"])
+
+
+# --- what is remembered ---------------------------------------------------------------------------
+def _history(asked: RunInput, kept: dict[str, Any] | None) -> list[ModelMessage]:
+    if kept is not None:
+        return list(ModelMessagesTypeAdapter.validate_python(kept["messages"]))
+    return [
+        ModelRequest(parts=[UserPromptPart(content=text)])
+        if role == "user"
+        else ModelResponse(parts=[TextPart(content=text)])
+        for role, text in asked.said
+    ]
+
+
+def _memory(messages: Sequence[ModelMessage], pending: dict[str, str]) -> Json:
+    """The messages, without the oldest questions and their answers when they are too long."""
+    plain = ModelMessagesTypeAdapter.dump_python(list(messages), mode="json")
+    starts = [n for n, message in enumerate(messages) if _is_prompt(message)]
+    while len(starts) > 1 and len(to_json(plain)) > MEMORY_BYTES_MAX:
+        cut = starts[1]
+        plain, starts = plain[cut:], [n - cut for n in starts[1:]]
+    return {"messages": plain, "pending": dict(pending)}
+
+
+def _is_prompt(message: ModelMessage) -> bool:
+    return isinstance(message, ModelRequest) and any(
+        isinstance(part, UserPromptPart) for part in message.parts
+    )
+
+
+def _last_text(messages: Sequence[ModelMessage]) -> str:
+    """What the model wrote beside its output."""
+    answers = [message for message in messages if isinstance(message, ModelResponse)]
+    return "".join(part.content for part in answers[-1].parts if isinstance(part, TextPart))
+
+
+def _as_text(output: object) -> str:
+    return to_json(output, indent=2, fallback=str).decode()
+
+
+# --- asking ---------------------------------------------------------------------------------------
+def _deferred(requests: DeferredToolRequests) -> list[ToolCallPart]:
+    return [*requests.approvals, *requests.calls]
+
+
+def _question(requests: DeferredToolRequests) -> str:
+    """Each tool call that waits for the user, in a sentence: its own, if the tool gave one."""
+    asked = []
+    for call in _deferred(requests):
+        metadata = requests.metadata.get(call.tool_call_id) or {}
+        args = call.args_as_dict()
+        question = metadata.get("question") or args.get("question")
+        if not question:
+            given = ", ".join(f"{name}={value!r}" for name, value in args.items())
+            question = f"May I call {call.tool_name}({given})?"
+            if call in requests.calls:
+                question = f"What is the result of {call.tool_name}({given})?"
+        asked.append(str(question))
+    return "\n".join(asked)
+
+
+def _choices(requests: DeferredToolRequests) -> list[str] | None:
+    """The answers that a single question offers, in its metadata or arguments; only those that a
+    question may have."""
+    if len(_deferred(requests)) != 1:
+        return None
+    (call,) = _deferred(requests)
+    metadata = requests.metadata.get(call.tool_call_id) or {}
+    if requests.approvals and "schema" not in metadata and "choices" not in metadata:
+        return list(APPROVAL)
+    given = metadata.get("choices") or call.args_as_dict().get("choices")
+    if not isinstance(given, list) or not 1 <= len(given) <= CHOICES_MAX:
+        return None
+    texts = [str(one).strip() for one in given]
+    fit = all(0 < len(text) <= CHOICE_CHARACTERS_MAX for text in texts)
+    different = len({text.casefold() for text in texts}) == len(texts)
+    return texts if fit and different else None
+
+
+def _schema(requests: DeferredToolRequests) -> dict[str, Any] | None:
+    """What the metadata of a single question wants its answer to fit."""
+    (call, *others) = _deferred(requests)
+    metadata = requests.metadata.get(call.tool_call_id) or {}
+    found = metadata.get("schema")
+    return found if isinstance(found, dict) and not others else None
+
+
+def _answers(pending: dict[str, str], asked: RunInput) -> DeferredToolResults | None:
+    """The user's message as the answer to each tool call that waits for one."""
+    if not pending:
+        return None
+    results, text = DeferredToolResults(), asked.prompt
+    yes = text.strip().strip(".!").lower() in _YES
+    for call_id, wanted in pending.items():
+        if wanted == "result":
+            results.calls[call_id] = text if asked.answer is None else asked.answer
+        else:
+            results.approvals[call_id] = ToolApproved() if yes else ToolDenied(message=text)
+    return results

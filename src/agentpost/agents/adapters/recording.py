@@ -1,0 +1,219 @@
+"""How a framework's run is recorded: each call of a model and of a tool is one step.
+
+A framework's agent runs from its beginning whenever it runs again; the calls that were recorded
+answer at once, in the order in which they were made. A run begins inside the turn and answers there
+if no tool is needed. Else it is begun anew in a job, which is given the calls recorded so far.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+from collections.abc import Awaitable, Callable
+from contextvars import ContextVar
+from typing import Any, Final, Protocol, TypeAlias
+
+from agentpost.agents.adapters.current import ToolRun, enter, enter_job
+from agentpost.agents.base import File, Job, Json, Turn
+
+Usage: TypeAlias = dict[str, Json]
+"""What a model call used: ``model``, ``input_tokens``, ``output_tokens`` and, where it is known,
+``cached_tokens``: those of the input that the provider still had."""
+Charge: TypeAlias = Callable[[Usage], float]
+"""The credits for what a model call used."""
+Body: TypeAlias = Callable[[], Awaitable[Json]]
+
+ANSWER_SECONDS: Final = 90.0
+"""How long one model call of a turn may take, in seconds; then a job makes it."""
+TURN_SECONDS: Final = 30.0
+"""When the model calls of a turn have taken so long, in seconds, a job makes the further ones."""
+
+
+class NeedsJob(BaseException):
+    """This run cannot end inside its turn. No `Exception`, so that no framework handles it."""
+
+
+class Recorder(Protocol):
+    """Where a run's calls are recorded."""
+
+    async def model(self, name: str, body: Callable[[], Awaitable[tuple[Json, Usage]]]) -> Json:
+        """The answer of a model; ``body`` gives it as JSON, with what it used."""
+        ...
+
+    async def tool(self, name: str, args: Json, body: Body) -> Json:
+        """The result of a tool, as JSON."""
+        ...
+
+    async def offered(self, name: str, body: Body) -> Json:
+        """The tools that a server of that name offers to this run, before its first model call."""
+        ...
+
+    async def unrecorded(self, body: Callable[[], Awaitable[Any]]) -> Any:
+        """The result of a tool that is no step: it calls the job, which records each call."""
+        ...
+
+    async def flush(self) -> None:
+        """Write the files of the tool calls that have ended; `model` does it too."""
+        ...
+
+    def delta(self, text: str) -> None:
+        """Show a piece of what a model writes."""
+        ...
+
+    def drop_shown(self) -> None:
+        """Tell readers to drop the pieces shown so far: the model is called again."""
+        ...
+
+
+current_recorder: ContextVar[Recorder | None] = ContextVar("agentpost_recorder", default=None)
+"""The recorder of the run in whose task this is read."""
+_OFFERED_BY: Final = "offered_by"
+
+
+class TurnRecorder:
+    """Records the first model calls of a run, inside the turn."""
+
+    def __init__(self, turn: Turn) -> None:
+        self._turn = turn
+        self._seconds = 0.0
+        self._offering = asyncio.Lock()
+        self.recorded: list[Json] = []
+
+    async def model(self, name: str, body: Callable[[], Awaitable[tuple[Json, Usage]]]) -> Json:
+        """See `Recorder.model`. How long it took is recorded too: a run after a crash has to come
+        to the same decision."""
+        if self._seconds >= TURN_SECONDS:
+            raise NeedsJob
+
+        async def call_model(_: str) -> Json:
+            began = asyncio.get_running_loop().time()
+            try:
+                async with asyncio.timeout(ANSWER_SECONDS):
+                    answer, _usage = await body()
+            except TimeoutError:
+                return {"late": True}
+            return {"answer": answer, "seconds": asyncio.get_running_loop().time() - began}
+
+        done = await self._turn.step(call_model, name)
+        if "late" in done:
+            raise NeedsJob
+        self._seconds += done["seconds"]
+        self.recorded.append(done["answer"])
+        return self.recorded[-1]
+
+    async def offered(self, name: str, body: Body) -> Json:
+        """See `Recorder.offered`. One after the other: a run after a crash takes the same steps."""
+
+        async def list_tools(_: str) -> Json:
+            return {_OFFERED_BY: name, "tools": await body()}
+
+        async with self._offering:
+            done = await self._turn.step(list_tools, name)
+            self.recorded.append(done)
+            tools: Json = done["tools"]
+            return tools
+
+    async def tool(self, name: str, args: Json, body: Body) -> Json:
+        """See `Recorder.tool`: tools take their time, and may write files."""
+        raise NeedsJob
+
+    async def unrecorded(self, body: Callable[[], Awaitable[Any]]) -> Any:
+        """See `Recorder.unrecorded`."""
+        raise NeedsJob
+
+    async def flush(self) -> None:
+        """See `Recorder.flush`: no tool runs here."""
+
+    def delta(self, text: str) -> None:
+        """See `Recorder.delta`."""
+        self._turn.delta(text)
+
+    def drop_shown(self) -> None:
+        """See `Recorder.drop_shown`."""
+        self._turn.delta("", reset=True)
+
+
+class JobRecorder:
+    """Records a run in its job.
+
+    Args:
+        carried: the answers of the model calls that the turn recorded.
+        charge: what a model call costs, if anything.
+    """
+
+    def __init__(
+        self, job: Job, files: list[File], carried: list[Json], charge: Charge | None
+    ) -> None:
+        self._job = job
+        self._files = files
+        self._carried = list(carried)
+        self._charge = charge
+        self._calls = 0
+        self._offering = asyncio.Lock()
+        self._written: dict[int, list[Any]] = {}
+
+    async def model(self, name: str, body: Callable[[], Awaitable[tuple[Json, Usage]]]) -> Json:
+        """See `Recorder.model`."""
+        await self.flush()
+        if self._carried:
+            return self._carried.pop(0)
+
+        async def call_model(_: str) -> Json:
+            answer, usage = await body()
+            if self._charge is not None:
+                await self._job.charge(self._charge(usage), f"model {usage.get('model')}")
+            return answer
+
+        answer: Json = await self._job.step(call_model, name)
+        return answer
+
+    async def offered(self, name: str, body: Body) -> Json:
+        """See `Recorder.offered`. One after the other: a run after a crash takes the same steps."""
+
+        async def list_tools(_: str) -> Json:
+            return await body()
+
+        async with self._offering:
+            for number, kept in enumerate(self._carried):
+                if isinstance(kept, dict) and kept.get(_OFFERED_BY) == name:
+                    del self._carried[number]
+                    return kept["tools"]
+            tools: Json = await self._job.step(list_tools, name)
+            return tools
+
+    async def tool(self, name: str, args: Json, body: Body) -> Json:
+        """See `Recorder.tool`. What it wrote is kept until all tools that run at once have ended,
+        since the order in which they end may be another one when the run is repeated."""
+        self._calls += 1
+        number = self._calls
+
+        async def call_tool(_name: str, _args: Json) -> Json:
+            run = ToolRun(self._job, self._files)
+            enter(run)
+            return {"result": await body(), "files": run.written()}
+
+        done = await self._job.step(call_tool, name, args)
+        if done["files"]:
+            self._written[number] = done["files"]
+        result: Json = done["result"]
+        return result
+
+    async def unrecorded(self, body: Callable[[], Awaitable[Any]]) -> Any:
+        """See `Recorder.unrecorded`. No other tool may run meanwhile."""
+        await self.flush()
+        enter_job(self._job)
+        return await body()
+
+    async def flush(self) -> None:
+        """See `Recorder.flush`."""
+        for number in sorted(self._written):
+            for path, data in self._written.pop(number):
+                await self._job.write(path, base64.b64decode(data))
+
+    def delta(self, text: str) -> None:
+        """See `Recorder.delta`."""
+        self._job.delta(text)
+
+    def drop_shown(self) -> None:
+        """See `Recorder.drop_shown`."""
+        self._job.delta("", reset=True)

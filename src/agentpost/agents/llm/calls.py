@@ -1,0 +1,139 @@
+"""One call of a model: how long it may take, when it is tried again, and how its failure is told.
+
+The clients of the providers would try again on their own, each by rules of its own; here they do
+not, so that one rule holds for all and readers of the stream are told.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import logging
+from collections.abc import Awaitable, Callable
+from typing import Final
+
+from pydantic_ai.exceptions import (
+    ModelAPIError,
+    ModelAuthenticationError,
+    ModelConnectionError,
+    ModelContextWindowExceededError,
+    ModelHTTPError,
+    ModelNotFoundError,
+    ModelQuotaExceededError,
+    ModelRateLimitError,
+    ModelRequestTimeout,
+    ModelServerError,
+    ModelUnavailableError,
+)
+from pydantic_ai.messages import ModelResponse, TextPart
+
+from agentpost.agents.base import JobFailed
+from agentpost.agents.retries import Backoff
+
+logger = logging.getLogger(__name__)
+
+BACKOFF: Final = Backoff(first=1.0, factor=2.0, maximum=30.0)
+WAIT_SECONDS_MAX: Final = 120.0
+"""A provider that wants a longer wait is not waited for."""
+_PASSING: Final = (
+    ModelRateLimitError,
+    ModelUnavailableError,
+    ModelServerError,
+    ModelConnectionError,
+    ModelRequestTimeout,
+)
+_STATUS_PASSING: Final = (408, 409, 429)
+_SERVER_FAILED: Final = 500
+REFUSED: Final = "The model declines to answer this."
+
+
+class Calls:
+    """How the calls of a model are made (see `Patience` of the adapter).
+
+    Args:
+        seconds: how long one try may take.
+        retries: tries after the first.
+        sleep: waits that many seconds.
+    """
+
+    def __init__(
+        self,
+        seconds: float,
+        retries: int,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        self._seconds = seconds
+        self._retries = retries
+        self._sleep = sleep
+
+    async def __call__(
+        self, attempt: Callable[[], Awaitable[ModelResponse]], drop_shown: Callable[[], None]
+    ) -> ModelResponse:
+        """The answer; raises `JobFailed` with a text for the user."""
+        for tried in range(self._retries + 1):
+            if tried:
+                drop_shown()
+            try:
+                async with asyncio.timeout(self._seconds):
+                    return _with_refusal(await attempt())
+            except (ModelAPIError, TimeoutError) as error:
+                logger.warning("a model call failed: %s", error or "it took too long")
+                wait = self._wait(error, tried)
+                if wait is None:
+                    raise JobFailed(reported(error)) from error
+            await self._sleep(wait)
+        raise AssertionError("the last try returns or raises")
+
+    def _wait(self, error: Exception, tried: int) -> float | None:
+        """Seconds before the next try; None when there is none."""
+        if tried >= self._retries or not passes(error):
+            return None
+        asked = error.retry_after if isinstance(error, ModelAPIError) else None
+        if asked is None:
+            return BACKOFF.seconds(tried)
+        return asked if asked <= WAIT_SECONDS_MAX else None
+
+
+def passes(error: Exception) -> bool:
+    """Whether the same call may well succeed later."""
+    if isinstance(error, ModelQuotaExceededError):
+        return False
+    if isinstance(error, _PASSING) or not isinstance(error, ModelAPIError):
+        return True
+    if not isinstance(error, ModelHTTPError):
+        return False
+    return error.status_code in _STATUS_PASSING or error.status_code >= _SERVER_FAILED
+
+
+_REPORTED: Final[tuple[tuple[type[Exception], str], ...]] = (
+    (
+        ModelContextWindowExceededError,
+        "This conversation and its files are too long for the model. Begin a new one or send less.",
+    ),
+    (ModelQuotaExceededError, "The quota at the model's provider is used up."),
+    (ModelAuthenticationError, "The model's provider does not accept the key of this server."),
+    (ModelNotFoundError, "The model's provider does not know the model of this server."),
+    (ModelRateLimitError, "The model's provider limits its calls now. Please try again later."),
+    (ModelRequestTimeout, "The model did not answer in time. Please try again later."),
+    (ModelConnectionError, "The model cannot be reached now. Please try again later."),
+    (TimeoutError, "The model did not answer in time. Please try again later."),
+)
+
+
+def reported(error: Exception) -> str:
+    """What the user is told; the details are in the log, since they may name what is not theirs."""
+    for kind, text in _REPORTED:
+        if isinstance(error, kind):
+            return text
+    if passes(error):
+        return "The model fails now. Please try again later."
+    return "The model's provider rejected the request."
+
+
+def _with_refusal(answer: ModelResponse) -> ModelResponse:
+    """A refusal as what the model says: it is an answer, and the next one has to know of it."""
+    if answer.finish_reason != "content_filter" or any(answer.parts):
+        return answer
+    said = (answer.provider_details or {}).get("refusal")
+    text = said if isinstance(said, str) and said.strip() else REFUSED
+    return dataclasses.replace(answer, parts=[TextPart(text)], finish_reason="stop")

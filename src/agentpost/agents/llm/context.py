@@ -1,0 +1,258 @@
+"""What a model is sent fits a budget: the oldest parts of a conversation are shortened first.
+
+The same messages are always shortened in the same way, so a provider can cache them, and a run that
+begins again sends what it sent before.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import logging
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import Any, Final, TypeAlias
+
+from pydantic_ai.exceptions import ModelContextWindowExceededError
+from pydantic_ai.messages import (
+    ModelMessage,
+    ModelRequest,
+    ModelResponse,
+    ToolCallPart,
+    ToolReturnPart,
+    UserPromptPart,
+)
+from pydantic_ai.models import Model, ModelRequestParameters, StreamedResponse
+from pydantic_ai.models.wrapper import WrapperModel
+from pydantic_ai.settings import ModelSettings
+from pydantic_core import to_json
+
+logger = logging.getLogger(__name__)
+
+BYTES_PER_TOKEN: Final = 3
+"""Of UTF-8. English has four and more, tables and programs about three: this errs on the safe
+side."""
+RESULT_CHARACTERS: Final = 500
+"""What is left of a long result of a tool, and of each long argument of its call."""
+PROMPT_CHARACTERS: Final = 2_000
+"""What is left of a long message of the user, which has the text of its files."""
+SAID_CHARACTERS: Final = 100
+SAID_LINES: Final = 20
+"""Of the messages that are left out, so many of the last ones are named by their first line."""
+
+_NOTE_CHARACTERS: Final = 60
+
+Shortening: TypeAlias = Callable[[Any, int], Any]
+"""Makes a part shorter by so many bytes, if it can, and no shorter than is worth it."""
+
+
+class Fitted(WrapperModel):
+    """A model that is sent what fits its budget, and half of that once more when it is too long.
+
+    Args:
+        wrapped: the model.
+        tokens: the budget, in tokens as they are estimated here; 0: none.
+    """
+
+    def __init__(self, wrapped: Model, tokens: int) -> None:
+        super().__init__(wrapped)
+        self._bytes = tokens * BYTES_PER_TOKEN
+
+    async def request(
+        self,
+        messages: list[ModelMessage],
+        model_settings: ModelSettings | None,
+        model_request_parameters: ModelRequestParameters,
+    ) -> ModelResponse:
+        """See `Model.request`; raises `ModelContextWindowExceededError` when half is too long."""
+        tools = tools_size(model_request_parameters)
+        sent = self._fitted(messages, tools)
+        try:
+            return await super().request(sent, model_settings, model_request_parameters)
+        except ModelContextWindowExceededError:
+            half = _half(sent, tools)
+            if half is None:
+                raise
+            return await super().request(half, model_settings, model_request_parameters)
+
+    @asynccontextmanager
+    async def request_stream(
+        self,
+        messages: list[ModelMessage],
+        model_settings: ModelSettings | None,
+        model_request_parameters: ModelRequestParameters,
+        run_context: Any = None,
+    ) -> AsyncIterator[StreamedResponse]:
+        """See `request`: a provider says that it is too long before it writes."""
+        tools = tools_size(model_request_parameters)
+        sent = self._fitted(messages, tools)
+        asked = (model_settings, model_request_parameters, run_context)
+        async with AsyncExitStack() as open_:
+            try:
+                stream = await open_.enter_async_context(super().request_stream(sent, *asked))
+            except ModelContextWindowExceededError:
+                half = _half(sent, tools)
+                if half is None:
+                    raise
+                stream = await open_.enter_async_context(super().request_stream(half, *asked))
+            yield stream
+
+    def _fitted(self, messages: list[ModelMessage], tools: int) -> list[ModelMessage]:
+        return fitted(messages, self._bytes - tools) if self._bytes else messages
+
+
+def _half(sent: list[ModelMessage], tools: int) -> list[ModelMessage] | None:
+    """Half of it, with its tools; None when it cannot be shortened."""
+    half = fitted(sent, (size(sent) + tools) // 2 - tools)
+    if size(half) >= size(sent):
+        return None
+    logger.warning("the conversation is too long for the model: half of it is sent")
+    return half
+
+
+def fitted(messages: Sequence[ModelMessage], bytes_max: int) -> list[ModelMessage]:
+    """The messages in that many bytes, as far as shortening goes.
+
+    Results of tools are shortened first, then what the user said before; then whole messages are
+    left out, oldest first, in favour of their first lines. The last message of the user and what
+    followed it are shortened only when that is not enough, and by no more than is needed.
+    """
+    kept = list(messages)
+    last = _last_prompt(kept)
+    kept = _each(kept, range(last), _short_tool, bytes_max)
+    kept = _each(kept, range(last), _short_prompt, bytes_max)
+    kept = _without_oldest(kept, bytes_max)
+    last = _last_prompt(kept)
+    kept = _each(kept, range(last, len(kept) - 1), _short_tool, bytes_max)
+    kept = _each(kept, range(last, len(kept)), _less_prompt, bytes_max)
+    return _each(kept, range(len(kept) - 1, len(kept)), _less_tool, bytes_max)
+
+
+def size(messages: Sequence[ModelMessage]) -> int:
+    """The bytes of what the model reads of them: of all instructions, the last ones."""
+    given = (getattr(message, "instructions", None) for message in reversed(messages))
+    instructions = next(filter(None, given), "")
+    return len(instructions.encode()) + sum(
+        _part_size(part) for message in messages for part in message.parts
+    )
+
+
+def tools_size(parameters: ModelRequestParameters) -> int:
+    """The bytes of the tools that a model may call."""
+    tools = [*parameters.function_tools, *parameters.output_tools]
+    return sum(len(to_json([t.name, t.description, t.parameters_json_schema])) for t in tools)
+
+
+def _each(
+    messages: list[ModelMessage], places: range, shorten: Shortening, bytes_max: int
+) -> list[ModelMessage]:
+    """The parts of those messages shortened, one after the other, until all fit."""
+    kept = list(messages)
+    over = size(kept) - bytes_max
+    for place in places:
+        if over <= 0:
+            break
+        parts = list(kept[place].parts)
+        for n, part in enumerate(parts):
+            if over > 0:
+                parts[n] = shorten(part, over)
+                over -= _part_size(part) - _part_size(parts[n])
+        message: Any = kept[place]
+        kept[place] = dataclasses.replace(message, parts=parts)
+    return kept
+
+
+def _without_oldest(messages: list[ModelMessage], bytes_max: int) -> list[ModelMessage]:
+    starts = _prompts(messages)
+    out = 0
+    while out < len(starts) - 1 and size(messages[starts[out] :]) > bytes_max:
+        out += 1
+    if not out:
+        return messages
+    said = [_first_line(messages[place]) for place in starts[:out]]
+    lines = "\n".join(f"- {line}" for line in said[-SAID_LINES:])
+    note = (
+        f"[The beginning of this conversation is left out: {len(said)} of the user's messages, and"
+        f" their answers. The last of these messages began:\n{lines}]"
+    )
+    return [ModelRequest(parts=[UserPromptPart(note)]), *messages[starts[out] :]]
+
+
+def _prompts(messages: Sequence[ModelMessage]) -> list[int]:
+    """Where the user says something."""
+    return [
+        place
+        for place, message in enumerate(messages)
+        if isinstance(message, ModelRequest)
+        and any(isinstance(part, UserPromptPart) for part in message.parts)
+    ]
+
+
+def _last_prompt(messages: Sequence[ModelMessage]) -> int:
+    return max(_prompts(messages), default=0)
+
+
+def _first_line(message: ModelMessage) -> str:
+    (part, *_) = [part for part in message.parts if isinstance(part, UserPromptPart)]
+    text = part.content if isinstance(part.content, str) else ""
+    return text.strip().partition("\n")[0][:SAID_CHARACTERS]
+
+
+def _short_tool(part: Any, _over: int) -> Any:
+    """A result of a tool, or a call of one, without most of it."""
+    return _tool(part, lambda _: RESULT_CHARACTERS)
+
+
+def _less_tool(part: Any, over: int) -> Any:
+    """The same, with as much of it as there is room for."""
+    return _tool(part, lambda text: _room(text, over, RESULT_CHARACTERS))
+
+
+def _short_prompt(part: Any, _over: int) -> Any:
+    """What the user said, without most of it."""
+    return _prompt(part, lambda _: PROMPT_CHARACTERS)
+
+
+def _less_prompt(part: Any, over: int) -> Any:
+    """The same, with as much of it as there is room for."""
+    return _prompt(part, lambda text: _room(text, over, PROMPT_CHARACTERS))
+
+
+def _room(text: str, over: int, least: int) -> int:
+    return max(len(text) - over - _NOTE_CHARACTERS, least)
+
+
+def _tool(part: Any, characters: Callable[[str], int]) -> Any:
+    if isinstance(part, ToolReturnPart):
+        text = part.model_response_str(wrap_if_error=False)
+        short = _cut(text, characters(text))
+        return part if short is text else dataclasses.replace(part, content=short)
+    if isinstance(part, ToolCallPart) and _part_size(part) > RESULT_CHARACTERS:
+        args = {name: _short_value(value) for name, value in part.args_as_dict().items()}
+        return dataclasses.replace(part, args=args)
+    return part
+
+
+def _short_value(value: Any) -> Any:
+    text = value if isinstance(value, str) else to_json(value).decode()
+    return _cut(text, RESULT_CHARACTERS) if len(text) > RESULT_CHARACTERS else value
+
+
+def _prompt(part: Any, characters: Callable[[str], int]) -> Any:
+    if isinstance(part, UserPromptPart) and isinstance(part.content, str):
+        return dataclasses.replace(part, content=_cut(part.content, characters(part.content)))
+    return part
+
+
+def _cut(text: str, characters: int) -> str:
+    if len(text) <= characters:
+        return text
+    return f"{text[:characters]}\n[{len(text) - characters} characters are left out]"
+
+
+def _part_size(part: Any) -> int:
+    if isinstance(part, ToolCallPart):
+        return len(part.tool_name) + len(part.args_as_json_str().encode())
+    if isinstance(part, ToolReturnPart):
+        return len(part.model_response_str().encode())
+    content = getattr(part, "content", "")
+    return len(content.encode() if isinstance(content, str) else to_json(content, fallback=str))

@@ -1,0 +1,77 @@
+"""The model that ``llm:<provider>:<model>`` names, made with the key of its provider."""
+
+from __future__ import annotations
+
+import importlib
+import os
+from dataclasses import dataclass
+from typing import Any, Final
+
+from pydantic_ai.models import Model
+
+
+@dataclass(frozen=True, slots=True)
+class Provider:
+    """A protocol of models: its classes in pydantic-ai, and where its key is.
+
+    ``variables`` are tried in their order; ``own`` says whether other services with that protocol
+    are usual which need no key.
+    """
+
+    title: str
+    variables: tuple[str, ...]
+    module: str
+    model: str
+    provider: str
+    own: bool = False
+
+
+PROVIDERS: Final = {
+    "openai": Provider(
+        "OpenAI", ("OPENAI_API_KEY",), "openai", "OpenAIChatModel", "OpenAIProvider", own=True
+    ),
+    "anthropic": Provider(
+        "Anthropic", ("ANTHROPIC_API_KEY",), "anthropic", "AnthropicModel", "AnthropicProvider"
+    ),
+    "google": Provider(
+        "Google", ("GOOGLE_API_KEY", "GEMINI_API_KEY"), "google", "GoogleModel", "GoogleProvider"
+    ),
+}
+_NO_KEY: Final = "none"
+"""What is sent where a service needs no key: the clients want one."""
+
+
+def parsed(rest: str) -> tuple[str, str]:
+    """Provider and model of ``<provider>:<model>``; raises `ValueError` for others."""
+    provider, _, model = rest.partition(":")
+    if provider not in PROVIDERS:
+        known = ", ".join(PROVIDERS)
+        raise ValueError(
+            f"{provider!r} is none of the providers {known}. A service with the protocol of OpenAI,"
+            " such as Ollama or vLLM, is 'llm:openai:model' with AGENTPOST_LLM_BASE_URL"
+        )
+    if not model.strip():
+        raise ValueError(f"the name of the model is missing: write 'llm:{provider}:model'")
+    return provider, model.strip()
+
+
+def made(provider: str, model: str, base_url: str) -> Model:
+    """The model; ``base_url`` is "" for the provider's own service.
+
+    Raises `ValueError` when the key is missing.
+    """
+    kind = PROVIDERS[provider]
+    key = next((found for name in kind.variables if (found := os.environ.get(name))), None)
+    if key is None:
+        if not (kind.own and base_url):
+            raise ValueError(
+                f"AGENTPOST_AGENT='llm:{provider}:{model}' needs a key of {kind.title}: set"
+                f" {' or '.join(kind.variables)}"
+                + (", or AGENTPOST_LLM_BASE_URL for another service." if kind.own else ".")
+            )
+        key = _NO_KEY
+    models: Any = importlib.import_module(f"pydantic_ai.models.{kind.module}")
+    providers: Any = importlib.import_module(f"pydantic_ai.providers.{kind.module}")
+    service = getattr(providers, kind.provider)(api_key=key, base_url=base_url or None)
+    built: Model = getattr(models, kind.model)(model, provider=service)
+    return built

@@ -1,0 +1,103 @@
+"""Run a program that a model wrote, in an interpreter that has no files, network or environment.
+
+Monty interprets a part of Python; it has no way to make a system call but through functions that it
+is given, and it is given one: `write_file`, which collects texts. It runs in a process of its own
+below the worker process of the step, so both have the limits of a worker and neither has a secret
+of the server.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any, Final
+
+from agentpost.agents.base import File
+from agentpost.extraction import Unreadable
+
+SECONDS: Final = 10.0
+"""How long a program may compute."""
+STEP_SECONDS: Final = 60.0
+"""How long the step may take, with the reading of the files."""
+MEMORY_BYTES: Final = 128 * 2**20
+PRINTED_BYTES: Final = 20_000
+WRITTEN_CHARACTERS: Final = 300_000
+"""What a program may write, in all its files: it is kept in the record of the step."""
+_WRITTEN_BYTES: Final = 900_000
+"""The same as JSON: a record has at most 1 MiB."""
+_WRITES: Final = 100
+_LIMITS: Final[Any] = {
+    "max_feed_duration_secs": SECONDS,
+    "max_memory": MEMORY_BYTES,
+    "max_suspensions": 2 * _WRITES,
+}
+
+
+def run(code: str, files: Sequence[File]) -> dict[str, Any]:
+    """Run it; ``said`` is what it printed and its last value or its error, ``files`` what it wrote.
+
+    A plain step function: it reads the text of the files in a worker process.
+    """
+    from agentpost.extraction.reading import text_of
+
+    texts: dict[str, str] = {}
+    for file in files:
+        try:
+            texts[file.name] = text_of(file)
+        except Unreadable as error:
+            return {"said": f"{file.name} cannot be read: {error}", "files": {}}
+    return interpreted(code, texts)
+
+
+def interpreted(code: str, texts: dict[str, str]) -> dict[str, Any]:
+    """See `run`, with the texts of the files by their names."""
+    from pydantic_monty import CollectString, Monty, MontyError
+
+    written = _Written()
+    printed = CollectString(PRINTED_BYTES)
+    with (
+        Monty(max_processes=1, request_timeout=2 * SECONDS) as pool,
+        pool.checkout(limits=_LIMITS, os_policy={"sleep": "zero"}) as session,
+    ):
+        try:
+            value = session.feed_run(
+                code,
+                inputs={"files": texts},
+                external_lookup={"write_file": written.add},
+                print_callback=printed,
+            )
+        except MontyError as error:
+            return {"said": _storable(f"{printed.output}{_reported(error)}"), "files": {}}
+    ended = "" if value is None else f"{value!r}"[:PRINTED_BYTES]
+    return {"said": _storable(f"{printed.output}{ended}"), "files": written.texts}
+
+
+class _Written:
+    """What the program writes."""
+
+    def __init__(self) -> None:
+        self.texts: dict[str, str] = {}
+
+    def add(self, path: str, text: str) -> None:
+        """The function ``write_file`` of the program; raises `ValueError` for too much."""
+        if not isinstance(path, str) or not isinstance(text, str):
+            raise TypeError("write_file takes a path and a text, both strings")
+        if _storable(path) != path or _storable(text) != text:
+            raise ValueError("a text may have no U+0000 and no half of a surrogate pair")
+        self.texts[path] = text
+        if len(self.texts) > _WRITES or sum(map(len, self.texts.values())) > WRITTEN_CHARACTERS:
+            raise ValueError(
+                f"a program may write {_WRITES} files with {WRITTEN_CHARACTERS} characters in all"
+            )
+        if len(json.dumps(self.texts, ensure_ascii=False).encode()) > _WRITTEN_BYTES:
+            raise ValueError(f"a program may write {_WRITTEN_BYTES:,} bytes in all")
+
+
+def _storable(text: str) -> str:
+    """The text without what no record can have."""
+    return text.replace("\0", "\ufffd").encode("utf-8", "replace").decode()
+
+
+def _reported(error: Any) -> str:
+    """The error with its place in the program, as Python shows it."""
+    return str(error.display() if hasattr(error, "display") else error)[-4_000:]

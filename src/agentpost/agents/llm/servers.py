@@ -1,0 +1,347 @@
+"""Tools of MCP servers, from a file in the shape that other programs use (docs/llm.md).
+
+A server is connected to when a run begins, and again at a call when the session has ended
+meanwhile. One that cannot be reached is left out of that run: the log and the model are told, and
+it is tried again after a while.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import os
+import re
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any, Final, Self, cast
+
+from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
+from pydantic_ai import ModelRetry, RunContext, ToolReturn
+from pydantic_ai.tools import ToolDefinition
+from pydantic_ai.toolsets import AbstractToolset, ToolsetTool, WrapperToolset
+from pydantic_core import SchemaValidator, core_schema, to_json
+
+from agentpost.agents.adapters.recording import current_recorder
+from agentpost.agents.base import Json
+from agentpost.agents.llm.hidden import NOTHING, Hidden
+
+logger = logging.getLogger(__name__)
+
+CONNECT_SECONDS: Final = 30.0
+"""How long a server may take to start and to say what it has."""
+CALL_SECONDS: Final = 300.0
+AGAIN_SECONDS: Final = 30.0
+AGAIN_SECONDS_MAX: Final = 600.0
+"""How long one that could not be reached is left alone: twice as long each time, since each try may
+take `CONNECT_SECONDS` of somebody's run."""
+RESULT_CHARACTERS: Final = 100_000
+"""How much of a result is kept: it is recorded, and the model reads it."""
+_NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,32}")
+_ANY: Final = SchemaValidator(core_schema.dict_schema(core_schema.str_schema()))
+_UNFIT: Final = re.compile("[\x00\ud800-\udfff]")
+_VARIABLE: Final = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
+
+
+class Entry(BaseModel):
+    """A server in the file: a program, or an address."""
+
+    model_config = ConfigDict(hide_input_in_errors=True)
+
+    command: str | None = None
+    args: list[str] = []
+    env: dict[str, str] = {}
+    cwd: str | None = None
+    url: str | None = None
+    headers: dict[str, str] = {}
+
+
+_FILE: Final = TypeAdapter(dict[str, Entry], config=ConfigDict(hide_input_in_errors=True))
+
+
+def of_file(path: str) -> list[AbstractToolset[Any]]:
+    """The servers that a file names; none for "".
+
+    Raises `ValueError` with what is wrong with the file; no value of it is repeated.
+    """
+    if not path:
+        return []
+    try:
+        read = json.loads(Path(path).read_text("utf-8"))
+        if not isinstance(read, dict) or not isinstance(read.get("mcpServers"), dict):
+            raise ValueError('it has to be {"mcpServers": {"name": {…}}}')
+        entries = _FILE.validate_python(_with_variables(read["mcpServers"]))
+        return [_made(name, entry) for name, entry in entries.items()]
+    except OSError as error:
+        raise ValueError(f"AGENTPOST_LLM_MCP_FILE: {path}: {error.strerror or error}") from None
+    except ValidationError as error:
+        (first, *_) = error.errors(include_input=False)
+        place = ".".join(map(str, first["loc"]))
+        raise ValueError(f"AGENTPOST_LLM_MCP_FILE: {path}: {place}: {first['msg']}") from None
+    except ValueError as error:
+        raise ValueError(f"AGENTPOST_LLM_MCP_FILE: {path}: {error}") from None
+
+
+def _made(name: str, entry: Entry) -> AbstractToolset[Any]:
+    if not _NAME.fullmatch(name):
+        raise ValueError(f"{name!r} is no name: letters, digits, - and _, 32 at the most")
+    if (entry.command is None) == (entry.url is None):
+        raise ValueError(f"{name} needs a command or a url, and not both")
+    reach = _Reach(partial(_session, name, entry), Hidden.of(entry.url, entry.headers))
+    return Server(reach.current(), name, reach)
+
+
+def _session(name: str, entry: Entry) -> _Session:
+    from fastmcp.client.transports import StdioTransport
+    from pydantic_ai.mcp import MCPToolset
+
+    reached: Any = entry.url
+    if entry.command is not None:
+        reached = StdioTransport(entry.command, entry.args, entry.env, entry.cwd)
+    tools = MCPToolset[Any](
+        reached,
+        id=name,
+        headers=(entry.headers or None) if entry.url else None,
+        init_timeout=CONNECT_SECONDS,
+        read_timeout=CALL_SECONDS,
+        cache_tools=False,  # listing them before each call shows whether the session still lives
+    )
+    return _Session(tools.prefixed(name), tools.client.close)
+
+
+@dataclass(eq=False)
+class _Session(WrapperToolset[Any]):
+    """A session with a server, which runs share. One that was lost is closed by its last run."""
+
+    close: Callable[[], Awaitable[None]] | None = None
+    holders: int = 0
+    is_lost: bool = False
+
+    async def __aenter__(self) -> Self:
+        await self.wrapped.__aenter__()
+        self.holders += 1
+        return self
+
+    async def __aexit__(self, *args: Any) -> bool | None:
+        self.holders -= 1
+        if not self.is_lost:
+            return await self.wrapped.__aexit__(*args)
+        try:
+            await self.wrapped.__aexit__(*args)
+            if not self.holders and self.close is not None:
+                await self.close()
+        except Exception:
+            logger.debug("a lost session did not end well", exc_info=True)
+        return None
+
+
+@dataclass
+class _Reach:
+    """Whether a server could be reached, and the session with it; shared by all runs.
+
+    ``made`` makes a session that is not open yet.
+    """
+
+    made: Callable[[], _Session]
+    hidden: Hidden = NOTHING
+    closed_until: float = 0.0
+    failures: int = 0
+    opening: asyncio.Lock = field(default_factory=asyncio.Lock)
+    """Runs that begin together wait for one try."""
+    _session: _Session | None = None
+
+    def current(self) -> _Session:
+        """The session of new runs and of those that lost theirs."""
+        if self._session is None or self._session.is_lost:
+            self._session = self.made()
+        return self._session
+
+    def failed(self, now: float) -> None:
+        """It is left alone from now on, longer than the last time; runs that lose it together
+        count once."""
+        if now < self.closed_until:
+            return
+        pause = min(AGAIN_SECONDS * 2**self.failures, AGAIN_SECONDS_MAX)
+        self.closed_until, self.failures = now + pause, self.failures + 1
+
+
+@dataclass
+class Server(WrapperToolset[Any]):
+    """The tools of one server, or none while it cannot be reached."""
+
+    name: str
+    reach: _Reach
+    held: list[_Session] = field(default_factory=list)
+    """The sessions that this run has entered: the newest is the one it uses."""
+    offered: list[ToolDefinition] | None = None
+
+    @classmethod
+    def of(cls, tools: AbstractToolset[Any], name: str, hidden: Hidden = NOTHING) -> Server:
+        """A server whose tools are there already."""
+        reach = _Reach(lambda: _Session(tools), hidden)
+        return cls(reach.current(), name, reach)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether this run has a session that is not known to be lost."""
+        return bool(self.held) and not self.held[-1].is_lost
+
+    async def for_run(self, ctx: RunContext[Any]) -> AbstractToolset[Any]:
+        """Each run knows for itself whether the server is connected."""
+        return Server(self.wrapped, self.name, self.reach)
+
+    async def __aenter__(self) -> Self:
+        await self._open()
+        return self
+
+    async def _open(self) -> None:
+        """Enter the session that all share, unless the server is left alone now."""
+        async with self.reach.opening:
+            if self.is_open or asyncio.get_running_loop().time() < self.reach.closed_until:
+                return
+            session = self.reach.current()
+            try:
+                await session.__aenter__()
+            except Exception as error:
+                self._unreached(error)
+            else:
+                self.held.append(session)
+                self.reach.failures = 0
+
+    async def __aexit__(self, *args: Any) -> bool | None:
+        held, self.held = self.held, []
+        for session in held:
+            await session.__aexit__(*args)
+        return None
+
+    async def get_instructions(self, ctx: RunContext[Any]) -> str | None:
+        """What the model has to know when the tools are not there."""
+        return None if self.is_open else self._unreachable()
+
+    async def get_tools(self, ctx: RunContext[Any]) -> dict[str, ToolsetTool[Any]]:
+        """Its tools when the run began; they are recorded, so that a run that is repeated offers
+        the same ones."""
+        if self.offered is None:
+
+            async def described() -> Json:
+                return [_described(tool.tool_def) for tool in (await self._live(ctx)).values()]
+
+            recorder = current_recorder.get()
+            listed = recorder.offered(self.name, described) if recorder else described()
+            self.offered = [ToolDefinition(**read) for read in cast("list[Any]", await listed)]
+        return {
+            made.name: ToolsetTool(
+                toolset=self, tool_def=made, max_retries=ctx.max_retries, args_validator=_ANY
+            )
+            for made in self.offered
+        }
+
+    async def _live(self, ctx: RunContext[Any]) -> dict[str, ToolsetTool[Any]]:
+        """The tools that it has now; none when it cannot be reached.
+
+        A session that is found dead is replaced. Nothing of a call has been sent by then.
+        """
+        for is_last in (False, True):
+            await self._open()
+            if not self.is_open:
+                break
+            session = self.held[-1]
+            try:
+                return await session.get_tools(ctx)
+            except Exception as error:
+                session.is_lost = True
+                if is_last:
+                    self._unreached(error)
+        return {}
+
+    async def call_tool(
+        self, name: str, tool_args: dict[str, Any], ctx: RunContext[Any], tool: ToolsetTool[Any]
+    ) -> Any:
+        """The result; a failure is a text for the model, and never fails the run."""
+        found = (await self._live(ctx)).get(name)
+        if found is None:
+            return self._unreachable()
+        try:
+            return _kept(await found.toolset.call_tool(name, tool_args, ctx, found))
+        except ModelRetry as error:
+            return _kept(f"{name} failed: {self.reach.hidden.in_text(error.message)}")
+        except Exception as error:
+            said = self._short(error)
+            logger.warning("a tool of the MCP server %s failed: %s", self.name, said)
+            return _kept(f"{name} failed: {said}")
+
+    def _unreachable(self) -> str:
+        return f"The tools of {self.name!r} cannot be reached now."
+
+    def _unreached(self, error: Exception) -> None:
+        self.reach.failed(asyncio.get_running_loop().time())
+        said = self._short(error)
+        logger.warning("the MCP server %s cannot be reached: %s", self.name, said)
+
+    def _short(self, error: Exception) -> str:
+        return self.reach.hidden.in_text(str(error) or type(error).__name__)[:300]
+
+
+async def connect(servers: list[AbstractToolset[Any]]) -> None:
+    """Connect to all of them once, so that the log says at the start which cannot be reached."""
+    for server in servers:
+        async with server:
+            pass
+
+
+def _described(tool: ToolDefinition) -> Json:
+    """What is recorded of a tool: what the model is told of it."""
+    definition = {
+        "name": tool.name,
+        "description": tool.description,
+        "parameters_json_schema": tool.parameters_json_schema,
+    }
+    return cast("Json", _cleaned(definition))
+
+
+def _kept(result: Any) -> Any:
+    """What is recorded of a result: no more than `RESULT_CHARACTERS`, and nothing that JSON in a
+    database cannot hold."""
+    if isinstance(result, ToolReturn):  # its metadata is for programs that show a user interface
+        result = result.return_value
+    result = _cleaned(result)
+    if isinstance(result, str):
+        text = result
+    else:
+        text = to_json(result, bytes_mode="base64", fallback=str).decode()
+    if len(text) <= RESULT_CHARACTERS:
+        return result
+    left = len(text) - RESULT_CHARACTERS
+    return f"{text[:RESULT_CHARACTERS]}\n[{left} characters are left out]"
+
+
+def _cleaned(value: Any) -> Any:
+    """The value with U+FFFD in place of U+0000 and lone surrogates."""
+    if isinstance(value, str):
+        return _UNFIT.sub("\ufffd", value)
+    if isinstance(value, dict):
+        return {_cleaned(name): _cleaned(each) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_cleaned(each) for each in value]
+    return value
+
+
+def _with_variables(value: Any, environment: Mapping[str, str] = os.environ) -> Any:
+    """The value with ``${NAME}`` and ``${NAME:-default}`` replaced; raises `ValueError`."""
+    if isinstance(value, dict):
+        return {name: _with_variables(each, environment) for name, each in value.items()}
+    if isinstance(value, list):
+        return [_with_variables(each, environment) for each in value]
+    if not isinstance(value, str):
+        return value
+
+    def replaced(found: re.Match[str]) -> str:
+        name, default = found.groups()
+        text = environment.get(name, default)
+        if text is None:
+            raise ValueError(f"the environment has no variable {name}")
+        return text
+
+    return _VARIABLE.sub(replaced, value)

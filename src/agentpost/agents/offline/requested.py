@@ -1,0 +1,143 @@
+"""What was started in a conversation, and which of it was stopped or has failed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from agentpost.agents.base import Json, Started, Turn
+from agentpost.agents.offline.answering import Completed
+from agentpost.agents.offline.frame import Frame
+from agentpost.agents.offline.scope import ANSWERED, files_of, frame_of
+from agentpost.agents.offline.understanding.clauses import wish_and_material
+from agentpost.agents.offline.understanding.conversation import Work
+
+_KEPT = "requests"
+_MOST = 8
+_TEXT_CHARACTERS = 20_000
+"""A longer text that came with a request is found again in its message."""
+
+
+class Request(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A job that was started, and what to start it with once more.
+
+    Args:
+        job: its id.
+        work: the work it writes to.
+        frame: the `Frame` as JSON.
+        title: what it is called.
+        version: which result of its work it makes.
+        message: the message that asked for it.
+        waits: whether it had to wait when it was started.
+        long: whether the frame's text is left out, because it stands in the message.
+    """
+
+    job: str
+    work: str
+    frame: dict[str, Any]
+    title: str
+    version: int = 1
+    message: str = ""
+    waits: bool = False
+    long: bool = False
+
+    @property
+    def id(self) -> str:
+        """Its job, or of one that was refused the message and the title."""
+        return self.job or f"{self.message} {self.title}"
+
+    @property
+    def wanted(self) -> Frame:
+        """The frame."""
+        made = frame_of(self.frame)
+        assert made is not None, "only requests whose frame can be read are found"
+        return made
+
+
+def remember(turn: Turn, started: Started, frame: dict[str, Any], title: str, version: int) -> None:
+    """Keep what was started; a later request of the same work takes the place of the earlier."""
+    long = len(str(frame.get("text", ""))) > _TEXT_CHARACTERS
+    made = Request(
+        started.job_id, started.work_id, {**frame, "text": ""} if long else frame, title, version,
+        turn.message.message_id, started.state == "queued", long,
+    )  # fmt: skip
+    others = [one for one in _known(turn) if not (one.work and one.work == made.work)]
+    kept: list[Json] = [msgspec.to_builtins(one) for one in [*others, made][-_MOST:]]
+    turn.state[_KEPT] = kept
+
+
+def forget_refused(turn: Turn, request: Request) -> None:
+    """A request that was refused is started now: the new one takes its place."""
+    if not request.job:
+        kept: list[Json] = [msgspec.to_builtins(o) for o in _known(turn) if o.id != request.id]
+        turn.state[_KEPT] = kept
+
+
+def _known(turn: Turn) -> list[Request]:
+    data = turn.state.get(_KEPT)
+    try:
+        found = msgspec.convert(data, list[Request]) if data is not None else []
+    except msgspec.ValidationError:
+        return []  # written by another version
+    return [one for one in found if frame_of(one.frame) is not None]
+
+
+def unfinished(turn: Turn) -> list[Request]:
+    """What was started, does not run and left no result, the latest last."""
+    running = {job.job_id for job in turn.running}
+    ended_well = {one.id for one in finished(turn)}
+    return [one for one in _known(turn) if one.job not in running and one.id not in ended_well]
+
+
+def finished(turn: Turn) -> list[Request]:
+    """What was started and left its result, the latest last."""
+    made = {work.work_id: work.state.get("version") for work in turn.works}
+
+    def ended_well(one: Request) -> bool:
+        version = made.get(one.work)
+        return isinstance(version, int) and version >= one.version
+
+    return [one for one in _known(turn) if ended_well(one)]
+
+
+def failed_last(turn: Turn) -> list[Request]:
+    """What the last message that started anything asked for, of which nothing runs or waits; []
+    unless some of it was stopped or has failed."""
+    known = _known(turn)
+    if not known:
+        return []
+    last = {one.id for one in latest(known)}
+    found = [one for one in unfinished(turn) if one.id in last]
+    return [] if any(one.waits and not has_ended(turn, one) for one in found) else found
+
+
+def has_ended(turn: Turn, request: Request) -> bool:
+    """Whether a job of the request's message has ended: a stopped one leaves nothing behind."""
+    return any(one.role == "job" and one.message_id == request.message for one in turn.history)
+
+
+def latest(requests: Sequence[Request]) -> list[Request]:
+    """Those that the last message asked for which has any."""
+    return [one for one in requests if one.message == requests[-1].message]
+
+
+def as_works(requests: Sequence[Request]) -> list[Work]:
+    """Unfinished requests as works, newest first: "start again as a line chart" changes one."""
+    return [Work(one.id, one.wanted) for one in reversed(requests)]
+
+
+def failed_message(turn: Turn) -> Completed | None:
+    """The last message, when the turn about it ended without a reply."""
+    last = turn.history[-1] if turn.history else None
+    if last is None or last.role != "user":
+        return None
+    said, material = wish_and_material(last.text)
+    files = list(last.files) or files_of(turn, said)
+    return Completed(last.text, files, material, last.message_id, change=not last.files)
+
+
+def answered(works: Sequence[Work]) -> Frame | None:
+    """The last question, when it was answered last."""
+    return works[0].frame if works and works[0].id == ANSWERED else None

@@ -1,0 +1,132 @@
+"""The events of an account (design: Reading an account's events)."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+
+from msgspec import UNSET
+from starlette.requests import Request
+from starlette.responses import Response
+
+from agentpost.api import streams
+from agentpost.api.header_docs import LAST_EVENT_ID
+from agentpost.api.messages import WAIT
+from agentpost.api.operation import (
+    JSON,
+    STREAMED,
+    Api,
+    Operation,
+    Query,
+    Success,
+    Text,
+    respond,
+    watch_hang_up,
+)
+from agentpost.api.query import id_param, int_param, text_param
+from agentpost.contract.webhook_events import AccountEventListShape, AccountEventShape
+from agentpost.domain.errors import ErrorCode, InvalidRequest, Problem
+from agentpost.domain.events import EventName
+from agentpost.domain.limits import EVENTS_PAGE_ENTRIES
+from agentpost.domain.scopes import Scope
+from agentpost.http import event_stream
+from agentpost.services import account_events, admission
+from agentpost.services.account_events import EventFilter, EventPage, Position
+from agentpost.services.messages import Caller
+
+LIMIT = Query("limit", "How many to list.", 1, EVENTS_PAGE_ENTRIES, EVENTS_PAGE_ENTRIES)
+
+
+async def list_events(api: Api, request: Request, caller: Caller) -> Response:
+    """The next page of events, or a stream of them. An empty page is held for at least a second,
+    unless the call has no cursor yet."""
+    wanted = _filter(request)
+    if streams.is_wanted(request):
+        return await _stream(api, request, caller, wanted)
+    cursor, wait = text_param(request, "cursor"), int_param(request, WAIT)
+    limit = int_param(request, LIMIT)
+    await admission.wait(api.ctx, caller)
+    begins = await account_events.begin(api.ctx, caller, cursor)
+    page = await account_events.page(
+        api.ctx, caller, begins, wanted, limit, wait, watch_hang_up(request)
+    )
+    shape = AccountEventListShape(
+        data=[AccountEventShape.read(event, api.ctx.links) for event in page.events],
+        has_more=page.has_more,
+        cursor=account_events.cursor_at(api.ctx, caller.account_id, page.n),
+        cursor_expired=True if begins.expired else UNSET,
+    )
+    return respond(shape)
+
+
+async def _stream(api: Api, request: Request, caller: Caller, wanted: EventFilter) -> Response:
+    cursor = streams.cursor_of(request)
+    await streams.admit(api, caller)
+    begins = await account_events.begin(api.ctx, caller, cursor)
+    pages = account_events.follow(api.ctx, caller, begins, wanted, watch_hang_up(request))
+    return streams.respond(api, caller, _begins(api, caller, begins), _pieces(api, caller, pages))
+
+
+def _begins(api: Api, caller: Caller, begins: Position) -> bytes:
+    """Where the stream begins is told at once: a client that comes back before the first event
+    has missed none then."""
+    place = event_stream.place(account_events.cursor_at(api.ctx, caller.account_id, begins.n))
+    return place + (streams.CURSOR_EXPIRED if begins.expired else b"")
+
+
+async def _pieces(
+    api: Api, caller: Caller, pages: AsyncGenerator[EventPage]
+) -> AsyncGenerator[bytes]:
+    async with aclosing(pages):
+        async for page in pages:
+            for event in page.events:
+                cursor = account_events.cursor_at(api.ctx, caller.account_id, event.n)
+                data = AccountEventShape.read(event, api.ctx.links).json()
+                yield event_stream.event(data, name=event.name, id_=cursor)
+            if not page.events:
+                yield event_stream.KEEP_ALIVE
+
+
+def _filter(request: Request) -> EventFilter:
+    names = None
+    given = text_param(request, "types")
+    if given is not None:
+        wanted = {name.strip() for name in given.split(",") if name.strip()}
+        if unknown := sorted(wanted - set(EventName)):
+            raise InvalidRequest(Problem("types", f"there is no event {unknown[0]}"))
+        names = frozenset(EventName(name) for name in wanted)
+    return EventFilter(names, id_param(request, "conversation"))
+
+
+OPERATIONS = (
+    Operation(
+        id="listEvents",
+        method="GET",
+        path="/v1/events",
+        summary="Read the account's events, or wait for the next ones",
+        description=(
+            "These are the events that webhook endpoints get, each once, with the id and the body"
+            " that a webhook has. All keys of the account read the same events. Without a `cursor`"
+            " the events begin with this call: an account's events are kept for readers from its"
+            " first call on, and until no call came for seven days. Continue with the `cursor` of"
+            " the last answer; an older one than seven days continues with what is still there and"
+            " says `cursor_expired`. When there is nothing new, the call is held for `wait`"
+            " seconds, and with a `cursor` for one at least. With `Accept: text/event-stream` the"
+            " events are streamed as they come, the cursor behind each as its `id`; such a stream"
+            " has no end and is continued with `Last-Event-ID`. Each call counts as a long-poll."
+            " Any number may read."
+        ),
+        scope=Scope.READ,
+        handler=list_events,
+        answer=AccountEventListShape,
+        successes=(Success(200, "Success", media=(JSON, *STREAMED)),),
+        errors=(ErrorCode.INVALID_REQUEST, ErrorCode.BAD_CURSOR),
+        queries=(WAIT, LIMIT),
+        texts=(
+            Text("cursor", "Where to continue: the `cursor` of the last answer."),
+            Text("types", "Only events with one of these names, separated by commas."),
+            Text("conversation", "Only events of messages of the conversation with this name."),
+        ),
+        headers=(LAST_EVENT_ID,),
+    ),
+)

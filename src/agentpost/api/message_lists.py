@@ -1,0 +1,125 @@
+"""Listing, cancelling and deleting messages (design: Additions)."""
+
+from __future__ import annotations
+
+from msgspec import UNSET
+from starlette.requests import Request
+from starlette.responses import Response
+
+from agentpost.api.header_docs import ETAG
+from agentpost.api.messages import message_response
+from agentpost.api.operation import Api, Labels, Operation, Query, Success, Text, respond
+from agentpost.api.query import id_param, int_param, labels_param, text_param, time_param
+from agentpost.contract.message import (
+    MessageDeletedShape,
+    MessageItemShape,
+    MessageListShape,
+    MessageShape,
+)
+from agentpost.domain import limits
+from agentpost.domain.errors import ErrorCode, InvalidRequest, Problem
+from agentpost.domain.message import MessageStatus
+from agentpost.domain.message_filter import ListFilter
+from agentpost.domain.scopes import Scope
+from agentpost.services import message_lists
+from agentpost.services.messages import Caller
+
+LIMIT = Query("limit", "How many to list.", 1, limits.MESSAGE_LIST_MAX, limits.MESSAGE_LIST_DEFAULT)
+
+
+async def listed(api: Api, request: Request, caller: Caller) -> Response:
+    """The key's messages that fit, newest first."""
+    limit, before = int_param(request, LIMIT), id_param(request, "before")
+    page = await message_lists.listed(api.ctx, caller, _filter(request), before=before, limit=limit)
+    data = [MessageItemShape.listed(snapshot, api.ctx.links) for snapshot in page.messages]
+    go_on = UNSET if page.go_on is None else page.go_on
+    return respond(MessageListShape(data=data, has_more=page.has_more, next_before=go_on))
+
+
+async def cancel(api: Api, request: Request, caller: Caller) -> Response:
+    """Stop what still runs for a message."""
+    message_id = request.path_params["message_id"]
+    snapshot = await message_lists.cancel(api.ctx, caller, message_id)
+    return message_response(api, snapshot, 200, {})
+
+
+async def delete(api: Api, request: Request, caller: Caller) -> Response:
+    """Delete a final message."""
+    message_id = request.path_params["message_id"]
+    await message_lists.delete(api.ctx, caller, message_id)
+    return respond(MessageDeletedShape(id=message_id))
+
+
+def _filter(request: Request) -> ListFilter:
+    status = text_param(request, "status")
+    if status is not None and status not in set(MessageStatus):
+        raise InvalidRequest(Problem("status", f"must be one of {', '.join(MessageStatus)}"))
+    return ListFilter(
+        status=MessageStatus(status) if status else None,
+        conversation=id_param(request, "conversation"),
+        metadata=labels_param(request, "metadata"),
+        created_after=time_param(request, "created_after"),
+        created_before=time_param(request, "created_before"),
+    )
+
+
+OPERATIONS = (
+    Operation(
+        id="listMessages",
+        method="GET",
+        path="/v1/messages",
+        scope=Scope.READ,
+        summary="List the messages of this key",
+        description=(
+            "Newest first, each as a read of it and with the text that was sent. While `has_more`,"
+            " continue with `before`: the last one's `id`. A page looks at up to 60,000 messages."
+            " When so many hold too few that fit, the page ends early, maybe without any, and has"
+            " `next_before`: continue with that."
+        ),
+        handler=listed,
+        answer=MessageListShape,
+        errors=(ErrorCode.INVALID_REQUEST,),
+        queries=(LIMIT,),
+        texts=(
+            Text("before", "Only messages older than the one with this `id`."),
+            Text("status", "Only messages with this status.", tuple(MessageStatus)),
+            Text("conversation", "Only messages of the conversation with this name."),
+            Text("created_after", "Only messages accepted at this ISO 8601 time or later."),
+            Text("created_before", "Only messages accepted before this ISO 8601 time."),
+        ),
+        labels=(
+            Labels("metadata", "Only messages with these labels, as in `metadata[order]=1042`."),
+        ),
+    ),
+    Operation(
+        id="cancelMessage",
+        method="POST",
+        path="/v1/messages/{message_id}/cancel",
+        scope=Scope.SEND,
+        summary="Stop everything that still runs for a message",
+        description=(
+            "The agent's turn ends, and so does every job of the message that runs or waits, with"
+            " the files it has made so far; also a job that the message only joined. The message is"
+            " final then. A message for which nothing runs stays as it is."
+        ),
+        handler=cancel,
+        answer=MessageShape,
+        successes=(Success(200, "The message as it is then.", (ETAG,)),),
+        errors=(ErrorCode.NOT_FOUND,),
+    ),
+    Operation(
+        id="deleteMessage",
+        method="DELETE",
+        path="/v1/messages/{message_id}",
+        scope=Scope.ADMIN,
+        summary="Delete a final message",
+        description=(
+            "It cannot be undone. The message, its log, its events and what came with it are"
+            " deleted, as at the end of its retention; works and their files stay. It answers 404"
+            " from then on."
+        ),
+        handler=delete,
+        answer=MessageDeletedShape,
+        errors=(ErrorCode.NOT_FOUND, ErrorCode.NOT_FINAL),
+    ),
+)

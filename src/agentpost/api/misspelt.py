@@ -1,0 +1,40 @@
+"""A field that is missing, and one beside it that was probably meant to be it.
+
+Fields that are not known are ignored, so a misspelt one is only noticed by what it leaves out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from difflib import get_close_matches
+from typing import Any, Final
+
+_SHOWN_CHARACTERS: Final = 40
+_SIMILAR: Final = 0.7
+_LOOKED_AT: Final = 50
+_OTHER_NAMES: Final = {
+    "text": "message",
+    "content": "message",
+    "prompt": "message",
+    "input": "message",
+    "file": "files",
+    "attachments": "files",
+}
+"""What other APIs call it."""
+
+
+def hint(body: Mapping[str, Any], missing: Sequence[str], known: Iterable[str]) -> str:
+    """A sentence to put behind what is said of the missing fields; empty when nothing is like them.
+
+    Args:
+        missing: the fields of which one is needed.
+        known: every field that the body may have.
+    """
+    names = [name for name in body if name not in set(known)][:_LOOKED_AT]
+    for name in names:
+        close = get_close_matches(name[:_SHOWN_CHARACTERS].casefold(), missing, 1, _SIMILAR)
+        other = _OTHER_NAMES.get(name.casefold())
+        wanted = close[0] if close else other if other in missing else None
+        if wanted is not None:
+            return f" {name[:_SHOWN_CHARACTERS]!a} is no field: did you mean `{wanted}`?"
+    return ""

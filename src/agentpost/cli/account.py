@@ -1,0 +1,82 @@
+"""The account behind a key, and what it used."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import Annotated, Final
+
+import typer
+
+from agentpost.cli import given
+from agentpost.cli.connection import connected
+from agentpost.cli.options import AsJson, Limit, ProfileName, Since, Until, one_of
+from agentpost.cli.printing import print_json, screen
+from agentpost.cli.tables import show_table
+
+EXAMPLES: Final = {
+    "me": """
+        agentpost me
+        agentpost me --profile work
+    """,
+    "usage": """
+        agentpost usage --since 7d
+        agentpost usage --by key --since 2026-11-01 --until 2026-12-01 --json
+    """,
+}
+_GROUPS: Final = ("day", "key", "conversation")
+_PAGE_MAX: Final = 100
+
+
+def attach(app: typer.Typer) -> None:
+    """Register the commands on the program."""
+    app.command()(me)
+    app.command()(usage)
+
+
+def me(as_json: AsJson = False, profile: ProfileName = None) -> None:
+    """Show the account behind the key: credits, limits, agent."""
+    with connected(profile) as client:
+        account = client.me()
+    if as_json:
+        print_json(account.raw)
+    else:
+        screen().account(account)
+
+
+def usage(
+    by: Annotated[
+        str,
+        typer.Option(
+            metavar="day|key|conversation",
+            help="The lines of the list.",
+            autocompletion=one_of(*_GROUPS),
+        ),
+    ] = "day",
+    since: Since = None,
+    until: Until = None,
+    limit: Limit = 100,
+    as_json: AsJson = False,
+    profile: ProfileName = None,
+) -> None:
+    """Show the messages, jobs and credits of the account, by day, key or conversation.
+
+    Without --since: of the last 30 days.
+    """
+    if by not in _GROUPS:
+        raise typer.BadParameter(f"--by is one of {', '.join(_GROUPS)}")
+    start, end = given.moment(since, "--since"), given.moment(until, "--until")
+    with connected(profile) as client:
+        pages = client.usage(by, start=start, end=end, limit=min(limit, _PAGE_MAX))
+        lines = list(islice(pages, limit))
+    if as_json:
+        print_json([line.raw for line in lines])
+        return
+    if by == "day":
+        columns: tuple[str, ...] = ("day", "messages", "jobs", "credits")
+        rows: list[tuple[object, ...]] = [
+            (line.id, line.messages, line.jobs, line.credits) for line in lines
+        ]
+    else:
+        columns = (f"{by}_id", "name", "messages", "jobs", "credits")
+        rows = [(line.id, line.name, line.messages, line.jobs, line.credits) for line in lines]
+    show_table(columns, rows, empty="nothing was used in this time")

@@ -1,0 +1,67 @@
+"""`agentpost audit`: what operators did, by command and in the web app."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+import typer
+
+from agentpost.cli.context import AsJson, show_rows, with_context
+
+if TYPE_CHECKING:
+    from agentpost.domain.records import OperatorActionRecord
+
+EXAMPLES: Final = {
+    "audit": """
+        agentpost audit
+        agentpost audit --action keys --target team@example.com --json
+    """,
+}
+_COLUMNS = ("at", "who", "via", "origin", "action", "target", "detail", "outcome")
+
+
+def attach(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("audit")(audit)
+
+
+def audit(
+    who: Annotated[str, typer.Option(help="Only of this user.")] = "",
+    action: Annotated[str, typer.Option(help="Only actions that begin so: keys, users …")] = "",
+    target: Annotated[str, typer.Option(help="Only with this object, as it was named.")] = "",
+    before: Annotated[str | None, typer.Option(help="Only older than this action, act_….")] = None,
+    limit: Annotated[int, typer.Option(min=1, max=1_000, help="How many at most.")] = 50,
+    as_json: AsJson = False,
+) -> None:
+    """List what was done to the installation, newest first: by whom, when, to what, from where.
+
+    An action that is still begun was cut off, or is under way.
+    """
+    from agentpost.services import operator_log
+
+    found = with_context(
+        lambda ctx: operator_log.page(
+            ctx, before, who=who, action=action, target=target, limit=limit
+        )
+    )
+    rows = [_shape(each) for each in found.actions]
+    if not as_json:
+        rows = [{**row, "detail": json.dumps(row["detail"])} for row in rows]
+    show_rows(rows, as_json, _COLUMNS)
+
+
+def _shape(each: OperatorActionRecord) -> dict[str, Any]:
+    from agentpost.domain.times import iso
+
+    return {
+        "id": each.id,
+        "at": iso(each.at),
+        "who": each.who,
+        "via": each.via,
+        "origin": each.origin,
+        "action": each.action,
+        "target": each.target,
+        "detail": json.loads(each.detail_json),
+        "outcome": each.outcome,
+    }

@@ -1,0 +1,128 @@
+"""Files: those the agent has made, and those to send ahead."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+
+from agentpost.cli.commands import group
+from agentpost.cli.connection import connected
+from agentpost.cli.downloads import fetch, free_path, local_name, save_all
+from agentpost.cli.errors import say
+from agentpost.cli.options import AsJson, ProfileName
+from agentpost.cli.printing import print_json, screen
+from agentpost.cli.tables import show_table
+
+if TYPE_CHECKING:
+    from agentpost_client import Client, File
+
+EXAMPLES: Final = {
+    "upload": """
+        agentpost upload interviews.txt
+        agentpost send "Summarise it" --upload-id up_0660c5
+    """,
+    "files list": """
+        agentpost files list msg_0660c5
+        agentpost files list wrk_0660c5 --json
+    """,
+    "files get": """
+        agentpost files get wrk_0660c5/report.pdf
+        agentpost files get wrk_0660c5/report.pdf -o report.pdf
+        agentpost files get msg_0660c5 -o results
+    """,
+}
+
+
+def attach(app: typer.Typer) -> None:
+    """Register the commands on the program."""
+    app.command()(upload)
+    files = group("Files that work has made.")
+    files.command("list")(files_list)
+    files.command("get")(files_get)
+    app.add_typer(files, name="files")
+
+
+def upload(
+    files: Annotated[list[Path], typer.Argument(metavar="FILE...")],
+    as_json: AsJson = False,
+    profile: ProfileName = None,
+) -> None:
+    """Upload files of up to 500 MB each; attach them with `send --upload-id`."""
+    shown = screen(as_json)
+    with connected(profile) as client:
+        for file in files:
+            with shown.transfer(file.name, "Uploading") as on_progress:
+                ready = client.upload(file, on_progress)
+            if as_json:
+                print_json(ready.raw)
+            else:
+                shown.uploaded(ready)
+
+
+def files_list(
+    owner: Annotated[str, typer.Argument(metavar="MSG_ID|WORK_ID")],
+    as_json: AsJson = False,
+    profile: ProfileName = None,
+) -> None:
+    """List the files of a message, or the newest of a piece of work."""
+    with connected(profile) as client:
+        found = _files_of(client, owner)
+    if as_json:
+        print_json([file.raw for file in found])
+    else:
+        rows = [(f.file_id, f.kind, f.size, f.label) for f in found]
+        show_table(("file_id", "kind", "bytes", "label"), rows, empty="no files")
+
+
+def files_get(
+    file_id: Annotated[str, typer.Argument(metavar="FILE_ID|MSG_ID")],
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="A folder, or the file to write (and replace)."),
+    ] = None,
+    as_json: AsJson = False,
+    profile: ProfileName = None,
+) -> None:
+    """Download a file, or all files of a message, by default into the current folder.
+
+    In a folder nothing is overwritten: a name that is taken gets a number.
+    """
+    shown = screen(as_json)
+    with connected(profile) as client:
+        if "/" not in file_id:
+            _get_all(client, file_id, output or Path(), as_json)
+            return
+        made = client.file(file_id)
+        wanted = Path(local_name(made.name))
+        if output is not None:
+            wanted = output / wanted if output.is_dir() else output
+        is_named = output is not None and wanted == output
+        path = fetch(client, made, wanted if is_named else free_path(wanted), shown)
+    if as_json:
+        print_json({**made.raw, "path": str(path)})
+    else:
+        shown.saved(path)
+        if path != wanted:
+            say(f"{wanted} already exists and was not changed")
+
+
+def _get_all(client: Client, owner: str, folder: Path, as_json: bool) -> None:
+    shown = screen(as_json)
+    files = _files_of(client, owner)
+    paths = save_all(client, files, folder, shown)
+    saved = []
+    for file, path in zip(files, paths, strict=True):
+        saved.append({**file.raw, "path": str(path)})
+        if not as_json:
+            shown.saved(path)
+    if as_json:
+        print_json(saved)
+    elif not files:
+        say("no files")
+
+
+def _files_of(client: Client, owner: str) -> Sequence[File]:
+    return client.work(owner).files if owner.startswith("wrk_") else client.get(owner).files

@@ -1,0 +1,173 @@
+"""`listen`: webhooks on the machine of the person who builds a receiver, without an endpoint."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+from time import sleep
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+
+from agentpost.cli import given, listening_places, local_webhooks
+from agentpost.cli.connection import errors_told, resolve
+from agentpost.cli.errors import say
+from agentpost.cli.options import AsJson, ProfileName
+from agentpost.cli.staying import may_pass, pause_after, staying_connected, until_answered
+
+if TYPE_CHECKING:
+    from agentpost.cli.connection import Server
+    from agentpost.cli.listening_places import Place
+    from agentpost.cli.local_webhooks import Forwarder, Outcome
+    from agentpost_client import Client
+    from agentpost_client.events import Event
+
+EXAMPLES: Final = {
+    "listen": """
+        agentpost listen --forward-to http://localhost:3000/webhooks
+        agentpost listen --forward-to localhost:3000 --events job.failed
+        agentpost listen --print-secret
+    """,
+}
+_AWAY_SECONDS: Final = 1.0
+_AWAY_SECONDS_MAX: Final = 8.0
+ForwardTo = Annotated[
+    str | None,
+    typer.Option("--forward-to", metavar="URL", help="Where to send them; localhost is fine."),
+]
+
+
+def attach(app: typer.Typer) -> None:
+    """Register the command on the program."""
+    app.command()(listen)
+
+
+def listen(
+    forward_to: ForwardTo = None,
+    events: Annotated[
+        str | None,
+        typer.Option(metavar="NAMES", help="Only these events, separated by commas."),
+    ] = None,
+    skip_backlog: Annotated[
+        bool, typer.Option("--skip-backlog", help="Leave out what happened since the last run.")
+    ] = False,
+    from_start: Annotated[
+        bool, typer.Option("--from-start", help="Send all again that is kept since the first run.")
+    ] = False,
+    print_secret: Annotated[
+        bool, typer.Option("--print-secret", help="Print the signing secret and end.")
+    ] = False,
+    as_json: AsJson = False,
+    profile: ProfileName = None,
+) -> None:
+    """Send the account's webhook events to a program on this machine, as they happen.
+
+    No endpoint is needed, and the server need not reach this machine. Requests are those of a
+    webhook, signed with a secret that stays the same. The next run continues where this one
+    stopped. While the server or the receiver is away, it waits for them and says so. Without
+    --forward-to the events are only shown.
+    """
+    if skip_backlog and from_start:
+        raise typer.BadParameter("choose one of --skip-backlog and --from-start")
+    if print_secret:
+        server = resolve(profile)
+        with errors_told(server):
+            typer.echo(local_webhooks.secret_of(server))
+        return
+    names = given.event_names(events)
+    target = local_webhooks.checked_url(forward_to) if forward_to is not None else ""
+    with staying_connected(profile) as (client, server), ExitStack() as opened:
+        forwarder = None
+        if target:
+            secret = local_webhooks.secret_of(server)
+            forwarder = opened.enter_context(
+                local_webhooks.Forwarder(target, secret, local_webhooks.unix_seconds)
+            )
+        place = listening_places.load(server, target)
+        place = _begin(client, place, skip_backlog=skip_backlog, from_start=from_start)
+        _greet(server, target, as_json=as_json)
+        _run(client, place, names, forwarder, as_json=as_json)
+
+
+def _begin(client: Client, place: Place, *, skip_backlog: bool, from_start: bool) -> Place:
+    """Where the events begin; from here on the server keeps them for us."""
+    from agentpost_client.errors import BadCursor
+
+    known = None
+    if not skip_backlog:
+        known = place.first if from_start else place.cursor
+    if known is not None:
+        cursor = known
+        try:
+            page = until_answered(lambda: client.events.list(cursor, limit=1))
+        except BadCursor:
+            say("where the last run stopped is of another account: the events begin now")
+            place = place.begun_again()
+        else:
+            if page.data and not from_start:
+                say("events since the last run come first (--skip-backlog leaves them out)")
+            return place.at(cursor)
+    elif from_start:
+        say("this is the first run: the events begin now")
+    place = place.at(until_answered(lambda: client.events.list(limit=1)).cursor)
+    place.save()
+    return place
+
+
+def _greet(server: Server, target: str, *, as_json: bool) -> None:
+    lines = [f"Listening to the events of {server.url} ({server.source})."]
+    if target:
+        lines.append(f"Forwarding them to {target}.")
+        lines.append(f"Signing secret: {local_webhooks.secret_of(server)} (it stays the same)")
+    lines.append("Ctrl-C ends it; the next run continues here.")
+    for line in lines:
+        typer.echo(line, err=as_json)
+
+
+def _run(
+    client: Client,
+    place: Place,
+    names: tuple[str, ...] | None,
+    forwarder: Forwarder | None,
+    *,
+    as_json: bool,
+) -> None:
+    from agentpost.cli.listen_lines import EventLines
+
+    lines = EventLines(as_json)
+    for event in _events(client, place.cursor, names):
+        outcome = None if forwarder is None else _forwarded(forwarder, event)
+        if event.cursor is not None:
+            place = place.at(event.cursor)
+            place.save()  # before it is shown: what was shown is not sent again
+        if outcome is None:
+            lines.event(event)
+        else:
+            lines.forwarded(event, outcome)
+
+
+def _events(client: Client, cursor: str | None, names: tuple[str, ...] | None) -> Iterator[Event]:
+    """The events without an end, over as many connections as it takes."""
+    from agentpost_client import ApiError
+
+    while True:
+        try:
+            for event in client.events.follow(cursor, types=names):
+                cursor = event.cursor or cursor
+                yield event
+        except ApiError as error:
+            if not may_pass(error):
+                raise
+            pause_after(error)
+
+
+def _forwarded(forwarder: Forwarder, event: Event) -> Outcome:
+    """Send the event; while nothing listens there, wait: all later ones would fail as well."""
+    pause = _AWAY_SECONDS
+    while True:
+        outcome = forwarder.send(event.raw)
+        if not outcome.is_away:
+            return outcome
+        say(f"retrying in {pause:.0f} s ({outcome.error}): {event.type} {event.id}")
+        sleep(pause)
+        pause = min(2 * pause, _AWAY_SECONDS_MAX)

@@ -1,0 +1,181 @@
+"""login, logout and profiles: which servers this person calls, and with which keys.
+
+A key is read from the terminal without being shown, or from standard input; it is never an
+argument, since those stay in the shell's history and in the list of processes.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+
+from agentpost.cli import exits, profiles
+from agentpost.cli.commands import group
+from agentpost.cli.errors import fail, say
+from agentpost.cli.options import AsJson, ProfileName
+from agentpost.cli.printing import print_json, screen
+
+if TYPE_CHECKING:
+    from agentpost.cli.connection import Server
+    from agentpost_client import Account
+
+EXAMPLES: Final = {
+    "login": """
+        agentpost login
+        agentpost login --profile work --url https://agents.example.com
+        agentpost login --url http://127.0.0.1:8080 --key-stdin < key.txt
+    """,
+    "logout": """
+        agentpost logout
+        agentpost logout --profile work
+    """,
+    "profiles list": """
+        agentpost profiles list
+    """,
+    "profiles use": """
+        agentpost profiles use work
+    """,
+}
+_LOCAL_URL: Final = "http://127.0.0.1:8080"
+_LOCAL_HOSTS: Final = ("127.0.0.1", "localhost", "[::1]")
+
+
+def attach(app: typer.Typer) -> None:
+    """Register the commands on the program."""
+    app.command()(login)
+    app.command()(logout)
+    stored = group("The servers whose address and key are stored.")
+    stored.command("list")(profiles_list)
+    stored.command("use")(profiles_use)
+    app.add_typer(stored, name="profiles")
+
+
+def login(
+    url: Annotated[
+        str | None, typer.Option(help="Address of the server; asked for when not given.")
+    ] = None,
+    key_stdin: Annotated[
+        bool, typer.Option("--key-stdin", help="Read the key from standard input.")
+    ] = False,
+    profile: ProfileName = None,
+    as_json: AsJson = False,
+) -> None:
+    """Store the address and key of a server, and use it from now on.
+
+    The key is tried first. It is kept in ~/.config/agentpost/config.toml, readable by you alone.
+    """
+    name = _checked(profile or os.environ.get(profiles.VARIABLE) or profiles.DEFAULT)
+    stored = _load()
+    known = stored.by_name.get(name)
+    asked = sys.stdin.isatty()
+    if not (asked or (url and key_stdin)):
+        fail("there is no terminal to ask on: give --url and --key-stdin", exits.USAGE)
+    if url is None:
+        if key_stdin:
+            fail("with --key-stdin give --url too", exits.USAGE)
+        url = typer.prompt("Server address", default=known.url if known else _LOCAL_URL, err=True)
+    key = sys.stdin.read() if key_stdin else typer.prompt("API key", hide_input=True, err=True)
+    server, account = _tried(url, key.strip(), name)
+    _save(stored.with_profile(name, profiles.Profile(server.url, server.key)))
+    if as_json:
+        print_json({"profile": name, "url": server.url, "account": account.raw})
+    else:
+        who = f"{account.name} <{account.email}>" if account.email else account.name
+        screen().line(f"✓ {server.url} as {who}, credits: {account.credits:g} (profile {name})")
+    if server.url.startswith("http://") and not _is_local(server.url):
+        say("this address is not encrypted: who is on the way can read the key")
+    if os.environ.get("AGENTPOST_URL"):
+        say("AGENTPOST_URL is set and comes before the profile: unset it to use the profile")
+
+
+def logout(profile: ProfileName = None, as_json: AsJson = False) -> None:
+    """Forget the address and key of a server; on the server the key stays valid."""
+    stored = _load()
+    name = profile or os.environ.get(profiles.VARIABLE) or stored.active
+    if name not in stored.by_name:
+        text = f"there is no profile {name!r}" if name else "there is no profile in use"
+        fail(text, exits.USAGE if profile else exits.FAILED)
+    _save(stored.without(name))
+    if as_json:
+        print_json({"profile": name, "removed": True})
+    else:
+        screen().line(f"✓ profile {name} is removed")
+    others = [other for other in stored.by_name if other != name]
+    if others and stored.active == name:
+        say(f"no profile is in use now: agentpost profiles use {others[0]}")
+
+
+def profiles_list(as_json: AsJson = False) -> None:
+    """List the profiles; their keys are not shown."""
+    from agentpost.cli.tables import show_table
+
+    stored = _load()
+    rows = [
+        {"name": name, "url": profile.url, "active": name == stored.active}
+        for name, profile in sorted(stored.by_name.items())
+    ]
+    if as_json:
+        print_json(rows)
+        return
+    lines = [(row["name"], row["url"], "active" if row["active"] else "") for row in rows]
+    show_table(("name", "url", "status"), lines, empty="no profile yet: agentpost login adds one")
+
+
+def profiles_use(
+    name: Annotated[str, typer.Argument(help="The profile that commands use from now on.")],
+    as_json: AsJson = False,
+) -> None:
+    """Use another profile from now on."""
+    stored = _load()
+    if name not in stored.by_name:
+        text = f"there is no profile {name!r} → `agentpost login --profile {name}` adds it"
+        fail(text, exits.USAGE)
+    _save(profiles.Profiles(name, stored.by_name))
+    if as_json:
+        print_json({"name": name, "url": stored.by_name[name].url, "active": True})
+    else:
+        screen().line(f"✓ using {name}: {stored.by_name[name].url}")
+
+
+# --- parts ----------------------------------------------------------------------------------------
+def _tried(url: str, key: str, name: str) -> tuple[Server, Account]:
+    """The server with its address as it is kept, and the key's account; ends the command if the
+    server does not know the key."""
+    from agentpost.cli.connection import Server, errors_told, say_retry
+    from agentpost_client import Client
+    from agentpost_client.config import resolve_config
+
+    with errors_told(None, exits.USAGE):
+        config = resolve_config(url if "://" in url else f"http://{url}", key, {})
+    server = Server(config.url, config.key, name)
+    with errors_told(server), Client(config.url, config.key, on_retry=say_retry) as client:
+        return server, client.me()
+
+
+def _is_local(url: str) -> bool:
+    host = url.removeprefix("http://").partition("/")[0]
+    return any(host == local or host.startswith(f"{local}:") for local in _LOCAL_HOSTS)
+
+
+def _checked(name: str) -> str:
+    try:
+        return profiles.checked_name(name)
+    except profiles.UnusableProfiles as problem:
+        fail(str(problem), exits.USAGE)
+
+
+def _load() -> profiles.Profiles:
+    try:
+        return profiles.load()
+    except profiles.UnusableProfiles as problem:
+        fail(str(problem))
+
+
+def _save(changed: profiles.Profiles) -> None:
+    try:
+        profiles.save(changed)
+    except OSError as error:
+        fail(f"{profiles.path()} cannot be written: {error.strerror}")

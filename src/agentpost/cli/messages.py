@@ -1,0 +1,213 @@
+"""The messages of a key: follow one, list, show, cancel, delete, recover."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+
+from agentpost.cli import exits, given
+from agentpost.cli.commands import group
+from agentpost.cli.connection import connected
+from agentpost.cli.errors import say
+from agentpost.cli.options import (
+    AsJson,
+    Before,
+    Conversation,
+    Limit,
+    MaxCredits,
+    Metadata,
+    ProfileName,
+    Since,
+    Until,
+    one_of,
+)
+from agentpost.cli.printing import print_json, screen
+from agentpost.cli.tables import show_table
+from agentpost.cli.watching import Watch, interruptible, within
+
+if TYPE_CHECKING:
+    from agentpost.cli.watching import Part
+
+EXAMPLES: Final = {
+    "follow": """
+        agentpost follow msg_0660c5
+        agentpost follow msg_0660c5 --stream
+        agentpost follow msg_0660c5 --after 7 --json
+    """,
+    "messages list": """
+        agentpost messages list --status failed --since 1d
+        agentpost messages list -c customer-4711 --metadata order=1042 --json
+    """,
+    "messages show": """
+        agentpost messages show msg_0660c5
+    """,
+    "messages cancel": """
+        agentpost messages cancel msg_0660c5
+    """,
+    "messages delete": """
+        agentpost messages delete msg_0660c5
+    """,
+    "recover": """
+        agentpost recover msg_0660c5
+        agentpost recover msg_0660c5 --max-credits 20
+    """,
+}
+STATUSES: Final = tuple(exits.OF_STATUS)
+_PAGE_MAX: Final = 50
+MessageId = Annotated[str, typer.Argument(metavar="MSG_ID")]
+
+
+def attach(app: typer.Typer) -> None:
+    """Register the commands on the program."""
+    app.command(epilog=exits.HELP)(follow)
+    app.command()(recover)
+    messages = group("Messages that were sent with the key.")
+    messages.command("list")(messages_list)
+    messages.command("show")(messages_show)
+    messages.command("cancel")(messages_cancel)
+    messages.command("delete")(messages_delete)
+    app.add_typer(messages, name="messages")
+
+
+def follow(
+    message_id: MessageId,
+    after: Annotated[
+        str | None,
+        typer.Option(metavar="SEQ", help="Only what comes after that entry, or that cursor."),
+    ] = None,
+    stream: Annotated[
+        bool, typer.Option("--stream", help="Show text also while it is written.")
+    ] = False,
+    timeout: Annotated[
+        float | None, typer.Option(metavar="SECONDS", help="Stop then; the work continues.")
+    ] = None,
+    as_json: AsJson = False,
+    profile: ProfileName = None,
+) -> None:
+    """Print a message's log as it grows, until nothing more can come.
+
+    When the server is away, it waits for it and continues. With --json each line is an entry; with
+    --stream too, pieces of text have the type delta or reset.
+    """
+    shown = screen(as_json)
+    cursor, seq = given.place(after)
+    with connected(profile) as client, within(given.positive(timeout, "--timeout")):
+        show = _print_part if as_json else shown.part
+        watch = Watch(client, show, stream, seq, cursor, message_id)
+        with interruptible(watch), shown.waiting("Following…"):
+            message = watch.all_of_it(message_id)
+    if not as_json:
+        shown.closing(message)
+    raise typer.Exit(exits.of_status(message.status))
+
+
+def recover(
+    message_id: MessageId,
+    max_credits: MaxCredits = None,
+    as_json: AsJson = False,
+    profile: ProfileName = None,
+) -> None:
+    """Ask for the result of work that expired, or allow parked work more credits.
+
+    Nothing is sent or started again.
+    """
+    with connected(profile) as client:
+        found = client.messages.recover(message_id, max_credits)
+    if as_json:
+        print_json(found.raw)
+        return
+    rows = [(work.work_id, work.state) for work in found.work]
+    show_table(("work_id", "state"), rows, empty="the message has no work")
+    if any(work.state in ("recovering", "watching") for work in found.work):
+        say(f"watch it with: agentpost follow {message_id}")
+
+
+def messages_list(
+    status: Annotated[
+        str | None,
+        typer.Option(
+            help=f"One of {', '.join(STATUSES)}.",
+            autocompletion=one_of(*STATUSES),
+        ),
+    ] = None,
+    conversation: Conversation = None,
+    metadata: Metadata = None,
+    since: Since = None,
+    until: Until = None,
+    limit: Limit = 20,
+    before: Before = None,
+    as_json: AsJson = False,
+    profile: ProfileName = None,
+) -> None:
+    """List the messages of the key, newest first."""
+    with connected(profile) as client:
+        pages = client.messages.list(
+            status=status,
+            conversation=conversation,
+            metadata=given.pairs(metadata, "--metadata"),
+            created_after=given.moment(since, "--since"),
+            created_before=given.moment(until, "--until"),
+            limit=min(limit + 1, _PAGE_MAX),
+            before=before,
+        )
+        found = list(islice(pages, limit + 1))
+    items, more = found[:limit], found[limit:]
+    if as_json:
+        print_json([item.raw for item in items])
+    else:
+        rows = [(i.id, i.status, i.created_at, i.conversation, i.message) for i in items]
+        columns = ("id", "status", "sent", "conversation", "message")
+        show_table(columns, rows, empty="no such message", extra=("conversation",))
+    if more:
+        say(f"there are more: --limit, or --before {items[-1].id}")
+
+
+def messages_show(
+    message_id: MessageId, as_json: AsJson = False, profile: ProfileName = None
+) -> None:
+    """Show a message: the agent's reply, its jobs and files, and where it stands."""
+    with connected(profile) as client:
+        message = client.get(message_id)
+    if as_json:
+        print_json(message.raw)
+    else:
+        screen().message(message)
+
+
+def messages_cancel(
+    message_id: MessageId, as_json: AsJson = False, profile: ProfileName = None
+) -> None:
+    """End the agent's turn and every job of a message; files made so far stay."""
+    with connected(profile) as client:
+        message = client.messages.cancel(message_id)
+    if as_json:
+        print_json(message.raw)
+    else:
+        screen().closing(message)
+
+
+def messages_delete(
+    message_id: MessageId, as_json: AsJson = False, profile: ProfileName = None
+) -> None:
+    """Delete a message that is final, with its log; works and their files stay."""
+    with connected(profile) as client:
+        gone = client.messages.delete(message_id)
+    if as_json:
+        print_json(gone.raw)
+    else:
+        screen().line(f"✓ {gone.id} is deleted")
+
+
+def _print_part(part: Part) -> None:
+    """An entry has its type in its record; pieces of text get one."""
+    from agentpost_client import TextDelta, TextReset
+
+    match part:
+        case TextDelta():
+            print_json({"type": "delta", **part.raw})
+        case TextReset():
+            print_json({"type": "reset", **part.raw})
+        case _:
+            print_json(part.raw)

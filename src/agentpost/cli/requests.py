@@ -1,0 +1,148 @@
+"""The request log: what was asked of the API and what it answered."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+import typer
+
+from agentpost.cli.commands import group
+from agentpost.cli.connection import errors_told, resolve
+from agentpost.cli.options import AsJson, ProfileName
+from agentpost.cli.printing import print_json
+from agentpost.cli.staying import staying_connected, until_answered
+
+if TYPE_CHECKING:
+    from agentpost_client import Client
+    from agentpost_client.models import LoggedRequest, LoggedRequestDetails
+
+EXAMPLES: Final = {
+    "requests tail": """
+        agentpost requests tail
+        agentpost requests tail --status failed --path /v1/messages
+    """,
+    "requests show": """
+        agentpost requests show req_0660c5
+        agentpost requests show req_0660c5 --curl
+    """,
+}
+_WAIT_SECONDS: Final = 45
+_PAGE_MAX: Final = 100
+
+
+def attach(app: typer.Typer) -> None:
+    """Register the commands on the program."""
+    requests = group("Requests to the API, as the server recorded them.")
+    requests.command("tail")(tail)
+    requests.command("show")(show)
+    app.add_typer(requests, name="requests")
+
+
+def tail(
+    status: Annotated[
+        str | None, typer.Option(help="Only this status: 404, 4xx, or failed (400 and above).")
+    ] = None,
+    method: Annotated[str | None, typer.Option(help="Only this method, such as POST.")] = None,
+    path: Annotated[str | None, typer.Option(help="Only paths with this in them.")] = None,
+    error: Annotated[str | None, typer.Option(help="Only this error code.")] = None,
+    key: Annotated[
+        str | None, typer.Option(metavar="KEY_ID", help="Only requests with this key.")
+    ] = None,
+    limit: Annotated[
+        int, typer.Option("--limit", "-n", min=0, max=100, help="How many earlier ones come first.")
+    ] = 10,
+    as_json: AsJson = False,
+    profile: ProfileName = None,
+) -> None:
+    """Show requests to the API as they end, about a second later.
+
+    A key with the scope admin sees the requests of all keys of the account, any other key its own.
+    While the server is away, the command waits for it; nothing is missed. Reads of this log are
+    left out.
+    """
+    method = method.upper() if method is not None else None
+    wanted = {"status": status, "method": method, "path": path, "error": error, "key": key}
+    with staying_connected(profile) as (client, _):
+        from agentpost.cli.request_lines import RequestLines
+
+        lines = RequestLines(as_json)
+        for one in _followed(client, wanted, limit):
+            lines.line(one)
+
+
+def _followed(client: Client, wanted: dict[str, Any], limit: int) -> Iterator[LoggedRequest]:
+    page = until_answered(lambda: client.requests.list(limit=_PAGE_MAX, **wanted))
+    earlier = [one for one in page.data if not _reads_the_log(one)]
+    yield from reversed(earlier[:limit])
+    shown = {one.id for one in page.data}  # the last ones may come once more
+    while True:
+        ask = partial(client.requests.list, page.cursor, wait=_WAIT_SECONDS, limit=_PAGE_MAX)
+        page = until_answered(partial(ask, patient=True, **wanted))
+        yield from (one for one in page.data if one.id not in shown)
+        if page.data:
+            shown = set()
+
+
+def _reads_the_log(one: LoggedRequest) -> bool:
+    """The server leaves these out of what comes later."""
+    return one.method == "GET" and one.path.startswith("/v1/requests")
+
+
+def show(
+    request_id: Annotated[str, typer.Argument(metavar="REQUEST_ID")],
+    curl: Annotated[
+        bool, typer.Option("--curl", help="Print it as a command that sends it again.")
+    ] = False,
+    as_json: AsJson = False,
+    profile: ProfileName = None,
+) -> None:
+    """Show a request with its bodies.
+
+    The id is the Request-Id of the answer, and stands behind each error message of this program.
+    """
+    from agentpost.cli.connection import say_retry
+    from agentpost_client import Client
+
+    server = resolve(profile)
+    with errors_told(server), Client(server.url, server.key, on_retry=say_retry) as client:
+        found = client.requests.get(request_id)
+    if as_json:
+        print_json(found.raw)
+    elif curl:
+        from agentpost.contract.requests import as_curl
+
+        typer.echo(as_curl(found, server.url))
+    else:
+        _show(found)
+
+
+def _show(found: LoggedRequestDetails) -> None:
+    from agentpost.cli.printing import screen
+    from agentpost.cli.request_lines import RequestLines
+    from agentpost.domain.text import displayable
+
+    RequestLines(as_json=False).line(found)
+    facts = screen()
+    if found.created_at is not None:
+        facts.line(f"at {found.created_at.isoformat()}", style="dim")
+    facts.line(f"key {found.key_name or '-'} ({found.key_id or 'unknown'})", style="dim")
+    if found.traceparent:
+        facts.line(f"traceparent {found.traceparent}", style="dim")
+    for name, body, size in (
+        ("request", found.request_body, found.request_bytes),
+        ("response", found.response_body, found.response_bytes),
+    ):
+        kept = "" if body else ", not kept" if size else ""
+        facts.line(f"{name} body ({size} bytes{kept})", style="bold")
+        if body:
+            typer.echo(displayable(_pretty(body)))
+
+
+def _pretty(body: str) -> str:
+    try:
+        return json.dumps(json.loads(body), indent=2, ensure_ascii=False)
+    except ValueError:
+        return body

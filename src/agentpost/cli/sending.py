@@ -1,0 +1,162 @@
+"""`agentpost send`: a message, its progress and its result."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+
+from agentpost.cli import downloads, exits, given, watching
+from agentpost.cli.connection import connected
+from agentpost.cli.errors import fail
+from agentpost.cli.options import AsJson, Busy, MaxCredits, Metadata, ProfileName, ResponseSchema
+from agentpost.cli.printing import print_json, screen
+from agentpost.cli.watching import TimeUp, Watch, interruptible, within
+
+if TYPE_CHECKING:
+    from agentpost.cli.show import Screen
+    from agentpost_client import Client, Message
+    from agentpost_client.requests import SendOptions
+
+EXAMPLES: Final = {
+    "send": """
+        agentpost send "Chart revenue by month" --file sales.csv --save out
+        agentpost send "And by region" --conversation customer-4711 --stream
+        agentpost send "The one for Europe" --answer-to msg_0660c5
+        agentpost send "Report" -f sales.csv --metadata order=1042 --no-wait
+        git diff | agentpost send - --json --timeout 120
+    """,
+}
+STDIN: Final = "-"
+
+
+def attach(app: typer.Typer) -> None:
+    """Register the command on the program."""
+    app.command(epilog=exits.HELP)(send)
+
+
+def send(
+    message: Annotated[str, typer.Argument(help="The message; - reads standard input.")] = "",
+    file: Annotated[
+        list[Path] | None,
+        typer.Option("--file", "-f", help="A file to send along, uploaded if large; repeatable."),
+    ] = None,
+    upload_id: Annotated[
+        list[str] | None, typer.Option(help="A finished upload to attach; repeatable.")
+    ] = None,
+    conversation: Annotated[
+        str | None, typer.Option("--conversation", "-c", help="The conversation to continue.")
+    ] = None,
+    answer_to: Annotated[
+        str | None, typer.Option(metavar="MSG_ID", help="The message whose question this answers.")
+    ] = None,
+    response_schema: ResponseSchema = None,
+    metadata: Metadata = None,
+    busy: Busy = None,
+    max_credits: MaxCredits = None,
+    idempotency_key: Annotated[
+        str | None, typer.Option(help="Repeating a call with the same key starts nothing twice.")
+    ] = None,
+    no_wait: Annotated[
+        bool, typer.Option("--no-wait", help="Don't wait for work the message starts.")
+    ] = False,
+    timeout: Annotated[
+        float | None, typer.Option(metavar="SECONDS", help="Stop waiting then; the work continues.")
+    ] = None,
+    stream: Annotated[
+        bool, typer.Option("--stream", help="Show the agent's text while it writes it.")
+    ] = False,
+    save: Annotated[
+        Path | None, typer.Option(help="Folder to save the made files in; nothing is overwritten.")
+    ] = None,
+    as_json: AsJson = False,
+    profile: ProfileName = None,
+) -> None:
+    """Send a message and show its progress and result."""
+    text = _read_message(message, may_be_empty=bool(file or upload_id))
+    if stream and (as_json or no_wait):
+        raise typer.BadParameter("--stream shows text on the way; not with --json or --no-wait")
+    options: SendOptions = {
+        "conversation": conversation,
+        "metadata": given.pairs(metadata, "--metadata"),
+        "idempotency_key": idempotency_key or watching.new_key(),
+        "upload_ids": upload_id or (),
+        "answer_to": answer_to,
+        "response_schema": given.json_object(response_schema, "--response-schema"),
+        "busy": busy,
+        "max_credits": max_credits,
+    }
+    shown = screen(as_json)
+    with connected(profile) as client, _timed(given.positive(timeout, "--timeout"), options):
+        messages = client.messages
+        watch = Watch(client, watching.ignore if as_json else shown.part, streams=stream)
+        if stream:
+            with interruptible(watch), shown.waiting("Waiting for the agent…"):
+                sent = watch.sent(messages.send_and_stream(text, file or (), **options))
+            if sent.reply and not watch.seq:
+                shown.prose(sent.reply)
+        else:
+            call = partial(messages.send, text, file or (), **options)
+            sent = _send_and_watch(watch, call, shown, no_wait, as_json)
+        _close(client, sent, shown, save, as_json)
+    raise typer.Exit(exits.of_status(sent.status))
+
+
+# --- parts ----------------------------------------------------------------------------------------
+def _send_and_watch(
+    watch: Watch, call: Callable[[], Message], shown: Screen, no_wait: bool, as_json: bool
+) -> Message:
+    with shown.waiting("Waiting for the agent…"):
+        sent = call()
+    if sent.reply and not as_json:
+        shown.prose(sent.reply)
+        watch.show = partial(shown.part, reply_shown=True)
+    if no_wait:
+        return sent
+    watch.message_id = sent.id
+    with interruptible(watch), shown.waiting("Working…"):
+        return watch.to_the_end(sent)
+
+
+def _close(client: Client, sent: Message, shown: Screen, save: Path | None, as_json: bool) -> None:
+    if as_json:
+        print_json(sent.raw)
+    else:
+        shown.closing(sent)
+    if save is not None:
+        for path in downloads.save_all(client, sent.files, save, shown):
+            if not as_json:
+                shown.saved(path)
+
+
+@contextmanager
+def _timed(seconds: float | None, options: SendOptions) -> Iterator[None]:
+    """`within`, with words for the time in which the message has no id yet."""
+    try:
+        with within(seconds):
+            yield
+    except TimeUp:
+        fail(
+            f"no answer in {seconds:g} s; to ask for it again, which starts nothing twice: the same"
+            f" command with --idempotency-key {options.get('idempotency_key')}",
+            exits.NO_ANSWER,
+        )
+    except ValueError as error:  # an unusable idempotency key
+        fail(str(error), exits.USAGE)
+
+
+def _read_message(message: str, may_be_empty: bool) -> str:
+    text = message
+    try:
+        if message == STDIN:
+            text = typer.get_binary_stream("stdin").read().decode()
+        text.encode()
+    except UnicodeError:
+        raise typer.BadParameter("the message is not UTF-8 text") from None
+    if not (text.strip() or may_be_empty):
+        raise typer.BadParameter("give a message, or a --file")
+    return text

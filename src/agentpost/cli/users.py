@@ -1,0 +1,154 @@
+"""Commands for the people who sign in to the web app."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+import typer
+
+from agentpost.cli.commands import group
+from agentpost.cli.context import AsJson, option_value, show, show_rows, with_context
+
+if TYPE_CHECKING:
+    from agentpost.domain.roles import Role
+    from agentpost.domain.user_records import UserRecord
+    from agentpost.services.context import AppContext
+    from agentpost.services.password_links import PasswordLink
+
+EXAMPLES: Final = {
+    "users create": """
+        agentpost users create --email ada@example.com --role owner
+    """,
+    "users list": """
+        agentpost users list
+    """,
+    "users role": """
+        agentpost users role ada@example.com member
+    """,
+    "users password-link": """
+        agentpost users password-link ada@example.com
+    """,
+    "users remove": """
+        agentpost users remove ada@example.com
+    """,
+}
+User = Annotated[str, typer.Argument(help="User id or e-mail address.")]
+RoleName = Annotated[str, typer.Option("--role", help="operator, owner or member.")]
+_COLUMNS = ("id", "account_id", "email", "role", "last_login_at")
+
+
+def attach(app: typer.Typer) -> None:
+    """Add the commands."""
+    users = group("People who sign in to the web app.")
+    users.command("create")(users_create)
+    users.command("list")(users_list)
+    users.command("role")(users_role)
+    users.command("password-link")(users_password_link)
+    users.command("remove")(users_remove)
+    app.add_typer(users, name="users")
+
+
+def users_create(
+    email: Annotated[str, typer.Option(help="E-mail address, by which they sign in.")],
+    role: RoleName = "member",
+    account: Annotated[
+        str | None,
+        typer.Option(help="Account id or e-mail address; not needed while there is only one."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Create a user, and print a link by which they choose a password, once, within three days."""
+    from agentpost.services import password_links
+
+    wanted = _role(role)
+
+    async def create(ctx: AppContext) -> PasswordLink:
+        where = account or await _only_account(ctx)
+        return await password_links.create(ctx, where, email, wanted)
+
+    _show_link(with_context(create, "users create", email, detail={"role": role}), as_json)
+
+
+def users_list(as_json: AsJson = False) -> None:
+    """List the users of every account."""
+    from agentpost.services import users
+
+    found = [_user(user) for user in with_context(users.all_)]
+    show_rows(found, as_json, _COLUMNS)
+
+
+def users_role(
+    user: User,
+    role: Annotated[str, typer.Argument(help="operator, owner or member.")],
+    as_json: AsJson = False,
+) -> None:
+    """Change what a user may do; they have to sign in again."""
+    from agentpost.services import users
+
+    wanted = _role(role)
+    changed = with_context(
+        lambda ctx: users.set_role(ctx, user, wanted), "users role", user, detail={"role": role}
+    )
+    shape = {**_user(changed), "role": wanted.value}
+    show(shape, as_json, f"{changed.email} is {wanted.value} now")
+
+
+def users_password_link(user: User, as_json: AsJson = False) -> None:
+    """Print a link by which a user chooses a new password, once, within three days."""
+    from agentpost.services import password_links
+
+    _show_link(
+        with_context(lambda ctx: password_links.make(ctx, user), "users password-link", user),
+        as_json,
+    )
+
+
+def users_remove(user: User, as_json: AsJson = False) -> None:
+    """Remove a user, who is signed out at once. What they did in their account stays."""
+    from agentpost.services import users
+
+    gone = with_context(lambda ctx: users.remove(ctx, user), "users remove", user)
+    show({"id": gone.id, "removed": True}, as_json, f"{gone.email} is removed")
+
+
+# --- parts ----------------------------------------------------------------------------------------
+async def _only_account(ctx: AppContext) -> str:
+    from agentpost.services import accounts
+
+    found = await accounts.all_accounts(ctx)
+    if len(found) != 1:
+        raise ValueError("name the account by --account: there is not exactly one")
+    return found[0].id
+
+
+def _role(text: str) -> Role:
+    from agentpost.domain.roles import Role
+
+    def find() -> Role:
+        if text not in set(Role):
+            raise ValueError(f"a role is one of {', '.join(Role)}, not {text[:40]!a}")
+        return Role(text)
+
+    return option_value(find)
+
+
+def _user(user: UserRecord) -> dict[str, Any]:
+    from agentpost.domain.times import iso
+
+    at = user.last_login_at
+    return {
+        "id": user.id,
+        "account_id": user.account_id,
+        "email": user.email,
+        "role": user.role.value,
+        "created_at": iso(user.created_at),
+        "has_password": user.password is not None,
+        "last_login_at": iso(at) if at is not None else None,
+    }
+
+
+def _show_link(link: PasswordLink, as_json: bool) -> None:
+    from agentpost.domain.times import iso
+
+    shape = {**_user(link.user), "url": link.url, "expires_at": iso(link.expires_at)}
+    show(shape, as_json, link.url)

@@ -1,0 +1,384 @@
+"""Webhook endpoints: every operation of the API."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import islice
+from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias
+
+import typer
+
+from agentpost.cli import exits, given
+from agentpost.cli.commands import group
+from agentpost.cli.connection import connected
+from agentpost.cli.errors import say
+from agentpost.cli.options import AsJson, ProfileName
+from agentpost.cli.printing import print_json, screen
+
+if TYPE_CHECKING:
+    from agentpost_client import Client
+    from agentpost_client.models import (
+        Delivery,
+        LoggedDelivery,
+        NewWebhookEndpoint,
+        WebhookEndpoint,
+        WebhookEndpointDetails,
+    )
+
+    AnyDelivery: TypeAlias = Delivery | LoggedDelivery
+    AnyEndpoint: TypeAlias = WebhookEndpoint | NewWebhookEndpoint | WebhookEndpointDetails
+
+EXAMPLES: Final = {
+    "webhooks create": """
+        agentpost webhooks create https://example.com/hooks
+        agentpost webhooks create https://example.com/hooks --events job.failed
+    """,
+    "webhooks list": """
+        agentpost webhooks list
+    """,
+    "webhooks show": """
+        agentpost webhooks show whe_0660c5
+    """,
+    "webhooks update": """
+        agentpost webhooks update whe_0660c5 --url https://example.com/new
+    """,
+    "webhooks enable": """
+        agentpost webhooks enable whe_0660c5
+    """,
+    "webhooks disable": """
+        agentpost webhooks disable whe_0660c5
+    """,
+    "webhooks delete": """
+        agentpost webhooks delete whe_0660c5
+    """,
+    "webhooks redeliver": """
+        agentpost webhooks redeliver whe_0660c5 evt_0660c5
+    """,
+    "webhooks deliveries": """
+        agentpost webhooks deliveries whe_0660c5 --status failed
+    """,
+    "webhooks test": """
+        agentpost webhooks test whe_0660c5 --event message.completed
+    """,
+    "webhooks replay": """
+        agentpost webhooks replay whe_0660c5 --since 2h --status failed
+    """,
+    "webhooks rotate-secret": """
+        agentpost webhooks rotate-secret whe_0660c5 --grace 1d
+    """,
+}
+EndpointId = Annotated[str, typer.Argument(metavar="ENDPOINT_ID")]
+Events = Annotated[
+    str | None,
+    typer.Option(metavar="NAMES", help="Names of events, separated by commas; * for all."),
+]
+Description = Annotated[str | None, typer.Option(help="A note of your own.")]
+NoWait = Annotated[bool, typer.Option("--no-wait", help="Don't wait for the receiver's answer.")]
+_COLUMNS: Final = ("id", "status", "url", "events", "created")
+_DELIVERY_COLUMNS: Final = ("event_id", "event", "status", "tries", "answer", "created")
+_ATTEMPT_COLUMNS: Final = ("event_id", "at", "answer", "ms")
+
+
+def attach(app: typer.Typer) -> None:
+    """Register the commands on the program."""
+    webhooks = group("Webhook endpoints and what was delivered to them.")
+    for name, command in (
+        ("list", list_all),
+        ("create", create),
+        ("show", show),
+        ("update", update),
+        ("enable", enable),
+        ("disable", disable),
+        ("delete", delete),
+        ("rotate-secret", rotate_secret),
+        ("test", send_test),
+        ("deliveries", deliveries),
+        ("redeliver", redeliver),
+        ("replay", replay),
+    ):
+        webhooks.command(name)(command)
+    app.add_typer(webhooks, name="webhooks")
+
+
+def list_all(as_json: AsJson = False, profile: ProfileName = None) -> None:
+    """List the account's endpoints, newest first."""
+    with connected(profile) as client:
+        found = client.webhooks.list()
+    if as_json:
+        print_json([endpoint.raw for endpoint in found])
+        return
+    _table(_COLUMNS, [_row(each) for each in found], "no endpoint yet: `agentpost webhooks create`")
+
+
+def create(
+    url: Annotated[str, typer.Argument(help="Where events are sent: a public https address.")],
+    events: Events = None,
+    description: Description = None,
+    as_json: AsJson = False,
+    profile: ProfileName = None,
+) -> None:
+    """Register an endpoint; its secret is shown this once."""
+    with connected(profile) as client:
+        made = client.webhooks.create(url, _names(events), description)
+    if as_json:
+        print_json(made.raw)
+        return
+    _show_endpoint(made)
+    _show_secret(made.secret)
+
+
+def show(endpoint_id: EndpointId, as_json: AsJson = False, profile: ProfileName = None) -> None:
+    """Show an endpoint with its 20 newest deliveries."""
+    with connected(profile) as client:
+        found = client.webhooks.get(endpoint_id)
+    if as_json:
+        print_json(found.raw)
+        return
+    _show_endpoint(found)
+    rows = [_delivery_row(each) for each in found.recent_deliveries]
+    if rows:
+        typer.echo()
+    _table(_DELIVERY_COLUMNS, rows, "nothing was sent to it yet")
+
+
+def update(
+    endpoint_id: EndpointId,
+    url: Annotated[str | None, typer.Option(help="Another address.")] = None,
+    events: Events = None,
+    description: Description = None,
+    as_json: AsJson = False,
+    profile: ProfileName = None,
+) -> None:
+    """Change where events are sent, which ones, or the note."""
+    changes: dict[str, Any] = {"url": url, "events": _names(events), "description": description}
+    if all(value is None for value in changes.values()):
+        raise typer.BadParameter("give --url, --events or --description")
+    _change(endpoint_id, changes, as_json=as_json, profile=profile)
+
+
+def enable(endpoint_id: EndpointId, as_json: AsJson = False, profile: ProfileName = None) -> None:
+    """Turn an endpoint on again; its failures are forgotten.
+
+    `webhooks replay` sends what it has missed.
+    """
+    _change(endpoint_id, {"enabled": True}, as_json=as_json, profile=profile)
+
+
+def disable(endpoint_id: EndpointId, as_json: AsJson = False, profile: ProfileName = None) -> None:
+    """Turn an endpoint off; what waits to be sent to it is dropped."""
+    _change(endpoint_id, {"enabled": False}, as_json=as_json, profile=profile)
+
+
+def delete(endpoint_id: EndpointId, as_json: AsJson = False, profile: ProfileName = None) -> None:
+    """Remove an endpoint; what waits to be sent to it is cancelled."""
+    with connected(profile) as client:
+        gone = client.webhooks.delete(endpoint_id)
+    if as_json:
+        print_json(gone.raw)
+    else:
+        screen().line(f"deleted {gone.id}")
+
+
+def rotate_secret(
+    endpoint_id: EndpointId,
+    grace: Annotated[
+        str | None,
+        typer.Option(metavar="DURATION", help="For so long both secrets sign: 30m, 12h, 7d."),
+    ] = None,
+    as_json: AsJson = False,
+    profile: ProfileName = None,
+) -> None:
+    """Replace the secret of an endpoint; the new one is shown this once."""
+    seconds = given.span(grace, "--grace")
+    with connected(profile) as client:
+        rotated = client.webhooks.rotate_secret(endpoint_id, seconds)
+    if as_json:
+        print_json(rotated.raw)
+        return
+    _show_secret(rotated.secret)
+    if rotated.old_secret_until is not None:
+        screen().line(f"The old secret signs as well until {rotated.old_secret_until.isoformat()}")
+
+
+def send_test(
+    endpoint_id: EndpointId,
+    event: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Send a sample of this event, not webhook.test."),
+    ] = None,
+    no_wait: NoWait = False,
+    as_json: AsJson = False,
+    profile: ProfileName = None,
+) -> None:
+    """Send a test event to an endpoint and show what its receiver answered.
+
+    The exit code is 1 when the receiver did not take it.
+    """
+    with connected(profile) as client:
+        sent = client.webhooks.test(endpoint_id, event)
+        shown = sent if no_wait else settled(client, endpoint_id, sent)
+    tell([shown], as_json=as_json)
+
+
+def deliveries(
+    endpoint_id: EndpointId,
+    status: Annotated[
+        str | None,
+        typer.Option(help="Only these: pending, delivered, failed, dropped or cancelled."),
+    ] = None,
+    limit: Annotated[int, typer.Option(min=1, help="How many of the newest.")] = 20,
+    attempts: Annotated[
+        bool, typer.Option("--attempts", help="Show each attempt with what was answered.")
+    ] = False,
+    as_json: AsJson = False,
+    profile: ProfileName = None,
+) -> None:
+    """List what was sent to an endpoint, newest first."""
+    with connected(profile) as client:
+        pages = client.webhooks.deliveries(endpoint_id, status=status, limit=min(limit, 100))
+        found = list(islice(pages, limit))
+    if as_json:
+        print_json([each.raw for each in found])
+    elif attempts:
+        _table(_ATTEMPT_COLUMNS, [row for each in found for row in _attempt_rows(each)], _NOTHING)
+    else:
+        _table(_DELIVERY_COLUMNS, [_delivery_row(each) for each in found], _NOTHING)
+
+
+_NOTHING: Final = "no delivery fits"
+
+
+def redeliver(
+    endpoint_id: EndpointId,
+    event_id: Annotated[str, typer.Argument(metavar="EVENT_ID")],
+    no_wait: NoWait = False,
+    as_json: AsJson = False,
+    profile: ProfileName = None,
+) -> None:
+    """Send one event to an endpoint again, whether it was delivered or not."""
+    with connected(profile) as client:
+        sent = client.webhooks.redeliver(endpoint_id, event_id)
+        shown = sent if no_wait else settled(client, endpoint_id, sent)
+    tell([shown], as_json=as_json)
+
+
+def replay(
+    endpoint_id: EndpointId,
+    since: Annotated[
+        str, typer.Option(metavar="WHEN", help="From when on: 2h ago as 2h, or a time.")
+    ],
+    until: Annotated[
+        str | None, typer.Option(metavar="WHEN", help="Until when; now by default.")
+    ] = None,
+    status: Annotated[
+        str | None,
+        typer.Option(help="Only what ended so: delivered, failed, dropped, with commas between."),
+    ] = None,
+    as_json: AsJson = False,
+    profile: ProfileName = None,
+) -> None:
+    """Send all events of a time range to an endpoint again."""
+    begin, end = given.moment(since, "--since"), given.moment(until, "--until")
+    assert begin is not None, "the option has to be there"
+    with connected(profile) as client:
+        replayed = client.webhooks.replay(endpoint_id, begin, until=end, status=_names(status))
+    if as_json:
+        print_json(replayed.raw)
+    else:
+        number = replayed.deliveries
+        screen().line(f"sending {number} {'event' if number == 1 else 'events'} again")
+
+
+# --- shared with `events resend` and `trigger` ----------------------------------------------------
+def settled(client: Client, endpoint_id: str, sent: Delivery) -> AnyDelivery:
+    """The delivery after its next attempt; as it is when none was made for some seconds."""
+    from time import monotonic, sleep
+
+    over = monotonic() + _SETTLED_SECONDS
+    found: AnyDelivery = sent
+    while found.status == "pending" and found.attempts == sent.attempts and monotonic() < over:
+        sleep(_LOOK_SECONDS)
+        pages = client.webhooks.deliveries(endpoint_id, limit=100)
+        found = next((each for each in pages.page() if each.id == sent.id), found)
+    return found
+
+
+_SETTLED_SECONDS: Final = 15.0
+_LOOK_SECONDS: Final = 0.3
+_ANSWER_CHARACTERS: Final = 200
+
+
+def tell(found: Sequence[AnyDelivery], *, as_json: bool) -> None:
+    """Show deliveries; the command ends with 1 when a receiver did not take its one."""
+    from agentpost.cli.show import one_line
+
+    if as_json:
+        print_json(found[0].raw if len(found) == 1 else [each.raw for each in found])
+    else:
+        _table(_DELIVERY_COLUMNS, [_delivery_row(each) for each in found])
+        for each in found:
+            if each.last_response and each.status != "delivered":
+                answer = one_line(each.last_response)[:_ANSWER_CHARACTERS]
+                say(f"{each.id}: the receiver answered: {answer}")
+    if any(each.status != "delivered" and each.attempts > 0 for each in found):
+        raise typer.Exit(exits.FAILED)
+
+
+def _change(
+    endpoint_id: str, changes: dict[str, Any], *, as_json: bool, profile: str | None
+) -> None:
+    with connected(profile) as client:
+        changed = client.webhooks.update(endpoint_id, **changes)
+    if as_json:
+        print_json(changed.raw)
+    else:
+        _show_endpoint(changed)
+
+
+def _show_endpoint(endpoint: AnyEndpoint) -> None:
+    screen().line(f"{endpoint.id} · {_status(endpoint)}")
+    screen().line(f"{endpoint.url} gets {', '.join(endpoint.events) or '*'}")
+    if endpoint.description:
+        screen().line(endpoint.description)
+
+
+def _show_secret(secret: str) -> None:
+    screen().line(f"secret: {secret}")
+    say("keep the secret: it is shown this once, and verifies that events are this server's")
+
+
+def _status(endpoint: AnyEndpoint) -> str:
+    if endpoint.disabled_at is not None:
+        return "disabled"
+    return "failing" if endpoint.failing_since is not None else "enabled"
+
+
+def _row(endpoint: AnyEndpoint) -> tuple[object, ...]:
+    events = ", ".join(endpoint.events) or "*"
+    status = _status(endpoint)
+    return endpoint.id, status, endpoint.url, events, endpoint.created_at
+
+
+def _delivery_row(one: AnyDelivery) -> tuple[object, ...]:
+    answer = one.last_status_code if one.last_error is None else one.last_error
+    return one.id, one.event, str(one.status), one.attempts, answer, one.created_at
+
+
+def _attempt_rows(one: LoggedDelivery) -> list[tuple[object, ...]]:
+    rows: list[tuple[object, ...]] = []
+    for each in one.attempt_log:
+        failed = f"{each.error}: {each.response}" if each.response else each.error
+        rows.append((one.id, each.at, failed if each.error else each.status_code, each.ms))
+    return rows
+
+
+def _names(text: str | None) -> list[str] | None:
+    if text is None:
+        return None
+    return [name.strip() for name in text.split(",") if name.strip()]
+
+
+def _table(columns: tuple[str, ...], rows: list[tuple[object, ...]], empty: str = "") -> None:
+    from agentpost.cli.tables import show_table
+
+    show_table(columns, rows, empty=empty)

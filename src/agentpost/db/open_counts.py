@@ -1,0 +1,112 @@
+"""Counts of what is open on the whole server, for `/metrics`.
+
+Each reads at most `COUNTED_MAX` rows of a partial index that holds only what is open, so neither
+history nor a long queue makes them slow.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from agentpost.db.filtered import COUNTED_MAX
+from agentpost.db.session import Tx
+
+_TURNS_RUNNING = (
+    "SELECT COUNT(*), MIN(turn_began_at) FROM (SELECT turn_began_at FROM messages"
+    " WHERE turn_state = 'running' ORDER BY turn_began_at LIMIT ?) AS found"
+)
+_TURNS_WAITING = (
+    "SELECT COUNT(*), MIN(created_at) FROM (SELECT created_at FROM messages"
+    " WHERE turn_state = 'waiting' ORDER BY turn_wait_deadline LIMIT ?) AS found"
+)
+_JOBS_EXECUTING = (
+    "SELECT state, COUNT(*), MIN(COALESCE(started_at, created_at)) FROM"
+    " (SELECT state, started_at, created_at FROM jobs WHERE state IN ('running', 'overdue')"
+    " LIMIT ?) AS found GROUP BY state"
+)
+_JOBS_QUEUED = (
+    "SELECT COUNT(*), MIN(queue_by) FROM (SELECT queue_by FROM jobs WHERE state = 'queued'"
+    " ORDER BY queue_by LIMIT ?) AS found"
+)
+_JOBS_UNOWNED = (
+    "SELECT COUNT(*), MIN(COALESCE(started_at, created_at)) FROM"
+    " (SELECT started_at, created_at FROM jobs"
+    " WHERE state IN ('running', 'overdue') AND node IS NULL ORDER BY id LIMIT ?) AS found"
+)
+_DELIVERIES = (
+    "SELECT COUNT(*), MIN(created_at), MIN(next_attempt_at) FROM"
+    " (SELECT created_at, next_attempt_at FROM deliveries WHERE status = 'pending' LIMIT ?)"
+    " AS found"
+)
+_MAILS = "SELECT COUNT(*) FROM (SELECT id FROM mails WHERE sent_at IS NULL LIMIT ?) AS found"
+_NODES = "SELECT COUNT(*) FROM nodes"
+# Credits are held for steps of jobs that have a slot, so no other account needs a look.
+_HELD = (
+    "SELECT COALESCE(SUM(held), 0) FROM accounts WHERE id IN"
+    " (SELECT account_id FROM jobs WHERE state IN ('running', 'overdue') LIMIT ?)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """A number of rows, and the smallest time of them in microseconds; None without rows."""
+
+    number: int
+    oldest: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class OpenCounts:
+    """The open rows; no number is above `COUNTED_MAX`.
+
+    Attributes:
+        turns_running: ``oldest``: when it began.
+        turns_waiting: ``oldest``: when the message came.
+        jobs: those with a slot by state; ``oldest``: when it began.
+        jobs_queued: for credits; ``oldest``: the first deadline.
+        jobs_unowned: those of ``jobs`` that no node has taken.
+        deliveries: of webhooks; ``oldest``: when the event happened.
+        delivery_due: when the first of them is to be attempted.
+        credits_held: millionths.
+    """
+
+    turns_running: Counted
+    turns_waiting: Counted
+    jobs: dict[str, Counted]
+    jobs_queued: Counted
+    jobs_unowned: Counted
+    deliveries: Counted
+    delivery_due: int | None
+    mails: int
+    nodes: int
+    credits_held: int
+
+
+def read(tx: Tx) -> OpenCounts:
+    """Count what is open now."""
+    executing = tx.all(_JOBS_EXECUTING, (COUNTED_MAX,))
+    deliveries = tx.one(_DELIVERIES, (COUNTED_MAX,))
+    mails, held = tx.one(_MAILS, (COUNTED_MAX,)), tx.one(_HELD, (COUNTED_MAX,))
+    nodes = tx.one(_NODES)
+    assert deliveries is not None
+    assert mails is not None
+    assert nodes is not None
+    assert held is not None
+    return OpenCounts(
+        turns_running=_counted(tx, _TURNS_RUNNING),
+        turns_waiting=_counted(tx, _TURNS_WAITING),
+        jobs={state: Counted(number, oldest) for state, number, oldest in executing},
+        jobs_queued=_counted(tx, _JOBS_QUEUED),
+        jobs_unowned=_counted(tx, _JOBS_UNOWNED),
+        deliveries=Counted(deliveries[0], deliveries[1]),
+        delivery_due=deliveries[2],
+        mails=mails[0],
+        nodes=nodes[0],
+        credits_held=int(held[0]),
+    )
+
+
+def _counted(tx: Tx, sql: str) -> Counted:
+    row = tx.one(sql, (COUNTED_MAX,))
+    assert row is not None
+    return Counted(row[0], row[1])

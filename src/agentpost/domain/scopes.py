@@ -1,0 +1,63 @@
+"""What a key may do: its scopes (design: Key scopes)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from enum import StrEnum
+from typing import Final
+
+from agentpost.domain.errors import ErrorCode, Refusal
+
+
+class Scope(StrEnum):
+    """A scope of a key; none implies another."""
+
+    SEND = "send"
+    READ = "read"
+    ADMIN = "admin"
+
+
+ALL_SCOPES: Final = frozenset(Scope)
+"""What a key has for which nobody chose."""
+
+
+def parse(names: Iterable[str]) -> frozenset[Scope]:
+    """The scopes with these names; raises `ValueError` for an unknown one and for none."""
+    known = ", ".join(Scope)
+    scopes = set()
+    for name in names:
+        try:
+            scopes.add(Scope(name.strip()))
+        except ValueError:
+            raise ValueError(f"there is no scope {name.strip()!r}: choose of {known}") from None
+    if not scopes:
+        raise ValueError(f"a key needs at least one scope: {known}")
+    return frozenset(scopes)
+
+
+def stored(scopes: frozenset[Scope]) -> str | None:
+    """How a key keeps its scopes: None for all of them, as keys of earlier versions have it."""
+    return None if scopes == ALL_SCOPES else ",".join(in_order(scopes))
+
+
+def of_stored(text: str | None) -> frozenset[Scope]:
+    """The scopes that a key keeps; words that this version does not know grant nothing."""
+    if text is None:
+        return ALL_SCOPES
+    return frozenset(scope for scope in Scope if scope in text.split(","))
+
+
+def in_order(scopes: frozenset[Scope]) -> list[str]:
+    """The names of the scopes, always in the same order."""
+    return [scope.value for scope in Scope if scope in scopes]
+
+
+def check(scopes: frozenset[Scope], needed: Scope | None) -> None:
+    """Raise ``forbidden`` when the scope is needed and missing."""
+    if needed is not None and needed not in scopes:
+        has = ", ".join(in_order(scopes)) or "none"
+        raise Refusal(
+            ErrorCode.FORBIDDEN,
+            f"This key lacks the scope {needed.value!r} (it has: {has}). Use a key that has it;"
+            " the scopes of a key are chosen when it is made.",
+        )

@@ -1,0 +1,23 @@
+"""How usage is summed up (design: Usage)."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Final
+
+USAGE_DAYS_DEFAULT: Final = 30
+USAGE_DAYS_MAX: Final = 92
+
+
+class UsageGroup(StrEnum):
+    """What a line of usage stands for."""
+
+    DAY = "day"
+    KEY = "key"
+    CONVERSATION = "conversation"
+
+
+APP: Final = "app"
+"""The id of the line for messages written in the web app: they have no key."""
+DELETED: Final = "deleted"
+"""The id of the line for credits whose message is deleted."""

@@ -1,0 +1,331 @@
+"""The operations of the protocol."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Iterator
+from contextlib import aclosing, contextmanager
+from dataclasses import replace
+from typing import Final, NoReturn
+
+from a2a.server.context import ServerCallContext
+from a2a.server.events import Event
+from a2a.server.request_handlers.request_handler import RequestHandler, validate_request_params
+from a2a.types import a2a_pb2 as a2a
+from a2a.utils import errors
+
+from agentpost.api.operation import Api
+from agentpost.domain import idempotency, scopes
+from agentpost.domain.errors import Refusal
+from agentpost.domain.scopes import Scope
+from agentpost.domain.times import seconds
+from agentpost.doors import drafts
+from agentpost.doors.a2a import parts, tasks
+from agentpost.doors.a2a.artifacts import ArtifactStream
+from agentpost.doors.a2a.states import PAUSED, TERMINAL, error_of, state_of
+from agentpost.doors.drafts import Draft
+from agentpost.http.pipeline import report_fault
+from agentpost.services import admission, chains, following, message_lists
+from agentpost.services.chains import Chain
+from agentpost.services.following import Moment
+from agentpost.services.long_poll import HungUp
+from agentpost.services.messages import Caller
+from agentpost.wakeups.base import Wait
+
+CALLER: Final = "caller"
+"""The caller, in the state of a call's context."""
+REQUEST_ID: Final = "agentpost.request_id"
+"""Our id of the request, there as well; the SDK has one of its own."""
+HUNG_UP: Final = "agentpost.hung_up"
+"""What is to be called when the client of a held call hangs up, there as well."""
+_LISTED_MAX: Final = 200
+"""Of a key's newest messages, which a list of tasks looks at."""
+_PAGE_DEFAULT: Final = 50
+_PAGE_MAX: Final = 100
+
+
+class TaskHandler(RequestHandler):
+    """See `RequestHandler`; every task is the caller's own, others are not found."""
+
+    def __init__(self, api: Api) -> None:
+        self._api = api
+
+    # --- sending ----------------------------------------------------------------------------------
+    @validate_request_params
+    async def on_message_send(
+        self, params: a2a.SendMessageRequest, context: ServerCallContext
+    ) -> a2a.Task:
+        caller = _caller(context)
+        history = _history_length(params.configuration)
+        with _refusals_translated(context, Scope.SEND):
+            wait = not params.configuration.return_immediately
+            if wait:
+                self._ensure_room(caller)
+                await admission.wait(self._api.ctx, caller)
+            chain = await self._send(caller, params)
+            if wait:
+                chain = await self._ended(caller, chain, context.state[HUNG_UP])
+            return tasks.task(chain, self._api.ctx.links, history)
+
+    @validate_request_params
+    async def on_message_send_stream(
+        self, params: a2a.SendMessageRequest, context: ServerCallContext
+    ) -> AsyncGenerator[Event, None]:
+        caller = _caller(context)
+        with _refusals_translated(context, Scope.SEND):
+            self._ensure_room(caller)
+            await admission.wait(self._api.ctx, caller)
+            message_id = drafts.fresh_id(self._api.ctx)
+            with self._api.ctx.wakeups.listen(message_id, texts=True) as wait:
+                chain = await self._send(caller, params, message_id)
+                place = wait if chain.last.message.id == message_id else None
+                async with aclosing(self._events(caller, chain, place)) as events:
+                    async for event in events:
+                        yield event
+
+    @validate_request_params
+    async def on_subscribe_to_task(
+        self, params: a2a.SubscribeToTaskRequest, context: ServerCallContext
+    ) -> AsyncGenerator[Event, None]:
+        caller = _caller(context)
+        with _refusals_translated(context, Scope.READ):
+            chain = await chains.look(self._api.ctx, caller, params.id)
+            if tasks.state(chain) in TERMINAL:
+                raise errors.UnsupportedOperationError("The task has ended; read it with GetTask.")
+            await admission.wait(self._api.ctx, caller)
+            async with aclosing(self._events(caller, chain)) as events:
+                async for event in events:
+                    yield event
+
+    def _ensure_room(self, caller: Caller) -> None:
+        ctx = self._api.ctx
+        ctx.streams.check(caller.account_id, ctx.settings.streams_max)
+
+    async def _send(
+        self, caller: Caller, params: a2a.SendMessageRequest, message_id: str | None = None
+    ) -> Chain:
+        """Take the message in; the task that it begins or goes on with. ``message_id`` is a fresh
+        one."""
+        ctx, message = self._api.ctx, params.message
+        if params.configuration.HasField("task_push_notification_config"):
+            raise errors.PushNotificationNotSupportedError(_NO_PUSH)
+        draft = Draft(
+            text=parts.text_of(message),
+            files=parts.files_of(message),
+            conversation=message.context_id or None,
+            metadata=parts.labels_of(message),
+            idempotency_key=idempotency.key_of(f"a2a/{message.message_id}"),
+        )
+        first_id = message.task_id
+        if first_id:
+            chain = await chains.look(ctx, caller, first_id)
+            _ensure_goes_on(chain, message)
+            draft = replace(
+                draft,
+                conversation_id=chain.last.message.conversation_id,
+                idempotency_key=chains.next_key(chain),
+            ).answering(chain.last)
+        sent = await drafts.send(ctx, caller, draft, message_id)
+        return await chains.look(ctx, caller, first_id or sent.id)
+
+    # --- following --------------------------------------------------------------------------------
+    async def _ended(self, caller: Caller, chain: Chain, hung_up: HungUp) -> Chain:
+        """The task once it has ended, asks or waits for credits, or was held long enough."""
+        with self._api.ctx.streams.count(caller.account_id):
+            async with aclosing(self._moments(caller, chain, hung_up)) as moments:
+                async for _, now in moments:
+                    chain = now
+        return chain
+
+    async def _events(
+        self, caller: Caller, chain: Chain, place: Wait | None = None
+    ) -> AsyncGenerator[Event, None]:
+        """The task as it is, then what happens to it: steps, texts, outputs, states."""
+        links = self._api.ctx.links
+        artifacts: ArtifactStream | None = None
+        state = tasks.state(chain)
+        with self._api.ctx.streams.count(caller.account_id):
+            followed = self._moments(caller, chain, texts=True, place=place)
+            async with aclosing(followed) as moments:
+                async for moment, now in moments:
+                    if artifacts is None:
+                        artifacts = ArtifactStream(now, links)
+                        state = tasks.state(now)
+                        yield tasks.task(now, links)
+                        continue
+                    for chunk in artifacts.written(now, moment.texts):
+                        yield chunk
+                    if moment.texts:
+                        continue
+                    for entry in moment.entries:
+                        step = tasks.progress_update(now, entry)
+                        if step is not None:
+                            yield step
+                    for update in artifacts.ended(now):
+                        yield update
+                    if tasks.state(now) != state:
+                        state = tasks.state(now)
+                        yield tasks.status_update(now)
+
+    async def _moments(
+        self,
+        caller: Caller,
+        chain: Chain,
+        hung_up: HungUp = following.nobody_hangs_up,
+        *,
+        texts: bool = False,
+        place: Wait | None = None,
+    ) -> AsyncGenerator[tuple[Moment, Chain], None]:
+        """Each change of the chain's last message with the chain as it is then."""
+        ctx = self._api.ctx
+        until = ctx.clock.passed() + seconds(ctx.settings.door_wait_seconds)
+        before = chain.snapshots[:-1]
+        last_id = chain.last.message.id
+        followed = following.follow(
+            ctx, caller, last_id, 0, hung_up, texts=texts, place=place, until=until
+        )
+        async with aclosing(followed) as moments:
+            async for moment in moments:
+                yield moment, Chain([*before, moment.snapshot], moment.cancelled)
+                ended = state_of(moment.snapshot.message, moment.cancelled) in TERMINAL | PAUSED
+                if ended or moment.waits_for_credits:
+                    return
+
+    # --- reading and ending -----------------------------------------------------------------------
+    @validate_request_params
+    async def on_get_task(self, params: a2a.GetTaskRequest, context: ServerCallContext) -> a2a.Task:
+        caller = _caller(context)
+        with _refusals_translated(context, Scope.READ):
+            chain = await chains.look(self._api.ctx, caller, params.id)
+        return tasks.task(chain, self._api.ctx.links, _history_length(params))
+
+    @validate_request_params
+    async def on_list_tasks(
+        self, params: a2a.ListTasksRequest, context: ServerCallContext
+    ) -> a2a.ListTasksResponse:
+        """The newest first; a page goes on behind the last task of the one before."""
+        links = self._api.ctx.links
+        size = params.page_size if params.HasField("page_size") else _PAGE_DEFAULT
+        if not 1 <= size <= _PAGE_MAX:
+            raise errors.InvalidParamsError(f"pageSize must be from 1 to {_PAGE_MAX}.")
+        history = _history_length(params)
+        caller = _caller(context)
+        with _refusals_translated(context, Scope.READ):
+            found = await chains.newest(
+                self._api.ctx, caller, params.context_id or None, _LISTED_MAX
+            )
+        fitting = [
+            tasks.task(chain, links, history or 0) for chain in found if _fits(chain, params)
+        ]
+        behind = [task for task in fitting if not params.page_token or task.id < params.page_token]
+        page = behind[:size]
+        more = page[-1].id if len(behind) > size else ""
+        if not params.include_artifacts:
+            for task in page:
+                task.ClearField("artifacts")
+        return a2a.ListTasksResponse(
+            tasks=page, next_page_token=more, page_size=len(page), total_size=len(fitting)
+        )
+
+    @validate_request_params
+    async def on_cancel_task(
+        self, params: a2a.CancelTaskRequest, context: ServerCallContext
+    ) -> a2a.Task:
+        ctx, caller = self._api.ctx, _caller(context)
+        with _refusals_translated(context, Scope.SEND):
+            chain = await chains.look(ctx, caller, params.id)
+            if tasks.state(chain) in TERMINAL:
+                raise errors.TaskNotCancelableError("The task has ended already.")
+            if tasks.state(chain) in PAUSED:
+                raise errors.TaskNotCancelableError(
+                    "Nothing runs: the agent has asked a question, which needs no answer."
+                )
+            for snapshot in chain.snapshots:
+                await message_lists.cancel(ctx, caller, snapshot.message.id)
+            chain = await chains.look(ctx, caller, params.id)
+        return tasks.task(chain, ctx.links)
+
+    # --- what there is not ------------------------------------------------------------------------
+    async def on_create_task_push_notification_config(
+        self, params: a2a.TaskPushNotificationConfig, context: ServerCallContext
+    ) -> NoReturn:
+        raise errors.PushNotificationNotSupportedError(_NO_PUSH)
+
+    async def on_get_task_push_notification_config(
+        self, params: a2a.GetTaskPushNotificationConfigRequest, context: ServerCallContext
+    ) -> NoReturn:
+        raise errors.PushNotificationNotSupportedError(_NO_PUSH)
+
+    async def on_list_task_push_notification_configs(
+        self, params: a2a.ListTaskPushNotificationConfigsRequest, context: ServerCallContext
+    ) -> NoReturn:
+        raise errors.PushNotificationNotSupportedError(_NO_PUSH)
+
+    async def on_delete_task_push_notification_config(
+        self, params: a2a.DeleteTaskPushNotificationConfigRequest, context: ServerCallContext
+    ) -> None:
+        raise errors.PushNotificationNotSupportedError(_NO_PUSH)
+
+    async def on_get_extended_agent_card(
+        self, params: a2a.GetExtendedAgentCardRequest, context: ServerCallContext
+    ) -> NoReturn:
+        raise errors.ExtendedAgentCardNotConfiguredError("The public card tells everything.")
+
+
+_NO_PUSH: Final = (
+    "Push notifications are not sent; register a webhook with POST /v1/webhooks, which is signed"
+    " and tried again, or stream the task."
+)
+
+
+def _caller(context: ServerCallContext) -> Caller:
+    caller = context.state[CALLER]
+    assert isinstance(caller, Caller)
+    return caller
+
+
+def _ensure_goes_on(chain: Chain, message: a2a.Message) -> None:
+    """Raise for a task that takes no message any more, or that is another context's."""
+    if message.context_id and message.context_id != chain.conversation:
+        raise errors.InvalidParamsError("The task belongs to another contextId.")
+    if tasks.state(chain) in TERMINAL:
+        raise errors.UnsupportedOperationError(
+            "The task has ended; send a message with its contextId and without taskId."
+        )
+    if len(chain.snapshots) >= chains.LENGTH_MAX:
+        raise errors.UnsupportedOperationError(
+            f"A task has up to {chains.LENGTH_MAX} messages; begin a new one in its contextId."
+        )
+
+
+def _history_length(
+    params: a2a.GetTaskRequest | a2a.ListTasksRequest | a2a.SendMessageConfiguration,
+) -> int | None:
+    if not params.HasField("history_length"):
+        return None
+    if params.history_length < 0:
+        raise errors.InvalidParamsError("historyLength must not be negative.")
+    return int(params.history_length)
+
+
+def _fits(chain: Chain, params: a2a.ListTasksRequest) -> bool:
+    if params.status and params.status != tasks.state(chain):
+        return False
+    if params.HasField("status_timestamp_after"):
+        after = params.status_timestamp_after.ToMicroseconds()
+        return bool(tasks.status(chain).timestamp.ToMicroseconds() > after)
+    return True
+
+
+@contextmanager
+def _refusals_translated(context: ServerCallContext, needed: Scope) -> Iterator[None]:
+    """Ask for a scope of the key, and say a refusal as the protocol says it. The SDK would give the
+    text of a fault to the client."""
+    try:
+        scopes.check(_caller(context).scopes, needed)
+        yield
+    except errors.A2AError:
+        raise
+    except Refusal as refusal:
+        raise error_of(refusal) from None
+    except Exception as fault:
+        raise error_of(report_fault(fault, context.state[REQUEST_ID], "POST")) from None

@@ -1,0 +1,46 @@
+"""What a client's message says: its parts as a text and files."""
+
+from __future__ import annotations
+
+import base64
+import json
+
+from a2a.types import a2a_pb2
+from a2a.utils.errors import ContentTypeNotSupportedError
+from google.protobuf.json_format import MessageToDict
+
+from agentpost.services.attachments import InlineFile
+
+
+def text_of(message: a2a_pb2.Message) -> str:
+    """The text parts, a blank line between them."""
+    return "\n\n".join(part.text for part in message.parts if part.WhichOneof("content") == "text")
+
+
+def files_of(message: a2a_pb2.Message) -> tuple[InlineFile, ...]:
+    """The other parts as files: bytes, addresses, and data as JSON."""
+    found: list[InlineFile] = []
+    for part in message.parts:
+        name, kind = part.filename or None, part.media_type or None
+        match part.WhichOneof("content"):
+            case "text":
+                continue
+            case "raw":
+                encoded = base64.b64encode(part.raw).decode("ascii")
+                found.append(InlineFile(name, None, encoded, kind))
+            case "url":
+                found.append(InlineFile(name, part.url, None, kind))
+            case "data":
+                data = json.dumps(MessageToDict(part.data), ensure_ascii=False).encode()
+                encoded = base64.b64encode(data).decode("ascii")
+                name = name or f"data-{len(found) + 1}.json"
+                found.append(InlineFile(name, None, encoded, kind or "application/json"))
+            case _:
+                raise ContentTypeNotSupportedError("A part has no content of a known kind.")
+    return tuple(found)
+
+
+def labels_of(message: a2a_pb2.Message) -> dict[str, str] | None:
+    """The metadata that labels can be: texts. They are given back with the task."""
+    given = MessageToDict(message.metadata) if message.HasField("metadata") else {}
+    return {name: value for name, value in given.items() if isinstance(value, str)} or None

@@ -1,0 +1,176 @@
+"""The task that stands for a chain of messages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+from a2a.types import a2a_pb2
+from google.protobuf.struct_pb2 import Struct
+from google.protobuf.timestamp_pb2 import Timestamp
+
+from agentpost.contract.message import FileShape, MessageShape, labels
+from agentpost.contract.shape import Links
+from agentpost.domain.job import JobState, Reason
+from agentpost.domain.records import EntryRecord, MessageRecord, Snapshot
+from agentpost.doors.a2a.states import state_of
+from agentpost.doors.outputs import Output, outputs
+from agentpost.services.chains import Chain
+from agentpost.services.explaining import EXPLANATIONS
+
+
+def task(chain: Chain, links: Links, history: int | None = None) -> a2a_pb2.Task:
+    """The task with its outputs as artifacts; ``history``: how many of the newest messages it
+    tells, None for all. Its metadata has what the protocol has no field for."""
+    made = a2a_pb2.Task(
+        id=chain.id,
+        context_id=chain.conversation,
+        status=status(chain),
+        artifacts=[artifact(each) for each in all_outputs(chain, links)],
+        metadata=_metadata(chain, links),
+    )
+    said = _history(chain)
+    made.history.extend(said if history is None else said[max(len(said) - history, 0) :])
+    return made
+
+
+def state(chain: Chain) -> a2a_pb2.TaskState:
+    """Its last message says how it stands."""
+    return state_of(chain.last.message, chain.cancelled)
+
+
+def all_outputs(chain: Chain, links: Links) -> list[Output]:
+    """What every message of the chain has brought; questions are reported by the state."""
+    found = [each for snapshot in chain.snapshots for each in outputs(snapshot, links)]
+    asked = {snapshot.message.question for snapshot in chain.snapshots}
+    return [each for each in found if each.files or each.text not in asked]
+
+
+def artifact(output: Output) -> a2a_pb2.Artifact:
+    """An output: its text, then its files by their links, which need no key and expire. One that
+    has neither, the end of a text that was sent before, has an empty text."""
+    is_text = bool(output.text) or not output.files
+    parts = [a2a_pb2.Part(text=output.text, media_type="text/plain")] if is_text else []
+    parts += [
+        a2a_pb2.Part(url=file.url, filename=file.name, media_type=file.content_type)
+        for file in output.files
+    ]
+    return a2a_pb2.Artifact(artifact_id=output.id, name=output.title or "reply", parts=parts)
+
+
+def status(chain: Chain) -> a2a_pb2.TaskStatus:
+    """The state, with the question, or what happened and what to do."""
+    message = chain.last.message
+    text = message.question if message.final and message.question else _explained(chain)
+    made = a2a_pb2.TaskStatus(state=state(chain), timestamp=_time(_changed_at(chain.last)))
+    if text:
+        made.message.CopyFrom(_agent_message(chain, f"{message.id}_status", text))
+    return made
+
+
+def status_update(chain: Chain) -> a2a_pb2.TaskStatusUpdateEvent:
+    """The event that tells the state."""
+    return a2a_pb2.TaskStatusUpdateEvent(
+        task_id=chain.id, context_id=chain.conversation, status=status(chain)
+    )
+
+
+def artifact_update(
+    chain: Chain, output: Output, *, append: bool, last: bool
+) -> a2a_pb2.TaskArtifactUpdateEvent:
+    """The event that tells an output or a chunk of it, which replaces what was sent of it before or
+    is appended to it."""
+    return a2a_pb2.TaskArtifactUpdateEvent(
+        task_id=chain.id,
+        context_id=chain.conversation,
+        artifact=artifact(output),
+        append=append,
+        last_chunk=last,
+    )
+
+
+def progress_update(chain: Chain, entry: EntryRecord) -> a2a_pb2.TaskStatusUpdateEvent | None:
+    """The event for a step that an entry of the log tells of; None for other entries."""
+    if entry.type != "progress":
+        return None
+    step: str | None = msgspec.json.decode(entry.body_json).get("step")
+    if not step:
+        return None
+    made = a2a_pb2.TaskStatusUpdateEvent(task_id=chain.id, context_id=chain.conversation)
+    made.status.state = a2a_pb2.TaskState.TASK_STATE_WORKING
+    made.status.timestamp.CopyFrom(_time(entry.at))
+    made.status.message.CopyFrom(_agent_message(chain, f"{entry.message_id}_{entry.seq}", step))
+    return made
+
+
+def _history(chain: Chain) -> list[a2a_pb2.Message]:
+    said: list[a2a_pb2.Message] = []
+    for snapshot in chain.snapshots:
+        message = snapshot.message
+        said.append(
+            a2a_pb2.Message(
+                message_id=message.id,
+                task_id=chain.id,
+                context_id=chain.conversation,
+                role=a2a_pb2.Role.ROLE_USER,
+                parts=[a2a_pb2.Part(text=message.text, media_type="text/plain")],
+            )
+        )
+        if message.question and snapshot is not chain.last:
+            said.append(_agent_message(chain, f"{message.id}_question", message.question))
+    return said
+
+
+def _agent_message(chain: Chain, message_id: str, text: str) -> a2a_pb2.Message:
+    return a2a_pb2.Message(
+        message_id=message_id,
+        task_id=chain.id,
+        context_id=chain.conversation,
+        role=a2a_pb2.Role.ROLE_AGENT,
+        parts=[a2a_pb2.Part(text=text, media_type="text/plain")],
+    )
+
+
+def _explained(chain: Chain) -> str | None:
+    """Why it is not plainly done, and what to do."""
+    snapshot = chain.last
+    reason = Reason.STOPPED if chain.cancelled else snapshot.message.reason
+    if reason is None:
+        return None
+    failed = [link.job for link in snapshot.links if link.job.state is JobState.FAILED]
+    said = [job.result for job in failed if job.result][:1]
+    found = EXPLANATIONS[reason]
+    return " ".join([*said, found.what, found.advice])
+
+
+def _changed_at(snapshot: Snapshot) -> int:
+    ended: Iterable[int] = (link.job.settled_at or 0 for link in snapshot.links)
+    message: MessageRecord = snapshot.message
+    return max([message.updated_at, *ended])
+
+
+def _time(micros: int) -> Timestamp:
+    made = Timestamp()
+    made.FromMicroseconds(micros)
+    return made
+
+
+def _metadata(chain: Chain, links: Links) -> Struct:
+    """The labels that came with it, and under ``agentpost`` how we name what happens to it."""
+    shape = MessageShape.of(chain.last, links)
+    files: list[FileShape] = shape.files
+    own: dict[str, Any] = {
+        "message_id": shape.id,
+        "status": shape.status.value,
+        "reason": shape.reason,
+        "final": shape.final,
+        "credits_used": shape.credits_used,
+        "notes": shape.notes,
+        "file_ids": [file.file_id for file in files],
+    }
+    if shape.answer_format is not msgspec.UNSET:
+        own["answer_format"] = msgspec.to_builtins(shape.answer_format)
+    made = Struct()
+    made.update({**labels(chain.snapshots[0].message).get("metadata", {}), "agentpost": own})
+    return made

@@ -1,0 +1,190 @@
+"""The backend of a caller at this server: the use cases themselves."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Iterator
+from contextlib import aclosing, contextmanager
+from typing import Any
+
+import msgspec
+
+from agentpost.contract.errors import CATALOGUE
+from agentpost.contract.events import EntryShape
+from agentpost.contract.message import (
+    FileObject,
+    MessageItemShape,
+    MessageListShape,
+    MessageShape,
+)
+from agentpost.contract.recovery import RecoveredWorkShape, RecoveryShape
+from agentpost.contract.shape import Shape
+from agentpost.contract.work import WorkItemShape, WorkListShape, WorkShape
+from agentpost.domain import idempotency, scopes
+from agentpost.domain.errors import Refusal, not_found
+from agentpost.domain.message_filter import ListFilter
+from agentpost.domain.records import EntryRecord
+from agentpost.domain.scopes import Scope
+from agentpost.doors import drafts
+from agentpost.doors.drafts import Draft
+from agentpost.doors.mcp.backend import BackendError, Change, Json, NewSend
+from agentpost.doors.writing import read
+from agentpost.http.pipeline import report_fault
+from agentpost.services import admission, following, message_lists, recover, works
+from agentpost.services.attachments import InlineFile
+from agentpost.services.context import AppContext
+from agentpost.services.following import Moment
+from agentpost.services.messages import Caller
+from agentpost.services.works import WorkView
+from agentpost.storage.base import BlobMissing
+
+_ENDINGS = frozenset({"result", "turn_failed", "turn_busy"})
+_PAGES_MAX = 50
+"""Of a message's log; a job may tell of very many steps."""
+
+
+class LocalBackend:
+    """See `Backend`. What belongs to others is not found, as everywhere."""
+
+    def __init__(self, ctx: AppContext, caller: Caller, request_id: str) -> None:
+        self._ctx = ctx
+        self._caller = caller
+        self._request_id = request_id
+
+    async def send(self, new: NewSend) -> Json:
+        files = [
+            InlineFile(f.get("name"), f.get("url"), f.get("base64"), f.get("content_type"))
+            for f in new.files
+        ]
+        draft = Draft(
+            text=new.text,
+            files=tuple(files),
+            upload_ids=tuple(new.upload_ids),
+            conversation=new.conversation,
+            metadata=new.metadata,
+            idempotency_key=idempotency.key_of(new.idempotency_key),
+            answer_to=new.answer_to,
+            answer=new.answer,
+        )
+        with self._refusals_translated(Scope.SEND):
+            sent = await drafts.send(self._ctx, self._caller, draft)
+            return self._message(await following.look(self._ctx, self._caller, sent.id))
+
+    async def message(self, message_id: str) -> Json:
+        return self._message(await self._look(message_id))
+
+    async def entries(self, message_id: str) -> list[Json]:
+        found: list[EntryRecord] = []
+        after = 0
+        for _ in range(_PAGES_MAX):
+            moment = await self._look(message_id, after)
+            found += [entry for entry in moment.entries if entry.type in _ENDINGS]
+            if not moment.entries:
+                break
+            after = moment.entries[-1].seq
+        return [_json(EntryShape.of(entry, self._ctx.links)) for entry in found]
+
+    async def changes(self, message_id: str) -> AsyncGenerator[Change, None]:
+        ctx, account_id = self._ctx, self._caller.account_id
+        with self._refusals_translated(Scope.READ), ctx.streams.count(account_id):
+            ctx.streams.check(account_id, ctx.settings.streams_max + 1)
+            await admission.wait(self._ctx, self._caller)
+            followed = following.follow(self._ctx, self._caller, message_id, texts=True)
+            async with aclosing(followed) as moments:
+                async for moment in moments:
+                    entries = [_json(EntryShape.of(e, self._ctx.links)) for e in moment.entries]
+                    yield Change(entries, [read(piece) for piece in moment.texts])
+                    if moment.waits_for_credits:
+                        return
+
+    async def stop(self, message_id: str) -> None:
+        with self._refusals_translated(Scope.SEND):
+            await message_lists.cancel(self._ctx, self._caller, message_id)
+
+    async def recover(self, message_id: str) -> Json:
+        with self._refusals_translated(Scope.SEND):
+            found = await recover.recover(self._ctx, self._caller, message_id)
+        listed = [RecoveredWorkShape(work_id=w, state=state) for w, state in found.items()]
+        return _json(RecoveryShape(id=message_id, work=listed))
+
+    async def messages(self, conversation: str | None, before: str | None, limit: int) -> Json:
+        wanted = ListFilter(conversation=conversation)
+        with self._refusals_translated(Scope.READ):
+            page = await message_lists.listed(
+                self._ctx, self._caller, wanted, before=before, limit=limit
+            )
+        data = [MessageItemShape.listed(each, self._ctx.links) for each in page.messages]
+        go_on = msgspec.UNSET if page.go_on is None else page.go_on
+        return _json(MessageListShape(data=data, has_more=page.has_more, next_before=go_on))
+
+    async def works(self, limit: int) -> Json:
+        with self._refusals_translated(Scope.READ):
+            found = await works.list_works(self._ctx, self._caller.account_id, limit)
+        links = self._ctx.links
+        items = [WorkItemShape.of(line.work, links, running=line.running) for line in found]
+        return _json(WorkListShape(data=items))
+
+    async def work(self, work_id: str, from_char: int) -> Json:
+        with self._refusals_translated(Scope.READ):
+            await admission.work_read(self._ctx, self._caller)
+            view = await works.get(self._ctx, self._caller.account_id, work_id)
+        return self._work(view, from_char)
+
+    async def stop_work(self, work_id: str) -> Json:
+        with self._refusals_translated(Scope.SEND):
+            view = await works.stop(self._ctx, self._caller.account_id, work_id)
+        return self._work(view.shown_to(self._caller.scopes), 0)
+
+    async def file(self, file_id: str) -> Json:
+        with self._refusals_translated(Scope.READ):
+            found = await works.get_file(self._ctx, self._caller.account_id, file_id)
+        return _json(FileObject.linked(found, self._ctx.links))
+
+    async def content(self, file_id: str) -> bytes:
+        with self._refusals_translated(Scope.READ):
+            found = await works.get_file(self._ctx, self._caller.account_id, file_id)
+            try:
+                chunks = self._ctx.storage.open(found.blob, 0, found.size)
+                return b"".join([chunk async for chunk in chunks])
+            except BlobMissing:
+                raise not_found("file") from None
+
+    @contextmanager
+    def _refusals_translated(self, needed: Scope) -> Iterator[None]:
+        """Ask for a scope of the key, and say a refusal as the backend says it."""
+        try:
+            scopes.check(self._caller.scopes, needed)
+            yield
+        except (Refusal, BackendError) as refusal:
+            raise _said(refusal) from None
+        except Exception as fault:
+            raise _said(report_fault(fault, self._request_id, "POST")) from None
+
+    async def _look(self, message_id: str, after: int = 0) -> Moment:
+        with self._refusals_translated(Scope.READ):
+            return await following.look(self._ctx, self._caller, message_id, after)
+
+    def _message(self, moment: Moment) -> Json:
+        shape = MessageShape.of(moment.snapshot, self._ctx.links)
+        return _json(shape)
+
+    def _work(self, view: WorkView, from_char: int) -> Json:
+        shape = WorkShape.of(
+            view.work,
+            self._ctx.links,
+            running=view.running,
+            files=view.files,
+            from_char=from_char,
+        )
+        return _json(shape)
+
+
+def _said(refusal: Refusal | BackendError) -> BackendError:
+    if isinstance(refusal, BackendError):
+        return refusal
+    advice = CATALOGUE[refusal.code].advice
+    return BackendError(refusal.code.value, refusal.message, advice)
+
+
+def _json(shape: Shape) -> Json:
+    found: dict[str, Any] = msgspec.to_builtins(shape)
+    return found

@@ -1,0 +1,159 @@
+"""What a tool gives back: the message in short, as values and as a text to read."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any, Final
+
+import mcp.types as mcp
+
+from agentpost.doors.mcp import files
+from agentpost.doors.mcp.backend import BackendError, Json
+
+TEXT_CHARACTERS_MAX: Final = 20_000
+"""Of one text in a result; longer ones are cut, for an assistant has to read them."""
+
+_NEXT: Final = {
+    "processing": "Call follow_message to wait for its end; it continues without you.",
+    "needs_input": "Ask the person, then call answer_question.",
+    "blocked": "Nothing more happens: read the reason.",
+    "completed": "It is done. Read files with resources/read.",
+    "partial": "A part is done; read the results and the reason.",
+    "failed": "Read the reason; change the message and send it again.",
+    "expired": "Call recover_message later: a late result is given out then.",
+}
+_NEXT_BY_REASON: Final = {
+    "out_of_credits": "Ask the person to add credits: it continues then. Do not send it again.",
+    "hosting_fees": "Ask the person to have the hosting fees cleared, then send it again.",
+    "too_many_running": "Wait until other work has ended, or stop some with stop_work; then send it"
+    " again.",
+    "agent_busy": "Send it again in 15 seconds.",
+    "stopped": "It was stopped; send a message to start again.",
+}
+
+_TEXT = {"type": "string"}
+_MAYBE = {"type": ["string", "null"]}
+_ANY_LIST = {"type": "array", "items": {"type": "object"}}
+MESSAGE_SCHEMA: Final[dict[str, Any]] = {
+    "type": "object",
+    "properties": {
+        "message_id": _TEXT,
+        "conversation": _MAYBE,
+        "status": {**_TEXT, "description": f"One of {', '.join(_NEXT)}."},
+        "reason": _MAYBE,
+        "final": {"type": "boolean"},
+        "question": _MAYBE,
+        "answer_format": {
+            "type": "object",
+            "description": "Only there when the answer is one of `choices`, or JSON for `schema`.",
+        },
+        "reply": _MAYBE,
+        "results": {**_ANY_LIST, "description": "The text of each job that has ended."},
+        "jobs": _ANY_LIST,
+        "files": {**_ANY_LIST, "description": "Each with a resource `uri` and a download `url`."},
+        "notes": {"type": "array", "items": _TEXT},
+        "credits_used": {"type": "number"},
+        "next_step": _TEXT,
+    },
+    "required": ["message_id", "status", "final", "next_step"],
+}
+OBJECT_SCHEMA: Final[dict[str, Any]] = {"type": "object"}
+
+
+def next_step(status: str, reason: str | None, final: bool) -> str:
+    """What to do about a message in that state."""
+    waits = status != "processing" and not final
+    if reason in _NEXT_BY_REASON and (waits or status in ("blocked", "failed")):
+        return _NEXT_BY_REASON[reason]
+    if reason == "queue_expired":
+        return "No credits came in time: send it again when there are some."
+    return _NEXT.get(status, _NEXT["failed"])
+
+
+def of_message(message: Json, entries: Sequence[Json]) -> mcp.CallToolResult:
+    """The result of a tool that is about a message; ``entries`` say how its jobs ended."""
+    shown = summary(message, entries)
+    links = [files.link(file) for file in message["files"]]
+    return mcp.CallToolResult(
+        content=[mcp.TextContent(type="text", text=_readable(shown)), *links],
+        structured_content=shown,
+    )
+
+
+def of_value(value: Json, text: str, links: Sequence[mcp.ResourceLink] = ()) -> mcp.CallToolResult:
+    """The result of a tool that gives an object of the API."""
+    return mcp.CallToolResult(
+        content=[mcp.TextContent(type="text", text=text), *links], structured_content=value
+    )
+
+
+def of_error(error: BackendError) -> mcp.CallToolResult:
+    """A call that was refused: the assistant reads what to do about it."""
+    return mcp.CallToolResult(
+        content=[mcp.TextContent(type="text", text=str(error))],
+        structured_content={
+            "error": error.code,
+            "message": error.message,
+            "advice": error.advice,
+        },
+        is_error=True,
+    )
+
+
+def summary(message: Json, entries: Sequence[Json]) -> Json:
+    """A message in short, see `MESSAGE_SCHEMA`."""
+    return {
+        "message_id": message["id"],
+        "conversation": message.get("conversation"),
+        "status": message["status"],
+        "reason": message["reason"],
+        "final": message["final"],
+        "question": message["question"],
+        "reply": _cut(message["reply"]),
+        "results": [
+            {
+                "job_id": entry.get("job_id"),
+                "title": entry.get("title", ""),
+                "outcome": entry.get("outcome") or entry.get("state") or "failed",
+                "text": _cut(entry.get("text", "")),
+            }
+            for entry in entries
+            if entry["type"] in ("result", "turn_failed", "turn_busy")
+        ],
+        "jobs": [
+            {name: job[name] for name in ("job_id", "work_id", "title", "status", "reason")}
+            for job in message["jobs"]
+        ],
+        "files": [files.fact(file) for file in message["files"]],
+        "notes": message["notes"],
+        "credits_used": message["credits_used"],
+        "next_step": next_step(message["status"], message["reason"], message["final"]),
+        **{name: message[name] for name in ("answer_format",) if name in message},
+    }
+
+
+def _readable(shown: Json) -> str:
+    reason = f" ({shown['reason']})" if shown["reason"] else ""
+    parts = [f"{shown['message_id']}: {shown['status']}{reason}"]
+    if shown["conversation"]:
+        parts.append(f"Conversation: {shown['conversation']}")
+    if shown["reply"]:
+        parts.append(shown["reply"])
+    parts += [f"{each['title']}: {each['text']}" for each in shown["results"]]
+    if shown["question"] and shown["question"] not in (shown["reply"] or ""):
+        parts.append(f"Question: {shown['question']}")
+    wanted = shown.get("answer_format")
+    if wanted and "choices" in wanted:
+        parts.append(f"Choices: {'; '.join(wanted['choices'])}")
+    elif wanted:
+        parts.append(f"The answer is JSON for this schema: {json.dumps(wanted['schema'])}")
+    parts += [f"Note: {note}" for note in shown["notes"]]
+    parts.append(shown["next_step"])
+    return "\n\n".join(parts)
+
+
+def _cut(text: str | None) -> str | None:
+    if text is None or len(text) <= TEXT_CHARACTERS_MAX:
+        return text
+    return f"{text[:TEXT_CHARACTERS_MAX]}… (cut; get_work has all of it)"

@@ -1,0 +1,389 @@
+"""The tools: what each is for, and what it does at a backend."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import aclosing
+from dataclasses import dataclass
+from typing import Any, Final
+
+import anyio
+import mcp.types as mcp
+from pydantic import ValidationError
+
+from agentpost.clock import SystemClock, new_id
+from agentpost.domain import answers
+from agentpost.domain.answers import AnswerFormat
+from agentpost.doors.mcp import files, results
+from agentpost.doors.mcp.arguments import (
+    AnswerArguments,
+    Arguments,
+    FollowArguments,
+    MessageArguments,
+    MessagesArguments,
+    SendArguments,
+    StopWorkArguments,
+    WorkArguments,
+    WorksArguments,
+)
+from agentpost.doors.mcp.backend import Backend, BackendError, Change, Json, NewSend
+from agentpost.doors.writing import Texts, piece_end
+
+_LAST_WORDS: Final = 200  # characters
+_QUESTIONS: Final = 20
+"""How many messages back an answer that is repeated finds its question."""
+Progress = Callable[[float, str], Awaitable[None]]
+"""Tells the client how often something happened, and what."""
+
+
+async def send_message(
+    backend: Backend, given: SendArguments, tell: Progress
+) -> mcp.CallToolResult:
+    """See `TOOLS`."""
+    conversation = given.conversation or new_id("mcp_", SystemClock().now())
+    return await _send(backend, given, conversation, tell)
+
+
+async def answer_question(
+    backend: Backend, given: AnswerArguments, tell: Progress
+) -> mcp.CallToolResult:
+    """See `TOOLS`."""
+    conversation = given.conversation
+    message = await _asked(backend, given)
+    if conversation is None and message is not None and "conversation" in message:
+        conversation = message["conversation"] or ""  # null: the key's own, which has no name
+    if conversation is None:
+        raise BackendError(
+            "invalid_request",
+            "The conversation of the question is not known.",
+            "Give the conversation that the result with the question names.",
+        )
+    try:
+        return await _send(backend, given, conversation, tell, _answer(message, given.text))
+    except BackendError as error:
+        if error.code != "idempotency_conflict" or given.message_id is not None:
+            raise
+        return await _repeated(backend, given, conversation, tell, error)
+
+
+async def _repeated(
+    backend: Backend,
+    given: AnswerArguments,
+    conversation: str,
+    tell: Progress,
+    conflict: BackendError,
+) -> mcp.CallToolResult:
+    """The answer that has this key already, which was given before the newest message was sent: to
+    one of the last questions. The key is taken, so that no try can send anything new."""
+    listed = (await backend.messages(conversation, None, _QUESTIONS))["data"]
+    asking = [each["id"] for each in listed if each["status"] == "needs_input"]
+    for terms in [{}, *[_answer(await backend.message(each), given.text) for each in asking]]:
+        try:
+            return await _send(backend, given, conversation, tell, terms)
+        except BackendError as error:
+            if error.code not in ("idempotency_conflict", "invalid_request"):
+                raise
+    raise conflict
+
+
+async def _asked(backend: Backend, given: AnswerArguments) -> Json | None:
+    """The message that asks: the one named, else the newest of the conversation."""
+    if given.message_id is not None:
+        return await backend.message(given.message_id)
+    if given.conversation is None:
+        return None
+    try:
+        newest = (await backend.messages(given.conversation, None, 1))["data"]
+        return await backend.message(newest[0]["id"]) if newest else None
+    except BackendError as error:
+        if error.code != "forbidden":
+            raise
+        return None  # a key that may send but not read
+
+
+def _answer(asked: Json | None, text: str) -> Json:
+    """The fields that make a text the answer to a typed question; none for any other. The server
+    refuses with them what is not one of the choices or does not fit the schema, unless it repeats
+    what was sent before."""
+    if asked is None or asked["status"] != "needs_input" or "answer_format" not in asked:
+        return {}
+    wanted = asked["answer_format"]
+    try:
+        value = answers.value_in(AnswerFormat(wanted.get("choices"), wanted.get("schema")), text)
+    except ValueError:
+        return {"answer_to": asked["id"]}
+    return {"answer_to": asked["id"], "answer": value}
+
+
+async def _send(
+    backend: Backend,
+    given: SendArguments | AnswerArguments,
+    conversation: str,
+    tell: Progress,
+    answer: Json | None = None,
+) -> mcp.CallToolResult:
+    sent = await backend.send(
+        NewSend(
+            text=given.text,
+            conversation=conversation,
+            files=[each.model_dump(exclude_none=True) for each in given.files],
+            upload_ids=given.upload_ids,
+            metadata=given.metadata,
+            idempotency_key=given.idempotency_key,
+            **(answer or {}),
+        )
+    )
+    try:
+        result = await _until(backend, sent["id"], given.wait_seconds, tell)
+    except BackendError as error:
+        if error.code != "forbidden":
+            raise
+        result = results.of_message(sent, ())  # a key that may send but not read
+    result.structured_content["conversation"] = conversation
+    return result
+
+
+async def follow_message(
+    backend: Backend, given: FollowArguments, tell: Progress
+) -> mcp.CallToolResult:
+    """See `TOOLS`."""
+    return await _until(backend, given.message_id, given.wait_seconds, tell)
+
+
+async def _until(
+    backend: Backend, message_id: str, seconds: int, tell: Progress
+) -> mcp.CallToolResult:
+    """The message at its end, or when the time is over; what happens meanwhile is reported."""
+    if seconds:
+        with anyio.move_on_after(seconds):
+            async with aclosing(backend.changes(message_id)) as changes:
+                await _report(changes, tell)
+    message = await backend.message(message_id)
+    return results.of_message(message, await backend.entries(message_id))
+
+
+async def _report(changes: AsyncGenerator[Change, None], tell: Progress) -> None:
+    """Tell each entry, and of a text that is being written its last words, as often as it has grown
+    by a piece."""
+    reported = 0
+    texts = Texts()
+    reached: dict[str, int] = {}
+    async for change in changes:
+        lines = [_line(entry) for entry in change.entries]
+        for said in change.texts:
+            texts.add(said)
+            text = texts.of(said.source) if said.source is not None else None
+            if said.source is None or text is None:
+                continue
+            start = min(reached.get(said.source, 0), text.end)
+            if text.end >= piece_end(start) or said.reset:
+                reached[said.source] = text.end
+                lines += [f"writing: …{text.known[-_LAST_WORDS:]}"] if text.known else []
+        if not change.entries and not change.texts:
+            lines = ["still working"]
+        for line in lines:
+            reported += 1
+            await tell(reported, line)
+
+
+def _line(entry: Json) -> str:
+    said = entry.get("step") or entry.get("title") or entry.get("text") or ""
+    return f"{entry['type']}: {said[:200]}" if said else str(entry["type"])
+
+
+async def stop_message(
+    backend: Backend, given: MessageArguments, _: Progress
+) -> mcp.CallToolResult:
+    """See `TOOLS`."""
+    await backend.stop(given.message_id)
+    message = await backend.message(given.message_id)
+    return results.of_message(message, await backend.entries(given.message_id))
+
+
+async def recover_message(
+    backend: Backend, given: MessageArguments, _: Progress
+) -> mcp.CallToolResult:
+    """See `TOOLS`."""
+    found = await backend.recover(given.message_id)
+    lines = [f"{work['work_id']}: {work['state']}" for work in found["work"]]
+    return results.of_value(found, "\n".join(lines) or "The message has started no work.")
+
+
+async def list_messages(
+    backend: Backend, given: MessagesArguments, _: Progress
+) -> mcp.CallToolResult:
+    """See `TOOLS`."""
+    found = await backend.messages(given.conversation, given.before, given.limit)
+    lines = [f"{each['id']}: {each['status']} — {_line_of(each)}" for each in found["data"]]
+    if found["has_more"]:
+        lines.append(f"There are more: before={found['data'][-1]['id']}")
+    return results.of_value(found, "\n".join(lines) or "There is no message.")
+
+
+def _line_of(message: Json) -> str:
+    text = " ".join(str(message.get("message") or message.get("text") or "").split())
+    return text[:200]
+
+
+async def list_work(backend: Backend, given: WorksArguments, _: Progress) -> mcp.CallToolResult:
+    """See `TOOLS`."""
+    found = await backend.works(given.limit)
+    lines = [f"{work['work_id']}: {work['title']} ({work['status']})" for work in found["data"]]
+    return results.of_value(found, "\n".join(lines) or "There is no work yet.")
+
+
+async def get_work(backend: Backend, given: WorkArguments, _: Progress) -> mcp.CallToolResult:
+    """See `TOOLS`."""
+    return _work(await backend.work(given.work_id, given.from_char))
+
+
+async def stop_work(backend: Backend, given: StopWorkArguments, _: Progress) -> mcp.CallToolResult:
+    """See `TOOLS`."""
+    return _work(await backend.stop_work(given.work_id))
+
+
+def _work(work: Json) -> mcp.CallToolResult:
+    more = work["next_from_char"]
+    end = f"\n\nGo on with from_char={more}." if more is not None else ""
+    text = f"{work['title']} ({work['status']})\n\n{work['text']}{end}"
+    return results.of_value(work, text, [files.link(file) for file in work["files"]])
+
+
+# --- the list -------------------------------------------------------------------------------------
+@dataclass(frozen=True, slots=True)
+class ToolSpec:
+    """A tool as clients see it, with what it does."""
+
+    run: Callable[[Backend, Any, Progress], Awaitable[mcp.CallToolResult]]
+    arguments: type[Arguments]
+    title: str
+    description: str
+    output: dict[str, Any]
+    reads_only: bool = False
+    ends_work: bool = False
+
+
+_MESSAGE = results.MESSAGE_SCHEMA
+_OBJECT = results.OBJECT_SCHEMA
+TOOLS: Final = {
+    "send_message": ToolSpec(
+        send_message,
+        SendArguments,
+        "Send a message to the agent",
+        "Hand the agent a question or a piece of work in plain language, with files if need be. It"
+        " waits up to wait_seconds, then gives the state: work that takes longer continues, and"
+        " follow_message tells its end. To continue a conversation, give the name that an earlier"
+        " result has.",
+        _MESSAGE,
+    ),
+    "follow_message": ToolSpec(
+        follow_message,
+        FollowArguments,
+        "Wait for a message to end",
+        "Wait until a message is final, or wait_seconds are over, and give its state, results and"
+        " files. Progress notifications tell each step meanwhile. Call it again while the status is"
+        " processing.",
+        _MESSAGE,
+        reads_only=True,
+    ),
+    "answer_question": ToolSpec(
+        answer_question,
+        AnswerArguments,
+        "Answer the agent's question",
+        "Answer a message with the status needs_input, in its conversation. When the question has"
+        " choices, the text is one of them; when it has a schema, JSON that fits it.",
+        _MESSAGE,
+    ),
+    "stop_message": ToolSpec(
+        stop_message,
+        MessageArguments,
+        "Stop what runs for a message",
+        "End the agent's turn and every job of the message; the files they have made are kept.",
+        _MESSAGE,
+        ends_work=True,
+    ),
+    "recover_message": ToolSpec(
+        recover_message,
+        MessageArguments,
+        "Look again at expired work",
+        "Watch work again that did not report back in time. It never starts anything.",
+        _OBJECT,
+    ),
+    "list_messages": ToolSpec(
+        list_messages,
+        MessagesArguments,
+        "List the newest messages",
+        "What was sent with this key, newest first, with how it stands.",
+        _OBJECT,
+        reads_only=True,
+    ),
+    "list_work": ToolSpec(
+        list_work,
+        WorksArguments,
+        "List the newest works",
+        "A work is where jobs run and leave their files.",
+        _OBJECT,
+        reads_only=True,
+    ),
+    "get_work": ToolSpec(
+        get_work,
+        WorkArguments,
+        "Read a work",
+        "The latest result of a work, in pages of 20,000 characters, and its newest files.",
+        _OBJECT,
+        reads_only=True,
+    ),
+    "stop_work": ToolSpec(
+        stop_work,
+        StopWorkArguments,
+        "Stop everything in a work",
+        "End all jobs that run or wait in a work; the files they have made are kept.",
+        _OBJECT,
+        ends_work=True,
+    ),
+}
+
+
+def listed() -> list[mcp.Tool]:
+    """The tools as clients see them."""
+    return [
+        mcp.Tool(
+            name=name,
+            title=spec.title,
+            description=spec.description,
+            input_schema=spec.arguments.model_json_schema(),
+            output_schema=spec.output,
+            annotations=mcp.ToolAnnotations(
+                read_only_hint=spec.reads_only,
+                destructive_hint=spec.ends_work,
+                idempotent_hint=spec.reads_only or spec.ends_work,
+            ),
+        )
+        for name, spec in TOOLS.items()
+    ]
+
+
+async def call(
+    backend: Backend, name: str, arguments: dict[str, Any], tell: Progress
+) -> mcp.CallToolResult:
+    """Call a tool; what is refused comes back as a result that says so."""
+    spec = TOOLS.get(name)
+    try:
+        if spec is None:
+            raise BackendError("not_found", f"There is no tool {name[:80]}.", "See tools/list.")
+        return await spec.run(backend, _validated(spec, arguments), tell)
+    except BackendError as error:
+        return results.of_error(error)
+
+
+def _validated(spec: ToolSpec, arguments: dict[str, Any]) -> Arguments:
+    try:
+        return spec.arguments.model_validate(arguments)
+    except ValidationError as error:
+        found = error.errors(include_url=False, include_context=False, include_input=False)
+        said = [f"{'.'.join(map(str, e['loc'])) or 'arguments'}: {e['msg']}" for e in found[:10]]
+        raise BackendError(
+            "invalid_request",
+            f"The arguments are not valid: {'; '.join(said)}.",
+            "Change them as the tool's schema says.",
+        ) from None

@@ -1,0 +1,73 @@
+"""What a message has brought so far: the reply, then the result of each job in the order in which
+they ended, then the agent's question."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from agentpost.contract.message import FileShape, MessageShape
+from agentpost.contract.shape import Links
+from agentpost.domain import answers
+from agentpost.domain.job import OPEN_JOBS, JobState
+from agentpost.domain.message import OPEN_TURNS
+from agentpost.domain.records import Snapshot
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """A text and its files; ``id`` is the message's for its reply, a job's for its result."""
+
+    id: str
+    title: str
+    text: str
+    files: tuple[FileShape, ...]
+
+
+def outputs(snapshot: Snapshot, links: Links) -> list[Output]:
+    """The outputs: once one is there it stays as it is, and later ones come behind it.
+
+    A job that failed has none, unless it has left files. Work whose watch has ended shows nothing
+    more, as everywhere. What a job brings while the turn runs is shown behind the reply.
+    """
+    message = snapshot.message
+    if message.turn_state in OPEN_TURNS:
+        return []
+    shape = MessageShape.of(snapshot, links)
+    of_jobs = {file.file_id for job in shape.jobs for file in job.files}
+    own = tuple(file for file in shape.files if file.file_id not in of_jobs)
+    reply = [Output(message.id, "", message.reply or "", own)] if message.reply or own else []
+    dated: list[tuple[int, Output]] = []
+    for link, job in zip(snapshot.links, shape.jobs, strict=True):
+        ended = link.job.state in (JobState.COMPLETED, JobState.FAILED, JobState.STOPPED)
+        text = (link.job.result or "") if link.job.state is JobState.COMPLETED else ""
+        if ended and (text or job.files):
+            made = Output(job.job_id, job.title, text, tuple(job.files))
+            dated.append((link.job.settled_at or 0, made))
+    of_works = [output for _, output in sorted(dated, key=lambda each: (each[0], each[1].id))]
+    found = reply + of_works
+    question = message.question if message.final else None
+    if question and not any(question in output.text for output in found):
+        found.append(Output(f"{message.id}_question", "", question, ()))
+    return found
+
+
+def outputs_by_schema(snapshot: Snapshot, links: Links) -> list[Output]:
+    """The same for a message whose output has to fit a schema, once it is final: its JSON with all
+    files, or its question; nothing else, which would be no JSON."""
+    message = snapshot.message
+    if not message.final:
+        return []
+    found = answers.output_of(snapshot)
+    if found is not None:
+        files = tuple(MessageShape.of(snapshot, links).files)
+        return [Output(message.id, "", found, files)]
+    return [Output(message.id, "", message.question, ())] if message.question else []
+
+
+def next_source(snapshot: Snapshot) -> str | None:
+    """Who makes the next output for certain, the message for its turn or a job; None when nobody
+    can tell, or nothing more comes."""
+    if snapshot.message.turn_state in OPEN_TURNS:
+        return snapshot.message.id
+    open_jobs = [link.job.id for link in snapshot.links if link.job.state in OPEN_JOBS]
+    return open_jobs[0] if len(open_jobs) == 1 else None

@@ -1,0 +1,1 @@
+"""The part of OpenAI's Responses API that an agent with durable work can keep."""

@@ -1,0 +1,269 @@
+"""The calls of the Responses API."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from contextlib import aclosing
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response, StreamingResponse
+
+from agentpost.api.operation import Api, Handler, watch_hang_up
+from agentpost.domain import idempotency
+from agentpost.domain.errors import InvalidRequest, Problem, Refusal, not_found
+from agentpost.domain.records import Snapshot
+from agentpost.domain.times import seconds
+from agentpost.doors import drafts
+from agentpost.doors.bodies import read_object
+from agentpost.doors.drafts import Draft
+from agentpost.doors.responses import params, shapes
+from agentpost.doors.responses.errors import code_of
+from agentpost.doors.responses.params import OWN_MODEL, Wanted
+from agentpost.doors.responses.shapes import Echo, Json
+from agentpost.doors.responses.states import TERMINAL
+from agentpost.doors.responses.stream import ResponseStream
+from agentpost.http.headers import headers
+from agentpost.services import admission, following, message_lists, works
+from agentpost.services.following import Moment
+from agentpost.services.long_poll import HungUp
+from agentpost.services.messages import Caller
+from agentpost.storage.base import BlobMissing
+from agentpost.wakeups.base import Wait
+
+_SSE = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+
+
+def handlers(api: Api) -> Mapping[tuple[str, str], Handler]:
+    """See `doors.routes.Door`."""
+    one = "/openai/v1/responses/{response_id}"
+    return {
+        ("POST", "/openai/v1/responses"): _create,
+        ("GET", one): _retrieve,
+        ("DELETE", one): _delete,
+        ("POST", f"{one}/cancel"): _cancel,
+        ("GET", f"{one}/input_items"): _input_items,
+        ("GET", "/openai/v1/files/{file_id:path}/content"): _file,
+        ("GET", "/openai/v1/models"): _models,
+        ("GET", "/openai/v1/models/{model}"): _model,
+    }
+
+
+async def _create(api: Api, request: Request, caller: Caller) -> Response:
+    """POST /responses: send it, then answer, hold or stream as it asks."""
+    wanted = params.wanted(await read_object(api, request, caller), model_names(api))
+    if wanted.stream or not wanted.background:
+        _ensure_room(api, caller)
+        await admission.wait(api.ctx, caller)
+    draft = await _draft(api, request, caller, wanted)
+    previous = params.response_id_of(wanted.message_id) if wanted.message_id else None
+    echo = Echo(wanted.background, previous)
+    if wanted.stream:
+        events = _sent(api, caller, draft, echo)
+        return _stream(events, await anext(events))
+    message = await drafts.send(api.ctx, caller, draft)
+    if wanted.background:
+        moment = await following.look(api.ctx, caller, message.id)
+    else:
+        with api.ctx.streams.count(caller.account_id):
+            moment = await _ended(api, caller, message.id, watch_hang_up(request))
+    return _respond(shapes.response(moment, api.ctx.links, echo))
+
+
+async def _retrieve(api: Api, request: Request, caller: Caller) -> Response:
+    """GET /responses/{id}; with ``stream=true`` from behind ``starting_after``."""
+    message_id = _message_id(request)
+    moment = await following.look(api.ctx, caller, message_id)
+    if request.query_params.get("stream") != "true":
+        return _respond(shapes.response(moment, api.ctx.links))
+    after = request.query_params.get("starting_after", "-1")
+    if not (after.removeprefix("-").isdigit() and after.isascii() and len(after) < 10):
+        raise InvalidRequest(Problem("starting_after", "must be a whole number"))
+    _ensure_room(api, caller)
+    await admission.wait(api.ctx, caller)
+    return _stream(_events(api, caller, message_id, Echo(), int(after)))
+
+
+def _stream(events: AsyncGenerator[str, None], first: str = "") -> Response:
+    sent = _until_refused(events, first)
+    return StreamingResponse(sent, headers=_SSE, media_type="text/event-stream")
+
+
+async def _until_refused(events: AsyncGenerator[str, None], first: str) -> AsyncIterator[str]:
+    """The events; a refusal that comes in between, such as a key that ends, is the last of them."""
+    async with aclosing(events):
+        try:
+            if first:
+                yield first
+            async for event in events:
+                yield event
+        except Refusal as refusal:
+            error = {"type": "error", "code": code_of(refusal), "message": refusal.message}
+            yield _event({**error, "param": None, "sequence_number": 0})
+
+
+async def _sent(api: Api, caller: Caller, draft: Draft, echo: Echo) -> AsyncGenerator[str, None]:
+    """Send a message, then all of its events: it listens before there is anything to miss. What
+    refuses the message is raised before the first event."""
+    message_id = drafts.fresh_id(api.ctx)
+    with api.ctx.wakeups.listen(message_id, texts=True) as wait:
+        message = await drafts.send(api.ctx, caller, draft, message_id)
+        place = wait if message.id == message_id else None
+        async with aclosing(_events(api, caller, message.id, echo, -1, place)) as events:
+            async for event in events:
+                yield event
+
+
+async def _events(
+    api: Api, caller: Caller, message_id: str, echo: Echo, after: int, place: Wait | None = None
+) -> AsyncGenerator[str, None]:
+    """The events behind number ``after``, until the end, or until it was held long enough."""
+    ctx = api.ctx
+    until = ctx.clock.passed() + seconds(ctx.settings.door_wait_seconds)
+    stream = ResponseStream(ctx.links, echo, after)
+    with ctx.streams.count(caller.account_id):
+        followed = following.follow(ctx, caller, message_id, texts=True, place=place, until=until)
+        async with aclosing(followed) as moments:
+            async for moment in moments:
+                for event in stream.events(moment):
+                    yield _event(event)
+                if not moment.texts:
+                    now = shapes.response(moment, ctx.links, echo)
+                    yield ": \n\n"
+                if now["status"] in TERMINAL or moment.waits_for_credits:
+                    break
+    for event in stream.last(now, ended=now["status"] in TERMINAL):
+        yield _event(event)
+
+
+def _ensure_room(api: Api, caller: Caller) -> None:
+    """Raise ``rate_limited`` when the account has as many calls open that wait as it may."""
+    api.ctx.streams.check(caller.account_id, api.ctx.settings.streams_max)
+
+
+async def _ended(api: Api, caller: Caller, message_id: str, hung_up: HungUp) -> Moment:
+    """The message once it is final or waits for credits, or when its call was held long enough."""
+    ctx = api.ctx
+    until = ctx.clock.passed() + seconds(ctx.settings.door_wait_seconds)
+    followed = following.follow(ctx, caller, message_id, hung_up=hung_up, until=until)
+    async with aclosing(followed) as moments:
+        async for moment in moments:
+            if moment.waits_for_credits:
+                break
+    return moment
+
+
+async def _draft(api: Api, request: Request, caller: Caller, wanted: Wanted) -> Draft:
+    given = headers(request, b"idempotency-key")
+    if len(given) > 1:
+        raise InvalidRequest(Problem("Idempotency-Key", "the header is given twice"))
+    previous: Snapshot | None = None
+    if wanted.message_id is not None:
+        previous = (await following.look(api.ctx, caller, wanted.message_id)).snapshot
+    draft = Draft(
+        text=wanted.text,
+        files=tuple(wanted.files),
+        upload_ids=tuple(wanted.upload_ids),
+        conversation=wanted.conversation,
+        conversation_id=previous.message.conversation_id if previous is not None else None,
+        metadata=wanted.metadata,
+        response_schema=wanted.response_schema,
+        idempotency_key=idempotency.key_of(given[0] if given else None),
+    )
+    return draft if previous is None else draft.answering(previous)
+
+
+async def _cancel(api: Api, request: Request, caller: Caller) -> Response:
+    message_id = _message_id(request)
+    await message_lists.cancel(api.ctx, caller, message_id)
+    moment = await following.look(api.ctx, caller, message_id)
+    return _respond(shapes.response(moment, api.ctx.links))
+
+
+async def _delete(api: Api, request: Request, caller: Caller) -> Response:
+    """The message goes; the works that it made, and their files, stay."""
+    message_id = _message_id(request)
+    await message_lists.delete(api.ctx, caller, message_id)
+    gone = {"id": params.response_id_of(message_id), "object": "response", "deleted": True}
+    return _respond(gone)
+
+
+async def _input_items(api: Api, request: Request, caller: Caller) -> Response:
+    """The text that was sent; files are not given back."""
+    message_id = _message_id(request)
+    message = (await following.look(api.ctx, caller, message_id)).snapshot.message
+    item = {
+        "id": f"{message_id}_input",
+        "type": "message",
+        "role": "user",
+        "status": "completed",
+        "content": [{"type": "input_text", "text": message.text}],
+    }
+    return _respond(
+        {
+            "object": "list",
+            "data": [item],
+            "first_id": item["id"],
+            "last_id": item["id"],
+            "has_more": False,
+        }
+    )
+
+
+async def _file(api: Api, request: Request, caller: Caller) -> Response:
+    """The bytes of a file that the account's work has made."""
+    file = await works.get_file(api.ctx, caller.account_id, request.path_params["file_id"])
+    rest = api.ctx.storage.open(file.blob, 0, file.size)
+    try:
+        first = await anext(rest, b"")
+    except BlobMissing:
+        raise not_found("file") from None
+
+    async def content() -> AsyncIterator[bytes]:
+        yield first
+        async for chunk in rest:
+            yield chunk
+
+    sent = {
+        "Content-Length": str(file.size),
+        "Content-Disposition": "attachment",
+        "Content-Security-Policy": "sandbox; default-src 'none'",
+        "X-Content-Type-Options": "nosniff",
+    }
+    return StreamingResponse(content(), headers=sent, media_type=file.content_type)
+
+
+def model_names(api: Api) -> list[str]:
+    """What the agent is called: ours, and its own name."""
+    return list(dict.fromkeys(name for name in (OWN_MODEL, api.ctx.agent_name) if name))
+
+
+async def _models(api: Api, _: Request, __: Caller) -> Response:
+    return _respond({"object": "list", "data": [_model_shape(n) for n in model_names(api)]})
+
+
+async def _model(api: Api, request: Request, _: Caller) -> Response:
+    name = request.path_params["model"]
+    if name not in model_names(api):
+        raise not_found("model")
+    return _respond(_model_shape(name))
+
+
+def _model_shape(name: str) -> Json:
+    return {"id": name, "object": "model", "created": 0, "owned_by": "agentpost"}
+
+
+def _message_id(request: Request) -> str:
+    message_id = params.message_id_of(request.path_params["response_id"])
+    if message_id is None:
+        raise not_found("response")
+    return message_id
+
+
+def _respond(value: Json) -> Response:
+    return JSONResponse(value)
+
+
+def _event(event: Json) -> str:
+    data = json.dumps(event, ensure_ascii=False, separators=(",", ":"))
+    return f"event: {event['type']}\ndata: {data}\n\n"

@@ -1,0 +1,261 @@
+"""The Response object and the events of its stream, made of what a message has brought."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any, Final
+
+import msgspec
+
+from agentpost.contract.message import MessageShape
+from agentpost.contract.shape import Links
+from agentpost.domain import ids
+from agentpost.domain.credits import to_credits
+from agentpost.domain.job import JobRole
+from agentpost.domain.records import MessageRecord, Snapshot
+from agentpost.domain.times import SECOND
+from agentpost.doors.outputs import Output, outputs, outputs_by_schema
+from agentpost.doors.responses.params import OWN_MODEL, response_id_of
+from agentpost.doors.responses.states import error_of, incomplete_of, status_of
+from agentpost.doors.writing import pieces
+from agentpost.services.following import Moment
+
+Json = dict[str, Any]
+
+
+_BETWEEN: Final = "\n\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Echo:
+    """What a create call gets back of what it asked for; it is not stored."""
+
+    background: bool | None = None
+    previous_response_id: str | None = None
+
+
+def response(moment: Moment, links: Links, echo: Echo = Echo()) -> Json:
+    """The Response of a message. ``agentpost`` is the message as the API itself shows it."""
+    snapshot = moment.snapshot
+    message = snapshot.message
+    shape = MessageShape.of(snapshot, links)
+    status = status_of(message, moment.cancelled)
+    made = [item(each, n) for n, each in enumerate(outputs_of(snapshot, links))]
+    is_completed = status == "completed"
+    return {
+        **_head(moment, echo),
+        "status": status,
+        "error": error_of(snapshot, moment.cancelled),
+        "incomplete_details": incomplete_of(message),
+        "metadata": shape.metadata if shape.metadata is not msgspec.UNSET else {},
+        "output": made,
+        "completed_at": _ended_at(snapshot) if is_completed else None,
+        "usage": _usage(snapshot) if message.final else None,
+        "agentpost": msgspec.to_builtins(shape),
+    }
+
+
+def begun(moment: Moment, echo: Echo) -> Json:
+    """The Response as it was when it had brought nothing."""
+    return {
+        **_head(moment, echo),
+        "status": "in_progress",
+        "error": None,
+        "incomplete_details": None,
+        "metadata": {},
+        "output": [],
+        "completed_at": None,
+        "usage": None,
+    }
+
+
+def _head(moment: Moment, echo: Echo) -> Json:
+    message = moment.snapshot.message
+    return {
+        "id": response_id_of(message.id),
+        "object": "response",
+        "created_at": message.created_at / SECOND,
+        "model": OWN_MODEL,
+        "background": echo.background,
+        "previous_response_id": echo.previous_response_id,
+        "conversation": {"id": moment.conversation},
+        "instructions": None,
+        "max_output_tokens": None,
+        "parallel_tool_calls": True,
+        "reasoning": None,
+        "store": True,
+        "temperature": 1.0,
+        "text": {"format": _text_format(message)},
+        "tool_choice": "auto",
+        "tools": [],
+        "top_p": 1.0,
+        "truncation": "disabled",
+    }
+
+
+def _usage(snapshot: Snapshot) -> Json:
+    """Tokens are the agent's own business and not counted; what work costs are credits."""
+    started = [link.job for link in snapshot.links if link.role is JobRole.EXECUTION]
+    return {
+        "input_tokens": 0,
+        "input_tokens_details": {"cached_tokens": 0},
+        "output_tokens": 0,
+        "output_tokens_details": {"reasoning_tokens": 0},
+        "total_tokens": 0,
+        "credits_used": to_credits(sum(job.credits_used for job in started)),
+    }
+
+
+def _ended_at(snapshot: Snapshot) -> float:
+    times = [link.job.settled_at or 0 for link in snapshot.links]
+    return max([snapshot.message.updated_at, *times]) / SECOND
+
+
+def _text_format(message: MessageRecord) -> Json:
+    if message.response_schema_json is None:
+        return {"type": "text"}
+    schema = json.loads(message.response_schema_json)
+    return {"type": "json_schema", "name": "output", "schema": schema, "strict": True}
+
+
+# --- outputs --------------------------------------------------------------------------------------
+def outputs_of(snapshot: Snapshot, links: Links) -> list[Output]:
+    """What the response shows: texts, or JSON when it was asked for."""
+    has_schema = snapshot.message.response_schema_json is not None
+    return (outputs_by_schema if has_schema else outputs)(snapshot, links)
+
+
+def item(output: Output, index: int) -> Json:
+    """An output message with its text, in which each file is an annotation.
+
+    The text of a second output and of later ones begins with a blank line: ``output_text`` of
+    OpenAI's clients joins the texts with nothing between them.
+    """
+    return {**_item_head(output.id), "status": "completed", "content": [_part(output, index)]}
+
+
+def _item_head(source: str) -> Json:
+    tail = source.partition("_")[2]
+    return {"id": f"{ids.MESSAGE}{tail}", "type": "message", "role": "assistant"}
+
+
+def _part(output: Output, index: int) -> Json:
+    return {
+        "type": "output_text",
+        "text": _text(output, index),
+        "annotations": _annotations(output, index),
+        "logprobs": [],
+    }
+
+
+def _text(output: Output, index: int) -> str:
+    return led(bare_text(output), index)
+
+
+def bare_text(output: Output) -> str:
+    """Its text without the blank line before it."""
+    return output.text or "\n".join(file.name for file in output.files)
+
+
+def led(text: str, index: int) -> str:
+    """The beginning of an output's text, with the blank line that separates outputs."""
+    return f"{_BETWEEN}{text}" if text and index else text
+
+
+def _annotations(output: Output, index: int) -> list[Json]:
+    end = len(_text(output, index))
+    return [
+        {
+            "type": "container_file_citation",
+            "container_id": file.work_id,
+            "file_id": file.file_id,
+            "filename": file.name,
+            "start_index": end,
+            "end_index": end,
+        }
+        for file in output.files
+    ]
+
+
+# --- the stream -----------------------------------------------------------------------------------
+def opening(moment: Moment, echo: Echo) -> list[Json]:
+    """How each stream begins."""
+    shown = begun(moment, echo)
+    return [
+        {"type": "response.created", "response": shown},
+        {"type": "response.in_progress", "response": shown},
+    ]
+
+
+def item_begun(source: str, index: int) -> list[Json]:
+    """The events that open an output."""
+    head = _item_head(source)
+    empty = {"type": "output_text", "text": "", "annotations": [], "logprobs": []}
+    return [
+        {
+            "type": "response.output_item.added",
+            "output_index": index,
+            "item": {**head, "status": "in_progress", "content": []},
+        },
+        {"type": "response.content_part.added", **_place(source, index), "part": empty},
+    ]
+
+
+def text_delta(source: str, index: int, piece: str) -> Json:
+    """The event that has a piece of its text."""
+    return {
+        "type": "response.output_text.delta",
+        **_place(source, index),
+        "delta": piece,
+        "logprobs": [],
+    }
+
+
+def text_deltas(output: Output, index: int) -> list[Json]:
+    """Its whole text in pieces, which are the same whenever they are asked for."""
+    found = list(pieces(bare_text(output)))
+    found[:1] = [led(piece, index) for piece in found[:1]]
+    return [text_delta(output.id, index, piece) for piece in found]
+
+
+def item_ended(output: Output, index: int) -> list[Json]:
+    """The events that close an output, behind its text."""
+    where = _place(output.id, index)
+    return [
+        *(
+            {
+                "type": "response.output_text.annotation.added",
+                **where,
+                "annotation_index": n,
+                "annotation": annotation,
+            }
+            for n, annotation in enumerate(_annotations(output, index))
+        ),
+        {
+            "type": "response.output_text.done",
+            **where,
+            "text": _text(output, index),
+            "logprobs": [],
+        },
+        {"type": "response.content_part.done", **where, "part": _part(output, index)},
+        {"type": "response.output_item.done", "output_index": index, "item": item(output, index)},
+    ]
+
+
+def item_left(source: str, index: int, text: str) -> list[Json]:
+    """The events that close an output whose text was begun and never came."""
+    *ended, done = item_ended(Output(source, "", text, ()), index)
+    return [*ended, {**done, "item": {**done["item"], "status": "incomplete"}}]
+
+
+def _place(source: str, index: int) -> Json:
+    return {"item_id": _item_head(source)["id"], "output_index": index, "content_index": 0}
+
+
+def closing(shown: Json) -> Json:
+    """The event that ends a stream: of its status, or ``response.in_progress`` for one that is
+    still at work when its call has been held long enough."""
+    names = {"cancelled": "failed"}
+    status = names.get(shown["status"], shown["status"])
+    return {"type": f"response.{status}", "response": shown}

@@ -1,0 +1,62 @@
+"""Which status a response has, and why it failed."""
+
+from __future__ import annotations
+
+from typing import Final, Literal
+
+from agentpost.domain.job import JobState, Reason
+from agentpost.domain.message import MessageStatus, TurnState
+from agentpost.domain.records import MessageRecord, Snapshot
+from agentpost.services.explaining import EXPLANATIONS
+
+Status = Literal["queued", "in_progress", "completed", "incomplete", "failed", "cancelled"]
+
+_FINAL: Final[dict[MessageStatus, Status]] = {
+    MessageStatus.COMPLETED: "completed",
+    MessageStatus.NEEDS_INPUT: "completed",  # the question is its last output
+    MessageStatus.PARTIAL: "incomplete",
+    MessageStatus.BLOCKED: "failed",
+    MessageStatus.EXPIRED: "failed",
+    MessageStatus.FAILED: "failed",
+}
+TERMINAL: Final = frozenset({"completed", "incomplete", "failed", "cancelled"})
+
+
+def status_of(message: MessageRecord, cancelled: bool) -> Status:
+    """The status of the response that stands for a message; ``cancelled``: its turn was stopped.
+
+    What waits, for its turn or for credits, is ``queued``: nothing of it is lost, and nobody has to
+    send it again.
+    """
+    if message.status is MessageStatus.PROCESSING:
+        return "queued" if message.turn_state is TurnState.WAITING else "in_progress"
+    if not message.final:
+        return "queued"
+    stopped = cancelled or message.reason is Reason.STOPPED
+    if message.status is MessageStatus.FAILED and stopped:
+        return "cancelled"
+    return _FINAL[message.status]
+
+
+def error_of(snapshot: Snapshot, cancelled: bool) -> dict[str, str] | None:
+    """The `error` of a failed response: what happened and what to do."""
+    message = snapshot.message
+    if status_of(message, cancelled) != "failed":
+        return None
+    reason = message.reason
+    found = EXPLANATIONS[reason] if reason is not None else None
+    failed = [link.job for link in snapshot.links if link.job.state is JobState.FAILED]
+    said = [job.result for job in failed if job.result]
+    texts = [*said[:1], *([found.what, found.advice] if found else [])]
+    limited = reason in (Reason.TOO_MANY_RUNNING, Reason.AGENT_BUSY)
+    return {
+        "code": "rate_limit_exceeded" if limited else "server_error",
+        "message": " ".join(texts) or "The agent failed.",
+    }
+
+
+def incomplete_of(message: MessageRecord) -> dict[str, str] | None:
+    """The `incomplete_details` of a response that has a part of its results."""
+    if status_of(message, cancelled=False) != "incomplete":
+        return None
+    return {"reason": message.reason.value if message.reason else "partial"}

@@ -1,0 +1,118 @@
+"""The events of a response's stream, with their numbers.
+
+The numbers follow from the outputs alone: each output has the events that open it, one for each
+piece of its text (`doors.writing.piece_end`) and those that close it. So text that is sent while it
+is written has the numbers that it has later, and a stream that was cut off continues with them on
+any node.
+
+Only the text of the output that comes next for certain is sent while it is written; of several jobs
+at once that is the last one. When the agent takes a text back, or something else comes in its
+place, no further piece of it is sent, and the events that close the output have what is true.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+
+from agentpost.contract.shape import Links
+from agentpost.doors.outputs import Output, next_source
+from agentpost.doors.responses import shapes
+from agentpost.doors.responses.shapes import Echo, Json
+from agentpost.doors.writing import Text, Texts, piece_end, read
+from agentpost.services.following import Moment
+
+
+@dataclass(slots=True)
+class _Begun:
+    """An output whose text is sent while it is written.
+
+    ``known_from``: where the part begins of what was sent that is known here; the client of a
+    stream that is continued may have more.
+    """
+
+    source: str
+    attempt: int
+    known_from: int
+    pieces: int = 0
+    end: int = 0
+    text: str = ""
+
+
+class ResponseStream:
+    """The events behind number ``after``, moment by moment."""
+
+    def __init__(self, links: Links, echo: Echo, after: int) -> None:
+        self._links = links
+        self._echo = echo
+        self._after = after
+        self._texts = Texts()
+        self._number = 0
+        self._shown = 0
+        self._begun: _Begun | None = None
+
+    def events(self, moment: Moment) -> Iterator[Json]:
+        """What is new in a moment."""
+        for piece in moment.texts:
+            self._texts.add(read(piece))
+        if self._number == 0:
+            yield from self._numbered(shapes.opening(moment, self._echo))
+        if not moment.texts:
+            for output in shapes.outputs_of(moment.snapshot, self._links)[self._shown :]:
+                yield from self._output(output)
+        is_json = moment.snapshot.message.response_schema_json is not None
+        source = None if is_json else next_source(moment.snapshot)
+        text = self._texts.of(source) if source is not None else None
+        if source is not None and text is not None:
+            yield from self._written(source, text)
+
+    def last(self, shown: Json, *, ended: bool) -> Iterator[Json]:
+        """The end of the stream, with the response as it is. One that has not ended gets no number
+        of its own: a later event will have it."""
+        if ended and self._begun is not None:
+            begun, self._begun = self._begun, None
+            yield from self._numbered(shapes.item_left(begun.source, self._shown, begun.text))
+        number = self._number if ended else max(self._number - 1, 0)
+        yield {**shapes.closing(shown), "sequence_number": number}
+
+    def _output(self, output: Output) -> Iterator[Json]:
+        begun, self._begun = self._begun, None
+        if begun is None:
+            opened = shapes.item_begun(output.id, self._shown)
+            deltas = shapes.text_deltas(output, self._shown)
+            yield from self._numbered([*opened, *deltas])
+        else:
+            output = replace(output, id=begun.source)  # as the item was opened
+            deltas = shapes.text_deltas(output, self._shown)
+            sent = shapes.bare_text(output)[: begun.end]
+            is_same = len(sent) == begun.end and sent[begun.known_from :] == begun.text
+            if is_same:
+                yield from self._numbered(deltas[begun.pieces :])
+            else:
+                self._number = max(self._number, self._number - begun.pieces + len(deltas))
+        yield from self._numbered(shapes.item_ended(output, self._shown))
+        self._shown += 1
+
+    def _written(self, source: str, text: Text) -> Iterator[Json]:
+        """The pieces that are complete; the one that the text ends in waits for its rest."""
+        begun = self._begun
+        if begun is None:
+            if text.end < piece_end(0):
+                return
+            begun = self._begun = _Begun(source, text.attempt, text.start)
+            yield from self._numbered(shapes.item_begun(source, self._shown))
+        if (begun.source, begun.attempt) != (source, text.attempt):
+            return
+        while (end := piece_end(begun.end)) <= text.end:
+            if self._number > self._after and begun.end < text.start:
+                return  # the client lacks what nobody here has seen; it comes with the output
+            piece = text.between(begun.end, end)
+            shown = piece if begun.end else shapes.led(piece, self._shown)
+            yield from self._numbered([shapes.text_delta(source, self._shown, shown)])
+            begun.pieces, begun.end, begun.text = begun.pieces + 1, end, begun.text + piece
+
+    def _numbered(self, events: Iterable[Json]) -> Iterator[Json]:
+        for event in events:
+            number, self._number = self._number, self._number + 1
+            if number > self._after:
+                yield {**event, "sequence_number": number}

@@ -1,0 +1,191 @@
+"""The routes of the doors, and loading what is behind them when they are first called."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from importlib import import_module
+from typing import Final
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.types import Scope as HttpScope
+
+from agentpost.api import admission
+from agentpost.api.errors import error_response
+from agentpost.api.operation import Api, Handler
+from agentpost.domain.errors import ErrorCode, Refusal
+from agentpost.domain.scopes import Scope
+from agentpost.doors.responses.errors import openai_error
+from agentpost.extras import MissingExtra, require
+from agentpost.http import pipeline
+from agentpost.http.application import Route
+from agentpost.http.headers import header
+from agentpost.http.pipeline import Middleware, surround
+from agentpost.http.request_state import state_of
+from agentpost.services.messages import Caller
+
+OPENAI_PREFIX: Final = "/openai/v1/"
+_ORIGIN = b"origin"
+
+Routes = Sequence[tuple[str, str]]
+"""Method and path of each; the module has a handler for each of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Door:
+    """A protocol.
+
+    ``module`` has ``handlers(api)``, which returns a handler for each of ``routes``, and for a door
+    with ``public`` routes ``public(api)`` for those, which need no key. ``extra`` is what has to be
+    installed, None for nothing.
+    """
+
+    module: str
+    extra: str | None
+    routes: Routes
+    public: Routes = ()
+
+
+DOORS: Final = {
+    "mcp": Door("agentpost.doors.mcp.http", "mcp", (("POST", "/mcp"),)),
+    "a2a": Door(
+        "agentpost.doors.a2a.http",
+        "a2a",
+        (("POST", "/a2a"),),
+        (("GET", "/.well-known/agent-card.json"),),
+    ),
+    "openai": Door(
+        "agentpost.doors.responses.http",
+        None,
+        (
+            ("POST", "/openai/v1/responses"),
+            ("GET", "/openai/v1/responses/{response_id}"),
+            ("DELETE", "/openai/v1/responses/{response_id}"),
+            ("POST", "/openai/v1/responses/{response_id}/cancel"),
+            ("GET", "/openai/v1/responses/{response_id}/input_items"),
+            ("GET", "/openai/v1/files/{file_id:path}/content"),
+            ("GET", "/openai/v1/models"),
+            ("GET", "/openai/v1/models/{model}"),
+        ),
+    ),
+}
+"""By the names that the setting has for them."""
+SCOPES: Final = {
+    ("POST", "/openai/v1/responses"): Scope.SEND,
+    ("GET", "/openai/v1/responses/{response_id}"): Scope.READ,
+    ("DELETE", "/openai/v1/responses/{response_id}"): Scope.ADMIN,
+    ("POST", "/openai/v1/responses/{response_id}/cancel"): Scope.SEND,
+    ("GET", "/openai/v1/responses/{response_id}/input_items"): Scope.READ,
+    ("GET", "/openai/v1/files/{file_id:path}/content"): Scope.READ,
+}
+"""What a key needs; behind a route that has many operations, each of them asks for its own."""
+
+
+class _Loaded:
+    """What is behind a door; imported by the first call, in a thread."""
+
+    def __init__(self, api: Api, name: str, door: Door) -> None:
+        self._api = api
+        self._name = name
+        self._door = door
+        self._lock = asyncio.Lock()
+        self._handlers: Mapping[tuple[str, str], Handler] | None = None
+        self._public: Mapping[tuple[str, str], pipeline.Handler] = {}
+
+    async def call(
+        self, route: tuple[str, str], api: Api, request: Request, caller: Caller
+    ) -> Response:
+        """Handle a request with a key; raises ``not_found`` when an extra is missing."""
+        handlers = self._handlers or await self._load()
+        return await handlers[route](api, request, caller)
+
+    async def call_public(self, route: tuple[str, str], request: Request) -> Response:
+        """Handle a request that needs no key; raises ``not_found`` when an extra is missing."""
+        if self._handlers is None:
+            await self._load()
+        return await self._public[route](request)
+
+    async def _load(self) -> Mapping[tuple[str, str], Handler]:
+        async with self._lock:
+            if self._handlers is None:
+                self._require()
+                module = await asyncio.to_thread(import_module, self._door.module)
+                if self._door.public:
+                    self._public = module.public(self._api)
+                self._handlers = module.handlers(self._api)
+            return self._handlers
+
+    def _require(self) -> None:
+        if self._door.extra is None:
+            return
+        try:
+            require(self._door.extra, f"This server does not speak {self._name} as it is installed")
+        except MissingExtra as missing:
+            raise Refusal(ErrorCode.NOT_FOUND, str(missing)) from None
+
+
+class DoorRoutes:
+    """The routes of the doors that the settings name."""
+
+    def __init__(self, api: Api) -> None:
+        ctx = api.ctx
+        self._docs_url = f"{ctx.settings.public_url}/docs/errors"
+        self._has_openai = "openai" in ctx.settings.doors
+        own = ctx.settings.public_url
+        state = partial(pipeline.with_state, ctx.clock)
+        logged = partial(pipeline.with_request_log, ctx.requests)
+        routes: list[Route] = []
+        for name in dict.fromkeys(ctx.settings.doors):
+            door = DOORS[name]
+            render = partial(openai_error if name == "openai" else _plain_error, self._docs_url)
+            errors = partial(pipeline.with_errors, render)
+            origin = partial(with_own_origin, own)
+            keyed = (state, logged, admission.with_rate_limit_headers, errors, origin)
+            counted = (partial(admission.with_count, api),)
+            loaded = _Loaded(api, name, door)
+            by_path: dict[str, dict[str, pipeline.Handler]] = defaultdict(dict)
+            for route in door.routes:
+                method, path = route
+                by_path[path][method] = partial(
+                    admission.by_key, api, partial(loaded.call, route), SCOPES.get(route)
+                )
+            routes += [Route(path, found, keyed, counted) for path, found in by_path.items()]
+            for route in door.public:
+                method, path = route
+                handler = partial(loaded.call_public, route)
+                routes.append(Route(path, {method: handler}, (state, errors)))
+        self.routes = routes
+        render = partial(openai_error, self._docs_url)
+        unknown: Sequence[Middleware] = (state, partial(pipeline.with_errors, render))
+        self._unknown = surround(_no_such_route, unknown)
+
+    def unknown(self, scope: HttpScope) -> pipeline.Handler | None:
+        """See `RouteGroup.unknown`."""
+        here = self._has_openai and scope["path"].startswith(OPENAI_PREFIX)
+        return self._unknown if here else None
+
+
+async def with_own_origin(own: str, handler: pipeline.Handler, request: Request) -> Response:
+    """Refuse a browser that shows a page of somebody else: only programs call here. A name that
+    was made to point at this server (DNS rebinding) gives such a page no way in."""
+    given = header(request, _ORIGIN)
+    if given is not None and given.rstrip("/") != own:
+        text = "This address is called by programs, not by web pages of another origin."
+        return JSONResponse({"error": "forbidden", "message": text}, 403)
+    return await handler(request)
+
+
+async def _no_such_route(_: Request) -> Response:
+    raise Refusal(
+        ErrorCode.NOT_FOUND,
+        "There is no such route in this part of the OpenAI API: send messages with POST"
+        f" {OPENAI_PREFIX}responses (`client.responses.create`).",
+    )
+
+
+def _plain_error(docs_url: str, request: Request, refusal: Refusal) -> Response:
+    return error_response(refusal, state_of(request.scope).id, docs_url)

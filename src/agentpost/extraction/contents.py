@@ -1,0 +1,189 @@
+"""What an Office document or an archive looks like, for a page; made in a process of its own.
+
+Run as a program, this module reads the file from its input and writes to its output, as JSON, what
+`look` returns, or ``{"error": …}`` with a sentence for the user. With ``page`` it writes a page of
+a zipped site, with its styles and pictures inside it; with ``drawn`` the slides or the pages of a
+document as one web page.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+import tempfile
+from collections.abc import AsyncIterator
+from datetime import datetime
+from html import escape
+from itertools import islice
+from pathlib import Path
+from typing import Any, Final
+
+from agentpost import extras
+from agentpost.extraction import Unreadable, apart
+from agentpost.extraction.office import Archive, word_lines
+from agentpost.extraction.reading import check_installed, only_unreadable
+
+SHEETS_MAX: Final = 5
+ROWS_MAX: Final = 50
+COLUMNS_MAX: Final = 20
+CHARACTERS_MAX: Final = 8_000
+MEMBERS_MAX: Final = 100
+_CELL_CHARACTERS: Final = 80
+_NAME_CHARACTERS: Final = 200
+_FAILED: Final = "No preview of {name} could be made."
+
+
+async def look(kind: str, name: str, content: AsyncIterator[bytes]) -> dict[str, Any]:
+    """What the file holds. ``kind`` and the result:
+
+    - ``sheets``: ``sheets``, each with ``title``, ``rows`` and ``more``; ``more_sheets``
+    - ``document``: ``text`` in Markdown, ``more``
+    - ``slides``: ``slides``, each with ``title``, ``lines``, ``picture`` (a data URL or None) and
+      ``charts``; ``more``
+    - ``archive``: ``members`` (pairs of name and size), ``count``, ``pages`` (of a site, else none)
+
+    Or ``error`` alone, for a file that cannot be shown so.
+    """
+    written = await apart.run(__name__, [kind, name], content)
+    found: dict[str, Any] = json.loads(written) if written else {"error": _FAILED.format(name=name)}
+    return found
+
+
+async def page(name: str, member: str, content: AsyncIterator[bytes]) -> bytes | None:
+    """A page of a zipped site, without scripts and with what it needs inside it; None when there
+    is no such page."""
+    return await apart.run(__name__, ["page", name, member], content) or None
+
+
+async def drawn(kind: str, name: str, content: AsyncIterator[bytes]) -> bytes:
+    """A presentation (``slides``) or Word document (``document``) as one web page without scripts,
+    or a page that says why there is none."""
+    made = await apart.run(__name__, ["drawn", name, kind], content)
+    return made or sentence(_FAILED.format(name=name))
+
+
+def can_draw(kind: str) -> bool:
+    """Whether the packages for it are installed."""
+    from agentpost.extraction import document_pages, slide_pages
+
+    drawers = {"slides": slide_pages, "document": document_pages}
+    return kind in drawers and drawers[kind].is_possible()
+
+
+def sentence(text: str) -> bytes:
+    """A web page with only that."""
+    look = "font:15px sans-serif;color:#555;background:#fff;padding:1rem"
+    return f'<!doctype html><meta charset=utf-8><p style="{look}">{escape(text)}'.encode()
+
+
+def _drawn(path: Path, kind: str, name: str) -> bytes:
+    from agentpost.extraction import document_pages, slide_pages
+
+    try:
+        with only_unreadable(name):
+            with Archive(path, name) as archive:
+                main = {"slides": "ppt/presentation.xml", "document": "word/document.xml"}[kind]
+                if main not in archive.members:
+                    raise Unreadable(f"{name} is damaged")
+            page = slide_pages.page if kind == "slides" else document_pages.page
+            return page(path).encode()
+    except Unreadable as unreadable:
+        return sentence(f"{unreadable}.")
+
+
+def _sheets(archive: Archive) -> dict[str, Any]:
+    from agentpost.extraction.workbook import Workbook, is_workbook
+
+    if not is_workbook(archive):
+        raise Unreadable(f"{archive.name} is not a workbook")
+    check_installed(archive.name, "an Excel file")
+    workbook = Workbook(archive)
+    sheets = []
+    for sheet in workbook.sheets[:SHEETS_MAX]:
+        rows = workbook.rows(sheet, columns=COLUMNS_MAX, characters=_CELL_CHARACTERS + 1)
+        read = [[_cell(value) for value in row] for row in islice(rows, ROWS_MAX + 1)]
+        shown = read[:ROWS_MAX]
+        width = max((len(row) for row in shown), default=0)
+        shown = [row + [""] * (width - len(row)) for row in shown]
+        title = sheet.title[:_NAME_CHARACTERS]
+        sheets.append({"title": title, "rows": shown, "more": len(read) > ROWS_MAX})
+    return {"sheets": sheets, "more_sheets": max(0, len(workbook.sheets) - SHEETS_MAX)}
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return str(value).upper()
+    if isinstance(value, float):
+        return f"{value:,.4f}".rstrip("0").rstrip(".")
+    if isinstance(value, datetime):
+        return str(value).removesuffix(" 00:00:00")
+    text = str(value)
+    return text if len(text) <= _CELL_CHARACTERS else f"{text[:_CELL_CHARACTERS]}…"
+
+
+def _document(archive: Archive) -> dict[str, Any]:
+    lines: list[str] = []
+    length = 0
+    in_table = False
+    for line in word_lines(archive):
+        lines.append(line)
+        if line.startswith("| ") and not in_table:  # Markdown wants a line below the first row
+            lines.append("|---" * (line.count(" | ") + 1) + "|")
+        in_table = line.startswith("| ")
+        length += len(line) + 1
+        if length > CHARACTERS_MAX:
+            break
+    if not any(line.strip() for line in lines):
+        raise Unreadable(f"{archive.name} has no text in it")
+    return {"text": "\n".join(lines)[:CHARACTERS_MAX], "more": length > CHARACTERS_MAX}
+
+
+def _archive(archive: Archive) -> dict[str, Any]:
+    from agentpost.extraction import sites
+
+    names = sorted(name for name in archive.members if not name.endswith("/"))
+    shown = [[name[-_NAME_CHARACTERS:], archive.size(name)] for name in names[:MEMBERS_MAX]]
+    pages = [] if extras.missing("extraction") else sites.pages(names)
+    return {"members": shown, "count": len(names), "pages": pages}
+
+
+def _made(path: Path, kind: str, name: str) -> dict[str, Any]:
+    from agentpost.extraction import slides
+
+    readers = {
+        "sheets": _sheets,
+        "document": _document,
+        "slides": slides.read,
+        "archive": _archive,
+    }
+    try:
+        with only_unreadable(name), Archive(path, name) as archive:
+            return readers[kind](archive)
+    except Unreadable as unreadable:
+        return {"error": f"{unreadable}."}
+
+
+def _main() -> None:
+    apart.limit()
+    kind, name = sys.argv[1:3]
+    with tempfile.NamedTemporaryFile() as file:
+        shutil.copyfileobj(sys.stdin.buffer, file)
+        file.flush()
+        path = Path(file.name)
+        if kind == "drawn":
+            sys.stdout.buffer.write(_drawn(path, sys.argv[3], name))
+            return
+        if kind != "page":
+            sys.stdout.write(json.dumps(_made(path, kind, name)))
+            return
+        from agentpost.extraction import sites
+
+        with only_unreadable(name), Archive(path, name) as archive:
+            sys.stdout.buffer.write(sites.page(archive, sys.argv[3]))
+
+
+if __name__ == "__main__":
+    _main()

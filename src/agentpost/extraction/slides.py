@@ -1,0 +1,85 @@
+"""The slides of a presentation as a page shows them: their texts, and a picture of each."""
+
+from __future__ import annotations
+
+import base64
+import io
+import posixpath
+from typing import Any, Final
+
+from agentpost.extraction.office import Archive, Attributes, slide_members, slide_texts
+
+SLIDES_MAX: Final = 12
+LINES_MAX: Final = 8
+_LINE_CHARACTERS: Final = 160
+_PICTURE_BYTES_MAX: Final = 10_000_000
+_PIXELS_MAX: Final = 40_000_000
+_SIDE: Final = 480
+_QUALITY: Final = 80
+_FORMATS: Final = ("PNG", "JPEG", "GIF", "WEBP")
+
+
+def read(archive: Archive) -> dict[str, Any]:
+    """See `agentpost.extraction.contents.look`; raises `Unreadable`."""
+    members = slide_members(archive)
+    shown = []
+    for member in members[:SLIDES_MAX]:
+        lines = [line[:_LINE_CHARACTERS] for line in slide_texts(archive, member) if line]
+        pictures, charts = _related(archive, member)
+        shown.append(
+            {
+                "title": lines[0] if lines else "",
+                "lines": lines[1 : LINES_MAX + 1],
+                "picture": next(
+                    (made for each in pictures[:3] if (made := _small(archive, each))), None
+                ),
+                "charts": charts,
+            }
+        )
+    return {"slides": shown, "more": max(0, len(members) - SLIDES_MAX)}
+
+
+def _related(archive: Archive, member: str) -> tuple[list[str], int]:
+    """The members of a slide's pictures, and how many charts it has."""
+    folder, _, name = member.rpartition("/")
+    relations = f"{folder}/_rels/{name}.rels"
+    pictures: list[str] = []
+    charts = 0
+
+    def start(tag: str, attributes: Attributes) -> None:
+        nonlocal charts
+        kind = attributes.get("Type", "").rpartition("/")[2]
+        target = posixpath.normpath(posixpath.join(folder, attributes.get("Target", "")))
+        if kind == "image" and target in archive.members:
+            pictures.append(target)
+        charts += kind == "chart"
+
+    if relations in archive.members:
+        for _ in archive.parse(relations, start, lambda _: None):
+            pass
+    return pictures, charts
+
+
+def _small(archive: Archive, member: str) -> str | None:
+    """A picture as a data URL, no larger than a thumbnail; None when it cannot be read."""
+    try:
+        from PIL import Image
+    except ImportError:
+        return None
+    content = archive.read(member, _PICTURE_BYTES_MAX)
+    if content is None:
+        return None
+    try:
+        with Image.open(io.BytesIO(content), formats=_FORMATS) as picture:
+            if picture.width * picture.height > _PIXELS_MAX:
+                return None
+            picture.draft("RGB", (_SIDE, _SIDE))
+            small = picture.convert("RGBA")
+            small.thumbnail((_SIDE, _SIDE))
+            flat = Image.new("RGB", small.size, "white")
+            flat.paste(small, mask=small)
+    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError):
+        return None
+    made = io.BytesIO()
+    flat.save(made, "JPEG", quality=_QUALITY)
+    return f"data:image/jpeg;base64,{base64.b64encode(made.getvalue()).decode()}"

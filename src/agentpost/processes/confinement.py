@@ -1,0 +1,86 @@
+"""What the processes that run author's code do to themselves at their start: they end with the
+server, and within limits."""
+
+from __future__ import annotations
+
+import contextlib
+import faulthandler
+import fcntl
+import io
+import os
+import resource
+import signal
+import socket
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Final
+
+_PARENT_CHECK_SECONDS: Final = 0.5
+_PR_SET_PDEATHSIG: Final = 1
+
+
+def take_channel() -> socket.socket:
+    """Move the channel away from the standard streams, which are the functions'."""
+    # Above the standard streams even if one was closed; not inherited by started programs.
+    channel = socket.socket(fileno=fcntl.fcntl(0, fcntl.F_DUPFD_CLOEXEC, 3))
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(line_buffering=True)
+    return channel
+
+
+def die_with(parent: int) -> None:
+    """End this process when the parent is gone, however it went and whatever runs here.
+
+    On Linux the kernel does it at once, even while C code holds the interpreter. It acts on the
+    end of the *thread* that started the worker, which is the agent loop's. The thread covers
+    other systems.
+    """
+    if sys.platform == "linux":
+        import ctypes
+
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(_PARENT_CHECK_SECONDS)
+        if os.getpgrp() == os.getpid():
+            os.killpg(0, signal.SIGKILL)  # with the programs a function has started
+        os._exit(1)
+
+    if os.getppid() != parent:  # it died before the kernel was told
+        os._exit(1)
+    threading.Thread(target=watch, name="parent-watch", daemon=True).start()
+
+
+def limit_memory(limit: int | None) -> None:
+    """Limit what a process may write to that is its own, whether it uses it or not.
+
+    Not its address space: libraries reserve far more of that than they use, the more so the more
+    processors there are (thread stacks, allocator arenas, mapped files).
+    """
+    if limit is not None and sys.platform == "linux":  # elsewhere the limit is not enforced
+        _, hard = resource.getrlimit(resource.RLIMIT_DATA)
+        most = limit if hard == resource.RLIM_INFINITY else min(limit, hard)
+        resource.setrlimit(resource.RLIMIT_DATA, (most, most))
+
+
+def go_first_when_memory_is_short() -> None:
+    """Let the system end a worker, not the server or the database beside it (Linux)."""
+    with contextlib.suppress(OSError):
+        Path("/proc/self/oom_score_adj").write_text("1000")
+
+
+def die_of_cpu_time() -> None:
+    """At the end of its CPU time: where it was goes to the log, then the kernel ends the process.
+
+    A handler in Python would not run while C code works; what it raised could be caught.
+    """
+    signal.signal(signal.SIGXCPU, signal.SIG_DFL)
+    faulthandler.register(signal.SIGXCPU, chain=True)
+    _, hard = resource.getrlimit(resource.RLIMIT_CORE)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, hard))  # the default action would write a core

@@ -1,0 +1,33 @@
+"""The functions that steps run, as their calls name them."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from agentpost.agents import values
+from agentpost.domain.text import agent_text
+
+Body = Callable[..., Any]
+_NAME_CHARACTERS_MAX = 100
+
+
+def name_of(fn: Body) -> str:
+    """How a body is named in its call's fingerprint."""
+    return f"{fn.__module__}:{getattr(fn, '__qualname__', type(fn).__qualname__)}"
+
+
+def step_name(fn: Body, given: str | None) -> str:
+    """The same, or the name that the author gave; raises `ValueError` for one that cannot be."""
+    if given is None:
+        return name_of(fn)
+    if not isinstance(given, str) or not 1 <= len(given) <= _NAME_CHARACTERS_MAX:
+        raise ValueError(f"the name of a step is a text of 1 to {_NAME_CHARACTERS_MAX} characters")
+    return agent_text(given)
+
+
+def check_body(fn: Body) -> None:
+    """Raises `TypeError` for a plain function that a worker process could not import."""
+    if not inspect.iscoroutinefunction(fn):
+        values.function_ref(fn)

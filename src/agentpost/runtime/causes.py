@@ -1,0 +1,54 @@
+"""Why an author's code failed: a line for `agentpost explain`, and the traceback for the log."""
+
+from __future__ import annotations
+
+import traceback
+from pathlib import Path
+from typing import Final
+
+import structlog
+
+import agentpost
+from agentpost.agents import JobFailed, registry
+from agentpost.clock import new_id
+from agentpost.domain import ids, job
+
+log = structlog.get_logger(__name__)
+
+_CHARACTERS_MAX: Final = 500
+_CAUSE: Final = "_agentpost_cause"
+_OURS: Final = Path(agentpost.__file__).parent
+
+
+def unexpected(error: BaseException, now: int) -> JobFailed:
+    """How a job ends whose author did not expect this exception: its user reads where the operator
+    finds it. Logs it; ``now`` in microseconds."""
+    log_id = new_id(ids.REQUEST, now)
+    log.error("job_failed", log_id=log_id, exc_info=error)
+    return JobFailed(f"{job.GENERIC_FAILURE} (log id {log_id})")
+
+
+def remember_cause(error: BaseException, cause: str) -> None:
+    """Let `cause_of` answer this: the exception was raised in another process."""
+    setattr(error, _CAUSE, cause)
+
+
+def cause_of(error: BaseException) -> str:
+    """The exception with its innermost line in the author's code:
+    ``KeyError: 'total' (orders.py, line 12, in handle)``."""
+    known: str | None = getattr(error, _CAUSE, None)
+    if known is not None:
+        return known
+    said = "".join(traceback.format_exception_only(error)).partition("\n")[0]
+    cut = said if len(said) <= _CHARACTERS_MAX else f"{said[: _CHARACTERS_MAX - 1]}…"
+    place = _place(error)
+    return f"{cut} ({place})" if place else cut
+
+
+def _place(error: BaseException) -> str | None:
+    frames = traceback.extract_tb(error.__traceback__)
+    for frame in reversed(frames):
+        ours = Path(frame.filename).is_relative_to(_OURS)
+        if not ours and not registry.is_installed(frame.filename):
+            return f"{Path(frame.filename).name}, line {frame.lineno}, in {frame.name}"
+    return None

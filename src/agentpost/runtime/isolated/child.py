@@ -1,0 +1,318 @@
+"""The program of an agent process: ``python -m agentpost.runtime.isolated.child PARENT_PID``, with
+a socket as its standard input (see `agentpost.runtime.isolated.frames`).
+
+The main thread reads what the server says and watches the agent loop, which runs the author's code
+on a thread of its own. So a loop that is held is noticed, and told.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import faulthandler
+import json
+import logging
+import os
+import resource
+import select
+import signal
+import socket
+import sys
+import tempfile
+import threading
+import time
+import traceback
+from collections.abc import Awaitable, Callable
+from contextvars import ContextVar
+from functools import partial
+from pathlib import Path
+from typing import Any, Final, NoReturn
+from weakref import WeakKeyDictionary
+
+import structlog
+
+from agentpost.agents import registry, values
+from agentpost.extras import MissingExtra
+from agentpost.processes import confinement, output
+from agentpost.processes.main import HEADER, frame
+from agentpost.runtime.isolated.author import RemoteJob, RemoteTurn
+from agentpost.runtime.isolated.calls import Calls, Stopped
+from agentpost.runtime.isolated.frames import Frame, failure
+from agentpost.threads.loop import AgentLoop, Submitted
+
+_READ_BYTES: Final = 256 * 1024
+_BEAT_SECONDS: Final = 1.0
+_LOOK_SECONDS: Final = 0.25
+_SWITCH_SECONDS: Final = 0.0005
+"""How long the author's code keeps the interpreter while the main thread wants it."""
+_running: ContextVar[int | None] = ContextVar("agentpost_run", default=None)
+
+
+class Channel:
+    """The connection to the server. Safe on any thread."""
+
+    def __init__(self, socket_: socket.socket) -> None:
+        self._socket = socket_
+        self._lock = threading.Lock()
+        self._read = b""
+
+    def say(self, message: Frame) -> None:
+        """Say it now; the process ends when the server is gone."""
+        data = frame(message)
+        with self._lock:
+            try:
+                self._socket.sendall(data)
+            except OSError:
+                os._exit(0)
+
+    def hear(self, seconds: float | None) -> list[Frame]:
+        """What has come, after a wait for up to so many seconds; ends the process at the end."""
+        if not select.select([self._socket], [], [], seconds)[0]:
+            return []
+        data = self._socket.recv(_READ_BYTES)
+        if not data:
+            os._exit(0)
+        self._read += data
+        found, at = [], 0
+        while len(self._read) - at >= HEADER.size:
+            (length,) = HEADER.unpack_from(self._read, at)
+            begin, end = at + HEADER.size, at + HEADER.size + length
+            if len(self._read) < end:
+                break
+            found.append(json.loads(self._read[begin:end]))
+            at = end
+        self._read = self._read[at:]
+        return found
+
+
+def main(parent: int) -> None:
+    """Run what the server says, until it is gone."""
+    confinement.die_with(parent)
+    channel = Channel(confinement.take_channel())
+    # A service manager signals the whole group; when this process ends is the server's decision.
+    signal.signal(signal.SIGTERM, lambda *_: None)
+    faulthandler.enable()
+    confinement.go_first_when_memory_is_short()
+    confinement.die_of_cpu_time()
+    heard: list[Frame] = []
+    while not heard:
+        heard = channel.hear(None)
+    (hello,) = heard
+    sys.path[:] = hello["path"]
+    sys.setswitchinterval(_SWITCH_SECONDS)
+    tempfile.tempdir = hello["folder"]
+    confinement.limit_memory(hello["memory_bytes"])
+    _limit_cpu_time(hello["cpu_seconds"])
+    _log_to(channel, hello["log_level"])
+    try:
+        agent = registry.resolve(hello["spec"])
+    except (registry.UnknownAgent, MissingExtra) as error:
+        channel.say({"unknown": str(error)})
+        return
+    host = Host(channel, agent, hello)
+    channel.say({"ready": True})
+    host.serve()
+
+
+class Host:
+    """Runs turns and jobs."""
+
+    def __init__(self, channel: Channel, agent: registry.Agent, hello: Frame) -> None:
+        self._channel = channel
+        self._agent = agent
+        self._memory_bytes: int | None = hello["memory_bytes"]
+        self._loop = AgentLoop()
+        self._watch = _Watch(channel, self._loop, hello["stall_seconds"])
+        self._runs: dict[int, tuple[Calls, Submitted]] = {}
+
+    def serve(self) -> NoReturn:
+        """Hear and do, until the process ends."""
+        self._loop.start()
+        self._watch.start()
+        if self._agent.warm_up is not None:
+            self._loop.submit(self._agent.warm_up)
+        while True:
+            for message in self._channel.hear(_LOOK_SECONDS if self._runs else None):
+                self._take(message)
+            if self._runs:
+                self._watch.look()
+            else:
+                self._watch.rest()
+
+    def _take(self, message: Frame) -> None:
+        number = message["run"]
+        if "turn" in message or "job" in message:
+            self._begin(number, message)
+        elif number not in self._runs:
+            return  # it has ended meanwhile
+        elif "cancel" in message:
+            calls, submitted = self._runs[number]
+            self._loop.call_soon(setattr, calls, "over", True)
+            submitted.cancel(message["cancel"])
+            self._loop.call_soon(self._channel.say, {"run": number, "cancelled": True})
+        elif not self._runs[number][0].hear_at_once(message):
+            self._loop.call_soon(self._runs[number][0].hear, message)
+
+    def _begin(self, number: int, message: Frame) -> None:
+        calls = Calls(number, self._channel.say, self._die)
+        code = partial(self._turn, calls, message) if "turn" in message else None
+        code = code or partial(self._job, calls, message)
+        submitted = self._loop.submit(
+            partial(self._run, calls, code, message["ids"]), partial(self._end, calls)
+        )
+        self._runs[number] = (calls, submitted)
+
+    def _end(self, calls: Calls) -> None:
+        """The task has ended, or never began: then this is its end for the server."""
+        self._runs.pop(calls.number, None)
+        calls.end({"stopped": True})
+
+    async def _run(
+        self, calls: Calls, code: Callable[[], Awaitable[Frame]], ids: dict[str, str]
+    ) -> None:
+        _running.set(calls.number)
+        calls.enter()
+        with output.captured(**ids):
+            try:
+                end = await code()
+            except Stopped:
+                end = {"stopped": True}
+            except MemoryError as error:
+                self._die(calls.number, error)
+            except BaseException as error:
+                asked = calls.over and isinstance(error, asyncio.CancelledError)
+                end = {"stopped": True} if asked else {"failed": failure(error)}
+        calls.end(end)
+
+    async def _turn(self, calls: Calls, message: Frame) -> Frame:
+        turn = RemoteTurn(calls, message["turn"])
+        await self._agent.run(turn)
+        return turn.end()
+
+    async def _job(self, calls: Calls, message: Frame) -> Frame:
+        given = message["job"]
+        try:
+            fn = values.resolve(given["fn"])
+        except values.MissingFunction as error:
+            return {"missing": str(error)}
+        job = RemoteJob(calls, given)
+        return job.end(await fn(job, **values.load(given["args"], calls)))
+
+    def _die(self, number: int, error: MemoryError) -> NoReturn:
+        """Its heap is full or in pieces: a fresh process is the only sound way on."""
+        most = self._memory_bytes
+        limit = "" if most is None else f" (the limit is {most >> 20} MiB)"
+        reason = f"it ran out of memory{limit}; the setting agent_memory_bytes raises it: {error}"
+        self._channel.say({"run": number, "died": reason.removesuffix(": ")})
+        os._exit(1)
+
+
+class _Watch:
+    """Whether the agent loop still turns; looked at by the main thread."""
+
+    def __init__(self, channel: Channel, agent_loop: AgentLoop, stall_seconds: float) -> None:
+        self._channel = channel
+        self._agent_loop = agent_loop
+        self._stall = stall_seconds
+        self._asked: float | None = None
+        self._beat = 0.0
+        self._thread = 0
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._tasks: WeakKeyDictionary[asyncio.Task[Any], int | None] = WeakKeyDictionary()
+
+    def start(self) -> None:
+        """The loop runs."""
+        ready = threading.Event()
+
+        def begin() -> None:
+            self._thread = threading.get_ident()
+            self._loop = asyncio.get_running_loop()
+            self._loop.set_task_factory(self._made_task)
+            ready.set()
+
+        self._agent_loop.call_soon(begin)
+        ready.wait()
+
+    def _made_task(self, loop: asyncio.AbstractEventLoop, coro: Any, **given: Any) -> Any:
+        task: asyncio.Task[Any] = asyncio.Task(coro, loop=loop, **given)
+        context = given.get("context")
+        self._tasks[task] = _running.get() if context is None else context.get(_running)
+        return task
+
+    def rest(self) -> None:
+        """Nothing runs that could hold it."""
+        self._asked = None
+
+    def look(self) -> None:
+        """Ask the loop for a sign, and tell the server when none has come for too long."""
+        now = time.monotonic()
+        if now - self._beat >= _BEAT_SECONDS:
+            self._beat = now
+            self._channel.say({"beat": {"cpu": time.process_time(), "memory": _data_bytes()}})
+        if self._asked is None:
+            self._asked = now
+            self._agent_loop.call_soon(self.rest)
+        elif now - self._asked >= self._stall:
+            self._channel.say(
+                {"stalled": now - self._asked, "run": self._run(), "stack": self._stack()}
+            )
+            self._asked = now + 3600  # the server ends this process
+
+    def _run(self) -> int | None:
+        assert self._loop is not None
+        task = asyncio.current_task(self._loop)
+        try:
+            return None if task is None else self._tasks.get(task)
+        except RuntimeError:  # the author's code makes tasks right now
+            return None
+
+    def _stack(self) -> str:
+        found = sys._current_frames().get(self._thread)
+        return "" if found is None else "".join(traceback.format_stack(found))[-8_000:]
+
+
+def _data_bytes() -> int:
+    """The memory that counts against the limit; 0 where nobody says."""
+    try:
+        pages = int(Path("/proc/self/statm").read_text().split()[5])
+    except OSError:
+        return 0
+    return pages * resource.getpagesize()
+
+
+def _limit_cpu_time(seconds: float | None) -> None:
+    if seconds is not None:
+        _, hard = resource.getrlimit(resource.RLIMIT_CPU)
+        most = int(seconds) + 1 if hard == resource.RLIM_INFINITY else min(int(seconds) + 1, hard)
+        resource.setrlimit(resource.RLIMIT_CPU, (most, hard))
+
+
+# --- the log --------------------------------------------------------------------------------------
+def _log_to(channel: Channel, level: int) -> None:
+    """Send lines of the log, prints and records of logging to the server."""
+
+    class ToServer:
+        def msg(self, event: Frame) -> None:
+            channel.say({"log": json.loads(json.dumps(event, default=repr))})
+
+        debug = info = warning = error = critical = exception = log = msg
+
+    structlog.configure(
+        processors=[
+            structlog.contextvars.merge_contextvars,
+            structlog.processors.add_log_level,
+            structlog.processors.format_exc_info,
+            lambda _, __, event: ((event,), {}),
+        ],
+        wrapper_class=structlog.make_filtering_bound_logger(level),
+        logger_factory=lambda *_: ToServer(),
+        cache_logger_on_first_use=True,
+    )
+    root = logging.getLogger()
+    root.setLevel(level)
+    root.addHandler(logging.StreamHandler())  # what no run logs
+    logging.getLogger("asyncio").setLevel(logging.WARNING)
+    output.install()
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]))

@@ -1,0 +1,65 @@
+"""What a server wants to know of an agent that it does not import: a process that ends at once says
+it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any, Final
+
+from agentpost.agents import Turn, registry
+from agentpost.extras import MissingExtra
+from agentpost.processes.environment import worker_environment
+
+_MARK: Final = "\x1eagentpost-agent "
+_PROGRAM: Final = (
+    "import json, sys; sys.path[:] = json.load(sys.stdin);"
+    "from agentpost.runtime.isolated import description; description.say(sys.argv[1])"
+)
+
+
+def described(spec: str, env: list[str]) -> registry.Agent:
+    """Like `registry.resolve`; the agent's function is not there. Raises `UnknownAgent`.
+
+    Args:
+        env: environment variables that its processes get besides the usual ones.
+    """
+    here = str(Path.cwd())
+    if here not in sys.path:
+        sys.path.insert(0, here)  # of the processes that run its functions, too
+    asked = subprocess.run(  # noqa: S603 - our own program
+        [sys.executable, "-P", "-c", _PROGRAM, spec],
+        input=json.dumps(sys.path),
+        env=worker_environment(os.environ, env, threads=1),
+        stdout=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+    _, found, line = asked.stdout.rpartition(_MARK)
+    if not found:
+        raise registry.UnknownAgent(
+            f"AGENTPOST_AGENT={spec!r} cannot be imported: the process that tried it ended with"
+            f" code {asked.returncode}."
+        )
+    said = json.loads(line)
+    if "error" in said:
+        raise registry.UnknownAgent(said["error"])
+    return registry.Agent(said["name"], _elsewhere, tuple(said["imports"]))
+
+
+def say(spec: str) -> None:
+    """Print it, below what the agent's module prints."""
+    said: dict[str, Any]
+    try:
+        agent = registry.resolve(spec)
+        said = {"name": agent.name, "imports": agent.worker_imports}
+    except (registry.UnknownAgent, MissingExtra) as error:
+        said = {"error": str(error)}
+    print(f"{_MARK}{json.dumps(said)}", flush=True)
+
+
+async def _elsewhere(_: Turn) -> None:
+    raise AssertionError("it runs in a process of its own")

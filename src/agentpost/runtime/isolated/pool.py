@@ -1,0 +1,308 @@
+"""The agent processes of a server: which runs where, and what becomes of it when one ends.
+
+At most ``most`` processes are shared by all runs. A run that is suspected of having ended one runs
+alone in a further process, of which there are as many at most: so what is innocent is not held up,
+and what ends its process again is known to have done it (`isolated.suspects`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import sys
+import tempfile
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, cast
+
+import structlog
+
+from agentpost.agents import JobFailed, JobFn, Turn, values
+from agentpost.agents.deaths import WorkerDied
+from agentpost.domain import job as job_words
+from agentpost.processes import bytecode, capacity
+from agentpost.processes.environment import worker_environment
+from agentpost.processes.main import frame
+from agentpost.processes.worker import CallLimits
+from agentpost.runtime.isolated.process import AgentProcess, Death
+from agentpost.runtime.isolated.suspects import Suspects
+from agentpost.runtime.isolated.talk import JobTalk, ProcessDied, TurnTalk
+from agentpost.runtime.journal import Journal, StopCause
+from agentpost.runtime.run_job import JobRun
+from agentpost.runtime.run_turn import TurnRun
+from agentpost.settings import Settings
+
+log = structlog.get_logger(__name__)
+_BOOT_SECONDS_MAX: Final = 120.0
+_ALONE_SECONDS: Final = 60.0
+"""A suspect that has held out for so long alone is not what ended its process."""
+_RETIRE_SHARE: Final = 0.5
+"""A process that has used so much of its CPU time or memory takes no further runs."""
+_FOLDER_PREFIX: Final = "agent-"
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What one process may use, None: no limit; and how long its loop may be held."""
+
+    memory_bytes: int | None
+    cpu_seconds: float | None
+    stall_seconds: float
+
+    @classmethod
+    def of(cls, settings: Settings) -> Limits:
+        """From the settings."""
+        return cls(
+            settings.agent_memory_bytes or capacity.default_memory_bytes(),
+            settings.agent_cpu_seconds or None,
+            settings.agent_stall_seconds,
+        )
+
+
+class NoAgentProcess(OSError):
+    """No agent process could be started; the text says why."""
+
+
+class AgentProcesses:
+    """Runs turns and jobs in processes of their own. Belongs to the agent loop.
+
+    Args:
+        agent: the setting of that name.
+        scratch: a folder of this server alone: each process has its temporary files below.
+        env: environment variables that they get besides the usual ones.
+    """
+
+    def __init__(
+        self,
+        most: int,
+        *,
+        agent: str,
+        scratch: Path,
+        limits: Limits,
+        env: list[str],
+        bytecode_folder: Path | None = None,
+    ) -> None:
+        self._most = most
+        self._agent = agent
+        self._scratch = scratch
+        self._limits = limits
+        self._env = env
+        self._bytecode = bytecode.environment(bytecode_folder)
+        self._suspects = Suspects()
+        self._processes: set[AgentProcess] = set()
+        self._starting: dict[asyncio.Task[AgentProcess], bool] = {}  # whether for one run alone
+        self._changed = asyncio.Event()
+        self._closed = False
+
+    async def start(self) -> None:
+        """Start the first process. Raises `NoAgentProcess`."""
+        await self._begin_starting(alone=False)
+
+    async def aclose(self) -> None:
+        """End all processes."""
+        self._closed = True
+        for starting in list(self._starting):
+            starting.cancel()
+        await asyncio.gather(*self._starting, return_exceptions=True)
+        for process in list(self._processes):
+            process.end(Death("the server ends", ours=True))
+        await asyncio.gather(*(process.ended() for process in list(self._processes)))
+
+    # --- what the runners call --------------------------------------------------------------------
+    async def take_turn(self, turn: Turn) -> None:
+        """The agent function."""
+        made = cast("TurnRun", turn)
+        owner = made.message.message_id
+        async with self._place(owner, made.journal) as process:
+            await TurnTalk(process, made).all()
+
+    def find_job(self, ref: str) -> JobFn:
+        """The job function of an import name (see `runtime.run_job.FindJob`)."""
+
+        async def work(job: JobRun, **args: Any) -> str | None:
+            async with self._place(job.id, job.journal) as process:
+                try:
+                    return await JobTalk(process, job).all(ref, args)
+                except values.MissingFunction as error:
+                    log.error("job_code_missing", fn=ref, error=str(error))
+                    raise JobFailed(job_words.MISSING_CODE_FAILURE) from None
+
+        return work
+
+    # --- places -----------------------------------------------------------------------------------
+    @asynccontextmanager
+    async def _place(self, owner: str, journal: Journal) -> AsyncIterator[AgentProcess]:
+        """A process to run in. When it ends meanwhile, the run is ended here, to be begun again."""
+        process = await journal.guard(self._chosen(owner))
+        acquit: asyncio.TimerHandle | None = None
+        if process.alone:
+            loop = asyncio.get_running_loop()
+            acquit = loop.call_later(_ALONE_SECONDS, self._suspects.acquit, owner)
+        try:
+            yield process
+        except ProcessDied as died:
+            await self._after(died.death, process, owner, journal)
+        except BaseException:
+            self._suspects.forget(owner)
+            raise
+        else:
+            self._suspects.forget(owner)
+        finally:
+            if acquit is not None:
+                acquit.cancel()
+            self._leave_when_done(process)
+
+    async def _after(
+        self, death: Death, process: AgentProcess, owner: str, journal: Journal
+    ) -> None:
+        blamed = process.blamed == owner
+        reason = f"its agent process ended: {death.reason}"
+        try:
+            await journal.process_died(reason, self._suspects.times(owner) if blamed else 0)
+        finally:
+            if journal.stopped is not StopCause.PROCESS_DIED:
+                self._suspects.forget(owner)
+
+    async def _chosen(self, owner: str) -> AgentProcess:
+        """Wait for a process that may take the run, and mark it as taken."""
+        if self._suspects.is_suspect(owner):
+            try:
+                async with asyncio.timeout(_ALONE_SECONDS):
+                    return await self._first(self._free_alone, alone=True)
+            except TimeoutError:  # others hold those places for long
+                self._suspects.acquit(owner)
+        return await self._first(self._least_busy, alone=False)
+
+    async def _first(
+        self, choose: Callable[[], AgentProcess | None], *, alone: bool
+    ) -> AgentProcess:
+        while True:
+            process = choose()
+            more = self._count(alone=alone) < self._most
+            if more and (process is None or process.taken) and not self._is_starting(alone=alone):
+                starting = self._begin_starting(alone=alone)
+                if process is None:
+                    await asyncio.wait({starting})
+                    if starting.exception() is not None:
+                        await starting  # raises
+                    continue
+            if process is not None:
+                process.taken += 1
+                return process
+            self._changed.clear()
+            await self._changed.wait()
+
+    def _least_busy(self) -> AgentProcess | None:
+        shared = [p for p in self._processes if p.alive and not p.alone and not p.retired]
+        return min(shared, key=lambda p: (p.taken, p.pid), default=None)
+
+    def _free_alone(self) -> AgentProcess | None:
+        free = (p for p in self._processes if p.alone and not (p.taken or p.retired))
+        return next((p for p in free if p.alive), None)
+
+    def _count(self, *, alone: bool) -> int:
+        there = sum(p.alone == alone and not p.retired for p in self._processes)
+        return there + sum(each == alone for each in self._starting.values())
+
+    def _is_starting(self, *, alone: bool) -> bool:
+        return not alone and not all(self._starting.values())
+
+    def _leave_when_done(self, process: AgentProcess) -> None:
+        """Give the place back; a process that has used much ends with its last run."""
+        process.taken -= 1
+        if not process.alone and not process.retired and self._has_used_much(process):
+            retired = sum(each.retired for each in self._processes)
+            process.retired = retired < self._most
+        if not process.taken and (process.alone or process.retired):
+            process.retired = True
+            process.leave()
+        self._changed.set()
+
+    def _has_used_much(self, process: AgentProcess) -> bool:
+        cpu, memory = self._limits.cpu_seconds, self._limits.memory_bytes
+        return (cpu is not None and process.cpu > cpu * _RETIRE_SHARE) or (
+            memory is not None and process.memory > memory * _RETIRE_SHARE
+        )
+
+    # --- processes --------------------------------------------------------------------------------
+    def _begin_starting(self, *, alone: bool) -> asyncio.Task[AgentProcess]:
+        starting = asyncio.get_running_loop().create_task(self._started(alone=alone))
+        self._starting[starting] = alone
+        starting.add_done_callback(self._starting_ended)
+        return starting
+
+    def _starting_ended(self, starting: asyncio.Task[AgentProcess]) -> None:
+        del self._starting[starting]
+        self._changed.set()
+        if not starting.cancelled() and (error := starting.exception()) is not None:
+            log.error("agent_process_not_started", reason=str(error))
+
+    async def _started(self, *, alone: bool) -> AgentProcess:
+        if self._closed:
+            raise NoAgentProcess("the server ends")
+        try:
+            await asyncio.to_thread(self._scratch.mkdir, parents=True, exist_ok=True)
+            folder = Path(tempfile.mkdtemp(prefix=_FOLDER_PREFIX, dir=self._scratch))
+            environ = worker_environment(os.environ, self._env, threads=1)
+            environ |= {**self._bytecode, "TMPDIR": str(folder)}
+            process = await AgentProcess.spawn(folder, environ)
+        except OSError as error:
+            raise NoAgentProcess(f"an agent process could not be started: {error}") from error
+        hello = {
+            "path": sys.path,
+            "spec": self._agent,
+            "folder": str(folder),
+            "memory_bytes": self._limits.memory_bytes,
+            "cpu_seconds": self._limits.cpu_seconds,
+            "stall_seconds": self._limits.stall_seconds,
+            "log_level": logging.getLogger().level,
+        }
+        try:
+            said = await process.ask(frame(hello), CallLimits("it is late", _BOOT_SECONDS_MAX))
+        except (TimeoutError, WorkerDied) as error:
+            process.kill()
+            raise NoAgentProcess(f"an agent process could not be started: {error!r}") from error
+        except BaseException:
+            process.kill()
+            raise
+        if "unknown" in said:
+            process.kill()
+            raise NoAgentProcess(said["unknown"])
+        process.output.begin({"agent_process": process.pid})
+        process.begin(self._limits.stall_seconds, self._limits.cpu_seconds, self._ended)
+        process.alone = alone
+        self._processes.add(process)
+        log.info("agent_process_started", pid=process.pid, alone=alone)
+        return process
+
+    def _ended(self, process: AgentProcess, death: Death) -> None:
+        """It is gone: who is to blame is found out before its runs hear of it."""
+        self._processes.discard(process)
+        owners = {run.owner for run in process.runs.values()}
+        if owners and not death.ours:
+            seen = process.runs.get(death.culprit or 0)
+            culprit = None if seen is None else seen.owner
+            process.blamed = self._suspects.died(owners, culprit)
+            log.warning(
+                "agent_process_died",
+                pid=process.pid,
+                reason=death.reason,
+                runs=sorted(owners),
+                culprit=process.blamed,
+            )
+        self._changed.set()
+
+
+def make_processes(settings: Settings, scratch: Path) -> AgentProcesses:
+    """The agent processes of the settings; ``scratch`` is a folder of their own."""
+    return AgentProcesses(
+        settings.agent_processes,
+        agent=settings.agent,
+        scratch=scratch,
+        limits=Limits.of(settings),
+        env=settings.worker_env,
+        bytecode_folder=bytecode.folder(settings.data_path),
+    )

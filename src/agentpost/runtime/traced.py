@@ -1,0 +1,72 @@
+"""Where turns, jobs and their calls stand in the trace of their message."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from typing import Final, TypeVar
+
+from agentpost.clock import SystemClock
+from agentpost.domain.records import JobRecord, MessageRecord
+from agentpost.observability import traces
+from agentpost.observability.traces import Trace
+from agentpost.services import messages
+from agentpost.services.context import AppContext
+
+T = TypeVar("T")
+_NAMED: Final = ("step", "start")
+"""Calls whose first argument is the name of a function."""
+
+
+def turn(message: MessageRecord) -> AbstractContextManager[None]:
+    """The turn of this message runs inside."""
+    if not traces.is_on():
+        return nullcontext()
+    return _inside(message.id, message.traceparent, traces.TURN, message.id)
+
+
+async def job(ctx: AppContext, record: JobRecord) -> AbstractContextManager[None]:
+    """This job runs inside."""
+    if not traces.is_on():
+        return nullcontext()
+    traceparent = await messages.traceparent(ctx, record.message_id)
+    return _inside(record.message_id, traceparent, traces.JOB, record.id)
+
+
+def _inside(
+    message_id: str, traceparent: str | None, kind: str, owner: str
+) -> AbstractContextManager[None]:
+    trace = Trace.of(message_id, traceparent)
+    if not traces.sampled(trace, traceparent):
+        return nullcontext()
+    return traces.entered(trace, traces.span_id(kind, owner))
+
+
+async def call(owner: str, number: int, made: Sequence[object], effect: Awaitable[T]) -> T:
+    """Await the effect of a call that is not recorded yet, and make its span.
+
+    Args:
+        made: the name of the call and its arguments, of which no values are shown.
+    """
+    place = traces.place()
+    if place is None:
+        return await effect
+    clock = SystemClock()
+    began, problem = clock.now(), None
+    try:
+        with traces.entered(place.trace, traces.span_id(traces.CALL, owner, number)):
+            return await effect
+    except BaseException as error:
+        problem = type(error).__name__
+        raise
+    finally:
+        traces.record(
+            place.trace,
+            traces.CALL,
+            (owner, number),
+            place.span,
+            " ".join(map(str, made[: 2 if made[0] in _NAMED else 1])),
+            (began, clock.now()),
+            {"owner": owner, "call": number},
+            problem,
+        )

@@ -1,0 +1,113 @@
+"""What a run asks for and gives as JSON: typed questions, and outputs that fit a schema."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from agentpost.agents import OutputInvalid, schemas, values
+from agentpost.domain.answers import AnswerFormat, checked_choices
+from agentpost.domain.limits import OUTPUTS_INVALID_MAX
+from agentpost.domain.text import agent_text
+
+if TYPE_CHECKING:
+    from agentpost.runtime.journal import Journal
+
+
+def answer_format(choices: Sequence[str] | None, schema: dict[str, Any] | None) -> str | None:
+    """What a question asks for, as it is stored; None for any text. Raises `ValueError`."""
+    if choices is not None and schema is not None:
+        raise ValueError("a question has choices or a schema, not both")
+    if choices is not None:
+        return AnswerFormat(choices=checked_choices(choices)).json()
+    if schema is None:
+        return None
+    try:
+        return AnswerFormat(schema=schemas.check(schema)).json()
+    except ValueError as error:
+        raise ValueError(f"the schema of a question {error}") from None
+
+
+class Output:
+    """The output that a run's caller wants, and how often it was given wrongly.
+
+    Args:
+        schema_json: the caller's ``response_schema``; None: none is wanted.
+    """
+
+    def __init__(self, schema_json: str | None) -> None:
+        self.schema: dict[str, Any] | None = (
+            None if schema_json is None else json.loads(schema_json)
+        )
+        self.given: str | None = None
+        self.invalid = 0
+
+    @property
+    def is_missing(self) -> bool:
+        """Whether one is wanted that was not given."""
+        return self.schema is not None and self.given is None
+
+    @property
+    def wanted(self) -> str | None:
+        """The JSON that was given, where some is wanted."""
+        return None if self.schema is None else self.given
+
+    @property
+    def is_hopeless(self) -> bool:
+        """Whether it was wrong once too often."""
+        return self.invalid > OUTPUTS_INVALID_MAX
+
+    def check(self, text: str) -> OutputInvalid | None:
+        """The error of an output that does not fit, given as JSON; it is counted."""
+        found = [] if self.schema is None else schemas.problems(self.schema, json.loads(text))
+        if not found:
+            return None
+        self.invalid += 1
+        return OutputInvalid("\n".join(f"{path}: {problem}" for path, problem in found))
+
+
+class Asking:
+    """What the runs of turns and jobs have in common: a question, and an output.
+
+    Args:
+        schema_json: the ``response_schema`` of the message.
+    """
+
+    def __init__(self, journal: Journal, schema_json: str | None) -> None:
+        self._journal = journal
+        self._output = Output(schema_json)
+        self._question: str | None = None
+        self._answer_format: str | None = None
+
+    @property
+    def journal(self) -> Journal:
+        """The calls of the run."""
+        return self._journal
+
+    @property
+    def response_schema(self) -> dict[str, Any] | None:
+        """See `Turn.response_schema`."""
+        return self._output.schema
+
+    def ask(
+        self,
+        question: str,
+        *,
+        choices: Sequence[str] | None = None,
+        schema: dict[str, Any] | None = None,
+    ) -> None:
+        """See `Turn.ask`."""
+        self._journal.refuse_in_body("ask")
+        wanted = answer_format(choices, schema)
+        self._question = agent_text(question) or None
+        self._answer_format = wanted if self._question else None
+
+
+def as_json(value: object) -> str:
+    """An output as it is stored. Raises `TypeError` and `ValueError` like `values.dump`, and
+    `TypeError` for a file in it."""
+    recorded = values.dump(value)
+    if '"$file":' in recorded:
+        raise TypeError("a File cannot stand in an output; give its id or name")
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

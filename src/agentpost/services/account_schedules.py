@@ -1,0 +1,112 @@
+"""The schedules of an account, of whichever key: for the people who look after it.
+
+The API shows a key its own schedules (`services.schedules`); in the web app somebody pauses or
+deletes those of every key, and makes one for any of them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from operator import itemgetter
+
+from agentpost.db import accounts, messages
+from agentpost.db import schedules as rows
+from agentpost.db.session import Tx
+from agentpost.domain import ids
+from agentpost.domain.errors import ErrorCode, Refusal, not_found
+from agentpost.domain.records import MessageSummary
+from agentpost.domain.schedules import ScheduleRecord, run_key
+from agentpost.domain.scopes import Scope, of_stored
+from agentpost.services import recurrence, schedules
+from agentpost.services.accounts import is_live
+from agentpost.services.context import AppContext
+from agentpost.services.messages import Caller
+from agentpost.services.schedules import NewSchedule
+from agentpost.services.transactions import read_transaction, write_transaction
+
+_RUNS = 20
+_TEXT_CHARACTERS = 300
+
+
+@dataclass(frozen=True, slots=True)
+class ScheduleView:
+    """A schedule with the messages of its newest runs, as long as their idempotency keys are kept.
+
+    Attributes:
+        runs: (planned time in microseconds, message).
+    """
+
+    schedule: ScheduleRecord
+    runs: list[tuple[int, MessageSummary]]
+
+
+@read_transaction
+def page(
+    tx: Tx, ctx: AppContext, account_id: str, before: str | None, limit: int
+) -> tuple[list[ScheduleRecord], str | None]:
+    """The account's schedules, newest first, and what to give as ``before`` for the next page, None
+    at the end."""
+    found = rows.of_account(tx, account_id, before or ids.last(ids.SCHEDULE), limit + 1)
+    return found[:limit], found[limit - 1].id if len(found) > limit else None
+
+
+@read_transaction
+def get(tx: Tx, ctx: AppContext, account_id: str, schedule_id: str) -> ScheduleView:
+    """A schedule with its newest runs; raises ``not_found``."""
+    schedule = _owned(tx, account_id, schedule_id)
+    return ScheduleView(schedule, _runs(tx, schedule, ctx.clock.now()))
+
+
+def _runs(tx: Tx, schedule: ScheduleRecord, now: int) -> list[tuple[int, MessageSummary]]:
+    last = schedule.last_planned_at
+    if last is None:
+        return []
+    times = [last]
+    if schedule.cron is not None:
+        times += recurrence.newest_times(schedule.cron, schedule.timezone, last, _RUNS)
+    by_key = {run_key(schedule.id, planned): planned for planned in times}
+    found = messages.of_idempotency_keys(tx, schedule.key_id, list(by_key), now, _TEXT_CHARACTERS)
+    return sorted(
+        ((by_key[key], message) for key, message in found), key=itemgetter(0), reverse=True
+    )
+
+
+async def create(ctx: AppContext, account_id: str, key_id: str, new: NewSchedule) -> ScheduleRecord:
+    """A new schedule of a key of the account.
+
+    Raises `Refusal`: ``bad_request`` for a key that may not send messages, or too many schedules.
+    """
+
+    def fn(tx: Tx) -> Caller:
+        key = accounts.key_by_id(tx, key_id)
+        mine = key is not None and key.account_id == account_id and is_live(key, ctx.clock.now())
+        if key is None or not mine or Scope.SEND not in of_stored(key.scopes):
+            raise Refusal(ErrorCode.BAD_REQUEST, "Choose a key that works and may send messages.")
+        return Caller(key.id, key.name, account_id)
+
+    return await schedules.create(ctx, await ctx.db.read(fn), new)
+
+
+@write_transaction
+def pause(
+    tx: Tx, ctx: AppContext, account_id: str, schedule_id: str, paused: bool
+) -> ScheduleRecord:
+    """See `schedules.pause`; raises ``not_found``."""
+    _owned(tx, account_id, schedule_id)
+    schedule = rows.lock(tx, schedule_id)
+    if schedule is None:
+        raise not_found("schedule")
+    return schedules.set_paused(tx, ctx, schedule, paused)
+
+
+@write_transaction
+def delete(tx: Tx, ctx: AppContext, account_id: str, schedule_id: str) -> None:
+    """Delete it; the messages it sent stay. Raises ``not_found``."""
+    rows.delete(tx, _owned(tx, account_id, schedule_id).id)
+
+
+def _owned(tx: Tx, account_id: str, schedule_id: str) -> ScheduleRecord:
+    schedule = rows.get(tx, schedule_id) if ids.is_id(ids.SCHEDULE, schedule_id) else None
+    if schedule is None or schedule.account_id != account_id:
+        raise not_found("schedule")
+    return schedule

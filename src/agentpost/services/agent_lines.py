@@ -1,0 +1,29 @@
+"""Keeping what an agent's code printed and logged, for `agentpost explain`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+from agentpost.clock import new_id
+from agentpost.db import agent_lines as rows
+from agentpost.db.session import Tx
+from agentpost.domain import ids
+from agentpost.domain.agent_lines import AgentLine
+from agentpost.services.context import AppContext
+
+
+async def keep(ctx: AppContext, owner: str, lines: Sequence[AgentLine]) -> None:
+    """Store the lines of a run of that turn or job; they go when its message does.
+
+    A run may end after its message was cancelled and deleted: then nothing is stored, since nothing
+    would delete it.
+    """
+    run = new_id(ids.REQUEST, ctx.clock.now())
+    made = [f"{run}_{n:03}" for n in range(len(lines))]  # several may be of one microsecond
+    await ctx.db.write(partial(_insert, owner, made, lines))
+
+
+def _insert(owner: str, made: Sequence[str], lines: Sequence[AgentLine], tx: Tx) -> None:
+    if rows.hold_owner(tx, owner):
+        rows.insert(tx, owner, made, lines)

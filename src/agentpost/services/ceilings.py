@@ -1,0 +1,44 @@
+"""What work may still use by the ceilings of its message and key (design: Spend ceilings)."""
+
+from __future__ import annotations
+
+from agentpost.db import ceilings as rows
+from agentpost.db.session import Tx
+from agentpost.domain import signals as s
+from agentpost.domain.credits import Ceiling, Headroom, headroom
+from agentpost.domain.records import AccountRecord
+from agentpost.domain.times import DAY
+
+
+def for_job(tx: Tx, account: AccountRecord, job_id: str | None, now: int) -> Headroom:
+    """What a job may still use. The account is locked, so nothing moves meanwhile."""
+    found = rows.of_job(tx, job_id) if job_id is not None else None
+    return _headroom(tx, account, found, now)
+
+
+def for_message(tx: Tx, account: AccountRecord, message_id: str, now: int) -> Headroom:
+    """What a job that the message starts now might use; see `for_job`."""
+    return _headroom(tx, account, rows.of_message(tx, message_id), now)
+
+
+def short(needed: int, found: Headroom, now: int) -> s.ShortOfCredits:
+    """The signal that work needs more (millionths) than the headroom that was found."""
+    until = (now // DAY + 1) * DAY if found.ceiling is Ceiling.DAY else None
+    return s.ShortOfCredits(needed, found.ceiling, until)
+
+
+def _headroom(
+    tx: Tx,
+    account: AccountRecord,
+    found: tuple[str, str, int | None, int | None] | None,
+    now: int,
+) -> Headroom:
+    left: dict[Ceiling, int] = {}
+    if found is not None:
+        message_id, key_id, max_credits, per_day = found
+        if max_credits is not None:
+            left[Ceiling.MESSAGE] = max_credits - rows.used_by_message(tx, message_id)
+        if per_day is not None:
+            today = now // DAY * DAY
+            left[Ceiling.DAY] = per_day - rows.used_by_key(tx, account.id, key_id, today)
+    return headroom(account.wallet, left)

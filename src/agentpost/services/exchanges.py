@@ -1,0 +1,184 @@
+"""A message of a chat with what became of it, as a page shows it.
+
+Each is read within the transaction of its page.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Final
+
+from agentpost.db import accounts, chats, history, users
+from agentpost.db import jobs as job_rows
+from agentpost.db import messages as message_rows
+from agentpost.db import works as work_rows
+from agentpost.db.session import Tx
+from agentpost.domain.credits import to_credits
+from agentpost.domain.job import VIEWS, JobKind, JobRole, JobState, JobStatus
+from agentpost.domain.message import OPEN_TURNS, TurnState
+from agentpost.domain.records import AttachmentRecord, FileRecord, JobRecord, MessageRecord
+from agentpost.services import shown_files
+from agentpost.services.explaining import Explanation, explain, explain_turn, is_recoverable
+from agentpost.services.overview import WorkState
+from agentpost.services.shown_files import Arranged
+
+_STEPS_SHOWN: Final = 200
+_GONE: Final = "a user who was removed"
+_UNNAMED_KEY: Final = "an API key"
+
+
+@dataclass(frozen=True, slots=True)
+class JobCard:
+    """A job as a person sees it. ``gone``: its work was deleted; ``is_superseded``: its work has a
+    newer job. Times in microseconds."""
+
+    job: JobRecord
+    state: WorkState
+    is_follow_up: bool
+    is_latest: bool
+    gone: bool
+    is_superseded: bool
+    steps: list[str]
+    files: Arranged
+    explanation: Explanation | None
+    credits: float
+
+    @property
+    def can_recover(self) -> bool:
+        """Whether a recover would change something."""
+        return is_recoverable(self.job) and not self.gone
+
+    @property
+    def can_try_again(self) -> bool:
+        """Whether it began and came to no result, and nothing was made in its place since."""
+        ended = self.state in (WorkState.STOPPED, WorkState.FAILED)
+        began = self.job.state is not JobState.REFUSED
+        return ended and began and not (self.gone or self.is_superseded)
+
+    @property
+    def can_be_sent_again(self) -> bool:
+        """Whether it never began, or nothing is known of its end: only its message can be sent
+        again."""
+        refused = self.job.state is JobState.REFUSED
+        unknown = self.state is WorkState.EXPIRED and not self.can_recover
+        return (refused or unknown) and not (self.gone or self.is_superseded)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it runs or waits, and can be stopped."""
+        return self.state in (WorkState.RUNNING, WorkState.QUEUED)
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """A message with what became of it.
+
+    ``author``: the e-mail address of who wrote it in the app, the name of the API key that sent it,
+    or "" when that is not known. ``attachments``: each with the file, None before it was fetched.
+    """
+
+    message: MessageRecord
+    author: str
+    attachments: list[tuple[AttachmentRecord, FileRecord | None]]
+    notes: list[str]
+    cards: list[JobCard]
+    files: Arranged
+    is_waiting: bool
+    failure: Explanation | None
+
+
+def exchange(tx: Tx, account_id: str, message: MessageRecord, seen: set[str]) -> Exchange:
+    """The message with its jobs. ``seen``: the jobs of later messages; a job is shown in full where
+    it was mentioned last."""
+    snapshot = message_rows.snapshot(tx, message)
+    steps = _steps(tx, message) if snapshot.links else {}
+    cards = []
+    for link in snapshot.links:
+        files = [file for file in snapshot.files if file.job_id == link.job.id]
+        follow_up = link.role is JobRole.FOLLOW_UP
+        latest = link.job.id not in seen
+        seen.add(link.job.id)
+        arranged = shown_files.arrange(files, message.text)
+        cards.append(_card(tx, account_id, link.job, steps, arranged, follow_up, latest))
+    attached = history.attachments(tx, message.id) if message.attachments else []
+    failure = None
+    if message.turn_state is TurnState.BUSY or message.turn_state is TurnState.FAILED:
+        failure = _failure(tx, message)
+    return Exchange(
+        message=message,
+        author=author(tx, account_id, message.key_id, message.user_id or ""),
+        attachments=[(each, shown_files.sent(each, account_id)) for each in attached],
+        notes=json.loads(message.notes_json),
+        cards=cards,
+        files=shown_files.arrange([f for f in snapshot.files if f.job_id is None], message.text),
+        is_waiting=message.turn_state in OPEN_TURNS,
+        failure=failure,
+    )
+
+
+def author(tx: Tx, account_id: str, key_id: str, user_id: str) -> str:
+    """Who sent something: see `Exchange`. ``key_id`` is the account's id for the app."""
+    if key_id != account_id:
+        key = accounts.key_by_id(tx, key_id)
+        return key.name if key is not None and key.name else _UNNAMED_KEY
+    if not user_id:
+        return ""
+    user = users.get(tx, user_id)
+    return user.email if user is not None and user.account_id == account_id else _GONE
+
+
+def _failure(tx: Tx, message: MessageRecord) -> Explanation:
+    assert message.reason is not None
+    body = chats.turn_failure(tx, message.id) if message.turn_state is TurnState.FAILED else None
+    return explain_turn(message.reason, json.loads(body).get("reason") if body else None)
+
+
+def _steps(tx: Tx, message: MessageRecord) -> dict[str, list[str]]:
+    """The steps of each job in a message's log, oldest first; of a long log its end."""
+    after = max(message.seq - _STEPS_SHOWN, 0)
+    steps: dict[str, list[str]] = {}
+    for entry in message_rows.entries_after(tx, message.id, after, _STEPS_SHOWN):
+        if entry.type == "progress" and entry.job_id is not None:
+            step = json.loads(entry.body_json).get("step")
+            if step:
+                steps.setdefault(entry.job_id, []).append(step)
+    return steps
+
+
+def _card(
+    tx: Tx,
+    account_id: str,
+    job: JobRecord,
+    steps: dict[str, list[str]],
+    files: Arranged,
+    is_follow_up: bool,
+    is_latest: bool,
+) -> JobCard:
+    gone = job.kind is not JobKind.REFUSAL and (work_rows.get(tx, job.work_id, account_id) is None)
+    return JobCard(
+        job=job,
+        state=(
+            WorkState.STOPPED
+            if job.state is JobState.REFUSED
+            else _JOB_STATES[VIEWS[job.state].status]
+        ),
+        is_follow_up=is_follow_up,
+        is_latest=is_latest,
+        gone=gone,
+        is_superseded=job.kind is not JobKind.REFUSAL and job_rows.has_later(tx, job),
+        steps=steps.get(job.id, []),
+        files=Arranged([], []) if gone else files,
+        explanation=explain(job),
+        credits=to_credits(job.credits_used),
+    )
+
+
+_JOB_STATES: Final = {
+    JobStatus.RUNNING: WorkState.RUNNING,
+    JobStatus.COMPLETED: WorkState.DONE,
+    JobStatus.FAILED: WorkState.FAILED,
+    JobStatus.CANCELLED: WorkState.STOPPED,
+    JobStatus.BLOCKED: WorkState.QUEUED,
+    JobStatus.EXPIRED: WorkState.EXPIRED,
+}

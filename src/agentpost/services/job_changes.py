@@ -1,0 +1,68 @@
+"""The fields of a job that a signal changes besides its state; `services.record` writes them."""
+
+from __future__ import annotations
+
+from agentpost.db import accounts
+from agentpost.db.session import Tx
+from agentpost.domain import signals as s
+from agentpost.domain.job import JobState
+from agentpost.domain.records import JobRecord
+from agentpost.domain.times import seconds
+from agentpost.services import derivation
+from agentpost.services.context import AppContext
+
+
+def apply(tx: Tx, ctx: AppContext, job: JobRecord, signal: s.JobSignal, now: int) -> None:
+    """Set the job's fields that a signal changes besides the state."""
+    match signal:
+        case s.Progressed():
+            job.step = signal.step
+            job.calls += not signal.in_step
+        case s.FileWritten():
+            job.calls += 1
+        case s.Finished():
+            job.result, job.question = signal.text, signal.question
+            job.answer_format_json = signal.answer_format
+            job.settled_at, job.node = now, None
+        case s.Failed():
+            job.result = signal.text
+            job.settled_at, job.node = now, None
+        case s.Stopped():
+            job.settled_at, job.node = now, None
+            ctx.engine.abort(tx, job.id)
+        case s.ShortOfCredits():
+            job.credits_needed, job.node = signal.needed, None
+            job.ceiling, job.waits_until = signal.ceiling, signal.waits_until
+            if job.state is JobState.QUEUED:
+                job.queue_by = now + seconds(ctx.settings.queue_wait_seconds)
+            else:
+                job.settled_at = now
+        case s.CeilingRaised():
+            job.ceiling = None
+        case s.QueueTimedOut():
+            job.settled_at = now
+        case s.WatchTimedOut():
+            job.watch_by = now  # what comes later belongs to a recover
+        case s.Resumed():
+            job.queue_by, job.started_at = None, job.started_at or now
+            job.ceiling = job.waits_until = None
+            job.watch_by = job.watch_by or now + seconds(ctx.settings.watch_seconds)
+            job.calls_at_takeover, job.takeovers = job.calls, 0
+            job.epoch += 1
+            job.node = ctx.engine.dispatch(tx, job.id, job.epoch)
+        case s.JobReclaimed():
+            lost_here = job.node == ctx.node  # by a fault of ours: that says nothing of the job
+            if job.node is not None and not lost_here:  # it was taken from a dead node
+                job.takeovers = derivation.takeovers(job)
+            if not lost_here:
+                job.calls_at_takeover = job.calls
+            job.epoch, job.node = job.epoch + 1, ctx.node
+        case s.StepInterrupted():
+            job.takeovers, job.calls_at_takeover = derivation.takeovers(job), job.calls
+        case s.Recovered():
+            job.recover_requests += 1
+            job.credits_used = accounts.charged_for(tx, job.id)
+            if job.state is JobState.RUNNING:
+                job.watch_by = now + seconds(ctx.settings.watch_seconds)
+        case s.Admitted() | s.StartRefused():
+            raise AssertionError("these make a job; see create_job")

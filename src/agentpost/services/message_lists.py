@@ -1,0 +1,144 @@
+"""Listing, cancelling and deleting the messages of a key (design: Additions)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Final
+
+from agentpost.db import accounts, conversations, message_lists
+from agentpost.db import jobs as job_rows
+from agentpost.db import messages as message_rows
+from agentpost.db import retention as retention_rows
+from agentpost.db.session import Tx
+from agentpost.domain import ids
+from agentpost.domain import signals as s
+from agentpost.domain.errors import ErrorCode, InvalidRequest, Problem, Refusal, not_found
+from agentpost.domain.job import JobState
+from agentpost.domain.message import OPEN_TURNS, TurnFailure, TurnState
+from agentpost.domain.message_filter import ListFilter
+from agentpost.domain.records import MessageRecord, Snapshot
+from agentpost.services import jobs, record, retention, turns
+from agentpost.services.context import AppContext
+from agentpost.services.messages import Caller
+from agentpost.services.transactions import write_transaction
+
+LOOKS_MAX: Final = 3
+"""Looks of a page, each at up to `filtered.SCANNED_MAX` messages: a page takes a fraction of a
+second at the most, whatever is filtered by."""
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A page of messages. ``go_on``: where the next page begins, when this one ended before its end
+    because `LOOKS_MAX` was reached; else it begins behind the last message."""
+
+    messages: list[Snapshot]
+    has_more: bool
+    go_on: str | None
+
+
+async def listed(
+    ctx: AppContext, caller: Caller, wanted: ListFilter, *, before: str | None, limit: int
+) -> Listed:
+    """The key's messages that fit and are older than the id ``before``, newest first.
+
+    Each look is bounded; a filter that fits little takes several, `LOOKS_MAX` at the most. Raises
+    ``invalid_request`` for what no database would take.
+    """
+    for name, given in (("before", before), ("conversation", wanted.conversation)):
+        if given is not None and "\0" in given:
+            raise InvalidRequest(Problem(name, "the text holds U+0000"))
+    found: list[str] = []
+    place: str | None = before or ids.last(ids.MESSAGE)
+    looks = 0
+    while place is not None and len(found) <= limit and looks < LOOKS_MAX:
+        looks += 1
+        fn = partial(_look, caller.key_id, wanted, ctx.clock.now(), place, limit + 1 - len(found))
+        more, place = await ctx.db.read(fn)
+        found += more
+    shown = found[:limit]
+    full = len(found) > limit
+    snapshots = await ctx.db.read(partial(_snapshots, shown))
+    return Listed(snapshots, full or place is not None, None if full else place)
+
+
+def _look(
+    key_id: str, wanted: ListFilter, now: int, before: str, limit: int, tx: Tx
+) -> tuple[list[str], str | None]:
+    return message_lists.page(tx, key_id, wanted, now, before=before, limit=limit)
+
+
+def _snapshots(message_ids: list[str], tx: Tx) -> list[Snapshot]:
+    records = [message_rows.get(tx, message_id) for message_id in message_ids]
+    return [message_rows.snapshot(tx, each) for each in records if each is not None]
+
+
+@write_transaction
+def cancel(tx: Tx, ctx: AppContext, caller: Caller, message_id: str) -> Snapshot:
+    """Stop the message's turn and its jobs, those it joined too; the message as it is then.
+
+    Work that waits is stopped before work that runs, so that it does not start in between. Raises
+    ``not_found``.
+    """
+    return _cancelled(tx, ctx, _of_key(tx, ctx, caller, message_id))
+
+
+@write_transaction
+def cancel_for(tx: Tx, ctx: AppContext, account_id: str, message_id: str) -> Snapshot:
+    """The same for a person of the account, whichever key sent the message."""
+    found = message_rows.get(tx, message_id) if ids.is_id(ids.MESSAGE, message_id) else None
+    if found is None or found.account_id != account_id or found.expires_at <= ctx.clock.now():
+        raise not_found("message")
+    return _cancelled(tx, ctx, found)
+
+
+def _cancelled(tx: Tx, ctx: AppContext, unlocked: MessageRecord) -> Snapshot:
+    now, message_id = ctx.clock.now(), unlocked.id
+    conversation = conversations.lock(tx, unlocked.conversation_id)
+    account = accounts.lock(tx, unlocked.account_id)
+    listed_jobs = [job_rows.get(tx, each) for each, _ in retention_rows.jobs_of(tx, message_id)]
+    found = [job for job in listed_jobs if job is not None]
+    for job in sorted(found, key=lambda job: (job.state is not JobState.QUEUED, job.id)):
+        jobs.stop_one(tx, ctx, account, job.id, now)
+    message = message_rows.lock(tx, message_id)
+    if message is None:
+        raise not_found("message")
+    if message.turn_state in OPEN_TURNS:
+        was_running = message.turn_state is TurnState.RUNNING
+        record.apply_turn(tx, ctx, message, s.TurnBroken(TurnFailure.STOPPED), now)
+        if was_running:
+            conversations.end_turn(tx, conversation.id)
+            turns.next_turn(tx, ctx, conversation.id, now)
+            if ctx.turns is not None:  # another node notices by itself
+                tx.after(partial(ctx.turns.abort, message_id))
+    return message_rows.snapshot(tx, message)
+
+
+async def delete(ctx: AppContext, caller: Caller, message_id: str) -> None:
+    """Delete a final message with what its retention would delete.
+
+    Raises ``not_found``, also when it was deleted before, and ``not_final``.
+    """
+    await _expire(ctx, caller, message_id)
+    await retention.purge_message(ctx, message_id)
+
+
+@write_transaction
+def _expire(tx: Tx, ctx: AppContext, caller: Caller, message_id: str) -> None:
+    _of_key(tx, ctx, caller, message_id)
+    message = message_rows.lock(tx, message_id)
+    now = ctx.clock.now()
+    if message is None or message.expires_at <= now:
+        raise not_found("message")
+    if not message.final:
+        raise Refusal(ErrorCode.NOT_FINAL, "The message is not final; cancel it first, or wait.")
+    record.expire(tx, message, now)
+
+
+def _of_key(tx: Tx, ctx: AppContext, caller: Caller, message_id: str) -> MessageRecord:
+    if ids.is_id(ids.MESSAGE, message_id):
+        found = message_rows.get_of_key(tx, message_id, caller.key_id, ctx.clock.now())
+        if found is not None:
+            return found
+    raise not_found("message")

@@ -1,0 +1,106 @@
+"""The audit log: who did what to the installation, by command or in the web app.
+
+An action is recorded before it is done, and its outcome after it. So one that was cut off stands
+there as ``begun``, and none is missing. Secrets are never part of it: callers name what was done to
+what, not what came of it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, TypeVar
+
+from agentpost.clock import new_id
+from agentpost.db import operator_actions as rows
+from agentpost.db.session import Tx
+from agentpost.domain import ids
+from agentpost.domain.records import OperatorActionRecord
+from agentpost.services.context import AppContext
+
+T = TypeVar("T")
+BEGUN: Final = "begun"
+DONE: Final = "done"
+FAILED: Final = "failed"
+PAGE: Final = 50
+_CHARACTERS_MAX: Final = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Actor:
+    """Who: a user's address, or the system's user of a command; ``via``: ``web`` or ``command``;
+    ``origin``: the client's address, or the machine's name."""
+
+    who: str
+    via: str
+    origin: str
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """What: the words of the command that does it, its object, and what says more."""
+
+    name: str
+    target: str = ""
+    detail: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class ActionPage:
+    """Actions, newest first; ``more``: where the next page begins."""
+
+    actions: list[OperatorActionRecord]
+    more: str | None
+
+
+async def recorded(
+    ctx: AppContext, actor: Actor, action: Action, do: Callable[[], Awaitable[T]]
+) -> T:
+    """What ``do`` returns; raises what it raises."""
+    record = entry(ctx.clock.now(), actor, action, BEGUN)
+    await ctx.db.write(lambda tx: rows.insert(tx, record))
+    outcome = FAILED
+    try:
+        made = await do()
+        outcome = DONE
+        return made
+    finally:
+        await ctx.db.write(lambda tx: rows.set_outcome(tx, record.id, outcome))
+
+
+def entry(now: int, actor: Actor, action: Action, outcome: str) -> OperatorActionRecord:
+    """The row of an action at ``now`` (microseconds)."""
+    return OperatorActionRecord(
+        id=new_id(ids.ACTION, now),
+        at=now,
+        who=actor.who[:_CHARACTERS_MAX],
+        via=actor.via,
+        origin=actor.origin[:_CHARACTERS_MAX],
+        action=action.name,
+        target=action.target[:_CHARACTERS_MAX],
+        detail_json=json.dumps({k: v for k, v in action.detail.items() if v is not None}),
+        outcome=outcome,
+    )
+
+
+def add(tx: Tx, record: OperatorActionRecord) -> None:
+    """Keep a row that was made by `entry`."""
+    rows.insert(tx, record)
+
+
+async def page(
+    ctx: AppContext,
+    before: str | None = None,
+    *,
+    who: str = "",
+    action: str = "",
+    target: str = "",
+    limit: int = PAGE,
+) -> ActionPage:
+    """Actions before that one, newest first. Filters: all of ``who`` and ``target``, the beginning
+    of ``action``."""
+    bound = before or ids.last(ids.ACTION)
+    found = await ctx.db.read(lambda tx: rows.page(tx, bound, who, action, target, limit + 1))
+    shown = found[:limit]
+    return ActionPage(shown, shown[-1].id if len(found) > limit else None)

@@ -1,0 +1,100 @@
+"""Hashing passwords with Argon2, off the event loop and a few at a time.
+
+A hash takes a good part of a tenth of a second and 19 MiB on purpose. So the work is bounded: what
+comes when too much waits already is refused, whoever sends it.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, ParamSpec, TypeVar
+
+from agentpost.domain.errors import Overloaded
+from agentpost.threads.daemon import DaemonThreadExecutor
+
+if TYPE_CHECKING:
+    from argon2 import PasswordHasher
+
+P = ParamSpec("P")
+T = TypeVar("T")
+_TIME_COST: Final = 2
+_MEMORY_KIB: Final = 19_456
+_PARALLELISM: Final = 1
+"""Who changes one of these changes the hash of whoever signs in from then on."""
+_THREADS: Final = 2
+_WAITING_MAX: Final = 20
+_RETRY_SECONDS: Final = 5
+_NOBODYS: Final = "the password of nobody"
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """Whether it was the password; ``better``: a hash with today's parameters, when the one that is
+    kept has others."""
+
+    right: bool
+    better: str | None = None
+
+
+class Passwords:
+    """Hashes and checks, for one event loop.
+
+    Args:
+        hasher: of argon2-cffi, by default with the parameters that OWASP names as the least.
+    """
+
+    def __init__(self, hasher: PasswordHasher | None = None) -> None:
+        self._hasher = hasher
+        self._nobodys: str | None = None
+        self._threads = DaemonThreadExecutor("passwords", _THREADS)
+        self._waiting = 0
+
+    async def hash(self, password: str) -> str:
+        """How a password is stored; raises `Overloaded`."""
+        return await self._bounded(self._hash, password)
+
+    async def check(self, kept: str | None, password: str) -> Checked:
+        """Compare with the hash that is kept; None does the same work and is never right. Raises
+        `Overloaded`."""
+        return await self._bounded(self._check, kept, password)
+
+    async def _bounded(self, fn: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        if self._waiting >= _WAITING_MAX:
+            raise Overloaded("Many people are signing in right now.", _RETRY_SECONDS)
+        self._waiting += 1
+        try:
+            return await self._threads.run(fn, *args, **kwargs)
+        finally:
+            self._waiting -= 1
+
+    def _hash(self, password: str) -> str:
+        return self._made().hash(_bytes(password))
+
+    def _check(self, kept: str | None, password: str) -> Checked:
+        from argon2.exceptions import InvalidHashError, VerificationError
+
+        hasher = self._made()
+        if self._nobodys is None:
+            self._nobodys = hasher.hash(_NOBODYS)
+        try:
+            hasher.verify(kept or self._nobodys, _bytes(password))
+        except (VerificationError, InvalidHashError):
+            return Checked(False)
+        if kept is None:
+            return Checked(False)
+        old = hasher.check_needs_rehash(kept)
+        return Checked(True, hasher.hash(_bytes(password)) if old else None)
+
+    def _made(self) -> PasswordHasher:
+        if self._hasher is None:
+            from argon2 import PasswordHasher
+
+            self._hasher = PasswordHasher(_TIME_COST, _MEMORY_KIB, _PARALLELISM)
+        return self._hasher
+
+
+def _bytes(password: str) -> bytes:
+    """The same bytes for what looks the same, on whatever keyboard it was typed."""
+    return unicodedata.normalize("NFC", password).encode("utf-8", "surrogatepass")

@@ -1,0 +1,308 @@
+"""Messages at given times: making schedules, and running what is due (design: Schedules).
+
+A run is an ordinary message of the key that made the schedule. Its idempotency key is made of the
+schedule and the planned time, so there is one message for it however many nodes send it, and
+however often a crash repeats it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from agentpost.clock import new_id
+from agentpost.db import accounts
+from agentpost.db import messages as message_rows
+from agentpost.db import schedules as rows
+from agentpost.db.session import Tx
+from agentpost.domain import idempotency, ids, limits
+from agentpost.domain.credits import to_millionths
+from agentpost.domain.errors import ErrorCode, InvalidRequest, Problem, Refusal, not_found
+from agentpost.domain.message import WhenBusy
+from agentpost.domain.schedules import (
+    AHEAD_MAX,
+    AHEAD_YEARS_MAX,
+    LATE_MAX,
+    Missed,
+    RunOutcome,
+    ScheduleRecord,
+    ScheduleStatus,
+    run_key,
+)
+from agentpost.domain.scopes import Scope, of_stored
+from agentpost.domain.times import seconds
+from agentpost.services import recurrence, sending
+from agentpost.services.accounts import is_live
+from agentpost.services.allowances import rules_of
+from agentpost.services.attachments import InlineFile
+from agentpost.services.context import AppContext
+from agentpost.services.messages import Caller
+from agentpost.services.sending import NewMessage
+from agentpost.services.sweeping import sweep
+from agentpost.services.transactions import read_transaction, write_transaction
+
+
+@dataclass(frozen=True, slots=True)
+class NewSchedule:
+    """A schedule as the door understood it: ``cron`` or ``at`` (microseconds), not both.
+
+    ``message``: the fields of the message by their public names, checked.
+    """
+
+    cron: str | None
+    at: int | None
+    timezone: str
+    missed: Missed
+    message: dict[str, Any]
+
+
+def planned(
+    cron: str | None,
+    at: int | None,
+    timezone: str,
+    missed: Missed,
+    message: dict[str, Any],
+    now: int,
+) -> NewSchedule:
+    """The schedule that somebody asks for; times are in microseconds, ``message`` has the public
+    fields. Raises `InvalidRequest` that names the field, and `Refusal` as a message does."""
+    if (cron is None) == (at is None):
+        raise InvalidRequest(Problem("cron", "give either cron or at"))
+    if not recurrence.is_timezone(timezone):
+        problem = "must be the name of an IANA time zone, such as Europe/Berlin"
+        raise InvalidRequest(Problem("timezone", problem))
+    if cron is not None:
+        try:
+            recurrence.check(cron, timezone, now)
+        except ValueError as error:
+            raise InvalidRequest(Problem("cron", str(error))) from None
+    if at is not None and at <= now:
+        raise InvalidRequest(Problem("at", "must be later than now"))
+    if at is not None and at - now > AHEAD_MAX:
+        problem = f"must be at most {AHEAD_YEARS_MAX} years from now"
+        raise InvalidRequest(Problem("at", problem))
+    text = message["message"].strip()
+    if not text:
+        raise Refusal(ErrorCode.EMPTY_MESSAGE, "Give the message of the schedule a text.")
+    if len(text) > limits.MESSAGE_CHARACTERS_MAX:
+        most = f"{limits.MESSAGE_CHARACTERS_MAX:,}"
+        raise Refusal(ErrorCode.TOO_LONG, f"The message is over {most} characters.")
+    return NewSchedule(cron, at, timezone, missed, {**message, "message": text})
+
+
+@write_transaction
+def create(tx: Tx, ctx: AppContext, caller: Caller, new: NewSchedule) -> ScheduleRecord:
+    """A new schedule of the key. Raises ``bad_request`` when the account has too many.
+
+    Those that nobody needs go now: ended long ago, or of an ended key, which nobody could delete.
+    """
+    accounts.lock(tx, caller.account_id)  # two calls must not both see the last free place
+    now, most = ctx.clock.now(), ctx.settings.schedules_max
+    rows.clear(tx, caller.account_id, now, now - seconds(ctx.settings.message_retention_seconds))
+    if rows.count(tx, caller.account_id) >= most:
+        text = f"An account has at most {most} schedules; delete one that is not needed."
+        raise Refusal(ErrorCode.BAD_REQUEST, text)
+    schedule = ScheduleRecord(
+        id=new_id(ids.SCHEDULE, now),
+        account_id=caller.account_id,
+        key_id=caller.key_id,
+        cron=new.cron,
+        timezone=new.timezone,
+        missed=new.missed,
+        message_json=json.dumps(new.message),
+        created_at=now,
+        next_at=new.at,
+    )
+    if new.cron is not None:
+        schedule.next_at = recurrence.next_after(new.cron, new.timezone, now)
+    rows.insert(tx, schedule)
+    return schedule
+
+
+@read_transaction
+def page(
+    tx: Tx, ctx: AppContext, caller: Caller, before: str | None, limit: int
+) -> tuple[list[ScheduleRecord], bool]:
+    """The key's schedules, newest first, and whether there are more."""
+    found = rows.list_(tx, caller.key_id, before or ids.last(ids.SCHEDULE), limit + 1)
+    return found[:limit], len(found) > limit
+
+
+@read_transaction
+def get(tx: Tx, ctx: AppContext, caller: Caller, schedule_id: str) -> ScheduleRecord:
+    """A schedule of the key; raises ``not_found``."""
+    return _owned(tx, caller, schedule_id, rows.get)
+
+
+@write_transaction
+def pause(
+    tx: Tx, ctx: AppContext, caller: Caller, schedule_id: str, paused: bool
+) -> ScheduleRecord:
+    """Pause it, or let it go on with its next time; one that has ended stays as it is. Times of
+    ``cron`` that pass meanwhile are not missed runs; a single time stays. Raises ``not_found``."""
+    return set_paused(tx, ctx, _owned(tx, caller, schedule_id, rows.lock), paused)
+
+
+def set_paused(tx: Tx, ctx: AppContext, schedule: ScheduleRecord, paused: bool) -> ScheduleRecord:
+    """`pause` of one whose lock the caller holds."""
+    now = ctx.clock.now()
+    if paused and schedule.status is ScheduleStatus.ACTIVE:
+        schedule.status = ScheduleStatus.PAUSED
+        if schedule.cron is not None:
+            schedule.next_at = None
+    elif not paused and schedule.status is ScheduleStatus.PAUSED:
+        if schedule.cron is not None:
+            _plan(schedule, now)
+        else:
+            schedule.status = ScheduleStatus.ACTIVE
+    rows.update(tx, schedule)
+    return schedule
+
+
+@write_transaction
+def delete(tx: Tx, ctx: AppContext, caller: Caller, schedule_id: str) -> None:
+    """Delete it; the messages it sent stay. Raises ``not_found``."""
+    rows.delete(tx, _owned(tx, caller, schedule_id, rows.lock).id)
+
+
+# --- running --------------------------------------------------------------------------------------
+async def run_due(ctx: AppContext) -> None:
+    """Send what is due."""
+    if ctx.turns is None or ctx.unavailable:
+        return  # a node that takes no messages; nobody sends while the API is switched off
+    now = ctx.clock.now()
+
+    def find(tx: Tx, limit: int) -> list[str]:
+        return rows.due(tx, now, limit)
+
+    async def run(schedule_id: str) -> None:
+        await _run(ctx, schedule_id)
+
+    await sweep(ctx, "run_schedules", find, run)
+
+
+@dataclass(frozen=True, slots=True)
+class _Due:
+    """A run to be made: None of ``caller``: the key has ended; ``send``: not missed."""
+
+    schedule: ScheduleRecord
+    planned: int
+    first: int
+    missed: int
+    send: bool
+    caller: Caller | None
+
+
+async def _run(ctx: AppContext, schedule_id: str) -> None:
+    now = ctx.clock.now()
+    due = await ctx.db.read(lambda tx: _look(tx, ctx, schedule_id, now))
+    if due is None:
+        return
+    outcome, message_id, error = RunOutcome.MISSED, None, None
+    if due.caller is None:
+        outcome, error = RunOutcome.REFUSED, "The key of the schedule has ended."
+    elif due.send:
+        try:
+            message_id = await _send(ctx, due.caller, due.schedule, due.planned)
+            outcome = RunOutcome.SENT
+        except Refusal as refusal:
+            outcome, error = RunOutcome.REFUSED, f"{refusal.code}: {refusal.message}"
+
+    def advance(tx: Tx) -> None:
+        schedule = rows.lock(tx, schedule_id)
+        if schedule is None or schedule.next_at != due.first:
+            return  # another node was faster
+        schedule.missed_runs += due.missed
+        schedule.last_planned_at, schedule.last_at = due.planned, ctx.clock.now()
+        schedule.last_outcome, schedule.last_error = outcome, error
+        schedule.last_message_id = message_id or _sent(tx, schedule, due.planned)
+        if schedule.last_message_id is not None:  # maybe by another node, while this was refused
+            schedule.last_outcome, schedule.last_error = RunOutcome.SENT, None
+        if due.caller is None:
+            schedule.status, schedule.next_at = ScheduleStatus.ENDED, None
+        else:
+            _plan(schedule, max(now, due.planned))
+        rows.update(tx, schedule)
+
+    await ctx.db.write(advance)
+
+
+def _look(tx: Tx, ctx: AppContext, schedule_id: str, now: int) -> _Due | None:
+    schedule = rows.get(tx, schedule_id)
+    if schedule is None or schedule.next_at is None or schedule.next_at > now:
+        return None
+    if schedule.status is not ScheduleStatus.ACTIVE:
+        return None
+    first = planned = schedule.next_at
+    send, missed = True, 0
+    if now - planned > LATE_MAX and _sent(tx, schedule, planned) is None:
+        count = 1
+        if schedule.cron is not None:
+            planned, count = recurrence.last_before(schedule.cron, schedule.timezone, planned, now)
+        late = now - planned > LATE_MAX
+        send = (
+            not late
+            or schedule.missed is Missed.RUN_ONCE
+            or _sent(tx, schedule, planned) is not None
+        )
+        missed = count - 1 if send else count
+    return _Due(schedule, planned, first, missed, send, _caller(tx, ctx, schedule, now))
+
+
+def _sent(tx: Tx, schedule: ScheduleRecord, planned: int) -> str | None:
+    """The message of this run, when any server has sent it and may not have said so yet."""
+    key = run_key(schedule.id, planned)
+    message = message_rows.of_idempotency_key(tx, schedule.key_id, key)
+    return None if message is None else message.id
+
+
+def _caller(tx: Tx, ctx: AppContext, schedule: ScheduleRecord, now: int) -> Caller | None:
+    key = accounts.key_by_id(tx, schedule.key_id)
+    if key is None or not is_live(key, now) or Scope.SEND not in of_stored(key.scopes):
+        return None
+    account = accounts.get(tx, schedule.account_id)
+    if account.disabled_at is not None:
+        return None
+    rules = rules_of(ctx.settings, account.limits_json)
+    return Caller(key.id, key.name, key.account_id, rules)
+
+
+async def _send(ctx: AppContext, caller: Caller, schedule: ScheduleRecord, planned: int) -> str:
+    """Accept the message of a run, or find it; its id. Raises `Refusal`."""
+    given = json.loads(schedule.message_json)
+    files = [InlineFile(f.get("name"), f["url"], None, None) for f in given.get("files", [])]
+    text, max_credits = given.get("message", ""), given.get("max_credits")
+    new = NewMessage(
+        text=text,
+        fingerprint=idempotency.fingerprint(text, given.get("files", []), []),
+        conversation=given.get("conversation", ""),
+        idempotency_key=run_key(schedule.id, planned),
+        metadata=given.get("metadata"),
+        webhook_endpoint_id=given.get("webhook_endpoint_id"),
+        held=False,
+        when_busy=WhenBusy(given.get("busy", WhenBusy.QUEUE)),
+        max_credits=None if max_credits is None else to_millionths(max_credits),
+        response_schema=given.get("response_schema"),
+    )
+    return (await sending.post(ctx, caller, await sending.admit(ctx, caller, new, files))).id
+
+
+# --- parts ----------------------------------------------------------------------------------------
+def _plan(schedule: ScheduleRecord, after: int) -> None:
+    """Set the next time later than that; without one the schedule has ended."""
+    schedule.next_at = None
+    if schedule.cron is not None:
+        schedule.next_at = recurrence.next_after(schedule.cron, schedule.timezone, after)
+    ended = schedule.next_at is None
+    schedule.status = ScheduleStatus.ENDED if ended else ScheduleStatus.ACTIVE
+
+
+def _owned(
+    tx: Tx, caller: Caller, schedule_id: str, find: Callable[[Tx, str], ScheduleRecord | None]
+) -> ScheduleRecord:
+    schedule = find(tx, schedule_id) if ids.is_id(ids.SCHEDULE, schedule_id) else None
+    if schedule is None or schedule.key_id != caller.key_id:
+        raise not_found("schedule")
+    return schedule

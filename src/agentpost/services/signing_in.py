@@ -1,0 +1,102 @@
+"""Signing in with a password, and changing it (design: Signing in)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from agentpost.db import logins
+from agentpost.db import users as rows
+from agentpost.db.session import Tx
+from agentpost.domain.passwords import PASSWORD_BYTES_MAX, check_password
+from agentpost.domain.times import SECOND
+from agentpost.domain.user_records import UserRecord
+from agentpost.services import sessions, throttle, users
+from agentpost.services.accounts import digest
+from agentpost.services.context import AppContext
+
+FRESH_SECONDS: Final = 15 * 60
+"""Who has no password yet may choose one for so long after signing in: a browser that was left open
+must not get one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Visitor:
+    """The browser that signs in.
+
+    Attributes:
+        address: where it connects from.
+        browser: what it calls itself.
+        before: the secret of the session that it has, which ends.
+    """
+
+    address: str
+    browser: str = ""
+    before: str | None = None
+
+
+class WrongPassword(ValueError):
+    """It is not the present password."""
+
+
+async def with_password(ctx: AppContext, email: str, password: str, visitor: Visitor) -> str | None:
+    """The secret of a new session; None when there is no such user or it is not their password,
+    which takes the same time. Raises ``rate_limited`` after too many tries, `Overloaded`."""
+    wanted = users.normal_email(email)
+    counted = await throttle.count_try(ctx, visitor.address, wanted)
+    user = await ctx.db.read(lambda tx: rows.by_email(tx, wanted))
+    kept = user.password if user else None
+    too_long = len(password.encode("utf-8", "surrogatepass")) > PASSWORD_BYTES_MAX
+    checked = await ctx.passwords.check(kept, "" if too_long else password)
+    if user is None or kept is None or not checked.right:
+        return None
+    secret, found = sessions.new_secret(), user
+
+    def fn(tx: Tx) -> str | None:
+        now = rows.lock(tx, found.id)
+        if now is None or now.password != kept:
+            return None  # changed or removed while we hashed
+        if checked.better is not None:
+            rows.replace_password(tx, now.id, kept, checked.better)
+        sessions.begin(tx, ctx, now, secret, visitor.browser, visitor.before)
+        return secret
+
+    made = await ctx.db.write(fn)
+    if made is not None:
+        await throttle.succeeded(ctx, counted)
+    return made
+
+
+async def change_password(
+    ctx: AppContext, user: UserRecord, present: str, password: str, secret: str, visitor: Visitor
+) -> None:
+    """Change one's own password; the user's other sessions and links end.
+
+    Args:
+        present: the password so far; not looked at while there is none.
+        secret: of the session that asks, which goes on.
+
+    Raises `WrongPassword`; `ValueError` for a password that cannot be, and when there is none so
+    far and the session is older than `FRESH_SECONDS`; ``rate_limited``, `Overloaded`.
+    """
+    check_password(password)
+    signed_in = await sessions.signed_in(ctx, secret)
+    kept = signed_in.user.password if signed_in and signed_in.user.id == user.id else None
+    if kept is not None:
+        counted = await throttle.count_try(ctx, visitor.address, user.email)
+        if not (await ctx.passwords.check(kept, present[:PASSWORD_BYTES_MAX])).right:
+            raise WrongPassword("this is not your present password")
+        await throttle.succeeded(ctx, counted)
+    elif signed_in is None or ctx.clock.now() - signed_in.since > FRESH_SECONDS * SECOND:
+        raise ValueError("sign in again first: this browser has been signed in for a while")
+    hashed = await ctx.passwords.hash(password)
+
+    def fn(tx: Tx) -> None:
+        now = rows.lock(tx, user.id)
+        if now is None or now.password != kept:
+            raise WrongPassword("it was changed meanwhile")
+        rows.set_password(tx, user.id, hashed)
+        logins.delete_sessions(tx, user.id, keep=digest(secret))
+        logins.delete_links(tx, user.id)
+
+    await ctx.db.write(fn)

@@ -1,0 +1,82 @@
+"""An account's usage for programs, summed by day, key or conversation (design: Usage)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from agentpost.db import accounts, conversations
+from agentpost.db import usage as rows
+from agentpost.db.session import Tx
+from agentpost.domain.times import DAY, iso
+from agentpost.domain.usage import APP, DELETED, UsageGroup
+from agentpost.services.context import AppContext
+from agentpost.services.transactions import read_transaction
+
+
+@dataclass(slots=True)
+class UsageLine:
+    """What was used on a day, with a key or in a conversation; credits in millionths."""
+
+    id: str
+    name: str | None = None
+    messages: int = 0
+    jobs: int = 0
+    credits: int = 0
+
+
+@read_transaction
+def listed(
+    tx: Tx,
+    ctx: AppContext,
+    account_id: str,
+    group: UsageGroup,
+    since: int,
+    until: int,
+    *,
+    before: str | None,
+    limit: int,
+) -> tuple[list[UsageLine], bool]:
+    """The account's usage from ``since`` to before ``until``, by id, the greatest first.
+
+    Only ids less than ``before``; the second value says whether there are more.
+    """
+    found: dict[str, UsageLine] = {}
+
+    def line(value: int | str | None) -> UsageLine:
+        known_as = _id(account_id, group, value)
+        return found.setdefault(known_as, UsageLine(known_as))
+
+    for value, count in rows.messages(tx, account_id, group, since, until):
+        line(value).messages += count
+    for value, count in rows.jobs(tx, account_id, group, since, until):
+        line(value).jobs += count
+    for value, amount in rows.charges(tx, account_id, group, since, until):
+        line(value).credits += amount
+    fitting = sorted(
+        (one for one in found.values() if before is None or one.id < before),
+        key=lambda one: one.id,
+        reverse=True,
+    )
+    page = fitting[:limit]
+    _name(tx, account_id, group, page)
+    return page, len(fitting) > limit
+
+
+def _id(account_id: str, group: UsageGroup, value: int | str | None) -> str:
+    if value is None:
+        return DELETED
+    if group is UsageGroup.DAY:
+        return iso(int(value) * DAY)[:10]
+    return APP if value == account_id else str(value)
+
+
+def _name(tx: Tx, account_id: str, group: UsageGroup, page: Iterable[UsageLine]) -> None:
+    if group is UsageGroup.KEY:
+        keys = {key.id: key.name for key in accounts.keys(tx, account_id)}
+        for line in page:
+            line.name = keys.get(line.id)
+    elif group is UsageGroup.CONVERSATION:
+        names = conversations.names(tx, [line.id for line in page])
+        for line in page:
+            line.name = names.get(line.id) or None

@@ -1,0 +1,302 @@
+"""An agent with everything it runs on, in this process: see `agentpost.testing`."""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import base64
+import json
+import shutil
+import tempfile
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
+from contextlib import ExitStack
+from functools import cache, partial
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self, TypeAlias, TypeVar
+
+from agentpost.agents import AgentFn, registry
+from agentpost.agents.adapters import frameworks
+from agentpost.bootstrap import Adapters, close, open_adapters, upgrade_database, wire_context
+from agentpost.clock import ManualClock
+from agentpost.contract.message import MessageShape
+from agentpost.domain import ids
+from agentpost.domain.idempotency import fingerprint
+from agentpost.domain.records import FileRecord
+from agentpost.runtime.job_runner import JobRunner
+from agentpost.runtime.steps import Blobs, Steps
+from agentpost.runtime.turn_runner import TurnRunner
+from agentpost.services import accounts, credits, sending, turns
+from agentpost.services.attachments import InlineFile
+from agentpost.services.context import AppContext
+from agentpost.services.messages import Caller
+from agentpost.services.sending import NewMessage
+from agentpost.settings import Settings, load_settings
+from agentpost.testing.faults import CrashPoint, FaultyDatabase, NotRepeatable
+from agentpost.testing.outcome import Outcome, Read, outcome
+from agentpost.testing.workers import Threads
+from agentpost.threads.loop import AgentLoop
+
+T = TypeVar("T")
+Files: TypeAlias = "Mapping[str, bytes | str] | Sequence[str | Path]"
+"""Contents by name, or paths."""
+_CREDITS = 100.0
+_SECONDS = 10.0
+_STOP_SECONDS = 2.0
+_LOOK_SECONDS = 0.01
+_BETWEEN_SECONDS = 1.0
+"""By how much the clock moves with each message, so that they have an order."""
+
+
+def run(
+    agent: AgentFn | object | str,
+    text: str = "",
+    *,
+    files: Files = (),
+    credits: float = _CREDITS,  # noqa: A002 - the word of the protocol
+    crash: CrashPoint | Iterable[CrashPoint] = (),
+    replay: bool = True,
+    response_schema: dict[str, Any] | None = None,
+) -> Outcome:
+    """What becomes of one message in a new conversation; see `Conversation` and its `send`."""
+    with Conversation(agent, credits=credits, crash=crash, replay=replay) as talk:
+        return talk.send(text, files=files, response_schema=response_schema)
+
+
+class Conversation:
+    """A conversation with an agent, to be used in a ``with`` block, also inside a running loop.
+
+    Args:
+        agent: the coroutine function, an agent of a framework, or ``module:object``.
+        credits: what its account has.
+        crash: where the server dies and is started again, once for each point. One that nothing
+            reaches is an `AssertionError` at the end of the block.
+        replay: whether each turn and job is run a second time from its records when it has ended.
+        seconds: how long `send` waits for all work to end.
+    """
+
+    def __init__(
+        self,
+        agent: AgentFn | object | str,
+        *,
+        credits: float = _CREDITS,  # noqa: A002 - as in `run`
+        crash: CrashPoint | Iterable[CrashPoint] = (),
+        replay: bool = True,
+        seconds: float = _SECONDS,
+    ) -> None:
+        self.clock = ManualClock()
+        self._agent = _function(agent)
+        self._credits = credits
+        self._points = [crash] if isinstance(crash, CrashPoint) else list(crash)
+        self._is_replaying = replay
+        self._seconds = seconds
+        self._loop = AgentLoop()
+        self._sent: list[str] = []
+        self._held = ExitStack()
+
+    def __enter__(self) -> Self:
+        try:
+            folder = Path(
+                self._held.enter_context(tempfile.TemporaryDirectory(prefix="agentpost-"))
+            )
+            shutil.copyfile(_empty_database(), folder / "agentpost.db")
+            self._loop.start()
+            self._held.callback(self._loop.stop, _STOP_SECONDS)
+            self._do(self._open(_settings(folder), folder))
+        except BaseException:
+            self._held.close()
+            raise
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._do(self._close())
+        self._held.close()
+        if error is None and self._db.points:
+            points = ", ".join(map(str, self._db.points))
+            raise AssertionError(f"nothing reached {points}: fewer such calls were recorded")
+
+    # --- for the test -----------------------------------------------------------------------------
+    def send(
+        self,
+        text: str = "",
+        *,
+        files: Files = (),
+        answer: Any = None,
+        response_schema: dict[str, Any] | None = None,
+        metadata: dict[str, str] | None = None,
+        wait: bool = True,
+    ) -> Outcome:
+        """Send a message, wait until nothing runs any more, and say what became of it.
+
+        Args:
+            files: contents by name (``{"order.json": b"[]"}``), or paths of files.
+            answer: to the typed question of the message before.
+            wait: False returns when the agent has had its turn; its jobs run on.
+
+        Raises `NotRepeatable` when a turn or job is not repeatable, and `TimeoutError`.
+        """
+        self.clock.advance(_BETWEEN_SECONDS)
+        new = NewMessage(
+            text.strip(),
+            fingerprint(text, [], []),
+            metadata=metadata,
+            answer_to=self._sent[-1] if answer is not None else None,
+            answer=answer,
+            response_schema=response_schema,
+        )
+        self._sent.append(self._do(self._post(new, _inline(files))))
+        return self.wait() if wait else self._do(self._settled(self._turns_only))
+
+    def wait(self) -> Outcome:
+        """Wait until nothing runs any more; what became of the last message. Raises as `send`."""
+        return self._do(self._settled(self._everything))
+
+    def add_credits(self, amount: float) -> Outcome:
+        """Grant credits, which resumes what waits for them; see `wait`."""
+        self._do(credits.add(self._ctx, self._caller.account_id, amount))
+        return self.wait()
+
+    # --- parts ------------------------------------------------------------------------------------
+    def _do(self, work: Coroutine[Any, Any, T]) -> T:
+        """Run it on the agent's loop and wait."""
+        done: list[T] = []
+        errors: list[BaseException] = []
+
+        async def work_done() -> None:
+            try:
+                done.append(await work)
+            except BaseException as error:
+                errors.append(error)
+
+        self._loop.submit(work_done).ended.result()
+        if errors:
+            raise errors[0]
+        return done[0]
+
+    async def _open(self, settings: Settings, folder: Path) -> None:
+        self._adapters: Adapters = await open_adapters(settings, self.clock)
+        self._ctx: AppContext = wire_context(settings, self._adapters)
+        ctx = self._ctx
+        ctx.db = self._db = FaultyDatabase(ctx.db, self._points, replay=self._is_replaying)
+        account = await accounts.create(ctx, "owner@example.com", "Owner", self._credits)
+        key = (await accounts.create_key(ctx, account.id, "test")).record
+        self._caller = Caller(key.id, key.name, account.id)
+        pool = Threads(folder / "scratch")
+        steps = Steps(pool, Blobs(ctx.storage, pool), pause=self._pause)
+        ctx.turns = self._turns = TurnRunner(self._loop, self._agent, steps)
+        self._jobs = JobRunner(ctx, self._loop, steps)
+        self._db.runs = (self._turns.runs, self._jobs.runs)
+        await ctx.engine.start(self._jobs)
+
+    async def _close(self) -> None:
+        await self._turns.stop(_STOP_SECONDS)
+        await self._jobs.stop(_STOP_SECONDS)
+        await self._ctx.egress.aclose()
+        await close(self._adapters)
+
+    async def _pause(self, seconds: float) -> None:
+        """Between two tries of a step: the clock moves, and nobody waits."""
+        self.clock.advance(seconds)
+        await asyncio.sleep(0)
+
+    async def _post(self, new: NewMessage, files: list[InlineFile]) -> str:
+        admitted = await sending.admit(self._ctx, self._caller, new, files)
+        return (await sending.post(self._ctx, self._caller, admitted)).id
+
+    async def _settled(self, is_settled: Callable[[], Awaitable[bool]]) -> Outcome:
+        until = asyncio.get_running_loop().time() + self._seconds
+        while not await is_settled():
+            runs = [run for each in self._db.runs for run in each.open()]
+            ended = [asyncio.wrap_future(r.submitted.ended) for r in runs if r.submitted]
+            left = until - asyncio.get_running_loop().time()
+            if left <= 0:
+                raise TimeoutError(f"after {self._seconds:g} s there still runs {self._running()}")
+            if ended:
+                # Not for longer: one that was just taken up again is not among them.
+                await asyncio.wait(
+                    ended, timeout=_LOOK_SECONDS, return_when=asyncio.FIRST_COMPLETED
+                )
+        if self._db.problems:
+            raise NotRepeatable(self._db.problems[0])
+        return await self._outcome(self._sent[-1])
+
+    async def _everything(self) -> bool:
+        """Whether nothing runs; what a crash has interrupted is taken up again."""
+        opened = {run.owner for each in self._db.runs for run in each.open()}
+        gone = [owner for owner in self._db.lost if owner not in opened]
+        for owner in gone:
+            self._db.lost.remove(owner)
+            if owner.startswith(ids.MESSAGE):
+                await turns.reclaim(self._ctx, owner, self._ctx.node)
+            else:
+                self._jobs.reclaim(owner, self._ctx.node)
+        return not (opened or gone)
+
+    async def _turns_only(self) -> bool:
+        if await self._everything():
+            return True
+        read = await self._ctx.db.read(partial(Read.of, message_id=self._sent[-1]))
+        return read.turn_is_over
+
+    def _running(self) -> str:
+        owners = [run.owner for each in self._db.runs for run in each.open()]
+        return ", ".join(owners) or "nothing that is known"
+
+    async def _outcome(self, message_id: str) -> Outcome:
+        read = await self._ctx.db.read(partial(Read.of, message_id=message_id))
+        shown = json.loads(MessageShape.of(read.snapshot, self._ctx.links).json())
+        contents = [await self._bytes(file) for file in read.snapshot.files]
+        files = dict(zip((f.path for f in read.snapshot.files), contents, strict=True))
+        return outcome(read, shown, files)
+
+    async def _bytes(self, file: FileRecord) -> bytes:
+        return (await self._ctx.storage.local(file.blob)).read_bytes()
+
+
+def _function(agent: AgentFn | object | str) -> AgentFn:
+    """The agent function of what a test names; raises `UnknownAgent` and `ValueError`."""
+    if isinstance(agent, str):
+        return registry.resolve(agent).run
+    adapter = frameworks.adapter_of(agent)
+    if adapter is not None:
+        return frameworks.adapted(adapter, agent, None)
+    if not callable(agent):
+        raise TypeError(f"an agent is a coroutine function, not {agent!r}")
+    function: AgentFn = agent
+    return function
+
+
+def _inline(files: Files) -> list[InlineFile]:
+    if isinstance(files, Mapping):
+        given = {k: v.encode() if isinstance(v, str) else v for k, v in files.items()}
+    else:
+        given = {Path(path).name: Path(path).read_bytes() for path in files}
+    encoded = {name: base64.b64encode(data).decode() for name, data in given.items()}
+    return [InlineFile(name, None, data, None) for name, data in encoded.items()]
+
+
+def _settings(folder: Path) -> Settings:
+    """Of the tests' own, whatever servers the environment names."""
+    return _common_settings().model_copy(update={"data_dir": str(folder)})
+
+
+@cache
+def _common_settings() -> Settings:
+    """Read once: that takes as long as a small test."""
+    return load_settings(
+        data_dir="", database_url="", storage_url="", redis_url="", durability="normal"
+    )
+
+
+@cache
+def _empty_database() -> Path:
+    """A database with its schema, to be copied: to make it takes longer than a test may."""
+    folder = Path(tempfile.mkdtemp(prefix="agentpost-schema-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    upgrade_database(_settings(folder))
+    return folder / "agentpost.db"

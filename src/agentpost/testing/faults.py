@@ -1,0 +1,218 @@
+"""Crashes at named calls, and the check that a function can be replayed.
+
+Both happen at the database, where a real crash shows: what was committed is there, the rest is not.
+The runtime takes the lost run up again from its journal, as it does after a restart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Final, TypeVar
+
+from agentpost.db import jobs, journal, messages
+from agentpost.db.session import Database, Tx
+from agentpost.domain.errors import Fenced
+from agentpost.domain.job import JobState
+from agentpost.domain.journal import CallState, name_of
+from agentpost.domain.message import TurnState
+from agentpost.runtime.runs import Run, Runs
+
+T = TypeVar("T")
+METHODS: Final = (
+    *("step", "write", "progress", "inbox", "files", "charge", "output"),
+    *("start", "join", "stop"),
+)
+"""The recorded calls of jobs and turns."""
+_ENDED: Final = {
+    str(state) for state in (TurnState.ENDED, TurnState.FAILED, JobState.COMPLETED, JobState.FAILED)
+}
+
+
+class NotRepeatable(AssertionError):
+    """A run that was repeated from its journal did something else; the text names both calls."""
+
+
+class Crashed(Exception):
+    """What the runtime sees of a crash."""
+
+
+@dataclass(frozen=True, slots=True)
+class CrashPoint:
+    """The ``n``-th call of that method in one turn or job, right before or after it is recorded."""
+
+    method: str
+    n: int
+    after: bool
+
+    def __post_init__(self) -> None:
+        if self.method not in METHODS:
+            known = ", ".join(METHODS)
+            raise ValueError(f"{self.method!r} is no recorded call; those are {known}")
+        if self.n < 1:
+            raise ValueError(f"calls are counted from 1, not {self.n}")
+
+    def __str__(self) -> str:
+        return f"crash_{'after' if self.after else 'before'}({self.method!r}, {self.n})"
+
+
+def crash_after(method: str, n: int = 1) -> CrashPoint:
+    """The server dies when the ``n``-th call of ``method`` ("step", "write", "start" …) of a turn
+    or job has been recorded: it is not run again. Raises `ValueError` for what is no such call."""
+    return CrashPoint(method, n, after=True)
+
+
+def crash_before(method: str, n: int = 1) -> CrashPoint:
+    """The server dies when the body of that call has run, and nothing is recorded yet: it runs a
+    second time. Raises as `crash_after`."""
+    return CrashPoint(method, n, after=False)
+
+
+@dataclass(frozen=True, slots=True)
+class _Ending:
+    """How a run ended, with the number of calls that it made."""
+
+    calls: int
+    state: str
+    said: tuple[str | None, ...]
+
+
+class _Hit(Exception):
+    """Takes the transaction back: a crash before the record."""
+
+    def __init__(self, run: Run, point: CrashPoint) -> None:
+        super().__init__(str(point))
+        self.run = run
+        self.point = point
+
+
+class _Replay(Fenced):
+    """Takes the end of a run back, so that it is run once more from its complete journal."""
+
+    def __init__(self, run: Run, ending: _Ending) -> None:
+        super().__init__(run.owner)
+        self.run = run
+        self.ending = ending
+
+
+class FaultyDatabase:
+    """A `Database` whose process dies at the crash points, and once at the end of every run."""
+
+    def __init__(self, real: Database, points: list[CrashPoint], *, replay: bool) -> None:
+        self._real = real
+        self._is_replaying = replay
+        self._replayed: dict[str, _Ending] = {}
+        self.runs: tuple[Runs, ...] = ()
+        self.points = points
+        self.lost: list[str] = []
+        self.problems: list[str] = []
+
+    @property
+    def external_commits(self) -> int | None:
+        """See `Database.external_commits`."""
+        return self._real.external_commits
+
+    @property
+    def changes(self) -> int | None:
+        """See `Database.changes`."""
+        return self._real.changes
+
+    def open(self) -> None:
+        """See `Database.open`."""
+        self._real.open()
+
+    def close(self) -> None:
+        """See `Database.close`."""
+        self._real.close()
+
+    async def read(self, fn: Callable[[Tx], T]) -> T:
+        """See `Database.read`."""
+        return await self._real.read(fn)
+
+    def read_now(self, fn: Callable[[Tx], T]) -> T:
+        """See `Database.read_now`."""
+        return self._real.read_now(fn)
+
+    async def write(self, fn: Callable[[Tx], T]) -> T:
+        """See `Database.write`; raises `Crashed` at a crash point."""
+        try:
+            result, hit = await self._real.write(lambda tx: self._watched(tx, fn))
+        except _Hit as before:
+            self._crash(before)
+        except _Replay as replay:
+            self._replayed[replay.run.owner] = replay.ending
+            self.lost.append(replay.run.owner)
+            raise
+        if hit is not None:
+            self._crash(hit)
+        return result
+
+    def _crash(self, hit: _Hit) -> None:
+        self.points.remove(hit.point)
+        self.lost.append(hit.run.owner)
+        hit.run.over = True
+        raise Crashed(f"the test's {hit.point}")
+
+    def _watched(self, tx: Tx, fn: Callable[[Tx], T]) -> tuple[T, _Hit | None]:
+        opened = [run for each in self.runs for run in each.open()]
+        runs = [run for run in opened if not run.over or run.diverged is not None]
+        before = [(run, _ending(tx, run), self._made(tx, run)) for run in runs]
+        result = fn(tx)
+        hit: _Hit | None = None
+        for run, was, made in before:
+            for point in self._reached(made, self._made(tx, run)):
+                hit = _Hit(run, point)
+                if not point.after:
+                    raise hit
+            now = _ending(tx, run)
+            if now.state in _ENDED and was.state not in _ENDED:
+                self._check_end(run, now)
+        return result, hit
+
+    def _made(self, tx: Tx, run: Run) -> dict[str, int]:
+        """How many calls of each method are recorded, while a crash point waits for one."""
+        if not self.points:
+            return {}
+        made: dict[str, int] = {}
+        for call in journal.all_(tx, run.owner).values():
+            if call.state in (CallState.DONE, CallState.ERROR):
+                method = name_of(call.summary).partition(" ")[0]
+                made[method] = made.get(method, 0) + 1
+        return made
+
+    def _reached(self, before: dict[str, int], now: dict[str, int]) -> Iterator[CrashPoint]:
+        for point in self.points:
+            if before.get(point.method, 0) < point.n <= now.get(point.method, 0):
+                yield point
+
+    def _check_end(self, run: Run, now: _Ending) -> None:
+        """Have the run repeated, or compare the repetition with it."""
+        first = self._replayed.get(run.owner)
+        if run.diverged is not None:
+            self.problems.append(run.diverged)
+        elif first is None and self._is_replaying:
+            raise _Replay(run, now)
+        elif first is not None and first != now:
+            self.problems.append(_difference(first, now))
+
+
+def _ending(tx: Tx, run: Run) -> _Ending:
+    job = jobs.get(tx, run.owner)
+    if job is not None:
+        done = job.state is JobState.COMPLETED  # the text of a failure has the id of a log line
+        said = (job.result, job.question, job.output_json) if done else ()
+        return _Ending(run.calls, str(job.state), said)
+    message = messages.get(tx, run.owner)
+    assert message is not None, "a run belongs to a job or a message"
+    said = (message.reply, message.asked, message.output_json)
+    return _Ending(run.calls, str(message.turn_state), said)
+
+
+def _difference(first: _Ending, now: _Ending) -> str:
+    if first.calls != now.calls:
+        return f"the run made {first.calls} recorded calls, its re-run made {now.calls}"
+    if first.state != now.state:
+        return f"the run ended as {first.state}, its re-run as {now.state}"
+    both = zip(first.said, now.said, strict=True)
+    said = next((was, is_now) for was, is_now in both if was != is_now)
+    return f"the run said {said[0]!r}, its re-run {said[1]!r}"

@@ -1,0 +1,120 @@
+"""What became of a message, in plain values to assert on."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from agentpost.db import journal, messages
+from agentpost.db.session import Tx
+from agentpost.domain.events import EntryType
+from agentpost.domain.journal import name_of
+from agentpost.domain.message import OPEN_TURNS
+from agentpost.domain.records import EntryRecord, Snapshot
+
+
+@dataclass(frozen=True, slots=True)
+class JobOutcome:
+    """A job: ``text`` is its result or why it failed, ``calls`` are its recorded calls in order,
+    such as ``step orders:book``."""
+
+    title: str
+    status: str
+    reason: str | None
+    text: str | None
+    output: Any
+    calls: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """A message as its caller sees it.
+
+    ``files`` are those it shows, by their paths; ``progress`` is what its jobs told in order;
+    ``calls`` are the recorded calls of its turn.
+    """
+
+    id: str
+    status: str
+    reason: str | None
+    reply: str | None
+    question: str | None
+    choices: tuple[str, ...] | None
+    output: Any
+    credits_used: float
+    notes: tuple[str, ...]
+    jobs: tuple[JobOutcome, ...]
+    progress: tuple[str, ...]
+    calls: tuple[str, ...]
+    files: dict[str, bytes] = field(default_factory=dict)
+
+    @property
+    def text(self) -> str | None:
+        """The result of its last job; without jobs, the reply."""
+        return self.jobs[-1].text if self.jobs else self.reply
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """What is read of a message in one transaction."""
+
+    snapshot: Snapshot
+    entries: list[EntryRecord]
+    calls: dict[str, tuple[str, ...]]
+
+    @property
+    def turn_is_over(self) -> bool:
+        """Whether the agent has had its turn."""
+        return self.snapshot.message.turn_state not in OPEN_TURNS
+
+    @classmethod
+    def of(cls, tx: Tx, message_id: str) -> Read:
+        """The message, with the names of all recorded calls."""
+        message = messages.get(tx, message_id)
+        assert message is not None, "it was sent by the test"
+        snapshot = messages.snapshot(tx, message)
+        owners = [message_id, *(link.job.id for link in snapshot.links)]
+        calls = {
+            owner: tuple(name_of(c.summary) for n, c in journal.all_(tx, owner).items() if n > 0)
+            for owner in owners
+        }
+        return cls(snapshot, messages.entries_after(tx, message_id, 0, 1_000), calls)
+
+
+def outcome(read: Read, shown: dict[str, Any], files: dict[str, bytes]) -> Outcome:
+    """The outcome of a message that is ``shown`` to clients like this."""
+    jobs = tuple(
+        JobOutcome(
+            title=job["title"],
+            status=job["status"],
+            reason=job["reason"],
+            text=job["text"],
+            output=job.get("output"),
+            calls=read.calls[job["job_id"]],
+        )
+        for job in shown["jobs"]
+    )
+    choices = (shown.get("answer_format") or {}).get("choices")
+    return Outcome(
+        id=shown["id"],
+        status=shown["status"],
+        reason=shown["reason"],
+        reply=shown["reply"],
+        question=shown["question"],
+        choices=None if choices is None else tuple(choices),
+        output=shown.get("output"),
+        credits_used=shown["credits_used"],
+        notes=tuple(shown["notes"]),
+        jobs=jobs,
+        progress=tuple(_progress(read.entries)),
+        calls=read.calls[shown["id"]],
+        files=files,
+    )
+
+
+def _progress(entries: list[EntryRecord]) -> Iterator[str]:
+    for entry in entries:
+        if entry.type == EntryType.PROGRESS:
+            yield json.loads(entry.body_json)["step"]

@@ -1,0 +1,74 @@
+"""Signing in at an identity provider: there and back."""
+
+from __future__ import annotations
+
+import json
+from typing import Final
+from urllib.parse import urlsplit
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from agentpost.domain.errors import not_found
+from agentpost.services import oidc
+from agentpost.services.context import AppContext
+from agentpost.services.oidc import Journey, OidcError
+from agentpost.web import sign_in
+from agentpost.web.cookies import Cookie, JourneyCookie
+from agentpost.web.forms import Form
+from agentpost.web.page import OpenPage, View
+
+PATH: Final = "/oidc/callback"
+
+
+async def leave(ctx: AppContext, request: Request) -> View:
+    """To the provider. What has to fit when somebody returns stays in this browser."""
+    _require(ctx)
+    wanted = sign_in.own_path(request.query_params.get("next", ""))
+    try:
+        journey, url = await oidc.begin(ctx, _callback(ctx), wanted)
+    except OidcError as problem:
+        return await _failed(ctx, problem)
+    response = Response(status_code=303, headers={"Location": url})
+    JourneyCookie(ctx.settings).set(response, json.dumps(journey.as_dict()))
+    return response
+
+
+async def arrive(ctx: AppContext, request: Request) -> View:
+    """Back with a code: this browser has a new session, or is told why not."""
+    _require(ctx)
+    cookie = JourneyCookie(ctx.settings)
+    visitor = sign_in.visitor(request, ctx.settings)
+    try:
+        journey = Journey.of(cookie.read(request) or "")
+        secret = await oidc.finish(ctx, _callback(ctx), journey, request.query_params, visitor)
+    except OidcError as problem:
+        return await _failed(ctx, problem)
+    place = urlsplit(ctx.settings.public_app_url).path.rstrip("/")
+    location = place + sign_in.own_path(journey.wanted)
+    response = Response(status_code=303, headers={"Location": location})
+    cookie.set(response, "")
+    Cookie(ctx.settings).set(response, secret)
+    return response
+
+
+def _require(ctx: AppContext) -> None:
+    if not ctx.settings.oidc_issuer:
+        raise not_found("page")
+
+
+def _callback(ctx: AppContext) -> str:
+    return f"{ctx.settings.public_app_url}{PATH}"
+
+
+async def _failed(ctx: AppContext, problem: OidcError) -> View:
+    await oidc.remember(ctx, problem)
+    form = Form()
+    form.wrong("form", str(problem))
+    return sign_in.page(ctx.settings, "", form, status=403)
+
+
+PAGES = (
+    OpenPage("/oidc", get=leave),
+    OpenPage(PATH, get=arrive),
+)

@@ -1,0 +1,101 @@
+"""A forgotten password, and setting one by a link that works once."""
+
+from __future__ import annotations
+
+from typing import Final
+from urllib.parse import quote
+
+from starlette.requests import Request
+
+from agentpost.domain.passwords import PASSWORD_BYTES_MAX, PASSWORD_CHARACTERS_MIN
+from agentpost.services import password_links
+from agentpost.services.context import AppContext
+from agentpost.web import forms, sign_in
+from agentpost.web.forms import Form
+from agentpost.web.page import OpenPage, Redirect, Shown, View
+
+_SPENT: Final = Shown(
+    "layout/notice.html",
+    "This link does not work",
+    {
+        "heading": "This link does not work",
+        "text": "This link was used already, or its time is over. Ask for another one:"
+        " by “Forgot your password?”, or whoever invited you.",
+        "sign_in": False,
+    },
+    403,
+)
+FIELD: Final = {
+    "autocomplete": "new-password",
+    "minlength": PASSWORD_CHARACTERS_MIN,
+    "maxlength": PASSWORD_BYTES_MAX,
+}
+"""Attributes of a field for a new password."""
+HINT: Final = f"At least {PASSWORD_CHARACTERS_MIN} characters, whichever you like."
+
+
+async def ask(ctx: AppContext, _: Request) -> View:
+    """Whose password is forgotten."""
+    return _forgotten(ctx, Form())
+
+
+async def send(ctx: AppContext, request: Request) -> View:
+    """Mail a link. The answer is the same whether there is such a user or not."""
+    form = await forms.read(ctx, request)
+    if not password_links.sends_mail(ctx):
+        return _forgotten(ctx, form)
+    visitor = sign_in.visitor(request, ctx.settings)
+    try:
+        await password_links.ask_for_mail(ctx, form.text("email"), visitor.address)
+    except ValueError:
+        form.wrong("email", "Write an e-mail address, such as name@example.com.")
+        return _forgotten(ctx, form)
+    return _forgotten(ctx, form, sent=True)
+
+
+async def choose(ctx: AppContext, request: Request) -> View:
+    """The form for a new password. Looking spends nothing."""
+    return await _new(ctx, request.path_params["token"], Form())
+
+
+async def keep(ctx: AppContext, request: Request) -> View:
+    """The password is set, the link is spent, this browser is signed in and no other one."""
+    form = await forms.read(ctx, request)
+    token, visitor = request.path_params["token"], sign_in.visitor(request, ctx.settings)
+    try:
+        secret = await password_links.set_password(
+            ctx, token, form.exact("password"), visitor.browser, visitor.before
+        )
+    except ValueError as problem:
+        text = str(problem)
+        form.wrong("password", f"{text[0].upper()}{text[1:]}.")
+        return await _new(ctx, token, form)
+    return Redirect(sign_in.START, session=secret) if secret is not None else _SPENT
+
+
+def _forgotten(ctx: AppContext, form: Form, *, sent: bool = False) -> Shown:
+    mails = password_links.sends_mail(ctx)
+    model = {"form": form, "sent": sent, "email": form.text("email"), "mails": mails}
+    status = 422 if form.errors else 200
+    return Shown("pages/password_forgotten.html", "Forgot your password?", model, status)
+
+
+async def _new(ctx: AppContext, token: str, form: Form) -> View:
+    user = await password_links.holder(ctx, token)
+    if user is None:
+        return _SPENT
+    model = {
+        "form": form,
+        "email": user.email,
+        "token": quote(token, safe=""),
+        "field": FIELD,
+        "hint": HINT,
+    }
+    status = 422 if form.errors else 200
+    return Shown("pages/password_new.html", "Choose your password", model, status)
+
+
+PAGES = (
+    OpenPage("/password", get=ask, post=send),
+    OpenPage("/password/{token}", get=choose, post=keep),
+)

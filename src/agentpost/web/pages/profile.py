@@ -1,0 +1,51 @@
+"""Oneself: who one is here, and one's password."""
+
+from __future__ import annotations
+
+from starlette.requests import Request
+
+from agentpost.domain.roles import Right
+from agentpost.services import signing_in
+from agentpost.services.context import AppContext
+from agentpost.services.signing_in import WrongPassword
+from agentpost.web import forms, sign_in
+from agentpost.web.forms import Form
+from agentpost.web.page import Nav, Page, Redirect, Shown, View, Viewer
+from agentpost.web.pages import password
+
+
+async def show(_: AppContext, __: Request, viewer: Viewer) -> View:
+    """Who is signed in, with the form to change the password."""
+    return _page(viewer, Form())
+
+
+async def change(ctx: AppContext, request: Request, viewer: Viewer) -> View:
+    """Another password: the user's other sessions end."""
+    form = await forms.read(ctx, request)
+    present, chosen = form.exact("present"), form.exact("password")
+    visitor = sign_in.visitor(request, ctx.settings)
+    try:
+        await signing_in.change_password(ctx, viewer.user, present, chosen, viewer.session, visitor)
+    except ValueError as problem:
+        text = str(problem)
+        field = "present" if isinstance(problem, WrongPassword) else "password"
+        form.wrong(field, f"{text[0].upper()}{text[1:]}.")
+        return _page(viewer, form)
+    return Redirect("/profile", note="changed")
+
+
+def _page(viewer: Viewer, form: Form) -> Shown:
+    model = {"form": form, "field": password.FIELD, "hint": password.HINT}
+    return Shown("pages/profile.html", "Profile", model, 422 if form.errors else 200)
+
+
+PAGES = (
+    Page(
+        "/profile",
+        get=show,
+        post=change,
+        nav=Nav("Account", "Profile", "user"),
+        right=Right.SELF,
+        notes={"changed": "The password is changed. Your other sessions have ended."},
+    ),
+)

@@ -1,0 +1,193 @@
+"""Messages that are sent at given times: the account's schedules, and the runs of one."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+from zoneinfo import ZoneInfo
+
+from starlette.requests import Request
+
+from agentpost.domain import ids
+from agentpost.domain.errors import ErrorCode, InvalidRequest, Refusal
+from agentpost.domain.roles import Right
+from agentpost.domain.schedules import Missed, RunOutcome, ScheduleRecord, ScheduleStatus
+from agentpost.domain.scopes import Scope, of_stored
+from agentpost.domain.times import SECOND
+from agentpost.services import account_schedules, accounts, recurrence, schedules
+from agentpost.services.context import AppContext
+from agentpost.web import forms
+from agentpost.web.forms import Form
+from agentpost.web.listing import Listing
+from agentpost.web.page import Nav, Page, Redirect, Shown, View, Viewer
+
+PATH: Final = "/dashboard/schedules"
+_PAGE: Final = 50
+_MISSED: Final = ((Missed.SKIP.value, "Skip them"), (Missed.RUN_ONCE.value, "Send one for all"))
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A schedule as people read it: its text, when it runs in words, and how it stands as a kind of
+    state with a word."""
+
+    schedule: ScheduleRecord
+    text: str
+    when: str
+    kind: str
+    state: str
+
+    @classmethod
+    def of(cls, schedule: ScheduleRecord) -> Line:
+        """From its record."""
+        text = str(json.loads(schedule.message_json).get("message", ""))
+        when = "once"
+        if schedule.cron is not None:
+            when = f"{recurrence.in_words(schedule.cron)} ({schedule.timezone})"
+        kind, state = {
+            ScheduleStatus.ACTIVE: ("good", "active"),
+            ScheduleStatus.PAUSED: ("stopped", "paused"),
+            ScheduleStatus.ENDED: ("stopped", "ended"),
+        }[schedule.status]
+        if schedule.status is ScheduleStatus.ACTIVE and schedule.last_outcome is RunOutcome.REFUSED:
+            kind, state = "wrong", "last run refused"
+        return cls(schedule, text, when, kind, state)
+
+
+async def show(ctx: AppContext, request: Request, viewer: Viewer) -> View:
+    """The account's schedules, with the form for another one."""
+    return await _page(ctx, request, viewer, Form())
+
+
+async def create(ctx: AppContext, request: Request, viewer: Viewer) -> View:
+    """A new schedule; what is wrong stands beside its field."""
+    form = await forms.read(ctx, request)
+    zone = form.text("timezone") or "UTC"
+    if not form.text("cron") and not form.text("at"):
+        form.wrong("cron", "Say when it repeats, or choose a single time below.")
+    at = _at(form, zone)
+    if not form.errors:
+        try:
+            new = schedules.planned(
+                form.text("cron") or None,
+                at,
+                zone,
+                Missed.RUN_ONCE if form.text("missed") == Missed.RUN_ONCE else Missed.SKIP,
+                {"message": form.text("message")},
+                ctx.clock.now(),
+            )
+            made = await account_schedules.create(ctx, viewer.account_id, form.text("key"), new)
+        except InvalidRequest as refused:
+            for problem in refused.problems:
+                text = problem.problem
+                form.wrong(problem.field or "cron", f"{text[0].upper()}{text[1:]}.")
+        except Refusal as refused:
+            of_text = refused.code in (ErrorCode.EMPTY_MESSAGE, ErrorCode.TOO_LONG)
+            form.wrong("message" if of_text else "key", refused.message)
+        else:
+            return Redirect(f"{PATH}/{made.id}", note="made")
+    return await _page(ctx, request, viewer, form)
+
+
+def _at(form: Form, zone: str) -> int | None:
+    """The single time that a form names, in microseconds."""
+    given = form.text("at")
+    if not given or not recurrence.is_timezone(zone):
+        return None
+    try:
+        time = datetime.fromisoformat(given).replace(tzinfo=ZoneInfo(zone))
+        return round(time.timestamp()) * SECOND
+    except (ValueError, OverflowError):
+        form.wrong("at", "Write a time such as 2030-01-31T09:00.")
+        return None
+
+
+async def _page(ctx: AppContext, request: Request, viewer: Viewer, form: Form) -> View:
+    listing = Listing.of(request, PATH, ids.SCHEDULE)
+    found, more = await account_schedules.page(ctx, viewer.account_id, listing.before, _PAGE)
+    keys = await accounts.keys_of(ctx, viewer.account_id)
+    now = ctx.clock.now()
+    senders = [
+        (key.id, key.name)
+        for key in keys
+        if accounts.is_live(key, now) and Scope.SEND in of_stored(key.scopes)
+    ]
+    listed: dict[str, Any] = listing.model(more)
+    model = {
+        **listed,
+        "lines": [Line.of(schedule) for schedule in found],
+        "names": {key.id: key.name for key in keys},
+        "senders": senders,
+        "missed": _MISSED,
+        "new": form,
+        "api": ctx.settings.public_url,
+        "most": ctx.settings.schedules_max,
+    }
+    live: dict[str, str] | None = None if listing.before or form.values else {}
+    status = 422 if form.errors else 200
+    return Shown("pages/schedules.html", "Schedules", model, status, live)
+
+
+async def show_one(ctx: AppContext, request: Request, viewer: Viewer) -> View:
+    """A schedule with its newest runs; raises ``not_found``."""
+    view = await account_schedules.get(ctx, viewer.account_id, _id(request))
+    keys = {key.id: key.name for key in await accounts.keys_of(ctx, viewer.account_id)}
+    message = json.loads(view.schedule.message_json)
+    model = {
+        "line": Line.of(view.schedule),
+        "one": view.schedule,
+        "key": keys.get(view.schedule.key_id, "a key that is gone"),
+        "message": json.dumps(message, indent=2, ensure_ascii=False),
+        "runs": view.runs,
+        "path": f"{PATH}/{view.schedule.id}",
+    }
+    return Shown("pages/schedule.html", "Schedule", model)
+
+
+async def pause(ctx: AppContext, request: Request, viewer: Viewer) -> View:
+    """Pause it, or let it run again; raises ``not_found``."""
+    paused = (await forms.read(ctx, request)).text("to") == "paused"
+    await account_schedules.pause(ctx, viewer.account_id, _id(request), paused)
+    return Redirect(f"{PATH}/{_id(request)}", note="paused" if paused else "resumed")
+
+
+async def delete(ctx: AppContext, request: Request, viewer: Viewer) -> View:
+    """Delete it; raises ``not_found``."""
+    await account_schedules.delete(ctx, viewer.account_id, _id(request))
+    return Redirect(PATH, note="deleted")
+
+
+def _id(request: Request) -> str:
+    schedule_id: str = request.path_params["schedule_id"]
+    return schedule_id
+
+
+PAGES = (
+    Page(
+        PATH,
+        get=show,
+        post=create,
+        nav=Nav("Dashboard", "Schedules", "calendar"),
+        live=True,
+        every=5,
+        right=Right.READ,
+        post_right=Right.SCHEDULES,
+        notes={"deleted": "The schedule is deleted. The messages it sent stay."},
+    ),
+    Page(
+        f"{PATH}/{{schedule_id}}",
+        get=show_one,
+        live=True,
+        every=5,
+        right=Right.READ,
+        notes={
+            "made": "The schedule is made.",
+            "paused": "The schedule is paused: it sends nothing until you resume it.",
+            "resumed": "The schedule runs again from its next time on.",
+        },
+    ),
+    Page(f"{PATH}/{{schedule_id}}/pause", post=pause, right=Right.SCHEDULES),
+    Page(f"{PATH}/{{schedule_id}}/delete", post=delete, right=Right.SCHEDULES),
+)

@@ -1,0 +1,54 @@
+"""The page on which people sign in: at its own address, and in place of a page that asks for it."""
+
+from __future__ import annotations
+
+from urllib.parse import quote, urlsplit
+
+from starlette.requests import Request
+
+from agentpost.services.sessions import LOGIN_LINK_SECONDS
+from agentpost.services.signing_in import Visitor
+from agentpost.settings import Settings
+from agentpost.web.client_address import client_address
+from agentpost.web.cookies import Cookie
+from agentpost.web.forms import Form
+from agentpost.web.page import Shown
+
+START = "/dashboard"
+
+
+def page(
+    settings: Settings, wanted: str = "", form: Form | None = None, *, status: int = 200
+) -> Shown:
+    """The page; ``wanted``: an address of ours to go to afterwards, "" for the dashboard."""
+    model = {
+        "form": form or Form(),
+        "wanted": wanted,
+        "provider": settings.oidc_name if settings.oidc_issuer else "",
+        "begin": f"/oidc?next={quote(wanted, safe='')}" if wanted else "/oidc",
+        "minutes": LOGIN_LINK_SECONDS // 60,
+    }
+    return Shown("pages/sign_in.html", "Sign in", model, status)
+
+
+def own_path(address: str) -> str:
+    """Where to go after signing in: a path of ours, whatever a link or form said."""
+    if not address.startswith("/") or not address.isprintable():
+        return START
+    try:
+        parts = urlsplit(address.replace("\\", "/"))
+    except ValueError:  # "//[" begins an IPv6 address that does not end
+        return START
+    if parts.scheme or parts.netloc:
+        return START
+    path = "/" + parts.path.lstrip("/")
+    return path + (f"?{parts.query}" if parts.query else "")
+
+
+def visitor(request: Request, settings: Settings) -> Visitor:
+    """The browser that sends the request."""
+    return Visitor(
+        client_address(request, settings),
+        request.headers.get("user-agent", ""),
+        Cookie(settings).read(request),
+    )

@@ -1,0 +1,109 @@
+"""Schemas of callers and agents: bounded before they are used, and what does not fit is named."""
+
+import json
+from typing import Any
+
+import pytest
+
+from agentpost.agents import schemas
+
+ITEM = {"type": "object", "properties": {"price": {"type": "number", "minimum": 0}}}
+ORDER = {
+    "type": "object",
+    "properties": {"items": {"type": "array", "items": {"$ref": "#/$defs/item"}}},
+    "required": ["items"],
+    "$defs": {"item": ITEM},
+}
+
+
+def doubled(times: int) -> dict[str, Any]:
+    """Each part refers to the next one twice."""
+    parts: dict[str, Any] = {
+        f"d{n}": {"allOf": [{"$ref": f"#/$defs/d{n + 1}"}] * 2} for n in range(times)
+    }
+    return {"$ref": "#/$defs/d0", "$defs": {**parts, f"d{times}": {"type": "string"}}}
+
+
+def nested(levels: int) -> dict[str, Any]:
+    return {"type": "string"} if levels == 0 else {"items": nested(levels - 1)}
+
+
+@pytest.mark.parametrize(
+    ("value", "places"),
+    [
+        ({"items": []}, []),
+        ({"items": [{"price": 1.5}]}, []),
+        ({"items": [{"price": -1}, {"price": "x"}]}, ["$.items[0].price", "$.items[1].price"]),
+        ({}, ["$"]),
+        ([], ["$"]),
+        (None, ["$"]),
+    ],
+)
+def test_problems_are_named_with_their_place(value: Any, places: list[str]) -> None:
+    schemas.check(ORDER)
+    assert [path for path, _ in schemas.problems(ORDER, value)] == places
+
+
+@pytest.mark.parametrize(
+    ("schema", "problem"),
+    [
+        ([], "an object"),
+        ({"type": "objekt"}, "no JSON Schema"),
+        ({"properties": []}, "no JSON Schema"),
+        ({"pattern": "(?=a)"}, "no JSON Schema"),
+        ({"description": "x" * 16_384}, "16,384 bytes"),
+        ({"$ref": "https://example.com/a.json"}, "part of the schema itself"),
+        ({"$ref": "file:///etc/passwd"}, "part of the schema itself"),
+        ({"$ref": "https://json-schema.org/draft/2020-12/schema"}, "part of the schema itself"),
+        ({"$ref": "#/$defs/none"}, "there is no"),
+        ({"properties": {"next": {"$ref": "#"}}}, "contains itself"),
+        ({"$dynamicRef": "#x"}, "not taken"),
+        ({"items": {"$id": "https://example.com/a"}}, "not taken"),
+        ({"$schema": "http://json-schema.org/draft-07/schema#"}, "2020-12"),
+        ({"default": float("nan")}, "not JSON"),
+        (nested(40), "32 levels"),
+        (doubled(12), "5,000 parts"),
+        ({"patternProperties": {f"^a{n}": {} for n in range(60)}}, "5,000 parts"),
+        ({"pattern": "(a{1000}){1000}"}, "no JSON Schema"),
+    ],
+)
+def test_what_is_not_bounded_is_refused(schema: Any, problem: str) -> None:
+    with pytest.raises(ValueError, match=problem):
+        schemas.check(schema)
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {},
+        {"$schema": schemas.DRAFT, "$id": "https://example.com/order", **ORDER},
+        {"enum": [{"$ref": "https://example.com"}]},  # data, no reference
+        {"properties": {"$ref": {"type": "string"}, "$id": {}}},  # names of properties
+        doubled(5),
+    ],
+)
+def test_what_is_bounded_is_taken(schema: dict[str, Any]) -> None:
+    assert schemas.check(schema) is schema
+
+
+def test_a_pattern_takes_linear_time() -> None:
+    """A backtracking engine would be at it for ever; the test's time limit would end it."""
+    assert schemas.problems({"pattern": "^(a+)+$"}, "a" * 10_000 + "b")
+
+
+def test_only_the_first_problem_of_a_large_value_is_named() -> None:
+    found = schemas.problems({"items": {"type": "string"}}, list(range(20_000)))
+    assert found == [("$[0]", '0 is not of type "string"')]
+
+
+def test_a_problem_is_cut() -> None:
+    ((path, said),) = schemas.problems({"type": "integer"}, "x" * 5_000)
+    assert path == "$"
+    assert len(said) <= 300
+
+
+def test_the_same_schema_is_made_ready_once() -> None:
+    schemas.check(ORDER)
+    before = schemas._compiled.cache_info().misses
+    schemas.problems(json.loads(json.dumps(ORDER)), {})
+    assert schemas._compiled.cache_info().misses == before

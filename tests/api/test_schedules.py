@@ -1,0 +1,119 @@
+"""Schedules over HTTP (design: Schedules)."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from tests.e2e.caller import Caller
+from tests.e2e.fixtures import ServerMaker
+from tests.e2e.server import AgentServer
+from tests.waiting import eventually
+
+MESSAGE = {"message": " hello ", "metadata": {"a": "b"}, "max_credits": 2.5}
+PATH = "/v1/schedules"
+
+
+@pytest.fixture(scope="module")
+def server(start_server: ServerMaker) -> AgentServer:
+    return start_server(sweep_seconds=0.2)
+
+
+def make(caller: Caller, **fields: Any) -> dict[str, Any]:
+    answer = caller.call("POST", PATH, json={"message": MESSAGE, **fields})
+    assert answer.status_code == 201, answer.text
+    made: dict[str, Any] = answer.json()
+    return made
+
+
+@pytest.mark.rule(
+    "Additions createSchedule",
+    "Additions listSchedules",
+    "Additions getSchedule",
+    "Additions updateSchedule",
+    "Additions deleteSchedule",
+)
+def test_a_schedule_is_made_read_paused_and_deleted(caller: Caller) -> None:
+    made = make(caller, cron="30 9 * * 1-5", timezone="Europe/Berlin")
+    assert made["object"] == "schedule"
+    assert (made["status"], made["missed"], made["missed_runs"]) == ("active", "skip", 0)
+    assert made["message"] == {**MESSAGE, "message": "hello"}
+    assert made["last_run"] is None
+    one = f"{PATH}/{made['id']}"
+    assert caller.call("GET", one).json() == made
+    assert made in caller.call("GET", PATH).json()["data"]
+
+    paused = caller.call("PATCH", one, json={"paused": True}).json()
+    assert (paused["status"], paused["next_run_at"]) == ("paused", None)
+    assert caller.call("PATCH", one, json={"paused": False}).json() == made
+    gone = caller.call("DELETE", one)
+    assert gone.json() == {"object": "schedule", "id": made["id"], "deleted": True}
+    caller.refused(404, "not_found", "GET", one)
+    caller.refused(404, "not_found", "DELETE", one)
+
+
+@pytest.mark.rule("Additions createSchedule", "Additions createSchedule-once")
+def test_the_message_is_sent_at_its_time_and_the_run_names_it(caller: Caller) -> None:
+    soon = datetime.now(UTC) + timedelta(seconds=1)
+    schema = {"properties": {"rows": {"not": {"const": None}}}}
+    message = {**MESSAGE, "message": '[["output", {"rows": 3}]]', "response_schema": schema}
+    made = make(caller, at=soon.isoformat(), message=message)
+    assert made["message"] == message
+    one = f"{PATH}/{made['id']}"
+    ended = eventually(
+        lambda: (found := caller.call("GET", one).json())["status"] == "ended" and found,
+        what="the run",
+    )
+    assert ended
+    assert ended["last_run"]["outcome"] == "sent"
+    assert ended["last_run"]["planned_at"] == made["next_run_at"]
+    message = caller.final(ended["last_run"]["message_id"])
+    assert (message["status"], message["metadata"]) == ("completed", {"a": "b"})
+    assert (message["max_credits"], message["output"]) == (2.5, {"rows": 3})
+
+
+@pytest.mark.rule("Additions listSchedules", "Additions getSchedule")
+def test_a_schedule_belongs_to_its_key(
+    server: AgentServer, caller: Caller, callers: Callable[..., Caller]
+) -> None:
+    made = make(caller, cron="0 0 1 1 *")
+    create = ("keys", "create", "--account", "owner@localhost", "--name", "other")
+    other = callers(server, server.command(*create)["key"])
+    assert other.call("GET", PATH).json()["data"] == []
+    other.refused(404, "not_found", "GET", f"{PATH}/{made['id']}")
+
+
+@pytest.mark.rule("Additions createSchedule")
+@pytest.mark.parametrize(
+    ("fields", "code", "field"),
+    [
+        ({}, "invalid_request", "cron"),
+        ({"cron": "* * * * *", "at": "2030-01-01T00:00:00Z"}, "invalid_request", "cron"),
+        ({"cron": "* * * *"}, "invalid_request", "cron"),
+        ({"cron": "0 0 30 2 *"}, "invalid_request", "cron"),
+        ({"at": "2020-01-01T00:00:00Z"}, "invalid_request", "at"),
+        ({"at": "2030-01-01T00:00:00"}, "invalid_request", "at"),
+        ({"at": "9999-12-31T23:59:59-23:59"}, "invalid_request", "at"),
+        ({"at": "2999-01-01T00:00:00Z"}, "invalid_request", "at"),
+        ({"cron": "* * * * *", "timezone": "Berlin"}, "invalid_request", "timezone"),
+        ({"cron": "* * * * *", "missed": "all"}, "invalid_request", "missed"),
+        ({"cron": "* * * * *", "message": {}}, "invalid_request", "message.message"),
+        (
+            {
+                "at": "2030-01-01T00:00Z",
+                "message": {"message": "x", "response_schema": {"type": 5}},
+            },
+            "invalid_request",
+            "message.response_schema",
+        ),
+        ({"cron": "* * * * *", "message": {"message": " "}}, "empty_message", None),
+        ({"cron": "* * * * *", "message": {"message": "x" * 20_001}}, "too_long", None),
+    ],
+)
+def test_what_cannot_be_planned_is_refused(
+    caller: Caller, fields: dict[str, Any], code: str, field: str | None
+) -> None:
+    refused = caller.refused(400, code, "POST", PATH, json={"message": MESSAGE, **fields})
+    if field is not None:
+        assert [problem["field"] for problem in refused["problems"]] == [field]

@@ -1,0 +1,51 @@
+"""The examples in the commands' help: each command has one, and each can be typed."""
+
+import shlex
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import typer
+
+from agentpost.cli import app
+
+
+def commands(command: Any, words: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """The commands that are no groups, by their words."""
+    inner = getattr(command, "commands", None)
+    if inner is None:
+        yield words, command
+    for word, each in (inner or {}).items():
+        yield from commands(each, (*words, word))
+
+
+def examples(command: Any) -> list[list[str]]:
+    """The words of each `agentpost …` in its help."""
+    shown, _, _ = command.epilog.partition("Examples:\n")[2].partition("\n\n")
+    lines = shown.replace("\\\n", " ").splitlines()
+    return [list(_own(shlex.split(line))) for line in lines]
+
+
+def _own(words: list[str]) -> Iterator[str]:
+    """Without a pipe before `agentpost`, and what the shell does behind it."""
+    words = words[words.index("agentpost") + 1 :]
+    for word in words:
+        if word in ("<", "|", ">"):
+            return
+        yield word
+
+
+FOUND = list(commands(typer.main.get_command(app)))
+
+
+@pytest.mark.parametrize(("words", "command"), FOUND, ids=[" ".join(words) for words, _ in FOUND])
+def test_each_command_has_examples_that_can_be_typed(words: tuple[str, ...], command: Any) -> None:
+    own = [line[len(words) :] for line in examples(command) if tuple(line[: len(words)]) == words]
+    assert own, "its help has no example of it"
+    for arguments in own:
+        command.make_context(words[-1], list(arguments), help_option_names=["-h", "--help"])
+
+
+def test_a_line_of_an_example_fits_a_terminal() -> None:
+    lines = [line for _, command in FOUND for line in command.epilog.splitlines()]
+    assert [line for line in lines if len(line) > 76 and line.startswith("  ")] == []

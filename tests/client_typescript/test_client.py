@@ -1,0 +1,162 @@
+"""The TypeScript client is built with its own compiler and tried against a real server.
+
+It needs Node.js 20 with npm, and the npm registry when the compiler is not installed yet.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+import tarfile
+from pathlib import Path
+
+import pytest
+
+from tests.docs.snippets import blocks
+from tests.e2e.fixtures import ServerMaker, new_database, start_server
+from tests.e2e.server import KEY, AgentServer
+from tests.house.tree import DOCS, ROOT
+from tests.servers import locked, run_dir
+
+__all__ = ["new_database", "start_server"]
+
+CLIENT = ROOT / "clients" / "typescript"
+INSTALLED = CLIENT / "node_modules" / ".package-lock.json"
+LOCK = CLIENT / "package-lock.json"
+NODE_MAJOR_MIN = 20
+SECONDS_MAX = 240
+
+
+def run(
+    *command: str, folder: Path = CLIENT, **environment: str
+) -> "subprocess.CompletedProcess[str]":
+    """One command, in the client's folder if none is named."""
+    return subprocess.run(
+        command,
+        cwd=folder,
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        timeout=SECONDS_MAX,
+        check=False,
+    )
+
+
+@pytest.fixture(scope="module")
+def built() -> Path:
+    """The compiled client with its tests, once for all processes of a run; skips with the reason
+    where that cannot be had."""
+    folder = run_dir()
+    folder.mkdir(exist_ok=True)
+    with locked(folder / "typescript.lock"):
+        _build(folder / "typescript.built")
+    return CLIENT / "dist" / "test"
+
+
+def _build(made: Path) -> None:
+    node, npm = shutil.which("node"), shutil.which("npm")
+    if node is None or npm is None:
+        pytest.skip("Node.js with npm is not installed: the TypeScript client is not tested")
+    version = run(node, "--version").stdout.strip()
+    if int(version.removeprefix("v").partition(".")[0]) < NODE_MAJOR_MIN:
+        pytest.skip(f"Node.js {version} is older than {NODE_MAJOR_MIN}: the client is not tested")
+    if (
+        not INSTALLED.exists()
+        or INSTALLED.stat().st_mtime < (CLIENT / "package-lock.json").stat().st_mtime
+    ):
+        installing = run(npm, "ci", "--no-fund", "--no-audit", "--prefer-offline")
+        if installing.returncode != 0:
+            pytest.skip(f"npm cannot install the compiler: {installing.stderr[-300:]}")
+    if not made.exists():
+        shutil.rmtree(CLIENT / "dist", ignore_errors=True)
+        building = run(node, "node_modules/typescript/bin/tsc", "-p", "tsconfig.json")
+        assert building.returncode == 0, building.stdout
+        made.touch()
+
+
+@pytest.fixture(scope="module")
+def server(start_server: ServerMaker) -> AgentServer:
+    """A server with the built-in agent."""
+    return start_server(agent="offline")
+
+
+def test_it_works_against_a_server(built: Path, server: AgentServer) -> None:
+    """The tests in clients/typescript/test, those with a scripted server among them."""
+    tests = sorted(str(path) for path in built.glob("*.test.js"))
+    assert len(tests) == len(list((CLIENT / "test").glob("*.test.ts")))
+    done = run("node", "--test", *tests, AGENTPOST_URL=server.url, AGENTPOST_KEY=KEY)
+    assert done.returncode == 0, done.stdout[-6000:]
+
+
+# --- the programs of docs/typescript.md -----------------------------------------------------------
+SHOWN = {
+    "first.js": ["completed On it: Chart of sales.csv.", "saved sales-chart.png"],
+    "follow.js": ["1 agent_reply\n2 progress\n3 ", " result\n"],
+    "stream.js": ["agent_reply\nprogress\n", "result\ncompleted\n"],
+    "careful.js": ["no such message 404 true"],
+    "ahead.js": ["ready ", "255"],
+    "check.js": ["completed: msg_1\n204 400\n", "255"],
+}
+OPTIONS = {
+    "target": "ES2022",
+    "module": "NodeNext",
+    "lib": ["ES2023", "DOM", "DOM.Iterable"],
+    "strict": True,
+    "noUncheckedIndexedAccess": True,
+    "exactOptionalPropertyTypes": True,
+    "types": ["node"],
+    "skipDefaultLibCheck": True,
+}
+"""Stricter than what most readers have. The compiler's own libraries are not checked, which takes a
+third of its time; the declarations of the package are."""
+
+
+@pytest.fixture(scope="module")
+def project(built: Path) -> Path:
+    """A reader's project: the package as it is published, the programs of the page, compiled once
+    for all processes of a run."""
+    folder = run_dir() / "typescript-project"
+    with locked(run_dir() / "typescript.lock"):
+        if not folder.exists():
+            draft = folder.with_suffix(".draft")
+            _write_project(draft)
+            draft.rename(folder)
+    return folder
+
+
+def _write_project(folder: Path) -> None:
+    folder.mkdir()
+    packed = run("npm", "pack", "--pack-destination", str(folder))
+    assert packed.returncode == 0, packed.stderr
+    modules = folder / "node_modules"
+    with tarfile.open(next(folder.glob("*.tgz"))) as tar:
+        tar.extractall(modules, filter="data")
+    (modules / "package").rename(modules / "agentpost")
+    (modules / "@types").symlink_to(CLIENT / "node_modules" / "@types")
+    (folder / "package.json").write_text('{"type": "module"}')
+    (folder / "tsconfig.json").write_text(json.dumps({"compilerOptions": OPTIONS}))
+    (folder / "sales.csv").write_text("month,revenue\nJan,120\nFeb,135\n")
+    (folder / "check.js").write_text((Path(__file__).parent / "check_page.js").read_text("utf-8"))
+    for block in blocks(DOCS / "typescript.md"):
+        if block.kind == "ts":
+            name = block.text.partition("\n")[0].removeprefix("// ")
+            (folder / name).write_text(block.text)
+    compiler = CLIENT / "node_modules" / "typescript" / "bin" / "tsc"
+    compiled = run("node", str(compiler), "-p", ".", folder=folder)
+    assert compiled.returncode == 0, compiled.stdout
+
+
+@pytest.mark.parametrize("name", SHOWN)
+def test_a_program_does_what_the_page_says(project: Path, server: AgentServer, name: str) -> None:
+    environment = {"AGENTPOST_URL": server.url, "AGENTPOST_KEY": KEY}
+    done = run("node", name, folder=project, **environment)
+    assert done.returncode == 0, done.stderr
+    for text in SHOWN[name]:
+        assert text in done.stdout
+
+
+def test_every_program_of_the_page_is_run(project: Path) -> None:
+    """``check.js`` calls those that are no programs of their own; one is for a browser."""
+    of_check = {"hook", "server_side"}
+    made = {path.stem for path in project.glob("*.ts")}
+    assert made == {Path(name).stem for name in SHOWN} - {"check"} | of_check | {"browser_side"}

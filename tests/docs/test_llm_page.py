@@ -1,0 +1,106 @@
+"""The files and the program of `docs/llm.md` work as they are, with a stub in place of the model;
+and what a crash between a call of the model and its record costs."""
+
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from agentpost.agents.llm import servers
+from agentpost.settings import CONFIG_ENV
+from tests.agents.llm.openai_stub import Calls, OpenAIStub, Reply, Request, Says, openai_stub
+from tests.docs.snippets import blocks, write_programs
+from tests.e2e.caller import Caller
+from tests.e2e.server import KEY, AgentServer
+from tests.house.tree import DOCS
+from tests.waiting import eventually
+
+PAGE = DOCS / "llm.md"
+PROGRAM_SECONDS_MAX = 120.0
+CREDITS = (11 * 10 + 7 * 40) / 1_000_000
+"""What one call of the stub's model costs, by the page's table."""
+
+
+@pytest.fixture(scope="module")
+def stub() -> Iterator[OpenAIStub]:
+    with openai_stub() as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory, stub: OpenAIStub) -> Iterator[AgentServer]:
+    """With the page's files; only the address of the model is that of the stub."""
+    home = tmp_path_factory.mktemp("llm")
+    files = {block.file: block.text for block in blocks(PAGE) if block.file}
+    (home / "prices.toml").write_text(files["prices.toml"])
+    settings = files["agentpost.toml"].replace("http://127.0.0.1:11434/v1", stub.url)
+    assert stub.url in settings
+    (home / "agentpost.toml").write_text(settings)
+    write_programs(PAGE, home)
+    with pytest.MonkeyPatch.context() as environment:
+        environment.delenv(CONFIG_ENV, raising=False)
+        made = AgentServer(home, agent="llm:openai:qwen3:8b")
+        made.start()
+        yield made
+        if made.process is not None:
+            made.stop()
+
+
+def test_the_page_s_program_gets_its_answer(server: AgentServer, stub: OpenAIStub) -> None:
+    stub.tell(Says(["On ", "Fridays."]))
+    done = subprocess.run(
+        [sys.executable, "ask.py"],
+        cwd=server.home,
+        env={**os.environ, "AGENTPOST_URL": server.url, "AGENTPOST_KEY": KEY},
+        capture_output=True,
+        text=True,
+        timeout=PROGRAM_SECONDS_MAX,
+        check=False,
+    )
+    assert done.stderr == ""
+    assert done.stdout == f"On Fridays.\n{CREDITS} credits\n"
+    (request,) = stub.requests
+    assert request["model"] == "qwen3:8b"
+    assert "bakery in Oslo" in request["messages"][0]["content"]
+
+
+def test_a_crash_between_a_call_and_its_record(server: AgentServer, stub: OpenAIStub) -> None:
+    """The provider answers the second call, and the server dies before it is recorded: that call is
+    made again, the first one is not, and each is charged once."""
+    caller = Caller(server)
+    answered: list[int] = []
+    accepted = threading.Event()
+
+    def die(_: int) -> None:
+        if len(answered) == 2:
+            accepted.wait()
+            server.kill()
+
+    def answer(request: Request) -> Reply:
+        results = sum(message["role"] == "tool" for message in request["messages"])
+        answered.append(results)
+        return Says(["None."], between=die) if results else Calls([("list_files", "{}")])
+
+    stub.answer = answer
+    sent = caller.send("Which files?", conversation="crash")
+    accepted.set()
+    eventually(lambda: server.process is None, what="the end of the server")
+    server.start()
+    done = caller.final(sent["id"])
+    caller.close()
+    assert (done["status"], done["jobs"][0]["text"]) == ("completed", "None.")
+    assert answered == [0, 1, 1]
+    assert done["credits_used"] == pytest.approx(2 * CREDITS)
+
+
+def test_the_page_s_mcp_file_is_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (text,) = [block.text for block in blocks(PAGE) if block.kind == "json"]
+    path = tmp_path / "mcp.json"
+    path.write_text(text)
+    monkeypatch.setenv("TICKETS_KEY", "secret")
+    assert len(servers.of_file(str(path))) == len(json.loads(text)["mcpServers"]) == 2

@@ -1,0 +1,73 @@
+"""The receivers of `docs/recipes/webhooks.md`, asked as the framework's own tests ask."""
+
+import json
+import sys
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from agentpost_client import webhooks
+from tests.docs.snippets import programs
+from tests.house.tree import DOCS
+
+PAGE = DOCS / "recipes/webhooks.md"
+SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
+BODY = json.dumps(
+    {
+        "type": "webhook.test",
+        "timestamp": "2026-01-31T09:30:00Z",
+        "data": {"object": "webhook_test", "webhook_endpoint_id": "whe_1"},
+    }
+).encode()
+Post = Callable[[bytes, Mapping[str, str]], int]
+"""Sends a body with headers to the program; its status."""
+
+
+def fastapi(program: ModuleType) -> Post:
+    from starlette.testclient import TestClient
+
+    client = TestClient(program.app)
+    return lambda body, headers: client.post("/hooks", content=body, headers=headers).status_code
+
+
+def flask(program: ModuleType) -> Post:
+    client = program.app.test_client()
+    return lambda body, headers: int(client.post("/hooks", data=body, headers=headers).status_code)
+
+
+def django(program: ModuleType) -> Post:
+    from django.conf import settings
+    from django.test import Client
+
+    if not settings.configured:
+        settings.configure(ROOT_URLCONF=program.__name__, ALLOWED_HOSTS=["*"], DEBUG=False)
+    client = Client()
+
+    def post(body: bytes, headers: Mapping[str, str]) -> int:
+        answer = client.post("/hooks", body, content_type="application/json", headers=headers)
+        return int(answer.status_code)
+
+    return post
+
+
+@pytest.mark.parametrize("framework", [fastapi, flask, django], ids=lambda each: each.__name__)
+def test_a_receiver_takes_what_is_signed(
+    framework: Callable[[ModuleType], Post], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = f"hooks_{framework.__name__}"
+    (tmp_path / f"{name}.py").write_text(programs(PAGE)[f"{name}.py"], "utf-8")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setenv("WEBHOOK_SECRET", SECRET)
+    program = import_module(name)
+    try:
+        post = framework(program)
+        signed = webhooks.sign(BODY, SECRET)
+        assert [post(BODY, signed), post(BODY, signed)] == [204, 204]
+        assert program.seen == {signed["webhook-id"]}
+        assert post(BODY.replace(b"whe_1", b"whe_2"), signed) == 400
+        assert post(BODY, {}) == 400
+    finally:
+        del sys.modules[name]

@@ -1,0 +1,335 @@
+"""The tools of the Model Context Protocol, through the official client over both transports."""
+
+import base64
+import json
+import sys
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from functools import partial
+from typing import Any
+
+import anyio
+import httpx2
+import mcp.types as mcp
+import pytest
+from mcp import Client, MCPError, StdioServerParameters
+from mcp.client.stdio import stdio_client
+from mcp.client.streamable_http import streamable_http_client
+
+from agentpost.cli.mcp_backend import HttpBackend
+from agentpost.clock import new_id
+from agentpost.doors.mcp.server import build
+from tests.e2e import posting
+from tests.e2e.agents import Script
+from tests.e2e.caller import Caller
+from tests.e2e.fixtures import ServerMaker
+from tests.e2e.server import KEY, AgentServer
+
+JOB: Script = [
+    ["progress", "writing"],
+    ["write", "out/report.txt", "all is well"],
+    ["return", "It is done."],
+]
+Connect = Callable[..., AbstractAsyncContextManager[Client]]
+
+
+@pytest.fixture(scope="module")
+def server(start_server: ServerMaker) -> AgentServer:
+    """The module's server, which holds one call at a time for an account."""
+    return start_server(streams_max=1)
+
+
+@asynccontextmanager
+async def over_http(server: AgentServer, key: str = KEY) -> AsyncIterator[Client]:
+    headers = {"Authorization": f"Bearer {key}"}
+    async with (
+        httpx2.AsyncClient(headers=headers, timeout=60, trust_env=False) as http,
+        Client(streamable_http_client(f"{server.url}/mcp", http_client=http)) as client,
+    ):
+        yield client
+
+
+@asynccontextmanager
+async def over_stdio(server: AgentServer, key: str = KEY) -> AsyncIterator[Client]:
+    program = StdioServerParameters(
+        command=sys.executable,
+        args=["-m", "agentpost", "mcp"],
+        env={"AGENTPOST_URL": server.url, "AGENTPOST_KEY": key},
+    )
+    async with Client(stdio_client(program)) as client:
+        yield client
+
+
+@asynccontextmanager
+async def beside(server: AgentServer, key: str) -> AsyncIterator[Client]:
+    """What `agentpost mcp` serves, without its process: starting one takes seconds."""
+    backend = HttpBackend(server.url, key)
+    async with Client(build(backend)) as client:
+        yield client
+    await backend.aclose()
+
+
+@pytest.fixture(params=[over_http, over_stdio], ids=["http", "stdio"])
+def connect(request: pytest.FixtureRequest, server: AgentServer) -> Connect:
+    """Connect to the module's server."""
+
+    def made(key: str = KEY) -> AbstractAsyncContextManager[Client]:
+        connected: AbstractAsyncContextManager[Client] = request.param(server, key)
+        return connected
+
+    return made
+
+
+def script(*operations: list[Any]) -> str:
+    return json.dumps(operations)
+
+
+async def call(client: Client, tool: str, **arguments: Any) -> dict[str, Any]:
+    """What a tool gives, which must not be an error."""
+    result = await client.call_tool(tool, arguments)
+    assert not result.is_error, result.content
+    given: dict[str, Any] = result.structured_content
+    return given
+
+
+async def refused(client: Client, tool: str, **arguments: Any) -> str:
+    """The code of a call that is refused; its text says what to do."""
+    result = await client.call_tool(tool, arguments)
+    assert result.is_error
+    assert isinstance(result.content[0], mcp.TextContent)
+    assert result.structured_content["advice"] in result.content[0].text
+    code: str = result.structured_content["error"]
+    return code
+
+
+async def test_a_whole_journey(connect: Connect, server: AgentServer, caller: Caller) -> None:
+    """One connection for all of it: a program has to be started for each."""
+    async with connect() as client:
+        tools = {tool.name: tool for tool in (await client.list_tools()).tools}
+        assert {"send_message", "follow_message", "answer_question", "stop_message"} <= set(tools)
+        assert all(tool.output_schema for tool in tools.values())
+        said = await call(client, "send_message", text="good day")
+        assert (said["status"], said["reply"]) == ("completed", "You said: good day")
+        await long_work_is_followed(client, server, caller, said["message_id"])
+        await questions_and_files(client, caller)
+        await failures_and_ends(client)
+        await works(client)
+        await refusals(client)
+
+
+async def long_work_is_followed(
+    client: Client, server: AgentServer, caller: Caller, gate: str
+) -> None:
+    """It goes on after the call, tells its steps, and leaves a file."""
+    shown = ["delta", "All is well so far as one can see."]
+    job = [["gate", gate], shown, ["gate", f"{gate}-told"], *JOB]
+    begun = await call(
+        client, "send_message", text=script(["start", "Report", job]), wait_seconds=0
+    )
+    assert (begun["status"], begun["final"]) == ("processing", False)
+    steps: list[str | None] = []
+
+    async def heard_of(progress: float, total: float | None, message: str | None) -> None:
+        server.open_gate(gate)  # it is followed: nothing of the text gets lost
+        steps.append(message)
+        if message and message.startswith("writing"):
+            server.open_gate(f"{gate}-told")
+
+    arguments = {"message_id": begun["message_id"], "wait_seconds": 60}
+    followed = await client.call_tool("follow_message", arguments, progress_callback=heard_of)
+    ended = followed.structured_content
+    assert (ended["status"], ended["results"][0]["text"]) == ("completed", "It is done.")
+    assert "progress: writing" in steps
+    assert any(step and step.startswith("writing: …All is well so far") for step in steps)
+    assert caller.get(begun["message_id"])["final"]
+    recovery = await call(client, "recover_message", message_id=begun["message_id"])
+    assert recovery["work"][0]["state"] == "settled"
+
+    (link,) = [part for part in followed.content if isinstance(part, mcp.ResourceLink)]
+    assert link.name == "report.txt"
+    (read,) = (await client.read_resource(link.uri)).contents
+    assert isinstance(read, mcp.TextResourceContents)
+    assert read.text == "all is well"
+    assert link.uri in [resource.uri for resource in (await client.list_resources()).resources]
+
+
+async def questions_and_files(client: Client, caller: Caller) -> None:
+    """A question is answered in its conversation; files come in as bytes and as uploads."""
+    asked = await call(client, "send_message", text=script(["ask", "Which year?"]))
+    assert (asked["status"], asked["question"]) == ("needs_input", "Which year?")
+    answer = await call(
+        client, "answer_question", text=script(["see"]), message_id=asked["message_id"]
+    )
+    assert answer["conversation"] == asked["conversation"]
+    assert ["agent", "Which year?"] in json.loads(answer["reply"])["history"]
+    asked = await call(
+        client, "send_message", text=script(["ask", "Which?", {"choices": ["Bar", "Line"]}])
+    )
+    by_id, by_name = (
+        {"message_id": asked["message_id"]},
+        {"conversation": asked["conversation"]},
+    )
+    for which in (by_id, by_name):
+        wrong = await client.call_tool("answer_question", {"text": "pie", **which})
+        assert (wrong.is_error, '"Bar", "Line"' in str(wrong.content)) == (True, True)
+    once = {**by_id, "text": "line", "idempotency_key": new_id("k", 0)}
+    answer = await call(client, "answer_question", **once)
+    assert (answer["status"], answer["conversation"]) == ("completed", asked["conversation"])
+    again = await call(client, "answer_question", **once)
+    assert again["message_id"] == answer["message_id"]
+    await answers_are_repeated(client)
+    heard = await call(
+        client,
+        "send_message",
+        text=script(["read"]),
+        files=[{"name": "now.txt", "base64": base64.b64encode(b"now").decode()}],
+        upload_ids=[posting.ready(caller, b"from an upload", "later.txt")],
+    )
+    assert heard["reply"] == "now\nfrom an upload"
+
+
+async def answers_are_repeated(client: Client) -> None:
+    """By the conversation alone, whatever has become of its question and was asked meanwhile."""
+    choices = {"choices": ["Bar", "Line"]}
+    asked = await call(client, "send_message", text=script(["ask", "Which?", choices]))
+    talk = {"conversation": asked["conversation"]}
+    typed = {**talk, "text": "line", "idempotency_key": new_id("k", 0)}
+    plain = {**talk, "text": script(["ask", "How?", {"choices": ["By hand"]}])}
+    plain["idempotency_key"] = new_id("k", 0)
+    first = [(each, await call(client, "answer_question", **each)) for each in (typed, plain)]
+    for sent, answer in (first[0], *first):
+        again = await call(client, "answer_question", **sent)
+        assert again["message_id"] == answer["message_id"]
+    changed = {**typed, "text": "bar"}
+    assert await refused(client, "answer_question", **changed) == "idempotency_conflict"
+
+
+async def failures_and_ends(client: Client) -> None:
+    """A failure says why; a stop ends what runs."""
+    failing = script(["start", "Sums", [["fail", "There is no column 'price'."]]])
+    failed = await call(client, "send_message", text=failing)
+    assert (failed["status"], failed["reason"]) == ("failed", "execution_failed")
+    assert failed["results"][0]["text"] == "There is no column 'price'."
+    slow = script(["start", "Slow", [["gate", "never"]]])
+    message_id = (await call(client, "send_message", text=slow, wait_seconds=0))["message_id"]
+    await call(client, "stop_message", message_id=message_id)
+    stopped = await call(client, "follow_message", message_id=message_id)
+    assert (stopped["status"], stopped["final"]) == ("failed", True)
+
+
+async def works(client: Client) -> None:
+    """They are listed, read and stopped; so are messages."""
+    newest = await call(client, "list_messages", limit=2)
+    assert len(newest["data"]) == 2
+    assert newest["has_more"]
+    older = await call(client, "list_messages", limit=1, before=newest["data"][-1]["id"])
+    assert older["data"][0]["id"] < newest["data"][-1]["id"]
+    listed = (await call(client, "list_work"))["data"]
+    report = next(work for work in listed if work["title"] == "Report")
+    work = await call(client, "get_work", work_id=report["work_id"])
+    assert (work["text"], work["status"]) == ("It is done.", "idle")
+    await call(client, "stop_work", work_id=report["work_id"])
+
+
+async def refusals(client: Client) -> None:
+    """What is wrong is said with what to do."""
+    assert await refused(client, "send_message", text="") == "empty_message"
+    assert await refused(client, "send_message", txt="x") == "invalid_request"
+    assert await refused(client, "follow_message", message_id="msg_1") == "not_found"
+    assert await refused(client, "get_work", work_id="wrk_1") == "not_found"
+    assert await refused(client, "answer_question", text="1999") == "invalid_request"
+    with pytest.raises(MCPError, match="not_found"):
+        await client.read_resource("agentpost://files/wrk_1/x")
+
+
+@pytest.mark.parametrize("connect_with", ["http", "api"])
+async def test_other_accounts_find_nothing(
+    server: AgentServer, caller: Caller, foreign_key: str, connect_with: str
+) -> None:
+    made = caller.final(caller.send([["start", "Report", JOB]])["id"])
+    file_id = made["files"][0]["file_id"]
+    connect = over_http if connect_with == "http" else beside
+    async with connect(server, foreign_key) as client:
+        assert await refused(client, "follow_message", message_id=made["id"]) == "not_found"
+        assert await refused(client, "stop_message", message_id=made["id"]) == "not_found"
+        work_id = made["jobs"][0]["work_id"]
+        assert await refused(client, "get_work", work_id=work_id) == "not_found"
+        assert await refused(client, "stop_work", work_id=work_id) == "not_found"
+        with pytest.raises(MCPError, match="not_found"):
+            await client.read_resource(f"agentpost://files/{file_id}")
+        assert (await call(client, "list_work"))["data"] == []
+
+
+@pytest.mark.parametrize("connect_with", ["http", "api"])
+async def test_a_key_that_may_only_read_sends_nothing(
+    server: AgentServer, reading_key: str, connect_with: str
+) -> None:
+    connect = over_http if connect_with == "http" else beside
+    async with connect(server, reading_key) as client:
+        assert await refused(client, "send_message", text="hi") == "forbidden"
+        assert "data" in await call(client, "list_work")
+
+
+async def test_a_wrong_key_over_stdio_is_said_by_each_tool(server: AgentServer) -> None:
+    async with beside(server, "svc_key_wrong") as client:
+        assert await refused(client, "send_message", text="hi") == "unauthorized"
+
+
+def test_a_wrong_key_over_http_is_refused_before_the_body_is_read(server: AgentServer) -> None:
+    answer = httpx2.post(f"{server.url}/mcp", content=b"[" * 10_000, trust_env=False)
+    assert (answer.status_code, answer.headers["www-authenticate"]) == (401, "Bearer")
+
+
+PING = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+ACCEPT = {"Accept": "application/json, text/event-stream", "Authorization": f"Bearer {KEY}"}
+
+
+@pytest.mark.parametrize(
+    ("request_", "status"),
+    [
+        ({"json": PING}, 200),
+        ({"json": PING, "headers": {"Origin": "https://evil.example"}}, 403),
+        ({"json": [PING]}, 400),
+        ({"content": b"{", "headers": {"Content-Type": "application/json"}}, 400),
+        ({"json": {**PING, "params": {"pad": "x" * 17 * 2**20}}}, 413),
+    ],
+    ids=["fine", "another origin", "a batch", "no JSON", "too large"],
+)
+def test_requests_are_checked(server: AgentServer, request_: dict[str, Any], status: int) -> None:
+    headers = {**ACCEPT, **request_.pop("headers", {})}
+    answer = httpx2.post(f"{server.url}/mcp", headers=headers, trust_env=False, **request_)
+    assert answer.status_code == status, answer.text
+    assert answer.headers["request-id"]
+    assert "mcp-session-id" not in answer.headers
+
+
+def test_there_are_no_sessions(server: AgentServer) -> None:
+    for method in ("GET", "DELETE"):
+        answer = httpx2.request(method, f"{server.url}/mcp", headers=ACCEPT, trust_env=False)
+        assert (answer.status_code, answer.headers["allow"]) == (405, "POST")
+
+
+async def test_a_call_that_is_cancelled_holds_nothing(server: AgentServer) -> None:
+    """Over HTTP the client hangs up; the account's only place is free again."""
+    async with over_http(server) as client:
+        slow = script(["start", "Slow", [["gate", "never"]]])
+        begun = await call(client, "send_message", text=slow, wait_seconds=0)
+        arguments = {"message_id": begun["message_id"], "wait_seconds": 60}
+        heard = anyio.Event()
+
+        async def hear(progress: float, total: float | None, message: str | None) -> None:
+            heard.set()
+
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(
+                partial(client.call_tool, "follow_message", arguments, progress_callback=hear)
+            )
+            await heard.wait()
+            assert await refused(client, "follow_message", **arguments) == "rate_limited"
+            tasks.cancel_scope.cancel()
+        unknown = {"message_id": "msg_" + "0" * 32}
+        while (code := await refused(client, "follow_message", **unknown)) == "rate_limited":
+            pass
+        assert code == "not_found"
+        ended = await call(client, "stop_message", message_id=begun["message_id"])
+        assert ended["final"]

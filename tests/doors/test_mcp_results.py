@@ -1,0 +1,90 @@
+"""What a tool's result says of a message, row by row; and addresses of files."""
+
+from typing import Any
+
+import pytest
+from mcp.types import TextContent
+
+from agentpost.contract.errors import CATALOGUE
+from agentpost.domain.job import Reason
+from agentpost.domain.message import MessageStatus
+from agentpost.doors.mcp import files
+from agentpost.doors.mcp.backend import BackendError
+from agentpost.doors.mcp.results import TEXT_CHARACTERS_MAX, next_step, of_message, summary
+from agentpost.doors.mcp.server import code_of
+
+STEPS = [
+    ("processing", None, False, "follow_message"),
+    ("needs_input", None, True, "answer_question"),
+    ("completed", None, True, "It is done."),
+    ("partial", "execution_failed", True, "read the results"),
+    ("blocked", "out_of_credits", False, "it continues then"),
+    ("partial", "out_of_credits", False, "it continues then"),
+    ("blocked", "too_many_running", True, "stop_work"),
+    ("blocked", "hosting_fees", True, "hosting fees"),
+    ("failed", "agent_busy", True, "15 seconds"),
+    ("failed", "stopped", True, "start again"),
+    ("failed", "execution_failed", True, "change the message"),
+    ("failed", "a_reason_of_a_later_server", True, "change the message"),
+    ("a_later_status", None, True, "change the message"),
+    ("expired", "watch_expired", True, "recover_message"),
+    ("expired", "queue_expired", True, "No credits came"),
+]
+
+
+@pytest.mark.parametrize(("status", "reason", "final", "said"), STEPS)
+def test_the_next_step(status: str, reason: str | None, final: bool, said: str) -> None:
+    assert said in next_step(status, reason, final)
+
+
+def test_every_status_and_reason_leads_somewhere() -> None:
+    assert set(MessageStatus) <= {status for status, *_ in STEPS}
+    assert all(next_step("failed", reason, True) for reason in Reason)
+
+
+def test_a_long_text_is_cut() -> None:
+    message: dict[str, Any] = {
+        "id": "msg_1", "status": "completed", "reason": None, "final": True, "question": None,
+        "reply": "x" * (TEXT_CHARACTERS_MAX + 1), "jobs": [], "files": [], "notes": [],
+        "credits_used": 0,
+    }  # fmt: skip
+    shown = summary(message, [])
+    assert shown["reply"].startswith("x" * TEXT_CHARACTERS_MAX + "…")
+
+
+@pytest.mark.parametrize(
+    ("wanted", "said"),
+    [
+        ({"choices": ["Bar", "Line"]}, "Choices: Bar; Line"),
+        ({"schema": {"type": "integer"}}, 'JSON for this schema: {"type": "integer"}'),
+    ],
+)
+def test_a_question_says_what_its_answer_has_to_be(wanted: dict[str, Any], said: str) -> None:
+    message: dict[str, Any] = {
+        "id": "msg_1", "status": "needs_input", "reason": None, "final": True, "question": "Which?",
+        "reply": "Which?", "jobs": [], "files": [], "notes": [], "credits_used": 0,
+        "answer_format": wanted,
+    }  # fmt: skip
+    result = of_message(message, [])
+    assert result.structured_content is not None
+    assert result.structured_content["answer_format"] == wanted
+    text = result.content[0]
+    assert isinstance(text, TextContent)
+    assert said in text.text
+
+
+@pytest.mark.parametrize("file_id", ["wrk_1/a.txt", "wrk_1/ä b/%2F?#.txt", "wrk_1/a/b/c"])
+def test_the_address_of_a_file_leads_back_to_it(file_id: str) -> None:
+    uri = files.uri_of(file_id)
+    assert uri.isascii()
+    assert files.file_id_of(uri) == file_id
+
+
+def test_other_addresses_are_of_no_file() -> None:
+    assert files.file_id_of("file:///etc/passwd") is None
+
+
+@pytest.mark.parametrize("code", CATALOGUE)
+def test_refusals_have_a_number_of_the_protocol(code: str) -> None:
+    theirs = code in ("internal", "unavailable")
+    assert code_of(BackendError(code, "", "")) == (-32603 if theirs else -32602)

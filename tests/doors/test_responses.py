@@ -1,0 +1,362 @@
+"""The Responses API, through the official client."""
+
+import asyncio
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import httpx2
+import openai
+import pytest
+from openai import AsyncOpenAI, OpenAI
+from openai.types.responses import Response
+
+from tests.e2e import posting
+from tests.e2e.agents import Script
+from tests.e2e.caller import Caller
+from tests.e2e.server import KEY, AgentServer
+from tests.waiting import eventually
+
+MODEL = "agentpost"
+JOB: Script = [["write", "out/report.txt", "all is well"], ["return", "It is done."]]
+
+
+@pytest.fixture(scope="module")
+def client(server: AgentServer) -> Iterator[OpenAI]:
+    with OpenAI(base_url=f"{server.url}/openai/v1", api_key=KEY, max_retries=0) as made:
+        yield made
+
+
+def script(*operations: list[Any]) -> str:
+    return json.dumps(operations)
+
+
+def create(client: OpenAI, **given: Any) -> Any:
+    """A response; its class has too many kinds of outputs to name the one that comes."""
+    return client.responses.create(**{"model": MODEL, **given})
+
+
+def retrieve(client: OpenAI, response_id: str) -> Any:
+    """It again."""
+    return client.responses.retrieve(response_id)
+
+
+def native(response: Response) -> dict[str, Any]:
+    """The message as the API itself shows it."""
+    shown = (response.model_extra or {})["agentpost"]
+    assert isinstance(shown, dict)
+    return shown
+
+
+def test_a_plain_answer(client: OpenAI, caller: Caller) -> None:
+    answer = create(client, input="good day", metadata={"case": "7"})
+    assert (answer.status, answer.output_text) == ("completed", "You said: good day")
+    assert answer.error is None
+    assert answer.metadata == {"case": "7"}
+    assert answer.usage is not None
+    assert answer.usage.total_tokens == 0
+    again = retrieve(client, answer.id)
+    assert (again.status, again.output_text) == ("completed", "You said: good day")
+    message = caller.get(native(answer)["id"])
+    assert native(again)["reply"] == message["reply"]
+    (asked,) = client.responses.input_items.list(answer.id).data
+    assert asked.to_dict()["content"][0]["text"] == "good day"  # type: ignore[index]
+    assert next(iter(client.models.list())).id == MODEL
+
+
+def test_a_call_is_held_until_the_work_has_ended_and_its_file_is_read(client: OpenAI) -> None:
+    answer = create(client, input=script(["start", "Report", JOB]))
+    assert answer.status == "completed"
+    texts = [part.text for item in answer.output for part in item.content]
+    assert texts == ["Report: running", "\n\nIt is done."]
+    (cited,) = answer.output[1].content[0].annotations
+    assert (cited.type, cited.filename) == ("container_file_citation", "report.txt")
+    assert client.files.content(cited.file_id).text == "all is well"
+
+
+def test_background_and_poll(server: AgentServer, client: OpenAI) -> None:
+    job = [["gate", "background"], *JOB]
+    begun = create(client, input=script(["start", "Slow", job]), background=True)
+    assert begun.status in ("queued", "in_progress")
+    assert begun.background is True
+    server.open_gate("background")
+    ended = eventually(lambda: _ended(retrieve(client, begun.id)), what="the end of the response")
+    assert (ended.status, ended.output[-1].content[0].text) == (
+        "completed",
+        "\n\nIt is done.",
+    )
+
+
+def _ended(response: Any) -> Any:
+    return response if response.status not in ("queued", "in_progress") else None
+
+
+def test_the_stream_has_the_documented_events_and_goes_on_where_it_was_cut_off(
+    client: OpenAI,
+) -> None:
+    text = script(["start", "Report", JOB])
+    with create(client, input=text, stream=True) as stream:
+        events = list(stream)
+    kinds = [event.type.removeprefix("response.") for event in events]
+    opened = ["output_item.added", "content_part.added", "output_text.delta"]
+    closed = ["output_text.done", "content_part.done", "output_item.done"]
+    assert kinds == [
+        *("created", "in_progress"),
+        *(*opened, *closed),
+        *(*opened, "output_text.annotation.added", *closed),
+        "completed",
+    ]
+    assert [event.sequence_number for event in events] == list(range(len(events)))
+    last = events[-1]
+    assert last.type == "response.completed"
+    assert last.response.output_text == "Report: running\n\nIt is done."
+    with client.responses.retrieve(last.response.id, stream=True, starting_after=6) as rest:
+        later = list(rest)
+    assert [(e.sequence_number, e.type) for e in later] == [
+        (e.sequence_number, e.type) for e in events[7:]
+    ]
+
+
+def text_of(events: list[Any]) -> str:
+    return "".join(event.delta for event in events if event.type == "response.output_text.delta")
+
+
+def test_text_is_streamed_while_it_is_written(client: OpenAI, server: AgentServer) -> None:
+    """Of the turn and of the job; the stream continues in the middle of a text, with its
+    numbers."""
+    reply, half = "It is being worked on, as you can see.", "The sum of all the rows is 1,042. "
+    job = [["delta", half], ["gate", "half"], ["delta", half], ["return", half + half]]
+    text = script(["delta", reply], ["gate", "begun"], ["reply", reply], ["start", "Sums", job])
+    with create(client, input=text, stream=True, background=True) as stream:
+        first = taken_until(stream, "response.output_text.delta")
+        server.open_gate("begun")
+        first += taken_until(stream, "response.output_item.done")
+        first += taken_until(stream, "response.output_text.delta")
+    assert reply.startswith(first[4].delta)
+    assert [event.sequence_number for event in first] == list(range(len(first)))
+    assert (first[-1].output_index, first[-1].content_index) == (1, 0)
+    assert f"\n\n{half}".startswith(first[-1].delta), (
+        "the job holds at its gate: it was told meanwhile"
+    )
+    last = first[-1].sequence_number
+    with client.responses.retrieve(
+        first[0].response.id, stream=True, starting_after=last
+    ) as stream:
+        server.open_gate("half")
+        rest: list[Any] = list(stream)
+    assert rest[-1].type == "response.completed"
+    with client.responses.retrieve(first[0].response.id, stream=True) as stream:
+        whole: list[Any] = list(stream)
+    numbered = [(event.sequence_number, event.type) for event in first + rest]
+    assert numbered == [(event.sequence_number, event.type) for event in whole]
+    assert text_of(whole) == f"{reply}\n\nSums: running\n\n{half}{half}".rstrip()
+    assert text_of(first + rest) == text_of(whole)
+    assert rest[-1].response.output_text == text_of(whole)
+
+
+def taken_until(stream: Iterator[Any], kind: str) -> list[Any]:
+    """The events up to the first of a kind."""
+    taken: list[Any] = []
+    while not taken or taken[-1].type != kind:
+        taken.append(next(stream))
+    return taken
+
+
+def test_text_that_comes_to_nothing_is_closed(client: OpenAI, server: AgentServer) -> None:
+    """The client's helper refuses a stream that leaves an output open."""
+    said = "Something that is not said in the end."
+    job = [["gate", "left"], ["delta", said], ["gate", "told"], ["return", ""]]
+    text = script(["start", "Sums", job])
+    with client.responses.stream(model=MODEL, input=text) as stream:
+        events = taken_until(stream, "response.output_item.done")
+        server.open_gate("left")
+        events += taken_until(stream, "response.output_text.delta")
+        server.open_gate("told")
+        events += list(stream)
+    _, left = [event for event in events if event.type == "response.output_item.done"]
+    assert left.item.status == "incomplete"
+    assert events[-1].type == "response.completed"
+
+
+def test_the_stream_helper_of_the_client_collects_the_answer(client: OpenAI) -> None:
+    with client.responses.stream(model=MODEL, input="good day") as stream:
+        texts = [event.delta for event in stream if event.type == "response.output_text.delta"]
+        assert stream.get_final_response().output_text == "You said: good day"
+    assert texts == ["You said: good day"]
+
+
+async def test_the_asynchronous_client(server: AgentServer) -> None:
+    url = f"{server.url}/openai/v1"
+    async with AsyncOpenAI(base_url=url, api_key=KEY, max_retries=0) as client:
+        calls = [client.responses.create(model=MODEL, input=f"hello {n}") for n in range(3)]
+        answers = await asyncio.gather(*calls)
+        assert [a.output_text for a in answers] == [f"You said: hello {n}" for n in range(3)]
+        stream = await client.responses.create(model=MODEL, input="streamed", stream=True)
+        assert [event.type async for event in stream][-1] == "response.completed"
+
+
+def test_a_question_is_answered_with_the_next_response(client: OpenAI) -> None:
+    asked = create(client, input=script(["ask", "Which year?"]))
+    assert (asked.status, asked.output_text) == ("completed", "Which year?")
+    assert native(asked)["status"] == "needs_input"
+    answer = create(client, input=script(["see"]), previous_response_id=asked.id)
+    seen = json.loads(answer.output_text)
+    assert ["agent", "Which year?"] in seen["history"]
+    assert answer.previous_response_id == asked.id
+    assert answer.conversation == asked.conversation
+
+
+def test_each_response_has_its_own_past_unless_a_conversation_is_named(client: OpenAI) -> None:
+    def history(**more: Any) -> list[Any]:
+        answer = create(client, input=script(["see"]), **more)
+        found: list[Any] = json.loads(answer.output_text)["history"]
+        return found
+
+    assert history() == history() == history(conversation="ada") == []
+    assert history(conversation={"id": "ada"}) != []
+
+
+def test_files_come_in_as_data_and_as_uploads(client: OpenAI, caller: Caller) -> None:
+    upload = posting.ready(caller, b"from an upload", "later.txt")
+    content: Any = [
+        {"type": "input_text", "text": script(["read"])},
+        {
+            "type": "input_file",
+            "filename": "now.txt",
+            "file_data": "data:text/plain;base64,bm93",
+        },
+        {"type": "input_file", "file_id": upload},
+    ]
+    answer = create(client, input=[{"role": "user", "content": content}])
+    assert answer.output_text == "now\nfrom an upload"
+
+
+def test_failed_work_says_why_and_what_to_do(client: OpenAI) -> None:
+    job = [["fail", "The file has no column 'price'."]]
+    answer = create(client, input=script(["start", "Sums", job]))
+    assert answer.status == "failed"
+    assert answer.error is not None
+    assert answer.error.message.startswith("The file has no column 'price'.")
+    both = script(["start", "Sums", job], ["start", "Report", JOB])
+    answer = create(client, input=both)
+    assert answer.status == "incomplete"
+    assert answer.incomplete_details is not None
+    assert answer.incomplete_details.reason == "execution_failed"
+    assert answer.output[-1].content[0].text == "\n\nIt is done."
+
+
+def test_cancel(client: OpenAI) -> None:
+    job = [["gate", "never"]]
+    begun = create(client, input=script(["start", "Slow", job]), background=True)
+    eventually(lambda: native(retrieve(client, begun.id))["jobs"], what="the job to be started")
+    client.responses.cancel(begun.id)
+    ended = eventually(lambda: _ended(retrieve(client, begun.id)), what="its end")
+    assert ended.status == "cancelled"
+
+
+def test_a_response_is_deleted_once_it_has_ended(client: OpenAI, server: AgentServer) -> None:
+    begun = create(client, input=script(["gate", "deleting"], ["reply", "x"]), background=True)
+    with pytest.raises(openai.ConflictError) as early:
+        client.responses.delete(begun.id)
+    assert early.value.code == "not_final"
+    assert client.responses.cancel(begun.id).status == "cancelled"
+    client.responses.delete(begun.id)
+    with pytest.raises(openai.NotFoundError):
+        client.responses.retrieve(begun.id)
+
+
+REFUSED: list[tuple[dict[str, Any], str, str]] = [
+    ({"tools": [{"type": "web_search"}]}, "tools", "unsupported_parameter"),
+    ({"instructions": "be brief"}, "instructions", "unsupported_parameter"),
+    ({"temperature": 0.2}, "temperature", "unsupported_parameter"),
+    ({"store": False}, "store", "unsupported_parameter"),
+    ({"text": {"format": {"type": "json_object"}}}, "text", "unsupported_parameter"),
+    (
+        {"text": {"format": {"type": "json_schema", "name": "x", "schema": {"type": "wrong"}}}},
+        "response_schema",
+        "invalid_request",
+    ),
+    ({"extra_body": {"speed": 2}}, "speed", "unknown_parameter"),
+    ({"model": "gpt-9"}, "model", "model_not_found"),
+    ({"metadata": {"n": 1}}, "metadata.n", "invalid_request"),
+    ({"conversation": "a", "previous_response_id": "resp_1"}, "previous_response_id",
+     "invalid_request"),
+    ({"previous_response_id": "resp_1"}, "previous_response_id", "invalid_request"),
+    ({"input": [{"role": "assistant", "content": "hi"}]}, "input[0].role", "unsupported_value"),
+    ({"input": [{"type": "item_reference", "id": "x"}]}, "input[0]", "unsupported_value"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("given", "param", "code"), REFUSED, ids=lambda value: str(value)[:30])
+def test_what_cannot_be_kept_is_refused(
+    client: OpenAI, given: dict[str, Any], param: str, code: str
+) -> None:
+    with pytest.raises(openai.BadRequestError) as refused:
+        create(client, **{"input": "good day", **given})
+    assert (refused.value.param, refused.value.code) == (param, code)
+    assert refused.value.type == "invalid_request_error"
+
+
+def test_what_changes_no_answer_is_taken(client: OpenAI) -> None:
+    answer = create(
+        client, input="hi", tools=[], temperature=1, truncation="auto", store=True, user="me"
+    )
+    assert answer.status == "completed"
+
+
+def test_errors(client: OpenAI, server: AgentServer) -> None:
+    with pytest.raises(openai.AuthenticationError) as unknown:
+        client.with_options(api_key="svc_key_wrong").responses.retrieve("resp_1")
+    assert unknown.value.code == "invalid_api_key"
+    with pytest.raises(openai.NotFoundError):
+        client.responses.retrieve("resp_" + "0" * 32)
+    with pytest.raises(openai.BadRequestError, match=r"Give a text or a file\."):
+        create(client, input=" ")
+    with pytest.raises(openai.BadRequestError, match="20,000"):
+        create(client, input="x" * 20_001)
+    absent: list[Callable[[], object]] = [
+        lambda: client.embeddings.create(model=MODEL, input="x"),
+        client.conversations.create,
+        lambda: client.files.create(file=b"x", purpose="user_data"),
+    ]
+    for call in absent:
+        with pytest.raises(openai.NotFoundError, match="no such route"):
+            call()
+    assert httpx2.post(f"{server.url}/openai/v1/responses", content=b"x" * 100).status_code == 401
+
+
+def test_what_belongs_to_others_is_not_found(
+    client: OpenAI, second_key: str, foreign_key: str
+) -> None:
+    made = create(client, input=script(["start", "Report", JOB]))
+    (cited,) = made.output[1].content[0].annotations
+    other = client.with_options(api_key=foreign_key)
+    same = client.with_options(api_key=second_key)
+    for each in (other, same):  # a message is its key's own
+        with pytest.raises(openai.NotFoundError):
+            each.responses.retrieve(made.id)
+        with pytest.raises(openai.NotFoundError):
+            each.responses.cancel(made.id)
+        with pytest.raises(openai.NotFoundError):
+            create(each, input="hi", previous_response_id=made.id)
+    with pytest.raises(openai.NotFoundError):
+        other.files.content(cited.file_id)
+    assert same.files.content(cited.file_id).text == "all is well"
+
+
+def test_a_key_that_may_only_read_sends_nothing(client: OpenAI, reading_key: str) -> None:
+    reading = client.with_options(api_key=reading_key)
+    with pytest.raises(openai.PermissionDeniedError) as refused:
+        create(reading, input="hi")
+    assert refused.value.code == "forbidden"
+
+
+def test_a_repeated_call_with_its_key_is_the_same_response(client: OpenAI) -> None:
+    again = client.with_options(max_retries=2)
+    headers = {"Idempotency-Key": "the-same"}
+    first = create(again, input="once", extra_headers=headers)
+    second = create(again, input="once", extra_headers=headers)
+    assert first.id == second.id
+    with pytest.raises(openai.ConflictError) as conflict:  # not repeated: it would never end well
+        create(again, input="other", extra_headers=headers)
+    assert conflict.value.response.headers["x-should-retry"] == "false"

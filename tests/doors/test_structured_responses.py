@@ -1,0 +1,100 @@
+"""Outputs that fit a schema through the Responses API, read by the official client."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from openai import BadRequestError, NotFoundError, OpenAI
+from pydantic import BaseModel
+
+from tests.e2e.server import KEY, AgentServer
+
+MODEL = "agentpost"
+
+
+@pytest.fixture(scope="module")
+def client(server: AgentServer) -> Iterator[OpenAI]:
+    with OpenAI(base_url=f"{server.url}/openai/v1", api_key=KEY, max_retries=0) as made:
+        yield made
+
+
+class Rows(BaseModel):
+    """What the caller wants to read."""
+
+    rows: int
+
+
+@pytest.mark.parametrize("in_job", [False, True])
+def test_json_that_fits_a_schema_is_parsed(client: OpenAI, in_job: bool) -> None:
+    given = [["output", {"rows": "many"}, {"rows": 3}]]
+    script: list[Any] = [["reply", "Look."], *([["start", "Count", given]] if in_job else given)]
+    answer = client.responses.parse(model=MODEL, input=json.dumps(script), text_format=Rows)
+    assert answer.output_parsed == Rows(rows=3)
+    assert (answer.model_extra or {})["agentpost"]["output"] == {"rows": 3}
+    text = answer.to_dict()["text"]
+    assert text["format"]["type"] == "json_schema"  # type: ignore[index]
+
+
+def test_an_answer_that_is_no_choice_is_refused(client: OpenAI) -> None:
+    script = json.dumps([["ask", "Which?", {"choices": ["Bar", "Line"]}]])
+    asked = client.responses.create(model=MODEL, input=script)
+    assert asked.output_text == "Which?"
+    more: Any = {"model": MODEL, "previous_response_id": asked.id}
+    with pytest.raises(BadRequestError, match=r"Bar.*Line"):
+        client.responses.create(input="pie", **more)
+    key = {"Idempotency-Key": f"answer-to-{asked.id}"}
+    answer = client.responses.create(input="line", extra_headers=key, **more)
+    assert client.responses.create(input="line", extra_headers=key, **more).id == answer.id
+    assert client.responses.create(input="And now?", **more).status == "completed"
+
+
+def test_no_output_is_a_failed_response(client: OpenAI) -> None:
+    schema: Any = {"type": "json_schema", "name": "rows", "schema": Rows.model_json_schema()}
+    answer = client.responses.create(model=MODEL, input="hello", text={"format": schema})
+    assert (answer.status, answer.output_text) == ("failed", "")
+
+
+class Sums(BaseModel):
+    """What the caller wants."""
+
+    total: int
+    notes: list[str]
+
+
+def test_an_output_fits_the_class_of_the_caller(client: OpenAI) -> None:
+    """The texts that come besides are left out: they are no JSON."""
+    wanted = {"total": 1042, "notes": ["all rows"]}
+    text = json.dumps(
+        [["delta", "Of no use to who wants JSON. "], ["reply", "Here."], ["output", wanted]]
+    )
+    answer = client.responses.parse(model=MODEL, input=text, text_format=Sums)
+    assert answer.output_parsed == Sums(total=1042, notes=["all rows"])
+    assert answer.text is not None
+    assert answer.text.format is not None
+    assert answer.text.format.type == "json_schema"
+    with client.responses.stream(model=MODEL, input=text, text_format=Sums) as stream:
+        assert stream.get_final_response().output_parsed == answer.output_parsed
+    missing = client.responses.parse(model=MODEL, input="just talk", text_format=Sums)
+    assert (missing.status, missing.output_parsed) == ("failed", None)
+    asking = json.dumps([["ask", "Which year?"]])
+    of_sums = as_text(Sums.model_json_schema())
+    asked = client.responses.create(model=MODEL, input=asking, text=of_sums)
+    assert (asked.status, asked.output_text) == ("completed", "Which year?")
+    with pytest.raises(BadRequestError, match="response_schema"):
+        client.responses.create(model=MODEL, input="x", text=as_text({"type": 7}))
+
+
+def as_text(schema: dict[str, Any]) -> Any:
+    """The parameter ``text`` that asks for such an output."""
+    return {"format": {"type": "json_schema", "name": "sums", "schema": schema}}
+
+
+def test_another_part_of_the_api_names_the_part_that_there_is(
+    client: OpenAI, server: AgentServer
+) -> None:
+    chat: Any = {"model": MODEL, "messages": [{"role": "user", "content": "hi"}]}
+    for url in (f"{server.url}/openai/v1", f"{server.url}/v1"):
+        with pytest.raises(NotFoundError) as lost:
+            client.with_options(base_url=url).chat.completions.create(**chat)
+        assert "POST /openai/v1/responses" in lost.value.response.text

@@ -1,0 +1,172 @@
+"""`agentpost backup` and `restore` beside a running server, with kill -9 in the middle of each."""
+
+import os
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import Any
+
+import httpx2
+import pytest
+
+from tests import forked
+from tests.e2e.caller import Caller, Json
+from tests.e2e.server import AgentServer
+from tests.waiting import eventually
+
+FILES = 12
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[AgentServer]:
+    """One with a data folder of its own."""
+    made = AgentServer(tmp_path / "first").start()
+    yield made
+    if made.process is not None:
+        made.stop()
+
+
+def run(server: AgentServer, *arguments: str, data: Path | None = None) -> tuple[int, str]:
+    """Exit code and what the command says; on another data folder with ``data``."""
+    environment = server._environment()
+    if data is not None:
+        environment["AGENTPOST_DATA_DIR"] = str(data)
+    done = forked.run(arguments, env=environment, cwd=server.home)
+    assert "Traceback" not in done.stderr
+    return done.returncode, done.stdout + done.stderr
+
+
+def killed(server: AgentServer, data: Path, blocked: Path, *arguments: str) -> None:
+    """Run a command until it reads the blob ``blocked``, which hangs, and kill -9 it there."""
+    kept = blocked.read_bytes()
+    blocked.unlink()
+    os.mkfifo(blocked)
+    environment = {**server._environment(), "AGENTPOST_DATA_DIR": str(data)}
+    try:
+        with TemporaryFile() as output:
+            process = forked.start(arguments, env=environment, cwd=server.home, output=output)
+            eventually(lambda: opened(blocked), what="the command at the blob that hangs")
+            assert process.poll() is None
+            process.send_signal(signal.SIGKILL)
+            process.wait(60)
+    finally:
+        blocked.unlink()
+        blocked.write_bytes(kept)
+        blocked.chmod(0o600)
+
+
+def opened(fifo: Path) -> bool:
+    """Whether somebody waits to read it: only then it can be opened for writing at once."""
+    try:
+        os.close(os.open(fifo, os.O_WRONLY | os.O_NONBLOCK))
+    except OSError:
+        return False
+    return True
+
+
+def blobs_in(folder: Path) -> list[Path]:
+    return sorted(p for p in folder.rglob("*") if p.is_file() and len(p.parent.name) == 2)
+
+
+def answers(caller: Caller, message_id: str) -> Json:
+    """What a client sees of a message, its files and the account."""
+    message = caller.get(message_id)
+    return {
+        "message": without_links(message),
+        "files": {file["name"]: httpx2.get(file["url"]).text for file in message["files"]},
+        "log": without_links(caller.log(message_id)),
+        "endpoints": caller.call("GET", "/v1/webhooks").json(),
+        "work": without_links(caller.call("GET", "/v1/work").json()),
+    }
+
+
+def without_links(shape: Any) -> Any:
+    """Links to files are signed anew by each answer."""
+    if isinstance(shape, list):
+        return [without_links(each) for each in shape]
+    if isinstance(shape, dict):
+        return {name: without_links(each) for name, each in shape.items() if name != "url"}
+    return shape
+
+
+def test_a_restored_server_answers_as_the_first(server: AgentServer, tmp_path: Path) -> None:
+    caller = Caller(server)
+    writes = [["write", f"{n}.txt", f"text {n}"] for n in range(FILES)]
+    sent = caller.send([["start", "Files", [*writes, ["return", "done"]]]])
+    assert caller.final(sent["id"])["status"] == "completed"
+    waiting = caller.send([["start", "Waits", [["gate", "later"], ["return", "ended"]]]])
+    server.await_gate("later")
+    endpoint = caller.call("POST", "/v1/webhooks", json={"url": "https://example.com/"})
+    assert endpoint.status_code == 201, endpoint.text
+    place, data = tmp_path / "backups", server.home / "data"
+
+    killed(server, data, blobs_in(data / "blobs")[FILES // 2], "backup", str(place))
+    assert not (place / "manifest.json").exists()
+    with sending(caller):
+        code, said = run(server, "backup", str(place))
+    assert code == 0, said
+    before = answers(caller, sent["id"])
+    caller.close()
+    server.stop()
+
+    restored = tmp_path / "restored"
+    restored.mkdir()
+    killed(server, restored, blobs_in(place / "blobs")[FILES // 2], "restore", str(place))
+    code, said = run(server, "serve", data=restored)
+    assert code == 1
+    assert "was cut off" in said
+    code, said = run(server, "restore", str(place), data=restored)
+    assert code == 0, said
+    code, said = run(server, "restore", str(place), data=restored)
+    assert code == 1
+    assert "is not empty" in said
+
+    second = AgentServer(tmp_path / "second")
+    second.port, second.url = server.port, server.url
+    (second.home / "data").symlink_to(restored)
+    second.start()
+    try:
+        again = Caller(second)
+        assert answers(again, sent["id"]) == before
+        second.open_gate("later")
+        assert again.final(waiting["id"])["status"] == "completed"
+        code, said = run(second, "doctor", "--full")
+        assert (code, said) == (0, "Everything open has an owner or a deadline.\n")
+        code, said = run(second, "restore", str(place), "--replace")
+        assert code == 1
+        assert "is in use by another agentpost server" in said
+        damage(blobs_in(restored / "blobs")[0])
+        code, said = run(second, "doctor", "--full")
+        assert code == 1
+        assert "its bytes are not those that were stored" in said
+        again.close()
+    finally:
+        second.stop()
+
+
+def damage(blob: Path) -> None:
+    """Change a byte; its size stays."""
+    data = blob.read_bytes()
+    blob.write_bytes(bytes([data[0] ^ 1]) + data[1:])
+
+
+class sending:  # noqa: N801 - read as a phrase
+    """Messages are sent, one after the other, until the block ends."""
+
+    def __init__(self, caller: Caller) -> None:
+        self._send: Callable[[], object] = lambda: caller.send("hello")
+        self._end = threading.Event()
+        self._thread = threading.Thread(target=self._run)
+
+    def __enter__(self) -> None:
+        self._thread.start()
+
+    def __exit__(self, *_: object) -> None:
+        self._end.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        while not self._end.is_set():
+            self._send()

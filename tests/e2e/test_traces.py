@@ -1,0 +1,153 @@
+"""One trace from the caller to its webhook, as a collector gets it (docs/traces.md)."""
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+from opentelemetry.proto.trace.v1.trace_pb2 import Span
+
+from tests.e2e.caller import Caller
+from tests.e2e.fixtures import ServerMaker
+from tests.e2e.hooks import Hooks
+from tests.e2e.receivers import ReceiverMaker
+from tests.e2e.server import AgentServer
+from tests.waiting import eventually
+
+TRACE = "4bf92f3577b34da6a3ce929d0e0e4736"
+PARENT = "00f067aa0ba902b7"
+
+
+class Collector:
+    """Keeps the spans that it gets."""
+
+    def __init__(self) -> None:
+        self.port = 0
+        self.paths: set[str] = set()
+        self._spans: list[Span] = []
+        self.service = ""
+
+    def take(self, path: str, body: bytes) -> None:
+        """A request of the exporter."""
+        self.paths.add(path)
+        for resource in ExportTraceServiceRequest.FromString(body).resource_spans:
+            known = {each.key: each.value.string_value for each in resource.resource.attributes}
+            self.service = known["service.name"]
+            for scope in resource.scope_spans:
+                self._spans += scope.spans
+
+    def of(self, trace: str) -> dict[str, Span]:
+        """The spans of a trace by their names."""
+        return {span.name: span for span in self._spans if span.trace_id.hex() == trace}
+
+
+@contextmanager
+def collecting() -> Iterator[Collector]:
+    """A collector that takes OTLP over HTTP."""
+    collector = Collector()
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers["content-length"]))
+            collector.take(self.path, body)
+            self.send_response(200)
+            self.send_header("content-length", "0")
+            self.end_headers()
+
+        def log_message(self, *_: object) -> None:
+            """Nothing."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        collector.port = server.server_address[1]
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield collector
+        server.shutdown()
+
+
+@pytest.fixture(scope="module")
+def collector() -> Iterator[Collector]:
+    with collecting() as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def server(start_server: ServerMaker, collector: Collector) -> AgentServer:
+    return start_server(
+        otlp_endpoint=f"http://127.0.0.1:{collector.port}", egress_allow="127.0.0.1/32"
+    )
+
+
+def test_a_message_with_its_job_and_webhook_is_one_trace(
+    caller: Caller, hooks: Hooks, receivers: ReceiverMaker, collector: Collector
+) -> None:
+    receiver = receivers()
+    hooks.create(receiver.url, events=["job.completed"])
+    script = [["start", "Work", [["step", "a"], ["return", "done"]]]]
+    sent = caller.call(
+        "POST",
+        "/v1/messages",
+        json={"message": str(script).replace("'", '"')},
+        headers={"traceparent": f"00-{TRACE}-{PARENT}-01"},
+    ).json()
+    caller.final(sent["id"])
+    (delivery,) = receiver.await_count(1)
+    names = {
+        "message",
+        "turn",
+        "start tests.e2e.agents:work",
+        "job tests.e2e.agents:work",
+        "step tests.e2e.agent_steps:mark",
+        "webhook job.completed",
+    }
+    eventually(lambda: set(collector.of(TRACE)) >= names, what=f"{names}")
+    spans = collector.of(TRACE)
+    assert set(spans) == names
+    parents = {name: span.parent_span_id.hex() for name, span in spans.items()}
+    ids = {name: span.span_id.hex() for name, span in spans.items()}
+    assert parents == {
+        "message": PARENT,
+        "turn": ids["message"],
+        "start tests.e2e.agents:work": ids["turn"],
+        "job tests.e2e.agents:work": ids["turn"],
+        "step tests.e2e.agent_steps:mark": ids["job tests.e2e.agents:work"],
+        "webhook job.completed": ids["message"],
+    }
+    assert delivery.headers["traceparent"] == f"00-{TRACE}-{ids['webhook job.completed']}-01"
+    for span in spans.values():
+        assert 0 < span.start_time_unix_nano <= span.end_time_unix_nano
+    said = {each.key for span in spans.values() for each in span.attributes}
+    assert {"agentpost.message_id", "agentpost.job_id", "agentpost.event_id"} <= said
+    assert (collector.paths, collector.service) == ({"/v1/traces"}, "agentpost")
+
+
+def test_without_a_trace_of_the_caller_the_trace_has_the_message_s_id(
+    caller: Caller, collector: Collector
+) -> None:
+    sent = caller.send([["start", "Work", [["broken_step"]]]])
+    assert caller.final(sent["id"])["status"] == "failed"
+    trace = sent["id"].removeprefix("msg_")
+    eventually(lambda: "job tests.e2e.agents:work" in collector.of(trace))
+    spans = collector.of(trace)
+    assert spans["message"].parent_span_id == b""
+    failed = spans["job tests.e2e.agents:work"].status
+    assert (failed.code, failed.message) == (2, "execution_failed")
+
+
+def test_a_caller_that_does_not_sample_is_not_traced(
+    caller: Caller, hooks: Hooks, receivers: ReceiverMaker, collector: Collector
+) -> None:
+    receiver = receivers()
+    hooks.create(receiver.url, events=["message.completed"])
+    trace = TRACE[::-1]
+    given = f"00-{trace}-{PARENT}-00"
+    sent = caller.call(
+        "POST", "/v1/messages", json={"message": "hello"}, headers={"traceparent": given}
+    ).json()
+    (delivery,) = receiver.await_count(1)
+    assert delivery.headers["traceparent"] == given
+    later = caller.send("hello")["id"].removeprefix("msg_")
+    eventually(lambda: collector.of(later))
+    assert collector.of(trace) == {}
+    assert sent["final"]

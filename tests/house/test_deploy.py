@@ -1,0 +1,285 @@
+"""What a server is deployed with fits the code: names, ports, paths, users, times and sizes.
+
+Dockerfile, compose.yaml, deploy/ and the page about them. Real linters read them, too; those that
+are too large to be installed for the tests are run by `make deploy`.
+"""
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+import threading
+import tomllib
+from collections.abc import Iterator
+from functools import cache
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import jsonschema_rs
+import pytest
+import yaml
+from pydantic import SecretStr
+from yamllint import config as yamllint_config
+from yamllint import linter
+
+from agentpost.domain import limits
+from agentpost.settings import NOT_OURS, PREFIX, Settings
+from tests.house.tree import DOCS, ROOT, SRC, document
+
+DEPLOY = ROOT / "deploy"
+KUBERNETES = sorted((DEPLOY / "kubernetes").glob("*.yaml"))
+PROXIES = (DEPLOY / "proxy/Caddyfile", DEPLOY / "proxy/nginx.conf")
+UNIT = DEPLOY / "systemd/agentpost.service"
+FILES = [
+    ROOT / "Dockerfile",
+    ROOT / "compose.yaml",
+    DOCS / "deploying.md",
+    DEPLOY / "compose.env.example",
+    UNIT,
+    *PROXIES,
+    *KUBERNETES,
+]
+DEFAULTS = tomllib.loads(document(SRC / "defaults.toml"))
+DOCKERFILE = document(ROOT / "Dockerfile")
+IMAGE = DOCKERFILE[DOCKERFILE.rindex("\nFROM ") :]
+"""The last stage, which is what runs."""
+ENV_LINE = re.compile(rf"\b{PREFIX}[A-Z_]+")
+BYTES = {"MB": 10**6, "MiB": 2**20, "m": 2**20}
+"""As Caddy (the first two) and nginx count them."""
+LIVE, READY = "/healthz", "/readyz"
+
+
+@cache
+def kinds() -> dict[str, list[Any]]:
+    """Every object of the manifests, by kind."""
+    found: dict[str, list[Any]] = {}
+    for path in KUBERNETES:
+        for each in yaml.safe_load_all(document(path)):
+            found.setdefault(each["kind"], []).append(each)
+    return found
+
+
+def pods() -> Iterator[tuple[str, Any]]:
+    """Name and template of what runs pods."""
+    for each in [*kinds()["Deployment"], *kinds()["Job"]]:
+        yield each["metadata"]["name"], each["spec"]["template"]
+
+
+@cache
+def compose() -> dict[str, Any]:
+    read: dict[str, Any] = yaml.safe_load(document(ROOT / "compose.yaml"))
+    return read
+
+
+def number(module: str, name: str) -> float:
+    """A constant of a module, without importing what it imports."""
+    found = re.search(rf"^{name} = ([\d._]+)$", document(SRC / module), re.M)
+    assert found, f"{module} has no {name}"
+    return float(found[1])
+
+
+def stop_seconds() -> float:
+    """How long an orderly stop may take before connections to other servers are closed."""
+    return number("cli/serving.py", "_STOP_SECONDS") + number("server.py", "STOP_SECONDS")
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
+def test_every_setting_that_is_named_exists(path: Path) -> None:
+    known = {f"{PREFIX}{name}".upper() for name in Settings.model_fields} | NOT_OURS
+    assert sorted(set(ENV_LINE.findall(document(path))) - known) == []
+
+
+def test_the_image_is_not_roots_and_listens_on_the_port() -> None:
+    users = re.findall(r"^USER (\S+)$", IMAGE, re.M)
+    assert [user for user in users if not re.fullmatch(r"[1-9]\d*:[1-9]\d*", user)] == []
+    assert users, "nobody but root is named"
+    assert f"useradd --uid {users[-1].partition(':')[0]} " in IMAGE
+    port = DEFAULTS["port"]
+    assert f"EXPOSE {port}\n" in IMAGE
+    assert f"{PREFIX}PORT={port}" in IMAGE
+    data = re.search(rf"{PREFIX}DATA_DIR=(\S+)", IMAGE)
+    assert data
+    assert f'VOLUME ["{data[1]}"]' in IMAGE
+
+
+@pytest.mark.parametrize(("status", "code"), [(200, 0), (503, 1)])
+def test_the_image_asks_whether_the_server_answers(status: int, code: int) -> None:
+    """The command of the health check, against a server that answers so."""
+    found = re.search(r"^HEALTHCHECK .*?CMD (\[[^\n]*\])$", IMAGE, re.M | re.S)
+    assert found
+    program, *arguments = json.loads(found[1])
+    assert program == "python"
+    asked: list[str] = []
+
+    class Answer(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            asked.append(self.path)
+            self.send_response(status)
+            self.end_headers()
+
+        def log_message(self, *_: Any) -> None:
+            pass
+
+    with HTTPServer(("127.0.0.1", 0), Answer) as server:
+        serving = threading.Thread(target=server.handle_request)
+        serving.start()
+        env = {f"{PREFIX}PORT": str(server.server_port)}
+        done = subprocess.run([sys.executable, *arguments], env=env, timeout=60, check=False)
+        serving.join()
+    assert (done.returncode, asked) == (code, [LIVE])
+
+
+def test_the_image_has_what_it_is_built_from() -> None:
+    """Whatever is copied is let through by .dockerignore; the extras are there."""
+    let_through = {line[1:] for line in document(ROOT / ".dockerignore").split() if line[0] == "!"}
+    copied = re.findall(r"^COPY (?!--from)(.+) \S+$", DOCKERFILE, re.M)
+    for name in " ".join(copied).split():
+        assert name == "." or any(name.startswith(each) for each in let_through), name
+    assert [name for name in let_through if not (ROOT / name).exists()] == []
+    packages = tomllib.loads(document(ROOT / "pyproject.toml"))["project"]
+    extras = re.search(r'ARG EXTRAS="([^"]+)"', DOCKERFILE)
+    assert extras
+    assert sorted(set(extras[1].split()) - packages["optional-dependencies"].keys()) == []
+    built = re.search(r"image: agentpost:(\S+)", document(ROOT / "compose.yaml"))
+    assert built
+    assert packages["version"].startswith(f"{built[1]}.")
+
+
+def test_probes_ask_for_what_is_served() -> None:
+    served = document(SRC / "api/app.py")
+    for path in (LIVE, READY):
+        assert f'"{path}": ' in served
+    probed = 0
+    for name, template in pods():
+        if name == "agentpost-upgrade":  # it ends
+            continue
+        [container] = template["spec"]["containers"]
+        assert container["ports"] == [{"name": "http", "containerPort": DEFAULTS["port"]}]
+        for kind, path in (("startup", LIVE), ("liveness", LIVE), ("readiness", READY)):
+            assert container[f"{kind}Probe"]["httpGet"] == {"path": path, "port": "http"}, name
+        probed += 1
+    assert probed == 3
+
+
+def test_pods_may_do_little_and_have_time_to_stop() -> None:
+    user = int(re.findall(r"^USER (\d+)", IMAGE, re.M)[-1])
+    for name, template in pods():
+        pod = template["spec"]
+        assert pod["enableServiceLinks"] is False, f"{name}: a Service would set AGENTPOST_PORT"
+        assert pod["automountServiceAccountToken"] is False
+        security = pod["securityContext"]
+        assert (security["runAsNonRoot"], security["runAsUser"]) == (True, user)
+        [container] = pod["containers"]
+        assert container["securityContext"] == {
+            "allowPrivilegeEscalation": False,
+            "readOnlyRootFilesystem": True,
+            "capabilities": {"drop": ["ALL"]},
+        }
+        mounts = {each["mountPath"] for each in container["volumeMounts"]}
+        assert mounts == {"/data", "/tmp"}
+        if "terminationGracePeriodSeconds" in pod:
+            wait = container.get("lifecycle", {}).get("preStop", {"sleep": {"seconds": 0}})
+            need = wait["sleep"]["seconds"] + stop_seconds()
+            assert pod["terminationGracePeriodSeconds"] > need, name
+
+
+def test_selectors_find_pods() -> None:
+    labels = [template["metadata"]["labels"] for _, template in pods()]
+    for each in [*kinds()["Service"], *kinds()["PodDisruptionBudget"], *kinds()["Deployment"]]:
+        selector = each["spec"]["selector"]
+        wanted = selector.get("matchLabels", selector)
+        assert any(wanted.items() <= have.items() for have in labels), each["metadata"]
+
+
+def test_no_secret_is_in_a_file() -> None:
+    """Compose takes each from .env, whose example is empty; the template's are placeholders."""
+    asked = set(re.findall(r"\$\{(\w+)[:}]", document(ROOT / "compose.yaml")))
+    example = dict(re.findall(r"^(\w+)=(.*)$", document(DEPLOY / "compose.env.example"), re.M))
+    assert asked == example.keys()
+    assert {name for name, value in example.items() if value} == {"BASE_URL", "UPLOAD_URL"}
+    [secret] = kinds()["Secret"]
+    assert [name for name, text in secret["stringData"].items() if "replace-me" not in text] == []
+    fields = Settings.model_fields.items()
+    secrets = {f"{PREFIX}{name}".upper() for name, field in fields if field.annotation is SecretStr}
+    assert f"{PREFIX}DATABASE_URL" in secrets
+    [settings] = kinds()["ConfigMap"]
+    assert sorted(secrets & settings["data"].keys()) == []
+
+
+def test_compose_fits_the_image() -> None:
+    services = compose()["services"]
+    port = DEFAULTS["port"]
+    assert services["api"]["ports"] == [f"127.0.0.1:{port}:{port}"]
+    for name in ("api", "worker"):
+        assert services[name]["command"] == ["serve", "--role", name]
+        assert services[name]["read_only"] is True
+        assert float(services[name]["stop_grace_period"].removesuffix("s")) > stop_seconds()
+    published = [port for each in services.values() for port in each.get("ports", [])]
+    assert [port for port in published if not port.startswith("127.0.0.1:")] == []
+
+
+def test_the_unit_gives_the_server_time_to_stop() -> None:
+    unit = document(UNIT)
+    stop = re.search(r"^TimeoutStopSec=(\d+)$", unit, re.M)
+    assert stop
+    assert int(stop[1]) > stop_seconds()
+    assert re.search(r"^User=(?!root)\w+$", unit, re.M)
+
+
+def test_proxies_fit_the_limits() -> None:
+    for path in PROXIES:
+        text = document(path)
+        assert f"127.0.0.1:{DEFAULTS['port']}" in text, path.name
+        sizes = re.findall(r"(?:max_size|client_max_body_size) (\d+)(\w+)", text)
+        assert len(sizes) == 2
+        for size, unit in sizes:
+            assert int(size) * BYTES[unit] > limits.UPLOAD_BYTES_MAX, f"{path.name}: {size}{unit}"
+    nginx = document(PROXIES[1])
+    held = re.search(r"proxy_pass http://agentpost;.*?proxy_read_timeout (\d+)s;", nginx, re.S)
+    assert held
+    assert int(held[1]) > DEFAULTS["door_wait_seconds"]
+    idle = re.search(r"^ +keepalive_timeout (\d+)s;", nginx, re.M)
+    assert idle
+    assert int(idle[1]) < number("cli/serving.py", "_KEEP_ALIVE_SECONDS")
+
+
+@pytest.mark.parametrize("path", [ROOT / "compose.yaml", *KUBERNETES], ids=lambda path: path.name)
+def test_yaml_is_well_formed(path: Path) -> None:
+    rules = yamllint_config.YamlLintConfig(document(ROOT / ".yamllint.yaml"))
+    assert [str(problem) for problem in linter.run(document(path), rules)] == []
+
+
+def test_compose_fits_the_schema_of_compose() -> None:
+    package = find_spec("check_jsonschema")
+    assert package is not None
+    assert package.origin is not None
+    vendored = Path(package.origin).parent / "builtin_schemas/vendor/compose-spec.json"
+    validator = jsonschema_rs.validator_for(json.loads(document(vendored)))
+    assert [error.message for error in validator.iter_errors(compose())] == []
+
+
+def test_hadolint_finds_nothing_in_the_dockerfile() -> None:
+    program = Path(sys.executable).with_name("hadolint")
+    done = subprocess.run(
+        [program, ROOT / "Dockerfile"], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (done.returncode, done.stdout) == (0, ""), done.stderr
+
+
+@pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="this system has no systemd")
+def test_systemd_takes_the_unit(tmp_path: Path) -> None:
+    unit = tmp_path / UNIT.name
+    # The program is not installed here.
+    unit.write_text(document(UNIT).replace("/opt/agentpost/bin/agentpost", sys.executable))
+    done = subprocess.run(
+        ["systemd-analyze", "verify", "--man=no", unit],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    found = [line for line in done.stderr.splitlines() if UNIT.name in line]
+    assert (done.returncode, found) == (0, [])

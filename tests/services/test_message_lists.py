@@ -1,0 +1,50 @@
+"""A list of messages looks at a bounded number of them, on each database."""
+
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+
+import pytest
+
+from agentpost.db import filtered
+from agentpost.domain.message_filter import ListFilter
+from agentpost.services import message_lists
+from tests.servers import Postgres
+from tests.services.harness import Harness, opened
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+async def harness(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Harness]:
+    url = None
+    if request.param == "postgres":
+        postgres: Postgres = request.getfixturevalue("postgres")
+        fresh: Callable[..., str] = request.getfixturevalue("fresh_postgres")
+        url = fresh(postgres.schema())
+    async with opened(tmp_path, postgres_url=url) as harness:
+        yield harness
+
+
+@pytest.mark.rule("Additions listMessages-3")
+async def test_a_page_that_finds_little_ends_early_and_says_where_to_go_on(
+    harness: Harness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(filtered, "SCANNED_MAX", 2)
+    sent = []
+    for n in range(9):
+        harness.tick()
+        labels = {"order": "7"} if n in (0, 8) else {"order": "70"}
+        sent.append((await harness.send(f"message {n}", metadata=labels)).message.id)
+    wanted = ListFilter(metadata=(("order", "7"),))
+    pages, before = [], None
+    while True:
+        page = await message_lists.listed(
+            harness.ctx, harness.caller, wanted, before=before, limit=5
+        )
+        pages.append([snapshot.message.id for snapshot in page.messages])
+        before = page.go_on
+        assert page.has_more == (before is not None)
+        if before is None:
+            break
+    assert pages == [[sent[8]], [sent[0]]]
+    everything = ListFilter()
+    page = await message_lists.listed(harness.ctx, harness.caller, everything, before=None, limit=4)
+    assert (len(page.messages), page.has_more, page.go_on) == (4, True, None)

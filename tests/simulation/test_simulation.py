@@ -1,0 +1,60 @@
+"""The histories that every run of the tests plays, and mistakes made on purpose that they find."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+
+import pytest
+
+from tests.servers import empty_sqlite
+from tests.simulation.history import History
+from tests.simulation.mistakes import MISTAKES, Mistake, tell_nobody_of_jobs
+from tests.simulation.running import first_broken, report, schema_of, silent
+
+HISTORIES = 500
+"""More take minutes: `make simulate` plays as many as it is asked to."""
+CHUNK = 125
+RARELY_MET = {"forget_the_epoch": 300}
+"""Mistakes that no history meets before that one."""
+
+
+@cache
+def schema() -> bytes:
+    """Of a database without rows."""
+    return schema_of(empty_sqlite())
+
+
+@pytest.fixture(autouse=True)
+def _quiet() -> Iterator[None]:
+    with silent():
+        yield
+
+
+@pytest.mark.parametrize("first", range(0, HISTORIES, CHUNK))
+def test_histories_hold(first: int) -> None:
+    found = first_broken(schema(), range(first, first + CHUNK))
+    if found is not None:
+        pytest.fail(report(schema(), found[0]), pytrace=False)
+
+
+@pytest.mark.parametrize("mistake", MISTAKES, ids=lambda mistake: mistake.__name__)
+def test_a_mistake_is_found(mistake: Mistake, monkeypatch: pytest.MonkeyPatch) -> None:
+    mistake(monkeypatch)
+    first = RARELY_MET.get(mistake.__name__, 0)
+    assert first_broken(schema(), range(first, HISTORIES)) is not None
+
+
+def test_a_history_is_the_same_each_time() -> None:
+    first, second = (History(schema(), 11, tracing=True).play() for _ in range(2))
+    assert first.trace == second.trace
+    assert first.commits > 10
+
+
+def test_a_history_that_fails_says_how_to_see_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    tell_nobody_of_jobs(monkeypatch)
+    found = first_broken(schema(), range(HISTORIES))
+    assert found is not None
+    said = report(schema(), found[0])
+    assert f"--seed {found[0]} --histories 1 --trace --only " in said
+    assert said.count("send {") == 1, "the shortest has one message"

@@ -1,0 +1,72 @@
+"""Open lists: what is shown keeps its place and tells its state, what is new is counted."""
+
+from collections.abc import Iterator
+
+import httpx2
+import pytest
+
+from agentpost.domain import ids
+from tests.web.site import Site
+from tests.web.test_messages_page import sent
+from tests.web.test_requests_page import made
+from tests.web.test_streams import live, stream
+
+
+def part(lines: Iterator[str], last: str) -> str:
+    """The next event, up to the line that has this text."""
+    found = [next(lines)]
+    while last not in found[-1]:
+        found.append(next(lines))
+    return "\n".join(found)
+
+
+def opened(browser: httpx2.Client, path: str) -> str:
+    """The address of a list's live part, as one that has seen nothing."""
+    return live(browser.get(path)).rpartition("live=")[0] + "live="
+
+
+def test_new_messages_are_counted_and_old_ones_change(site: Site) -> None:
+    first = sent(site, "the first", status="processing")
+    with site.browser() as browser:
+        url = opened(browser, "/dashboard/messages?status=")
+        sent(site, "the second")
+        sent(site, "the third")
+        done = "UPDATE messages SET status = 'completed' WHERE id = ?"
+        site.write(lambda tx: tx.execute(done, (first,)))
+        with stream(browser, url) as lines:
+            shown = part(lines, "</ul>")
+    assert "2 new messages: show" in shown
+    assert 'href="/dashboard/messages"' in shown
+    assert "the first" in shown
+    assert '"state completed"' in shown
+    assert "the second" not in shown
+
+
+def test_only_new_ones_that_fit_are_counted(site: Site) -> None:
+    made(site, 1, status=404)
+    with site.browser() as browser:
+        url = opened(browser, "/dashboard/requests?status=failed&since=1h")
+        made(site, 2, status=200)
+        made(site, 3, status=500)
+        with stream(browser, url) as lines:
+            shown = part(lines, "</ul>")
+    assert "1 new request: show" in shown
+    assert shown.count('class="row"') == 1
+
+
+def test_the_first_one_appears_by_itself(site: Site) -> None:
+    """The request log gives no hint: the page looks every two seconds."""
+    with site.browser() as browser, stream(browser, opened(browser, "/dashboard/requests")) as page:
+        assert "No request yet" in part(page, "No request yet")
+        made(site, path="/v1/uploads")
+        assert "/v1/uploads" in part(page, "/v1/uploads")
+
+
+@pytest.mark.parametrize("path", ["/dashboard/messages", "/dashboard/requests"])
+def test_a_later_page_stays_as_it_is(site: Site, path: str) -> None:
+    prefix = ids.MESSAGE if path.endswith("messages") else ids.REQUEST
+    with site.browser() as browser:
+        assert "hx-sse:connect" in browser.get(path).text
+        later = browser.get(path, params={"before": ids.last(prefix)})
+    assert later.status_code == 200
+    assert "hx-sse:connect" not in later.text

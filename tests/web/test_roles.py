@@ -1,0 +1,286 @@
+"""Every page of the app, by role and by account: nothing is reachable that should not be.
+
+The tables are compared with the registry of pages, so a page that is added and not listed here
+fails.
+"""
+
+import asyncio
+import re
+from collections.abc import Iterator
+
+import httpx2
+import pytest
+
+from agentpost.clock import new_id
+from agentpost.db import requests as request_rows
+from agentpost.domain import ids
+from agentpost.domain.records import RequestRecord
+from agentpost.domain.roles import Role
+from agentpost.domain.schedules import Missed
+from agentpost.services import (
+    account_schedules,
+    accounts,
+    deliveries,
+    endpoints,
+    sessions,
+    uploads,
+)
+from agentpost.services.schedules import NewSchedule
+from agentpost.services.uploads import NewUpload
+from agentpost.web.page import OpenPage, Page
+from agentpost.web.routes import PAGES
+from tests.web.site import Site, open_site
+
+OPEN = {
+    "GET /",
+    "POST /theme",
+    "GET /login",
+    "POST /login",
+    "GET /login/{token}",
+    "POST /login/{token}",
+    "GET /oidc",
+    "GET /oidc/callback",
+    "GET /password",
+    "POST /password",
+    "GET /password/{token}",
+    "POST /password/{token}",
+}
+"""For strangers."""
+MEMBER = {
+    "GET /chat",
+    "POST /chat",
+    "POST /chat/examples",
+    "POST /chat/uploads",
+    "POST /chat/uploads/{upload_id}/complete",
+    "GET /chat/{chat_id}",
+    "POST /chat/{chat_id}",
+    "POST /chat/{chat_id}/delete",  # of what they began
+    "POST /chat/{chat_id}/recover",
+    "POST /chat/{chat_id}/stop",
+    "GET /chat/{chat_id}/files/{path:path}",
+    "GET /chat/{work_id}/frame/{path:path}",
+    "GET /chat/{work_id}/pages/{path:path}",
+    "GET /chat/{work_id}/preview/{path:path}",
+    "GET /dashboard",
+    "GET /dashboard/credits",
+    "GET /dashboard/credits/ledger.csv",
+    "GET /dashboard/credits/usage.csv",
+    "GET /dashboard/keys",
+    "GET /dashboard/mail",
+    "GET /dashboard/messages",
+    "GET /dashboard/messages/{message_id}",
+    "GET /dashboard/messages/{message_id}/attachments/{n}",
+    "POST /dashboard/messages/{message_id}/recover",
+    "GET /dashboard/requests",
+    "GET /dashboard/requests/{request_id}",
+    "GET /dashboard/schedules",
+    "GET /dashboard/schedules/{schedule_id}",
+    "GET /dashboard/webhooks",
+    "GET /dashboard/webhooks/{endpoint_id}",
+    "GET /dashboard/webhooks/{endpoint_id}/deliveries/{event_id}",
+    "GET /mail",
+    "GET /profile",
+    "POST /profile",
+    "GET /sessions",
+    "POST /sessions",
+    "POST /sessions/{session_id}/end",
+    "POST /logout",
+}
+OWNER = {
+    "POST /dashboard/keys",
+    "POST /dashboard/keys/{key_id}/revoke",
+    "POST /dashboard/schedules",
+    "POST /dashboard/schedules/{schedule_id}/delete",
+    "POST /dashboard/schedules/{schedule_id}/pause",
+    "GET /dashboard/users",
+    "POST /dashboard/users",
+    "POST /dashboard/users/{user_id}/link",
+    "POST /dashboard/users/{user_id}/remove",
+    "POST /dashboard/users/{user_id}/role",
+    "POST /dashboard/webhooks",
+    "POST /dashboard/webhooks/{endpoint_id}/delete",
+    "POST /dashboard/webhooks/{endpoint_id}/deliveries/{event_id}",
+    "POST /dashboard/webhooks/{endpoint_id}/replay",
+    "POST /dashboard/webhooks/{endpoint_id}/rotate",
+    "GET /dashboard/webhooks/{endpoint_id}/settings",
+    "POST /dashboard/webhooks/{endpoint_id}/settings",
+    "POST /dashboard/webhooks/{endpoint_id}/test",
+    "POST /dashboard/webhooks/{endpoint_id}/turn",
+}
+OPERATOR = {
+    "GET /dashboard/operator",
+    "POST /dashboard/operator",
+    "GET /dashboard/operator/accounts/{account_id}",
+    "POST /dashboard/operator/accounts/{account_id}/credits",
+    "POST /dashboard/operator/accounts/{account_id}/fees",
+    "POST /dashboard/operator/accounts/{account_id}/limits",
+    "GET /dashboard/operator/audit",
+    "GET /dashboard/operator/doctor",
+    "POST /dashboard/operator/maintenance",
+}
+SIGNED_IN = MEMBER | OWNER | OPERATOR
+PARAMETER = re.compile(r"\{(\w+)(?::path)?\}")
+MARK = "Bobs own"
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    with open_site(tmp_path_factory.mktemp("site")) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def bobs(site: Site) -> dict[str, str]:
+    """The parameters of every page, as ids of things of another account."""
+    bob = asyncio.run(accounts.create(site.ctx, "bob@example.com", MARK)).id
+    work = site.work(bob, title=MARK, text=MARK)
+    site.file(work, "a.txt", f"{MARK}.txt")
+    message = new_id(ids.MESSAGE, site.clock.now())
+    site.message(MARK, bob, id=message, conversation_id=work.conversation_id, turn_state="ended")
+    hook = "https://bob.example/hook"
+    made = asyncio.run(endpoints.create(site.ctx, bob, hook, None, MARK))
+    sent = asyncio.run(deliveries.send_test(site.ctx, bob, made.id)).event_id
+    request = new_id(ids.REQUEST, site.clock.now())
+    logged = RequestRecord(
+        request, site.clock.now(), bob, None, "GET", f"/v1/{MARK}", 404, None, 1, 0, 0
+    )
+    site.write(lambda tx: request_rows.insert(tx, [logged]))
+    user = site.user("carol@example.com", Role.MEMBER, account_id=bob)
+    secret = asyncio.run(sessions.log_in(site.ctx, site.token(user.id), MARK))
+    assert secret is not None
+    (session,) = asyncio.run(sessions.of_user(site.ctx, user.id, ""))
+    key = asyncio.run(accounts.create_key(site.ctx, bob, MARK)).record
+    hourly = NewSchedule("0 * * * *", None, "UTC", Missed.SKIP, {"message": MARK})
+    planned = asyncio.run(account_schedules.create(site.ctx, bob, key.id, hourly))
+    upload, _ = asyncio.run(uploads.create(site.ctx, bob, NewUpload(f"{MARK}.txt", 5, None)))
+    return {
+        "account_id": bob,
+        "chat_id": work.id,
+        "endpoint_id": made.id,
+        "event_id": sent,
+        "key_id": key.id,
+        "message_id": message,
+        "n": "1",
+        "path": "a.txt",
+        "request_id": request,
+        "schedule_id": planned.id,
+        "session_id": session.id,
+        "upload_id": upload.id,
+        "user_id": user.id,
+        "work_id": work.id,
+        "token": "x" * 43,
+    }
+
+
+def own(site: Site) -> str:
+    """Ann, the owner: other tests here make operators in her account."""
+    return ids.USER + site.ann.removeprefix(ids.ACCOUNT)
+
+
+def routes(kind: type[Page] | type[OpenPage]) -> set[str]:
+    pages = [each for each in PAGES if isinstance(each, kind)]
+    return {
+        *(f"GET {each.path}" for each in pages if each.get),
+        *(f"POST {each.path}" for each in pages if each.post),
+    }
+
+
+def ask(browser: httpx2.Client, route: str, values: dict[str, str]) -> httpx2.Response:
+    """Call a route with these parameters, and a form that names the same things."""
+    method, _, path = route.partition(" ")
+    address = PARAMETER.sub(lambda found: values[found[1]], path)
+    if method == "GET":
+        return browser.get(address, headers={"Accept": "text/html"})
+    named = {"work": values["work_id"], "message": values["message_id"]}
+    form = {**named, "role": "member", "to": "on", "text": "hi", "example": "99"}
+    return browser.post(address, data=form)
+
+
+def test_the_tables_list_every_page_and_every_page_says_its_right() -> None:
+    assert routes(OpenPage) == OPEN
+    assert routes(Page) == SIGNED_IN
+    closed = [each for each in PAGES if isinstance(each, Page)]
+    assert [each.path for each in closed if each.right is None] == []
+
+
+def test_strangers_see_the_open_pages_only(site: Site, bobs: dict[str, str]) -> None:
+    with site.stranger() as browser:
+        answers = {route: ask(browser, route, bobs) for route in sorted(SIGNED_IN)}
+    assert {route: a.status_code for route, a in answers.items() if a.status_code != 401} == {}
+    assert [route for route, a in answers.items() if MARK in a.text] == []
+
+
+@pytest.mark.parametrize(
+    ("role", "pages"),
+    [
+        (Role.MEMBER, MEMBER),
+        (Role.OWNER, MEMBER | OWNER),
+        (Role.OPERATOR, SIGNED_IN),
+    ],
+)
+def test_each_role_meets_its_own_pages(
+    site: Site, bobs: dict[str, str], role: Role, pages: set[str]
+) -> None:
+    """With ids that nothing has: a page that is allowed then says so, or shows its form."""
+    nothing = {name: value[: value.find("_") + 1] + "0" * 32 for name, value in bobs.items()} | {
+        "n": "1"
+    }
+    user = site.user(f"{role}@example.com", role)
+    refused = set()
+    with site.browser(user.id) as browser:
+        for route in sorted(SIGNED_IN - {"POST /logout", "POST /sessions"}):
+            answer = ask(browser, route, nothing)
+            if answer.status_code == 403:  # within the app, with ways on
+                assert 'aria-label="Pages"' in answer.text, route
+            unknown = route in OPERATOR and "{" not in route and answer.status_code == 404
+            assert answer.status_code < 500, route
+            if answer.status_code == 403 or unknown:
+                refused.add(route)
+    denied = SIGNED_IN - pages
+    assert {route for route in denied if "{" not in route or route not in OPERATOR} == refused
+
+
+def test_nobody_sees_anything_of_another_account(site: Site, bobs: dict[str, str]) -> None:
+    """An owner walks every page with the other account's ids, and finds nothing at all."""
+    found, seen = {}, []
+    with site.browser(own(site)) as browser:
+        for route in sorted((MEMBER | OWNER) - {"POST /logout", "POST /sessions"}):
+            answer = ask(browser, route, bobs)
+            if MARK in answer.text or "bob.example" in answer.text:
+                seen.append(route)
+            if "{" in route and answer.status_code != 404:
+                found[route] = answer.status_code, answer.text[:200]
+    assert seen == []
+    status, text = found.pop("POST /chat/uploads/{upload_id}/complete")  # read by a script
+    assert (status, "error" in text) == (200, True)
+    assert found == {}
+    with site.browser(bobs["account_id"]) as bob:
+        for path in ("/chat", "/dashboard/keys", "/dashboard/webhooks", "/dashboard/users"):
+            page = bob.get(path).text
+            assert MARK in page or "carol@example.com" in page, f"{path} lost something"
+    assert asyncio.run(sessions.of_user(site.ctx, bobs["user_id"], "")) != []
+
+
+def test_a_member_deletes_what_they_began_only(site: Site) -> None:
+    first = site.user("first@example.com", Role.MEMBER)
+    second = site.user("second@example.com", Role.MEMBER)
+    with site.browser(first.id) as browser:
+        chat = browser.post("/chat", data={"text": "mine"}).headers["location"]
+    with site.browser(second.id) as browser:
+        refused = browser.post(f"{chat}/delete")
+        assert (refused.status_code, "Only an owner" in refused.text) == (400, True)
+    for user in (first.id, own(site)):
+        with site.browser(user) as browser:
+            assert browser.post(f"{chat}/delete").status_code == 303
+
+
+def test_what_a_role_may_not_do_is_not_offered(site: Site) -> None:
+    member = site.user("reader@example.com", Role.MEMBER)
+    asyncio.run(endpoints.create(site.ctx, site.ann, "https://ann.example/hook", None, None))
+    asyncio.run(accounts.create_key(site.ctx, site.ann, "a key"))
+    with site.browser(member.id) as browser:
+        for path in ("/dashboard/keys", "/dashboard/webhooks", "/chat"):
+            page = browser.get(path).text
+            assert 'method="post" action="/dashboard' not in page
+            assert 'href="/dashboard/users"' not in page
+            assert 'href="/dashboard/operator"' not in page

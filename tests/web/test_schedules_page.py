@@ -1,0 +1,88 @@
+"""Schedules in the dashboard: made, paused, deleted, and what became of their runs."""
+
+import asyncio
+
+import pytest
+
+from agentpost.domain.schedules import ScheduleStatus
+from agentpost.services import account_schedules, accounts
+from tests.web.busy import fill
+from tests.web.site import Site
+
+PATH = "/dashboard/schedules"
+GOOD = {"message": "the report", "cron": "0 9 * * 1-5", "timezone": "Europe/Berlin"}
+
+
+@pytest.fixture
+def key(site: Site) -> str:
+    return asyncio.run(accounts.create_key(site.ctx, site.ann, "nightly")).record.id
+
+
+def test_a_schedule_is_made_paused_resumed_and_deleted(site: Site, key: str) -> None:
+    with site.browser() as browser:
+        empty = browser.get(PATH).text
+        assert "No schedule yet" in empty
+        assert f"{site.ctx.settings.public_url}/v1/schedules" in empty
+        made = browser.post(PATH, data={**GOOD, "key": key}).headers["location"]
+        one = made.partition("?")[0]
+        page = browser.get(made).text
+        for text in ("The schedule is made.", "At 09:00 on Monday through Friday", "nightly"):
+            assert text in page
+        listed = browser.get(PATH).text
+        assert "the report" in listed
+        assert "active" in listed
+        browser.post(f"{one}/pause", data={"to": "paused"})
+        paused = browser.get(one).text
+        assert "paused" in paused
+        assert "Resume" in paused
+        browser.post(f"{one}/pause", data={"to": "active"})
+        assert "Pause" in browser.get(one).text
+        assert browser.post(f"{one}/delete").headers["location"] == f"{PATH}?note=deleted"
+        assert browser.get(one).status_code == 404
+
+
+def test_a_single_time_is_of_the_time_zone_that_was_chosen(site: Site, key: str) -> None:
+    sent = {"message": "once", "at": "2030-07-01T09:00", "timezone": "Europe/Berlin", "key": key}
+    with site.browser() as browser:
+        one = browser.post(PATH, data=sent).headers["location"].partition("?")[0]
+    view = asyncio.run(account_schedules.get(site.ctx, site.ann, one.rpartition("/")[2]))
+    assert view.schedule.status is ScheduleStatus.ACTIVE
+    assert view.schedule.next_at == 1_909_119_600_000_000  # 07:00 UTC
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"cron": ""}, "Say when it repeats"),
+        ({"at": "2030-07-01T09:00"}, "Give either cron or at."),
+        ({"cron": "9"}, "Must have five fields"),
+        ({"timezone": "Mars"}, "Must be the name of an IANA time zone"),
+        ({"cron": "", "at": "2001-01-01T00:00"}, "Must be later than now."),
+        ({"cron": "", "at": "soon"}, "Write a time such as"),
+        ({"message": " "}, "Give the message of the schedule a text."),
+        ({"key": "key_1"}, "Choose a key that works"),
+    ],
+)
+def test_what_is_wrong_stands_beside_its_field(
+    site: Site, key: str, change: dict[str, str], said: str
+) -> None:
+    with site.browser() as browser:
+        answer = browser.post(PATH, data={**GOOD, "key": key, **change})
+    assert answer.status_code == 422
+    assert said in answer.text
+    if "message" not in change:
+        assert "the report" in answer.text
+
+
+def test_the_runs_lead_to_their_messages(site: Site) -> None:
+    busy = fill(site)
+    with site.browser(busy.account) as browser:
+        listed = browser.get(PATH).text
+        page = browser.get(f"{PATH}/{busy.schedule}").text
+    message = f'href="/dashboard/messages/{busy.message}"'
+    assert message in listed
+    assert message in page
+    assert "last run refused" in listed
+    with site.browser() as other:
+        assert other.get(f"{PATH}/{busy.schedule}").status_code == 404
+        assert "Make a key that may send messages first." in other.get(PATH).text
