@@ -8,6 +8,9 @@ from typing import TypeVar
 T = TypeVar("T")
 PATIENCE = 60.0
 """Seconds to wait for what must come; only a failing test uses them up."""
+PROMPT = 15.0
+"""Within these seconds comes what has nothing to wait for, on a busy machine too. What it must not
+wait for has to take longer: a test that asks for a wait asks for 30 seconds or more."""
 _PAUSE_SECONDS = 0.002
 _PAUSE_SECONDS_MAX = 0.1
 
