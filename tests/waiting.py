@@ -51,6 +51,20 @@ async def eventually_awaited(
     raise AssertionError(f"{what} did not come within {seconds} s: {found!r}")
 
 
+def holds_after(condition: Callable[[], object], seconds: float, what: str = "it") -> None:
+    """Whoever looks ``seconds`` from now or later finds the condition true.
+
+    What counts is when a look begins, so a machine on which looking takes long changes nothing.
+    """
+    began = time.monotonic()
+    for pause in _pauses(PATIENCE):
+        looked = time.monotonic()
+        if condition():
+            return
+        assert looked - began <= seconds, f"{what} was not so after {looked - began:.2f} s"
+        time.sleep(pause)
+
+
 def _pauses(seconds: float) -> Iterator[float]:
     """Pauses that grow with the time waited, to leave the processor to what is waited for."""
     deadline = time.monotonic() + seconds
