@@ -38,7 +38,7 @@ def test_the_upload(server: AgentServer, tmp_path: Path) -> None:
         env={**os.environ, "AGENTPOST_URL": server.url, "AGENTPOST_KEY": KEY},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=120,
         check=False,
     )
     assert sent.returncode == 0, sent.stderr

@@ -306,7 +306,7 @@ def test_clients_of_the_version_before_are_understood(server: AgentServer) -> No
         f"{server.url}/a2a",
         headers={"Authorization": f"Bearer {KEY}"},
         json=body,
-        timeout=60,
+        timeout=120,
         trust_env=False,
     ).json()
     assert answer["result"]["kind"] == "task"
