@@ -153,6 +153,11 @@ def test_it_logs_as_in_the_servers_own_process(server: AgentServer, caller: Call
     assert "LookupError: the shop is closed (misbehaving.py, line " in story
 
 
+def test_outside_runs_it_logs_what_libraries_warn_of(server: AgentServer) -> None:
+    eventually(lambda: "loud outside runs" in server.log_file.read_text(), what="the warning")
+    assert "quiet outside runs" not in server.log_file.read_text()
+
+
 def test_an_authors_own_class_of_failure_is_one(server: AgentServer, caller: Caller) -> None:
     failed = caller.final(caller.send("job closes")["id"])
     assert failed["jobs"][0]["text"] == "The shop is closed on Sundays."
