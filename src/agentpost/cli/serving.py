@@ -41,6 +41,7 @@ _SWITCH_SECONDS = 0.0005
 waits 20 ms for its turn."""
 _KEEP_ALIVE_SECONDS = 75
 _STOP_SECONDS = 10
+_CLOSE = (b"connection", b"close")
 _LEAVE_SECONDS = 2.0
 """For the threads that are still in a call when everything has ended, such as one to a store that
 does not answer. Nothing waits for their results any more, but the interpreter would."""
@@ -54,16 +55,44 @@ STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 class _Uvicorn(uvicorn.Server):
-    """Answers held waits before it closes its connections, instead of cancelling them."""
+    """Drains after SIGTERM, and answers held waits before it closes its connections, instead of
+    cancelling them."""
 
-    def __init__(self, config: uvicorn.Config, server: Server) -> None:
+    def __init__(self, config: uvicorn.Config, server: Server, settings: Settings) -> None:
         super().__init__(config)
         self._agentpost = server
+        self._settings = settings
+        self._loop = asyncio.get_running_loop()
         self._asked_at: float | None = None
+        self._drains = False
+        self._hurried = asyncio.Event()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        self._agentpost.begin_shutdown()
+        if not self._drains:
+            self._agentpost.begin_shutdown()
+            await super().shutdown(sockets)
+            return
+        drain, grace = self._settings.drain_seconds, self._settings.step_grace_seconds
+        until = time.monotonic() + drain
+        await self._close_after_answers()
+        await self._agentpost.begin_drain()
+        while time.monotonic() < until and not self._hurried.is_set():
+            await self.on_tick(0)  # the Date of answers
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(min(1.0, until - time.monotonic())):
+                    await self._hurried.wait()
+        self.config.timeout_graceful_shutdown = round(grace) + _STOP_SECONDS
+        finishing = asyncio.create_task(self._agentpost.finish_drain(grace, self._hurried))
         await super().shutdown(sockets)
+        await finishing
+
+    async def _close_after_answers(self) -> None:
+        """From now on each answer ends its connection, so that clients come back to another
+        server."""
+        self.config.encoded_headers = [*self.config.encoded_headers, _CLOSE]
+        await self.on_tick(0)
+        for connection in self.server_state.connections:
+            cast("Connection", connection).end_with_answer()
 
     def listen_to_signals(self) -> None:
         """From here on, to the end of the process, signals to stop are ours."""
@@ -77,14 +106,18 @@ class _Uvicorn(uvicorn.Server):
         yield
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """Stop when asked to; a second Ctrl-C ends the process at once, wherever it is: what is
-        left then goes on at the next start, as after a crash."""
+        """Stop when asked to: SIGTERM drains, Ctrl-C does not. A second SIGTERM ends the drain. A
+        second Ctrl-C ends the process at once, wherever it is: what is left then goes on at the
+        next start, as after a crash."""
         now = time.monotonic()
         if self._asked_at is None:
             self._asked_at = now
+            self._drains = sig == signal.SIGTERM
             super().handle_exit(sig, frame)
-        elif sig == signal.SIGINT and now - self._asked_at > _ECHO_SECONDS:
-            os._exit(128 + sig)
+        elif now - self._asked_at > _ECHO_SECONDS:
+            if sig == signal.SIGINT:
+                os._exit(128 + sig)
+            self._loop.call_soon_threadsafe(self._hurried.set)
 
 
 class Companion(Protocol):
@@ -179,7 +212,7 @@ async def _serve(
     greeting = companion.greeting if companion is not None else welcome
     print(greeting(server, settings), flush=True)
     attending = asyncio.create_task(companion.attend(server)) if companion is not None else None
-    listener = _Uvicorn(config, server)
+    listener = _Uvicorn(config, server, settings)
     listener.listen_to_signals()
     ended = False
     try:
