@@ -13,11 +13,14 @@ from agentpost.db import nodes as rows
 from agentpost.db import operating
 from agentpost.db.session import DedicatedConnection, Tx
 from agentpost.domain.records import NodeRecord
+from agentpost.domain.times import seconds
 from agentpost.services import missing_runs, record
 from agentpost.services.context import NODES, AppContext
 from agentpost.services.transactions import read_transaction, write_transaction
 
 log = structlog.get_logger(__name__)
+SILENT_SECONDS = 3.0
+"""Without a beat for so long, a node is shown as silent."""
 
 
 class Beats:
@@ -78,6 +81,22 @@ def lines(tx: Tx, ctx: AppContext) -> list[NodeLine]:
         )
         for node in rows.list_all(tx)
     ]
+
+
+def state_of(node: NodeRecord, now: int, served: bool | None) -> str:
+    """What a node does at ``now``: ``running``, ``draining``, ``silent``, ``ended``, or ``unknown``
+    for one of a version that does not say.
+
+    Args:
+        served: whether a server has the data folder; None where nodes beat.
+    """
+    if served is False:
+        return "ended"
+    if node.beat_at is None:
+        return "unknown"
+    if served is None and now - node.beat_at > seconds(SILENT_SECONDS):
+        return "silent"
+    return "running" if node.draining_at is None else "draining"
 
 
 async def beat(ctx: AppContext) -> dict[str, int]:
