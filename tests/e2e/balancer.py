@@ -1,5 +1,8 @@
-"""A balancer before several servers, as simple as one can be: it asks `/readyz`, gives each request to
-a server that is ready, and tries the next one only when a server takes no connection."""
+"""A balancer before several servers, as simple as one can be.
+
+It asks `/readyz`, gives each request to a server that is ready, and tries the next one only when a
+server takes no connection.
+"""
 
 import http.client
 import itertools
@@ -16,7 +19,7 @@ class Balancer:
     """Between the clients and these ports."""
 
     def __init__(self, ports: Sequence[int]) -> None:
-        self._ready = {port: True for port in ports}
+        self._ready = dict.fromkeys(ports, True)
         self._turn = itertools.count()
         self._ended = threading.Event()
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
@@ -69,7 +72,7 @@ class Balancer:
                 self.end_headers()
                 self.wfile.write(answer)
 
-            do_POST = do_GET
+            do_POST = do_GET  # noqa: N815 - its caller's name
 
             def log_message(self, *_: object) -> None:
                 """Nothing."""

@@ -5,6 +5,7 @@ import signal
 import threading
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import httpx2
 
@@ -32,6 +33,10 @@ def begun(server: AgentServer) -> Counter[str]:
     return Counter(line.split()[0] for line in server.trace())
 
 
+def has(messages: list[str], wanted: int) -> bool:
+    return len(messages) >= wanted
+
+
 def test_a_draining_server_serves_and_hands_over_each_job_behind_its_step(
     start_server: ServerMaker,
 ) -> None:
@@ -43,7 +48,7 @@ def test_a_draining_server_serves_and_hands_over_each_job_behind_its_step(
     )
     waits = caller.send([["start", "I", [["inbox", 60], ["step", "waits.1"]]]], conversation="c")
     server.await_gate("here")
-    eventually(lambda: (server.gates / "apart.pid").exists())
+    eventually((server.gates / "apart.pid").exists)
     process = server.process
     assert process is not None
     with ThreadPoolExecutor(2) as pool:
@@ -52,7 +57,7 @@ def test_a_draining_server_serves_and_hands_over_each_job_behind_its_step(
         asking = pool.submit(caller.send, turn, conversation="d")
         server.await_gate("turn")
         process.send_signal(signal.SIGTERM)
-        assert polling.result().json()["status"] == "processing", "it is answered early"
+        assert polling.result(40).json()["status"] == "processing", "it is answered early"
         answer = fresh(server, "/readyz")
         assert (answer.status_code, answer.headers["connection"]) == (503, "close")
         assert caller.send("still here?", conversation="e")["reply"] == "You said: still here?"
@@ -70,7 +75,7 @@ def test_a_draining_server_serves_and_hands_over_each_job_behind_its_step(
     server.start()
     for message in (here, apart, waits, new):
         if message is waits:
-            caller.post("go on", conversation="c")
+            caller.send([["join", None, "go on"]], conversation="c")
         assert caller.final(message["id"])["status"] == "completed"
     assert set(begun(server).values()) == {1}
     caller.close()
@@ -105,8 +110,7 @@ def test_a_rolling_restart_fails_no_request_and_repeats_no_step(cluster: Cluster
     ):
         loads = [pool.submit(load, client) for client in range(CLIENTS)]
         for node in nodes:
-            before = len(sent)
-            eventually(lambda least=before + 2 * CLIENTS: len(sent) >= least)
+            eventually(partial(has, sent, len(sent) + 2 * CLIENTS))
             assert node.stop() == 0
             node.start()
         enough.set()

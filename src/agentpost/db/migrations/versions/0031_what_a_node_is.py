@@ -1,4 +1,5 @@
-"""What operators see of a node, and whether it drains. Nodes of before leave it open."""
+"""What operators see of a node, which nodes of before leave open; and how old the code may be that
+uses this schema (`db.migrate`)."""
 
 from __future__ import annotations
 
@@ -18,3 +19,6 @@ def upgrade() -> None:
         op.add_column("nodes", sa.Column(name, sa.Text(), nullable=True))
     for name in ("pid", "held_calls"):
         op.add_column("nodes", sa.Column(name, sa.Integer(), nullable=True))
+    op.create_table(
+        "schema_support", sa.Column("serves_from", sa.Text(), primary_key=True, nullable=False)
+    )
