@@ -12,8 +12,8 @@ from agentpost.db import migrate
 
 ADDS = {"create_table", "create_index", "add_column", "get_bind", "bulk_insert"}
 CONTRACTS: dict[str, tuple[str, ...]] = {}
-"""Migration -> the columns ("table.column") that it takes away. Each raises `migrate.SERVES_FROM` to
-a revision whose code had stopped using them, one release before at the least."""
+"""Migration -> the columns ("table.column") that it takes away. Each raises `migrate.SERVES_FROM`
+to a revision whose code had stopped using them, one release before at the least."""
 
 
 def new_migrations() -> list[Path]:

@@ -79,6 +79,7 @@ def test_a_draining_server_serves_and_hands_over_each_job_behind_its_step(
         assert caller.final(message["id"])["status"] == "completed"
     assert set(begun(server).values()) == {1}
     caller.close()
+    server.kill()  # nobody waits for an hour
 
 
 def test_a_rolling_restart_fails_no_request_and_repeats_no_step(cluster: Cluster) -> None:

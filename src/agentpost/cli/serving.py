@@ -22,6 +22,7 @@ import typer
 import uvicorn
 
 from agentpost.agents.registry import UnknownAgent
+from agentpost.cli import reloading
 from agentpost.cli.checking import problems, warnings
 from agentpost.cli.context import complain
 from agentpost.cli.errors import say
@@ -58,10 +59,10 @@ class _Uvicorn(uvicorn.Server):
     """Drains after SIGTERM, and answers held waits before it closes its connections, instead of
     cancelling them."""
 
-    def __init__(self, config: uvicorn.Config, server: Server, settings: Settings) -> None:
+    def __init__(self, config: uvicorn.Config, server: Server, given: Mapping[str, Any]) -> None:
         super().__init__(config)
         self._agentpost = server
-        self._settings = settings
+        self._given = given
         self._loop = asyncio.get_running_loop()
         self._asked_at: float | None = None
         self._drains = False
@@ -72,7 +73,8 @@ class _Uvicorn(uvicorn.Server):
             self._agentpost.begin_shutdown()
             await super().shutdown(sockets)
             return
-        drain, grace = self._settings.drain_seconds, self._settings.step_grace_seconds
+        settings = self._agentpost.ctx.settings
+        drain, grace = settings.drain_seconds, settings.step_grace_seconds
         until = time.monotonic() + drain
         await self._close_after_answers()
         await self._agentpost.begin_drain()
@@ -98,12 +100,18 @@ class _Uvicorn(uvicorn.Server):
         """From here on, to the end of the process, signals to stop are ours."""
         for name in STOP_SIGNALS:
             signal.signal(name, self.handle_exit)
+        if not reloading.hangs_up_with_terminal():
+            signal.signal(signal.SIGHUP, self.handle_hangup)
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
         """Stay with `listen_to_signals`. uvicorn's own raises the signal again when the socket is
         closed, which would end the process before the rest of the server has stopped."""
         yield
+
+    def handle_hangup(self, _: int, __: FrameType | None) -> None:
+        """Read the settings again."""
+        self._loop.call_soon_threadsafe(reloading.reload, self._agentpost, self._given)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """Stop when asked to: SIGTERM drains, Ctrl-C does not. A second SIGTERM ends the drain. A
@@ -154,7 +162,7 @@ def run(given: Mapping[str, Any], companion: Companion | None = None) -> None:
         leaving = threading.Timer(_LEAVE_SECONDS, _leave)
         leaving.daemon = True
         try:
-            _run(_serve(settings, listening, connections_max, leaving.start, companion))
+            _run(_serve(settings, listening, connections_max, leaving.start, companion, given))
         finally:
             leaving.cancel()
     except (DatabaseBusy, UnknownAgent, FileNotFoundError, ValueError, OSError) as error:
@@ -185,6 +193,7 @@ async def _serve(
     connections_max: int,
     leaving: Callable[[], None],
     companion: Companion | None,
+    given: Mapping[str, Any],
 ) -> None:
     """Serve until asked to stop; ``leaving`` is called when everything has ended."""
     server = await start(settings)
@@ -212,7 +221,7 @@ async def _serve(
     greeting = companion.greeting if companion is not None else welcome
     print(greeting(server, settings), flush=True)
     attending = asyncio.create_task(companion.attend(server)) if companion is not None else None
-    listener = _Uvicorn(config, server, settings)
+    listener = _Uvicorn(config, server, given)
     listener.listen_to_signals()
     ended = False
     try:
