@@ -33,7 +33,9 @@ _SUPPORT = "schema_support"
 log = structlog.get_logger(__name__)
 MIGRATIONS = Path(__file__).with_name("migrations")
 _REVISION = "SELECT version_num FROM alembic_version"
-_KEPT = f"SELECT serves_from FROM {_SUPPORT}"
+_KEPT = "SELECT serves_from FROM schema_support"
+_FORGET = "DELETE FROM schema_support"
+_KEEP = "INSERT INTO schema_support (serves_from) VALUES (:serves_from)"
 _SQLITE_TABLES = "SELECT name FROM sqlite_master WHERE type = 'table'"
 # Without those of extensions, and only where a new table would be made.
 _POSTGRES_TABLES = (
@@ -259,9 +261,8 @@ def upgrade(engine: Engine, target: str = "head") -> None:
         config.attributes["connection"] = connection
         command.upgrade(config, target)
         if target in ("head", newest_revision()):
-            connection.execute(text(f"DELETE FROM {_SUPPORT}"))
-            kept = {"serves_from": SERVES_FROM}
-            connection.execute(text(f"INSERT INTO {_SUPPORT} VALUES (:serves_from)"), kept)
+            connection.execute(text(_FORGET))
+            connection.execute(text(_KEEP), {"serves_from": SERVES_FROM})
     engine.dispose()
 
 

@@ -19,7 +19,7 @@ class HeldCalls:
 
     @contextmanager
     def track(self, key_id: str, wait: Wait, *, stays: bool = False) -> Iterator[None]:
-        """A call of that key waits while the context lasts; ``stays``: `let_go` leaves it.
+        """A call of that key waits while the context lasts; ``stays``: `answer_waiting` leaves it.
 
         Raises `KeyEnded` when the context is left although `end` was called meanwhile.
         """
@@ -46,7 +46,7 @@ class HeldCalls:
         """How many calls are held."""
         return sum(map(len, self._waits.values()))
 
-    def let_go(self) -> None:
+    def answer_waiting(self) -> None:
         """Answer the calls that wait for news now, as they stand: their clients ask again. Those
         that stay wait for what this process is about to do."""
         for waits in self._waits.values():

@@ -41,8 +41,8 @@ class Drain:
 
     async def begin(self) -> None:
         """Take no more work and hand over what there is. Does not raise."""
-        log.info("draining", held_calls=self._ctx.held_calls.count())
-        self._ctx.held_calls.let_go()
+        log.info("drain_began", held_calls=self._ctx.held_calls.count())
+        self._ctx.held_calls.answer_waiting()
         await _attempt("tasks", self._background.take_no_work())
         await _attempt("dispatcher", self._ctx.engine.stop())
         self._leaving = asyncio.create_task(self._hand_over())
@@ -57,7 +57,7 @@ class Drain:
         hurrying = asyncio.create_task(hurried.wait())
         await asyncio.wait({ending, hurrying}, timeout=seconds, return_when="FIRST_COMPLETED")
         left = sum(len(each.runs.open()) for each in (self._turns, self._jobs) if each)
-        log.info("drained", unfinished=left)
+        log.info("drain_ended", unfinished=left)
         for task in (ending, hurrying, self._leaving):
             if task is not None:
                 task.cancel()
