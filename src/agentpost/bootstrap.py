@@ -243,7 +243,8 @@ def heartbeat(settings: Settings, ctx: AppContext) -> Heartbeat | None:
         return None
     from agentpost.db.postgres import PostgresDedicatedConnection
 
-    heart = Heartbeat(Beats(PostgresDedicatedConnection(url), ctx.node, ctx.clock), ctx.lease)
+    line = PostgresDedicatedConnection(url)
+    heart = Heartbeat(Beats(line, ctx.node, ctx.clock, ctx.held_calls.count), ctx.lease)
     ctx.silent = heart.silent
     return heart
 

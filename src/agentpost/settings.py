@@ -149,6 +149,8 @@ class Settings(BaseSettings):
     messages_per_day: Count
     waits_per_hour: Count
     work_reads_per_hour: Count
+    drain_seconds: Annotated[float, Field(ge=0)]
+    step_grace_seconds: Annotated[float, Field(ge=0)]
     connections_max: Annotated[int, Field(ge=0)]
     doors: DoorNames
     door_wait_seconds: Seconds

@@ -29,6 +29,8 @@ from agentpost.storage.signing import CursorSigner
 from agentpost.wakeups.base import Wakeups
 
 P = ParamSpec("P")
+NODES = "nodes"
+"""What nodes listen to for work that another one has let go (`Wakeups.listen`)."""
 
 
 class Subscribers(Generic[P]):
@@ -64,7 +66,8 @@ class AppContext:
     """The wired parts.
 
     ``lease``: for how long what ``node`` owns stays its own. ``turns`` is None in a process that
-    runs no agent. ``deliveries_due``: webhooks became due for these endpoints. ``endpoint_changed``
+    runs no agent; ``turns_closed``: no turn begins here any more, since this node drains.
+    ``deliveries_due``: webhooks became due for these endpoints. ``endpoint_changed``
     or was removed: claimed deliveries that were not sent yet are read again. ``external_commit``:
     another process changed the database, where that can be seen. ``health``: what the
     last checks of the parts found. ``storage_id``: the name that the file storage had at the start,
@@ -95,6 +98,7 @@ class AppContext:
     agent_name: str = ""
     examples: tuple[str, ...] | None = None
     turns: TurnRunner | None = None
+    turns_closed: bool = False
     deliveries_due: Subscribers[[Sequence[str]]] = field(default_factory=Subscribers)
     endpoint_changed: Subscribers[[str]] = field(default_factory=Subscribers)
     external_commit: Subscribers[[]] = field(default_factory=Subscribers)
