@@ -28,12 +28,13 @@ from agentpost.ratelimit.base import RateLimiter
 from agentpost.ratelimit.memory import MemoryLimiter
 from agentpost.services import health_state, restoring
 from agentpost.services.context import AppContext, Subscribers, TurnRunner
+from agentpost.services.encryption import SecretCipher
 from agentpost.services.health import Check
 from agentpost.services.lease import Lease
 from agentpost.services.links import SignedLinks
 from agentpost.services.nodes import Beats
 from agentpost.services.requests import RequestLog
-from agentpost.services.secrets import server_secrets
+from agentpost.services.secrets import generated_secret, server_secrets
 from agentpost.settings import Settings
 from agentpost.storage.base import Storage
 from agentpost.storage.incoming import Incoming, Receiver
@@ -105,6 +106,7 @@ class Adapters:
     receiver: Receiver | None
     signer: LinkSigner
     cursors: CursorSigner
+    cipher: SecretCipher
     external_commit: Subscribers[[]]
     checks: Mapping[str, Check]
 
@@ -126,6 +128,8 @@ async def open_adapters(settings: Settings, clock: Clock | None = None) -> Adapt
             settings.secret_key.get_secret_value(),
             settings.secret_keys_before.get_secret_value(),
         )
+        made_here = await generated_secret(db)
+    cipher = SecretCipher([secret, *before, *made_here])
     policies = PolicySigner(secret, before)
     storage, incoming, receiver = _storage(settings, folder, policies)
     limiter = _limiter(settings, checks)
@@ -142,6 +146,7 @@ async def open_adapters(settings: Settings, clock: Clock | None = None) -> Adapt
         receiver=receiver,
         signer=LinkSigner(secret, settings.public_file_url, before),
         cursors=CursorSigner(secret, before),
+        cipher=cipher,
         external_commit=external_commit,
         checks=checks,
     )
@@ -173,6 +178,7 @@ def wire_context(
             link_seconds=settings.link_seconds,
         ),
         cursors=adapters.cursors,
+        cipher=adapters.cipher,
         limiter=adapters.limiter,
         requests=RequestLog(db, settings.key_prefix, settings.request_log_bytes_per_day),
         node=adapters.node,

@@ -39,6 +39,7 @@ FROZEN = {
     "0025_sent_bodies": "f00d65221192306583db5f754c538e3e445dce0c01d7e05ba93881715cb9037f",
     "0029_agent_lines": "bf1cc427047c3dadfa650053ceeea6dc7dc530b050f09d7bc0acca2fbdbb9dcf",
     "0030_operator_actions": "579efb0b7c1ab8cad22f15d205f085358921e092614e340ac7f61f8c4a076acf",
+    "0033_node_versions": "ea33eab1f01df8e849c7c20640e421bf83389223d5afd7fd888b716cd6b740d6",
 }
 ADVICE = (
     "Was it changed after it was written? Take the change back, and make it in a new migration."

@@ -13,6 +13,7 @@ from agentpost.egress.client import Egress
 from agentpost.engine.base import Engine
 from agentpost.ratelimit.base import RateLimiter
 from agentpost.services.counters import Counters
+from agentpost.services.encryption import SecretCipher
 from agentpost.services.handover import Handover
 from agentpost.services.health_state import Health
 from agentpost.services.held_calls import HeldCalls
@@ -87,6 +88,7 @@ class AppContext:
     egress: Egress
     links: SigningLinks
     cursors: CursorSigner
+    cipher: SecretCipher
     limiter: RateLimiter
     requests: RequestLog
     node: str
