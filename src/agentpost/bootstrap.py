@@ -20,6 +20,7 @@ from agentpost.db.sqlite import SqliteDatabase
 from agentpost.domain import ids
 from agentpost.egress.addresses import AllowList
 from agentpost.egress.client import Egress
+from agentpost.egress.denied import DenyList
 from agentpost.engine.base import Engine
 from agentpost.engine.local import LocalEngine
 from agentpost.processes.capacity import default_memory_bytes
@@ -256,7 +257,12 @@ def way_out(settings: Settings) -> Egress:
     """A way out; one for each event loop that makes requests."""
     ca_file = Path(settings.egress_ca_file) if settings.egress_ca_file else None
     try:
-        return Egress(AllowList.parse(settings.egress_allow), ca_file=ca_file)
+        return Egress(
+            AllowList.parse(settings.egress_allow),
+            deny=DenyList.parse(settings.egress_deny),
+            ports=settings.egress_ports,
+            ca_file=ca_file,
+        )
     except OSError as error:
         raise OSError(f"AGENTPOST_EGRESS_CA_FILE: {ca_file}: {error.strerror or error}") from None
 

@@ -7,7 +7,9 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from agentpost import extras
+from agentpost.domain.urls import WEBHOOK_PORTS
 from agentpost.egress.addresses import AllowList
+from agentpost.egress.denied import DenyList
 from agentpost.services.mail import SmtpServer
 from agentpost.settings import PREFIX, Settings, unknown_variables
 from agentpost.storage.s3_bucket import S3Location
@@ -35,6 +37,9 @@ def warnings(settings: Settings) -> Iterator[str]:
             f"links in answers lead to {settings.public_url}, which other machines cannot reach:"
             " set AGENTPOST_BASE_URL to the address that clients use"
         )
+
+    if settings.egress_ports and not WEBHOOK_PORTS & set(settings.egress_ports):
+        yield "AGENTPOST_EGRESS_PORTS has neither 443 nor 8443, so no webhook can be sent"
 
 
 def _role(settings: Settings) -> None:
@@ -84,6 +89,7 @@ def _sign_in(settings: Settings) -> None:
 
 def _egress(settings: Settings) -> None:
     AllowList.parse(settings.egress_allow)
+    DenyList.parse(settings.egress_deny)
     if settings.egress_ca_file:
         try:
             Path(settings.egress_ca_file).read_bytes()

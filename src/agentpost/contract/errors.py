@@ -59,7 +59,8 @@ CATALOGUE: Final[dict[ErrorCode, Code]] = {
         "The webhook address cannot be used.",
         "Use public https on port 443 or 8443, without user name, up to 2,000 characters. On a"
         " server of your own, the setting `AGENTPOST_EGRESS_ALLOW` names hosts and addresses that"
-        " may be private, plain http or on another port.",
+        " may be private, plain http or on another port; `AGENTPOST_EGRESS_DENY` and"
+        " `AGENTPOST_EGRESS_PORTS` refuse more.",
     ),
     ErrorCode.BAD_EVENTS: Code(
         400, "The list of events is empty or names an unknown one.", "Use names of the event list."

@@ -57,7 +57,7 @@ def check(ctx: AppContext, change: EndpointChange) -> None:
             text = (
                 f"The webhook address cannot be used: {error}. On a server of your own,"
                 " AGENTPOST_EGRESS_ALLOW lets private addresses, plain http and other ports"
-                " through."
+                " through, and AGENTPOST_EGRESS_DENY refuses hosts."
             )
             raise Refusal(ErrorCode.BAD_URL, text) from None
     if change.events is not None:
