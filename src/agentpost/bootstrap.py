@@ -25,6 +25,7 @@ from agentpost.engine.base import Engine
 from agentpost.engine.local import LocalEngine
 from agentpost.processes.capacity import default_memory_bytes
 from agentpost.processes.environment import worker_environment
+from agentpost.processes.scanner import Scanner, parse_command
 from agentpost.ratelimit.base import RateLimiter
 from agentpost.ratelimit.memory import MemoryLimiter
 from agentpost.services import health_state, restoring
@@ -188,6 +189,19 @@ def wire_context(
         agent_name=agent_name,
         turns=turns,
         external_commit=adapters.external_commit,
+        scanner=_scanner(settings),
+    )
+
+
+def _scanner(settings: Settings) -> Scanner | None:
+    """What scans files; raises `ValueError` for a program that is not there."""
+    if not settings.scan_command:
+        return None
+    return Scanner(
+        parse_command(settings.scan_command),
+        settings.scan_seconds,
+        settings.scan_processes,
+        worker_environment(os.environ, threads=1),
     )
 
 

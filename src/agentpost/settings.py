@@ -143,6 +143,10 @@ class Settings(BaseSettings):
     egress_deny: TextList
     egress_ports: PortList
     egress_ca_file: str
+    scan_command: str
+    scan_seconds: Seconds
+    scan_processes: Count
+    scan_failure: Literal["refuse", "accept"]
     log_format: Literal["auto", "console", "json"]
     log_level: Literal["debug", "info", "warning", "error"]
     metrics_token: SecretStr

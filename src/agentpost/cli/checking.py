@@ -10,6 +10,7 @@ from agentpost import extras
 from agentpost.domain.urls import WEBHOOK_PORTS
 from agentpost.egress.addresses import AllowList
 from agentpost.egress.denied import DenyList
+from agentpost.processes.scanner import parse_command
 from agentpost.services.mail import SmtpServer
 from agentpost.settings import PREFIX, Settings, unknown_variables
 from agentpost.storage.s3_bucket import S3Location
@@ -98,6 +99,11 @@ def _egress(settings: Settings) -> None:
             raise OSError(f"AGENTPOST_EGRESS_CA_FILE: {text}") from None
 
 
+def _scan(settings: Settings) -> None:
+    if settings.scan_command:
+        parse_command(settings.scan_command)
+
+
 def _agent(settings: Settings) -> None:
     if settings.agent == "offline":
         extras.require("offline", extras.OFFLINE_ASKED)
@@ -120,6 +126,7 @@ _CHECKS: tuple[Callable[[Settings], None], ...] = (
     _mail,
     _sign_in,
     _egress,
+    _scan,
     _agent,
     _limits,
     _traces,

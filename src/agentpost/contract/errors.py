@@ -142,7 +142,10 @@ CATALOGUE: Final[dict[ErrorCode, Code]] = {
         416, "The file has no such byte range.", "Ask for a range inside the file."
     ),
     ErrorCode.EXECUTABLE_REFUSED: Code(
-        422, "The uploaded file is a program and was deleted.", "Programs are not accepted."
+        422,
+        "The uploaded file is a program, or the server's malware scanner found something in it; it"
+        " was deleted.",
+        "Programs are not accepted.",
     ),
     ErrorCode.RATE_LIMITED: Code(
         429, "A rate limit is reached.", "Wait for the seconds in `Retry-After`, then send again."

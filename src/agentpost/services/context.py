@@ -11,6 +11,7 @@ from agentpost.contract.shape import SigningLinks
 from agentpost.db.session import Database
 from agentpost.egress.client import Egress
 from agentpost.engine.base import Engine
+from agentpost.processes.scanner import Scanner
 from agentpost.ratelimit.base import RateLimiter
 from agentpost.services.counters import Counters
 from agentpost.services.encryption import SecretCipher
@@ -75,7 +76,7 @@ class AppContext:
     switched off (see `services.maintenance`). ``handover``: messages from commits to the POST
     calls that wait. ``put_off``: sweep -> id -> (tries, not before, by `Clock.passed`) of what it
     failed on (`services.sweeping`). ``streams``: the open event streams. ``counters``: totals for
-    `/metrics`.
+    `/metrics`. ``scanner``: of files that clients bring; None: they are not scanned.
     """
 
     settings: Settings
@@ -110,4 +111,5 @@ class AppContext:
     put_off: dict[str, dict[str, tuple[int, int]]] = field(default_factory=dict)
     passwords: Passwords = field(default_factory=Passwords)
     provider: ProviderCache = field(default_factory=ProviderCache)
+    scanner: Scanner | None = None
     counters: Counters = field(default_factory=Counters)

@@ -169,7 +169,8 @@ class RangeNotSatisfiable(ApiError):
 
 
 class ExecutableRefused(ApiError):
-    """The uploaded file is a program and was deleted."""
+    """The uploaded file is a program, or the server's malware scanner found something in it; it
+    was deleted."""
 
     hint: ClassVar[str] = "Programs are not accepted."
 
