@@ -8,10 +8,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from agentpost.contract.shape import dumps
 from agentpost.db import agent_lines, history
 from agentpost.db import messages as message_rows
 from agentpost.db import timeline as rows
 from agentpost.db.session import Tx
+from agentpost.domain import signals as s
 from agentpost.domain.endpoints import DeliveryStatus
 from agentpost.domain.errors import not_found
 from agentpost.domain.journal import name_of
@@ -141,9 +143,10 @@ def build(
     links = message_rows.links(tx, message_id)
     owners = (message_id, *(link.job.id for link in links))
     full = account_id is None
-    lines = _recorded(tx, message_id, owners, part_lines or rows.ALL, full=full)
+    implied = _implied_signals(tx, message)
+    lines = implied + _recorded(tx, message_id, owners, part_lines or rows.ALL, full=full)
     webhooks, names, sent = _webhooks(tx, message_id)
-    total = rows.count(tx, message_id, owners, output=full) + len(webhooks)
+    total = rows.count(tx, message_id, owners, output=full) + len(implied) + len(webhooks)
     jobs = [link.job for link in links]
     spans = _spans(tx, message, jobs, webhooks, names)
     lines = sorted(lines + webhooks, key=lambda line: line.at)
@@ -196,6 +199,25 @@ def _for_account(body: str) -> str:
     facts = json.loads(body)
     facts.pop("cause", None)
     return json.dumps(facts)
+
+
+def _implied_signals(tx: Tx, message: MessageRecord) -> list[TimelineEvent]:
+    """The signals of a message that are not kept, since other rows say the same: its turn began
+    with it, and what the agent replied (`record`). Earlier versions kept them."""
+    lines = []
+    if not rows.has_signal(tx, message.id, s.TurnBegun.__name__, s.TurnQueued.__name__):
+        name = s.TurnBegun.__name__
+        lines.append(TimelineEvent(message.created_at, "signal", message.id, name, {}))
+    replied = rows.reply(tx, message.id)
+    if replied is not None and not rows.has_signal(tx, message.id, s.TurnReplied.__name__):
+        at, body = replied
+        entry, question = json.loads(body), message.asked
+        text = entry["text"].removesuffix(question or "").removesuffix("\n\n" if question else "")
+        in_time = bool(entry.get("delivered_sync"))
+        signal = s.TurnReplied(text or None, question, delivered_sync=in_time)
+        name = s.TurnReplied.__name__
+        lines.append(TimelineEvent(at, "signal", message.id, name, {}, dumps(signal)))
+    return lines
 
 
 def _recorded(
