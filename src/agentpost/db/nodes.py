@@ -4,21 +4,23 @@ from __future__ import annotations
 
 from typing import Final
 
+from agentpost import __version__
 from agentpost.db.mapper import Mapper
 from agentpost.db.session import Tx
 from agentpost.domain.records import NodeRecord
 
 NODES: Final = Mapper(NodeRecord, "nodes")
 _BEAT = (
-    "INSERT INTO nodes (id, started_at, beat, beat_at, held_calls) VALUES (?, ?, 1, ?, ?)"
+    "INSERT INTO nodes (id, started_at, beat, beat_at, version, held_calls)"
+    " VALUES (?, ?, 1, ?, ?, ?)"
     " ON CONFLICT (id) DO UPDATE SET beat = nodes.beat + 1, beat_at = excluded.beat_at,"
     " held_calls = excluded.held_calls"
 )
 _CONFIRM = (
-    "INSERT INTO nodes (id, started_at, beat, beat_at) VALUES (?, ?, 1, ?)"
+    "INSERT INTO nodes (id, started_at, beat, beat_at, version) VALUES (?, ?, 1, ?, ?)"
     " ON CONFLICT (id) DO UPDATE SET beat = nodes.beat + 1, beat_at = excluded.beat_at"
 )
-_DESCRIBE = "UPDATE nodes SET host = ?, pid = ?, role = ?, version = ? WHERE id = ?"
+_DESCRIBE = "UPDATE nodes SET host = ?, pid = ?, role = ? WHERE id = ?"
 _DRAIN = "UPDATE nodes SET draining_at = ? WHERE id = ?"
 _FORGET = "DELETE FROM nodes WHERE id = ?"
 _FORGET_SILENT = "DELETE FROM nodes WHERE id = ? AND beat = ?"
@@ -26,19 +28,20 @@ _ALL = f"{NODES.select} ORDER BY started_at, id"
 
 
 def beat(tx: Tx, node: str, now: int, held_calls: int = 0) -> dict[str, int]:
-    """One more beat of a node, which holds so many calls; every node's beat."""
-    tx.execute(_BEAT, (node, now, now, held_calls))
+    """One more beat of a node, which runs this version and holds so many calls; every node's
+    beat."""
+    tx.execute(_BEAT, (node, now, now, __version__, held_calls))
     return {row[0]: row[1] for row in tx.all("SELECT id, beat FROM nodes")}
 
 
 def confirm(tx: Tx, node: str, now: int) -> None:
     """One more beat of a node, which asks whether something is still its own."""
-    tx.execute(_CONFIRM, (node, now, now))
+    tx.execute(_CONFIRM, (node, now, now, __version__))
 
 
-def describe(tx: Tx, node: str, host: str, pid: int, role: str, version: str) -> None:
+def describe(tx: Tx, node: str, host: str, pid: int, role: str) -> None:
     """What the node is; it has beaten before."""
-    tx.execute(_DESCRIBE, (host, pid, role, version, node))
+    tx.execute(_DESCRIBE, (host, pid, role, node))
 
 
 def set_draining(tx: Tx, node: str, now: int) -> None:
@@ -54,6 +57,11 @@ def all_(tx: Tx) -> set[str]:
 def list_all(tx: Tx) -> list[NodeRecord]:
     """The same as records, the oldest first."""
     return NODES.all(tx, _ALL)
+
+
+def any_before_versions(tx: Tx) -> bool:
+    """Whether a node may run a release that wrote no version, as those up to 0.2.0."""
+    return tx.one("SELECT 1 FROM nodes WHERE version IS NULL LIMIT 1") is not None
 
 
 def forget(tx: Tx, node: str, beat: int | None) -> bool:

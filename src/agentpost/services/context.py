@@ -11,8 +11,10 @@ from agentpost.contract.shape import SigningLinks
 from agentpost.db.session import Database
 from agentpost.egress.client import Egress
 from agentpost.engine.base import Engine
+from agentpost.processes.scanner import Scanner
 from agentpost.ratelimit.base import RateLimiter
 from agentpost.services.counters import Counters
+from agentpost.services.encryption import SecretCipher
 from agentpost.services.handover import Handover
 from agentpost.services.health_state import Health
 from agentpost.services.held_calls import HeldCalls
@@ -77,7 +79,7 @@ class AppContext:
     switched off (see `services.maintenance`). ``handover``: messages from commits to the POST
     calls that wait. ``put_off``: sweep -> id -> (tries, not before, by `Clock.passed`) of what it
     failed on (`services.sweeping`). ``streams``: the open event streams. ``counters``: totals for
-    `/metrics`.
+    `/metrics`. ``scanner``: of files that clients bring; None: they are not scanned.
     """
 
     settings: Settings
@@ -90,6 +92,7 @@ class AppContext:
     egress: Egress
     links: SigningLinks
     cursors: CursorSigner
+    cipher: SecretCipher
     limiter: RateLimiter
     requests: RequestLog
     node: str
@@ -113,4 +116,5 @@ class AppContext:
     put_off: dict[str, dict[str, tuple[int, int]]] = field(default_factory=dict)
     passwords: Passwords = field(default_factory=Passwords)
     provider: ProviderCache = field(default_factory=ProviderCache)
+    scanner: Scanner | None = None
     counters: Counters = field(default_factory=Counters)

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import structlog
 
-from agentpost import __version__
 from agentpost.clock import Clock
 from agentpost.db import nodes as rows
 from agentpost.db import operating
@@ -107,7 +106,7 @@ async def beat(ctx: AppContext) -> dict[str, int]:
 @write_transaction
 def describe(tx: Tx, ctx: AppContext, host: str, pid: int) -> None:
     """Write down for operators what this node is; it has beaten before."""
-    rows.describe(tx, ctx.node, host, pid, ctx.settings.role, __version__)
+    rows.describe(tx, ctx.node, host, pid, ctx.settings.role)
 
 
 @write_transaction
