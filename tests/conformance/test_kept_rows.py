@@ -117,7 +117,8 @@ async def test_long_bodies_are_packed_and_read_as_they_were(db: Database) -> Non
     assert len(stored[1].bodies or b"") < 1_000
     await db.write(lambda tx: request_rows.insert(tx, stored))
     for one in made:
-        assert await db.read(lambda tx, of=one.id: request_rows.get(tx, "acc_1", of)) == one
+        get = partial(request_rows.get, account_id="acc_1", request_id=one.id)
+        assert await db.read(get) == one
     lines, _ = await requests.recent(db, "acc_1", request_filter({"path": shown}, 0))
     assert [line.id for line in lines] == [made[0].id]
 
