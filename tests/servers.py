@@ -18,7 +18,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -32,7 +32,9 @@ from agentpost.engine import procrastinate
 
 # Set by the process that runs the tests, inherited by its xdist workers.
 RUN_DIR = "TEST_RUN_DIR"
-STOP_SECONDS_MAX = 10.0
+STOP_SECONDS_MAX = 60.0
+PORTS = range(20_000, 32_000)
+"""Below those that systems hand out (Linux from 32768, macOS from 49152)."""
 SETTINGS = """
 listen_addresses = ''
 unix_socket_directories = '{socket}'
@@ -59,11 +61,22 @@ _left_alone: list[subprocess.Popen[bytes]] = []
 
 
 def free_port() -> int:
-    """A TCP port of 127.0.0.1 that nobody listens on now; bind it soon."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
+    """A TCP port of 127.0.0.1 for one server, which may stop and start on it again.
+
+    The system hands its own choice, a port for bind(0), to others as soon as it is free: a server
+    that starts a second later, or again, then finds it taken. So these are none of the ports that
+    the system hands out, and every run on this machine takes the next one.
+    """
+    counter = Path(tempfile.gettempdir(), f"agentpost-tests-{os.getuid()}.port")
+    with locked(counter.with_suffix(".lock")):
+        last = int((counter.exists() and counter.read_text()) or PORTS.start)
+        for offset in range(1, len(PORTS)):
+            port = PORTS[(last - PORTS.start + offset) % len(PORTS)]
+            with socket.socket() as probe, suppress(OSError):
+                probe.bind(("127.0.0.1", port))
+                counter.write_text(str(port))
+                return port
+    raise OSError(f"no port of {PORTS} is free")
 
 
 @dataclass(frozen=True)
@@ -165,7 +178,7 @@ class Postgres:
                 capture_output=True,
                 text=True,
                 check=True,
-                timeout=60,
+                timeout=300,
             )
         except subprocess.CalledProcessError as error:
             error.add_note(f"{error.stdout}\n{error.stderr}")

@@ -152,6 +152,7 @@ def wire_context(
     adapters: Adapters,
     *,
     agent_name: str = "",
+    examples: tuple[str, ...] | None = None,
     turns: TurnRunner | None = None,
     lease: Lease | None = None,
 ) -> AppContext:
@@ -179,6 +180,7 @@ def wire_context(
         new_egress=partial(way_out, settings),
         lease=lease or Lease(),
         agent_name=agent_name,
+        examples=examples,
         turns=turns,
         external_commit=adapters.external_commit,
     )

@@ -22,7 +22,7 @@ from agentpost.services import deliveries, endpoints
 from agentpost.services.context import AppContext
 from tests.egress.hostile import Request, Server, replies, serving
 from tests.services.databases import account, clock, ctx, schema_url
-from tests.waiting import eventually_async
+from tests.waiting import PATIENCE, eventually_async
 
 __all__ = ["account", "clock", "ctx", "schema_url"]
 
@@ -284,7 +284,7 @@ async def shown(
     ctx: AppContext, account: str, endpoint_id: str, status: str, attempts: int
 ) -> None:
     """Wait until the only delivery has that status after that many attempts."""
-    async with asyncio.timeout(15):
+    async with asyncio.timeout(PATIENCE):
         while await statuses(ctx, account, endpoint_id) != {(status, attempts)}:  # noqa: ASYNC110
             await asyncio.sleep(0.005)
 

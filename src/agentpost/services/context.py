@@ -93,6 +93,7 @@ class AppContext:
     new_egress: Callable[[], Egress] = Egress
     lease: Lease = field(default_factory=Lease)
     agent_name: str = ""
+    examples: tuple[str, ...] | None = None
     turns: TurnRunner | None = None
     deliveries_due: Subscribers[[Sequence[str]]] = field(default_factory=Subscribers)
     endpoint_changed: Subscribers[[str]] = field(default_factory=Subscribers)

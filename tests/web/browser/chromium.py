@@ -24,6 +24,8 @@ from playwright.sync_api import (
     sync_playwright,
 )
 
+from tests.waiting import PATIENCE
+
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 MISSING = (
     "no Chromium on PATH: make test installs it as root; otherwise install it with your package"
@@ -34,7 +36,7 @@ PHONE: ViewportSize = {"width": 375, "height": 812}
 DESKTOP: ViewportSize = {"width": 1280, "height": 860}
 USUAL = {"viewport": DESKTOP, "locale": "en-GB", "reduced_motion": "reduce"}
 """What moves would be drawn anew as long as a page is open, sixty times a second."""
-PATIENCE_MS = 30_000
+PATIENCE_MS = PATIENCE * 1_000
 expect.set_options(timeout=PATIENCE_MS)
 
 
