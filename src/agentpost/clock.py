@@ -86,8 +86,8 @@ class ManualClock:
 _CHANCE_BYTES = 9
 _DRAWN_AT_ONCE = 256
 _chances: list[bytes] = []
-"""What ids are made unique with, drawn ahead: a call for random bytes lets go of the interpreter,
-and where several threads work, it takes a switch of threads to get it back."""
+"""What ids are made unique with, drawn ahead: each call for random bytes lets go of the
+interpreter, and where several threads work, it takes a switch of threads to get it back."""
 os.register_at_fork(after_in_child=_chances.clear)
 
 

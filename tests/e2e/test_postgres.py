@@ -255,7 +255,7 @@ def test_a_missing_extra_is_reported_in_one_sentence(tmp_path: Path) -> None:
         },
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=120,
         check=False,
     )
     assert done.returncode == 1
