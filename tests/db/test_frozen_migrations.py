@@ -39,6 +39,9 @@ FROZEN = {
     "0025_sent_bodies": "f00d65221192306583db5f754c538e3e445dce0c01d7e05ba93881715cb9037f",
     "0029_agent_lines": "bf1cc427047c3dadfa650053ceeea6dc7dc530b050f09d7bc0acca2fbdbb9dcf",
     "0030_operator_actions": "579efb0b7c1ab8cad22f15d205f085358921e092614e340ac7f61f8c4a076acf",
+    "0032_keys_sessions_deletion": (
+        "2d3f3ea1b9f790045c9db396c16e879f781163a22896ea7c80daa7a17b0987d1"
+    ),
 }
 ADVICE = (
     "Was it changed after it was written? Take the change back, and make it in a new migration."

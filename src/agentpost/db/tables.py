@@ -1,8 +1,7 @@
 """Every table, declared once: migrations are checked against it, on both databases.
 
-A table of records has the columns of its class in `domain.records`. Column types are plain, so that
-both drivers return them alike: text, and integers of 32 or 64 bits. Ids sort by time, so inserts
-land at the end of an index.
+A table of records has the columns of its class in `domain.records`. Both drivers return the plain
+types alike: text, integers of 32 or 64 bits. Ids sort by time: inserts land at an index's end.
 """
 
 from __future__ import annotations
@@ -89,6 +88,7 @@ keys = Table(
     *_columns(records.KeyRecord),
     Index("ix_keys_account_id", "account_id"),
     UniqueConstraint("digest"),
+    Index("uq_keys_old_digest", "old_digest", unique=True),
 )
 
 login_tokens = Table(

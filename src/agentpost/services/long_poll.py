@@ -87,7 +87,7 @@ def held(
     the key was revoked or expired meanwhile.
     """
     listening = ctx.wakeups.listen(subject, texts=texts) if place is None else nullcontext(place)
-    with listening as wait, ctx.held_calls.track(caller.key_id, wait):
+    with listening as wait, ctx.held_calls.track(caller.holds, wait):
         hung_up(wait)
         yield wait
 
