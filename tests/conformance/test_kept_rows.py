@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from agentpost.clock import new_id
-from agentpost.db import agent_lines, attempts, migrate, pending_deletions, retention, timeline
+from agentpost.db import agent_lines, attempts, pending_deletions, retention, timeline
 from agentpost.db import requests as request_rows
 from agentpost.db.postgres import PostgresDatabase
 from agentpost.db.session import Database, Tx
@@ -29,8 +29,7 @@ def db(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Database]:
     if request.param == "postgres":
         postgres: Postgres = request.getfixturevalue("postgres")
         fresh: Callable[[str], str] = request.getfixturevalue("fresh_postgres")
-        url = fresh(postgres.template("with_schema", migrate.upgrade_postgres))
-        made = PostgresDatabase(url, connections=2)
+        made = PostgresDatabase(fresh(postgres.schema()), connections=2)
     else:
         shutil.copyfile(empty_sqlite(), tmp_path / "test.db")
         made = SqliteDatabase(tmp_path / "test.db")

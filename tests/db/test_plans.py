@@ -132,8 +132,10 @@ FROM generate_series(1, 20000) n
 
 @pytest.fixture(scope="module")
 def asked(postgres: Postgres) -> Iterator["psycopg.Connection[tuple[Any, ...]]"]:
-    template = postgres.template("with_schema", migrate.upgrade_postgres)
-    with postgres.database(template) as url, psycopg.connect(url, autocommit=True) as opened:
+    with (
+        postgres.database(postgres.schema()) as url,
+        psycopg.connect(url, autocommit=True) as opened,
+    ):
         opened.execute("SET enable_seqscan = off")
         opened.execute(MANY_WORKS)
         opened.execute(MANY_FILES)

@@ -36,7 +36,7 @@ _LONGEST = (
     " n LIMIT ?"
 )
 _HAS_SIGNAL = "SELECT 1 FROM signals WHERE owner = ? AND name IN (?, ?) LIMIT 1"
-_REPLY = "SELECT at, body_json FROM entries WHERE message_id = ? AND type = 'agent_reply' LIMIT 1"
+_REPLY = "SELECT body_json FROM entries WHERE message_id = ? AND type = 'agent_reply' LIMIT 1"
 _COUNTS = (
     "SELECT COUNT(*) FROM signals WHERE owner = ?",
     "SELECT COUNT(*) FROM calls WHERE owner = ? AND n > 0",
@@ -57,9 +57,10 @@ def has_signal(tx: Tx, owner: str, name: str, other: str = "") -> bool:
     return tx.one(_HAS_SIGNAL, (owner, name, other or name)) is not None
 
 
-def reply(tx: Tx, message_id: str) -> Row | None:
-    """(at, body) of the entry with what the agent replied."""
-    return tx.one(_REPLY, (message_id,))
+def reply(tx: Tx, message_id: str) -> str | None:
+    """The body of the entry with what the agent replied."""
+    row = tx.one(_REPLY, (message_id,))
+    return None if row is None else str(row[0])
 
 
 def calls(tx: Tx, owner: str, last: int = ALL) -> list[Row]:

@@ -13,7 +13,6 @@ from agentpost.db import agent_lines, history
 from agentpost.db import messages as message_rows
 from agentpost.db import timeline as rows
 from agentpost.db.session import Tx
-from agentpost.domain import signals as s
 from agentpost.domain.endpoints import DeliveryStatus
 from agentpost.domain.errors import not_found
 from agentpost.domain.journal import name_of
@@ -21,6 +20,7 @@ from agentpost.domain.message import OPEN_TURNS
 from agentpost.domain.records import AttachmentRecord, FileRecord, JobRecord, MessageRecord
 from agentpost.domain.times import iso
 from agentpost.services.context import AppContext
+from agentpost.services.implied_signals import implied_signals
 from agentpost.services.transactions import read_transaction
 
 _TEXT_CHARACTERS = 120
@@ -143,7 +143,7 @@ def build(
     links = message_rows.links(tx, message_id)
     owners = (message_id, *(link.job.id for link in links))
     full = account_id is None
-    implied = _implied_signals(tx, message)
+    implied = _implied(tx, message)
     lines = implied + _recorded(tx, message_id, owners, part_lines or rows.ALL, full=full)
     webhooks, names, sent = _webhooks(tx, message_id)
     total = rows.count(tx, message_id, owners, output=full) + len(implied) + len(webhooks)
@@ -201,23 +201,11 @@ def _for_account(body: str) -> str:
     return json.dumps(facts)
 
 
-def _implied_signals(tx: Tx, message: MessageRecord) -> list[TimelineEvent]:
-    """The signals of a message that are not kept, since other rows say the same: its turn began
-    with it, and what the agent replied (`record`). Earlier versions kept them."""
-    lines = []
-    if not rows.has_signal(tx, message.id, s.TurnBegun.__name__, s.TurnQueued.__name__):
-        name = s.TurnBegun.__name__
-        lines.append(TimelineEvent(message.created_at, "signal", message.id, name, {}))
-    replied = rows.reply(tx, message.id)
-    if replied is not None and not rows.has_signal(tx, message.id, s.TurnReplied.__name__):
-        at, body = replied
-        entry, question = json.loads(body), message.asked
-        text = entry["text"].removesuffix(question or "").removesuffix("\n\n" if question else "")
-        in_time = bool(entry.get("delivered_sync"))
-        signal = s.TurnReplied(text or None, question, delivered_sync=in_time)
-        name = s.TurnReplied.__name__
-        lines.append(TimelineEvent(at, "signal", message.id, name, {}, dumps(signal)))
-    return lines
+def _implied(tx: Tx, message: MessageRecord) -> list[TimelineEvent]:
+    return [
+        TimelineEvent(at, "signal", message.id, type(signal).__name__, {}, dumps(signal))
+        for at, signal in implied_signals(tx, message)
+    ]
 
 
 def _recorded(

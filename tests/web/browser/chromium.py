@@ -26,7 +26,14 @@ from playwright.sync_api import (
 
 from tests.waiting import PATIENCE
 
-NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+# The headless shell, without the windows of a browser, needs half the CPU.
+NAMES = (
+    "chromium-headless-shell",
+    "chromium",
+    "chromium-browser",
+    "google-chrome",
+    "google-chrome-stable",
+)
 MISSING = (
     "no Chromium on PATH: make test installs it as root; otherwise install it with your package"
     " manager"
