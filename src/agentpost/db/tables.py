@@ -1,8 +1,8 @@
 """Every table, declared once: migrations are checked against it, on both databases.
 
 A table of records has the columns of its class in `domain.records`. Column types are plain, so that
-both drivers return them alike: text, and integers of 32 or 64 bits. Ids sort by time, so inserts
-land at the end of an index.
+both drivers return them alike: text, bytes, and integers of 32 or 64 bits. Ids sort by time, so
+inserts land at the end of an index.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from sqlalchemy import (
     Column,
     Index,
     Integer,
+    LargeBinary,
     MetaData,
     PrimaryKeyConstraint,
     Table,
@@ -29,6 +30,7 @@ from agentpost.domain import records, user_records, webhook_records
 from agentpost.domain.schedules import ScheduleRecord
 
 metadata = MetaData()
+_KINDS: dict[Any, type[Any]] = {int: Integer, bytes: LargeBinary}
 
 
 def _text(name: str, *, null: bool = False) -> Column[str]:
@@ -62,7 +64,7 @@ def _columns(
         null = NoneType in get_args(hint)
         if null:
             hint = get_args(hint)[0]
-        kind = BigInteger if get_origin(hint) is Annotated else Integer if hint is int else Text
+        kind = BigInteger if get_origin(hint) is Annotated else _KINDS.get(hint, Text)
         default = "0" if field.name in zero else None
         is_key = field.name == key
         yield Column(field.name, kind, primary_key=is_key, nullable=null, server_default=default)

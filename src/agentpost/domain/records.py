@@ -312,7 +312,11 @@ class MailRecord:
 
 @dataclass(slots=True)
 class RequestRecord:
-    """One request; bodies are there when they were small, without secrets."""
+    """One request; bodies are there when they were small, without secrets.
+
+    ``bodies`` are both of them as they are stored, instead of those (`db.packed_bodies`), with
+    ``message_id``: the message that the response shows.
+    """
 
     id: str
     at: Time
@@ -328,6 +332,8 @@ class RequestRecord:
     request_body: str | None = None
     response_body: str | None = None
     traceparent: str | None = None
+    message_id: str | None = None
+    bodies: bytes | None = None
 
     @property
     def size(self) -> int:
