@@ -32,7 +32,17 @@ from agentpost.domain import signals as s
 from agentpost.domain.errors import Fenced, Refusal
 from agentpost.domain.journal import CallState
 from agentpost.domain.message import TurnFailure, WhenBusy
-from agentpost.services import accounts, credits, doctor, jobs, record, turns, upkeep, works
+from agentpost.services import (
+    accounts,
+    credits,
+    doctor,
+    jobs,
+    record,
+    replaying,
+    turns,
+    upkeep,
+    works,
+)
 from agentpost.services.jobs import OutOfCredits, Owned
 from agentpost.services.tickets import TurnTicket
 from tests.servers import Postgres
@@ -106,7 +116,11 @@ class Account(RuleBasedStateMachine):
         return None
 
     def teardown(self) -> None:
-        """Close the context."""
+        """Replay every message, then close the context."""
+        if hasattr(self, "harness"):
+            for (message_id,) in self.harness.all("SELECT id FROM messages"):
+                found = self.run(replaying.check(self.harness.ctx, message_id))
+                assert found.problem is None, f"{message_id}: {found.problem}"
         self.run(self.open.aclose())
         self.loop.close()
 

@@ -12,6 +12,7 @@ from agentpost.cli.account_data import accounts_delete, accounts_export
 from agentpost.cli.commands import group
 from agentpost.cli.context import AsJson, guarded, show, show_rows, with_context
 from agentpost.cli.errors import say
+from agentpost.cli.reencrypting import db_reencrypt
 
 if TYPE_CHECKING:
     from agentpost.domain.records import AccountRecord
@@ -60,6 +61,9 @@ EXAMPLES: Final = {
     "db adopt-storage": """
         agentpost db adopt-storage
     """,
+    "db reencrypt": """
+        agentpost db reencrypt --json
+    """,
 }
 
 
@@ -82,7 +86,11 @@ def attach(app: typer.Typer) -> None:
         "config": ("Settings.", [("show", config_show)]),
         "db": (
             "The database.",
-            [("upgrade", db_upgrade), ("adopt-storage", db_adopt_storage)],
+            [
+                ("upgrade", db_upgrade),
+                ("adopt-storage", db_adopt_storage),
+                ("reencrypt", db_reencrypt),
+            ],
         ),
     }
     for name, (text, commands) in groups.items():

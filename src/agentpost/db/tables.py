@@ -1,7 +1,7 @@
 """Every table, declared once: migrations are checked against it, on both databases.
 
-A table of records has the columns of its class in `domain.records`. Both drivers return the plain
-types alike: text, integers of 32 or 64 bits. Ids sort by time: inserts land at an index's end.
+A table of records has the columns of its class in `domain.records`. Column types are plain, so that
+both drivers return them alike. Ids sort by time, so inserts land at the end of an index.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from sqlalchemy import (
     Column,
     Index,
     Integer,
+    LargeBinary,
     MetaData,
     PrimaryKeyConstraint,
     Table,
@@ -28,6 +29,7 @@ from agentpost.domain import records, user_records, webhook_records
 from agentpost.domain.schedules import ScheduleRecord
 
 metadata = MetaData()
+_KINDS: dict[Any, type[Any]] = {int: Integer, bytes: LargeBinary}
 
 
 def _text(name: str, *, null: bool = False) -> Column[str]:
@@ -61,7 +63,7 @@ def _columns(
         null = NoneType in get_args(hint)
         if null:
             hint = get_args(hint)[0]
-        kind = BigInteger if get_origin(hint) is Annotated else Integer if hint is int else Text
+        kind = BigInteger if get_origin(hint) is Annotated else _KINDS.get(hint, Text)
         default = "0" if field.name in zero else None
         is_key = field.name == key
         yield Column(field.name, kind, primary_key=is_key, nullable=null, server_default=default)
@@ -74,8 +76,8 @@ def _partial(name: str, *columns: str, where: str, unique: bool = False) -> Inde
 
 meta = Table("meta", metadata, Column("name", Text, primary_key=True), _text("value"))
 
-nodes = Table("nodes", metadata, _id(), _time("started_at"), _time("beat"))
-
+nodes = Table("nodes", metadata, *_columns(records.NodeRecord))
+schema_support = Table("schema_support", metadata, _id("serves_from"))
 accounts = Table("accounts", metadata, *_columns(records.AccountRecord), UniqueConstraint("email"))
 
 account_storage = Table(
@@ -188,9 +190,7 @@ calls = Table(
     metadata,
     _text("owner"),
     _count("n"),
-    _text("fingerprint"),
-    _text("state"),
-    _text("value"),
+    *map(_text, ("fingerprint", "state", "value")),
     _time("at"),
     _text("summary", null=True),
     PrimaryKeyConstraint("owner", "n"),

@@ -317,7 +317,11 @@ class MailRecord:
 
 @dataclass(slots=True)
 class RequestRecord:
-    """One request; bodies are there when they were small, without secrets."""
+    """One request; bodies are there when they were small, without secrets.
+
+    ``bodies`` are both of them as they are stored, instead of those (`db.packed_bodies`), with
+    ``message_id``: the message that the response shows.
+    """
 
     id: str
     at: Time
@@ -333,6 +337,8 @@ class RequestRecord:
     request_body: str | None = None
     response_body: str | None = None
     traceparent: str | None = None
+    message_id: str | None = None
+    bodies: bytes | None = None
 
     @property
     def size(self) -> int:
@@ -354,6 +360,22 @@ class OperatorActionRecord:
     target: str
     detail_json: str
     outcome: str
+
+
+@dataclass(slots=True)
+class NodeRecord:
+    """A server process. What may be None is not said by nodes of 0.2 and before."""
+
+    id: str
+    started_at: Time
+    beat: Time  # how often it has beaten
+    beat_at: Time | None = None  # by its own clock
+    draining_at: Time | None = None  # since when it takes no more work
+    host: str | None = None
+    pid: int | None = None
+    role: str | None = None
+    version: str | None = None
+    held_calls: int | None = None  # at its last beat
 
 
 @dataclass(slots=True)
