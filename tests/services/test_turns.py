@@ -54,7 +54,7 @@ async def test_a_question(harness: Harness) -> None:
     assert harness.names(ticket.message.id) == ["message.needs_input"]
 
 
-async def test_signals_that_other_rows_imply_are_told_without_rows(harness: Harness) -> None:
+async def test_signals_that_other_rows_imply_need_no_rows(harness: Harness) -> None:
     first = await harness.begun()
     second = (await harness.send()).message.id
     await harness.end(first, "Gladly.", "Which one?")
@@ -62,10 +62,10 @@ async def test_signals_that_other_rows_imply_are_told_without_rows(harness: Harn
         (first.message.id, ["TurnBegun", "TurnReplied"]),
         (second, ["TurnQueued", "TurnBegun"]),
     ):
-        told = await timeline.build(harness.ctx, message_id)
-        signals = [line for line in told.lines if line.source == "signal"]
+        story = await timeline.build(harness.ctx, message_id)
+        signals = [line for line in story.lines if line.source == "signal"]
         assert [line.what for line in signals] == expected
-        assert told.total == len(told.lines)
+        assert story.total == len(story.lines)
         kept = harness.all("SELECT name FROM signals WHERE owner = ? ORDER BY id", message_id)
         assert [row[0] for row in kept] == (expected if message_id == second else [])
     said = (await timeline.build(harness.ctx, first.message.id)).lines[1].facts

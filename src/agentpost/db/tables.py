@@ -30,8 +30,6 @@ from agentpost.domain import records, user_records, webhook_records
 from agentpost.domain.schedules import ScheduleRecord
 
 metadata = MetaData()
-_KINDS: dict[Any, type[Any]] = {int: Integer, bytes: LargeBinary}
-
 
 def _text(name: str, *, null: bool = False) -> Column[str]:
     return Column(name, Text, nullable=null)
@@ -64,7 +62,8 @@ def _columns(
         null = NoneType in get_args(hint)
         if null:
             hint = get_args(hint)[0]
-        kind = BigInteger if get_origin(hint) is Annotated else _KINDS.get(hint, Text)
+        kinds = {int: Integer, bytes: LargeBinary}
+        kind = BigInteger if get_origin(hint) is Annotated else kinds.get(hint, Text)
         default = "0" if field.name in zero else None
         is_key = field.name == key
         yield Column(field.name, kind, primary_key=is_key, nullable=null, server_default=default)
