@@ -8,7 +8,7 @@ HANGING = """
 import asyncio, sys, time
 from agentpost.cli import serving
 
-async def served(settings, listening, connections_max, leaving, companion):
+async def served(settings, listening, connections_max, leaving, companion, given):
     asyncio.get_running_loop().run_in_executor(None, time.sleep, 600)
     await asyncio.sleep(0)
     leaving()

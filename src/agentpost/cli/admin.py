@@ -12,6 +12,7 @@ import typer
 from agentpost.cli.commands import group
 from agentpost.cli.context import AsJson, guarded, option_value, show, show_rows, with_context
 from agentpost.cli.errors import EXIT_USAGE, fail, say
+from agentpost.cli.reencrypting import db_reencrypt
 
 if TYPE_CHECKING:
     from agentpost.domain.records import AccountRecord, KeyRecord
@@ -67,6 +68,9 @@ EXAMPLES: Final = {
     "db adopt-storage": """
         agentpost db adopt-storage
     """,
+    "db reencrypt": """
+        agentpost db reencrypt --json
+    """,
 }
 _LIFETIME = re.compile(r"([0-9]{1,6})([smhd])")
 _UNITS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
@@ -93,7 +97,11 @@ def attach(app: typer.Typer) -> None:
         "config": ("Settings.", [("show", config_show)]),
         "db": (
             "The database.",
-            [("upgrade", db_upgrade), ("adopt-storage", db_adopt_storage)],
+            [
+                ("upgrade", db_upgrade),
+                ("adopt-storage", db_adopt_storage),
+                ("reencrypt", db_reencrypt),
+            ],
         ),
     }
     for name, (text, commands) in groups.items():

@@ -76,8 +76,8 @@ def _partial(name: str, *columns: str, where: str, unique: bool = False) -> Inde
 
 meta = Table("meta", metadata, Column("name", Text, primary_key=True), _text("value"))
 
-nodes = Table("nodes", metadata, _id(), _time("started_at"), _time("beat"))
-
+nodes = Table("nodes", metadata, *_columns(records.NodeRecord))
+schema_support = Table("schema_support", metadata, _id("serves_from"))
 accounts = Table("accounts", metadata, *_columns(records.AccountRecord), UniqueConstraint("email"))
 
 account_storage = Table(

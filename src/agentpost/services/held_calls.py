@@ -15,21 +15,25 @@ class HeldCalls:
     def __init__(self) -> None:
         self._waits: dict[str, set[Wait]] = {}
         self._ended: set[Wait] = set()
+        self._staying: set[Wait] = set()
 
     @contextmanager
-    def track(self, key_id: str, wait: Wait) -> Iterator[None]:
-        """A call of that key waits while the context lasts.
+    def track(self, key_id: str, wait: Wait, *, stays: bool = False) -> Iterator[None]:
+        """A call of that key waits while the context lasts; ``stays``: `answer_waiting` leaves it.
 
         Raises `KeyEnded` when the context is left although `end` was called meanwhile.
         """
         waits = self._waits.setdefault(key_id, set())
         waits.add(wait)
+        if stays:
+            self._staying.add(wait)
         try:
             yield
             if wait in self._ended:
                 raise KeyEnded
         finally:
             self._ended.discard(wait)
+            self._staying.discard(wait)
             waits.discard(wait)
             if not waits:
                 self._waits.pop(key_id, None)
@@ -41,6 +45,13 @@ class HeldCalls:
     def count(self) -> int:
         """How many calls are held."""
         return sum(map(len, self._waits.values()))
+
+    def answer_waiting(self) -> None:
+        """Answer the calls that wait for news now, as they stand: their clients ask again. Those
+        that stay wait for what this process is about to do."""
+        for waits in self._waits.values():
+            for wait in waits - self._staying:
+                wait.cancel()
 
     def end(self, key_id: str) -> None:
         """The key is live no more: its calls are answered now, with ``unauthorized``."""

@@ -250,11 +250,19 @@ def set_answered(tx: Tx, message_id: str, answered_by: str) -> None:
     rows.set_answered(tx, message_id, answered_by)
 
 
-def release_ownership(tx: Tx, node: str) -> None:
-    """Release the jobs of a node that stops in order. None of them can have killed it, so the next
-    owner does not count them as taken from a dead node (design: Ownership)."""
-    for job_id, epoch in sorted(job_rows.executing_on(tx, node).items()):
-        rows.release_ownership(tx, job_id, epoch, node)
+def release_job(tx: Tx, ctx: AppContext, job_id: str, epoch: int) -> bool:
+    """Let go of a job of this node and dispatch it again; False when it has ended or moved on."""
+    if not rows.release_ownership(tx, job_id, epoch, ctx.node):
+        return False
+    ctx.engine.dispatch(tx, job_id, epoch)
+    return True
+
+
+def release_ownership(tx: Tx, ctx: AppContext) -> None:
+    """Release the jobs of this node, which stops in order. None of them can have killed it, so the
+    next owner does not count them as taken from a dead node (design: Ownership)."""
+    for job_id, epoch in sorted(job_rows.executing_on(tx, ctx.node).items()):
+        release_job(tx, ctx, job_id, epoch)
 
 
 def spend(tx: Tx, ctx: AppContext, job_id: str, epoch: int, amount: int, now: int) -> None:

@@ -23,7 +23,7 @@ from agentpost.domain.message import TurnFailure, TurnState
 from agentpost.domain.records import ConversationRecord, FileRecord, MessageRecord
 from agentpost.domain.times import seconds
 from agentpost.services import history, jobs, lifecycle, record, storage_space
-from agentpost.services.context import AppContext
+from agentpost.services.context import NODES, AppContext
 from agentpost.services.starting import fence, fence_last, home_of, with_result
 from agentpost.services.tickets import TurnTicket
 from agentpost.services.transactions import write_transaction
@@ -82,9 +82,13 @@ def _begin(
     message: MessageRecord,
     calls: dict[int, Call],
 ) -> None:
-    """This node owns the turn from the commit on."""
+    """This node owns the turn from the commit on; while it drains, another one takes it."""
     assert ctx.turns is not None, "this process runs no turns"
     message.turn_epoch += 1
+    if ctx.turns_closed:
+        message.turn_node = None
+        ctx.wakeups.publish(tx, NODES)
+        return
     message.turn_node = ctx.node
     ticket = TurnTicket(message, conversation.name, calls, ctx.lease.now())
     tx.after(partial(ctx.turns.run, ctx, ticket))

@@ -54,7 +54,8 @@ class BadUrl(ApiError):
     hint: ClassVar[str] = (
         "Use public https on port 443 or 8443, without user name, up to 2,000 characters. On a "
         "server of your own, the setting `AGENTPOST_EGRESS_ALLOW` names hosts and addresses "
-        "that may be private, plain http or on another port."
+        "that may be private, plain http or on another port; `AGENTPOST_EGRESS_DENY` and "
+        "`AGENTPOST_EGRESS_PORTS` refuse more."
     )
 
 
@@ -168,7 +169,8 @@ class RangeNotSatisfiable(ApiError):
 
 
 class ExecutableRefused(ApiError):
-    """The uploaded file is a program and was deleted."""
+    """The uploaded file is a program, or the server's malware scanner found something in it; it
+    was deleted."""
 
     hint: ClassVar[str] = "Programs are not accepted."
 
