@@ -1,8 +1,7 @@
 """Every table, declared once: migrations are checked against it, on both databases.
 
-A table of records has the columns of its class in `domain.records`. Column types are plain, so that
-both drivers return them alike: text, bytes, and integers of 32 or 64 bits. Ids sort by time, so
-inserts land at the end of an index.
+A table of records has the columns of its class in `domain.records`. Column types are plain, so both
+drivers return them alike. Ids sort by time, so inserts land at the end of an index.
 """
 
 from __future__ import annotations
@@ -30,6 +29,7 @@ from agentpost.domain import records, user_records, webhook_records
 from agentpost.domain.schedules import ScheduleRecord
 
 metadata = MetaData()
+
 
 def _text(name: str, *, null: bool = False) -> Column[str]:
     return Column(name, Text, nullable=null)
@@ -60,8 +60,7 @@ def _columns(
     for field in fields(record):
         hint = hints[field.name]
         null = NoneType in get_args(hint)
-        if null:
-            hint = get_args(hint)[0]
+        hint = get_args(hint)[0] if null else hint
         kinds = {int: Integer, bytes: LargeBinary}
         kind = BigInteger if get_origin(hint) is Annotated else kinds.get(hint, Text)
         default = "0" if field.name in zero else None
