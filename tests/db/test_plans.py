@@ -61,6 +61,7 @@ WALKS = {
     "account_storage._DIFFERENT": "with `doctor --full`, to look at everything",
     "account_storage._RECOUNT": "a command that an operator types when a number is wrong",
     "doctor._QUERIES": "a command that an operator types, to look at everything",
+    "logins._ALL_LIVE": "a command that an operator types; a session ends after 30 days",
     "deliveries.give_back_all": "once, when a server that is alone starts",
 }
 """Statements that may walk, and why."""

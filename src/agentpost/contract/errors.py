@@ -77,8 +77,10 @@ CATALOGUE: Final[dict[ErrorCode, Code]] = {
     ),
     ErrorCode.FORBIDDEN: Code(
         403,
-        "The API key lacks the scope that the operation needs; `message` names it.",
-        "Use a key with this scope; scopes are chosen when a key is made.",
+        "The API key lacks the scope that the operation needs, or may not be used from the address"
+        " that the call came from; `message` names it.",
+        "Use a key with this scope, which is chosen when a key is made, or call from an address of"
+        " the key's allow-list.",
     ),
     ErrorCode.LINK_INVALID: Code(
         403,

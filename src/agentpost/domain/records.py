@@ -255,6 +255,7 @@ class AccountRecord:
     hosting_fees_due: int = 0
     limits_json: str = "{}"
     disabled_at: Time | None = None
+    deleted_at: Time | None = None  # since when it is being deleted
 
     @property
     def wallet(self) -> Wallet:
@@ -277,6 +278,10 @@ class KeyRecord:
     last_used_at: Time | None = None
     scopes: str | None = None  # as `domain.scopes.stored` writes them; None: all
     max_credits_per_day: Millionths | None = None
+    networks: str | None = None  # as `domain.networks.stored` writes them; None: everywhere
+    old_digest: str | None = None  # of the secret before the last rotation, good until `old_until`
+    old_hint: str | None = None
+    old_until: Time | None = None
 
 
 @dataclass(slots=True)

@@ -88,7 +88,7 @@ def held(
     Raises `KeyEnded` at the end when the key was revoked or expired meanwhile.
     """
     listening = ctx.wakeups.listen(subject, texts=texts) if place is None else nullcontext(place)
-    with listening as wait, ctx.held_calls.track(caller.key_id, wait, stays=stays):
+    with listening as wait, ctx.held_calls.track(caller.holds, wait, stays=stays):
         hung_up(wait)
         yield wait
 

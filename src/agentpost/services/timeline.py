@@ -17,7 +17,7 @@ from agentpost.domain.endpoints import DeliveryStatus
 from agentpost.domain.errors import not_found
 from agentpost.domain.journal import name_of
 from agentpost.domain.message import OPEN_TURNS
-from agentpost.domain.records import AttachmentRecord, FileRecord, JobRecord, MessageRecord
+from agentpost.domain.records import AttachmentRecord, FileRecord, JobLink, JobRecord, MessageRecord
 from agentpost.domain.times import iso
 from agentpost.services.context import AppContext
 from agentpost.services.implied_signals import implied_signals
@@ -166,18 +166,7 @@ def build(
         "traceparent": message.traceparent,
         "created_at": iso(message.created_at),
         "expires_at": iso(message.expires_at),
-        "jobs": {
-            link.job.id: {
-                "role": link.role.value,
-                "state": link.job.state.value,
-                "node": link.job.node,
-                "calls": link.job.calls,
-                "takeovers": link.job.takeovers,
-                "watch_by": iso(link.job.watch_by) if link.job.watch_by else None,
-                "queue_by": iso(link.job.queue_by) if link.job.queue_by else None,
-            }
-            for link in links
-        },
+        "jobs": {link.job.id: _job_summary(link) for link in links},
     }
     return Timeline(
         message,
@@ -190,6 +179,19 @@ def build(
         message_rows.files(tx, message_id) if message.jobs or message.reply_files else [],
         sent,
     )
+
+
+def _job_summary(link: JobLink) -> dict[str, Any]:
+    job = link.job
+    return {
+        "role": link.role.value,
+        "state": job.state.value,
+        "node": job.node,
+        "calls": job.calls,
+        "takeovers": job.takeovers,
+        "watch_by": iso(job.watch_by) if job.watch_by else None,
+        "queue_by": iso(job.queue_by) if job.queue_by else None,
+    }
 
 
 def _for_account(body: str) -> str:

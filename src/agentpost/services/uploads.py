@@ -274,7 +274,7 @@ async def sweep(ctx: AppContext) -> None:
     before = ctx.clock.now() - seconds(_SWEEP_GRACE_SECONDS)
 
     async def sweep_one(old: UploadRecord) -> None:
-        await ctx.db.write(partial(_sweep_one, ctx, old))
+        await ctx.db.write(partial(forget, ctx, old))
 
     await sweeping.sweep(
         ctx,
@@ -285,8 +285,9 @@ async def sweep(ctx: AppContext) -> None:
     )
 
 
-def _sweep_one(ctx: AppContext, old: UploadRecord, tx: Tx) -> None:
-    """Doom every byte that is not attached, with the commit that lets go of the row."""
+def forget(ctx: AppContext, old: UploadRecord, tx: Tx) -> None:
+    """Doom every byte that is not attached, with the commit that lets go of the row. An upload of a
+    message that is there keeps its row."""
     attached = old.status is UploadStatus.ATTACHED
     if attached and message_rows.get(tx, old.message_id or "") is not None:
         rows.set_swept(tx, old.id)

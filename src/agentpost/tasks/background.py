@@ -13,6 +13,7 @@ from agentpost.cluster.membership import WATCH_SECONDS, Nodes
 from agentpost.cluster.reconciler import RECONCILE_SECONDS, RunReconciler
 from agentpost.runtime.job_runner import JobRunner
 from agentpost.services import (
+    account_deletion,
     accounts,
     blobs,
     deliveries,
@@ -96,6 +97,7 @@ class Background:
             Task("look_at_maintenance", lambda: maintenance.refresh(ctx), 0.5),
             Task("write_request_log", ctx.requests.flush, requests.FLUSH_SECONDS),
             Task("purge", Purge(ctx).run, sweep),
+            Task("delete_accounts", lambda: account_deletion.sweep(ctx), sweep),
         ]
         if smtp is not None:
             self._tasks.append(Task("send_mail", lambda: mail.send_due(ctx, smtp), sweep))

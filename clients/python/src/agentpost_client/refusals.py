@@ -78,9 +78,13 @@ class Unauthorized(ApiError):
 
 
 class Forbidden(ApiError):
-    """The API key lacks the scope that the operation needs; `message` names it."""
+    """The API key lacks the scope that the operation needs, or may not be used from the address
+    that the call came from; `message` names it."""
 
-    hint: ClassVar[str] = "Use a key with this scope; scopes are chosen when a key is made."
+    hint: ClassVar[str] = (
+        "Use a key with this scope, which is chosen when a key is made, or call from an address "
+        "of the key's allow-list."
+    )
 
 
 class LinkInvalid(ApiError):
