@@ -152,7 +152,21 @@ def build(
     lines = sorted(lines + webhooks, key=lambda line: line.at)
     if part_lines is not None and total:
         lines = lines[-((total - 1) % part_lines + 1) :]
-    summary = {
+    return Timeline(
+        message,
+        jobs,
+        _summary(message, links),
+        lines,
+        total,
+        spans,
+        history.attachments(tx, message_id) if message.attachments else [],
+        message_rows.files(tx, message_id) if message.jobs or message.reply_files else [],
+        sent,
+    )
+
+
+def _summary(message: MessageRecord, links: Sequence[JobLink]) -> dict[str, Any]:
+    return {
         "id": message.id,
         "account_id": message.account_id,
         "key_id": message.key_id,
@@ -168,17 +182,6 @@ def build(
         "expires_at": iso(message.expires_at),
         "jobs": {link.job.id: _job_summary(link) for link in links},
     }
-    return Timeline(
-        message,
-        jobs,
-        summary,
-        lines,
-        total,
-        spans,
-        history.attachments(tx, message_id) if message.attachments else [],
-        message_rows.files(tx, message_id) if message.jobs or message.reply_files else [],
-        sent,
-    )
 
 
 def _job_summary(link: JobLink) -> dict[str, Any]:
