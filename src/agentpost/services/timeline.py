@@ -180,18 +180,20 @@ def _summary(message: MessageRecord, links: Sequence[JobLink]) -> dict[str, Any]
         "traceparent": message.traceparent,
         "created_at": iso(message.created_at),
         "expires_at": iso(message.expires_at),
-        "jobs": {
-            link.job.id: {
-                "role": link.role.value,
-                "state": link.job.state.value,
-                "node": link.job.node,
-                "calls": link.job.calls,
-                "takeovers": link.job.takeovers,
-                "watch_by": iso(link.job.watch_by) if link.job.watch_by else None,
-                "queue_by": iso(link.job.queue_by) if link.job.queue_by else None,
-            }
-            for link in links
-        },
+        "jobs": {link.job.id: _job_summary(link) for link in links},
+    }
+
+
+def _job_summary(link: JobLink) -> dict[str, Any]:
+    job = link.job
+    return {
+        "role": link.role.value,
+        "state": job.state.value,
+        "node": job.node,
+        "calls": job.calls,
+        "takeovers": job.takeovers,
+        "watch_by": iso(job.watch_by) if job.watch_by else None,
+        "queue_by": iso(job.queue_by) if job.queue_by else None,
     }
 
 
