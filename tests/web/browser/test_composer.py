@@ -78,7 +78,11 @@ def test_an_upload_is_cancelled_while_the_message_waits_for_it(
 ) -> None:
     """The texts differ: the list of chats still has that of the case before."""
     pending: list[Route] = []
-    page.route(re.compile(step), lambda route: pending.append(route))  # it never ends
+
+    def hold(route: Route) -> None:
+        pending.append(route)
+
+    page.route(re.compile(step), hold)  # it never ends
     page.get_by_label("Message", exact=True).fill(text)
     with page.expect_request(re.compile(step)):
         page.evaluate(DROP, ["slow.bin", 64, 1])
