@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from typing import TYPE_CHECKING
 
 from agentpost.db.session import Row
@@ -148,5 +149,5 @@ def _check_schedules(world: World) -> None:
 def _check_replays(world: World) -> None:
     """The signals that were recorded lead to the record, whatever the clocks did meanwhile."""
     for (message_id,) in world.rows("SELECT id FROM messages"):
-        found = world.read_now(lambda tx, wanted=message_id: replay(history(tx, wanted)))
+        found = replay(world.read_now(partial(history, message_id=message_id)))
         assert found.problem is None, f"{message_id}: {found.problem}"
