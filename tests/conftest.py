@@ -78,9 +78,9 @@ def postgres_url(postgres: servers.Postgres) -> str:
 
 @pytest.fixture
 def fresh_postgres(postgres: servers.Postgres) -> Iterator[Callable[..., str]]:
-    """`fresh_postgres()` makes an empty database and returns its URL; dropped after the test.
+    """`fresh_postgres()` makes an empty database and returns its URL; gone after the test.
 
-    `fresh_postgres(postgres.schema())` makes one that has the tables of a server.
+    `fresh_postgres(postgres.schema())` gives one that has the tables of a server.
     """
     with ExitStack() as made:
 

@@ -283,8 +283,11 @@ def change(without: Sequence[str], constants: Mapping[str, float]) -> None:
     for place, value in constants.items():
         module, _, name = place.rpartition(".")
         home = import_module(module)
-        assert isinstance(getattr(home, name), int | float), f"there is no number {place}"
-        setattr(home, name, value)
+        was = getattr(home, name)
+        assert isinstance(was, int | float), f"there is no number {place}"
+        for each in list(sys.modules.values()):  # those too that import it by its name
+            if getattr(each, "__dict__", {}).get(name) is was:
+                setattr(each, name, value)
 
 
 class SetClock:

@@ -18,8 +18,9 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from urllib.parse import quote
@@ -29,10 +30,15 @@ from psycopg import sql
 
 from agentpost.db import migrate
 from agentpost.engine import procrastinate
+from tests.emptied import Emptied
 
 # Set by the process that runs the tests, inherited by its xdist workers.
 RUN_DIR = "TEST_RUN_DIR"
-STOP_SECONDS_MAX = 10.0
+STOP_SECONDS_MAX = 60.0
+ALL_TABLES = "all_tables"
+"""The template of `Postgres.schema`."""
+PORTS = range(20_000, 32_000)
+"""Below those that systems hand out (Linux from 32768, macOS from 49152)."""
 SETTINGS = """
 listen_addresses = ''
 unix_socket_directories = '{socket}'
@@ -59,11 +65,22 @@ _left_alone: list[subprocess.Popen[bytes]] = []
 
 
 def free_port() -> int:
-    """A TCP port of 127.0.0.1 that nobody listens on now; bind it soon."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
+    """A TCP port of 127.0.0.1 for one server, which may stop and start on it again.
+
+    The system hands its own choice, a port for bind(0), to others as soon as it is free: a server
+    that starts a second later, or again, then finds it taken. So these are none of the ports that
+    the system hands out, and every run on this machine takes the next one.
+    """
+    counter = Path(tempfile.gettempdir(), f"agentpost-tests-{os.getuid()}.port")
+    with locked(counter.with_suffix(".lock")):
+        last = int((counter.exists() and counter.read_text()) or PORTS.start)
+        for offset in range(1, len(PORTS)):
+            port = PORTS[(last - PORTS.start + offset) % len(PORTS)]
+            with socket.socket() as probe, suppress(OSError):
+                probe.bind(("127.0.0.1", port))
+                counter.write_text(str(port))
+                return port
+    raise OSError(f"no port of {PORTS} is free")
 
 
 @dataclass(frozen=True)
@@ -79,13 +96,25 @@ class Postgres:
 
     @contextmanager
     def database(self, template: str = "template1") -> Iterator[str]:
-        """A new database copied from `template`, as a URL; dropped at the end, whoever uses it."""
-        name = f"test_{secrets.token_hex(6)}"
-        self._run("CREATE DATABASE {} TEMPLATE {}", name, template)
+        """A new database copied from `template`, as a URL; gone at the end, whoever uses it.
+
+        One with a server's tables may have been another's before: see `tests/emptied.py`.
+        """
+        again = _emptied(self.home) if template == ALL_TABLES else None
+        name = again.free.pop() if again and again.free else f"test_{secrets.token_hex(6)}"
+        if again is None or name not in again.states:
+            self._run("CREATE DATABASE {} TEMPLATE {}", name, template)
+            if again:
+                again.copied(name, self.url(name))
+        kept = False
         try:
             yield self.url(name)
         finally:
-            self._run("DROP DATABASE {} WITH (FORCE)", name)
+            if again:
+                with suppress(psycopg.Error):  # whatever it is, the database is dropped
+                    kept = again.taken_back(name, self.url(name))
+            if not kept:
+                self._run("DROP DATABASE {} WITH (FORCE)", name)
 
     def template(self, name: str, build: Callable[[str], None]) -> str:
         """Make the template database `name` unless this server has it; returns `name`.
@@ -106,7 +135,7 @@ class Postgres:
 
     def schema(self) -> str:
         """The template database that has all tables of a server, its queue's included."""
-        return self.template("all_tables", _make_tables)
+        return self.template(ALL_TABLES, _make_tables)
 
     @property
     def programs(self) -> Path:
@@ -165,7 +194,7 @@ class Postgres:
                 capture_output=True,
                 text=True,
                 check=True,
-                timeout=60,
+                timeout=300,
             )
         except subprocess.CalledProcessError as error:
             error.add_note(f"{error.stdout}\n{error.stderr}")
@@ -222,6 +251,12 @@ def empty_sqlite() -> Path:
                 database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
             draft.rename(made)
     return made
+
+
+@cache
+def _emptied(home: Path) -> Emptied:
+    """Of the server there, in this process."""
+    return Emptied()
 
 
 def _make_tables(url: str) -> None:

@@ -65,6 +65,44 @@ def test_a_dropped_database_is_gone_though_in_use(postgres: Postgres) -> None:
         psycopg.connect(url)
 
 
+def test_a_database_is_emptied_and_used_again(postgres: Postgres) -> None:
+    schema = postgres.schema()
+    with postgres.database(schema) as url:
+        user = psycopg.connect(url, autocommit=True)
+        user.execute("INSERT INTO meta VALUES ('name', 'value')")
+        user.execute("SELECT nextval('procrastinate_jobs_id_seq')")
+    with pytest.raises(psycopg.OperationalError):
+        user.execute("SELECT 1")
+    with postgres.database(schema) as again, psycopg.connect(again) as connection:
+        assert again == url
+        assert connection.execute("SELECT * FROM meta").fetchall() == []
+        assert connection.execute("SELECT count(*) FROM alembic_version").fetchone() == (1,)
+        assert connection.execute("SELECT nextval('procrastinate_jobs_id_seq')").fetchone() == (1,)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "CREATE TABLE one_more (id int)",
+        "ALTER TABLE meta DROP COLUMN value",
+        "ALTER TABLE meta ALTER COLUMN value SET DEFAULT ''",
+        "DROP INDEX ix_keys_account_id",
+        "CREATE FUNCTION one_more() RETURNS int LANGUAGE sql AS 'SELECT 1'",
+        "INSERT INTO meta VALUES ('a', 'b'); ANALYZE meta",
+        "VACUUM meta",
+        "UPDATE alembic_version SET version_num = 'other'",
+        "INSERT INTO meta SELECT n::text, repeat('x', 1000) FROM generate_series(1, 5000) n",
+        "DO $$BEGIN EXECUTE 'ALTER DATABASE ' || current_database() || ' SET work_mem = 64'; END$$",
+    ],
+)
+def test_a_changed_database_is_not_used_again(postgres: Postgres, change: str) -> None:
+    schema = postgres.schema()
+    with postgres.database(schema) as url, psycopg.connect(url, autocommit=True) as connection:
+        connection.execute(change)
+    with postgres.database(schema) as another:
+        assert another != url
+
+
 def test_the_server_ends_with_the_process_that_owns_it() -> None:
     run_dir = new_run_dir()
     owner = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)

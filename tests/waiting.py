@@ -8,6 +8,9 @@ from typing import TypeVar
 T = TypeVar("T")
 PATIENCE = 60.0
 """Seconds to wait for what must come; only a failing test uses them up."""
+PROMPT = 15.0
+"""Within these seconds comes what has nothing to wait for, on a busy machine too. What it must not
+wait for has to take longer: a test that asks for a wait asks for 30 seconds or more."""
 _PAUSE_SECONDS = 0.002
 _PAUSE_SECONDS_MAX = 0.1
 
@@ -46,6 +49,20 @@ async def eventually_awaited(
             return found
         await asyncio.sleep(pause)
     raise AssertionError(f"{what} did not come within {seconds} s: {found!r}")
+
+
+def holds_after(condition: Callable[[], object], seconds: float, what: str = "it") -> None:
+    """Whoever looks ``seconds`` from now or later finds the condition true.
+
+    What counts is when a look begins, so a machine on which looking takes long changes nothing.
+    """
+    began = time.monotonic()
+    for pause in _pauses(PATIENCE):
+        looked = time.monotonic()
+        if condition():
+            return
+        assert looked - began <= seconds, f"{what} was not so after {looked - began:.2f} s"
+        time.sleep(pause)
 
 
 def _pauses(seconds: float) -> Iterator[float]:

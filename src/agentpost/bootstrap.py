@@ -20,20 +20,23 @@ from agentpost.db.sqlite import SqliteDatabase
 from agentpost.domain import ids
 from agentpost.egress.addresses import AllowList
 from agentpost.egress.client import Egress
+from agentpost.egress.denied import DenyList
 from agentpost.engine.base import Engine
 from agentpost.engine.local import LocalEngine
 from agentpost.processes.capacity import default_memory_bytes
 from agentpost.processes.environment import worker_environment
+from agentpost.processes.scanner import Scanner, parse_command
 from agentpost.ratelimit.base import RateLimiter
 from agentpost.ratelimit.memory import MemoryLimiter
 from agentpost.services import health_state, restoring
 from agentpost.services.context import AppContext, Subscribers, TurnRunner
+from agentpost.services.encryption import SecretCipher
 from agentpost.services.health import Check
 from agentpost.services.lease import Lease
 from agentpost.services.links import SignedLinks
 from agentpost.services.nodes import Beats
 from agentpost.services.requests import RequestLog
-from agentpost.services.secrets import server_secrets
+from agentpost.services.secrets import generated_secret, server_secrets
 from agentpost.settings import Settings
 from agentpost.storage.base import Storage
 from agentpost.storage.incoming import Incoming, Receiver
@@ -105,6 +108,7 @@ class Adapters:
     receiver: Receiver | None
     signer: LinkSigner
     cursors: CursorSigner
+    cipher: SecretCipher
     external_commit: Subscribers[[]]
     checks: Mapping[str, Check]
 
@@ -126,6 +130,8 @@ async def open_adapters(settings: Settings, clock: Clock | None = None) -> Adapt
             settings.secret_key.get_secret_value(),
             settings.secret_keys_before.get_secret_value(),
         )
+        made_here = await generated_secret(db)
+    cipher = SecretCipher([secret, *before, *made_here])
     policies = PolicySigner(secret, before)
     storage, incoming, receiver = _storage(settings, folder, policies)
     limiter = _limiter(settings, checks)
@@ -142,6 +148,7 @@ async def open_adapters(settings: Settings, clock: Clock | None = None) -> Adapt
         receiver=receiver,
         signer=LinkSigner(secret, settings.public_file_url, before),
         cursors=CursorSigner(secret, before),
+        cipher=cipher,
         external_commit=external_commit,
         checks=checks,
     )
@@ -152,6 +159,7 @@ def wire_context(
     adapters: Adapters,
     *,
     agent_name: str = "",
+    examples: tuple[str, ...] | None = None,
     turns: TurnRunner | None = None,
     lease: Lease | None = None,
 ) -> AppContext:
@@ -173,14 +181,29 @@ def wire_context(
             link_seconds=settings.link_seconds,
         ),
         cursors=adapters.cursors,
+        cipher=adapters.cipher,
         limiter=adapters.limiter,
         requests=RequestLog(db, settings.key_prefix, settings.request_log_bytes_per_day),
         node=adapters.node,
         new_egress=partial(way_out, settings),
         lease=lease or Lease(),
         agent_name=agent_name,
+        examples=examples,
         turns=turns,
         external_commit=adapters.external_commit,
+        scanner=_scanner(settings),
+    )
+
+
+def _scanner(settings: Settings) -> Scanner | None:
+    """What scans files; raises `ValueError` for a program that is not there."""
+    if not settings.scan_command:
+        return None
+    return Scanner(
+        parse_command(settings.scan_command),
+        settings.scan_seconds,
+        settings.scan_processes,
+        worker_environment(os.environ, threads=1),
     )
 
 
@@ -241,7 +264,8 @@ def heartbeat(settings: Settings, ctx: AppContext) -> Heartbeat | None:
         return None
     from agentpost.db.postgres import PostgresDedicatedConnection
 
-    heart = Heartbeat(Beats(PostgresDedicatedConnection(url), ctx.node, ctx.clock), ctx.lease)
+    line = PostgresDedicatedConnection(url)
+    heart = Heartbeat(Beats(line, ctx.node, ctx.clock, ctx.held_calls.count), ctx.lease)
     ctx.silent = heart.silent
     return heart
 
@@ -250,7 +274,12 @@ def way_out(settings: Settings) -> Egress:
     """A way out; one for each event loop that makes requests."""
     ca_file = Path(settings.egress_ca_file) if settings.egress_ca_file else None
     try:
-        return Egress(AllowList.parse(settings.egress_allow), ca_file=ca_file)
+        return Egress(
+            AllowList.parse(settings.egress_allow),
+            deny=DenyList.parse(settings.egress_deny),
+            ports=settings.egress_ports,
+            ca_file=ca_file,
+        )
     except OSError as error:
         raise OSError(f"AGENTPOST_EGRESS_CA_FILE: {ca_file}: {error.strerror or error}") from None
 

@@ -83,6 +83,21 @@ class ManualClock:
         self._now += seconds(duration)
 
 
+_CHANCE_BYTES = 9
+_DRAWN_AT_ONCE = 256
+_chances: list[bytes] = []
+"""What ids are made unique with, drawn ahead: each call for random bytes lets go of the
+interpreter, and where several threads work, it takes a switch of threads to get it back."""
+os.register_at_fork(after_in_child=_chances.clear)
+
+
 def new_id(prefix: str, now: int) -> str:
-    """A fresh id that sorts by ``now`` (microseconds)."""
-    return ids.compose(prefix, now, os.urandom(9))
+    """A fresh id that sorts by ``now`` (microseconds). Safe on any thread."""
+    try:
+        chance = _chances.pop()
+    except IndexError:
+        drawn = os.urandom(_CHANCE_BYTES * _DRAWN_AT_ONCE)
+        starts = range(_CHANCE_BYTES, len(drawn), _CHANCE_BYTES)
+        _chances.extend(drawn[start : start + _CHANCE_BYTES] for start in starts)
+        chance = drawn[:_CHANCE_BYTES]
+    return ids.compose(prefix, now, chance)

@@ -35,6 +35,7 @@ from agentpost.services.context import AppContext
 from agentpost.services.sessions import LoginLink
 from agentpost.settings import Settings
 from agentpost.storage.scratch import Scratch
+from agentpost.tasks.draining import Drain
 from agentpost.tasks.shutdown import end_all
 from agentpost.wiring import Parts, wire
 
@@ -59,7 +60,8 @@ class FirstAccount:
 class Server:
     """A running server in this process, without its socket; made by `start`.
 
-    `begin_shutdown` when the socket is to close, then `stop`.
+    `begin_shutdown` when the socket is to close, then `stop`; `begin_drain` and `finish_drain` come
+    before them where there is time.
     """
 
     def __init__(
@@ -74,6 +76,7 @@ class Server:
         self._scratch = scratch
         self._lock = lock
         self._ready = ready
+        self._drain = Drain(parts.ctx, parts.turns, parts.jobs, parts.background)
         self.first = first
 
     @property
@@ -85,6 +88,17 @@ class Server:
     def ctx(self) -> AppContext:
         """The wired context."""
         return self._parts.ctx
+
+    async def begin_drain(self) -> None:
+        """Be unready and take no more work; requests are still served (see `Drain`)."""
+        self._ready.clear()
+        await self._drain.begin()
+
+    async def finish_drain(self, seconds: float, hurried: asyncio.Event) -> None:
+        """The socket closes: let what is under way end, at most that long or until ``hurried``;
+        then held waits answer."""
+        await self._drain.finish(seconds, hurried)
+        self.begin_shutdown()
 
     def begin_shutdown(self) -> None:
         """Held waits answer now: the socket is about to close."""

@@ -86,6 +86,9 @@ SecondsList = Annotated[
     list[Seconds], NoDecode, BeforeValidator(_as_list), Field(min_length=1, max_length=100)
 ]
 TextList = Annotated[list[str], NoDecode, BeforeValidator(_as_list)]
+PortList = Annotated[
+    list[Annotated[int, Field(ge=1, le=65_535)]], NoDecode, BeforeValidator(_as_list)
+]
 DoorNames = Annotated[list[Literal["mcp", "a2a", "openai"]], NoDecode, BeforeValidator(_as_list)]
 WebUrl = Annotated[str, _one_of("http", "https"), AfterValidator(_has_host)]
 
@@ -137,7 +140,13 @@ class Settings(BaseSettings):
     bootstrap_credits: Annotated[float, Field(ge=0)]
     bootstrap_email: Annotated[str, AfterValidator(_mail_address)]
     egress_allow: TextList
+    egress_deny: TextList
+    egress_ports: PortList
     egress_ca_file: str
+    scan_command: str
+    scan_seconds: Seconds
+    scan_processes: Count
+    scan_failure: Literal["refuse", "accept"]
     log_format: Literal["auto", "console", "json"]
     log_level: Literal["debug", "info", "warning", "error"]
     metrics_token: SecretStr
@@ -149,6 +158,8 @@ class Settings(BaseSettings):
     messages_per_day: Count
     waits_per_hour: Count
     work_reads_per_hour: Count
+    drain_seconds: Annotated[float, Field(ge=0)]
+    step_grace_seconds: Annotated[float, Field(ge=0)]
     connections_max: Annotated[int, Field(ge=0)]
     doors: DoorNames
     door_wait_seconds: Seconds

@@ -78,6 +78,7 @@ def wire(
         settings,
         adapters,
         agent_name=agent.name,
+        examples=agent.examples,
         turns=turns,
         lease=None if alone else Lease(LEASE_SECONDS),
     )

@@ -3,9 +3,6 @@
 What happens before the database, or beside it, is marked ``databases("sqlite")``.
 """
 
-from collections.abc import Iterator
-from contextlib import ExitStack
-
 import pytest
 
 from tests.e2e.fixtures import (
@@ -29,11 +26,10 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 @pytest.fixture(scope="session")
-def new_database(request: pytest.FixtureRequest) -> Iterator[NewDatabase]:
+def new_database(request: pytest.FixtureRequest) -> NewDatabase:
     """See `tests.e2e.fixtures.new_database`."""
     if request.param == "sqlite":
-        yield dict
-        return
+        return lambda _: {}
     postgres: Postgres = request.getfixturevalue("postgres")
-    with ExitStack() as made:
-        yield lambda: {"database_url": made.enter_context(postgres.database(postgres.schema()))}
+    schema = postgres.schema()
+    return lambda until: {"database_url": until.enter_context(postgres.database(schema))}

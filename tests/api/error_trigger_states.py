@@ -17,7 +17,7 @@ import httpx2
 from tests.api.error_triggers import WEBHOOK, ErrorServer, triggers
 from tests.e2e.caller import Json
 from tests.e2e.posting import CSV, MIB, announce, complete, post, ready
-from tests.waiting import eventually
+from tests.waiting import PATIENCE, eventually
 
 ELF = b"\x7fELF" + bytes(60)
 INLINE = [{"name": "a.txt", "base64": base64.b64encode(b"a").decode()}]
@@ -103,7 +103,7 @@ def replaced_while_checked(target: ErrorServer) -> httpx2.Response:
             return answer
         return None  # it came after the last of them
 
-    answer = eventually(replaced, 20, "a complete that met two files")
+    answer = eventually(replaced, PATIENCE, "a complete that met two files")
     assert answer is not None
     return answer
 

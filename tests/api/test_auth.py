@@ -8,7 +8,7 @@ import pytest
 from tests.e2e.caller import Caller
 from tests.e2e.raw import head, raw
 from tests.e2e.server import KEY, AgentServer
-from tests.waiting import eventually
+from tests.waiting import PROMPT, holds_after
 
 ROUTES = [
     ("POST", "/v1/messages"),
@@ -71,7 +71,7 @@ def test_a_refusal_does_not_wait_for_the_body(server: AgentServer, key: str | No
     announced = "Content-Length: 90000000"
     answer = raw(server, head("POST", "/v1/messages", announced, key=key) + b'{"mess')
     assert answer.status == 401
-    assert answer.seconds < 1
+    assert answer.seconds < PROMPT
     chunked = head("POST", "/v1/messages", "Transfer-Encoding: chunked", key=key)
     assert raw(server, chunked).status == 401
 
@@ -83,7 +83,7 @@ def test_a_revoked_key_stops_working_within_a_second(server: AgentServer) -> Non
     assert caller.call("GET", "/v1/me").status_code == 200
 
     server.command("keys", "revoke", made["id"])
-    eventually(lambda: caller.call("GET", "/v1/me").status_code == 401, seconds=1.5)
+    holds_after(lambda: caller.call("GET", "/v1/me").status_code == 401, 1.1)
     assert caller.call("POST", "/v1/messages", json={"message": "x"}).status_code == 401
     caller.close()
 
@@ -91,11 +91,14 @@ def test_a_revoked_key_stops_working_within_a_second(server: AgentServer) -> Non
 @pytest.mark.rule("Authentication 2", "Authentication 3")
 def test_a_key_expires(server: AgentServer) -> None:
     made = server.command(
-        "keys", "create", "--account", "owner@localhost", "--name", "e", "--expires", "3s"
+        "keys", "create", "--account", "owner@localhost", "--name", "e", "--expires", "1h"
     )
     caller = Caller(server, made["key"])
     assert caller.call("GET", "/v1/me").status_code == 200
-    eventually(lambda: caller.call("GET", "/v1/me").status_code == 401, seconds=5)
+    server.execute(
+        f"UPDATE keys SET expires_at = expires_at - 3600000000 WHERE id = '{made['id']}'"
+    )
+    holds_after(lambda: caller.call("GET", "/v1/me").status_code == 401, 1.1)
     caller.close()
 
 

@@ -144,10 +144,6 @@ def can_be_misread(operation: Operation) -> bool:
     return has_body(operation) or bool(operation.queries)
 
 
-def wants_a_scope(operation: Operation) -> bool:
-    return operation.scope is not None
-
-
 def everyone(_: Operation) -> bool:
     return True
 
@@ -156,7 +152,6 @@ ALIKE: dict[str, Callable[[Operation], bool]] = {
     "not_found": names_something,
     "invalid_request": can_be_misread,
     "too_large": has_body,
-    "forbidden": wants_a_scope,
     **dict.fromkeys(EVERYWHERE, everyone),
 }
 """Which operations announce a code that all of their kind can answer with."""
@@ -196,6 +191,14 @@ def test_the_key_is_asked_for_everywhere(target: ErrorServer) -> None:
     stranger = target.callers(target.server, None)
     for operation in of_kind("unauthorized"):
         check(target.caller, request(stranger, operation), "unauthorized")
+
+
+@pytest.mark.rule("Additions allow-list")
+def test_an_allow_list_holds_everywhere(target: ErrorServer) -> None:
+    named = ("--account", "owner@localhost", "--name", "away", "--allow-ip", "192.0.2.0/24")
+    away = target.callers(target.server, target.server.command("keys", "create", *named)["key"])
+    for operation in of_kind("forbidden"):
+        check(target.caller, request(away, operation), "forbidden")
 
 
 @pytest.mark.rule("Errors rate_limited")

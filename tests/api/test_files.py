@@ -9,7 +9,7 @@ import pytest
 from tests.e2e.caller import Caller, Json
 from tests.e2e.fixtures import ServerMaker
 from tests.e2e.server import AgentServer
-from tests.waiting import eventually
+from tests.waiting import PROMPT, eventually
 
 
 @pytest.fixture(scope="module")
@@ -268,8 +268,8 @@ def test_a_link_expires(start_server: ServerMaker) -> None:
     caller = Caller(server)
     file = write(caller, "short.txt", "x")
     began = time.monotonic()
-    eventually(lambda: fetch(file["url"]).status_code == 403, 5)
-    assert time.monotonic() - began < 3
+    eventually(lambda: fetch(file["url"]).status_code == 403, PROMPT)
+    assert time.monotonic() - began < PROMPT
     refused(file["url"], 403, "link_invalid")
     caller.close()
 

@@ -19,7 +19,7 @@ from tests.waiting import eventually
 
 @pytest.fixture(scope="module")
 def server(start_server: ServerMaker) -> AgentServer:
-    return start_server(busy_wait_seconds=0.5, turn_reply_seconds=10)
+    return start_server(busy_wait_seconds=0.5, turn_reply_seconds=30)
 
 
 def is_replay(answer: httpx2.Response) -> bool:

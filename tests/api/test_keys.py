@@ -17,6 +17,7 @@ class Live:
     """A key that is live whenever it is found."""
 
     caller: Any = "the caller"
+    networks: tuple[Any, ...] = ()
 
     def is_live(self, now: int) -> bool:
         return True

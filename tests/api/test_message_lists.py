@@ -18,7 +18,7 @@ CallerMaker = Callable[..., Caller]
 
 @pytest.fixture(scope="module")
 def server(start_server: ServerMaker) -> AgentServer:
-    return start_server(turn_reply_seconds=2)
+    return start_server(turn_reply_seconds=30)
 
 
 def listed(caller: Caller, **query: Any) -> Json:

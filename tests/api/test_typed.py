@@ -19,7 +19,7 @@ SCHEMA: Json = {
 
 @pytest.fixture(scope="module")
 def server(start_server: ServerMaker) -> AgentServer:
-    return start_server(turn_reply_seconds=2)
+    return start_server(turn_reply_seconds=30)
 
 
 @pytest.fixture(scope="module", autouse=True)

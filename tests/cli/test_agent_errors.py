@@ -107,6 +107,19 @@ def test_what_warms_an_agent_up_is_a_coroutine_function(
         resolve(f"{module}:agent")
 
 
+@pytest.mark.parametrize("value", ["'Weather?'", "[1]", "[' ']", "{'Weather?'}"])
+def test_examples_are_a_list_of_messages(
+    value: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module = f"agent_with_examples_{abs(hash(value))}"
+    code = f"async def agent(turn): ...\nEXAMPLES = {value}\n"
+    (tmp_path / f"{module}.py").write_text(code)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    with pytest.raises(UnknownAgent, match="EXAMPLES must be a list of messages"):
+        resolve(f"{module}:agent")
+
+
 def test_workers_of_the_built_in_agent_import_what_is_there() -> None:
     for name in resolve("offline").worker_imports:
         assert importlib.util.find_spec(name) is not None

@@ -13,6 +13,7 @@ from agentpost.agents.registry import Agent, UnknownAgent
 from agentpost.cli import developing
 from agentpost.server import Server
 from agentpost.services import turns
+from tests.waiting import PATIENCE
 
 
 class Recorded:
@@ -59,7 +60,7 @@ class Recorded:
 
     def _of(self, kind: str) -> Any:
         async def interrupt(seconds: float) -> list[str]:
-            async with asyncio.timeout(60):
+            async with asyncio.timeout(PATIENCE):
                 await self._both.wait()  # turns and jobs at once, or never
             found, self._running[kind] = self._running[kind], []
             self.done += [f"interrupt {each}" for each in sorted(found)]
@@ -126,7 +127,7 @@ async def test_a_folder_that_is_gone_does_not_end_the_watch(
     attending = asyncio.create_task(
         developing._Developing(cast("Any", code)).attend(cast("Any", server))
     )
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(PATIENCE):
         await served.wait()
     attending.cancel()
     assert watched == [{tmp_path}, {tmp_path}]

@@ -18,7 +18,7 @@ from tests.e2e.fixtures import ServerMaker, caller, new_database, start_server
 from tests.e2e.receivers import Receiver, receiving
 from tests.e2e.server import KEY, AgentServer
 from tests.servers import free_port
-from tests.waiting import eventually
+from tests.waiting import PATIENCE, eventually
 
 __all__ = ["caller", "new_database", "start_server"]
 SIGNED = ("webhook-id", "content-type", "traceparent")
@@ -64,7 +64,7 @@ class Running:
     def interrupt(self) -> int:
         """Ctrl-C; the exit code."""
         self.process.send_signal(signal.SIGINT)
-        return self.process.wait(30)
+        return self.process.wait(PATIENCE)
 
 
 @contextmanager
@@ -77,7 +77,7 @@ def running(tmp_path: Path, *arguments: str) -> Iterator[Running]:
     finally:
         if process.poll() is None:
             process.kill()
-            process.wait(30)
+            process.wait(PATIENCE)
 
 
 def listening(tmp_path: Path, receiver: Receiver, *more: str) -> Any:
@@ -165,7 +165,7 @@ def test_a_revoked_key_ends_it_with_a_reason(
     with running(tmp_path, "listen") as listener:
         listener.await_text("Ctrl-C ends it")
         server.command("keys", "revoke", made["id"])
-        assert listener.process.wait(30) == 7
+        assert listener.process.wait(PATIENCE) == 7
         assert "AGENTPOST_KEY is unknown, expired or revoked" in listener.output
         assert "Traceback" not in listener.output
 

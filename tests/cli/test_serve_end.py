@@ -2,15 +2,14 @@
 
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 HANGING = """
 import asyncio, sys, time
 from agentpost.cli import serving
 
-async def served(settings, listening, connections_max, leaving, companion):
-    asyncio.get_running_loop().run_in_executor(None, time.sleep, 60)
+async def served(settings, listening, connections_max, leaving, companion, given):
+    asyncio.get_running_loop().run_in_executor(None, time.sleep, 600)
     await asyncio.sleep(0)
     leaving()
 
@@ -20,14 +19,12 @@ serving.run({"port": 0, "data_dir": sys.argv[1]})
 
 
 def test_the_process_does_not_wait_for_it(tmp_path: Path) -> None:
-    began = time.monotonic()
     ended = subprocess.run(
         [sys.executable, "-c", HANGING, str(tmp_path)],
         capture_output=True,
         text=True,
-        timeout=50,
+        timeout=120,
         check=False,
     )
     assert ended.returncode == 1, "not everything could be brought to an end"
     assert "threads_not_ended" in ended.stderr
-    assert time.monotonic() - began < 30

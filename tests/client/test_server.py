@@ -15,7 +15,7 @@ from tests.e2e.server import KEY, AgentServer
 from tests.waiting import eventually
 
 FILE = Attachment("sales.csv", b"month,revenue\nJan,120\n")
-SECONDS_MAX = 30.0
+SECONDS_MAX = 90.0
 
 
 @pytest.fixture(scope="module")

@@ -151,10 +151,11 @@ async def db(backend: Backend) -> AsyncIterator[Database]:
     database.close()
 
 
-@pytest.fixture
-async def nodes(request: pytest.FixtureRequest, backend: Backend) -> AsyncIterator[list[Node]]:
+@pytest.fixture(params=["embedded", "scaled"])
+async def nodes(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[list[Node]]:
     """Every node there can be, connected; the embedded one has no tables, and needs none here."""
-    if isinstance(backend, Scaled):
+    backend: Backend = Embedded(tmp_path)
+    if request.param == "scaled":
         backend = request.getfixturevalue("scaled")
     async with _connected(backend) as made:
         yield made

@@ -34,7 +34,7 @@ Message = dict[str, Any]
 
 @pytest.fixture(scope="module")
 def new_database() -> Any:
-    return dict
+    return lambda _: {}
 
 
 @pytest.fixture(scope="module")

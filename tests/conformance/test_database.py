@@ -93,6 +93,17 @@ async def test_a_refused_statement_fails_its_own_transaction_only(db: Database) 
     assert await names(db) == ["a", "c"]
 
 
+async def test_a_row_that_was_not_there_is_why_what_follows_fails(db: Database) -> None:
+    """The answer to a change may come after what the function made of it."""
+
+    def changed(tx: Tx) -> None:
+        tx.change_one(SET, (1, "none"), Refused())
+        raise AssertionError("as if the row had been there")
+
+    with pytest.raises(Refused):
+        await db.write(changed)
+
+
 async def test_one_that_fails_does_not_hurt_the_others(db: Database) -> None:
     def write(n: int) -> Callable[[Tx], int]:
         def fn(tx: Tx) -> int:

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from agentpost.clock import new_id
-from agentpost.db import agent_lines, attempts, migrate, pending_deletions, retention, timeline
+from agentpost.db import agent_lines, attempts, pending_deletions, retention, timeline
 from agentpost.db import requests as request_rows
+from agentpost.db.packed_bodies import packed
 from agentpost.db.postgres import PostgresDatabase
 from agentpost.db.session import Database, Tx
 from agentpost.db.sqlite import SqliteDatabase
@@ -29,8 +30,7 @@ def db(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Database]:
     if request.param == "postgres":
         postgres: Postgres = request.getfixturevalue("postgres")
         fresh: Callable[[str], str] = request.getfixturevalue("fresh_postgres")
-        url = fresh(postgres.template("with_schema", migrate.upgrade_postgres))
-        made = PostgresDatabase(url, connections=2)
+        made = PostgresDatabase(fresh(postgres.schema()), connections=2)
     else:
         shutil.copyfile(empty_sqlite(), tmp_path / "test.db")
         made = SqliteDatabase(tmp_path / "test.db")
@@ -96,6 +96,30 @@ async def test_the_request_log(db: Database) -> None:
         await db.write(lambda tx: retention.delete_requests(tx, made[60].id, 40)) for _ in range(3)
     ]
     assert gone == [40, 20, 0]
+
+
+async def test_long_bodies_are_packed_and_read_as_they_were(db: Database) -> None:
+    shown = new_id(ids.MESSAGE, 1)
+    bodies = (
+        ("é" * 300, f'{{"id":"{shown}"}}'),
+        ("a" * 32_768, "b" * 32_768),
+        (None, "🙂" * 200),
+        ("x" * 200, None),
+        ("x" * 99, "y" * 100),  # too short
+    )
+    made = [
+        replace(record(n), request_body=sent, response_body=answered)
+        for n, (sent, answered) in enumerate(bodies)
+    ]
+    stored = packed(made)
+    assert [one.bodies is not None for one in stored] == [True, True, True, True, False]
+    assert len(stored[1].bodies or b"") < 1_000
+    await db.write(lambda tx: request_rows.insert(tx, stored))
+    for one in made:
+        get = partial(request_rows.get, account_id="acc_1", request_id=one.id)
+        assert await db.read(get) == one
+    lines, _ = await requests.recent(db, "acc_1", request_filter({"path": shown}, 0))
+    assert [line.id for line in lines] == [made[0].id]
 
 
 async def test_the_first_page_of_the_request_log_leaves_out_nothing(db: Database) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import psycopg
 import pytest
 
+from agentpost.db import postgres_group
 from agentpost.db.postgres import PostgresDatabase
 from agentpost.db.session import Tx
 from tests.conformance.adapters import Scaled
@@ -52,14 +53,16 @@ async def together(db: PostgresDatabase, *functions: Callable[[Tx], Any]) -> lis
         assert release.wait(PATIENCE)
         return str((tx.one(XID) or ("",))[0])
 
-    first = asyncio.create_task(db.write(hold))
-    assert await asyncio.to_thread(running.wait, PATIENCE)
-    # The writer's time for a group is over when it is let go, so the next group begins with these.
-    rest = [asyncio.create_task(db.write(fn)) for fn in functions]
-    await asyncio.sleep(0)
-    release.set()
-    await first
-    return await asyncio.gather(*rest, return_exceptions=True)
+    with pytest.MonkeyPatch.context() as time:
+        time.setattr(postgres_group, "_SECONDS_MAX", 0.0)  # the first is a group for itself
+        first = asyncio.create_task(db.write(hold))
+        assert await asyncio.to_thread(running.wait, PATIENCE)
+        time.setattr(postgres_group, "_SECONDS_MAX", PATIENCE)  # the next one takes all of these
+        rest = [asyncio.create_task(db.write(fn)) for fn in functions]
+        await asyncio.sleep(0)
+        release.set()
+        await first
+        return await asyncio.gather(*rest, return_exceptions=True)
 
 
 async def names(db: PostgresDatabase) -> list[str]:

@@ -22,7 +22,10 @@ UNREADABLE = {
     "retention._some_of": "read where it is called",
     "retention._oldest": "read where it is called",
     "retention._expired": "read where it is called",
-    "accounts.ended_keys": "finds rows by so many ids",
+    "accounts.ended_holders": "finds rows by so many ids",
+    "account_deletion._some": "read where it is called",
+    "account_export._paged": "read below",
+    "logins.delete_all": "read below",
     "uploads.lock": "finds rows by so many ids",
     "conversations.names": "finds rows by so many ids",
     "messages.of_idempotency_keys": "finds rows by so many keys",
@@ -33,6 +36,17 @@ UNREADABLE = {
     "requests.ended_between": "read below",
 }
 COMPLETED = {
+    "account_export._paged": (
+        "SELECT * FROM messages WHERE account_id = ? AND id > ? ORDER BY id LIMIT 200"
+    ),
+    "account_export._paged parts": (
+        "SELECT * FROM entries WHERE message_id = ? AND seq > ? ORDER BY seq LIMIT 200"
+    ),
+    "account_export._paged files": (
+        "SELECT * FROM files WHERE work_id = ? AND blob > ? ORDER BY blob LIMIT 200"
+    ),
+    "logins.delete_all": "DELETE FROM sessions WHERE account_id = ?",
+    "logins.delete_all users": "DELETE FROM sessions WHERE user_id = ?",
     "deliveries.ended_between": (
         "SELECT event_id FROM deliveries WHERE endpoint_id = ? AND event_id > ?"
         " AND created_at >= ? AND created_at < ? AND status IN (?, ?) ORDER BY event_id LIMIT ?"
@@ -46,9 +60,10 @@ COMPLETED = {
         " ORDER BY event_id, n"
     ),
     "messages._VERSIONS": "SELECT id, state_version, version FROM messages WHERE id IN (?, ?)",
-    "accounts.ended_keys": (
+    "accounts.ended_holders": (
         "SELECT id FROM keys WHERE id IN (?, ?) AND revoked_at IS NULL"
-        " AND (expires_at IS NULL OR expires_at > ?)"
+        " UNION ALL SELECT digest FROM keys WHERE digest IN (?, ?) AND revoked_at IS NULL"
+        " UNION ALL SELECT old_digest FROM keys WHERE old_digest IN (?, ?) AND old_until > ?"
     ),
     "messages.of_idempotency_keys": (
         "SELECT id FROM messages WHERE key_id = ? AND expires_at > ? AND idempotency_key IN (?, ?)"

@@ -39,6 +39,11 @@ FROZEN = {
     "0025_sent_bodies": "f00d65221192306583db5f754c538e3e445dce0c01d7e05ba93881715cb9037f",
     "0029_agent_lines": "bf1cc427047c3dadfa650053ceeea6dc7dc530b050f09d7bc0acca2fbdbb9dcf",
     "0030_operator_actions": "579efb0b7c1ab8cad22f15d205f085358921e092614e340ac7f61f8c4a076acf",
+    "0031_what_a_node_is": "97f6053ec44e45d894a836e4292908b9ff70bc17bf35a7ab2fdd3aa4b9dc3758",
+    "0034_packed_bodies": "45fa3d00ee001a09b5cfdbbaf0ee807dcb4181db1684876ec05286999e830b1a",
+    "0032_keys_sessions_deletion": (
+        "40f5071d54750f9e0b11c4053f1e96147b3e4a96e89e8335c8038c75cf8d869d"
+    ),
 }
 ADVICE = (
     "Was it changed after it was written? Take the change back, and make it in a new migration."

@@ -22,7 +22,7 @@ from agentpost.services import deliveries, endpoints
 from agentpost.services.context import AppContext
 from tests.egress.hostile import Request, Server, replies, serving
 from tests.services.databases import account, clock, ctx, schema_url
-from tests.waiting import eventually_async
+from tests.waiting import PATIENCE, eventually_async
 
 __all__ = ["account", "clock", "ctx", "schema_url"]
 
@@ -241,7 +241,8 @@ async def test_a_rotated_secret_signs_what_was_claimed_before(
         await send(ctx, account, target, 200)
         async with sending(ctx):
             await eventually_async(lambda: held.now == WEBHOOK_ATTEMPTS_IN_FLIGHT_MAX)
-            old = (await endpoints.get(ctx, account, target)).endpoint.secret
+            stored = (await endpoints.get(ctx, account, target)).endpoint.secret
+            old = ctx.cipher.decrypt(target, stored)
             new = (await endpoints.rotate(ctx, account, target)).secret
             held.gate.set()
             await eventually_async(lambda: len(server.requests) == 200)
@@ -284,7 +285,7 @@ async def shown(
     ctx: AppContext, account: str, endpoint_id: str, status: str, attempts: int
 ) -> None:
     """Wait until the only delivery has that status after that many attempts."""
-    async with asyncio.timeout(15):
+    async with asyncio.timeout(PATIENCE):
         while await statuses(ctx, account, endpoint_id) != {(status, attempts)}:  # noqa: ASYNC110
             await asyncio.sleep(0.005)
 

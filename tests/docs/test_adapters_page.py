@@ -46,7 +46,7 @@ async def agent(turn):
         AGENTS[name].attach(surroundings(settings, way_out(settings)))
     await AGENTS[name].run(turn)
 """
-SECONDS_MAX = 30.0
+SECONDS_MAX = 90.0
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ from tests.house.tree import DOCS
 from tests.nested import run_tests
 
 PAGE = DOCS / "agents.md"
-SECONDS_MAX = 30.0
+SECONDS_MAX = 90.0
 
 
 @contextmanager

@@ -38,7 +38,7 @@ def test_the_upload(server: AgentServer, tmp_path: Path) -> None:
         env={**os.environ, "AGENTPOST_URL": server.url, "AGENTPOST_KEY": KEY},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=120,
         check=False,
     )
     assert sent.returncode == 0, sent.stderr
@@ -48,12 +48,12 @@ def test_the_upload(server: AgentServer, tmp_path: Path) -> None:
         message = httpx2.get(path, headers=HEADERS).json()
         return bool(message["final"]) and [file["name"] for file in message["files"]] != []
 
-    eventually(look, 30.0, "the chart")
+    eventually(look, what="the chart")
 
 
 def test_the_receiver(server: AgentServer, tmp_path: Path) -> None:
     port = free_port()
-    with httpx2.Client(base_url=server.url, headers=HEADERS, timeout=30) as http:
+    with httpx2.Client(base_url=server.url, headers=HEADERS, timeout=60) as http:
         made = http.post("/v1/webhooks", json={"url": f"http://127.0.0.1:{port}/hooks"}).json()
         secret = made["secret"]
         heard = tmp_path / "heard"
@@ -74,7 +74,7 @@ def test_the_receiver(server: AgentServer, tmp_path: Path) -> None:
                 files = [{"name": "sales.csv", "base64": b64encode(SAMPLE.encode()).decode()}]
                 asked = {"message": "Chart revenue by month", "files": files}
                 message = http.post("/v1/messages", json=asked).json()
-                eventually(lambda: _all_delivered(http, made["id"], 3), 30.0, "the deliveries")
+                eventually(lambda: _all_delivered(http, made["id"], 3), what="the deliveries")
             finally:
                 receiver.terminate()
         job = message["jobs"][0]["job_id"]

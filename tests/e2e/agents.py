@@ -101,8 +101,11 @@ async def _gate_turn(turn: Turn, name: str) -> None:
     await pass_gate(name)
 
 
-async def _block(turn: Turn, seconds: float) -> None:
-    time.sleep(seconds)  # noqa: ASYNC251 - what an agent must not do
+async def _block(turn: Turn, seconds: float, gate: str = "blocks") -> None:
+    ends, opened = time.monotonic() + seconds, Path(os.environ["TEST_GATES"]) / gate
+    opened.with_name(f"{gate}.reached").touch()
+    while time.monotonic() < ends and not opened.exists():
+        time.sleep(0.01)  # noqa: ASYNC251 - what an agent must not do
 
 
 async def _leak_turn(turn: Turn, kind: str) -> None:

@@ -22,10 +22,10 @@ class Cluster:
         self._nodes: list[AgentServer] = []
         (folder / "data").mkdir()
 
-    def start(self, role: str = "all") -> AgentServer:
+    def start(self, role: str = "all", **settings: object) -> AgentServer:
         """One more node."""
         home = self._folder / f"node{len(self._nodes)}"
-        node = AgentServer(home, database_url=self.url, role=role)
+        node = AgentServer(home, database_url=self.url, role=role, **settings)
         (home / "data").symlink_to(self._folder / "data")
         if self._nodes:
             node.gates, node.trace_file = self._nodes[0].gates, self._nodes[0].trace_file

@@ -11,14 +11,15 @@ from tests.e2e.caller import Caller
 from tests.e2e.server import AgentServer
 
 ServerMaker = Callable[..., AgentServer]
-NewDatabase = Callable[[], dict[str, str]]
+NewDatabase = Callable[[ExitStack], dict[str, str]]
 SERVERS = pytest.StashKey[list[AgentServer]]()
 
 
 @pytest.fixture(scope="session")
 def new_database() -> NewDatabase:
-    """`new_database()`: the settings that give one more server a database of its own."""
-    return dict
+    """`new_database(until)`: the settings that give one more server a database of its own, which is
+    gone when ``until`` closes."""
+    return lambda _: {}
 
 
 @pytest.fixture(scope="module")
@@ -30,15 +31,16 @@ def start_server(
     """`start_server(setting=value, …)` starts one; it runs until the module's tests are done."""
     started: list[AgentServer] = []
     request.node.stash[SERVERS] = started
+    databases = ExitStack()
 
     def start(**settings: object) -> AgentServer:
         home: Path = tmp_path_factory.mktemp("server")
-        server = AgentServer(home, **new_database(), **settings)
+        server = AgentServer(home, **new_database(databases), **settings)
         started.append(server)
         return server.start()
 
     yield start
-    with ExitStack() as ends:
+    with databases, ExitStack() as ends:  # the servers first
         for server in started:
             if server.process is not None:
                 server.process.send_signal(signal.SIGTERM)  # to all first: they end together
@@ -50,9 +52,10 @@ def plain_server(
     tmp_path_factory: pytest.TempPathFactory, new_database: NewDatabase
 ) -> Iterator[AgentServer]:
     """One with the default settings, for every module that changes nothing others look at."""
-    server = AgentServer(tmp_path_factory.mktemp("plain-server"), **new_database()).start()
-    yield server
-    server.stop()
+    with ExitStack() as until:
+        server = AgentServer(tmp_path_factory.mktemp("plain-server"), **new_database(until)).start()
+        yield server
+        server.stop()
 
 
 @pytest.fixture(scope="module")

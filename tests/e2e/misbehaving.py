@@ -32,6 +32,8 @@ def trace(name: str) -> int:
 
 
 trace("imported")
+logging.getLogger("a.library").info("quiet outside runs")
+logging.getLogger("a.library").warning("loud outside runs")
 
 
 def misbehave(how: str) -> None:

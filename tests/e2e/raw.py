@@ -9,7 +9,8 @@ from typing import Any
 
 from tests.e2e.server import KEY, AgentServer
 
-ANSWER_SECONDS_MAX = 5.0
+ANSWER_SECONDS_MAX = 20.0
+"""Less than the server itself waits for the rest of a request (30 s): what ends by that is late."""
 
 
 @dataclass(frozen=True)

@@ -42,6 +42,8 @@ class Receiver:
     got: list[Delivery] = field(default_factory=list)
     held: threading.Event | None = None
     body: bytes = b"ok"
+    first: list[int] = field(default_factory=list)
+    """With what it answers the first deliveries, instead of ``status``."""
 
     @property
     def url(self) -> str:
@@ -76,7 +78,7 @@ def receiving(status: int = 200, port: int = 0) -> Iterator[Receiver]:
             receiver.got.append(Delivery(headers, body))
             if receiver.held is not None:
                 receiver.held.wait(30)
-            self.send_response(receiver.status)
+            self.send_response(receiver.first.pop(0) if receiver.first else receiver.status)
             for name, value in receiver.headers.items():
                 self.send_header(name, value)
             self.send_header("Content-Length", str(len(receiver.body)))

@@ -71,6 +71,7 @@ class AgentServer:
             "agent": "tests.e2e.agents:agent",
             "bootstrap_api_key": KEY,
             "pool_workers": 1,
+            "step_grace_seconds": 0,
             "worker_env": "TEST_*",
             **UNLIMITED,
             "agent_processes": os.environ.get("TEST_AGENT_PROCESSES", "0"),

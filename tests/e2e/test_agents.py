@@ -3,6 +3,7 @@ How a job ends).
 """
 
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -10,12 +11,20 @@ import pytest
 from tests.e2e.caller import Caller, Json
 from tests.e2e.fixtures import ServerMaker
 from tests.e2e.server import AgentServer
-from tests.waiting import eventually
+from tests.waiting import PROMPT, eventually
+
+CallerMaker = Callable[..., Caller]
 
 
 @pytest.fixture(scope="module")
 def server(start_server: ServerMaker) -> AgentServer:
-    return start_server(turn_limit_seconds=1, turn_reply_seconds=10, sweep_seconds=0.2)
+    return start_server(turn_reply_seconds=30, sweep_seconds=0.2)
+
+
+@pytest.fixture(scope="module")
+def hasty(start_server: ServerMaker) -> AgentServer:
+    """A turn may take a second: only for turns that never end, since any may on a busy machine."""
+    return start_server(turn_limit_seconds=1, turn_reply_seconds=30, sweep_seconds=0.2)
 
 
 def failed_turn(caller: Caller, message: Json, detail: str) -> Json:
@@ -50,20 +59,22 @@ def test_a_turn_that_only_works_is_no_failure(caller: Caller) -> None:
     assert [file["name"] for file in message["files"]] == ["a.txt"]
 
 
-def test_a_turn_that_never_ends_is_abandoned(caller: Caller) -> None:
+def test_a_turn_that_never_ends_is_abandoned(hasty: AgentServer, callers: CallerMaker) -> None:
+    caller = callers(hasty)
     began = time.monotonic()
     failed_turn(caller, caller.send([["gate", "never"], ["reply", "x"]]), "abandoned")
-    assert time.monotonic() - began < 3
+    assert time.monotonic() - began < PROMPT
     assert caller.send("and on")["status"] == "completed"
 
 
 def test_a_turn_that_refuses_to_be_cancelled_is_abandoned(
-    caller: Caller, server: AgentServer
+    hasty: AgentServer, callers: CallerMaker
 ) -> None:
+    caller = callers(hasty)
     message = caller.send([["stubborn", "stubborn"], ["reply", "late"]], conversation="stubborn")
     failed_turn(caller, message, "abandoned")
     assert caller.send("and on", conversation="stubborn")["status"] == "completed"
-    server.open_gate("stubborn")
+    hasty.open_gate("stubborn")
     assert caller.get(message["id"]) == message, "what it says afterwards does not count"
 
 
@@ -91,17 +102,18 @@ def failed_turn_in_the_end(caller: Caller, message: Json) -> Json:
     return done
 
 
-def test_a_blocking_agent_leaves_the_api_answering(caller: Caller) -> None:
+def test_a_blocking_agent_leaves_the_api_answering(
+    hasty: AgentServer, callers: CallerMaker
+) -> None:
+    caller = callers(hasty)
     with ThreadPoolExecutor(1) as pool:
-        blocked = pool.submit(caller.send, [["block", 2.5], ["reply", "awake"]])
-        slowest = 0.0
-        while not blocked.done():
-            began = time.monotonic()
+        blocked = pool.submit(caller.send, [["block", 60, "asleep"], ["reply", "awake"]])
+        hasty.await_gate("asleep")
+        for _ in range(5):
             assert caller.call("GET", "/v1/me").status_code == 200
-            slowest = max(slowest, time.monotonic() - began)
-    assert slowest < 1
-    failed_turn(caller, blocked.result(), "abandoned")
+        failed_turn(caller, blocked.result(), "abandoned")
     # It was ended while its agent still slept: until that wakes, the next turns wait in vain too.
+    hasty.open_gate("asleep")
     eventually(lambda: caller.send("and on")["status"] == "completed")
 
 
@@ -140,7 +152,7 @@ def test_a_stopped_job_ends_within_a_second(caller: Caller, server: AgentServer)
     began = time.monotonic()
     caller.call("POST", f"/v1/work/{message['jobs'][0]['work_id']}/stop")
     assert caller.final(message["id"])["jobs"][0]["status"] == "cancelled"
-    assert time.monotonic() - began < 1
+    assert time.monotonic() - began < PROMPT
 
 
 def test_a_job_hears_what_is_said_to_it(caller: Caller, server: AgentServer) -> None:
@@ -177,7 +189,7 @@ def test_it_stops_when_it_is_reported_to_and_answers_who_waits(start_server: Ser
         server.await_gate("turn")
         began = time.monotonic()
         assert server.stop() == 0
-        assert time.monotonic() - began < 12
+        assert time.monotonic() - began < PROMPT
         assert held.result()["status"] == "processing"
         answered = turn.result()
         assert answered["status"] == "processing"

@@ -27,7 +27,6 @@ def test_idle_heads_shut_nobody_out(tmp_path: Path) -> None:
             body = b'{"message": "hello"}'
             length = f"Content-Length: {len(body)}"
             assert raw(server, head("POST", "/v1/messages", length) + body).status == 201
-            idle.settimeout(1)
             idle.sendall(b"y\r\n\r\n")
             assert idle.recv(12) == b"HTTP/1.1 401", "the newest stay"
         log = server.log_tail()

@@ -39,7 +39,7 @@ SOON = {
 """How often the server looks after its stores."""
 IMPATIENT = {**SOON, "agentpost.services.health.ANSWER_SECONDS": 1.0}
 """Besides, a store that says nothing is given up sooner."""
-LOCKED_SECONDS = 8.0
+LOCKED_SECONDS = 10.0
 
 
 @pytest.fixture
@@ -268,7 +268,7 @@ def test_another_program_that_locks_the_database(
 ) -> None:
     """A message waits so long for it (as a rule half a minute), and not as long again behind each
     write before it."""
-    constants = {**IMPATIENT, "agentpost.db.sqlite.BUSY_SECONDS": LOCKED_SECONDS}
+    constants = {**IMPATIENT, "agentpost.db.sqlite_group.BUSY_SECONDS": LOCKED_SECONDS}
     server = start_server(constants=constants)
     caller = callers(server)
     with server.no_writes("messages"):

@@ -18,7 +18,7 @@ from tests.e2e.fixtures import ServerMaker
 from tests.e2e.server import AgentServer
 
 CREDITS = 1000
-SOON_SECONDS = 15.0
+SOON_SECONDS = 60.0
 
 
 @pytest.fixture(scope="module")

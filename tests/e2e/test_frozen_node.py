@@ -16,7 +16,7 @@ from tests.frozen import frozen
 from tests.waiting import eventually
 
 __all__ = ["cluster"]
-TAKE_OVER_SECONDS = 15.0
+TAKE_OVER_SECONDS = 60.0
 CallerMaker = Callable[..., Caller]
 
 

@@ -40,10 +40,7 @@ def server(start_server: ServerMaker) -> AgentServer:
         agent_processes=2,
         agent_memory_bytes=300 << 20,
         agent_stall_seconds=3,
-        constants={
-            "agentpost.services.jobs.POISON_TAKEOVERS_MAX": 1,
-            "agentpost.runtime.owners.POISON_TAKEOVERS_MAX": 1,
-        },
+        constants={"agentpost.domain.limits.POISON_TAKEOVERS_MAX": 1},
     )
 
 
@@ -154,6 +151,11 @@ def test_it_logs_as_in_the_servers_own_process(server: AgentServer, caller: Call
     story = json.dumps(server.command("explain", message["id"]))
     assert "printed" in story
     assert "LookupError: the shop is closed (misbehaving.py, line " in story
+
+
+def test_outside_runs_it_logs_what_libraries_warn_of(server: AgentServer) -> None:
+    eventually(lambda: "loud outside runs" in server.log_file.read_text(), what="the warning")
+    assert "quiet outside runs" not in server.log_file.read_text()
 
 
 def test_an_authors_own_class_of_failure_is_one(server: AgentServer, caller: Caller) -> None:

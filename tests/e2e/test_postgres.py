@@ -15,11 +15,9 @@ from tests.e2e.caller import Caller, Json
 from tests.e2e.cluster import Cluster, cluster
 from tests.e2e.server import ACCOUNT
 from tests.frozen import frozen
-from tests.waiting import eventually
+from tests.waiting import PATIENCE, PROMPT, eventually
 
 __all__ = ["cluster"]
-TAKE_UP_SECONDS = 5.0
-STOP_SECONDS = 1.0
 CallerMaker = Callable[..., Caller]
 
 
@@ -52,7 +50,7 @@ def test_a_killed_node_s_job_goes_on_from_its_last_recorded_step(
     node.kill()
     node.open_gate("g")
     node.start()
-    final = caller.final(message["id"], TAKE_UP_SECONDS)
+    final = caller.final(message["id"], PROMPT)
     assert final["status"] == "completed"
     steps = [line.split()[0] for line in node.trace()]
     assert steps == ["first", "second", "second", "third"]
@@ -85,9 +83,7 @@ def test_stop_reaches_the_node_that_runs_the_job(cluster: Cluster, callers: Call
     work_id = message["jobs"][0]["work_id"]
     assert caller.call("POST", f"/v1/work/{work_id}/stop").status_code == 200
     assert caller.get(message["id"])["jobs"][0]["status"] == "cancelled"
-    eventually(
-        lambda: "job_aborted" in worker.log_tail(), STOP_SECONDS, "the end of the job's task"
-    )
+    eventually(lambda: "job_aborted" in worker.log_tail(), PROMPT, "the end of the job's task")
     assert len(worker.trace()) == 1
 
 
@@ -98,7 +94,7 @@ def test_another_worker_takes_up_a_killed_one_s_job(cluster: Cluster, callers: C
     second = cluster.start("worker")
     first.kill()
     second.open_gate("g")
-    assert caller.final(message["id"], TAKE_UP_SECONDS)["status"] == "completed"
+    assert caller.final(message["id"], PROMPT)["status"] == "completed"
     assert [line.split()[0] for line in second.trace()] == ["one", "two", "two"]
     eventually(lambda: cluster.rows("SELECT count(*) FROM nodes") == [(2,)])
 
@@ -114,7 +110,7 @@ def test_another_node_takes_up_a_killed_one_s_turn(cluster: Cluster, callers: Ca
     second.open_gate("g")
     again = callers(second).post(script, key="again")
     assert again.status_code == 200
-    final = callers(second).final(again.json()["id"], TAKE_UP_SECONDS)
+    final = callers(second).final(again.json()["id"], PROMPT)
     assert (final["status"], final["reply"]) == ("completed", "done")
     assert [line.split()[0] for line in second.trace()] == ["one", "two", "two"]
 
@@ -142,7 +138,7 @@ def test_a_log_is_waited_for_once_over_all_nodes(cluster: Cluster, callers: Call
     assert (refused["error"], refused["cursor"]) == ("poll_in_progress", cursor)
     first.kill()  # its hold goes with it
     holder.join()
-    eventually(lambda: second.call("GET", path).status_code == 200, TAKE_UP_SECONDS)
+    eventually(lambda: second.call("GET", path).status_code == 200, PROMPT)
 
 
 def _wait_in_vain(caller: Caller, path: str) -> None:
@@ -203,7 +199,7 @@ def test_a_commit_that_breaks_is_not_the_job_s_failure(
     node.await_gate("c.1")
     assert caller.get(message["id"])["status"] == "processing"
     cluster.run("DROP TRIGGER cut ON calls")
-    final = caller.final(message["id"], 2 * TAKE_UP_SECONDS)
+    final = caller.final(message["id"], PATIENCE)
     assert (final["status"], final["reason"]) == ("completed", None)
     steps = [line.split()[0] for line in node.trace()]
     assert (steps.count("c.0"), set(steps)) == (1, {"c.0", "c.1"})
@@ -225,12 +221,12 @@ def test_a_database_that_hangs_does_not_keep_the_server_from_ending(
     with frozen(*(int(str(pid)) for (pid,) in backends)):
         try:
             process.send_signal(signal.SIGTERM)
-            assert process.wait(30) == 1, "not everything could be brought to an end"
+            assert process.wait(PATIENCE) == 1, "not everything could be brought to an end"
         finally:
             process.kill()
     node.open_gate("g")
     node.start()
-    assert caller.final(message["id"], 2 * TAKE_UP_SECONDS)["status"] == "completed"
+    assert caller.final(message["id"], PATIENCE)["status"] == "completed"
 
 
 def test_commands_work_beside_the_server(cluster: Cluster, callers: CallerMaker) -> None:
@@ -259,7 +255,7 @@ def test_a_missing_extra_is_reported_in_one_sentence(tmp_path: Path) -> None:
         },
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=120,
         check=False,
     )
     assert done.returncode == 1

@@ -27,6 +27,7 @@ from tests.e2e.caller import Caller, Json
 from tests.e2e.fixtures import ServerMaker
 from tests.e2e.server import KEY, AgentServer
 from tests.waiting import eventually
+from tests.web.browser import chromium
 
 __all__ = ["s3_endpoint", "s3_url"]
 
@@ -42,8 +43,7 @@ BROWSER_OPTIONS = (
     "--remote-debugging-port=0",
 )
 MEMORY_MIB = 60
-BROWSERS = ("chromium", "chromium-browser", "google-chrome")
-CHROMIUM = next(filter(None, map(shutil.which, BROWSERS)), None)
+CHROMIUM = chromium.found()
 
 
 @pytest.fixture(scope="module")

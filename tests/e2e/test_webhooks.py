@@ -20,9 +20,9 @@ from tests.e2e.receivers import (
     silent,
 )
 from tests.e2e.server import AgentServer
-from tests.waiting import eventually
+from tests.waiting import PROMPT, eventually
 
-TIMEOUT = 1.0
+TIMEOUT = 3.0
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +32,7 @@ def server(start_server: ServerMaker) -> AgentServer:
         webhook_timeout_seconds=TIMEOUT,
         webhook_retry_seconds="0.4",
         sweep_seconds=0.05,
-        turn_reply_seconds=1,
+        turn_reply_seconds=30,
     )
 
 
@@ -273,8 +273,8 @@ def test_twenty_deliveries_are_shown_newest_first(hooks: Hooks, receivers: Recei
 @pytest.mark.parametrize(
     ("behave", "error", "least_ms"),
     [
-        (drip, "no answer within 1 seconds", 1_000),
-        (silent, "no answer within 1 seconds", 1_000),
+        (drip, "no answer within 3 seconds", 3_000),
+        (silent, "no answer within 3 seconds", 3_000),
         (reset, "it closed the connection without an answer", 0),
     ],
 )
@@ -286,7 +286,7 @@ def test_receivers_that_never_answer_fail_in_time(
         hooks.post(f"{endpoint['id']}/test")
         failed = hooks.settled(endpoint, "pending", last_error=error)
     assert failed["last_status_code"] is None
-    assert least_ms <= failed["last_ms"] < least_ms + 700
+    assert least_ms <= failed["last_ms"] < least_ms + PROMPT * 1_000
 
 
 @pytest.mark.rule("Webhook events 6")
@@ -313,7 +313,7 @@ def test_a_hanging_receiver_with_a_backlog_delays_nobody(
             began = time.monotonic()
             hooks.post(f"{endpoint['id']}/test")
             good.await_count(number)
-            assert time.monotonic() - began < 1
+            assert time.monotonic() - began < PROMPT
         caller.call("DELETE", f"/v1/webhooks/{dead['id']}")
 
 

@@ -25,12 +25,12 @@ async def no_such_name(_host: str) -> Sequence[str]:
     raise OSError("Name or service not known")
 
 
-async def post(client: Egress, url: str, seconds: float = 5) -> PostResult:
+async def post(client: Egress, url: str, seconds: float = 30) -> PostResult:
     return await client.post(url, b'{"a": 1}', {"webhook-id": "evt_1"}, seconds=seconds)
 
 
 async def fetch(client: Egress, url: str, into: Path, max_bytes: int = 1_000) -> Fetched:
-    return await client.fetch(url, max_bytes=max_bytes, seconds=5, into=into)
+    return await client.fetch(url, max_bytes=max_bytes, seconds=30, into=into)
 
 
 def leaks(text: str | None) -> bool:

@@ -30,6 +30,7 @@ from tests.egress.hostile import (
     says_in_pieces,
     serving,
 )
+from tests.waiting import PATIENCE, PROMPT
 
 NOT_HTTP = "its answer is not valid HTTP"
 BROKE_OFF = "its answer broke off"
@@ -205,7 +206,7 @@ async def test_accepting_without_reading(egress: MakeEgress) -> None:
         client = egress(f"127.0.0.1:{port}")
         started = time.monotonic()
         result = await client.post(f"http://127.0.0.1:{port}/", b"x" * 20_000_000, {}, seconds=0.5)
-        assert time.monotonic() - started < 5
+        assert time.monotonic() - started < PROMPT
     assert (result.status, result.error) == (None, "no answer within 0.5 seconds")
 
 
@@ -224,7 +225,7 @@ async def test_a_full_queue_of_connections(egress: MakeEgress) -> None:
         for filler in fillers:
             filler.close()
     assert (result.status, result.error) == (None, "no answer within 0.5 seconds")
-    assert 500 <= result.ms < 4_000
+    assert 500 <= result.ms < PROMPT * 1_000
 
 
 @pytest.mark.parametrize(
@@ -257,7 +258,7 @@ async def test_a_handshake_that_hangs(egress: MakeEgress) -> None:
         client = egress(f"127.0.0.1:{port}")
         result = await post(client, f"https://127.0.0.1:{port}/", seconds=0.5)
     assert (result.status, result.error) == (None, "no answer within 0.5 seconds")
-    assert 500 <= result.ms < 4_000
+    assert 500 <= result.ms < PROMPT * 1_000
 
 
 @pytest.mark.parametrize("wrong", ["expired", "self_signed", "other_name"])
@@ -318,7 +319,7 @@ async def test_a_silent_name_server_takes_one_thread(
     def getaddrinfo(host: str) -> list[str]:
         asked.append(host)
         if host == "silent.test":
-            answered.wait(20)
+            answered.wait(PATIENCE)
         return ["127.0.0.1"]
 
     monkeypatch.setattr(resolver, "_getaddrinfo", getaddrinfo)
@@ -338,7 +339,7 @@ def test_a_silent_name_server_does_not_hold_up_the_end() -> None:
         "import asyncio, time\n"
         "from agentpost.egress import resolver\n"
         "from agentpost.egress.client import Egress\n"
-        "resolver._getaddrinfo = lambda host: time.sleep(60)\n"
+        "resolver._getaddrinfo = lambda host: time.sleep(600)\n"
         "async def main():\n"
         "    way = Egress()\n"
         "    print((await way.post('https://a.test/', b'', {}, seconds=0.1)).error)\n"
@@ -346,7 +347,7 @@ def test_a_silent_name_server_does_not_hold_up_the_end() -> None:
         "asyncio.run(main())\n"
     )
     ended = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, timeout=30, check=True
+        [sys.executable, "-c", script], capture_output=True, text=True, timeout=120, check=True
     )
     assert (ended.stdout, ended.stderr) == ("no answer within 0.1 seconds\n", "")
 

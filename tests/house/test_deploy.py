@@ -82,8 +82,17 @@ def number(module: str, name: str) -> float:
 
 
 def stop_seconds() -> float:
-    """How long an orderly stop may take before connections to other servers are closed."""
-    return number("cli/serving.py", "_STOP_SECONDS") + number("server.py", "STOP_SECONDS")
+    """How long an orderly stop may take before connections to other servers are closed, with the
+    default settings."""
+    waits = DEFAULTS["drain_seconds"] + DEFAULTS["step_grace_seconds"]
+    ends = number("cli/serving.py", "_STOP_SECONDS") + number("server.py", "STOP_SECONDS")
+    return float(waits + ends)
+
+
+def drain_seconds() -> float:
+    """How long the pods of several serve while they drain."""
+    [config] = kinds()["ConfigMap"]
+    return float(config["data"][f"{PREFIX}DRAIN_SECONDS"])
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
@@ -181,9 +190,11 @@ def test_pods_may_do_little_and_have_time_to_stop() -> None:
         mounts = {each["mountPath"] for each in container["volumeMounts"]}
         assert mounts == {"/data", "/tmp"}
         if "terminationGracePeriodSeconds" in pod:
-            wait = container.get("lifecycle", {}).get("preStop", {"sleep": {"seconds": 0}})
-            need = wait["sleep"]["seconds"] + stop_seconds()
-            assert pod["terminationGracePeriodSeconds"] > need, name
+            drain = 0 if name == "agentpost" else drain_seconds()
+            assert pod["terminationGracePeriodSeconds"] > drain + stop_seconds(), name
+            probe = container["readinessProbe"]
+            if drain:  # the pod serves until balancers know
+                assert drain > probe["periodSeconds"] * probe["failureThreshold"], name
 
 
 def test_selectors_find_pods() -> None:

@@ -30,8 +30,8 @@ MEGABYTE = 1_000_000
 BUDGETS = {
     "agentpost-client": 10 * MEGABYTE,
     "agentpost": 100 * MEGABYTE,
-    "agentpost[mcp]": 110 * MEGABYTE,
-    "agentpost[a2a]": 120 * MEGABYTE,
+    "agentpost[mcp]": 115 * MEGABYTE,
+    "agentpost[a2a]": 125 * MEGABYTE,
     "agentpost[offline]": 330 * MEGABYTE,
 }
 METAPACKAGES = {"pydantic-monty": "pydantic-monty-client"}

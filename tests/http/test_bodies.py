@@ -83,8 +83,8 @@ async def test_a_slow_line_may_take_its_time(monkeypatch: pytest.MonkeyPatch) ->
 
     async def client() -> AsyncIterator[Message]:
         for n in range(20):
-            await asyncio.sleep(0.01)  # all of it: four times what every body gets
             yield piece(b"x" * 10, more=n < 19)
+            await asyncio.sleep(0.01)  # all of it: four times what every body gets
 
     assert len(await read(request(client()), idle_seconds=10)) == 200
 

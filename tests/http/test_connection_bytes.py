@@ -14,6 +14,7 @@ from agentpost.clock import ManualClock
 from agentpost.http import connection
 from agentpost.http.connection import Connection
 from agentpost.http.connections import Connections
+from tests.waiting import PATIENCE
 
 REQUESTS = {
     "plain": b"POST /a?b HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\n\r\nbody",
@@ -134,7 +135,7 @@ async def test_a_connection_that_brings_no_head_ends(
     made.timeout_keep_alive = 0
     if sent:
         made.data_received(sent)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE):
         await wire.closed.wait()
     assert app.bodies == [b"body"] * sent.count(b"POST"), "what was complete was answered"
 
@@ -158,7 +159,7 @@ async def test_of_very_many_requests_at_once_the_first_are_answered(kind: str) -
     app = SentRequest()
     made, wire = opened(app)
     made.data_received(REQUESTS[kind] * 977)
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE):
         await wire.closed.wait()
     assert len(app.bodies) == connection.PIPELINED_MAX + 1
     assert wire.sent.count(b"HTTP/1.1 200 OK") == len(app.bodies)

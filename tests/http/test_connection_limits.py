@@ -12,6 +12,7 @@ from starlette.types import Receive, Scope, Send
 from agentpost.clock import ManualClock
 from agentpost.http import connection
 from agentpost.http.connections import Connections
+from tests.waiting import PATIENCE
 
 HEAD = b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\n"
 TRAILED = (
@@ -39,7 +40,7 @@ class App:
 @asynccontextmanager
 async def connected() -> AsyncIterator[tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
     """A connection to a server of ours."""
-    config = uvicorn.Config(App(), lifespan="off", log_config=None, timeout_keep_alive=1)
+    config = uvicorn.Config(App(), lifespan="off", log_config=None, timeout_keep_alive=30)
     config.load()
     connections = Connections(10, ManualClock())
     state = uvicorn.server.ServerState()
@@ -57,20 +58,20 @@ async def connected() -> AsyncIterator[tuple[asyncio.StreamReader, asyncio.Strea
 
 async def answered(reader: asyncio.StreamReader) -> bytes:
     """One answer; its body."""
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE):
         head = await reader.readuntil(b"\r\n\r\n")
         length = int(head.lower().partition(b"content-length: ")[2].partition(b"\r\n")[0])
         return await reader.readexactly(length)
 
 
 async def assert_closed(reader: asyncio.StreamReader) -> None:
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE):
         assert await reader.read() == b""
 
 
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connection, "HEAD_SECONDS_MAX", 0.2)
+    monkeypatch.setattr(connection, "HEAD_SECONDS_MAX", 0.6)
 
 
 @pytest.mark.usefixtures("impatient")
@@ -105,7 +106,7 @@ async def test_the_second_head_has_its_own_time() -> None:
         for _ in range(3):
             writer.write(HEAD + b"12345")
             assert await answered(reader) == b"2"
-            await asyncio.sleep(0.15)  # together longer than a head may take
+            await asyncio.sleep(0.25)  # together longer than a head may take
         writer.write(HEAD[:-2])
         await assert_closed(reader)
 
@@ -133,7 +134,7 @@ async def test_a_body_that_came_late_leaves_the_connection_idle_not_overdue() ->
         writer.write(HEAD)
         assert await answered(reader) == b"2"
         writer.write(b"12345")
-        await asyncio.sleep(0.5)  # longer than a head may take, shorter than a rest
+        await asyncio.sleep(0.7)  # longer than a head may take, shorter than a rest
         writer.write(HEAD + b"12345")
         assert await answered(reader) == b"2"
 

@@ -16,6 +16,7 @@ from agentpost.http.connection import Connection
 from agentpost.http.connections import Connections
 from agentpost.wakeups.memory import MemoryWakeups
 from tests.http.test_connection_bytes import Wire
+from tests.waiting import PATIENCE
 
 WHOLE = b"POST /held HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\n\r\nbody"
 PART = b"POST /held HTTP/1.1\r\nHost: x\r\nContent-Length: 40\r\n\r\nbody"
@@ -60,7 +61,7 @@ async def test_a_held_call_ends_when_its_client_hangs_up(sent: bytes) -> None:
     made = await opened(app, sent)
     await asyncio.sleep(0)
     made.connection_lost(None)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE):
         while not app.over:  # noqa: ASYNC110 - its own event
             await asyncio.sleep(0)
     assert app.over == [True]
@@ -73,7 +74,7 @@ async def test_a_client_that_is_gone_before_its_call_is_held_is_noticed() -> Non
     made.connection_made(Wire())
     made.data_received(WHOLE)
     made.connection_lost(None)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE):
         while not app.over:  # noqa: ASYNC110 - its own event
             await asyncio.sleep(0)
     assert app.over == [True]
@@ -83,7 +84,7 @@ async def test_a_call_that_is_over_is_told_nothing() -> None:
     app = Holding()
     made = await opened(app, WHOLE)
     app.wakeups.hint("msg")
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE):
         while not made.cycle.response_complete:  # noqa: ASYNC110 - its own event
             await asyncio.sleep(0)
     assert app.over == [False]

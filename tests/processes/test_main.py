@@ -45,7 +45,7 @@ async def test_workers_die_with_a_killed_server(tmp_path: Path) -> None:
         pids = [await pid_in(tmp_path / str(n)) for n in range(len(hows))]
         assert not any(gone(pid) for pid in pids)
         server.kill()
-    await eventually_async(lambda: all(gone(pid) for pid in pids), seconds=3)
+    await eventually_async(lambda: all(gone(pid) for pid in pids))
 
 
 WITHOUT_THE_KERNEL = """

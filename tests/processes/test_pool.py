@@ -87,12 +87,12 @@ async def test_cancelling_kills_that_worker_only(
     goes.cancel()
     with pytest.raises(asyncio.CancelledError):
         await goes
-    await eventually_async(lambda: gone(going), seconds=1)
+    await eventually_async(lambda: gone(going))
     assert not gone(staying)
     assert not stays.done()
     assert await one.call("pid") not in (staying, going)
     stays.cancel()
-    await eventually_async(lambda: gone(staying), seconds=1)
+    await eventually_async(lambda: gone(staying))
 
 
 async def test_programs_a_function_started_go_with_it(
@@ -102,7 +102,7 @@ async def test_programs_a_function_started_go_with_it(
     task = one.begin("hang_with_a_child", f"{tmp_path}/child")
     child = await pid_in(tmp_path / "child")
     task.cancel()
-    await eventually_async(lambda: gone(child), seconds=1)
+    await eventually_async(lambda: gone(child))
 
 
 async def test_waiting_calls_are_served_in_order(bench: Callable[..., Bench]) -> None:

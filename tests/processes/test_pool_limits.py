@@ -62,19 +62,21 @@ async def test_a_timeout_begins_when_a_worker_has_the_call(
     bench: Callable[..., Bench], tmp_path: Path
 ) -> None:
     one = bench()
-    busy = one.begin("hang", f"{tmp_path}/busy")
+    busy = one.begin("until", f"{tmp_path}/busy")  # the import, of any length, is done then
     await pid_in(tmp_path / "busy")
     waiting = asyncio.create_task(
         one.pool.call("some_steps:same", [1], account="a", key="k", timeout=1.0)
     )
     done, _ = await asyncio.wait([waiting], timeout=1.2)  # longer than it may run
     assert not done
-    busy.cancel()
+    (tmp_path / "busy.end").touch()
+    assert await busy
     assert await waiting == 1
 
 
 async def test_a_call_that_takes_too_long_ends(bench: Callable[..., Bench], tmp_path: Path) -> None:
     one = bench(seconds=0.3)
+    await one.pool.call("some_steps:pid", [], account="a", key="k", timeout=PATIENCE)  # imports
     reported = r"some_steps:hang took longer than 0.3 s \(the setting step_seconds; "
     with pytest.raises(TimeoutError, match=reported):
         await one.call("hang", f"{tmp_path}/by-setting")
@@ -99,6 +101,7 @@ async def test_a_call_that_uses_too_much_cpu_time_ends(
     reported = (
         "some_steps:spin did not finish: it used more than 0.1 s of CPU time .*step_cpu_seconds"
     )
+    await one.pool.call("some_steps:pid", [], account="a", key="k", cpu_seconds=PATIENCE)  # imports
     with capture_logs() as logs, pytest.raises(LimitExceeded, match=reported):
         await one.call("spin")
     assert any("in spin" in line.get("line", "") for line in logs), "the log says where it was"
@@ -112,7 +115,8 @@ async def test_a_call_that_uses_too_much_cpu_time_ends(
 async def test_cpu_time_is_counted_for_each_call(bench: Callable[..., Bench]) -> None:
     # The limit is rounded up to whole seconds: one that was never set anew would end after two.
     one = bench(cpu_seconds=1)
-    imported = await one.call("pid")  # the import counts for the call that needs it
+    # The import counts for the call that needs it.
+    imported = await one.pool.call("some_steps:pid", [], account="a", key="k", cpu_seconds=PATIENCE)
     pids = {await one.call("spin_for", 0.4) for _ in range(6)}
     assert pids == {imported}, "together they used more than one call may"
 

@@ -5,6 +5,7 @@ import asyncio
 import pytest
 
 from agentpost.processes.slots import FairSemaphore
+from tests.waiting import PATIENCE
 
 
 async def test_a_waiter_cancelled_as_its_turn_comes_loses_no_place() -> None:
@@ -36,7 +37,7 @@ async def test_a_waiter_cancelled_with_the_place_in_hand_gives_it_back() -> None
     task.cancel()  # it was given the place a moment ago and has not run since
     with pytest.raises(asyncio.CancelledError):
         await task
-    async with asyncio.timeout(5), slots.slot("c"):
+    async with asyncio.timeout(PATIENCE), slots.slot("c"):
         pass
 
 
@@ -45,5 +46,5 @@ async def test_a_place_comes_back_after_an_error() -> None:
     with pytest.raises(LookupError):
         async with slots.slot("a"):
             raise LookupError
-    async with asyncio.timeout(5), slots.slot("a"):
+    async with asyncio.timeout(PATIENCE), slots.slot("a"):
         pass

@@ -7,6 +7,7 @@ import pytest
 
 from agentpost.runtime.runs import Run, Runs
 from agentpost.threads.loop import AgentLoop
+from tests.waiting import PATIENCE
 
 
 @pytest.fixture
@@ -36,7 +37,7 @@ async def test_they_begin_when_they_are_released(loop: AgentLoop) -> None:
     assert await loop.run(looked()) == []
     runs.release()
     runs.submit("msg_3", 1, work)
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(PATIENCE):
         await asyncio.gather(*map(asyncio.wrap_future, ended))
         while len(await loop.run(looked())) < 2:
             pass

@@ -22,6 +22,7 @@ from agentpost.engine.local import LocalEngine
 from agentpost.ratelimit.memory import MemoryLimiter
 from agentpost.services import accounts
 from agentpost.services.context import AppContext
+from agentpost.services.encryption import SecretCipher
 from agentpost.services.links import SignedLinks
 from agentpost.services.requests import RequestLog
 from agentpost.settings import load_settings
@@ -65,6 +66,7 @@ async def opened(
             link_seconds=settings.link_seconds,
         ),
         cursors=CursorSigner(b"secret"),
+        cipher=SecretCipher([b"secret"]),
         node="node_test",
     )
     await asyncio.to_thread(db.open)

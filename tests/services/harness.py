@@ -35,6 +35,7 @@ from agentpost.ratelimit.memory import MemoryLimiter
 from agentpost.services import accounts, blobs, sending, starting, turns
 from agentpost.services.attachments import Attached
 from agentpost.services.context import AppContext
+from agentpost.services.encryption import SecretCipher
 from agentpost.services.jobs import Owned
 from agentpost.services.messages import Caller
 from agentpost.services.requests import RequestLog
@@ -347,6 +348,7 @@ async def opened(
         egress=_unused_egress(),
         links=PlainLinks(),
         cursors=CursorSigner(b"secret"),
+        cipher=SecretCipher([b"secret"]),
         limiter=MemoryLimiter(),
         requests=RequestLog(db, "svc_key_"),
         node=NODE,

@@ -1,6 +1,7 @@
 """Webhook endpoints on both databases (spec: Webhooks, Webhook endpoint states)."""
 
 import asyncio
+from dataclasses import replace
 
 import pytest
 
@@ -83,7 +84,8 @@ async def test_refused_changes_change_nothing(
     with pytest.raises(Refusal) as refusal:
         await endpoints.change(ctx, account, endpoint.id, change)
     assert refusal.value.code == code
-    assert await endpoints.list_all(ctx, account) == [endpoint]
+    (kept,) = await endpoints.list_all(ctx, account)
+    assert replace(kept, secret=endpoint.secret) == endpoint
 
 
 async def test_a_delivery_that_slipped_in_beside_the_end_is_ended(

@@ -13,6 +13,7 @@ from agentpost.services.turns import TurnResult
 from agentpost.wakeups.base import Wait
 from agentpost.wakeups.memory import MemoryWait
 from tests.services.harness import Harness
+from tests.waiting import PATIENCE
 
 Held = Callable[[Harness, str], Awaitable[object]]
 
@@ -44,7 +45,7 @@ async def test_a_clock_that_is_set_back_does_not_lengthen_a_wait(
 
     monkeypatch.setattr(MemoryWait, "wait", wait)
     message_id = (await harness.begun()).message.id
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE):
         await held(harness, message_id)
     assert lengths == [40, 30, 30]
 

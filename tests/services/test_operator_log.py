@@ -67,7 +67,7 @@ async def test_a_disabled_accounts_keys_are_refused(ctx: AppContext, account: st
         known = await accounts.find_key(ctx, key.secret)
         assert known is not None
         assert known.is_live(now) is not disabled
-        ended = await ctx.db.read(lambda tx: account_rows.ended_keys(tx, ids, now))
+        ended = await ctx.db.read(lambda tx: account_rows.ended_holders(tx, ids, now))
         assert ended == (ids if disabled else [])
     await accounts.revoke_key(ctx, key.record.id)
     known = await accounts.find_key(ctx, key.secret)

@@ -367,6 +367,7 @@ KEPT = {
     "meta": "a few names",
     "reader_locks": "as long as a read is held",
     "nodes": "as long as they beat",
+    "schema_support": "one row, written by each upgrade",
     "pending_deletions": "until the bytes are gone",
     "uploads": "a day, attached ones with their message",
 }

@@ -120,3 +120,38 @@ async def test_links_lead_to_where_the_server_last_started(open_context: Open) -
     assert (await sessions.make_link(command)).url.startswith("http://127.0.0.1:9001/login/")
     reported = await open_context(base_url="https://api.example", app_url="https://app.example")
     assert (await sessions.make_link(reported)).url.startswith("https://app.example/login/")
+
+
+async def test_an_operator_lists_and_ends_sessions(ctx: AppContext) -> None:
+    clock = ctx.clock
+    assert isinstance(clock, ManualClock)
+    secrets = {}
+    for name in ("ann", "bob"):
+        await accounts.create(ctx, f"{name}@example.com", name)
+        for n in range(2):
+            token = secret_of(await sessions.make_link(ctx, f"{name}@example.com"))
+            secret = await sessions.log_in(ctx, token, "Firefox", address=f"192.0.2.{n}")
+            secrets[name, n] = secret or ""
+            clock.advance(1)
+    listed = await sessions.of_everybody(ctx)
+    assert [(user.email[:3], each.address[-1]) for each, user in listed] == [
+        ("bob", "1"),
+        ("bob", "0"),
+        ("ann", "1"),
+        ("ann", "0"),
+    ]
+    clock.advance(120)
+    assert await sessions.signed_in(ctx, secrets["ann", 0], "198.51.100.7")
+    ann = await sessions.of_everybody(ctx, "Ann@example.com")
+    assert [each.address for each, _ in ann] == ["192.0.2.1", "198.51.100.7"], "where used last"
+
+    await sessions.end_by_operator(ctx, ann[0][0].id)
+    assert await sessions.signed_in(ctx, secrets["ann", 1]) is None
+    for wrong in (ann[0][0].id, ann[1][0].id[:20], "", "%"):
+        with pytest.raises(Refusal, match="no such session"):
+            await sessions.end_by_operator(ctx, wrong)
+    assert await sessions.end_all(ctx, "bob@example.com") == 2
+    assert await sessions.signed_in(ctx, secrets["ann", 0]) is not None
+    assert await sessions.end_all(ctx) == 1
+    with pytest.raises(Refusal, match="no such user or account"):
+        await sessions.end_all(ctx, "eve@example.com")

@@ -14,6 +14,7 @@ from agentpost.domain.agent_lines import AgentLine
 from agentpost.services import agent_lines, doctor, jobs, retention, turns, upkeep
 from tests.services.databases import schema_url
 from tests.services.harness import NODE, Harness, opened
+from tests.waiting import PATIENCE
 
 __all__ = ["schema_url"]
 
@@ -101,7 +102,7 @@ async def test_two_nodes_that_purge_leave_no_job(harness: Harness, schema_url: s
     def purge_slowly(tx: Tx) -> None:
         retention._delete_some(harness.ctx, first, tx)
         loop.call_soon_threadsafe(deleted.set)
-        assert go_on.wait(20)
+        assert go_on.wait(PATIENCE)
 
     node: Database = harness.ctx.db
     if schema_url is not None:

@@ -99,7 +99,7 @@ async def test_an_operator_reads_the_whole_server(ctx: AppContext, account: str)
     await ctx.db.write(lambda tx: nodes.beat(tx, "node_a", 5))
     found = await operating.server(ctx, "OWNER@")
     assert [line.account.id for line in found.accounts] == [account]
-    assert [(node.id, node.started_at, node.is_here) for node in found.nodes] == [
+    assert [(node.record.id, node.record.started_at, node.is_here) for node in found.nodes] == [
         ("node_a", 5, False)
     ]
     assert (found.jobs, found.turns_waiting, found.deliveries, found.deliveries_due) == (

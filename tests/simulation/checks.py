@@ -6,9 +6,9 @@ import json
 from functools import partial
 from typing import TYPE_CHECKING
 
-from agentpost.db.session import Row
+from agentpost.db.session import Row, Tx
 from agentpost.domain.message import TurnState
-from agentpost.domain.replay import replay
+from agentpost.domain.replay import Replay, replay
 from agentpost.services.replaying import history
 from tests.simulation.world import World, event_of
 
@@ -149,5 +149,9 @@ def _check_schedules(world: World) -> None:
 def _check_replays(world: World) -> None:
     """The signals that were recorded lead to the record, whatever the clocks did meanwhile."""
     for (message_id,) in world.rows("SELECT id FROM messages"):
-        found = replay(world.read_now(partial(history, message_id=message_id)))
+        found = world.read_now(partial(_replayed, str(message_id)))
         assert found.problem is None, f"{message_id}: {found.problem}"
+
+
+def _replayed(message_id: str, tx: Tx) -> Replay:
+    return replay(history(tx, message_id))

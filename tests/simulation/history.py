@@ -84,6 +84,7 @@ class History:
         world = self.world
         undo, real = use_time_of(world.clock), vars(clock_module)["os"]
         vars(clock_module)["os"] = SimpleNamespace(urandom=Random(1).randbytes)
+        vars(clock_module)["_chances"].clear()  # drawn ahead, by the history before
         asyncio.set_event_loop(world.loop)
         world.loop.set_exception_handler(lambda *_: None)
         broken: str | None = None
@@ -98,6 +99,7 @@ class History:
         finally:
             self._close()
             vars(clock_module)["os"] = real
+            vars(clock_module)["_chances"].clear()  # which nobody else could guess
             undo()
         return Outcome(broken, world.commits, world.trace or [])
 

@@ -26,6 +26,7 @@ from agentpost.runtime.steps import Blobs, Steps
 from agentpost.runtime.turn_runner import TurnRunner
 from agentpost.services import upkeep
 from agentpost.services.context import AppContext
+from agentpost.services.encryption import SecretCipher
 from agentpost.services.lease import LEASE_SECONDS, Lease
 from agentpost.services.nodes import Beats
 from agentpost.services.requests import RequestLog
@@ -189,6 +190,7 @@ class Node:
             egress=SimulatedEgress(world, self),
             links=PlainLinks(),
             cursors=CursorSigner(b"secret"),
+            cipher=SecretCipher([b"secret"]),
             limiter=MemoryLimiter(),
             requests=RequestLog(database, "svc_key_"),
             node=self.id,

@@ -15,6 +15,7 @@ from agentpost.storage.base import BlobMissing
 from agentpost.storage.incoming import Arrived
 from agentpost.storage.s3 import S3Storage
 from agentpost.storage.s3_incoming import S3Incoming
+from tests.waiting import PATIENCE
 
 Use = Callable[[S3Storage], Coroutine[Any, Any, object]]
 IncomingUse = Callable[[S3Incoming], Coroutine[Any, Any, object]]
@@ -65,7 +66,7 @@ async def test_nobody_waits_for_ever_for_an_upload(
     """Nor does anybody else who needs a thread: as many calls hang as the common pool has."""
     monkeypatch.setattr(s3_bucket, "ANSWER_SECONDS", 0.5)
     incoming = S3Incoming(f"s3://bucket?endpoint=http://127.0.0.1:{silent}&region=us-east-1")
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE / 2):
         hanging = [asyncio.create_task(use(incoming)) for _ in range(40)]
         assert await asyncio.to_thread(lambda: "free") == "free"
         ends = await asyncio.gather(*hanging, return_exceptions=True)
@@ -77,7 +78,7 @@ async def test_nobody_waits_for_ever(
     storage: S3Storage, use: Use, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(s3_bucket, "ANSWER_SECONDS", 0.2)
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE / 2):
         with pytest.raises(TimeoutError):
             await use(storage)
 

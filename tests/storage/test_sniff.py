@@ -158,9 +158,9 @@ def test_head_cut_within_a_character() -> None:
 
 @pytest.mark.parametrize("head", [b"<!---->" * 600, b"<!--" * 1_000, b" " * 4_096, b"<?xml " * 700])
 def test_markup_is_read_in_linear_time(head: bytes) -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     describe("a", head, None)
-    assert time.perf_counter() - started < 0.5
+    assert time.process_time() - started < 0.5
 
 
 @pytest.mark.rule("File.kind")

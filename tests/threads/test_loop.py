@@ -136,23 +136,27 @@ def test_agent_code_cannot_end_the_loop(loop: AgentLoop) -> None:
 
 
 def test_the_watchdog_logs_each_stall_once_with_its_place(loop: AgentLoop) -> None:
+    def stalls(logs: list[Any]) -> list[Any]:
+        """Those of ours: on a busy machine any task may get no turn for a tenth of a second."""
+        return [each for each in named(logs, "agent_loop_stalled") if "hang_here" in each["stack"]]
+
+    def recovered(logs: list[Any]) -> list[Any]:
+        return [each for each in named(logs, "agent_loop_recovered") if each["seconds"] >= 0.3]
+
     def stall(logs: list[Any], times: int) -> None:
         hang = Hang()
         loop.submit(hang.hang_here)
-        eventually(lambda: len(named(logs, "agent_loop_stalled")) == times)
+        eventually(lambda: len(stalls(logs)) == times)
         # Long enough for several more looks of the watchdog at the same stall.
         hang.release.wait(0.3)
         hang.release.set()
-        eventually(lambda: len(named(logs, "agent_loop_recovered")) == times)
+        eventually(lambda: len(recovered(logs)) >= times)
 
     with capture_logs() as logs:
         stall(logs, 1)
         stall(logs, 2)
-    stalls = named(logs, "agent_loop_stalled")
-    assert len(stalls) == 2
-    assert "hang_here" in stalls[0]["stack"]
-    assert stalls[0]["seconds"] >= 0.1
-    assert named(logs, "agent_loop_recovered")[0]["seconds"] >= 0.3
+    assert len(stalls(logs)) == 2
+    assert stalls(logs)[0]["seconds"] >= 0.1
 
 
 def test_stop_cancels_what_runs_and_waits_for_it() -> None:

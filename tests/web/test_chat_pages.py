@@ -57,6 +57,25 @@ def test_an_example_brings_its_file(site: Site) -> None:
 
 
 @pytest.mark.parametrize(
+    ("own", "offered"), [(("Weather in <b>?", "And tomorrow?"), True), ((), False)]
+)
+def test_the_examples_are_the_agents_own(own: tuple[str, ...], offered: bool, site: Site) -> None:
+    site.ctx.examples = own
+    with site.browser() as browser:
+        page = browser.get("/chat").text
+        assert "table of sales" not in page
+        assert ("/chat/examples" in page) == offered
+        assert ("Weather in &lt;b&gt;?" in page) == offered
+        answer = browser.post("/chat/examples", data={"example": "1"})
+        if offered:
+            chat = browser.get(answer.headers["location"]).text
+            assert "And tomorrow?" in chat
+            assert "sales.csv" not in chat
+        else:
+            assert answer.status_code == 404
+
+
+@pytest.mark.parametrize(
     ("sent", "said"),
     [
         ({"text": " "}, "Write something, or add a file."),

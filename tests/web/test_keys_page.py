@@ -91,3 +91,34 @@ def test_a_key_may_do_what_was_checked(site: Site) -> None:
         assert (nothing.status_code, "Choose at least one thing" in nothing.text) == (422, True)
     (made,) = asyncio.run(accounts.keys_of(site.ctx, site.ann))
     assert made.scopes == "read"
+
+
+def test_a_key_is_rotated_and_limited_on_its_page(site: Site) -> None:
+    made = asyncio.run(accounts.create_key(site.ctx, site.ann, "checkout"))
+    one = f"{PATH}/{made.record.id}"
+    with site.browser() as browser:
+        assert one in browser.get(PATH).text
+        wrong = browser.post(one, data={"networks": "203.0.113.0/24\nexample"})
+        assert (wrong.status_code, "no IP address or network" in wrong.text) == (422, True)
+        assert browser.post(one, data={"networks": "203.0.113.9/32, ::1/128"}).status_code == 303
+        assert "only from 203.0.113.9/32, ::1/128" in browser.get(PATH).text
+        assert "203.0.113.9/32\n::1/128" in browser.get(one).text
+
+        page = browser.post(f"{one}/rotate", data={"overlap": "24"})
+        match = re.search(r'aria-label="The new key">(svc_key_[\w-]+)<', page.text)
+        assert match is not None
+        assert match[1] not in browser.get(PATH).text
+        assert f"the one before, {made.record.hint}, works until" in browser.get(PATH).text
+        again = browser.post(f"{one}/rotate", data={"overlap": "24"})
+        assert (again.status_code, "rotate again after that" in again.text) == (422, True)
+        assert browser.post(f"{one}/rotate", data={"overlap": "5"}).status_code == 422
+
+        for secret in (made.secret, match[1]):
+            asked = browser.get("/v1/me", headers={"Authorization": f"Bearer {secret}"})
+            assert asked.status_code == 403
+            assert "may not be used from the address 127.0.0.1." in asked.json()["message"]
+        assert browser.post(one, data={"networks": "127.0.0.0/8"}).status_code == 303
+        site.clock.advance(1)
+        asked = browser.get("/v1/me", headers={"Authorization": f"Bearer {match[1]}"})
+        assert asked.json()["key"]["id"] == made.record.id
+        assert browser.get(f"{PATH}/key_{'0' * 32}").status_code == 404

@@ -195,11 +195,11 @@ def test_the_doctor_says_what_it_finds(
     assert "Everything open has an owner or a deadline." in operator.get(f"{PATH}/doctor").text
 
     async def examine(_: object) -> list[Finding]:
-        return [Finding("exe_1<b>", "running", "no node has claimed it")]
+        return [Finding("exe_1<b>", "running", "no node has claimed <it>: `db <repair>`")]
 
     monkeypatch.setattr(doctor, "examine", examine)
     page = operator.get(f"{PATH}/doctor").text
-    assert "no node has claimed it" in page
+    assert "no node has claimed &lt;it&gt;: <code>db &lt;repair&gt;</code>" in page
     assert "exe_1&lt;b&gt;" in page
 
 

@@ -88,6 +88,9 @@ MEMBER = {
 }
 OWNER = {
     "POST /dashboard/keys",
+    "GET /dashboard/keys/{key_id}",
+    "POST /dashboard/keys/{key_id}",
+    "POST /dashboard/keys/{key_id}/rotate",
     "POST /dashboard/keys/{key_id}/revoke",
     "POST /dashboard/schedules",
     "POST /dashboard/schedules/{schedule_id}/delete",

@@ -25,6 +25,8 @@ CHARGE = "CHARGE"
 costs, in credits."""
 WARM_UP = "WARM_UP"
 """The name under which an agent's module has a coroutine function that loads what turns need."""
+EXAMPLES = "EXAMPLES"
+"""The name under which an agent's module lists messages to try it with."""
 SCHEMES = {
     "a2a": "agentpost.agents.adapters.a2a",
     "cmd": "agentpost.agents.adapters.cmd",
@@ -49,6 +51,7 @@ class Agent:
 
     ``warm_up`` loads what the first turn would have to wait for; None when the agent has none.
     ``attach`` is given what the server has for an agent that is no code of this process.
+    ``examples`` are messages to try it with; None when it takes those with a table of sales.
     """
 
     name: str
@@ -56,6 +59,7 @@ class Agent:
     worker_imports: tuple[str, ...] = ()
     warm_up: Callable[[], Coroutine[Any, Any, None]] | None = None
     attach: Callable[[Surroundings], None] | None = None
+    examples: tuple[str, ...] | None = None
 
 
 def resolve(spec: str) -> Agent:
@@ -76,7 +80,8 @@ def resolve(spec: str) -> Agent:
         extras.require("llm", extras.LLM_ASKED)
     if scheme in SCHEMES:
         return _of_scheme(spec, scheme, rest)
-    return Agent(_name(spec), _load(spec), _worker_imports(spec), _warm_up(spec))
+    run = _load(spec)
+    return Agent(_name(spec), run, _worker_imports(spec), _warm_up(spec), examples=_examples(spec))
 
 
 def is_code(spec: str) -> bool:
@@ -93,7 +98,8 @@ def _of_scheme(spec: str, scheme: str, rest: str) -> Agent:
     except ValueError as error:
         raise UnknownAgent(f"AGENTPOST_AGENT={spec!r}: {error}.") from None
     warm_up = getattr(made, "warm_up", None)
-    return Agent(scheme, made.run, attach=made.attach, warm_up=warm_up)
+    examples = None if scheme == "llm" else ()
+    return Agent(scheme, made.run, attach=made.attach, warm_up=warm_up, examples=examples)
 
 
 def _load(spec: str) -> AgentFn:
@@ -132,6 +138,19 @@ def _worker_imports(spec: str) -> tuple[str, ...]:
     if not isinstance(found, list | tuple) or not all(isinstance(name, str) for name in found):
         raise UnknownAgent(
             f"AGENTPOST_AGENT={spec!r}: its {WORKER_IMPORTS} must be a list of names of modules."
+        )
+    return tuple(found)
+
+
+def _examples(spec: str) -> tuple[str, ...]:
+    """What the agent's module names as `EXAMPLES`."""
+    found = getattr(sys.modules[spec.partition(":")[0]], EXAMPLES, ())
+    if not isinstance(found, list | tuple) or not all(
+        isinstance(text, str) and text.strip() for text in found
+    ):
+        raise UnknownAgent(
+            f"AGENTPOST_AGENT={spec!r}: its {EXAMPLES} must be a list of messages to try it with:"
+            ' EXAMPLES = ["What is the weather in Paris?"].'
         )
     return tuple(found)
 

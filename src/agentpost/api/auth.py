@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from starlette.requests import Request
 
-from agentpost.domain.errors import ErrorCode, Refusal, key_not_valid
+from agentpost.domain import networks
+from agentpost.domain.errors import ErrorCode, Refusal, key_not_valid, not_from_here
 from agentpost.domain.times import SECOND
+from agentpost.http.client_address import client_address
 from agentpost.http.headers import headers
+from agentpost.http.request_state import state_of
 from agentpost.services import accounts
 from agentpost.services.accounts import KnownKey
 from agentpost.services.context import AppContext
@@ -26,7 +29,11 @@ class Keys:
         ctx.external_commit.add(self.forget)
 
     async def caller(self, request: Request) -> Caller:
-        """The caller of a request; raises ``unauthorized``. Reads no body."""
+        """The caller of a request. Reads no body.
+
+        Raises ``unauthorized``, and ``forbidden`` when the key may not be used from where the
+        request comes.
+        """
         secret = _bearer(headers(request, b"authorization"))
         if secret is None:
             raise Refusal(ErrorCode.UNAUTHORIZED, "Send an API key: Authorization: Bearer <key>.")
@@ -36,7 +43,15 @@ class Keys:
             key = await self._look_up(secret, now)
         if not key.is_live(now):
             raise key_not_valid()
+        if key.networks:
+            self._check_address(request, key)
         return key.caller
+
+    def _check_address(self, request: Request, key: KnownKey) -> None:
+        found = client_address(request, self._ctx.settings)
+        if not networks.within(networks.address(found), key.networks):
+            state_of(request.scope).caller = key.caller  # its account sees it in the request log
+            raise not_from_here(found)
 
     def forget(self) -> None:
         """Keys may have changed."""

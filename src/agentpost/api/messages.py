@@ -194,15 +194,17 @@ def _new_message(request: Request, shape: MessageIn, files: list[InlineFile]) ->
         raise InvalidRequest(Problem("answer_to", "is needed with an answer"))
     typed = ("answer_to", "answer", "response_schema")
     terms |= {n: getattr(shape, n) for n in typed if getattr(shape, n) is not None}
+    key = _idempotency_key(request)
+    uploads = shape.upload_ids or []
     return NewMessage(
         text=text,
-        fingerprint=idempotency.fingerprint(text, taken, shape.upload_ids or [], terms),
+        fingerprint=idempotency.fingerprint(text, taken, uploads, terms) if key else "",
         conversation=shape.conversation or "",
-        idempotency_key=_idempotency_key(request),
+        idempotency_key=key,
         metadata=shape.metadata,
         traceparent=tracing.valid(header(request, b"traceparent")),
         webhook_endpoint_id=shape.webhook_endpoint_id,
-        upload_ids=tuple(dict.fromkeys(shape.upload_ids or [])),
+        upload_ids=tuple(dict.fromkeys(uploads)),
         when_busy=when_busy,
         max_credits=max_credits,
         answer_to=shape.answer_to,

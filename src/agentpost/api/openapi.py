@@ -20,12 +20,13 @@ from agentpost.domain.errors import ErrorCode
 VERSION = "1.0.0"
 EVERYWHERE = (
     ErrorCode.UNAUTHORIZED,
+    ErrorCode.FORBIDDEN,
     ErrorCode.RATE_LIMITED,
     ErrorCode.INTERNAL,
     ErrorCode.UNAVAILABLE,
 )
 """Codes any operation may answer with."""
-SHARED = (*EVERYWHERE, ErrorCode.NOT_FOUND, ErrorCode.FORBIDDEN)
+SHARED = (*EVERYWHERE, ErrorCode.NOT_FOUND)
 """Codes whose answer is described once, for all operations."""
 
 ABOUT = """\
@@ -170,8 +171,7 @@ def _text(text: Text) -> dict[str, Any]:
 
 def codes_of(operation: Operation) -> tuple[ErrorCode, ...]:
     """All codes that the operation may answer with."""
-    scoped = () if operation.scope is None else (ErrorCode.FORBIDDEN,)
-    return (*operation.errors, *scoped, *EVERYWHERE)
+    return (*operation.errors, *EVERYWHERE)
 
 
 def _responses(operation: Operation) -> dict[str, Any]:

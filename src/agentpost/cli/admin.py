@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
+from agentpost.cli.account_data import accounts_delete, accounts_export
 from agentpost.cli.commands import group
-from agentpost.cli.context import AsJson, guarded, option_value, show, show_rows, with_context
-from agentpost.cli.errors import EXIT_USAGE, fail, say
+from agentpost.cli.context import AsJson, guarded, show, show_rows, with_context
+from agentpost.cli.errors import say
+from agentpost.cli.reencrypting import db_reencrypt
 
 if TYPE_CHECKING:
-    from agentpost.domain.records import AccountRecord, KeyRecord
+    from agentpost.domain.records import AccountRecord
     from agentpost.services.context import AppContext
 
 Account = Annotated[str, typer.Argument(help="Account id or e-mail address.")]
-KEY_COLUMNS = (
-    *("id", "account_id", "name", "hint", "scopes"),
-    *("last_used_at", "expires_at", "revoked_at"),
-)
 EXAMPLES: Final = {
     "accounts create": """
         agentpost accounts create --email team@example.com --credits 50
@@ -35,15 +32,12 @@ EXAMPLES: Final = {
     "accounts enable": """
         agentpost accounts enable team@example.com
     """,
-    "keys create": """
-        agentpost keys create --account team@example.com --name ci --expires 30d
-        agentpost keys create --account team@example.com --name ro --scopes read
+    "accounts export": """
+        agentpost accounts export team@example.com team.tar
     """,
-    "keys list": """
-        agentpost keys list --json
-    """,
-    "keys revoke": """
-        agentpost keys revoke key_0660c5
+    "accounts delete": """
+        agentpost accounts delete team@example.com
+        agentpost accounts delete team@example.com --yes
     """,
     "credits add": """
         agentpost credits add team@example.com 25 --note "invoice 7"
@@ -67,9 +61,10 @@ EXAMPLES: Final = {
     "db adopt-storage": """
         agentpost db adopt-storage
     """,
+    "db reencrypt": """
+        agentpost db reencrypt --json
+    """,
 }
-_LIFETIME = re.compile(r"([0-9]{1,6})([smhd])")
-_UNITS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
 
 
 def attach(app: typer.Typer) -> None:
@@ -82,18 +77,20 @@ def attach(app: typer.Typer) -> None:
                 ("list", accounts_list),
                 ("disable", accounts_disable),
                 ("enable", accounts_enable),
+                ("export", accounts_export),
+                ("delete", accounts_delete),
             ],
-        ),
-        "keys": (
-            "API keys.",
-            [("create", keys_create), ("list", keys_list), ("revoke", keys_revoke)],
         ),
         "credits": ("Credits.", [("add", credits_add), ("show", credits_show)]),
         "hosting-fees": ("Hosting fees.", [("due", fees_due), ("clear", fees_clear)]),
         "config": ("Settings.", [("show", config_show)]),
         "db": (
             "The database.",
-            [("upgrade", db_upgrade), ("adopt-storage", db_adopt_storage)],
+            [
+                ("upgrade", db_upgrade),
+                ("adopt-storage", db_adopt_storage),
+                ("reencrypt", db_reencrypt),
+            ],
         ),
     }
     for name, (text, commands) in groups.items():
@@ -137,52 +134,6 @@ def accounts_disable(account: Account, as_json: AsJson = False) -> None:
 def accounts_enable(account: Account, as_json: AsJson = False) -> None:
     """Take an account's keys and sessions again."""
     _set_disabled(account, False, as_json)
-
-
-def keys_create(
-    account: Annotated[str, typer.Option(help="Account id or e-mail address.")],
-    name: Annotated[str, typer.Option(help="A nickname for the key.")],
-    expires: Annotated[str | None, typer.Option(help="Lifetime, e.g. 12h or 30d.")] = None,
-    scopes: Annotated[str, typer.Option(help="Some of send, read, admin.")] = "send,read,admin",
-    max_credits_per_day: Annotated[
-        float | None, typer.Option(help="Credits its work may use in a UTC day.")
-    ] = None,
-    as_json: AsJson = False,
-) -> None:
-    """Create an API key. The key itself is shown only now."""
-    from agentpost.domain.scopes import parse
-    from agentpost.services import accounts
-
-    lifetime = _lifetime(expires)
-    granted = option_value(lambda: parse(scopes.split(",")))
-    limit = max_credits_per_day
-    new = with_context(
-        lambda ctx: accounts.create_key(ctx, account, name, lifetime, granted, limit),
-        "keys create",
-        account,
-        detail={"name": name, "scopes": scopes, "expires": expires},
-    )
-    show({**_key(new.record), "key": new.secret}, as_json, new.secret)
-
-
-def keys_list(as_json: AsJson = False) -> None:
-    """List API keys (never the keys themselves)."""
-    from agentpost.services import accounts
-
-    found = [_key(k) for k in with_context(accounts.all_keys)]
-    if not as_json:
-        found = [{**key, "scopes": ",".join(key["scopes"])} for key in found]
-    show_rows(found, as_json, KEY_COLUMNS)
-
-
-def keys_revoke(
-    key_id: Annotated[str, typer.Argument(help="The key's id, key_….")], as_json: AsJson = False
-) -> None:
-    """Revoke a key; it stops working within a second."""
-    from agentpost.services import accounts
-
-    with_context(lambda ctx: accounts.revoke_key(ctx, key_id), "keys revoke", key_id)
-    show({"id": key_id, "revoked": True}, as_json, f"{key_id} is revoked")
 
 
 def credits_add(
@@ -306,15 +257,6 @@ _CONTEXTS: dict[Callable[..., None], dict[str, Any]] = {
 
 
 # --- parts ----------------------------------------------------------------------------------------
-def _lifetime(text: str | None) -> float | None:
-    if text is None:
-        return None
-    match = _LIFETIME.fullmatch(text)
-    if match is None or int(match[1]) == 0:
-        fail("--expires takes a number with s, m, h or d, e.g. 30d.", EXIT_USAGE)
-    return int(match[1]) * _UNITS[match[2]]
-
-
 def _available(account: AccountRecord) -> str:
     from agentpost.domain.credits import to_credits
     from agentpost.domain.text import human_credits
@@ -347,25 +289,5 @@ def _account(account: AccountRecord) -> dict[str, Any]:
         "hosting_fees_due": bool(account.hosting_fees_due),
         "created_at": iso(account.created_at),
         "disabled_at": iso(account.disabled_at) if account.disabled_at else None,
-    }
-
-
-def _key(key: KeyRecord) -> dict[str, Any]:
-    from agentpost.domain.credits import to_credits
-    from agentpost.domain.scopes import in_order, of_stored
-    from agentpost.domain.times import iso
-
-    return {
-        "id": key.id,
-        "account_id": key.account_id,
-        "name": key.name,
-        "hint": f"…{key.hint}",
-        "scopes": in_order(of_stored(key.scopes)),
-        "max_credits_per_day": None
-        if key.max_credits_per_day is None
-        else to_credits(key.max_credits_per_day),
-        "created_at": iso(key.created_at),
-        "last_used_at": iso(key.last_used_at) if key.last_used_at else None,
-        "expires_at": iso(key.expires_at) if key.expires_at else None,
-        "revoked_at": iso(key.revoked_at) if key.revoked_at else None,
+        "deleted_at": iso(account.deleted_at) if account.deleted_at else None,
     }

@@ -7,7 +7,10 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from agentpost import extras
+from agentpost.domain.urls import WEBHOOK_PORTS
 from agentpost.egress.addresses import AllowList
+from agentpost.egress.denied import DenyList
+from agentpost.processes.scanner import parse_command
 from agentpost.services.mail import SmtpServer
 from agentpost.settings import PREFIX, Settings, unknown_variables
 from agentpost.storage.s3_bucket import S3Location
@@ -35,6 +38,9 @@ def warnings(settings: Settings) -> Iterator[str]:
             f"links in answers lead to {settings.public_url}, which other machines cannot reach:"
             " set AGENTPOST_BASE_URL to the address that clients use"
         )
+
+    if settings.egress_ports and not WEBHOOK_PORTS & set(settings.egress_ports):
+        yield "AGENTPOST_EGRESS_PORTS has neither 443 nor 8443, so no webhook can be sent"
 
 
 def _role(settings: Settings) -> None:
@@ -84,12 +90,18 @@ def _sign_in(settings: Settings) -> None:
 
 def _egress(settings: Settings) -> None:
     AllowList.parse(settings.egress_allow)
+    DenyList.parse(settings.egress_deny)
     if settings.egress_ca_file:
         try:
             Path(settings.egress_ca_file).read_bytes()
         except OSError as error:
             text = f"{settings.egress_ca_file}: {error.strerror or error}"
             raise OSError(f"AGENTPOST_EGRESS_CA_FILE: {text}") from None
+
+
+def _scan(settings: Settings) -> None:
+    if settings.scan_command:
+        parse_command(settings.scan_command)
 
 
 def _agent(settings: Settings) -> None:
@@ -114,6 +126,7 @@ _CHECKS: tuple[Callable[[Settings], None], ...] = (
     _mail,
     _sign_in,
     _egress,
+    _scan,
     _agent,
     _limits,
     _traces,

@@ -61,13 +61,15 @@ PLACES: Final = {
     "login-link": Place("operate", "Make a link that signs in to the dashboard once.", logs=True),
     "accounts": Place("admin", "Accounts.", logs=True),
     "users": Place("users", "People who sign in to the web app.", logs=True),
-    "keys": Place("admin", "API keys.", logs=True),
+    "keys": Place("keys", "API keys.", logs=True),
+    "sessions": Place("sessions", "Browsers that are signed in to the web app.", logs=True),
     "credits": Place("admin", "Credits.", logs=True),
     "hosting-fees": Place("admin", "Hosting fees.", logs=True),
     "audit": Place("audit", "Who did what to accounts, keys, users and limits.", logs=True),
     "config": Place("admin", "Settings.", logs=True),
     "db": Place("admin", "The database.", logs=True),
     "limits": Place("operate", "Limits of an account.", logs=True),
+    "nodes": Place("nodes", "Server processes, and what each runs.", logs=True),
     "maintenance": Place("operate", "Switching the API off and on.", logs=True),
 }
 HEADINGS: Final = {

@@ -22,6 +22,7 @@ import typer
 import uvicorn
 
 from agentpost.agents.registry import UnknownAgent
+from agentpost.cli import reloading
 from agentpost.cli.checking import problems, warnings
 from agentpost.cli.context import complain
 from agentpost.cli.errors import say
@@ -41,6 +42,7 @@ _SWITCH_SECONDS = 0.0005
 waits 20 ms for its turn."""
 _KEEP_ALIVE_SECONDS = 75
 _STOP_SECONDS = 10
+_CLOSE = (b"connection", b"close")
 _LEAVE_SECONDS = 2.0
 """For the threads that are still in a call when everything has ended, such as one to a store that
 does not answer. Nothing waits for their results any more, but the interpreter would."""
@@ -54,21 +56,52 @@ STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 class _Uvicorn(uvicorn.Server):
-    """Answers held waits before it closes its connections, instead of cancelling them."""
+    """Drains after SIGTERM, and answers held waits before it closes its connections, instead of
+    cancelling them."""
 
-    def __init__(self, config: uvicorn.Config, server: Server) -> None:
+    def __init__(self, config: uvicorn.Config, server: Server, given: Mapping[str, Any]) -> None:
         super().__init__(config)
         self._agentpost = server
+        self._given = given
+        self._loop = asyncio.get_running_loop()
         self._asked_at: float | None = None
+        self._drains = False
+        self._hurried = asyncio.Event()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        self._agentpost.begin_shutdown()
+        if not self._drains:
+            self._agentpost.begin_shutdown()
+            await super().shutdown(sockets)
+            return
+        settings = self._agentpost.ctx.settings
+        drain, grace = settings.drain_seconds, settings.step_grace_seconds
+        until = time.monotonic() + drain
+        await self._close_after_answers()
+        await self._agentpost.begin_drain()
+        while time.monotonic() < until and not self._hurried.is_set():
+            await self.on_tick(0)  # the Date of answers
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(min(1.0, until - time.monotonic())):
+                    await self._hurried.wait()
+        self.config.timeout_graceful_shutdown = round(grace) + _STOP_SECONDS
+        finishing = asyncio.create_task(self._agentpost.finish_drain(grace, self._hurried))
         await super().shutdown(sockets)
+        await finishing
+
+    async def _close_after_answers(self) -> None:
+        """From now on each answer ends its connection, so that clients come back to another
+        server."""
+        self.config.encoded_headers = [*self.config.encoded_headers, _CLOSE]
+        await self.on_tick(0)
+        for connection in self.server_state.connections:
+            cast("Connection", connection).end_with_answer()
 
     def listen_to_signals(self) -> None:
         """From here on, to the end of the process, signals to stop are ours."""
         for name in STOP_SIGNALS:
             signal.signal(name, self.handle_exit)
+        if not reloading.hangs_up_with_terminal():
+            signal.signal(signal.SIGHUP, self.handle_hangup)
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -76,15 +109,23 @@ class _Uvicorn(uvicorn.Server):
         closed, which would end the process before the rest of the server has stopped."""
         yield
 
+    def handle_hangup(self, _: int, __: FrameType | None) -> None:
+        """Read the settings again."""
+        self._loop.call_soon_threadsafe(reloading.reload, self._agentpost, self._given)
+
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """Stop when asked to; a second Ctrl-C ends the process at once, wherever it is: what is
-        left then goes on at the next start, as after a crash."""
+        """Stop when asked to: SIGTERM drains, Ctrl-C does not. A second SIGTERM ends the drain. A
+        second Ctrl-C ends the process at once, wherever it is: what is left then goes on at the
+        next start, as after a crash."""
         now = time.monotonic()
         if self._asked_at is None:
             self._asked_at = now
+            self._drains = sig == signal.SIGTERM
             super().handle_exit(sig, frame)
-        elif sig == signal.SIGINT and now - self._asked_at > _ECHO_SECONDS:
-            os._exit(128 + sig)
+        elif now - self._asked_at > _ECHO_SECONDS:
+            if sig == signal.SIGINT:
+                os._exit(128 + sig)
+            self._loop.call_soon_threadsafe(self._hurried.set)
 
 
 class Companion(Protocol):
@@ -121,7 +162,7 @@ def run(given: Mapping[str, Any], companion: Companion | None = None) -> None:
         leaving = threading.Timer(_LEAVE_SECONDS, _leave)
         leaving.daemon = True
         try:
-            _run(_serve(settings, listening, connections_max, leaving.start, companion))
+            _run(_serve(settings, listening, connections_max, leaving.start, companion, given))
         finally:
             leaving.cancel()
     except (DatabaseBusy, UnknownAgent, FileNotFoundError, ValueError, OSError) as error:
@@ -152,6 +193,7 @@ async def _serve(
     connections_max: int,
     leaving: Callable[[], None],
     companion: Companion | None,
+    given: Mapping[str, Any],
 ) -> None:
     """Serve until asked to stop; ``leaving`` is called when everything has ended."""
     server = await start(settings)
@@ -179,7 +221,7 @@ async def _serve(
     greeting = companion.greeting if companion is not None else welcome
     print(greeting(server, settings), flush=True)
     attending = asyncio.create_task(companion.attend(server)) if companion is not None else None
-    listener = _Uvicorn(config, server)
+    listener = _Uvicorn(config, server, given)
     listener.listen_to_signals()
     ended = False
     try:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import base64
+import json
 import shlex
 import shutil
 import sys
 from pathlib import Path
+from typing import Any
 
 from agentpost.server import Server
 from agentpost.services.sessions import LOGIN_LINK_SECONDS
@@ -29,11 +31,6 @@ def welcome(server: Server, settings: Settings) -> str:
         return "\n".join(lines)
     generated = not settings.bootstrap_api_key.get_secret_value()
     key = first.key.secret if generated else "$AGENTPOST_BOOTSTRAP_API_KEY"
-    file = base64.b64encode(SAMPLE.encode()).decode()
-    body = (
-        '{"message": "Chart revenue by month",'
-        f' "files": [{{"name": "sales.csv", "base64": "{file}"}}]}}'
-    )
     lines += [
         f"data: {settings.data_path}",
         "",
@@ -52,24 +49,40 @@ def welcome(server: Server, settings: Settings) -> str:
             f"  {first.login.url}",
             f"  (another: {log_in})",
         ]
+    body, commands = _example(server.ctx.examples)
     lines += [
         "",
-        "Try it: send a message with a file, in another terminal:",
+        "Try it: send a message in another terminal:",
         "",
         f"  curl -s {url}/v1/messages \\",
         f"    -H 'Authorization: Bearer {key}' \\"
         if generated
         else f'    -H "Authorization: Bearer {key}" \\',
-        f"    -d '{body}'",
+        f"    -d {shlex.quote(json.dumps(body, ensure_ascii=False))}",
         "",
         "or, with live progress:",
         "",
         f"  export AGENTPOST_URL={url} AGENTPOST_KEY={key}",
-        f"  printf '{SAMPLE.encode('unicode_escape').decode()}' > sales.csv",
-        f'  {_command()} send "Chart revenue by month" --file sales.csv --save .',
+        *(f"  {command}" for command in commands),
         "",
     ]
     return "\n".join(lines)
+
+
+def _example(examples: tuple[str, ...] | None) -> tuple[dict[str, Any], list[str]]:
+    """The body of a first message, and the commands that send the same."""
+    if examples is None:
+        file = base64.b64encode(SAMPLE.encode()).decode()
+        body = {
+            "message": "Chart revenue by month",
+            "files": [{"name": "sales.csv", "base64": file}],
+        }
+        return body, [
+            f"printf '{SAMPLE.encode('unicode_escape').decode()}' > sales.csv",
+            f'{_command()} send "Chart revenue by month" --file sales.csv --save .',
+        ]
+    text = examples[0] if examples else "Hello"
+    return {"message": text}, [f"{_command()} send {shlex.quote(text)} --save ."]
 
 
 def _command() -> str:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import platform
 
 import structlog
 
@@ -38,6 +40,7 @@ class Nodes:
             await asyncio.to_thread(self._heart.start)
         else:
             self._gone = set(await nodes.beat(self._ctx)) - {self._ctx.node}
+        await nodes.describe(self._ctx, platform.node(), os.getpid())
         log.info("node_joined", node=self._ctx.node, role=self._ctx.settings.role)
 
     async def recover_open(self) -> None:

@@ -138,6 +138,8 @@ class _Kind:
             owner: self._reclaimed[owner] for owner in rows if owner in self._reclaimed
         }
         for (owner, at), misses in missing.items():
+            if self.runs.closed:
+                break  # this node drains: others run it
             if misses >= backoff.pause(self._times(owner, at), _MISSES_MIN, _MISSES_MAX):
                 await self._run_again(owner, at)
         return sorted(owner for (owner, _), misses in missing.items() if misses >= _MISSES_MIN)

@@ -59,7 +59,8 @@ CATALOGUE: Final[dict[ErrorCode, Code]] = {
         "The webhook address cannot be used.",
         "Use public https on port 443 or 8443, without user name, up to 2,000 characters. On a"
         " server of your own, the setting `AGENTPOST_EGRESS_ALLOW` names hosts and addresses that"
-        " may be private, plain http or on another port.",
+        " may be private, plain http or on another port; `AGENTPOST_EGRESS_DENY` and"
+        " `AGENTPOST_EGRESS_PORTS` refuse more.",
     ),
     ErrorCode.BAD_EVENTS: Code(
         400, "The list of events is empty or names an unknown one.", "Use names of the event list."
@@ -76,8 +77,10 @@ CATALOGUE: Final[dict[ErrorCode, Code]] = {
     ),
     ErrorCode.FORBIDDEN: Code(
         403,
-        "The API key lacks the scope that the operation needs; `message` names it.",
-        "Use a key with this scope; scopes are chosen when a key is made.",
+        "The API key lacks the scope that the operation needs, or may not be used from the address"
+        " that the call came from; `message` names it.",
+        "Use a key with this scope, which is chosen when a key is made, or call from an address of"
+        " the key's allow-list.",
     ),
     ErrorCode.LINK_INVALID: Code(
         403,
@@ -141,7 +144,10 @@ CATALOGUE: Final[dict[ErrorCode, Code]] = {
         416, "The file has no such byte range.", "Ask for a range inside the file."
     ),
     ErrorCode.EXECUTABLE_REFUSED: Code(
-        422, "The uploaded file is a program and was deleted.", "Programs are not accepted."
+        422,
+        "The uploaded file is a program, or the server's malware scanner found something in it; it"
+        " was deleted.",
+        "Programs are not accepted.",
     ),
     ErrorCode.RATE_LIMITED: Code(
         429, "A rate limit is reached.", "Wait for the seconds in `Retry-After`, then send again."

@@ -18,6 +18,12 @@ _HELD = (
     "SELECT COALESCE(SUM(CASE WHEN kind = 'hold' THEN amount WHEN kind = 'release'"
     f" THEN -amount ELSE 0 END), 0) {_OF_JOB}"
 )
+_BY_DIGEST = f"{KEYS.select} WHERE digest = ? OR old_digest = ?"
+_SAVE_SECRETS = KEYS.update_sql(("digest", "hint", "old_digest", "old_hint", "old_until"), "id = ?")
+_LIVE = (
+    "revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ?)"
+    " AND EXISTS (SELECT 1 FROM accounts a WHERE a.id = keys.account_id AND a.disabled_at IS NULL)"
+)
 _CHARGED = f"SELECT COALESCE(SUM(amount), 0) {_OF_JOB} AND kind = 'charge'"
 
 
@@ -110,8 +116,8 @@ def insert_key(tx: Tx, key: KeyRecord) -> None:
 
 
 def key_by_digest(tx: Tx, digest: str) -> KeyRecord | None:
-    """The key whose SHA-256 this is."""
-    return KEYS.one(tx, f"{KEYS.select} WHERE digest = ?", (digest,))
+    """The key whose secret, or whose secret before the last rotation, has this SHA-256."""
+    return KEYS.one(tx, _BY_DIGEST, (digest, digest))
 
 
 def key_by_id(tx: Tx, key_id: str) -> KeyRecord | None:
@@ -126,19 +132,37 @@ def keys(tx: Tx, account_id: str | None = None) -> list[KeyRecord]:
     return KEYS.all(tx, f"{KEYS.select} WHERE account_id = ? ORDER BY id", (account_id,))
 
 
-def ended_keys(tx: Tx, key_ids: list[str], now: int) -> list[str]:
-    """Those of the keys that are revoked, expired, gone, or of an account that is disabled."""
+def lock_key(tx: Tx, key_id: str) -> KeyRecord | None:
+    """The key with this id, held until the commit."""
+    return KEYS.one(tx, f"{KEYS.select} WHERE id = ? /*for update*/", (key_id,))
+
+
+def save_secrets(tx: Tx, key: KeyRecord) -> None:
+    """Write the digests of a rotated key; the caller holds the lock."""
+    values = (key.digest, key.hint, key.old_digest, key.old_hint, key.old_until, key.id)
+    tx.execute(_SAVE_SECRETS, values)
+
+
+def save_networks(tx: Tx, key_id: str, networks: str | None) -> None:
+    """From where the key may be used from now on."""
+    tx.execute("UPDATE keys SET networks = ? WHERE id = ?", (networks, key_id))
+
+
+def ended_holders(tx: Tx, holders: list[str], now: int) -> list[str]:
+    """Those of the ids and digests of secrets whose key is revoked, expired, gone, or of an account
+    that is disabled, and secrets that a rotation has ended."""
     live: set[str] = set()
-    for start in range(0, len(key_ids), 500):
-        chunk = key_ids[start : start + 500]
+    for start in range(0, len(holders), 500):
+        chunk = holders[start : start + 500]
+        found = f"IN ({', '.join('?' * len(chunk))})"
         sql = (
-            f"SELECT id FROM keys WHERE id IN ({', '.join('?' * len(chunk))})"
-            " AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ?)"
-            " AND EXISTS (SELECT 1 FROM accounts a WHERE a.id = keys.account_id"
-            " AND a.disabled_at IS NULL)"
+            f"SELECT id FROM keys WHERE id {found} AND {_LIVE}"
+            f" UNION ALL SELECT digest FROM keys WHERE digest {found} AND {_LIVE}"
+            f" UNION ALL SELECT old_digest FROM keys WHERE old_digest {found} AND {_LIVE}"
+            " AND old_until > ?"
         )
-        live.update(row[0] for row in tx.all(sql, (*chunk, now)))
-    return [key_id for key_id in key_ids if key_id not in live]
+        live.update(row[0] for row in tx.all(sql, (*(*chunk, now) * 3, now)))
+    return [holder for holder in holders if holder not in live]
 
 
 def revoke_key(tx: Tx, key_id: str, now: int, account_id: str | None = None) -> bool:

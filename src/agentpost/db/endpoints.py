@@ -19,6 +19,13 @@ _CHANGEABLE = (
     "disabled_reason",
     "failing_since",
 )
+_WITH_PLAIN = (
+    "SELECT id FROM endpoints WHERE substr(secret, 1, 5) <> 'enc1:'"
+    " OR substr(old_secret, 1, 5) <> 'enc1:' LIMIT ?"
+)
+_PREFIXES = (
+    "SELECT DISTINCT substr(secret, 1, 13) FROM endpoints WHERE substr(secret, 1, 5) = 'enc1:'"
+)
 _UPDATE = ENDPOINTS.update_sql(_CHANGEABLE, "id = ?")
 
 
@@ -61,6 +68,23 @@ def save_state(tx: Tx, endpoint_id: str, state: EndpointState) -> None:
         "UPDATE endpoints SET disabled_at = ?, disabled_reason = ?, failing_since = ? WHERE id = ?",
         (state.disabled_at, state.disabled_reason, state.failing_since, endpoint_id),
     )
+
+
+def after(tx: Tx, endpoint_id: str, limit: int) -> list[EndpointRecord]:
+    """Endpoints of all accounts in the order of their ids, from the first after that id."""
+    return ENDPOINTS.all(
+        tx, f"{ENDPOINTS.select} WHERE id > ? ORDER BY id LIMIT ?", (endpoint_id, limit)
+    )
+
+
+def with_plain(tx: Tx, limit: int) -> list[str]:
+    """Endpoints with a secret that is not encrypted."""
+    return [row[0] for row in tx.all(_WITH_PLAIN, (limit,))]
+
+
+def secret_prefixes(tx: Tx) -> set[str]:
+    """What encrypted secrets begin with: format and key id, as in ``enc1:0a1b2c3d``."""
+    return {row[0] for row in tx.all(_PREFIXES)}
 
 
 def delete(tx: Tx, endpoint_id: str) -> None:

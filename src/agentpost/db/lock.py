@@ -13,13 +13,15 @@ from pathlib import Path
 
 from agentpost.db.session import DatabaseBusy
 
+_NAME = "agentpost.lock"
+
 
 class FolderLock:
     """Held until the process ends, however it ends."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._path = folder / "agentpost.lock"
+        self._path = folder / _NAME
         self._held: list[int] = []
 
     def acquire(self) -> None:
@@ -65,6 +67,21 @@ class FolderLock:
             return self._path.read_text("ascii", errors="replace")[:20].strip()
         except OSError:
             return ""
+
+
+def is_held(folder: Path) -> bool:
+    """Whether a server has the folder."""
+    try:
+        file = os.open(folder / _NAME, os.O_RDWR)
+    except OSError:
+        return False  # no server has ever had it
+    try:
+        fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(file)
+    return False
 
 
 def _is_at(file: int, path: Path) -> bool:

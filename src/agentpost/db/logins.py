@@ -18,6 +18,19 @@ _OF_USER = (
     f"{SESSIONS.select} WHERE user_id = ? AND expires_at > ? AND last_used_at > ?"
     " ORDER BY created_at DESC LIMIT ?"
 )
+_ALL_LIVE = f"{SESSIONS.select} WHERE expires_at > ? AND last_used_at > ? ORDER BY created_at DESC"
+_LIVE_OF_USER = (
+    f"{SESSIONS.select} WHERE user_id = ? AND expires_at > ? AND last_used_at > ?"
+    " ORDER BY created_at DESC"
+)
+_LIVE_OF_ACCOUNT = (
+    f"{SESSIONS.select} WHERE account_id = ? AND expires_at > ? AND last_used_at > ?"
+    " ORDER BY created_at DESC"
+)
+_END_BY_BEGINNING = (
+    "DELETE FROM sessions WHERE digest >= ? AND digest < ? AND SUBSTR(digest, 1, ?) = ?"
+)
+_TOUCH = "UPDATE sessions SET last_used_at = ?, address = ? WHERE digest = ?"
 _END_OTHERS = "DELETE FROM sessions WHERE user_id = ? AND digest <> ?"
 _END_UNNAMED = "DELETE FROM sessions WHERE account_id = ? AND user_id IS NULL"
 _END_LINKS = "DELETE FROM login_tokens WHERE user_id = ?"
@@ -58,9 +71,35 @@ def live_sessions(
     return SESSIONS.all(tx, _OF_USER, (user_id, now, used_after, limit))
 
 
-def touch_session(tx: Tx, digest: str, now: int) -> None:
-    """The session was used."""
-    tx.execute("UPDATE sessions SET last_used_at = ? WHERE digest = ?", (now, digest))
+def all_live(
+    tx: Tx, now: int, used_after: int, user_id: str | None, account_id: str | None
+) -> list[SessionRecord]:
+    """Every session that opens something, the newest first; of one user or account if given."""
+    if user_id is not None:
+        return SESSIONS.all(tx, _LIVE_OF_USER, (user_id, now, used_after))
+    if account_id is not None:
+        return SESSIONS.all(tx, _LIVE_OF_ACCOUNT, (account_id, now, used_after))
+    return SESSIONS.all(tx, _ALL_LIVE, (now, used_after))
+
+
+def delete_by_beginning(tx: Tx, beginning: str, characters: int) -> int:
+    """End the session whose digest begins so, with that many characters; how many ended."""
+    return tx.execute(_END_BY_BEGINNING, (beginning, beginning + "g", characters, beginning))
+
+
+def delete_all(tx: Tx, user_id: str | None, account_id: str | None) -> int:
+    """End all sessions and links, or those of a user or an account; how many sessions."""
+    column, value = ("user_id", user_id) if user_id is not None else ("account_id", account_id)
+    if value is None:
+        tx.execute("DELETE FROM login_tokens")
+        return tx.execute("DELETE FROM sessions")
+    tx.execute(f"DELETE FROM login_tokens WHERE {column} = ?", (value,))
+    return tx.execute(f"DELETE FROM sessions WHERE {column} = ?", (value,))
+
+
+def touch_session(tx: Tx, digest: str, now: int, address: str | None) -> None:
+    """The session was used, from that address."""
+    tx.execute(_TOUCH, (now, address, digest))
 
 
 def delete_session(tx: Tx, digest: str) -> None:

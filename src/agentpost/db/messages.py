@@ -39,7 +39,10 @@ _VERSION = (
     "SELECT version, reply_deadline, expires_at, (SELECT w.id FROM messages w"
     " WHERE w.conversation_id = messages.conversation_id AND w.turn_state = 'waiting'"
     # The order makes SQLite take the index of waiting turns, not one of the whole conversation.
-    " ORDER BY w.turn_wait_deadline, w.id LIMIT 1) FROM messages WHERE id = ? /*for update*/"
+    " ORDER BY w.turn_wait_deadline, w.id LIMIT 1),"
+    " EXISTS (SELECT 1 FROM endpoints e WHERE e.account_id = messages.account_id)"
+    " OR EXISTS (SELECT 1 FROM event_readers r WHERE r.account_id = messages.account_id)"
+    " FROM messages WHERE id = ? /*for update*/"
 )
 _OF_KEY = f"{MESSAGES.select} WHERE id = ? AND key_id = ? AND expires_at > ?"
 _OF_IDEMPOTENCY_KEY = f"{MESSAGES.select} WHERE key_id = ? AND idempotency_key = ?"
@@ -105,22 +108,23 @@ def lock_all_of(tx: Tx, job_id: str) -> list[MessageRecord]:
     return MESSAGES.all(tx, _LOCK_OF_JOB, (job_id,))
 
 
-def lock_known(tx: Tx, known: MessageRecord) -> tuple[MessageRecord | None, bool]:
+def lock_known(tx: Tx, known: MessageRecord) -> tuple[MessageRecord | None, bool, bool]:
     """`lock` for who has read the message before: it is read again only when it has changed. The
     times that are set without a new version are those of the row.
 
     The record is another one than ``known``, which may belong to another thread. The second value:
-    whether a turn waits in the conversation, which holds until the commit if that is locked.
+    whether a turn waits in the conversation, which holds until the commit if that is locked. The
+    third: whether the account has a webhook endpoint or reads its events.
     """
     row = tx.one(_VERSION, (known.id,))
     if row is None:
-        return None, False
-    waits = row[3] is not None
+        return None, False, False
+    waits, is_heard = row[3] is not None, bool(row[4])
     if row[0] != known.version:
-        return lock(tx, known.id), waits
+        return lock(tx, known.id), waits, is_heard
     message = MESSAGES.copy(known)
     message.reply_deadline, message.expires_at = row[1], row[2]
-    return message, waits
+    return message, waits, is_heard
 
 
 def get_of_key(tx: Tx, message_id: str, key_id: str, now: int) -> MessageRecord | None:

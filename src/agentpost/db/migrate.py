@@ -17,15 +17,25 @@ import sys
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
+
+import structlog
 
 from agentpost.domain.errors import reason_of
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection, Engine
 
+SERVES_FROM: Final = "0030"
+"""The oldest revision whose code works on the newest schema: all after it only add (CONTRIBUTING: A
+migration). It is kept in the database, where code of that age reads it."""
+_SUPPORT = "schema_support"
+log = structlog.get_logger(__name__)
 MIGRATIONS = Path(__file__).with_name("migrations")
 _REVISION = "SELECT version_num FROM alembic_version"
+_KEPT = "SELECT serves_from FROM schema_support"
+_FORGET = "DELETE FROM schema_support"
+_KEEP = "INSERT INTO schema_support (serves_from) VALUES (:serves_from)"
 _SQLITE_TABLES = "SELECT name FROM sqlite_master WHERE type = 'table'"
 # Without those of extensions, and only where a new table would be made.
 _POSTGRES_TABLES = (
@@ -89,8 +99,9 @@ def upgrade_sqlite(path: Path) -> None:
     with usable(path), closing(sqlite3.connect(path, timeout=30)) as connection:
         tables = {row[0] for row in connection.execute(_SQLITE_TABLES)}
         rows = connection.execute(_REVISION).fetchall() if "alembic_version" in tables else []
+        kept = connection.execute(_KEPT).fetchone() if _SUPPORT in tables else None
     other = "name another folder with AGENTPOST_DATA_DIR"
-    if _has_to_be_upgraded(str(path), tables, rows, other):
+    if _has_to_be_upgraded(str(path), tables, rows, kept, other):
         _upgrade_in_subprocess("sqlite", str(path))
 
 
@@ -132,14 +143,17 @@ def upgrade_postgres(url: str) -> None:
         with connection:
             found = connection.execute("SELECT to_regclass('alembic_version')").fetchone()
             tables = {row[0] for row in connection.execute(_POSTGRES_TABLES.encode())}
-            rows = []
+            rows, kept = [], None
             if found != (None,):
                 rows = connection.execute(_REVISION.encode()).fetchall()
                 tables |= _reachable(connection)
+                found = connection.execute(f"SELECT to_regclass('{_SUPPORT}')".encode()).fetchone()
+                if found != (None,):
+                    kept = connection.execute(_KEPT.encode()).fetchone()
     except psycopg.Error as error:
         raise OSError(f"the database cannot be read: {_first_line(error)}") from None
     other = "name an empty database, or a schema of our own, with AGENTPOST_DATABASE_URL"
-    if _has_to_be_upgraded("the database", tables, rows, other):
+    if _has_to_be_upgraded("the database", tables, rows, kept, other):
         _upgrade_in_subprocess("postgres", url)
 
 
@@ -152,9 +166,16 @@ def _reachable(connection: Any) -> set[str]:
     return {row[0] for row in rows}
 
 
-def _has_to_be_upgraded(path: str, tables: set[str], rows: list[Any], other: str) -> bool:
+def _has_to_be_upgraded(
+    path: str, tables: set[str], rows: list[Any], kept: Any, other: str
+) -> bool:
     """Whether there is something to do; raises `OSError` when the database is not one of ours, or
-    is newer than we are. ``other`` is how to take another one."""
+    newer than we are and no longer for us.
+
+    Args:
+        kept: the row with the oldest revision whose code may use it, None without one.
+        other: how to take another database.
+    """
     revision = str(rows[0][0]) if len(rows) == 1 else None
     numbered = revision is not None and re.fullmatch(r"\d{4}", revision)
     if revision is None or not numbered or not tables >= _SURELY_OURS:
@@ -168,10 +189,13 @@ def _has_to_be_upgraded(path: str, tables: set[str], rows: list[Any], other: str
             f" To use agentpost, {other}."
         )
     if revision not in revisions():
+        if kept is not None and kept[0] in revisions():
+            log.warning("schema_newer", schema=revision, known=newest_revision())
+            return False
         raise OSError(
             f"{path} was made by a newer version of agentpost (its schema is {revision}, this"
-            f" version knows {newest_revision()}). Start that version, or restore a backup from"
-            " before the upgrade."
+            f" version knows {newest_revision()}), which this one can no longer use. Start that"
+            " version, or restore a backup from before the upgrade."
         )
     return revision != newest_revision()
 
@@ -236,6 +260,9 @@ def upgrade(engine: Engine, target: str = "head") -> None:
             connection.execute(text(f"SELECT pg_advisory_xact_lock({_LOCK})"))
         config.attributes["connection"] = connection
         command.upgrade(config, target)
+        if target in ("head", newest_revision()):
+            connection.execute(text(_FORGET))
+            connection.execute(text(_KEEP), {"serves_from": SERVES_FROM})
     engine.dispose()
 
 

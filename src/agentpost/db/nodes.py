@@ -1,26 +1,67 @@
-"""Nodes and their beats."""
+"""Nodes, their beats, and what each is."""
 
 from __future__ import annotations
 
-from agentpost.db.session import Tx
+from typing import Final
 
+from agentpost import __version__
+from agentpost.db.mapper import Mapper
+from agentpost.db.session import Tx
+from agentpost.domain.records import NodeRecord
+
+NODES: Final = Mapper(NodeRecord, "nodes")
 _BEAT = (
-    "INSERT INTO nodes (id, started_at, beat) VALUES (?, ?, 1)"
-    " ON CONFLICT (id) DO UPDATE SET beat = nodes.beat + 1"
+    "INSERT INTO nodes (id, started_at, beat, beat_at, version, held_calls)"
+    " VALUES (?, ?, 1, ?, ?, ?)"
+    " ON CONFLICT (id) DO UPDATE SET beat = nodes.beat + 1, beat_at = excluded.beat_at,"
+    " held_calls = excluded.held_calls"
 )
+_CONFIRM = (
+    "INSERT INTO nodes (id, started_at, beat, beat_at, version) VALUES (?, ?, 1, ?, ?)"
+    " ON CONFLICT (id) DO UPDATE SET beat = nodes.beat + 1, beat_at = excluded.beat_at"
+)
+_DESCRIBE = "UPDATE nodes SET host = ?, pid = ?, role = ? WHERE id = ?"
+_DRAIN = "UPDATE nodes SET draining_at = ? WHERE id = ?"
 _FORGET = "DELETE FROM nodes WHERE id = ?"
 _FORGET_SILENT = "DELETE FROM nodes WHERE id = ? AND beat = ?"
+_ALL = f"{NODES.select} ORDER BY started_at, id"
 
 
-def beat(tx: Tx, node: str, now: int) -> dict[str, int]:
-    """One more beat of a node; every node's beat."""
-    tx.execute(_BEAT, (node, now))
+def beat(tx: Tx, node: str, now: int, held_calls: int = 0) -> dict[str, int]:
+    """One more beat of a node, which runs this version and holds so many calls; every node's
+    beat."""
+    tx.execute(_BEAT, (node, now, now, __version__, held_calls))
     return {row[0]: row[1] for row in tx.all("SELECT id, beat FROM nodes")}
+
+
+def confirm(tx: Tx, node: str, now: int) -> None:
+    """One more beat of a node, which asks whether something is still its own."""
+    tx.execute(_CONFIRM, (node, now, now, __version__))
+
+
+def describe(tx: Tx, node: str, host: str, pid: int, role: str) -> None:
+    """What the node is; it has beaten before."""
+    tx.execute(_DESCRIBE, (host, pid, role, node))
+
+
+def set_draining(tx: Tx, node: str, now: int) -> None:
+    """The node takes no more work."""
+    tx.execute(_DRAIN, (now, node))
 
 
 def all_(tx: Tx) -> set[str]:
     """Every node that has come and not been forgotten."""
     return {row[0] for row in tx.all("SELECT id FROM nodes")}
+
+
+def list_all(tx: Tx) -> list[NodeRecord]:
+    """The same as records, the oldest first."""
+    return NODES.all(tx, _ALL)
+
+
+def any_before_versions(tx: Tx) -> bool:
+    """Whether a node may run a release that wrote no version, as those up to 0.2.0."""
+    return tx.one("SELECT 1 FROM nodes WHERE version IS NULL LIMIT 1") is not None
 
 
 def forget(tx: Tx, node: str, beat: int | None) -> bool:

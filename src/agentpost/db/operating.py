@@ -15,7 +15,6 @@ _JOBS_BY_ACCOUNT = (
     "SELECT account_id, COUNT(*) FROM jobs WHERE state IN ('running', 'overdue')"
     " GROUP BY account_id"
 )
-_NODES = "SELECT id, started_at, beat FROM nodes ORDER BY started_at, id"
 _JOBS_BY_NODE = (
     "SELECT COALESCE(node, ''), COUNT(*) FROM jobs WHERE state IN ('running', 'overdue')"
     " GROUP BY COALESCE(node, '')"
@@ -43,11 +42,6 @@ def accounts(tx: Tx, text: str, *, before: str, limit: int) -> list[AccountRecor
 def jobs_by_account(tx: Tx) -> dict[str, int]:
     """How many jobs hold a slot, by account."""
     return dict(tx.all(_JOBS_BY_ACCOUNT))
-
-
-def nodes(tx: Tx) -> list[tuple[str, int, int]]:
-    """(id, started at, beats so far), the oldest first."""
-    return [(row[0], row[1], row[2]) for row in tx.all(_NODES)]
 
 
 def jobs_by_node(tx: Tx) -> dict[str, int]:

@@ -17,6 +17,7 @@ _SCHEDULE = (
     " ON CONFLICT (blob) DO UPDATE SET due_at = excluded.due_at"
 )
 _KEEP = "DELETE FROM pending_deletions WHERE blob = ? AND tries = 0"
+_COUNT_DUE = "SELECT COUNT(*) FROM pending_deletions WHERE due_at <= ?"
 _ANY_DUE = "SELECT 1 FROM pending_deletions WHERE due_at <= ? LIMIT 1"
 _DUE = (
     "SELECT blob, tries FROM pending_deletions WHERE due_at <= ?"
@@ -45,6 +46,12 @@ def keep(tx: Tx, blob: str) -> None:
 def any_due(tx: Tx, now: int) -> bool:
     """Whether there is something to delete."""
     return tx.one(_ANY_DUE, (now,)) is not None
+
+
+def count_due(tx: Tx, now: int) -> int:
+    """How many are due."""
+    row = tx.one(_COUNT_DUE, (now,))
+    return int(row[0]) if row else 0
 
 
 def due(tx: Tx, now: int, limit: int) -> list[tuple[str, int]]:

@@ -180,11 +180,13 @@ class _Group:
 
 def _run_one(pipeline: Pipeline, item: Write) -> None:
     """Run a function. Raises when what it did has to be taken back, and when a statement failed,
-    its own or one of a function before it."""
+    its own or one of a function before it: that, not what the function raised because of it."""
     tx = PostgresTx(pipeline)
     try:
         item.result = item.fn(tx)
     except Exception as error:
+        if tx.has_written and not pipeline.failed:
+            pipeline.flush()  # raises, if a change that the function relied on was none
         if tx.has_written or pipeline.failed:
             raise
         item.error = error

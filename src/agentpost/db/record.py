@@ -41,7 +41,10 @@ _SET_OUTPUT = (
     "UPDATE jobs SET calls = calls + 1, output_json = ?"
     " WHERE id = ? AND epoch = ? AND state IN ('running', 'overdue')"
 )
-_RELEASE_OWNERSHIP = "UPDATE jobs SET node = NULL WHERE id = ? AND epoch = ? AND node = ?"
+_RELEASE_OWNERSHIP = (
+    "UPDATE jobs SET node = NULL WHERE id = ? AND epoch = ? AND node = ?"
+    " AND state IN ('running', 'overdue')"
+)
 
 
 def insert_message(tx: Tx, message: MessageRecord) -> bool:
@@ -105,9 +108,9 @@ def set_answered(tx: Tx, message_id: str, answered_by: str) -> None:
     tx.execute("UPDATE messages SET answered_by = ? WHERE id = ?", (answered_by, message_id))
 
 
-def release_ownership(tx: Tx, job_id: str, epoch: int, node: str) -> None:
-    """Release the node's job; nothing when it has ended or moved on meanwhile."""
-    tx.execute(_RELEASE_OWNERSHIP, (job_id, epoch, node))
+def release_ownership(tx: Tx, job_id: str, epoch: int, node: str) -> bool:
+    """Release the node's job; False when it has ended or moved on meanwhile."""
+    return tx.execute(_RELEASE_OWNERSHIP, (job_id, epoch, node)) == 1
 
 
 def append_entry(tx: Tx, entry: EntryRecord) -> None:

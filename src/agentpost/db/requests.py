@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from agentpost.db.filtered import Conditions, counts, newest
 from agentpost.db.mapper import Mapper
+from agentpost.db.packed_bodies import unpacked
 from agentpost.db.session import Tx
 from agentpost.domain import ids
 from agentpost.domain.records import RequestRecord
@@ -15,7 +16,7 @@ REQUESTS = Mapper(RequestRecord, "requests", "ON CONFLICT DO NOTHING")
 _LINE_COLUMNS = REQUESTS.columns[: REQUESTS.columns.index("request_body")]
 """What a list shows: the columns before the bodies, which may be long."""
 _BEGINNING = "SUBSTR(response_body, 1, 500)"
-"""Where the id of a message stands in the answer that shows it."""
+"""Where the id of a message stands in the answer that shows it, unless its body is packed."""
 _COUNT = (
     "INSERT INTO request_log_days (account_id, day, bytes, dropped) VALUES (?, ?, ?, ?)"
     " ON CONFLICT (account_id, day) DO UPDATE SET bytes = request_log_days.bytes + excluded.bytes,"
@@ -27,7 +28,7 @@ _COUNTED = "SELECT bytes FROM request_log_days WHERE account_id = ? AND day = ?"
 
 
 def insert(tx: Tx, records: Sequence[RequestRecord]) -> None:
-    """Keep a handful of requests in one statement."""
+    """Keep a handful of requests in one statement; see `packed_bodies.packed`."""
     REQUESTS.insert_all(tx, records)
 
 
@@ -116,7 +117,7 @@ def _fitting(wanted: RequestFilter) -> Conditions:
     fits.equal("error", wanted.error)
     fits.add("status BETWEEN ? AND ?", *(wanted.status or (None,)))
     fits.contains("path", wanted.path)
-    fits.contains_any(("path", _BEGINNING), wanted.about)
+    fits.contains_any(("path", "message_id", _BEGINNING), wanted.about)
     if wanted.not_reading:
         fits.add("NOT (method = 'GET' AND path LIKE ?)", "/v1/requests%")
     return fits
@@ -133,4 +134,5 @@ def errors(tx: Tx, account_id: str, since: str) -> list[tuple[str | None, int, s
 def get(tx: Tx, account_id: str, request_id: str) -> RequestRecord | None:
     """One request of an account."""
     sql = f"{REQUESTS.select} WHERE id = ? AND account_id = ?"
-    return REQUESTS.one(tx, sql, (request_id, account_id))
+    found = REQUESTS.one(tx, sql, (request_id, account_id))
+    return found and unpacked(found)

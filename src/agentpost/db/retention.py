@@ -168,7 +168,7 @@ def unlink(tx: Tx, message_id: str, job_id: str) -> None:
 def delete_message_parts(tx: Tx, message_id: str, limit: int) -> int:
     """Log, calls, signals, lines, events, deliveries and attempts of a message; as above."""
     gone = _delete(tx, _OF_MESSAGE, message_id, limit)
-    return gone + _delete_events(tx, _EVENTS, message_id, limit - gone) if gone < limit else gone
+    return gone + delete_events(tx, _EVENTS, message_id, limit - gone) if gone < limit else gone
 
 
 def delete_message(tx: Tx, message_id: str) -> None:
@@ -224,7 +224,7 @@ def delete_mails(tx: Tx, before: str, limit: int) -> int:
 
 def delete_loose_events(tx: Tx, before: str, limit: int) -> int:
     """The oldest events of no message (tests of endpoints), with their deliveries; as above."""
-    return _delete_events(tx, _LOOSE_EVENTS, before, limit)
+    return delete_events(tx, _LOOSE_EVENTS, before, limit)
 
 
 def delete_sessions(tx: Tx, now: int, limit: int) -> int:
@@ -233,9 +233,9 @@ def delete_sessions(tx: Tx, now: int, limit: int) -> int:
     return gone + tx.execute(_SESSIONS, (now, limit - gone))
 
 
-def _delete_events(tx: Tx, found: str, owner: str, limit: int) -> int:
-    """Whole events, with a row each for themselves and for every attempt; a few rows more than
-    ``limit`` when the last one has many."""
+def delete_events(tx: Tx, found: str, owner: str, limit: int) -> int:
+    """Delete whole events that a query finds by ``owner``: a row each for themselves and for every
+    attempt, and a few rows more than ``limit`` when the last one has many."""
     gone = 0
     for (event_id,) in tx.all(found, (owner, limit)):
         if gone >= limit:

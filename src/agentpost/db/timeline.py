@@ -35,6 +35,8 @@ _LONGEST = (
     " AS began FROM calls WHERE owner = ? AND n > 0) found ORDER BY at - began DESC,"
     " n LIMIT ?"
 )
+_HAS_SIGNAL = "SELECT 1 FROM signals WHERE owner = ? AND name IN (?, ?) LIMIT 1"
+_REPLY = "SELECT body_json FROM entries WHERE message_id = ? AND type = 'agent_reply' LIMIT 1"
 _COUNTS = (
     "SELECT COUNT(*) FROM signals WHERE owner = ?",
     "SELECT COUNT(*) FROM calls WHERE owner = ? AND n > 0",
@@ -48,6 +50,17 @@ ALL = 2**31 - 1
 def signals(tx: Tx, owner: str, last: int = ALL) -> list[Row]:
     """(at, name, body) of a message's or job's signals, oldest first; only the ``last`` of them."""
     return tx.all(_SIGNALS, (owner, last))
+
+
+def has_signal(tx: Tx, owner: str, name: str, other: str = "") -> bool:
+    """Whether a signal of one of these names is kept of the message or job."""
+    return tx.one(_HAS_SIGNAL, (owner, name, other or name)) is not None
+
+
+def reply(tx: Tx, message_id: str) -> str | None:
+    """The body of the entry with what the agent replied."""
+    row = tx.one(_REPLY, (message_id,))
+    return None if row is None else str(row[0])
 
 
 def calls(tx: Tx, owner: str, last: int = ALL) -> list[Row]:

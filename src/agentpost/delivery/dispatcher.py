@@ -35,6 +35,7 @@ from agentpost.domain.limits import WEBHOOK_ATTEMPTS_IN_FLIGHT_MAX as ENDPOINT_A
 from agentpost.egress.client import Egress, PostResult
 from agentpost.services import deliveries
 from agentpost.services.context import AppContext
+from agentpost.services.encryption import SecretUnreadable
 from agentpost.threads.loop import AgentLoop
 
 log = structlog.get_logger(__name__)
@@ -318,11 +319,14 @@ class Deliveries:
     async def _result(self, claimed: Claimed) -> tuple[PostResult, deliveries.Body | None]:
         body, began = None, self._ctx.clock.now()
         try:
+            keys = self._ctx.cipher.signing_keys(claimed.endpoint_id, claimed.keys)
             body = deliveries.body(self._ctx, claimed)
             traceparent = spans.traceparent(claimed)
             result = await self._sender.attempt(
-                claimed.url, claimed.keys, claimed.event_id, body.data, traceparent
+                claimed.url, keys, claimed.event_id, body.data, traceparent
             )
+        except SecretUnreadable as error:
+            result = PostResult(None, 0, "", str(error))
         except Exception:  # a fault of ours counts as an attempt, or it would be tried forever
             log.exception("webhook_attempt_failed", event_id=claimed.event_id)
             result = PostResult(None, 0, "", "it could not be sent")

@@ -56,7 +56,7 @@ class Claimed:
     traceparent: str | None  # of the message it tells about
     message_id: str | None  # that message; None: it was sent as a test
     url: str
-    keys: tuple[str, ...] = field(repr=False)  # sign it
+    keys: tuple[str, ...] = field(repr=False)  # sign it; as they are stored
 
 
 @dataclass(frozen=True, slots=True)

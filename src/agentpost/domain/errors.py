@@ -149,6 +149,17 @@ def key_not_valid() -> Refusal:
     return Refusal(ErrorCode.UNAUTHORIZED, KEY_NOT_VALID)
 
 
+def not_from_here(address: str) -> Refusal:
+    """``forbidden``: the key may not be used from this address (design: Key networks)."""
+    seen = f"the address {address[:100]}" if address else "an address that is not known"
+    return Refusal(
+        ErrorCode.FORBIDDEN,
+        f"This key may not be used from {seen}. Call from an address that its allow-list has, or"
+        " have the list changed (the page of API keys, agentpost keys allow). If this is the"
+        " address of a proxy of the server, the setting trusted_proxies lacks it.",
+    )
+
+
 def not_found(what: str) -> Refusal:
     """The one 404: foreign, unknown, expired and deleted look the same (design: Keys and ids)."""
     return Refusal(ErrorCode.NOT_FOUND, f"There is no such {what}.")

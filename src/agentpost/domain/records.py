@@ -255,6 +255,7 @@ class AccountRecord:
     hosting_fees_due: int = 0
     limits_json: str = "{}"
     disabled_at: Time | None = None
+    deleted_at: Time | None = None  # since when it is being deleted
 
     @property
     def wallet(self) -> Wallet:
@@ -277,6 +278,10 @@ class KeyRecord:
     last_used_at: Time | None = None
     scopes: str | None = None  # as `domain.scopes.stored` writes them; None: all
     max_credits_per_day: Millionths | None = None
+    networks: str | None = None  # as `domain.networks.stored` writes them; None: everywhere
+    old_digest: str | None = None  # of the secret before the last rotation, good until `old_until`
+    old_hint: str | None = None
+    old_until: Time | None = None
 
 
 @dataclass(slots=True)
@@ -312,7 +317,11 @@ class MailRecord:
 
 @dataclass(slots=True)
 class RequestRecord:
-    """One request; bodies are there when they were small, without secrets."""
+    """One request; bodies are there when they were small, without secrets.
+
+    ``bodies`` are both of them as they are stored, instead of those (`db.packed_bodies`), with
+    ``message_id``: the message that the response shows.
+    """
 
     id: str
     at: Time
@@ -328,6 +337,8 @@ class RequestRecord:
     request_body: str | None = None
     response_body: str | None = None
     traceparent: str | None = None
+    message_id: str | None = None
+    bodies: bytes | None = None
 
     @property
     def size(self) -> int:
@@ -349,6 +360,22 @@ class OperatorActionRecord:
     target: str
     detail_json: str
     outcome: str
+
+
+@dataclass(slots=True)
+class NodeRecord:
+    """A server process. What may be None is not said by nodes of 0.2 and before."""
+
+    id: str
+    started_at: Time
+    beat: Time  # how often it has beaten
+    beat_at: Time | None = None  # by its own clock
+    draining_at: Time | None = None  # since when it takes no more work
+    host: str | None = None
+    pid: int | None = None
+    role: str | None = None
+    version: str | None = None
+    held_calls: int | None = None  # at its last beat
 
 
 @dataclass(slots=True)

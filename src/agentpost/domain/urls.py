@@ -124,7 +124,8 @@ def require_public(url: Url, *, ports: Collection[int] | None) -> None:
     if url.scheme != "https":
         raise BadUrl("it is not https")
     if ports is not None and url.port not in ports:
-        raise BadUrl(f"its port is not {' or '.join(map(str, sorted(ports)))}")
+        allowed = " or ".join(map(str, sorted(ports)))
+        raise BadUrl(f"its port is not {allowed or 'allowed'}")
     if url.ip is None:
         *labels, last = url.host.split(".")
         if not labels or last in _PRIVATE_ZONES:

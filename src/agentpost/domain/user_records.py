@@ -19,6 +19,7 @@ class SessionRecord:
     last_used_at: Time
     browser: str | None = None
     user_id: str | None = None  # None: made by an earlier version, for the account's own user
+    address: str | None = None  # the client's, when it was used last
 
 
 @dataclass(slots=True)

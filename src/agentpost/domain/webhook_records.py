@@ -12,7 +12,7 @@ from agentpost.domain.records import Time
 
 @dataclass(slots=True)
 class EndpointRecord:
-    """A webhook endpoint; the secrets never show in a log."""
+    """A webhook endpoint; the secrets, encrypted as they are stored, never show in a log."""
 
     id: str
     account_id: str

@@ -1,9 +1,9 @@
 """The one way out: every request to an address that somebody else chose goes through `Egress`.
 
 What holds for all of them (design: The way out): the URL is read by one strict grammar and the
-request is built from its parts; only public addresses are dialed, or what ``EGRESS_ALLOW`` lists;
-no proxies, cookies or credentials from the environment; one deadline over everything, whatever the
-other side does; a bounded number of bytes is read.
+request is built from its parts; only public addresses are dialed, or what ``EGRESS_ALLOW`` lists,
+and none of ``EGRESS_DENY``; no proxies, cookies or credentials from the environment; one deadline
+over everything, whatever the other side does; a bounded number of bytes is read.
 
 Exceptions; their texts may be shown to whoever gave the URL::
 
@@ -42,8 +42,9 @@ from agentpost.domain.urls import (
     require_public,
 )
 from agentpost.egress.addresses import AllowList, is_public
+from agentpost.egress.denied import DenyList
 from agentpost.egress.disposition import given_name
-from agentpost.egress.errors import EgressError, EgressRefused, FetchFailed
+from agentpost.egress.errors import DENIED, EgressError, EgressRefused, FetchFailed
 
 if TYPE_CHECKING:
     import aiohttp
@@ -99,12 +100,18 @@ class Egress:
         self,
         allow: AllowList | None = None,
         *,
+        deny: DenyList | None = None,
+        ports: Collection[int] = (),
         ca_file: Path | None = None,
         lookup: Lookup | None = None,
     ) -> None:
-        """``allow``: what is open besides the public internet; ``ca_file``: one more PEM file of
-        trusted authorities (raises `OSError` when unreadable); ``lookup``: other name service."""
+        """``allow``: what is open besides the public internet; ``deny``: what is closed, even if
+        it is in ``allow``; ``ports``: the only ones of the public internet, empty for any;
+        ``ca_file``: one more PEM file of trusted authorities (raises `OSError` when unreadable);
+        ``lookup``: other name service."""
         self._allow = allow or AllowList()
+        self._deny = deny or DenyList()
+        self._ports = frozenset(ports)
         self._tls = tls_context(ca_file) if ca_file else None
         self._lookup = lookup
         self._connecting = asyncio.Lock()
@@ -208,10 +215,16 @@ class Egress:
     def _admitted(self, text: str, characters_max: int, ports: Collection[int] | None) -> Url:
         url = parse_url(text, characters_max=characters_max)
         if url.ip is None:
+            denied = self._deny.has_host(url.host)
             listed = self._allow.has_host(url.host, url.port)
         else:
+            denied = self._deny.has_address(url.ip)
             listed = self._allow.has_address(url.ip, url.port)
+        if denied:
+            raise BadUrl(DENIED)
         if not listed:
+            if self._ports:
+                ports = self._ports if ports is None else self._ports & set(ports)
             require_public(url, ports=ports)
             # The connector asks no resolver about an address, so it must be judged here.
             if url.ip is not None and not is_public(url.ip):
@@ -254,7 +267,7 @@ class Egress:
             async with self._connecting:
                 if self._connections is None:
                     make, tls = await asyncio.to_thread(_imported, self._tls)
-                    self._connections = make(self._allow, tls, self._lookup)
+                    self._connections = make(self._allow, self._deny, tls, self._lookup)
         return self._connections
 
 

@@ -16,6 +16,7 @@ import yarl
 from agentpost import __version__
 from agentpost.domain.urls import DEFAULT_PORTS, Url
 from agentpost.egress.addresses import AllowList
+from agentpost.egress.denied import DenyList
 from agentpost.egress.errors import explain
 from agentpost.egress.resolver import CheckedResolver, Lookup, SystemLookup, open_session
 
@@ -23,12 +24,14 @@ from agentpost.egress.resolver import CheckedResolver, Lookup, SystemLookup, ope
 class Connections:
     """Sends requests on the event loop it is made on; close it there with `aclose`."""
 
-    def __init__(self, allow: AllowList, tls: ssl.SSLContext, lookup: Lookup | None) -> None:
+    def __init__(
+        self, allow: AllowList, deny: DenyList, tls: ssl.SSLContext, lookup: Lookup | None
+    ) -> None:
         """``lookup``: None for the system's name service."""
         self._system_lookup = SystemLookup()
         trace = aiohttp.TraceConfig()
         trace.on_connection_reuseconn.append(_note_reuse)
-        resolver = CheckedResolver(allow, lookup or self._system_lookup)
+        resolver = CheckedResolver(allow, deny, lookup or self._system_lookup)
         self._session = open_session(resolver, tls, trace)
         self._loop = asyncio.get_running_loop()
 

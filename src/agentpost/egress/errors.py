@@ -6,12 +6,17 @@ leads inside read the same, or the texts would tell which names exist inside.
 
 from __future__ import annotations
 
+DENIED = "the operator of this server does not allow its host"
 _NOT_PUBLIC = "its host was not found or is not public"
 
 
 class AddressRefused(OSError):
     """The name leads to an address that is neither public nor listed. An `OSError`, because that is
     what the connector takes from a resolver."""
+
+
+class AddressDenied(AddressRefused):
+    """The name leads to a public address that the operator denies."""
 
 
 class EgressError(Exception):
@@ -37,6 +42,8 @@ def explain(error: BaseException) -> EgressError:
     if isinstance(error, EgressError):
         return error
     if isinstance(error, aiohttp.ClientConnectorDNSError):
+        if isinstance(error.os_error, AddressDenied):
+            return EgressRefused(DENIED)
         refused = isinstance(error.os_error, AddressRefused)
         return EgressRefused(_NOT_PUBLIC) if refused else FetchFailed(_NOT_PUBLIC)
     return FetchFailed(_text(error))

@@ -18,7 +18,8 @@ from aiohttp.abc import AbstractResolver, ResolveResult
 
 from agentpost.egress.addresses import AllowList, is_public
 from agentpost.egress.answers import GuardedReader, GuardedResponse
-from agentpost.egress.errors import AddressRefused
+from agentpost.egress.denied import DenyList
+from agentpost.egress.errors import AddressDenied, AddressRefused
 from agentpost.threads.daemon import DaemonThreadExecutor
 
 Lookup = Callable[[str], Awaitable[Sequence[str]]]
@@ -73,8 +74,9 @@ class CheckedResolver(AbstractResolver):
     One bad address among good ones refuses the name: no honest name mixes them.
     """
 
-    def __init__(self, allow: AllowList, lookup: Lookup) -> None:
+    def __init__(self, allow: AllowList, deny: DenyList, lookup: Lookup) -> None:
         self._allow = allow
+        self._deny = deny
         self._lookup = lookup
 
     async def resolve(
@@ -88,6 +90,10 @@ class CheckedResolver(AbstractResolver):
             for address in found:
                 if not is_public(address) and not self._allow.has_address(address, port):
                     raise AddressRefused
+        for address in found:
+            if self._deny.has_address(address):
+                # Of an address inside nothing is said, not even that it is denied.
+                raise AddressDenied if is_public(address) else AddressRefused
         return [
             ResolveResult(
                 hostname=host,

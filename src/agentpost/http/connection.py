@@ -164,6 +164,12 @@ class Connection(HttpToolsProtocol):
         """See `Peer.unwatch`."""
         self._watching.discard(hung_up)
 
+    def end_with_answer(self) -> None:
+        """What is being answered gets the server's headers of now, which say that the connection
+        ends."""
+        if self.cycle is not None and not self.cycle.response_started:
+            self.cycle.default_headers = self.server_state.default_headers
+
     def make_room(self) -> None:
         self.transport.close()
 

@@ -53,6 +53,9 @@ _PLAIN: Final[Mapping[type, Callable[[Any], str]]] = {
 }
 """How values of these types are written, as `_encode` does it: that makes an encoder for each call,
 and most values are of these."""
+_LEVELS: Final = ("debug", "info", "warning", "error")
+_least: list[int] = [1]
+"""The index of the least level that is logged."""
 _sinks: list[Sink] = []
 _quick: list[Sink] = []
 """Where `line` writes; nothing when lines at info are left out."""
@@ -75,8 +78,8 @@ def configure(log_format: str, level: str) -> None:
 
     sink = Sink(sys.stderr, _ConsoleLine() if console else json_line, dropped)
     _sinks[:] = [sink]
-    _quick[:] = [sink] if level in ("debug", "info") else []
     _processors[:] = [
+        _left_out,
         structlog.contextvars.merge_contextvars,
         structlog.processors.add_log_level,
         _stamped,
@@ -87,10 +90,17 @@ def configure(log_format: str, level: str) -> None:
     ]
     structlog.configure(
         processors=_processors,
-        wrapper_class=structlog.make_filtering_bound_logger(level),
+        wrapper_class=structlog.make_filtering_bound_logger("debug"),  # see `_left_out`
         logger_factory=lambda *_: _SinkLogger(sink),
         cache_logger_on_first_use=True,
     )
+    set_level(level)
+
+
+def set_level(level: str) -> None:
+    """Log from now on what is of that level or above; after `configure`."""
+    _least[:] = [_LEVELS.index(level)]
+    _quick[:] = _sinks if level in ("debug", "info") else []
     _configure_libraries(level)
 
 
@@ -148,6 +158,16 @@ class _SinkLogger:
 
     debug = info
     warning = warn = exception = critical = fatal = error
+
+
+def _left_out(
+    _: object, method: str, event: structlog.types.EventDict
+) -> structlog.types.EventDict:
+    """Drop what is below the level. Not by structlog's own filter: each module keeps the one that
+    it was first used with, and the level can change."""
+    if method in _LEVELS and _LEVELS.index(method) < _least[0]:
+        raise structlog.DropEvent
+    return event
 
 
 def _to_sink(_: object, __: str, event: structlog.types.EventDict) -> tuple[Any, dict[str, Any]]:

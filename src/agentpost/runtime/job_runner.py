@@ -12,7 +12,7 @@ from agentpost.agents import values
 from agentpost.runtime.run_job import FindJob, run_job
 from agentpost.runtime.runs import Run, Runs
 from agentpost.runtime.steps import Steps
-from agentpost.services import jobs
+from agentpost.services import jobs, nodes
 from agentpost.services.context import AppContext
 from agentpost.services.tickets import JobTicket
 from agentpost.threads.loop import AgentLoop
@@ -30,6 +30,7 @@ class JobRunner:
         self, ctx: AppContext, loop: AgentLoop, steps: Steps, find: FindJob = values.resolve
     ) -> None:
         self._ctx = ctx
+        self._loop = loop
         self._find = find
         self.runs = Runs(loop)
         self._steps = steps
@@ -51,6 +52,12 @@ class JobRunner:
         """See `JobExecutor.abort`. A job that is only being claimed is known here already: its
         claim either comes too late, or is cancelled with the rest."""
         self.runs.cancel(job_id)
+
+    async def leave(self) -> None:
+        """Begin no more jobs; each that runs records the calls that are under way and is handed
+        over. Returns when none is left; on any loop but the agent loop."""
+        self.runs.close()
+        await self._loop.run(self.runs.leave())
 
     async def stop(self, seconds: float) -> None:
         """End what runs; the next owner continues it from its recorded calls."""
@@ -79,6 +86,9 @@ class JobRunner:
         except asyncio.CancelledError:
             log.info("job_aborted", job_id=run.owner)
             raise
+        finally:
+            if run.leaving and run.cancelled:
+                await nodes.hand_over_job(self._ctx, run.owner, ticket.epoch)
         if run.again:
             self.reclaim(run.owner, self._ctx.node)
 

@@ -66,6 +66,13 @@ def is_cancelled(error: BaseException) -> bool:
     return isinstance(error, asyncio.CancelledError | GeneratorExit) and asked
 
 
+async def _until_ended() -> NoReturn:
+    """The run begins nothing more here, and `Runs.leave` ends it as soon as nothing is under way:
+    its next owner does what comes now."""
+    await asyncio.Event().wait()
+    raise AssertionError("nobody sets it")
+
+
 class Owner(Protocol):
     """The run's turn or job in the record."""
 
@@ -184,7 +191,10 @@ class Journal:
         self, slot: Slot, made: Sequence[object], effect: Callable[[Slot], Awaitable[T]]
     ) -> T:
         if slot.done is None:
-            return await traced.call(self._run.owner, slot.n, made, effect(slot))
+            if self._run.leaving:
+                await _until_ended()
+            with self._run.recording():
+                return await traced.call(self._run.owner, slot.n, made, effect(slot))
         if slot.owes:
             await self.guard(self._owner.charge_owed(slot.n))
         replay: T = self.replay(slot.done)
@@ -233,12 +243,16 @@ class Journal:
 
     async def ready(self) -> None:
         """Asked right before anything runs that has an effect outside: raises `RunStopped` when the
-        run is over, or when somebody else may have taken it over and has.
+        run is over, or when somebody else may have taken it over and has. Does not return when the
+        run is leaving.
 
         A process that stood still would otherwise go on where it was, with steps that another node
         has long recorded. Without such a gap nothing is asked.
         """
         self.go_on()
+        if self._run.leaving:
+            with self._run.idle():
+                await _until_ended()
         if not self._owner.is_certain(self._confirmed):
             self._confirmed = await self.guard(self._owner.confirm())
             self.go_on()
@@ -320,6 +334,11 @@ class Journal:
         if call.state is CallState.ERROR:
             raise self._rebuild(value)
         return value
+
+    def idle(self) -> AbstractContextManager[None]:
+        """Inside, a call waits for something that the next owner of the run can wait for as well:
+        a run that is leaving is ended there."""
+        return self._run.idle()
 
     async def path(self, file: File) -> Path:
         """See `FileSource.path`."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -66,22 +67,24 @@ async def run_job(
     job_id = ticket.job.id
     async with OutputKept(ctx, job_id, message_id=ticket.job.message_id, job_id=job_id):
         try:
-            await _run(ctx, ticket, made, journal, find)
+            await _run(ctx, ticket, made, journal, run, find)
         except Fenced:
             log.info("job_fenced", epoch=ticket.epoch)
 
 
 async def _run(
-    ctx: AppContext, ticket: JobTicket, run: JobRun, journal: Journal, find: FindJob
+    ctx: AppContext, ticket: JobTicket, made: JobRun, journal: Journal, run: Run, find: FindJob
 ) -> None:
     """Run the function and write down how it ended; a parked or lost run writes nothing."""
     with await traced.job(ctx, ticket.job):
-        ended = await _outcome(ctx, ticket, run, journal, find)
-    if isinstance(ended, JobFailed):
-        text = agent_text(str(ended)[:SAID_CHARACTERS_MAX]) or job.GENERIC_FAILURE
-        await retry_until_recorded(lambda: jobs.fail(ctx, run.owned, text, journal.cause), run.id)
-    elif ended is not None:
-        await retry_until_recorded(lambda: jobs.finish(ctx, run.owned, *ended), run.id)
+        ended = await _outcome(ctx, ticket, made, journal, find)
+    with run.recording():
+        if isinstance(ended, JobFailed):
+            text = agent_text(str(ended)[:SAID_CHARACTERS_MAX]) or job.GENERIC_FAILURE
+            failing = partial(jobs.fail, ctx, made.owned, text, journal.cause)
+            await retry_until_recorded(failing, made.id)
+        elif ended is not None:
+            await retry_until_recorded(partial(jobs.finish, ctx, made.owned, *ended), made.id)
 
 
 async def _outcome(
@@ -358,7 +361,8 @@ class JobRun(Asking):
                 )
                 if value is not None:
                     return value
-                await waiting.wait(left)
+                with self._journal.idle():
+                    await waiting.wait(left)
 
     def charge(self, amount: float, note: str = "") -> Awaitable[None]:
         """See `Job.charge`."""

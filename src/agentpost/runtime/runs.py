@@ -6,7 +6,8 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -15,6 +16,7 @@ from agentpost.threads.loop import AgentLoop, Submitted
 
 STOPPED = "stopped"
 """Why a run ends that nobody is going to repeat, in contrast to a shutdown."""
+_LOOK_SECONDS = 0.02
 
 
 @dataclass(slots=True, eq=False)
@@ -24,7 +26,8 @@ class Run:
     ``epoch`` is None while it is being claimed. ``over``: its calls have no effect, and it is about
     to return. ``again``: this process is to claim it once more, and run it from its journal.
     ``calls``: how many recorded calls its function has made; ``diverged``: how they differ from the
-    recorded ones.
+    recorded ones. ``in_flight``: how many of its calls, its end included, are not recorded yet;
+    ``leaving``: it begins no more of them (design: Shutdown). Both belong to the agent loop.
     """
 
     owner: str
@@ -35,6 +38,26 @@ class Run:
     submitted: Submitted | None = None
     calls: int = 0
     diverged: str | None = None
+    in_flight: int = 0
+    leaving: bool = False
+
+    @contextmanager
+    def recording(self) -> Iterator[None]:
+        """Inside, something that is going to be recorded is under way. On the agent loop."""
+        self.in_flight += 1
+        try:
+            yield
+        finally:
+            self.in_flight -= 1
+
+    @contextmanager
+    def idle(self) -> Iterator[None]:
+        """Inside `recording`: nothing is under way that would be lost. On the agent loop."""
+        self.in_flight -= 1
+        try:
+            yield
+        finally:
+            self.in_flight += 1
 
 
 class Runs:
@@ -62,6 +85,37 @@ class Runs:
             # What it ends with waits for this lock, so it cannot be forgotten before it is known.
             run.submitted = self._loop.submit(partial(work, run), partial(self._forget, run))
             self._open.setdefault(owner, []).append(run)
+
+    @property
+    def closed(self) -> bool:
+        """Whether no run begins any more."""
+        return self._closed
+
+    def close(self) -> None:
+        """Begin no more runs: whoever owns them next does."""
+        with self._lock:
+            self._closed = True
+
+    async def leave(self) -> None:
+        """Let what runs record the calls that are under way and begin no others; returns when all
+        of it has ended. To be awaited on the agent loop, after `close`.
+
+        A run is ended when nothing of it is under way in two looks in a row: between them it may
+        have returned, whose record is awaited too.
+        """
+        idle: set[Run] = set()
+        while runs := self.open():
+            for run in runs:
+                run.leaving = True
+            still = {run for run in runs if run.epoch is not None and not run.in_flight}
+            for run in still & idle:
+                self.end(run)
+            idle = still
+            await asyncio.sleep(_LOOK_SECONDS)
+
+    async def ended(self) -> None:
+        """Returns when all that runs has ended; after `close`, on any loop."""
+        await _ended([run.submitted for run in self.open() if run.submitted is not None], None)
 
     def hold(self) -> None:
         """Begin no more runs until `release`."""
@@ -142,7 +196,7 @@ async def _later(
     await work(run)
 
 
-async def _ended(submitted: list[Submitted], seconds: float) -> None:
+async def _ended(submitted: list[Submitted], seconds: float | None) -> None:
     """Wait until all of it has ended, at most that long."""
     if submitted:
         ended = [asyncio.wrap_future(each.ended) for each in submitted]

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import secrets
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from agentpost.clock import new_id
 from agentpost.db import accounts as rows
 from agentpost.db.session import Tx
-from agentpost.domain import ids, scopes
+from agentpost.domain import ids, networks, scopes
 from agentpost.domain.credits import LedgerKind, to_millionths
 from agentpost.domain.errors import not_found
 from agentpost.domain.mail_addresses import check_mail_address
+from agentpost.domain.networks import Network
 from agentpost.domain.records import AccountRecord, KeyRecord, LedgerRecord
 from agentpost.domain.roles import Role
 from agentpost.domain.scopes import ALL_SCOPES, Scope
@@ -51,12 +53,18 @@ def generate_secret(prefix: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class KnownKey:
-    """What a door needs of a key to let its caller in. ``revoked_at`` is also when its account was
-    disabled."""
+    """What a door needs of a key to let its caller in.
+
+    Attributes:
+        expires_at: when the secret that was sent ends, which a rotation may have moved.
+        revoked_at: also when its account was disabled.
+        networks: from where it may be used; none: from everywhere.
+    """
 
     caller: Caller
     expires_at: int | None
     revoked_at: int | None
+    networks: tuple[Network, ...] = ()
 
     def is_live(self, now: int) -> bool:
         """See `is_live`."""
@@ -88,9 +96,12 @@ async def find_key(ctx: AppContext, secret: str) -> KnownKey | None:
         rules,
         scopes.of_stored(key.scopes),
         key.max_credits_per_day,
+        wanted,
     )
     ended_at = account.disabled_at if key.revoked_at is None else key.revoked_at
-    return KnownKey(caller, key.expires_at, ended_at)
+    ends = [key.expires_at, None if key.digest == wanted else key.old_until]
+    expires_at = min((end for end in ends if end is not None), default=None)
+    return KnownKey(caller, expires_at, ended_at, networks.of_stored(key.networks))
 
 
 async def create(ctx: AppContext, email: str, name: str, amount: float = 0) -> AccountRecord:
@@ -135,8 +146,10 @@ async def create_key(
     lifetime_seconds: float | None = None,
     granted: frozenset[Scope] = ALL_SCOPES,
     max_credits_per_day: float | None = None,
+    allowed: Sequence[Network] = (),
 ) -> NewKey:
-    """A new key for an account, with the scopes ``granted``.
+    """A new key for an account, with the scopes ``granted``, which may be used from the networks
+    ``allowed``, or from everywhere when there are none.
 
     Raises ``not_found``; `ValueError` for a name that is empty or longer than
     `KEY_NAME_CHARACTERS_MAX`, for credits that are no number above zero, and when the account has
@@ -162,6 +175,7 @@ async def create_key(
         record = _new_key(ctx, account.id, name, secret, lifetime_seconds)
         record.scopes = scopes.stored(granted)
         record.max_credits_per_day = ceiling
+        record.networks = networks.stored(allowed)
         rows.insert_key(tx, record)
         return NewKey(record, secret)
 
@@ -177,12 +191,12 @@ async def revoke_key(ctx: AppContext, key_id: str, account_id: str | None = None
 
 
 async def end_held_calls(ctx: AppContext) -> None:
-    """End the held calls of keys that any process has revoked, or that have expired."""
-    held = ctx.held_calls.keys()
+    """End the held calls of keys that any process has revoked or rotated, or that have expired."""
+    held = ctx.held_calls.holders()
     if held:
         now = ctx.clock.now()
-        for key_id in await ctx.db.read(lambda tx: rows.ended_keys(tx, held, now)):
-            ctx.held_calls.end(key_id)
+        for holder in await ctx.db.read(lambda tx: rows.ended_holders(tx, held, now)):
+            ctx.held_calls.end(holder)
 
 
 async def all_accounts(ctx: AppContext) -> list[AccountRecord]:
@@ -234,6 +248,8 @@ async def set_disabled(ctx: AppContext, id_or_email: str, *, disabled: bool) -> 
         account = rows.find(tx, id_or_email)
         if account is None:
             raise not_found("account")
+        if account.deleted_at is not None:
+            raise ValueError("the account is being deleted: that cannot be taken back")
         at = (account.disabled_at or ctx.clock.now()) if disabled else None
         rows.set_disabled(tx, account.id, at)
         return rows.get(tx, account.id)

@@ -26,7 +26,7 @@ from agentpost.db import messages as message_rows
 from agentpost.db import pending_deletions
 from agentpost.db.session import Tx
 from agentpost.domain import limits
-from agentpost.domain.errors import Fenced
+from agentpost.domain.errors import Fenced, Overloaded
 from agentpost.domain.executables import (
     HEAD_BYTES,
     SECOND_HEADER_BYTES,
@@ -37,7 +37,7 @@ from agentpost.domain.filenames import safe_file_name
 from agentpost.domain.message import TurnState
 from agentpost.domain.records import AttachmentRecord, MessageRecord
 from agentpost.egress.errors import EgressError
-from agentpost.services import blobs, record, storage_space
+from agentpost.services import blobs, record, scanning, storage_space
 from agentpost.services.context import AppContext
 from agentpost.storage import sniff
 
@@ -174,9 +174,24 @@ async def _fetch_one(ctx: AppContext, attachment: AttachmentRecord, total: int) 
         head, executable = await asyncio.to_thread(_inspect, into)
         if executable:
             return f"{name}: skipped, it is an executable."
+        problem = await _scan(ctx, attachment, name, into)
+        if problem is not None:
+            return f"{name}: skipped, {problem}."
         declared = attachment.content_type or fetched.content_type
         await _store(ctx, attachment, name, into, head, declared)
     return None
+
+
+async def _scan(ctx: AppContext, attachment: AttachmentRecord, name: str, path: Path) -> str | None:
+    """Why the file is not taken. Its message has been accepted, so nobody can be asked to send it
+    again: a scanner that fails makes a note as well."""
+    try:
+        infected = await scanning.is_infected(
+            ctx, path, file=name, message_id=attachment.message_id
+        )
+    except Overloaded:
+        return scanning.UNSCANNED
+    return scanning.INFECTED if infected else None
 
 
 async def _record_fetched(
@@ -228,6 +243,9 @@ async def _take_bytes(
     beyond = data[at : at + SECOND_HEADER_BYTES] if at is not None else b""
     if is_executable(data[:HEAD_BYTES], beyond):
         attached.notes.append(f"{label}: skipped, it is an executable.")
+        return 0
+    if await scanning.is_infected(ctx, data, file=label):
+        attached.notes.append(f"{label}: skipped, {scanning.INFECTED}.")
         return 0
     attachment = AttachmentRecord("", n)
     name = safe_file_name(given.name) if given.name else f"file-{n + 1}"

@@ -11,8 +11,10 @@ from agentpost.contract.shape import SigningLinks
 from agentpost.db.session import Database
 from agentpost.egress.client import Egress
 from agentpost.engine.base import Engine
+from agentpost.processes.scanner import Scanner
 from agentpost.ratelimit.base import RateLimiter
 from agentpost.services.counters import Counters
+from agentpost.services.encryption import SecretCipher
 from agentpost.services.handover import Handover
 from agentpost.services.health_state import Health
 from agentpost.services.held_calls import HeldCalls
@@ -30,6 +32,8 @@ from agentpost.storage.signing import CursorSigner
 from agentpost.wakeups.base import Wakeups
 
 P = ParamSpec("P")
+NODES = "nodes"
+"""What nodes listen to for work that another one has let go (`Wakeups.listen`)."""
 
 
 class Subscribers(Generic[P]):
@@ -65,7 +69,8 @@ class AppContext:
     """The wired parts.
 
     ``lease``: for how long what ``node`` owns stays its own. ``turns`` is None in a process that
-    runs no agent. ``deliveries_due``: webhooks became due for these endpoints. ``endpoint_changed``
+    runs no agent; ``turns_closed``: no turn begins here any more, since this node drains.
+    ``deliveries_due``: webhooks became due for these endpoints. ``endpoint_changed``
     or was removed: claimed deliveries that were not sent yet are read again. ``external_commit``:
     another process changed the database, where that can be seen. ``health``: what the
     last checks of the parts found. ``storage_id``: the name that the file storage had at the start,
@@ -75,8 +80,8 @@ class AppContext:
     switched off (see `services.maintenance`). ``handover``: messages from commits to the POST
     calls that wait. ``put_off``: sweep -> id -> (tries, not before, by `Clock.passed`) of what it
     failed on (`services.sweeping`). ``streams``: the open event streams. ``intake``: the messages
-    that wait to be stored. ``counters``: totals for
-    `/metrics`.
+    that wait to be stored. ``counters``: totals for `/metrics`. ``scanner``: of files that clients
+    bring; None: they are not scanned.
     """
 
     settings: Settings
@@ -89,13 +94,16 @@ class AppContext:
     egress: Egress
     links: SigningLinks
     cursors: CursorSigner
+    cipher: SecretCipher
     limiter: RateLimiter
     requests: RequestLog
     node: str
     new_egress: Callable[[], Egress] = Egress
     lease: Lease = field(default_factory=Lease)
     agent_name: str = ""
+    examples: tuple[str, ...] | None = None
     turns: TurnRunner | None = None
+    turns_closed: bool = False
     deliveries_due: Subscribers[[Sequence[str]]] = field(default_factory=Subscribers)
     endpoint_changed: Subscribers[[str]] = field(default_factory=Subscribers)
     external_commit: Subscribers[[]] = field(default_factory=Subscribers)
@@ -110,6 +118,7 @@ class AppContext:
     put_off: dict[str, dict[str, tuple[int, int]]] = field(default_factory=dict)
     passwords: Passwords = field(default_factory=Passwords)
     provider: ProviderCache = field(default_factory=ProviderCache)
+    scanner: Scanner | None = None
     counters: Counters = field(default_factory=Counters)
     intake: Intake = field(init=False)
 

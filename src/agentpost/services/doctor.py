@@ -1,7 +1,7 @@
 """The doctor: the stores must work, and every open row must have an owner or a deadline.
 
 It reports overdue rows of every sweep: turns, jobs, expired messages, bytes, uploads, deleted
-works, endpoints that only fail, mail.
+works, endpoints that only fail, mail. Secrets that no key of this server decrypts are named too.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from agentpost.domain.errors import reason_of
 from agentpost.domain.times import seconds
 from agentpost.services import (
     blob_audit,
+    endpoint_secrets,
     health,
     health_state,
     missing_runs,
@@ -52,6 +53,8 @@ async def examine(ctx: AppContext, *, full: bool = False) -> list[Finding]:
     if not failing:
         failing += [Finding(*row) for row in await blob_audit.audit(ctx, full=full)]
         failing += [Finding(*row) for row in await storage_audit.audit(ctx, full=full)]
+    secrets = await endpoint_secrets.unreadable(ctx)
+    failing += [Finding(each, "unreadable", endpoint_secrets.UNREADABLE) for each in secrets]
     return failing + await _neglected(ctx)
 
 

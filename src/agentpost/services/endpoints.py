@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from agentpost.clock import new_id
@@ -25,7 +25,7 @@ from agentpost.domain.limits import (
 from agentpost.domain.times import seconds
 from agentpost.domain.urls import BadUrl
 from agentpost.domain.webhook_records import DeliveryRecord, EndpointRecord
-from agentpost.services import lifecycle
+from agentpost.services import endpoint_secrets, lifecycle
 from agentpost.services.context import AppContext
 from agentpost.services.transactions import read_transaction, write_transaction
 
@@ -57,7 +57,7 @@ def check(ctx: AppContext, change: EndpointChange) -> None:
             text = (
                 f"The webhook address cannot be used: {error}. On a server of your own,"
                 " AGENTPOST_EGRESS_ALLOW lets private addresses, plain http and other ports"
-                " through."
+                " through, and AGENTPOST_EGRESS_DENY refuses hosts."
             )
             raise Refusal(ErrorCode.BAD_URL, text) from None
     if change.events is not None:
@@ -99,10 +99,10 @@ async def create(
             events_json=_events_json(events),
             created_at=now,
             description=description,
-            secret=secret,
         )
+        endpoint.secret = endpoint_secrets.stored(tx, ctx, endpoint.id, secret)
         rows.insert(tx, endpoint)
-        return endpoint
+        return replace(endpoint, secret=secret)
 
     return await ctx.db.write(fn)
 
@@ -161,9 +161,9 @@ async def rotate(
         endpoint.old_secret = endpoint.secret if grace_seconds else None
         until = ctx.clock.now() + seconds(grace_seconds)
         endpoint.old_secret_until = until if grace_seconds else None
-        endpoint.secret = secret
+        endpoint.secret = endpoint_secrets.stored(tx, ctx, endpoint_id, secret)
 
-    return await _alter(ctx, account_id, endpoint_id, alter)
+    return replace(await _alter(ctx, account_id, endpoint_id, alter), secret=secret)
 
 
 @write_transaction

@@ -110,7 +110,7 @@ async def follow(
     """
     moment: Moment | None = None
     is_due, is_last = True, False
-    with held(ctx, caller, message_id, hung_up, texts=texts, place=place) as wait:
+    with held(ctx, caller, message_id, hung_up, texts=texts, place=place, stays=True) as wait:
         while True:
             if moment is not None and (shown := wait.texts()):  # before what is read after it
                 yield replace(moment, entries=[], texts=shown)

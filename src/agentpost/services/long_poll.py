@@ -80,14 +80,15 @@ def held(
     *,
     texts: bool = False,
     place: Wait | None = None,
+    stays: bool = False,
 ) -> Iterator[Wait]:
     """Listen for a message or account in a call that ends with its client and with its key.
 
-    ``place`` is one that the caller has entered and will leave. Raises `KeyEnded` at the end when
-    the key was revoked or expired meanwhile.
+    ``place`` is one that the caller has entered and will leave; ``stays``: see `HeldCalls.track`.
+    Raises `KeyEnded` at the end when the key was revoked or expired meanwhile.
     """
     listening = ctx.wakeups.listen(subject, texts=texts) if place is None else nullcontext(place)
-    with listening as wait, ctx.held_calls.track(caller.key_id, wait):
+    with listening as wait, ctx.held_calls.track(caller.holds, wait, stays=stays):
         hung_up(wait)
         yield wait
 

@@ -93,6 +93,19 @@ def cancel_for(tx: Tx, ctx: AppContext, account_id: str, message_id: str) -> Sna
     return _cancelled(tx, ctx, found)
 
 
+@write_transaction
+def end_for_good(tx: Tx, ctx: AppContext, account_id: str, message_id: str) -> None:
+    """Stop the message's turn and its jobs, and let nobody see it any more: its account goes.
+    Raises ``not_found``."""
+    found = message_rows.get(tx, message_id)
+    if found is None or found.account_id != account_id:
+        raise not_found("message")
+    _cancelled(tx, ctx, found)
+    message, now = message_rows.lock(tx, message_id), ctx.clock.now()
+    if message is not None and message.expires_at > now:
+        record.expire(tx, message, now)
+
+
 def _cancelled(tx: Tx, ctx: AppContext, unlocked: MessageRecord) -> Snapshot:
     now, message_id = ctx.clock.now(), unlocked.id
     conversation = conversations.lock(tx, unlocked.conversation_id)

@@ -29,6 +29,12 @@ class Caller:
     rules: Rules | None = None  # None: those of the settings
     scopes: frozenset[Scope] = ALL_SCOPES
     max_credits_per_day: int | None = None  # in millionths
+    secret_digest: str = ""  # of the secret that was sent; "": no secret was
+
+    @property
+    def holds(self) -> str:
+        """Whose end ends the calls it holds: the secret's, which may come before the key's."""
+        return self.secret_digest or self.key_id
 
 
 async def get(ctx: AppContext, caller: Caller, message_id: str) -> Snapshot:

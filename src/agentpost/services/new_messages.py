@@ -22,6 +22,7 @@ class NewMessage:
 
     text: str
     fingerprint: str
+    """Kept with an idempotency key only: nothing else compares it."""
     conversation: str = ""
     idempotency_key: str | None = None
     metadata: dict[str, str] | None = None
@@ -96,7 +97,7 @@ def message_of(
         traceparent=new.traceparent,
         webhook_endpoint_id=new.webhook_endpoint_id,
         idempotency_key=new.idempotency_key,
-        fingerprint=new.fingerprint,
+        fingerprint=new.fingerprint if new.idempotency_key is not None else "",
         attachments=len(attached.files) + len(new.upload_ids),
         notes_json=json.dumps(attached.notes) if attached.notes else "[]",
         created_at=now,

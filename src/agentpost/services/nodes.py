@@ -1,30 +1,101 @@
-"""The table of nodes and their heartbeats."""
+"""The table of nodes: heartbeats, what each node is, and how one leaves (design: Ownership)."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import structlog
+
 from agentpost.clock import Clock
 from agentpost.db import nodes as rows
+from agentpost.db import operating
 from agentpost.db.session import DedicatedConnection, Tx
+from agentpost.domain.records import NodeRecord
+from agentpost.domain.times import seconds
 from agentpost.services import missing_runs, record
-from agentpost.services.context import AppContext
-from agentpost.services.transactions import write_transaction
+from agentpost.services.context import NODES, AppContext
+from agentpost.services.transactions import read_transaction, write_transaction
+
+log = structlog.get_logger(__name__)
+SILENT_SECONDS = 3.0
+"""Without a beat for so long, a node is shown as silent."""
 
 
 class Beats:
-    """Beats of one node on a line of its own; for one thread. ``node`` is whose."""
+    """Beats of one node on a line of its own; for one thread. ``node`` is whose; ``held_calls``:
+    how many calls it holds now."""
 
-    def __init__(self, connection: DedicatedConnection, node: str, clock: Clock) -> None:
+    def __init__(
+        self,
+        connection: DedicatedConnection,
+        node: str,
+        clock: Clock,
+        held_calls: Callable[[], int] = lambda: 0,
+    ) -> None:
         self.node = node
         self._connection = connection
         self._clock = clock
+        self._held_calls = held_calls
 
     def beat(self) -> dict[str, int]:
         """Beat once; every node's beat as it is now. Blocks; raises what the database raises."""
-        return self._connection.write(lambda tx: rows.beat(tx, self.node, self._clock.now()))
+        held = self._held_calls()
+        return self._connection.write(lambda tx: rows.beat(tx, self.node, self._clock.now(), held))
 
     def close(self) -> None:
         """Disconnect."""
         self._connection.close()
+
+
+@dataclass(frozen=True, slots=True)
+class NodeLine:
+    """A node and what it runs. ``silent``: for how many microseconds this node has seen no beat of
+    it; None where nobody watches."""
+
+    record: NodeRecord
+    jobs: int
+    turns: int
+    is_here: bool
+    silent: int | None
+
+
+@read_transaction
+def list_all(tx: Tx, ctx: AppContext) -> list[NodeLine]:
+    """Every node that has come and was not found dead, the oldest first."""
+    return lines(tx, ctx)
+
+
+def lines(tx: Tx, ctx: AppContext) -> list[NodeLine]:
+    """`list_all` within a transaction."""
+    jobs, turns = operating.jobs_by_node(tx), operating.turns_by_node(tx)
+    silent = ctx.silent()
+    return [
+        NodeLine(
+            record=node,
+            jobs=jobs.get(node.id, 0),
+            turns=turns.get(node.id, 0),
+            is_here=node.id == ctx.node,
+            silent=silent.get(node.id),
+        )
+        for node in rows.list_all(tx)
+    ]
+
+
+def state_of(node: NodeRecord, now: int, served: bool | None) -> str:
+    """What a node does at ``now``: ``running``, ``draining``, ``silent``, ``ended``, or ``unknown``
+    for one of a version that does not say.
+
+    Args:
+        served: whether a server has the data folder; None where nodes beat.
+    """
+    if served is False:
+        return "ended"
+    if node.beat_at is None:
+        return "unknown"
+    if served is None and now - node.beat_at > seconds(SILENT_SECONDS):
+        return "silent"
+    return "running" if node.draining_at is None else "draining"
 
 
 async def beat(ctx: AppContext) -> dict[str, int]:
@@ -33,11 +104,30 @@ async def beat(ctx: AppContext) -> dict[str, int]:
 
 
 @write_transaction
+def describe(tx: Tx, ctx: AppContext, host: str, pid: int) -> None:
+    """Write down for operators what this node is; it has beaten before."""
+    rows.describe(tx, ctx.node, host, pid, ctx.settings.role)
+
+
+@write_transaction
+def begin_draining(tx: Tx, ctx: AppContext) -> None:
+    """This node takes no more work; operators see since when."""
+    rows.set_draining(tx, ctx.node, ctx.clock.now())
+
+
+async def hand_over_job(ctx: AppContext, job_id: str, epoch: int) -> None:
+    """Nothing of the job runs here any more: another node takes it, or the next start."""
+    if await ctx.db.write(lambda tx: record.release_job(tx, ctx, job_id, epoch)):
+        log.info("job_handed_over", job_id=job_id)
+
+
+@write_transaction
 def leave(tx: Tx, ctx: AppContext) -> None:
     """This node stops in order: the same commit releases its jobs. Jobs of a node that ends without
     this, for example by a kill, count as taken from a dead node."""
-    record.release_ownership(tx, ctx.node)
+    record.release_ownership(tx, ctx)
     _forget(tx, ctx.node, None)
+    ctx.wakeups.publish(tx, NODES)
 
 
 async def forget(ctx: AppContext, node: str, beat: int | None = None) -> bool:

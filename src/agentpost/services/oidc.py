@@ -160,7 +160,7 @@ async def finish(
 
     def fn(tx: Tx) -> str:
         user = _user(tx, ctx, subject, email)
-        sessions.begin(tx, ctx, user, secret, visitor.browser, visitor.before)
+        sessions.begin(tx, ctx, user, secret, visitor.browser, visitor.before, visitor.address)
         return secret
 
     made = await ctx.db.write(fn)

@@ -17,10 +17,12 @@ from agentpost.domain.allowances import NAMES, Allowances
 from agentpost.domain.credits import to_credits
 from agentpost.domain.errors import not_found
 from agentpost.domain.records import AccountRecord
+from agentpost.services import nodes
 from agentpost.services.accounts import is_live
 from agentpost.services.allowances import allowances_of, running_jobs_max
 from agentpost.services.context import AppContext
 from agentpost.services.maintenance import SWITCH
+from agentpost.services.nodes import NodeLine
 from agentpost.services.transactions import read_transaction
 
 _ACCOUNTS: Final = 50
@@ -38,19 +40,6 @@ class AccountLine:
     def credits(self) -> float:
         """What it has available."""
         return to_credits(self.account.wallet.available)
-
-
-@dataclass(frozen=True, slots=True)
-class NodeLine:
-    """A node. ``silent``: for how many microseconds this node has seen no beat of it; None where
-    nobody watches, because there is one node only."""
-
-    id: str
-    started_at: int
-    is_here: bool
-    silent: int | None
-    jobs: int
-    turns: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,18 +89,11 @@ def server(tx: Tx, ctx: AppContext, text: str = "", before: str | None = None) -
     bound = before or ids.last(ids.ACCOUNT)
     found = rows.accounts(tx, text, before=bound, limit=_ACCOUNTS + 1)
     shown = found[:_ACCOUNTS]
-    silent = ctx.silent()
-    nodes = [
-        NodeLine(
-            node, at, node == ctx.node, silent.get(node), jobs.get(node, 0), turns.get(node, 0)
-        )
-        for node, at, _ in rows.nodes(tx)
-    ]
     turns_waiting, jobs_queued, mails = rows.waiting(tx)
     deliveries, due, oldest = rows.pending_deliveries(tx)
     return Server(
         maintenance=meta.get(tx, SWITCH) == "on",
-        nodes=nodes,
+        nodes=nodes.lines(tx, ctx),
         jobs=sum(jobs.values()),
         turns=sum(turns.values()),
         unowned=jobs.get("", 0) + turns.get("", 0),

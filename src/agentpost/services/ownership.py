@@ -52,7 +52,7 @@ async def _confirm(ctx: AppContext, is_ours: Callable[[Tx], bool], what: str) ->
     sent = ctx.lease.now()
 
     def fn(tx: Tx) -> bool:
-        nodes.beat(tx, ctx.node, ctx.clock.now())
+        nodes.confirm(tx, ctx.node, ctx.clock.now())
         return is_ours(tx)
 
     ours = await ctx.db.write(fn)

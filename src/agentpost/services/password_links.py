@@ -137,7 +137,12 @@ def holder(tx: Tx, ctx: AppContext, token: str) -> UserRecord | None:
 
 
 async def set_password(
-    ctx: AppContext, token: str, password: str, browser: str, before: str | None
+    ctx: AppContext,
+    token: str,
+    password: str,
+    browser: str,
+    before: str | None,
+    address: str = "",
 ) -> str | None:
     """Spend a link: the user has that password, and every session of theirs ends.
 
@@ -158,7 +163,7 @@ async def set_password(
         rows.set_password(tx, user.id, hashed)
         logins.delete_sessions(tx, user.id)
         logins.delete_links(tx, user.id)
-        sessions.begin(tx, ctx, user, secret, browser, before)
+        sessions.begin(tx, ctx, user, secret, browser, before, address)
         return secret
 
     return await ctx.db.write(fn)

@@ -52,7 +52,8 @@ def create_message(
     message.version = message.state_version = 1
     if not rows.insert_message(tx, message):
         return False
-    _keep(tx, message.id, signal, message.created_at)
+    if isinstance(signal, s.TurnQueued):  # that its turn begins with it, the message says
+        _keep(tx, message.id, signal, message.created_at)
     return True
 
 
@@ -75,12 +76,19 @@ def close_window(tx: Tx, message: MessageRecord, now: int) -> None:
 
 
 def apply_turn(
-    tx: Tx, ctx: AppContext, message: MessageRecord, signal: s.TurnSignal, now: int
+    tx: Tx,
+    ctx: AppContext,
+    message: MessageRecord,
+    signal: s.TurnSignal,
+    now: int,
+    *,
+    is_heard: bool = True,
 ) -> None:
     """Fold a signal into a locked message's turn. ``message`` is brought up to date.
 
     Fields that come with the signal but are no state (inputs, deadlines, owner) are set on
-    ``message`` by the caller beforehand. Raises `RuleBroken`, `Fenced`.
+    ``message`` by the caller beforehand. ``is_heard`` False: the caller knows that nobody receives
+    or reads the account's events. Raises `RuleBroken`, `Fenced`.
     """
     change = transitions.turn(message.turn_state, signal)
     message.turn_state = change.after
@@ -103,12 +111,13 @@ def apply_turn(
         files = [f for f in message_rows.files(tx, message.id) if f.job_id is None]
     if change.after not in OPEN_TURNS:
         message.turn_inputs_json = None  # read by runs of the turn only, and most of the row
-    visible_change = not isinstance(signal, s.TurnBegun | s.TurnReclaimed)
+    is_seen = not isinstance(signal, s.TurnBegun | s.TurnReclaimed)
     line = derivation.line(change.entry, files, None)
-    _settle(tx, ctx, message, line, None, now, visible_change=visible_change)
+    _settle(tx, ctx, message, line, None, now, visible_change=is_seen, is_heard=is_heard)
     if change.after not in OPEN_TURNS and (message.reply_files or message.jobs):
         _release_unlisted_files(tx, now, message.id)
-    _keep(tx, message.id, signal, now)
+    if line is None or not isinstance(signal, s.TurnReplied):  # what was replied, the entry says
+        _keep(tx, message.id, signal, now)
     lifecycle.turn_ended(tx, message, signal, now)
 
 
@@ -241,11 +250,19 @@ def set_answered(tx: Tx, message_id: str, answered_by: str) -> None:
     rows.set_answered(tx, message_id, answered_by)
 
 
-def release_ownership(tx: Tx, node: str) -> None:
-    """Release the jobs of a node that stops in order. None of them can have killed it, so the next
-    owner does not count them as taken from a dead node (design: Ownership)."""
-    for job_id, epoch in sorted(job_rows.executing_on(tx, node).items()):
-        rows.release_ownership(tx, job_id, epoch, node)
+def release_job(tx: Tx, ctx: AppContext, job_id: str, epoch: int) -> bool:
+    """Let go of a job of this node and dispatch it again; False when it has ended or moved on."""
+    if not rows.release_ownership(tx, job_id, epoch, ctx.node):
+        return False
+    ctx.engine.dispatch(tx, job_id, epoch)
+    return True
+
+
+def release_ownership(tx: Tx, ctx: AppContext) -> None:
+    """Release the jobs of this node, which stops in order. None of them can have killed it, so the
+    next owner does not count them as taken from a dead node (design: Ownership)."""
+    for job_id, epoch in sorted(job_rows.executing_on(tx, ctx.node).items()):
+        release_job(tx, ctx, job_id, epoch)
 
 
 def spend(tx: Tx, ctx: AppContext, job_id: str, epoch: int, amount: int, now: int) -> None:
@@ -314,10 +331,12 @@ def _settle(
     *,
     visible_change: bool,
     work_id: str | None = None,
+    is_heard: bool = True,
 ) -> None:
     """Append the entry, derive the status from the current jobs, write, send, wake.
 
     ``visible_change``: a held read is to answer (status, reply or a job's status may have changed).
+    ``is_heard``: see `apply_turn`.
     """
     version_before = message.version
     if entry is not None:
@@ -334,7 +353,7 @@ def _settle(
     rows.update_message(tx, message, version_before)
     ctx.handover.offer(tx, message.id, lambda: _snapshot(tx, message, links))
     ctx.wakeups.publish(tx, message.id, message.account_id)  # who reads it, and open pages
-    if event is not None:
+    if event is not None and is_heard:
         outbox.message_changed(tx, ctx, event, message, lambda: _snapshot(tx, message, links), now)
 
 
@@ -360,6 +379,7 @@ def _release_unlisted_files(tx: Tx, now: int, message_id: str, work_id: str = ""
 
 
 def _keep(tx: Tx, owner: str, signal: s.TurnSignal | s.JobSignal, now: int) -> None:
-    """Keep the signal: `agentpost explain` tells the story from these rows."""
+    """Keep the signal: `agentpost explain` tells the story from these rows. Two signals that every
+    message has are not kept, since other rows say the same (`services.timeline`)."""
     name = type(signal).__name__
     rows.keep_signal(tx, owner, new_id(ids.SIGNAL, now), now, name, dumps(signal))

@@ -10,12 +10,14 @@ import msgspec
 from agentpost.db import messages as message_rows
 from agentpost.db import timeline as rows
 from agentpost.db.session import Tx
+from agentpost.domain import ids
 from agentpost.domain import signals as s
 from agentpost.domain.errors import not_found
 from agentpost.domain.replay import Replay, replay
 from agentpost.domain.replay_history import History, KeptEntry, KeptEvent, KeptSignal, Step
 from agentpost.domain.times import iso, seconds
 from agentpost.services.context import AppContext
+from agentpost.services.implied_signals import implied_signals
 from agentpost.services.transactions import read_transaction
 
 _SIGNALS: Final = {
@@ -41,6 +43,10 @@ def history(tx: Tx, message_id: str, log_from: int = 0) -> History:
         KeptSignal(owner, signal_id, at, name, _signal(name, body))
         for owner in owners
         for signal_id, at, name, body in rows.kept_signals(tx, owner)
+    ]
+    signals += [
+        KeptSignal(message_id, ids.at(ids.SIGNAL, at), at, type(signal).__name__, signal)
+        for at, signal in implied_signals(tx, message)
     ]
     entries = [
         KeptEntry(seq, at, kind, job_id, json.loads(body))

@@ -19,6 +19,7 @@ import structlog
 
 from agentpost.db import accounts as account_rows
 from agentpost.db import requests as rows
+from agentpost.db.packed_bodies import packed
 from agentpost.db.session import Database, Tx
 from agentpost.domain import ids
 from agentpost.domain.records import RequestRecord
@@ -171,7 +172,8 @@ class RequestLog:
                 made = await self._records(batch, on_thread=long > 0)
                 records = [record for each in made if (record := self._within(each))]
                 if records:
-                    await self._db.write(partial(_insert, records))
+                    stored = await asyncio.to_thread(packed, records)
+                    await self._db.write(partial(_insert, stored))
                     self._count(records)
                 self._long -= long
             except asyncio.CancelledError:  # at the end: the last flush writes them, once

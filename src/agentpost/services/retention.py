@@ -216,11 +216,19 @@ async def deleted_works(ctx: AppContext) -> None:
     await sweep(ctx, "deleted_works", rows.deleted_works, delete, chunk=_WORKS_PER_SWEEP)
 
 
-def _delete_from_work(ctx: AppContext, work_id: str, tx: Tx) -> None:
+async def delete_work(ctx: AppContext, work_id: str) -> None:
+    """Delete the files and the row of a work that was deleted."""
+    while await ctx.db.write(partial(_delete_from_work, ctx, work_id)):
+        pass
+
+
+def _delete_from_work(ctx: AppContext, work_id: str, tx: Tx) -> bool:
+    """Whether there may be more."""
     files = rows.detach_files(tx, work_id, FILES_PER_STEP)
     if len(files) < FILES_PER_STEP:
         rows.delete_work(tx, work_id)
     _release(tx, ctx, files)
+    return len(files) == FILES_PER_STEP
 
 
 def _release(tx: Tx, ctx: AppContext, files: Sequence[rows.DeletedFile]) -> int:

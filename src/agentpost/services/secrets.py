@@ -32,3 +32,10 @@ async def server_secrets(db: Database, given: str, before: str) -> list[bytes]:
     fresh = secrets.token_hex(32)
     made = await db.write(lambda tx: meta.get_or_put(tx, NAME, fresh))
     return [made.encode(), *earlier]
+
+
+async def generated_secret(db: Database) -> list[bytes]:
+    """The secret that is kept in the database, if there is one. It always decrypts: whoever has the
+    database has it anyway, and setting ``secret_key`` must not make stored secrets unreadable."""
+    kept = await db.read(lambda tx: meta.get(tx, NAME))
+    return [] if kept is None else [kept.encode()]

@@ -173,7 +173,9 @@ async def _accept_and_wait(
     message_id = new_id(ids.MESSAGE, ctx.clock.now())
     ctx.handover.expect(message_id)
     try:
-        with held(ctx, caller, message_id, hung_up) as wait:  # before there is anything to miss
+        with held(
+            ctx, caller, message_id, hung_up, stays=True
+        ) as wait:  # before anything is missed
             accepted = await accept(ctx, caller, admitted.new, admitted.attached, message_id)
             if accepted.fresh:
                 snapshot = accepted.snapshot or await until_turn_ends(ctx, accepted.message, wait)
@@ -189,7 +191,7 @@ async def _answer_replay(
     """The answer to a call whose message was there already: see `send`."""
     if not accepted.rearmed:
         return Sent(await messages.settled(ctx, accepted.message.id), fresh=False)
-    with held(ctx, caller, accepted.message.id, hung_up) as wait:
+    with held(ctx, caller, accepted.message.id, hung_up, stays=True) as wait:
         snapshot = await messages.settled(ctx, accepted.message.id)
         if snapshot.message.turn_state in OPEN_TURNS:
             snapshot = await until_turn_ends(ctx, snapshot.message, wait)

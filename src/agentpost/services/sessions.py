@@ -27,6 +27,7 @@ SECRET_BYTES: Final = 32
 _TOUCH_SECONDS: Final = 60
 """How exact it is kept when a session was last used: not every page is a write."""
 _BROWSER_CHARACTERS_MAX: Final = 200
+_ADDRESS_CHARACTERS_MAX: Final = 100
 _SESSIONS_SHOWN: Final = 50
 _ID_CHARACTERS: Final = 32
 
@@ -59,6 +60,9 @@ class SessionSummary:
     created_at: int
     last_used_at: int
     is_asking: bool
+    address: str = ""  # where it was used last
+    user_id: str = ""
+    expires_at: int = 0
 
 
 async def remember_address(ctx: AppContext) -> None:
@@ -107,7 +111,11 @@ async def can_log_in(ctx: AppContext, token: str) -> str | None:
 
 
 async def log_in(
-    ctx: AppContext, token: str, browser: str = "", before: str | None = None
+    ctx: AppContext,
+    token: str,
+    browser: str = "",
+    before: str | None = None,
+    address: str = "",
 ) -> str | None:
     """Spend a link: the secret of a new session, good for ``session_seconds``; None when the link
     is unknown, over or spent. See `begin`."""
@@ -121,7 +129,7 @@ async def log_in(
         user = _user(tx, found)
         if user is None:
             return None
-        begin(tx, ctx, user, secret, browser, before)
+        begin(tx, ctx, user, secret, browser, before, address)
         return secret
 
     return await ctx.db.write(fn)
@@ -133,7 +141,13 @@ def new_secret() -> str:
 
 
 def begin(
-    tx: Tx, ctx: AppContext, user: UserRecord, secret: str, browser: str, before: str | None
+    tx: Tx,
+    ctx: AppContext,
+    user: UserRecord,
+    secret: str,
+    browser: str,
+    before: str | None,
+    address: str = "",
 ) -> None:
     """A new session for a user.
 
@@ -141,6 +155,7 @@ def begin(
         secret: a `new_secret`, which the browser gets after the commit.
         browser: what it calls itself, for the list of sessions.
         before: the secret of the session that this browser had, which ends.
+        address: where it connects from.
     """
     now = ctx.clock.now()
     if before:
@@ -153,14 +168,15 @@ def begin(
         last_used_at=now,
         browser=browser[:_BROWSER_CHARACTERS_MAX],
         user_id=user.id,
+        address=address[:_ADDRESS_CHARACTERS_MAX],
     )
     rows.insert_session(tx, session)
     user_rows.touch(tx, user.id, now)
 
 
-async def signed_in(ctx: AppContext, secret: str) -> SignedIn | None:
+async def signed_in(ctx: AppContext, secret: str, address: str = "") -> SignedIn | None:
     """Who the session is for; None when it is unknown, over, ended, was not used for
-    ``session_idle_seconds``, or its account is disabled."""
+    ``session_idle_seconds``, or its account is disabled. ``address``: where it is used from."""
     wanted, now = digest(secret), ctx.clock.now()
     used_after = _used_after(ctx, now)
 
@@ -177,23 +193,53 @@ async def signed_in(ctx: AppContext, secret: str) -> SignedIn | None:
         return None
     session, user, account = found
     if now - session.last_used_at >= _TOUCH_SECONDS * SECOND:
-        await ctx.db.write(lambda tx: rows.touch_session(tx, wanted, now))
+        seen = address[:_ADDRESS_CHARACTERS_MAX] or session.address
+        await ctx.db.write(lambda tx: rows.touch_session(tx, wanted, now, seen))
     return SignedIn(user, account, session.created_at)
 
 
 async def of_user(ctx: AppContext, user_id: str, secret: str) -> list[SessionSummary]:
     """The user's sessions, the newest first; ``secret``: that of the session which asks."""
     asking, now = digest(secret), ctx.clock.now()
-    return [
-        SessionSummary(
-            each.digest[:_ID_CHARACTERS],
-            each.browser or "",
-            each.created_at,
-            each.last_used_at,
-            each.digest == asking,
-        )
-        for each in await ctx.db.read(lambda tx: _live(tx, ctx, user_id, now))
-    ]
+    found = await ctx.db.read(lambda tx: _live(tx, ctx, user_id, now))
+    return [_summary(each, asking) for each in found]
+
+
+async def of_everybody(
+    ctx: AppContext, id_or_email: str | None = None
+) -> list[tuple[SessionSummary, UserRecord]]:
+    """Every live session with its user, the newest first; only a user's or an account's when one is
+    named. Raises ``not_found``."""
+
+    def fn(tx: Tx) -> list[tuple[SessionSummary, UserRecord]]:
+        now = ctx.clock.now()
+        user_id, account_id = _named(tx, id_or_email)
+        found = rows.all_live(tx, now, _used_after(ctx, now), user_id, account_id)
+        whose = [(each, _user(tx, each)) for each in found]
+        return [(_summary(each, ""), user) for each, user in whose if user is not None]
+
+    return await ctx.db.read(fn)
+
+
+async def end_by_operator(ctx: AppContext, session_id: str) -> None:
+    """End a session by the id that `of_everybody` says, at once; raises ``not_found``."""
+
+    def fn(tx: Tx) -> None:
+        if not session_id or rows.delete_by_beginning(tx, session_id, _ID_CHARACTERS) == 0:
+            raise not_found("session")
+
+    await ctx.db.write(fn)
+
+
+async def end_all(ctx: AppContext, id_or_email: str | None = None) -> int:
+    """End every session, or those of a user or account; how many. Links to sign in that were not
+    used end with them. Raises ``not_found``."""
+
+    def fn(tx: Tx) -> int:
+        user_id, account_id = _named(tx, id_or_email)
+        return rows.delete_all(tx, user_id, account_id)
+
+    return await ctx.db.write(fn)
 
 
 async def end(ctx: AppContext, user_id: str, session_id: str) -> str:
@@ -231,6 +277,33 @@ def app_url(tx: Tx, ctx: AppContext) -> str:
     if settings.app_url or settings.base_url:
         return settings.public_app_url
     return rows.address(tx) or settings.public_app_url
+
+
+def _summary(each: SessionRecord, asking: str) -> SessionSummary:
+    return SessionSummary(
+        each.digest[:_ID_CHARACTERS],
+        each.browser or "",
+        each.created_at,
+        each.last_used_at,
+        each.digest == asking,
+        each.address or "",
+        each.user_id or "",
+        each.expires_at,
+    )
+
+
+def _named(tx: Tx, id_or_email: str | None) -> tuple[str | None, str | None]:
+    """The user's id or the account's; both None when nobody is named. A user's address comes first:
+    the account of the same address has more users."""
+    if id_or_email is None:
+        return None, None
+    user = user_rows.get(tx, id_or_email) or user_rows.by_email(tx, id_or_email.lower())
+    if user is not None:
+        return user.id, None
+    account = accounts.find(tx, id_or_email)
+    if account is None:
+        raise not_found("user or account")
+    return None, account.id
 
 
 def _live(tx: Tx, ctx: AppContext, user_id: str, now: int) -> list[SessionRecord]:

@@ -58,7 +58,7 @@ async def with_password(ctx: AppContext, email: str, password: str, visitor: Vis
             return None  # changed or removed while we hashed
         if checked.better is not None:
             rows.replace_password(tx, now.id, kept, checked.better)
-        sessions.begin(tx, ctx, now, secret, visitor.browser, visitor.before)
+        sessions.begin(tx, ctx, now, secret, visitor.browser, visitor.before, visitor.address)
         return secret
 
     made = await ctx.db.write(fn)

@@ -84,17 +84,17 @@ def fence(tx: Tx, ticket: TurnTicket) -> MessageRecord:
     return fence_last(tx, ticket)[0]
 
 
-def fence_last(tx: Tx, ticket: TurnTicket) -> tuple[MessageRecord, bool]:
-    """`fence` for a turn that ends; and whether another one waits in its conversation, which is
-    locked."""
-    message, waits = message_rows.lock_known(tx, ticket.message)
+def fence_last(tx: Tx, ticket: TurnTicket) -> tuple[MessageRecord, bool, bool]:
+    """`fence` for a turn that ends; whether another one waits in its conversation, which is
+    locked; and whether anybody receives or reads the account's events."""
+    message, waits, is_heard = message_rows.lock_known(tx, ticket.message)
     if (
         message is None
         or message.turn_epoch != ticket.epoch
         or message.turn_state is not TurnState.RUNNING
     ):
         raise Fenced(f"the turn of {ticket.message.id} is not ours any more")
-    return message, waits
+    return message, waits, is_heard
 
 
 def with_result(call: Call, value: object) -> Call:

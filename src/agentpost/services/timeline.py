@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from agentpost.contract.shape import dumps
 from agentpost.db import agent_lines, history
 from agentpost.db import messages as message_rows
 from agentpost.db import timeline as rows
@@ -19,6 +20,7 @@ from agentpost.domain.message import OPEN_TURNS
 from agentpost.domain.records import AttachmentRecord, FileRecord, JobRecord, MessageRecord
 from agentpost.domain.times import iso
 from agentpost.services.context import AppContext
+from agentpost.services.implied_signals import implied_signals
 from agentpost.services.transactions import read_transaction
 
 _TEXT_CHARACTERS = 120
@@ -141,9 +143,10 @@ def build(
     links = message_rows.links(tx, message_id)
     owners = (message_id, *(link.job.id for link in links))
     full = account_id is None
-    lines = _recorded(tx, message_id, owners, part_lines or rows.ALL, full=full)
+    implied = _implied(tx, message)
+    lines = implied + _recorded(tx, message_id, owners, part_lines or rows.ALL, full=full)
     webhooks, names, sent = _webhooks(tx, message_id)
-    total = rows.count(tx, message_id, owners, output=full) + len(webhooks)
+    total = rows.count(tx, message_id, owners, output=full) + len(implied) + len(webhooks)
     jobs = [link.job for link in links]
     spans = _spans(tx, message, jobs, webhooks, names)
     lines = sorted(lines + webhooks, key=lambda line: line.at)
@@ -196,6 +199,13 @@ def _for_account(body: str) -> str:
     facts = json.loads(body)
     facts.pop("cause", None)
     return json.dumps(facts)
+
+
+def _implied(tx: Tx, message: MessageRecord) -> list[TimelineEvent]:
+    return [
+        TimelineEvent(at, "signal", message.id, type(signal).__name__, {}, dumps(signal))
+        for at, signal in implied_signals(tx, message)
+    ]
 
 
 def _recorded(

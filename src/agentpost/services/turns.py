@@ -23,7 +23,7 @@ from agentpost.domain.message import TurnFailure, TurnState
 from agentpost.domain.records import ConversationRecord, FileRecord, MessageRecord
 from agentpost.domain.times import seconds
 from agentpost.services import history, jobs, lifecycle, record, storage_space
-from agentpost.services.context import AppContext
+from agentpost.services.context import NODES, AppContext
 from agentpost.services.starting import fence, fence_last, home_of, with_result
 from agentpost.services.tickets import TurnTicket
 from agentpost.services.transactions import write_transaction
@@ -82,9 +82,13 @@ def _begin(
     message: MessageRecord,
     calls: dict[int, Call],
 ) -> None:
-    """This node owns the turn from the commit on."""
+    """This node owns the turn from the commit on; while it drains, another one takes it."""
     assert ctx.turns is not None, "this process runs no turns"
     message.turn_epoch += 1
+    if ctx.turns_closed:
+        message.turn_node = None
+        ctx.wakeups.publish(tx, NODES)
+        return
     message.turn_node = ctx.node
     ticket = TurnTicket(message, conversation.name, calls, ctx.lease.now())
     tx.after(partial(ctx.turns.run, ctx, ticket))
@@ -173,7 +177,7 @@ class TurnResult:
 def end(tx: Tx, ctx: AppContext, ticket: TurnTicket, result: TurnResult) -> None:
     """The agent returned. Raises `Fenced`."""
     now = ctx.clock.now()
-    message, waits = _ending(tx, ticket)
+    message, waits, is_heard = _ending(tx, ticket)
     if _abandon_late(tx, ctx, message, now):
         return  # it held up the loop that would have ended it
     # The POST call waits for a turn that has run once only, until its deadline or our closing;
@@ -184,7 +188,7 @@ def end(tx: Tx, ctx: AppContext, ticket: TurnTicket, result: TurnResult) -> None
     replied = s.TurnReplied(result.reply, result.question, delivered_sync=in_time)
     message.answer_format_json = result.answer_format_json
     message.output_json = result.output_json
-    record.apply_turn(tx, ctx, message, replied, now)
+    record.apply_turn(tx, ctx, message, replied, now, is_heard=is_heard)
     if result.answer_format_json is not None:
         conversations.set_asking(tx, message.conversation_id, message.id)
     if result.state_json is not None:
@@ -200,8 +204,8 @@ def fail(
     """The turn broke, ``cause`` says why to the operator; jobs it started go on. Raises
     `Fenced`."""
     now = ctx.clock.now()
-    message, waits = _ending(tx, ticket)
-    record.apply_turn(tx, ctx, message, s.TurnBroken(detail, cause), now)
+    message, waits, is_heard = _ending(tx, ticket)
+    record.apply_turn(tx, ctx, message, s.TurnBroken(detail, cause), now, is_heard=is_heard)
     if waits:
         next_turn(tx, ctx, message.conversation_id, now)
 
@@ -284,9 +288,8 @@ def _owned(tx: Tx, ticket: TurnTicket) -> tuple[ConversationRecord, MessageRecor
     return conversation, fence(tx, ticket)
 
 
-def _ending(tx: Tx, ticket: TurnTicket) -> tuple[MessageRecord, bool]:
-    """The message of a turn that ends, and whether another turn waits; its conversation is locked,
-    and free. Raises `Fenced`.
+def _ending(tx: Tx, ticket: TurnTicket) -> tuple[MessageRecord, bool, bool]:
+    """`fence_last` for a turn that ends; its conversation is locked, and free. Raises `Fenced`.
 
     The lock and the change are one statement: nothing else of the conversation is needed, unless
     somebody waits in it.

@@ -32,7 +32,7 @@ from agentpost.domain.filenames import safe_file_name
 from agentpost.domain.records import AttachmentRecord, UploadRecord
 from agentpost.domain.times import seconds
 from agentpost.domain.uploads import UploadSignal, UploadStatus, upload
-from agentpost.services import blobs, storage_identity, storage_space, sweeping
+from agentpost.services import blobs, scanning, storage_identity, storage_space, sweeping
 from agentpost.services.context import AppContext
 from agentpost.storage import sniff
 from agentpost.storage.incoming import Arrived, PostForm, PostTicket, Replaced
@@ -97,7 +97,8 @@ async def complete(ctx: AppContext, account_id: str, upload_id: str) -> UploadRe
     """Check what was posted and make the upload ready; again: the same answer.
 
     Raises `Refusal`: ``not_found``, ``not_pending``, ``not_uploaded``, ``changed``, ``too_large``,
-    ``executable_refused``.
+    ``executable_refused``, ``unavailable`` when the file could not be scanned: the upload stays
+    pending.
     """
     found = await _open(ctx, account_id, upload_id)
     if found.status is UploadStatus.READY:
@@ -169,6 +170,11 @@ async def _make_ready(ctx: AppContext, ready: UploadRecord, arrived: Arrived) ->
     if executable:
         await _reject(ctx, ready)
         raise Refusal(ErrorCode.EXECUTABLE_REFUSED, "The file is an executable; it was deleted.")
+    named = {"file": ready.filename, "upload_id": ready.id, "account_id": ready.account_id}
+    if await scanning.is_blob_infected(ctx, ready.blob, **named):
+        await _reject(ctx, ready)
+        text = "The file was deleted: the malware scanner found something in it."
+        raise Refusal(ErrorCode.EXECUTABLE_REFUSED, text)
     if await ctx.incoming.find(ready.id) != arrived:
         raise _changed()
     before = UploadStatus.PENDING
@@ -268,7 +274,7 @@ async def sweep(ctx: AppContext) -> None:
     before = ctx.clock.now() - seconds(_SWEEP_GRACE_SECONDS)
 
     async def sweep_one(old: UploadRecord) -> None:
-        await ctx.db.write(partial(_sweep_one, ctx, old))
+        await ctx.db.write(partial(forget, ctx, old))
 
     await sweeping.sweep(
         ctx,
@@ -279,8 +285,9 @@ async def sweep(ctx: AppContext) -> None:
     )
 
 
-def _sweep_one(ctx: AppContext, old: UploadRecord, tx: Tx) -> None:
-    """Doom every byte that is not attached, with the commit that lets go of the row."""
+def forget(ctx: AppContext, old: UploadRecord, tx: Tx) -> None:
+    """Doom every byte that is not attached, with the commit that lets go of the row. An upload of a
+    message that is there keeps its row."""
     attached = old.status is UploadStatus.ATTACHED
     if attached and message_rows.get(tx, old.message_id or "") is not None:
         rows.set_swept(tx, old.id)

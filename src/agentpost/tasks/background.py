@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -13,9 +13,11 @@ from agentpost.cluster.membership import WATCH_SECONDS, Nodes
 from agentpost.cluster.reconciler import RECONCILE_SECONDS, RunReconciler
 from agentpost.runtime.job_runner import JobRunner
 from agentpost.services import (
+    account_deletion,
     accounts,
     blobs,
     deliveries,
+    endpoint_secrets,
     health,
     health_state,
     long_poll,
@@ -27,7 +29,7 @@ from agentpost.services import (
     uploads,
     user_mail,
 )
-from agentpost.services.context import AppContext
+from agentpost.services.context import NODES, AppContext
 from agentpost.services.mail import SmtpServer
 from agentpost.tasks.purge import Purge
 
@@ -40,11 +42,17 @@ _CHECK_REMOTE_SECONDS = 10.0
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A function run again and again; ``seconds`` between the end of one run and the next."""
+    """A function run again and again; ``seconds`` between the end of one run and the next.
+
+    ``takes_work``: it begins turns or jobs here, so a node that drains runs it no more. ``hinted``:
+    a hint at that runs it at once (`Wakeups.listen`).
+    """
 
     name: str
     run: Callable[[], Awaitable[None]]
     seconds: float
+    takes_work: bool = False
+    hinted: str | None = None
 
 
 class Background:
@@ -68,6 +76,7 @@ class Background:
         self._ctx = ctx
         self._job_runner = job_runner
         self._loops: list[asyncio.Task[None]] = []
+        self._taking: list[asyncio.Task[None]] = []
         self._wake = asyncio.Event()
         self._failing: dict[str, str] = {}  # task -> the fault it has had since it last went well
         self._tasks = [
@@ -77,16 +86,18 @@ class Background:
             Task("abandon_turns", lambda: upkeep.abandon_turns(ctx), sweep),
             Task("expire_jobs", lambda: upkeep.expire_jobs(ctx), sweep),
             Task("resume_queued", lambda: upkeep.resume_queued(ctx), sweep),
-            Task("run_schedules", lambda: schedules.run_due(ctx), sweep),
+            Task("run_schedules", lambda: schedules.run_due(ctx), sweep, takes_work=True),
             Task("sweep_blobs", lambda: blobs.sweep(ctx), sweep),
             Task("tidy_storage", lambda: blobs.tidy(ctx), 600.0),
             Task("sweep_uploads", lambda: uploads.sweep(ctx), 60.0),
             Task("turn_off_failing", lambda: deliveries.turn_off_failing(ctx), sweep),
-            Task("watch_nodes", nodes.watch, WATCH_SECONDS),
+            Task("encrypt_secrets", endpoint_secrets.PlainSecrets(ctx).encrypt, 60.0),
+            Task("watch_nodes", nodes.watch, WATCH_SECONDS, takes_work=True, hinted=NODES),
             Task("compare_runs", reconciler.reconcile, RECONCILE_SECONDS),
             Task("look_at_maintenance", lambda: maintenance.refresh(ctx), 0.5),
             Task("write_request_log", ctx.requests.flush, requests.FLUSH_SECONDS),
             Task("purge", Purge(ctx).run, sweep),
+            Task("delete_accounts", lambda: account_deletion.sweep(ctx), sweep),
         ]
         if smtp is not None:
             self._tasks.append(Task("send_mail", lambda: mail.send_due(ctx, smtp), sweep))
@@ -97,20 +108,29 @@ class Background:
         """Begin; each task has its own loop, so a slow one holds up no other."""
         loop = asyncio.get_running_loop()
         self._ctx.external_commit.add(partial(loop.call_soon_threadsafe, self._wake.set))
-        self._loops = [asyncio.create_task(self._forever(task)) for task in self._tasks]
+        for task in self._tasks:
+            loops = self._taking if task.takes_work else self._loops
+            loops.append(asyncio.create_task(self._forever(task)))
         if self._job_runner is not None:
-            self._loops.append(asyncio.create_task(self._pick_up(self._job_runner)))
+            self._taking.append(asyncio.create_task(self._pick_up(self._job_runner)))
+
+    async def take_no_work(self) -> None:
+        """End the loops that begin work here; the others run on."""
+        await _end(self._taking)
 
     async def stop(self) -> None:
         """End all loops."""
-        for loop in self._loops:
-            loop.cancel()
-        await asyncio.gather(*self._loops, return_exceptions=True)
+        await _end([*self._taking, *self._loops])
 
     async def _forever(self, task: Task) -> None:
-        while True:
-            await self._once(task.name, task.run)
-            await asyncio.sleep(task.seconds)
+        if task.hinted is None:
+            while True:
+                await self._once(task.name, task.run)
+                await asyncio.sleep(task.seconds)
+        with self._ctx.wakeups.listen(task.hinted) as wait:
+            while not wait.over:
+                await self._once(task.name, task.run)
+                await wait.wait(task.seconds)
 
     async def _pick_up(self, job_runner: JobRunner) -> None:
         """Start jobs without an owner: at once after a commit of another process, else with every
@@ -143,6 +163,12 @@ class Background:
                 log.error("background_task_failed", task=name, exc_info=error)
         else:
             self._failing.pop(name, None)
+
+
+async def _end(loops: Sequence[asyncio.Task[None]]) -> None:
+    for loop in loops:
+        loop.cancel()
+    await asyncio.gather(*loops, return_exceptions=True)
 
 
 def _checks_of(ctx: AppContext, checks: Mapping[str, health.Check]) -> list[Task]:

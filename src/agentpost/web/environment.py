@@ -43,6 +43,7 @@ _SYSTEMS: Final = (
     ("CrOS", "ChromeOS"),
     ("Linux", "Linux"),
 )
+_CODE: Final = re.compile("`([^`]+)`")
 _SYMBOL: Final = re.compile(r'<symbol id="([a-z0-9-]+)">(.*?)</symbol>')
 _ICON: Final = (
     '<svg class="icon" viewBox="0 0 24 24" width="24" height="24" aria-hidden="true">%s</svg>'
@@ -76,6 +77,7 @@ def make(base: str) -> Environment:
         look=look_of,
         exact=exact,
         cents=cents,
+        coded=coded,
         markdown=markdown,
         plain=plain,
         took=took,
@@ -105,6 +107,13 @@ def name(text: str) -> Markup:
 
     shown = displayable(text, "\N{REPLACEMENT CHARACTER}", lines=False)
     return Markup("<bdi>{}</bdi>").format(shown)
+
+
+def coded(text: str) -> Markup:
+    """A sentence whose commands stand between backticks: they are shown as code."""
+    from markupsafe import Markup, escape
+
+    return Markup(_CODE.sub(r"<code>\1</code>", str(escape(text))))  # noqa: S704  escaped before
 
 
 def moment(at: int) -> Markup:

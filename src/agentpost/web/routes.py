@@ -14,11 +14,11 @@ from agentpost.domain.errors import ErrorCode, Refusal, not_found
 from agentpost.domain.roles import Right, may
 from agentpost.http import pipeline
 from agentpost.http.application import Route
+from agentpost.http.client_address import client_address
 from agentpost.http.pipeline import Handler, surround
 from agentpost.services import operator_log, sessions
 from agentpost.services.context import AppContext
 from agentpost.web import assets, forms, page, policy
-from agentpost.web.client_address import client_address
 from agentpost.web.cookies import Cookie
 from agentpost.web.page import OpenPage, Page, Redirect, Shown, View, Viewer
 from agentpost.web.pages import (
@@ -169,7 +169,8 @@ class PageRoutes:
 
     async def _viewer(self, request: Request) -> Viewer:
         secret = self._cookie.read(request)
-        found = await sessions.signed_in(self._ctx, secret) if secret else None
+        address = client_address(request, self._ctx.settings)
+        found = await sessions.signed_in(self._ctx, secret, address) if secret else None
         if secret is None or found is None:
             raise Refusal(ErrorCode.UNAUTHORIZED, "There is no session.")
         account, user = found.account, found.user

@@ -6,10 +6,10 @@ from urllib.parse import quote, urlsplit
 
 from starlette.requests import Request
 
+from agentpost.http.client_address import client_address
 from agentpost.services.sessions import LOGIN_LINK_SECONDS
 from agentpost.services.signing_in import Visitor
 from agentpost.settings import Settings
-from agentpost.web.client_address import client_address
 from agentpost.web.cookies import Cookie
 from agentpost.web.forms import Form
 from agentpost.web.page import Shown

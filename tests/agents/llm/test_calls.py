@@ -278,7 +278,7 @@ async def test_the_budget_is_kept(stub: OpenAIStub) -> None:
 
 async def test_a_call_without_an_answer_ends(stub: OpenAIStub, waits: list[float]) -> None:
     stub.tell(Hangs(), Says(["Late."]))
-    done, _ = await ask(stub, llm_call_seconds=0.3)
+    done, _ = await ask(stub, llm_call_seconds=2)
     assert done.text == "Late."
     stub.tell(Hangs())
     with pytest.raises(JobFailed, match="did not answer in time"):

@@ -30,7 +30,7 @@ SALES = {"name": "sales.csv", "base64": base64.b64encode(ROWS).decode()}
 
 @pytest.fixture(scope="module")
 def new_database() -> Any:
-    return dict
+    return lambda _: {}
 
 
 @pytest.fixture(scope="module")

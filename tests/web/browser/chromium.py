@@ -24,7 +24,16 @@ from playwright.sync_api import (
     sync_playwright,
 )
 
-NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+from tests.waiting import PATIENCE
+
+# The headless shell, without the windows of a browser, needs half the CPU.
+NAMES = (
+    "chromium-headless-shell",
+    "chromium",
+    "chromium-browser",
+    "google-chrome",
+    "google-chrome-stable",
+)
 MISSING = (
     "no Chromium on PATH: make test installs it as root; otherwise install it with your package"
     " manager"
@@ -34,7 +43,7 @@ PHONE: ViewportSize = {"width": 375, "height": 812}
 DESKTOP: ViewportSize = {"width": 1280, "height": 860}
 USUAL = {"viewport": DESKTOP, "locale": "en-GB", "reduced_motion": "reduce"}
 """What moves would be drawn anew as long as a page is open, sixty times a second."""
-PATIENCE_MS = 30_000
+PATIENCE_MS = PATIENCE * 1_000
 expect.set_options(timeout=PATIENCE_MS)
 
 

@@ -54,7 +54,8 @@ class BadUrl(ApiError):
     hint: ClassVar[str] = (
         "Use public https on port 443 or 8443, without user name, up to 2,000 characters. On a "
         "server of your own, the setting `AGENTPOST_EGRESS_ALLOW` names hosts and addresses "
-        "that may be private, plain http or on another port."
+        "that may be private, plain http or on another port; `AGENTPOST_EGRESS_DENY` and "
+        "`AGENTPOST_EGRESS_PORTS` refuse more."
     )
 
 
@@ -77,9 +78,13 @@ class Unauthorized(ApiError):
 
 
 class Forbidden(ApiError):
-    """The API key lacks the scope that the operation needs; `message` names it."""
+    """The API key lacks the scope that the operation needs, or may not be used from the address
+    that the call came from; `message` names it."""
 
-    hint: ClassVar[str] = "Use a key with this scope; scopes are chosen when a key is made."
+    hint: ClassVar[str] = (
+        "Use a key with this scope, which is chosen when a key is made, or call from an address "
+        "of the key's allow-list."
+    )
 
 
 class LinkInvalid(ApiError):
@@ -168,7 +173,8 @@ class RangeNotSatisfiable(ApiError):
 
 
 class ExecutableRefused(ApiError):
-    """The uploaded file is a program and was deleted."""
+    """The uploaded file is a program, or the server's malware scanner found something in it; it
+    was deleted."""
 
     hint: ClassVar[str] = "Programs are not accepted."
 

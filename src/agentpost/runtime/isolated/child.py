@@ -309,7 +309,9 @@ def _log_to(channel: Channel, level: int) -> None:
     )
     root = logging.getLogger()
     root.setLevel(level)
-    root.addHandler(logging.StreamHandler())  # what no run logs
+    outside_runs = logging.StreamHandler()
+    outside_runs.setLevel(logging.WARNING)  # as for libraries in the server's own process
+    root.addHandler(outside_runs)
     logging.getLogger("asyncio").setLevel(logging.WARNING)
     output.install()
 

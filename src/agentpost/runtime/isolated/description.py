@@ -47,7 +47,8 @@ def described(spec: str, env: list[str]) -> registry.Agent:
     said = json.loads(line)
     if "error" in said:
         raise registry.UnknownAgent(said["error"])
-    return registry.Agent(said["name"], _elsewhere, tuple(said["imports"]))
+    examples = None if said["examples"] is None else tuple(said["examples"])
+    return registry.Agent(said["name"], _elsewhere, tuple(said["imports"]), examples=examples)
 
 
 def say(spec: str) -> None:
@@ -55,7 +56,11 @@ def say(spec: str) -> None:
     said: dict[str, Any]
     try:
         agent = registry.resolve(spec)
-        said = {"name": agent.name, "imports": agent.worker_imports}
+        said = {
+            "name": agent.name,
+            "imports": agent.worker_imports,
+            "examples": agent.examples,
+        }
     except (registry.UnknownAgent, MissingExtra) as error:
         said = {"error": str(error)}
     print(f"{_MARK}{json.dumps(said)}", flush=True)

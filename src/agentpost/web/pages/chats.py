@@ -19,6 +19,7 @@ from agentpost.web import forms
 from agentpost.web.forms import Form
 from agentpost.web.page import Nav, Page, Redirect, Shown, View, Viewer
 
+_EXAMPLES_MAX: Final = 6
 _SALES: Final = "month,region,revenue\n" + "".join(
     f"2026-{month:02},{region},{revenue + step * (month - 1) + (month * 37 % 5) * 40}\n"
     for month in range(1, 13)
@@ -28,14 +29,14 @@ _SALES: Final = "month,region,revenue\n" + "".join(
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A first message that works at once, with a table of sales."""
+    """A first message that works at once."""
 
     text: str
-    shows: str
-    icon: str
+    shows: str = ""
+    icon: str = "message-square"
 
 
-EXAMPLES: Final = (
+WITH_TABLE: Final = (
     Example("Chart revenue by month", "A picture, drawn from a table", "activity"),
     Example("Which region grew most?", "An answer, computed from the rows", "search"),
     Example("Write a report", "A document in PDF and Word", "file-text"),
@@ -62,20 +63,30 @@ async def begin(ctx: AppContext, request: Request, viewer: Viewer) -> View:
 
 
 async def begin_example(ctx: AppContext, request: Request, viewer: Viewer) -> View:
-    """Send one of the examples with its table."""
+    """Send one of the examples, with the table when the agent takes one."""
     form = await forms.read(ctx, request)
-    number = form.text("example")
-    if not number.isdecimal() or int(number) >= len(EXAMPLES):
+    number, examples = form.text("example"), _examples(ctx)
+    if not number.isdecimal() or int(number) >= len(examples):
         raise not_found("example")
     content = base64.b64encode(_SALES.encode()).decode()
-    file = InlineFile("sales.csv", None, content, "text/csv")
-    new = NewText(EXAMPLES[int(number)].text, files=(file,), user_id=viewer.user.id)
+    files = (InlineFile("sales.csv", None, content, "text/csv"),) if _has_table(ctx) else ()
+    new = NewText(examples[int(number)].text, files=files, user_id=viewer.user.id)
     try:
         conversation_id = await chatting.say(ctx, viewer.account_id, new)
     except (Refusal, RateLimited) as refusal:
         form.wrong("text", refusal.message)
         return await _shown(ctx, request, viewer, form)
     return Redirect(f"/chat/{conversation_id}")
+
+
+def _has_table(ctx: AppContext) -> bool:
+    return ctx.examples is None
+
+
+def _examples(ctx: AppContext) -> tuple[Example, ...]:
+    if ctx.examples is None:
+        return WITH_TABLE
+    return tuple(Example(text) for text in ctx.examples[:_EXAMPLES_MAX])
 
 
 async def _shown(ctx: AppContext, request: Request, viewer: Viewer, form: Form) -> Shown:
@@ -89,7 +100,8 @@ async def _shown(ctx: AppContext, request: Request, viewer: Viewer, form: Form) 
         "search": search,
         "me": viewer.user.id,
         "is_first": not search and not before and not listed.lines,
-        "examples": EXAMPLES,
+        "examples": _examples(ctx),
+        "has_table": _has_table(ctx),
         "form": form,
     }
     return Shown("pages/chats.html", "Chat", model, 422 if form.errors else 200)

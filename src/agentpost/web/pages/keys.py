@@ -1,4 +1,4 @@
-"""API keys: the account's keys, a new one shown once, and revoking."""
+"""API keys: the account's keys, a new one shown once; rotating, allow-lists and revoking."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ from typing import Final
 
 from starlette.requests import Request
 
-from agentpost.domain import ids, scopes
+from agentpost.domain import ids, networks, scopes
 from agentpost.domain.errors import not_found
+from agentpost.domain.networks import Network
 from agentpost.domain.records import KeyRecord
 from agentpost.domain.roles import Right
 from agentpost.domain.scopes import Scope
 from agentpost.domain.times import DAY, SECOND
-from agentpost.services import accounts
+from agentpost.services import accounts, key_changes
 from agentpost.services.accounts import NewKey
 from agentpost.services.context import AppContext
 from agentpost.web import forms
@@ -35,14 +36,27 @@ SCOPES: Final = (
 )
 
 
+OVERLAPS: Final = (
+    ("24", "A day"),
+    ("1", "An hour"),
+    ("168", "A week"),
+    ("0", "Not at all: it stops working now"),
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A key in the list; ``state`` and ``scopes`` are what people read."""
+    """A key in the list; ``state``, ``scopes`` and ``networks`` are what people read.
+
+    ``old_until``: how long the secret before the last rotation still works.
+    """
 
     key: KeyRecord
     state: str
     live: bool
     scopes: str
+    networks: str
+    old_until: int | None
 
 
 async def show(ctx: AppContext, _: Request, viewer: Viewer) -> View:
@@ -63,9 +77,13 @@ async def create(ctx: AppContext, request: Request, viewer: Viewer) -> View:
     except ValueError:
         form.wrong("scopes", "Choose at least one thing that the key may do.")
         return await _page(ctx, viewer, form)
+    allowed = _networks(form)
+    if allowed is None:
+        return await _page(ctx, viewer, form)
     try:
-        name = form.text("name")
-        made = await accounts.create_key(ctx, viewer.account_id, name, lifetime, granted)
+        made = await accounts.create_key(
+            ctx, viewer.account_id, form.text("name"), lifetime, granted, allowed=allowed
+        )
     except ValueError as problem:
         text = str(problem)
         form.wrong("name", f"{text[0].upper()}{text[1:]}.")
@@ -73,13 +91,73 @@ async def create(ctx: AppContext, request: Request, viewer: Viewer) -> View:
     return await _page(ctx, viewer, Form(), made)
 
 
+async def settings(ctx: AppContext, request: Request, viewer: Viewer) -> View:
+    """Where a live key is rotated and its allow-list changed; raises ``not_found``."""
+    key = await _found(ctx, request, viewer)
+    listed = "\n".join(map(str, networks.of_stored(key.networks)))
+    return _settings(ctx, key, Form({"networks": [listed]}))
+
+
+async def allow(ctx: AppContext, request: Request, viewer: Viewer) -> View:
+    """From where the key may be used, within a second; raises ``not_found``."""
+    form = await forms.read(ctx, request)
+    allowed = _networks(form)
+    if allowed is None:
+        return _settings(ctx, await _found(ctx, request, viewer), form)
+    await key_changes.allow(ctx, _id(request), allowed, viewer.account_id)
+    return Redirect("/dashboard/keys", note="allowed")
+
+
+async def rotate(ctx: AppContext, request: Request, viewer: Viewer) -> View:
+    """A new secret, which only this answer shows; raises ``not_found``."""
+    form = await forms.read(ctx, request)
+    hours = form.text("overlap")
+    if hours not in dict(OVERLAPS):
+        form.wrong("overlap", "Choose one of the times.")
+        return _settings(ctx, await _found(ctx, request, viewer), form)
+    try:
+        made = await key_changes.rotate(ctx, _id(request), int(hours) * 3_600, viewer.account_id)
+    except ValueError as problem:
+        text = str(problem)
+        form.wrong("overlap", f"{text[0].upper()}{text[1:]}.")
+        return _settings(ctx, await _found(ctx, request, viewer), form)
+    return await _page(ctx, viewer, Form(), made)
+
+
 async def revoke(ctx: AppContext, request: Request, viewer: Viewer) -> View:
     """The key stops working within a second; raises ``not_found``."""
+    await accounts.revoke_key(ctx, _id(request), viewer.account_id)
+    return Redirect("/dashboard/keys", note="revoked")
+
+
+def _id(request: Request) -> str:
     key_id: str = request.path_params["key_id"]
     if not ids.is_id(ids.KEY, key_id):
         raise not_found("key")
-    await accounts.revoke_key(ctx, key_id, viewer.account_id)
-    return Redirect("/dashboard/keys", note="revoked")
+    return key_id
+
+
+async def _found(ctx: AppContext, request: Request, viewer: Viewer) -> KeyRecord:
+    key_id = _id(request)
+    for key in await accounts.keys_of(ctx, viewer.account_id):
+        if key.id == key_id and accounts.is_live(key, ctx.clock.now()):
+            return key
+    raise not_found("key")
+
+
+def _networks(form: Form) -> tuple[Network, ...] | None:
+    """What the form's field lists; None when that is wrong, which the form says then."""
+    try:
+        return networks.parse(form.text("networks").replace(",", " ").split())
+    except ValueError as problem:
+        text = str(problem)
+        form.wrong("networks", f"{text[0].upper()}{text[1:]}.")
+        return None
+
+
+def _settings(ctx: AppContext, key: KeyRecord, form: Form) -> View:
+    model = {"line": _line(key, ctx.clock.now()), "form": form, "overlaps": OVERLAPS}
+    return Shown("pages/key.html", "API key", model, 422 if form.errors else 200)
 
 
 async def _page(ctx: AppContext, viewer: Viewer, form: Form, made: NewKey | None = None) -> View:
@@ -100,7 +178,10 @@ async def _page(ctx: AppContext, viewer: Viewer, form: Form, made: NewKey | None
 def _line(key: KeyRecord, now: int) -> Line:
     live = accounts.is_live(key, now)
     state = "active" if live else "revoked" if key.revoked_at is not None else "expired"
-    return Line(key, state, live, ", ".join(scopes.in_order(scopes.of_stored(key.scopes))))
+    granted = ", ".join(scopes.in_order(scopes.of_stored(key.scopes)))
+    allowed = ", ".join(map(str, networks.of_stored(key.networks)))
+    until = key.old_until if live and key.old_until is not None and key.old_until > now else None
+    return Line(key, state, live, granted, allowed, until)
 
 
 def _sorted(lines: Sequence[Line], *, live: bool) -> list[Line]:
@@ -116,7 +197,18 @@ PAGES = (
         nav=Nav("Dashboard", "API keys", "key-round"),
         right=Right.READ,
         post_right=Right.KEYS,
-        notes={"revoked": "The key is revoked. Calls with it are refused from now on."},
+        notes={
+            "revoked": "The key is revoked. Calls with it are refused from now on.",
+            "allowed": "The key's allow-list is changed. It holds from now on.",
+        },
     ),
+    Page(
+        "/dashboard/keys/{key_id}",
+        get=settings,
+        post=allow,
+        right=Right.KEYS,
+        action="keys allow",
+    ),
+    Page("/dashboard/keys/{key_id}/rotate", post=rotate, right=Right.KEYS, action="keys rotate"),
     Page("/dashboard/keys/{key_id}/revoke", post=revoke, right=Right.KEYS, action="keys revoke"),
 )

@@ -64,7 +64,7 @@ async def log_in(ctx: AppContext, request: Request) -> View:
     """The button: the link is spent, this browser has a session."""
     visitor = sign_in.visitor(request, ctx.settings)
     token = request.path_params["token"]
-    secret = await sessions.log_in(ctx, token, visitor.browser, visitor.before)
+    secret = await sessions.log_in(ctx, token, visitor.browser, visitor.before, visitor.address)
     return Redirect(sign_in.START, session=secret) if secret is not None else _SPENT
 
 

@@ -64,7 +64,12 @@ async def keep(ctx: AppContext, request: Request) -> View:
     token, visitor = request.path_params["token"], sign_in.visitor(request, ctx.settings)
     try:
         secret = await password_links.set_password(
-            ctx, token, form.exact("password"), visitor.browser, visitor.before
+            ctx,
+            token,
+            form.exact("password"),
+            visitor.browser,
+            visitor.before,
+            visitor.address,
         )
     except ValueError as problem:
         text = str(problem)

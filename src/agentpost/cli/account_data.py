@@ -1,0 +1,86 @@
+"""`agentpost accounts export` and `delete`: what takes all data of an account at once."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from agentpost.cli.context import AsJson, show, with_context
+from agentpost.cli.errors import EXIT_USAGE, fail, say
+
+if TYPE_CHECKING:
+    from agentpost.services.account_deletion import Doomed
+    from agentpost.services.context import AppContext
+
+
+def accounts_export(
+    account: Annotated[str, typer.Argument(help="Account id or e-mail address.")],
+    place: Annotated[Path, typer.Argument(help="The archive to write, such as team.tar.")],
+    as_json: AsJson = False,
+) -> None:
+    """Write everything that is of an account into an archive, but no secrets."""
+    from agentpost.services import account_export
+
+    made = with_context(
+        lambda ctx: account_export.export(ctx, account, place),
+        "accounts export",
+        account,
+        detail={"place": str(place)},
+    )
+    shape = {
+        "id": made.account_id,
+        "place": str(place),
+        "rows": made.counts,
+        "files": made.blobs,
+        "bytes": made.blob_bytes,
+        "missing": made.missing,
+    }
+    rows = sum(made.counts.values())
+    line = f"{place}: {rows:,} rows and {made.blobs:,} files of {made.blob_bytes:,} bytes"
+    show(shape, as_json, line)
+    if made.missing:
+        say(f"{made.missing} files are missing in the storage: members.jsonl names them")
+        raise typer.Exit(1)
+
+
+def accounts_delete(
+    account: Annotated[str, typer.Argument(help="Account id or e-mail address.")],
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Delete an account with everything that is of it. This cannot be taken back."""
+    from agentpost.services import account_deletion
+
+    doomed = with_context(lambda ctx: account_deletion.look(ctx, account))
+    what = f"{doomed.account.email} ({doomed.account.id}) with {_named(doomed)}"
+    if not yes:
+        if not sys.stdin.isatty():
+            fail(f"This would delete {what}. Add --yes to do it.", EXIT_USAGE)
+        say(f"this deletes {what}, and cannot be taken back")
+        if not typer.confirm("Delete the account?", err=True):
+            fail("Nothing was deleted.", 1)
+
+    async def delete(ctx: AppContext) -> int:
+        begun = await account_deletion.begin(ctx, doomed.account.id)
+        return await account_deletion.finish(ctx, begun.id)
+
+    left = with_context(
+        delete,
+        "accounts delete",
+        account,
+        detail={"account_id": doomed.account.id, "email": doomed.account.email, **doomed.counts},
+    )
+    shape = {"id": doomed.account.id, "deleted": True, **doomed.counts, "files_left": left}
+    show(shape, as_json, f"{what} is deleted")
+    if left:
+        say(f"{left} files wait to be deleted: a server does it, after a backup that runs now")
+
+
+def _named(doomed: Doomed) -> str:
+    counts = dict(doomed.counts)
+    stored = counts.pop("stored_bytes")
+    parts = [f"{count:,} {name.replace('_', ' ')}" for name, count in counts.items()]
+    return f"{', '.join(parts)} and files of {stored:,} bytes"

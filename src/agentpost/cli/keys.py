@@ -1,0 +1,207 @@
+"""`agentpost keys`: make, list, rotate and revoke API keys, and say from where they may be used."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+import typer
+
+from agentpost.cli.commands import group
+from agentpost.cli.context import AsJson, option_value, show, show_rows, with_context
+from agentpost.cli.errors import EXIT_USAGE, fail, say
+
+if TYPE_CHECKING:
+    from agentpost.domain.networks import Network
+    from agentpost.domain.records import KeyRecord
+
+KEY_COLUMNS = (
+    *("id", "account_id", "name", "hint", "scopes", "allow_ips"),
+    *("last_used_at", "expires_at", "revoked_at"),
+)
+EXAMPLES: Final = {
+    "keys create": """
+        agentpost keys create --account team@example.com --name ci --expires 30d
+        agentpost keys create --account team@example.com --name ro --scopes read
+        agentpost keys create --account team@example.com --name office --allow-ip 203.0.113.0/24
+    """,
+    "keys list": """
+        agentpost keys list --json
+    """,
+    "keys rotate": """
+        agentpost keys rotate key_0660c5 --overlap 2h
+        agentpost keys rotate key_0660c5 --overlap 0
+    """,
+    "keys allow": """
+        agentpost keys allow key_0660c5 --ip 203.0.113.0/24 --ip 2001:db8::/32
+        agentpost keys allow key_0660c5 --from-everywhere
+    """,
+    "keys revoke": """
+        agentpost keys revoke key_0660c5
+    """,
+}
+_SPAN = re.compile(r"([0-9]{1,6})([smhd])")
+_UNITS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
+KeyId = Annotated[str, typer.Argument(help="The key's id, key_….")]
+
+
+def attach(app: typer.Typer) -> None:
+    """Add the commands."""
+    part = group("API keys.")
+    part.command("create")(keys_create)
+    part.command("list")(keys_list)
+    part.command("rotate")(keys_rotate)
+    part.command("allow")(keys_allow)
+    part.command("revoke")(keys_revoke)
+    app.add_typer(part, name="keys")
+
+
+def keys_create(
+    account: Annotated[str, typer.Option(help="Account id or e-mail address.")],
+    name: Annotated[str, typer.Option(help="A nickname for the key.")],
+    expires: Annotated[str | None, typer.Option(help="Lifetime, e.g. 12h or 30d.")] = None,
+    scopes: Annotated[str, typer.Option(help="Some of send, read, admin.")] = "send,read,admin",
+    max_credits_per_day: Annotated[
+        float | None, typer.Option(help="Credits its work may use in a UTC day.")
+    ] = None,
+    allow_ip: Annotated[
+        list[str] | None,
+        typer.Option(help="Address or network it may be used from (repeatable); else from any."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Create an API key. The key itself is shown only now."""
+    from agentpost.domain.scopes import parse
+    from agentpost.services import accounts
+
+    lifetime = None if expires is None else _span("--expires", expires)
+    if lifetime == 0:
+        fail("--expires takes a time above zero, e.g. 30d.", EXIT_USAGE)
+    granted = option_value(lambda: parse(scopes.split(",")))
+    limit, allowed = max_credits_per_day, _networks(allow_ip)
+    new = with_context(
+        lambda ctx: accounts.create_key(ctx, account, name, lifetime, granted, limit, allowed),
+        "keys create",
+        account,
+        detail={"name": name, "scopes": scopes, "expires": expires, "allow_ips": allow_ip},
+    )
+    show({**_key(new.record), "key": new.secret}, as_json, new.secret)
+
+
+def keys_list(as_json: AsJson = False) -> None:
+    """List API keys (never the keys themselves)."""
+    from agentpost.services import accounts
+
+    found = [_key(k) for k in with_context(accounts.all_keys)]
+    if not as_json:
+        found = [
+            {
+                **key,
+                "scopes": ",".join(key["scopes"]),
+                "allow_ips": ",".join(key["allow_ips"]) or None,
+            }
+            for key in found
+        ]
+    show_rows(found, as_json, KEY_COLUMNS)
+
+
+def keys_rotate(
+    key_id: KeyId,
+    overlap: Annotated[
+        str, typer.Option(help="How long the key so far stays good too: 30m, 24h, 7d; 0: not.")
+    ] = "24h",
+    as_json: AsJson = False,
+) -> None:
+    """Give a key a new secret, which is shown only now. All else about it stays as it is."""
+    from agentpost.domain.times import iso
+    from agentpost.services import key_changes
+
+    span = _span("--overlap", overlap)
+    new = with_context(
+        lambda ctx: key_changes.rotate(ctx, key_id, span),
+        "keys rotate",
+        key_id,
+        detail={"overlap": overlap},
+    )
+    if not as_json:
+        until = new.record.old_until
+        if until is None:
+            say("every earlier secret of the key has ended")
+        else:
+            say(f"the one so far, …{new.record.old_hint}, is good until {iso(until)}")
+    show({**_key(new.record), "key": new.secret}, as_json, new.secret)
+
+
+def keys_allow(
+    key_id: KeyId,
+    ip: Annotated[
+        list[str] | None,
+        typer.Option(help="Address or network the key may be used from (repeatable)."),
+    ] = None,
+    from_everywhere: Annotated[
+        bool, typer.Option("--from-everywhere", help="Take the allow-list away.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Say from where a key may be used; the list so far is replaced within a second."""
+    from agentpost.services import key_changes
+
+    if bool(ip) == from_everywhere:
+        fail("Give --ip, once for each network, or --from-everywhere.", EXIT_USAGE)
+    allowed = _networks(ip)
+    key = with_context(
+        lambda ctx: key_changes.allow(ctx, key_id, allowed),
+        "keys allow",
+        key_id,
+        detail={"allow_ips": [str(each) for each in allowed]},
+    )
+    where = ", ".join(map(str, allowed)) or "everywhere"
+    show(_key(key), as_json, f"{key_id} may be used from {where}")
+
+
+def keys_revoke(key_id: KeyId, as_json: AsJson = False) -> None:
+    """Revoke a key; it stops working within a second."""
+    from agentpost.services import accounts
+
+    with_context(lambda ctx: accounts.revoke_key(ctx, key_id), "keys revoke", key_id)
+    show({"id": key_id, "revoked": True}, as_json, f"{key_id} is revoked")
+
+
+# --- parts ----------------------------------------------------------------------------------------
+def _span(option: str, text: str) -> float:
+    """Seconds."""
+    match = _SPAN.fullmatch(text)
+    if match is None and text != "0":
+        fail(f"{option} takes a number with s, m, h or d, e.g. 30d.", EXIT_USAGE)
+    return int(match[1]) * _UNITS[match[2]] if match else 0
+
+
+def _networks(texts: list[str] | None) -> tuple[Network, ...]:
+    from agentpost.domain.networks import parse
+
+    return option_value(lambda: parse(texts or ()))
+
+
+def _key(key: KeyRecord) -> dict[str, Any]:
+    from agentpost.domain.credits import to_credits
+    from agentpost.domain.networks import of_stored as networks_of
+    from agentpost.domain.scopes import in_order, of_stored
+    from agentpost.domain.times import iso
+
+    return {
+        "id": key.id,
+        "account_id": key.account_id,
+        "name": key.name,
+        "hint": f"…{key.hint}",
+        "scopes": in_order(of_stored(key.scopes)),
+        "allow_ips": [str(each) for each in networks_of(key.networks)],
+        "max_credits_per_day": None
+        if key.max_credits_per_day is None
+        else to_credits(key.max_credits_per_day),
+        "created_at": iso(key.created_at),
+        "last_used_at": iso(key.last_used_at) if key.last_used_at else None,
+        "expires_at": iso(key.expires_at) if key.expires_at else None,
+        "revoked_at": iso(key.revoked_at) if key.revoked_at else None,
+        "old_hint": f"…{key.old_hint}" if key.old_hint else None,
+        "old_until": iso(key.old_until) if key.old_until else None,
+    }

@@ -1,0 +1,75 @@
+"""`agentpost nodes`: the server processes, and what each runs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import typer
+
+from agentpost.cli.context import AsJson, show_rows, with_context
+
+if TYPE_CHECKING:
+    from agentpost.services.context import AppContext
+    from agentpost.services.nodes import NodeLine
+
+EXAMPLES: Final = {
+    "nodes": """
+        agentpost nodes
+        agentpost nodes --json
+    """,
+}
+_COLUMNS = (
+    *("id", "host", "pid", "role", "version", "state", "since", "last_beat"),
+    *("turns", "jobs", "held_calls"),
+)
+
+
+def attach(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("nodes")(nodes)
+
+
+def nodes(as_json: AsJson = False) -> None:
+    """List the server processes: since when each runs, its version, its last beat, what it runs.
+
+    A draining one takes no more work. A silent one is taken for dead after three seconds; then it
+    leaves the list.
+    """
+    from agentpost.services import nodes as services
+
+    async def look(ctx: AppContext) -> list[dict[str, Any]]:
+        now = ctx.clock.now()
+        alone = not ctx.settings.database_url.get_secret_value()
+        served = None
+        if alone:
+            from agentpost.db.lock import is_held
+
+            served = is_held(ctx.settings.data_path)
+        found = await services.list_all(ctx)
+        return [_shape(line, services.state_of(line.record, now, served), alone) for line in found]
+
+    rows = with_context(look)
+    if not as_json:
+        rows = [{n: "" if v is None else v for n, v in row.items()} for row in rows]
+    show_rows(rows, as_json, _COLUMNS)
+
+
+def _shape(line: NodeLine, state: str, alone: bool) -> dict[str, Any]:
+    """``alone``: with SQLite nobody watches, so a node beats once, when it starts."""
+    from agentpost.domain.times import iso
+
+    node = line.record
+    return {
+        "id": node.id,
+        "host": node.host,
+        "pid": node.pid,
+        "role": node.role,
+        "version": node.version,
+        "state": state,
+        "since": iso(node.started_at),
+        "draining_since": None if node.draining_at is None else iso(node.draining_at),
+        "last_beat": None if alone or node.beat_at is None else iso(node.beat_at),
+        "turns": line.turns,
+        "jobs": line.jobs,
+        "held_calls": None if alone else node.held_calls,
+    }

@@ -1,0 +1,38 @@
+"""Where a request comes from: for networks of keys, sessions, and counting tries to sign in."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from ipaddress import ip_network
+
+from starlette.requests import Request
+
+from agentpost.domain import networks
+from agentpost.domain.networks import Network
+from agentpost.settings import Settings
+
+_HOPS_MAX = 20
+
+
+def client_address(request: Request, settings: Settings) -> str:
+    """The address of the client, "" when it is not known.
+
+    What ``X-Forwarded-For`` says counts only as far as trusted proxies wrote it: each adds, at the
+    end, whom it was asked by; what stands before may be anybody's invention. An IPv4 address that
+    is written as IPv6 is returned as IPv4; a word that is no address is returned as it is.
+    """
+    peer = request.client.host if request.client else ""
+    found = networks.address(peer)
+    trusted = _parsed(tuple(settings.trusted_proxies))
+    hops = ",".join(request.headers.getlist("x-forwarded-for")).split(",")
+    for hop in reversed(hops[-_HOPS_MAX:]):
+        if not hop.strip() or not networks.within(found, trusted):
+            break
+        peer = hop.strip()
+        found = networks.address(peer)
+    return peer if found is None else str(found)
+
+
+@lru_cache(maxsize=8)
+def _parsed(proxies: tuple[str, ...]) -> tuple[Network, ...]:
+    return tuple(ip_network(each, strict=False) for each in proxies)

@@ -1,0 +1,126 @@
+"""SIGTERM drains a server: nobody's request fails, and no step runs twice (design: Shutdown)."""
+
+import json
+import signal
+import threading
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+
+import httpx2
+
+from tests.e2e.balancer import balanced
+from tests.e2e.caller import Caller
+from tests.e2e.cluster import Cluster, cluster
+from tests.e2e.fixtures import ServerMaker
+from tests.e2e.server import KEY, AgentServer
+from tests.waiting import eventually
+
+__all__ = ["cluster"]
+CLIENTS = 3
+STEPS = 3
+HOUR = 3_600
+
+
+def fresh(server: AgentServer, path: str) -> httpx2.Response:
+    """A request on a connection of its own."""
+    headers = {"Authorization": f"Bearer {KEY}"}
+    return httpx2.get(f"{server.url}{path}", headers=headers, timeout=60)
+
+
+def begun(server: AgentServer) -> Counter[str]:
+    """How often each step began, by its name."""
+    return Counter(line.split()[0] for line in server.trace())
+
+
+def has(messages: list[str], wanted: int) -> bool:
+    return len(messages) >= wanted
+
+
+def test_a_draining_server_serves_and_hands_over_each_job_behind_its_step(
+    start_server: ServerMaker,
+) -> None:
+    server = start_server(drain_seconds=HOUR, step_grace_seconds=HOUR, pool_workers=2)
+    caller = Caller(server)
+    here = caller.send([["start", "H", [["step_gate", "here.0", "here"], ["step_here", "here.1"]]]])
+    apart = caller.send(
+        [["start", "W", [["step_pid", "apart.0", "apart"], ["step", "apart.1"]]]], conversation="b"
+    )
+    waits = caller.send([["start", "I", [["inbox", 60], ["step", "waits.1"]]]], conversation="c")
+    server.await_gate("here")
+    eventually((server.gates / "apart.pid").exists)
+    process = server.process
+    assert process is not None
+    with ThreadPoolExecutor(2) as pool:
+        polling = pool.submit(fresh, server, f"/v1/messages/{here['id']}?wait=45")
+        turn = [["gate", "turn"], ["reply", "in time"]]
+        asking = pool.submit(caller.send, turn, conversation="d")
+        server.await_gate("turn")
+        process.send_signal(signal.SIGTERM)
+        assert polling.result(40).json()["status"] == "processing", "it is answered early"
+        answer = fresh(server, "/readyz")
+        assert (answer.status_code, answer.headers["connection"]) == (503, "close")
+        assert caller.send("still here?", conversation="e")["reply"] == "You said: still here?"
+        assert server.command("nodes")[0]["state"] == "draining"
+        server.open_gate("turn")
+        assert asking.result()["reply"] == "in time", "its call is held until the turn ends"
+    new = caller.send([["start", "N", [["step", "new.0"]]]], conversation="f")
+    for gate in ("here", "apart"):
+        server.open_gate(gate)
+    eventually(lambda: server.rows("SELECT id FROM jobs WHERE node IS NOT NULL") == [])
+    assert set(begun(server)) == {"here.0", "apart.0"}, "no other step begins"
+    process.send_signal(signal.SIGTERM)  # enough of that
+    assert process.wait(60) == 0
+    server.process = None
+    server.start()
+    for message in (here, apart, waits, new):
+        if message is waits:
+            caller.send([["join", None, "go on"]], conversation="c")
+        assert caller.final(message["id"])["status"] == "completed"
+    assert set(begun(server).values()) == {1}
+    caller.close()
+    server.kill()  # nobody waits for an hour
+
+
+def test_a_rolling_restart_fails_no_request_and_repeats_no_step(cluster: Cluster) -> None:
+    """Two nodes behind a balancer under load, restarted one after the other."""
+    nodes = [cluster.start(drain_seconds=2, step_grace_seconds=HOUR) for _ in range(2)]
+    answers: list[int] = []
+    sent: list[str] = []
+    enough = threading.Event()
+
+    def load(client: int) -> None:
+        headers = {"Authorization": f"Bearer {KEY}"}
+        with httpx2.Client(base_url=balancer.url, headers=headers, timeout=120) as http:
+            n = 0
+            while not enough.is_set():
+                name = f"{client}-{n}"
+                steps = [["threaded", f"{name}.{k}", 0.2] for k in range(STEPS)]
+                message = json.dumps([["step", f"{name}.turn"], ["start", "Work", steps]])
+                body = {"message": message, "conversation": name}
+                answer = http.post("/v1/messages", json=body)
+                answers.append(answer.status_code)
+                if answer.status_code == 201:
+                    sent.append(answer.json()["id"])
+                    answers.append(http.get(f"/v1/messages/{sent[-1]}?wait=2").status_code)
+                n += 1
+
+    with (
+        balanced([node.port for node in nodes]) as balancer,
+        ThreadPoolExecutor(CLIENTS) as pool,
+    ):
+        loads = [pool.submit(load, client) for client in range(CLIENTS)]
+        for node in nodes:
+            eventually(partial(has, sent, len(sent) + 2 * CLIENTS))
+            assert node.stop() == 0
+            node.start()
+        enough.set()
+        for each in loads:
+            each.result()
+    assert Counter(answers).keys() == {200, 201}, Counter(answers)
+    caller = Caller(nodes[0])
+    assert {caller.final(message_id)["status"] for message_id in sent} == {"completed"}
+    times = begun(nodes[0])
+    assert len(times) == len(sent) * (STEPS + 1)
+    assert set(times.values()) == {1}, [name for name, count in times.items() if count > 1]
+    caller.close()
