@@ -17,7 +17,7 @@ from agentpost.domain.endpoints import DeliveryStatus
 from agentpost.domain.errors import not_found
 from agentpost.domain.journal import name_of
 from agentpost.domain.message import OPEN_TURNS
-from agentpost.domain.records import AttachmentRecord, FileRecord, JobRecord, MessageRecord
+from agentpost.domain.records import AttachmentRecord, FileRecord, JobLink, JobRecord, MessageRecord
 from agentpost.domain.times import iso
 from agentpost.services.context import AppContext
 from agentpost.services.implied_signals import implied_signals
@@ -152,7 +152,21 @@ def build(
     lines = sorted(lines + webhooks, key=lambda line: line.at)
     if part_lines is not None and total:
         lines = lines[-((total - 1) % part_lines + 1) :]
-    summary = {
+    return Timeline(
+        message,
+        jobs,
+        _summary(message, links),
+        lines,
+        total,
+        spans,
+        history.attachments(tx, message_id) if message.attachments else [],
+        message_rows.files(tx, message_id) if message.jobs or message.reply_files else [],
+        sent,
+    )
+
+
+def _summary(message: MessageRecord, links: Sequence[JobLink]) -> dict[str, Any]:
+    return {
         "id": message.id,
         "account_id": message.account_id,
         "key_id": message.key_id,
@@ -179,17 +193,6 @@ def build(
             for link in links
         },
     }
-    return Timeline(
-        message,
-        jobs,
-        summary,
-        lines,
-        total,
-        spans,
-        history.attachments(tx, message_id) if message.attachments else [],
-        message_rows.files(tx, message_id) if message.jobs or message.reply_files else [],
-        sent,
-    )
 
 
 def _for_account(body: str) -> str:
