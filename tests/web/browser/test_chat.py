@@ -82,6 +82,17 @@ def test_a_script_that_arrives_late_costs_no_update(page: Page) -> None:
         page.reload()
 
 
+def test_an_update_that_could_not_be_shown_is_sent_again(page: Page) -> None:
+    page.evaluate(
+        """() => {
+          const swap = htmx.swap;
+          htmx.swap = async () => { htmx.swap = swap; throw new Error("not shown"); };
+        }"""
+    )
+    say(page, "seen all the same")
+    expect(page.get_by_text("You said: seen all the same")).to_be_visible()
+
+
 @pytest.mark.rule("Transitions 9", "listWork.order")
 def test_a_running_job_is_stopped(page: Page, server: AgentServer) -> None:
     say(page, ["start", "Endless", [["progress", "Waiting"], ["gate", "never"]]])

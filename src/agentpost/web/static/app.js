@@ -107,7 +107,12 @@ for (const name of ["htmx:sse:error", "htmx:error", "htmx:response:error"]) {
     const status = event.detail.status ?? event.detail.ctx?.response?.status;
     if (status === 401) { location.reload(); return; }
     connected(false);
-    if (name === "htmx:sse:error" || again) return;
+    if (name === "htmx:sse:error") {
+      // What it received last may not have been shown: the next connection sends all of it.
+      if (event.detail.connection) event.detail.connection.lastEventId = "";
+      return;
+    }
+    if (again) return;
     again = setTimeout(() => { again = 0; htmx.trigger(part, "reconnect"); }, 2000);
   });
 }
