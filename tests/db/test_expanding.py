@@ -26,6 +26,7 @@ def new_migrations() -> list[Path]:
 def refusals(source: str) -> list[str]:
     """What of a migration the version before may not survive."""
     found = []
+    added: set[str] = set()
     for node in ast.walk(ast.parse(source)):
         if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)):
             continue
@@ -33,11 +34,16 @@ def refusals(source: str) -> list[str]:
         if not (isinstance(place, ast.Name) and place.id == "op"):
             continue
         given = {word.arg: ast.unparse(word.value) for word in node.keywords}
-        if node.func.attr not in ADDS or given.get("unique") == "True":
+        unique = given.get("unique") == "True"
+        if unique and isinstance(node.args[2], ast.List):
+            # What nobody wrote before collides with nothing.
+            unique = not added.issuperset(map(ast.unparse, node.args[2].elts))
+        if node.func.attr not in ADDS or unique:
             found.append(ast.unparse(node))
         elif node.func.attr == "add_column":
             column = node.args[1]
             assert isinstance(column, ast.Call)
+            added.add(ast.unparse(column.args[0]))
             said = {word.arg: ast.unparse(word.value) for word in column.keywords}
             if said.get("nullable") == "False" and "server_default" not in said:
                 found.append(ast.unparse(node))
