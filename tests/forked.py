@@ -12,13 +12,16 @@ Run as a program, this module is the process that is forked.
 import atexit
 import gc
 import json
+import mmap
 import os
 import select
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import cache
@@ -138,6 +141,7 @@ def start(
     errors: IO[bytes] | None = None,
     without: Sequence[str] = (),
     constants: Mapping[str, float] = MappingProxyType({}),
+    clock: Path | None = None,
 ) -> Process:
     """Start `agentpost <arguments>` in a session of its own.
 
@@ -146,10 +150,13 @@ def start(
         without: modules that it cannot import, as if they were not installed.
         constants: numbers of the program by their places (``package.module.NAME``), such as how
             long it waits, that are others for this process.
+        clock: a file that says by how many microseconds its clock is wrong; see `SetClock`.
     """
     errors = errors or output
     if sys.platform != "linux":
         code = f"from tests import forked; forked.change({without!r}, {dict(constants)!r})"
+        if clock is not None:
+            code += f"; forked.follow_clock({str(clock)!r})"
         return subprocess.Popen(
             [sys.executable, "-c", f"{code}; {RUN_PROGRAM}", *arguments],
             env={**env, "PYTHONPATH": str(ROOT)},
@@ -165,6 +172,7 @@ def start(
         "cwd": str(cwd),
         "without": list(without),
         "constants": dict(constants),
+        "clock": None if clock is None else str(clock),
     }
     reader, writer = os.pipe()
     line, lock = _parent()
@@ -259,6 +267,8 @@ def _become(request: dict[str, Any]) -> None:
     sys.path[0] = request["cwd"]
     sys.argv = ["agentpost", *request["arguments"]]
     change(request["without"], request["constants"])
+    if request["clock"] is not None:
+        follow_clock(request["clock"])
     sys.modules["__main__"] = ModuleType("__main__")  # typer asks it how the program was called
     try:
         import_module("agentpost.cli").main()
@@ -278,6 +288,39 @@ def change(without: Sequence[str], constants: Mapping[str, float]) -> None:
         for each in list(sys.modules.values()):  # those too that import it by its name
             if getattr(each, "__dict__", {}).get(name) is was:
                 setattr(each, name, value)
+
+
+class SetClock:
+    """A clock that can be set while processes run that were started with its file.
+
+    It stands for setting the machine's clock, which other programs share: `agentpost.clock` is the
+    only place of the program that reads the time. Worker processes have the machine's own.
+    """
+
+    def __init__(self, file: Path) -> None:
+        self.file = file
+        self.seconds = 0.0
+        self.set(0.0)
+
+    def set(self, seconds: float) -> None:
+        """From now on it is wrong by so much."""
+        self.seconds = seconds
+        with self.file.open("r+b" if self.file.exists() else "w+b") as written:
+            written.write(struct.pack("q", int(seconds * 1_000_000)))
+
+
+def follow_clock(file: str) -> None:
+    """Have this process ask a `SetClock` for the time."""
+    from agentpost.clock import SystemClock
+
+    with Path(file).open("r+b") as opened:
+        shared = mmap.mmap(opened.fileno(), 8)
+
+    def now(self: SystemClock) -> int:
+        wrong_by: int = struct.unpack("q", shared[:8])[0]
+        return time.time_ns() // 1_000 + wrong_by
+
+    SystemClock.now = now  # type: ignore[method-assign]
 
 
 def _end(code: object) -> NoReturn:

@@ -164,6 +164,7 @@ class Settings(BaseSettings):
     doors: DoorNames
     door_wait_seconds: Seconds
     streams_max: Count
+    messages_arriving_max: Count
     body_bytes_max: Count
     body_idle_seconds: Seconds
     fetch_seconds: Seconds

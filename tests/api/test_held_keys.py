@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from typing import Any
 
 import httpx2
@@ -34,22 +35,17 @@ def made_key(server: AgentServer, *options: str) -> dict[str, Any]:
     return made
 
 
-def hold(
-    pool: ThreadPoolExecutor, caller: Caller, held: str, gate: str, maker: Caller | None = None
-) -> Future[Any]:
-    """Send a call that is held until the gate opens; returns when it is on its way.
-
-    ``maker`` sends the message whose read or log is held, where that is another one.
-    """
+def hold(pool: ThreadPoolExecutor, caller: Caller, held: str, gate: str) -> Future[Any]:
+    """Send a call that is held until the gate opens; returns when it is on its way."""
     script = json.dumps([["gate", gate], ["reply", "in time"]])
     if held == "post":
         return pool.submit(caller.call, "POST", "/v1/messages", json={"message": script})
     waits = json.dumps([["start", "Work", [["gate", gate]]]])
-    made = (maker or caller).call("POST", "/v1/messages", json={"message": waits}).json()
+    made = caller.call("POST", "/v1/messages", json={"message": waits}).json()
     path = f"/v1/messages/{made['id']}"
     if held == "read":
         return pool.submit(caller.call, "GET", f"{path}?wait=45")
-    cursor = (maker or caller).call("GET", f"{path}/events").json()["cursor"]
+    cursor = caller.call("GET", f"{path}/events").json()["cursor"]
     return pool.submit(caller.call, "GET", f"{path}/events?wait=45&cursor={cursor}")
 
 
@@ -81,13 +77,13 @@ def test_a_revoked_key_ends_its_held_calls(
 def test_a_key_may_expire_while_its_call_is_held(
     server: AgentServer, callers: CallerMaker, pool: ThreadPoolExecutor, held: str
 ) -> None:
-    for seconds in (4, 20, 50):  # on a slow machine the first may end before its call is held
+    for seconds in (4, 12, 25):  # on a slow machine the first may end before its call is held
         made, gate = made_key(server, "--expires", f"{seconds}s"), f"expired-{held}-{seconds}"
-        maker = callers(server, made_key(server)["key"])
-        call = hold(pool, callers(server, made["key"]), held, gate, maker)
-        eventually(lambda g=gate, c=call: server.reached(g) or c.done())  # type: ignore[misc]
-        if server.reached(gate):
-            break
+        with suppress(KeyError):  # what was to be held was refused
+            call = hold(pool, callers(server, made["key"]), held, gate)
+            eventually(lambda g=gate, c=call: server.reached(g) or c.done())  # type: ignore[misc]
+            if server.reached(gate):
+                break
     try:
         assert server.reached(gate)
         assert refused(call.result(seconds + PROMPT))[:2] == (401, "unauthorized")

@@ -13,7 +13,8 @@ import httpx2
 
 from tests.chaos.checks import findings
 from tests.chaos.clients import Client, Json, Sent
-from tests.chaos.targets import Target, wait_until_ready
+from tests.chaos.faults import harm
+from tests.chaos.targets import Target
 from tests.e2e.receivers import Delivery, receiving
 from tests.e2e.server import KEY
 
@@ -48,7 +49,7 @@ class Report:
 def run(
     folder: Path,
     *,
-    nodes: int,
+    roles: Sequence[str],
     seed: int,
     faults: Sequence[str],
     seconds: float,
@@ -56,26 +57,27 @@ def run(
     pause: float = 0.5,
     faults_max: int = 1_000_000,
 ) -> Report:
-    """Make faults of these kinds for so long, or so many, while clients work."""
+    """Make faults of these kinds for so long, or so many, while clients work.
+
+    ``roles``: of the nodes; see `Target`.
+    """
     rng = Random(f"{seed} when")
-    where = "one server on SQLite" if nodes == 1 else f"{nodes} nodes on PostgreSQL"
-    report = Report(seed, where)
-    target = Target(folder, nodes, seed)
+    where = f"{len(roles)} nodes ({', '.join(roles)}) on PostgreSQL"
+    report = Report(seed, "one server on SQLite" if len(roles) == 1 else where)
+    target = Target(folder, roles, seed, faults)
     try:
         with receiving() as receiver:
             first = target.nodes[0].url
             secret = _call(first, "POST", "/v1/webhooks", {"url": receiver.url})["secret"]
             before = _call(first, "GET", "/v1/me")["credits"]
-            urls = [node.url for node in target.nodes]
-            working = [Client(f"c{n}", urls, seed, pause) for n in range(clients)]
+            working = [Client(f"c{n}", target.urls, seed, pause) for n in range(clients)]
             for client in working:
                 client.start()
             until = time.monotonic() + seconds
-            chosen = [fault for fault in faults if fault in target.faults]
             while time.monotonic() < until and len(target.done) < faults_max:
                 time.sleep(rng.random() * min(2.0, seconds / 4))
-                target.harm(chosen[len(target.done) % len(chosen)])
-            wait_until_ready(target)
+                harm(target, faults[len(target.done) % len(faults)])
+            target.wait_until_ready()
             _rest(working)
             report.faults, report.messages = target.done, sum(len(c.sent) for c in working)
             all_sent = [sent for client in working for sent in client.sent]

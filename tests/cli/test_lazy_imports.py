@@ -86,7 +86,7 @@ def test_no_help_of_a_command_imports_anything_large() -> None:
 @pytest.mark.parametrize(
     ("typed", "found"),
     [
-        ("agentpost se", ["serve", "send"]),
+        ("agentpost se", ["serve", "send", "sessions"]),
         ("agentpost work st", ["stop"]),
         ("agentpost send --met", ["--metadata"]),
         ("agentpost send hi -f a.csv --bu", ["--busy"]),

@@ -26,7 +26,7 @@ def new_migrations() -> list[Path]:
 def refusals(source: str) -> list[str]:
     """What of a migration the version before may not survive."""
     found = []
-    added: set[str] = set()
+    new: set[tuple[str, str]] = set()  # columns that the version before leaves empty
     for node in ast.walk(ast.parse(source)):
         if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)):
             continue
@@ -34,19 +34,20 @@ def refusals(source: str) -> list[str]:
         if not (isinstance(place, ast.Name) and place.id == "op"):
             continue
         given = {word.arg: ast.unparse(word.value) for word in node.keywords}
-        unique = given.get("unique") == "True"
-        if unique and isinstance(node.args[2], ast.List):
-            # What nobody wrote before collides with nothing.
-            unique = not added.issuperset(map(ast.unparse, node.args[2].elts))
-        if node.func.attr not in ADDS or unique:
+        if node.func.attr not in ADDS:
             found.append(ast.unparse(node))
+        elif given.get("unique") == "True":
+            table, columns = ast.literal_eval(node.args[1]), ast.literal_eval(node.args[2])
+            if not all((table, column) in new for column in columns):
+                found.append(ast.unparse(node))
         elif node.func.attr == "add_column":
             column = node.args[1]
             assert isinstance(column, ast.Call)
-            added.add(ast.unparse(column.args[0]))
             said = {word.arg: ast.unparse(word.value) for word in column.keywords}
             if said.get("nullable") == "False" and "server_default" not in said:
                 found.append(ast.unparse(node))
+            elif "server_default" not in said:
+                new.add((ast.unparse(node.args[0])[1:-1], ast.unparse(column.args[0])[1:-1]))
     return found
 
 
@@ -68,6 +69,13 @@ def test_a_migration_only_adds(path: Path) -> None:
 )
 def test_what_takes_away_or_asks_for_more_is_refused(statement: str) -> None:
     assert refusals(statement) == [ast.unparse(ast.parse(statement))]
+
+
+def test_what_is_new_may_be_unique() -> None:
+    added = "op.add_column('jobs', sa.Column('a', sa.Text(), nullable=True))"
+    assert refusals(f"{added}\nop.create_index('i', 'jobs', ['a'], unique=True)") == []
+    index = "op.create_index('i', 'jobs', ['a', 'node'], unique=True)"
+    assert refusals(f"{added}\n{index}") == [index]
 
 
 def columns(path: Path) -> dict[str, list[tuple[str, str]]]:

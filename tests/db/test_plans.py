@@ -62,6 +62,7 @@ WALKS = {
     "account_storage._RECOUNT": "a command that an operator types when a number is wrong",
     "doctor._QUERIES": "a command that an operator types, to look at everything",
     "logins._ALL_LIVE": "a command that an operator types; a session ends after 30 days",
+    "logins._END_BY_BEGINNING": "a command that an operator types, as the one before",
     "deliveries.give_back_all": "once, when a server that is alone starts",
 }
 """Statements that may walk, and why."""

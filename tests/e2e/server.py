@@ -52,7 +52,7 @@ class AgentServer:
     Args:
         home: an empty folder: data, gates, traces and the log go there.
         settings: names and values of settings; ``agent`` is ours unless given. ``constants`` is
-            none of them: see `tests.forked.start`.
+            none of them, nor is ``clock``: see `tests.forked.start`.
     """
 
     def __init__(self, home: Path, **settings: Any) -> None:
@@ -64,6 +64,7 @@ class AgentServer:
         self.trace_file = home / "trace"
         self.process: Process | None = None
         self.constants: Mapping[str, float] = settings.pop("constants", {})
+        self.clock: Path | None = settings.pop("clock", None)
         self.wrapped_by: tuple[str, ...] = ()
         """A command that starts the server: itself with other words behind."""
         self._settings = {
@@ -107,6 +108,7 @@ class AgentServer:
                     cwd=self.home,
                     output=log,
                     constants=self.constants,
+                    clock=self.clock,
                 )
         try:
             eventually(self._is_ready, START_SECONDS_MAX, "readiness")

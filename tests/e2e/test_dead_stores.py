@@ -8,7 +8,6 @@ import socket
 import sqlite3
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
@@ -24,6 +23,7 @@ from tests.conformance.test_ratelimit import redis_url
 from tests.e2e.caller import Caller
 from tests.e2e.fixtures import ServerMaker
 from tests.e2e.server import AgentServer
+from tests.gateway import Gateway
 from tests.servers import Postgres
 from tests.waiting import eventually
 
@@ -206,65 +206,6 @@ def test_a_full_disk(start_server: ServerMaker, callers: Callers) -> None:
     await_ready(server)
     assert send(caller).status_code == 201
     assert doctor(server) == (0, "Everything open has an owner or a deadline.\n")
-
-
-class Gateway:
-    """A TCP address before a bucket, that can be shut, or say nothing."""
-
-    def __init__(self, target: str) -> None:
-        host, _, port = target.removeprefix("http://").partition(":")
-        self._target = (host, int(port))
-        self._listening = socket.create_server(("127.0.0.1", 0))
-        self._open: list[socket.socket] = []
-        self.silent = False
-        self.port = self._listening.getsockname()[1]
-        threading.Thread(target=self._accept, daemon=True).start()
-
-    def silence(self) -> None:
-        self.silent = True
-        self._cut()
-
-    def speak(self) -> None:
-        self.silent = False
-        self._cut()
-
-    def shut(self) -> None:
-        self._listening.shutdown(socket.SHUT_RDWR)
-        self._listening.close()
-        self._cut()
-
-    def _cut(self) -> None:
-        for each in self._open:
-            with contextmanager_suppress():
-                each.shutdown(socket.SHUT_RDWR)
-        self._open.clear()
-
-    def _accept(self) -> None:
-        while True:
-            try:
-                client, _ = self._listening.accept()
-            except OSError:
-                return
-            self._open.append(client)
-            if not self.silent:
-                store = socket.create_connection(self._target)
-                self._open.append(store)
-                for one, other in ((client, store), (store, client)):
-                    threading.Thread(target=_run_loop, args=(one, other), daemon=True).start()
-
-
-def contextmanager_suppress() -> Any:
-    from contextlib import suppress
-
-    return suppress(OSError)
-
-
-def _run_loop(one: socket.socket, other: socket.socket) -> None:
-    with contextmanager_suppress():
-        while data := one.recv(65_536):
-            other.sendall(data)
-    with contextmanager_suppress():
-        other.shutdown(socket.SHUT_RDWR)
 
 
 @pytest.fixture

@@ -23,6 +23,7 @@ OF_NO_ACCOUNT = {
     "nodes": "its processes",
     "operator_actions": "the audit log says that the account was deleted",
     "pending_deletions": "names of blobs, until they are gone",
+    "schema_support": "which versions may use the database",
     "reader_locks": "of reads that are held now",
 }
 FIXED: dict[tuple[str, str], Any] = {

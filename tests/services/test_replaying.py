@@ -7,7 +7,7 @@ import pytest
 
 from agentpost.domain import signals as s
 from agentpost.domain.message import TurnFailure, WhenBusy
-from agentpost.services import credits, jobs, record, replaying, retention, upkeep, works
+from agentpost.services import credits, jobs, record, replaying, retention, timeline, upkeep, works
 from tests.services.harness import Harness
 
 DAYS = 86_400
@@ -204,3 +204,21 @@ async def test_lines_that_were_let_go_are_not_missed(harness: Harness) -> None:
     await retention.entries(harness.ctx)
     assert harness.log(message_id) == []
     assert (await replaying.check(harness.ctx, message_id)).problem is None
+
+
+async def test_signals_that_other_rows_imply_are_shown_without_rows(harness: Harness) -> None:
+    first = await harness.begun()
+    second = (await harness.send()).message.id
+    await harness.end(first, "Gladly.", "Which one?")
+    for message_id, expected in (
+        (first.message.id, ["TurnBegun", "TurnReplied"]),
+        (second, ["TurnQueued", "TurnBegun"]),
+    ):
+        built = await timeline.build(harness.ctx, message_id)
+        signals = [line for line in built.lines if line.source == "signal"]
+        assert [line.what for line in signals] == expected
+        assert built.total == len(built.lines)
+        kept = harness.all("SELECT name FROM signals WHERE owner = ? ORDER BY id", message_id)
+        assert [row[0] for row in kept] == (expected if message_id == second else [])
+    said = (await timeline.build(harness.ctx, first.message.id)).lines[1].facts
+    assert said == {"reply": "Gladly.", "question": "Which one?", "delivered_sync": True}

@@ -14,7 +14,7 @@ from agentpost.db.session import Tx
 from agentpost.domain import signals as s
 from agentpost.domain.errors import Fenced, RuleBroken
 from agentpost.domain.message import TurnFailure, WhenBusy
-from agentpost.services import attachments, jobs, record, sending, timeline, turns, upkeep
+from agentpost.services import attachments, jobs, record, sending, turns, upkeep
 from agentpost.services.attachments import InlineFile
 from agentpost.services.sending import NewMessage
 from agentpost.services.tickets import TurnTicket
@@ -52,24 +52,6 @@ async def test_a_question(harness: Harness) -> None:
     assert shown["reply"] == "Gladly.\n\nWhich one?"
     assert harness.log(ticket.message.id)[0]["text"] == shown["reply"]
     assert harness.names(ticket.message.id) == ["message.needs_input"]
-
-
-async def test_signals_that_other_rows_imply_are_told_without_rows(harness: Harness) -> None:
-    first = await harness.begun()
-    second = (await harness.send()).message.id
-    await harness.end(first, "Gladly.", "Which one?")
-    for message_id, expected in (
-        (first.message.id, ["TurnBegun", "TurnReplied"]),
-        (second, ["TurnQueued", "TurnBegun"]),
-    ):
-        told = await timeline.build(harness.ctx, message_id)
-        signals = [line for line in told.lines if line.source == "signal"]
-        assert [line.what for line in signals] == expected
-        assert told.total == len(told.lines)
-        kept = harness.all("SELECT name FROM signals WHERE owner = ? ORDER BY id", message_id)
-        assert [row[0] for row in kept] == (expected if message_id == second else [])
-    said = (await timeline.build(harness.ctx, first.message.id)).lines[1].facts
-    assert said == {"reply": "Gladly.", "question": "Which one?", "delivered_sync": True}
 
 
 @pytest.mark.rule("Message status 2", "Transitions 13", "Reasons turn_failed")

@@ -20,9 +20,14 @@ async def by_key(api: Api, handler: KeyHandler, needed: Scope | None, request: R
     """Call the handler with the caller whose key the request bears; nothing is read or done before.
 
     Raises ``unauthorized``, see `_admit`, then ``forbidden`` when the key lacks the scope
-    ``needed``.
+    ``needed``, or may not be used from where the request comes.
     """
-    caller = await api.keys.caller(request)
+    try:
+        caller = await api.keys.caller(request)
+    except Refusal as refusal:
+        if refusal.code is ErrorCode.FORBIDDEN:
+            await _show_budget(api, request)
+        raise
     await _admit(api, request, caller)
     scopes.check(caller.scopes, needed)
     try:
@@ -60,6 +65,18 @@ async def _admit(api: Api, request: Request, caller: Caller) -> None:
         raise Refusal(
             ErrorCode.UNAVAILABLE, "The API is switched off for a while; try again later."
         )
+
+
+async def _show_budget(api: Api, request: Request) -> None:
+    """Say what the key's minute has left, and take nothing of it: whoever found the key and calls
+    from elsewhere must not use it up."""
+    state = state_of(request.scope)
+    assert state.caller is not None, "the key is known"
+    rules = admission.rules_for(api.ctx, state.caller)
+    decision = await admission.request(api.ctx, state.caller)
+    if decision.allowed:
+        await api.ctx.limiter.give_back(state.caller.key_id, rules.requests, decision)
+    state.budget = (rules.allowances.requests_per_minute, decision)
 
 
 async def with_rate_limit_headers(handler: Handler, request: Request) -> Response:

@@ -52,6 +52,7 @@ SEND_WAIT = Query(
 
 async def create(api: Api, request: Request, caller: Caller) -> Response:
     """Accept a message and answer when its turn has ended, or the window is over."""
+    api.ctx.intake.check(caller.account_id)
     counted: list[RateDecision] = []
 
     async def count() -> None:  # a large body counts against the account's limit while refused

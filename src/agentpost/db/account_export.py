@@ -15,6 +15,7 @@ from agentpost.db.history import ATTACHMENTS
 from agentpost.db.mails import MAILS
 from agentpost.db.mapper import Mapper
 from agentpost.db.messages import ENTRIES, FILES, JOBS, MESSAGES
+from agentpost.db.packed_bodies import unpacked
 from agentpost.db.requests import REQUESTS
 from agentpost.db.schedules import SCHEDULES
 from agentpost.db.session import Tx
@@ -26,7 +27,7 @@ PAGE: Final = 200
 LEFT_OUT: Final = frozenset(
     (
         *("digest", "old_digest", "password", "secret", "old_secret", "oidc_subject"),
-        *("turn_node", "turn_epoch", "turn_inputs_json", "node", "epoch", "traceparent"),
+        *("turn_node", "turn_epoch", "turn_inputs_json", "node", "epoch", "traceparent", "bodies"),
     )
 )
 _OF_ACCOUNT: Final[Mapping[str, Mapper[Any]]] = {
@@ -60,7 +61,7 @@ def rows(tx: Tx, account_id: str, kind: str) -> Iterator[tuple[Mapper[Any], Any]
     elif kind in _OF_ACCOUNT:
         mapper = _OF_ACCOUNT[kind]
         for record in _paged(tx, mapper, "account_id", "id", account_id):
-            yield mapper, record
+            yield mapper, unpacked(record) if kind == "requests" else record
     else:
         _, of, mapper, column, order = next(part for part in _PARTS if part[0] == kind)
         owners = [account_id] if kind == "conversations" else []

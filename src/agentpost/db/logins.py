@@ -27,9 +27,7 @@ _LIVE_OF_ACCOUNT = (
     f"{SESSIONS.select} WHERE account_id = ? AND expires_at > ? AND last_used_at > ?"
     " ORDER BY created_at DESC"
 )
-_END_BY_BEGINNING = (
-    "DELETE FROM sessions WHERE digest >= ? AND digest < ? AND SUBSTR(digest, 1, ?) = ?"
-)
+_END_BY_BEGINNING = "DELETE FROM sessions WHERE SUBSTR(digest, 1, ?) = ?"
 _TOUCH = "UPDATE sessions SET last_used_at = ?, address = ? WHERE digest = ?"
 _END_OTHERS = "DELETE FROM sessions WHERE user_id = ? AND digest <> ?"
 _END_UNNAMED = "DELETE FROM sessions WHERE account_id = ? AND user_id IS NULL"
@@ -84,7 +82,7 @@ def all_live(
 
 def delete_by_beginning(tx: Tx, beginning: str, characters: int) -> int:
     """End the session whose digest begins so, with that many characters; how many ended."""
-    return tx.execute(_END_BY_BEGINNING, (beginning, beginning + "g", characters, beginning))
+    return tx.execute(_END_BY_BEGINNING, (characters, beginning))
 
 
 def delete_all(tx: Tx, user_id: str | None, account_id: str | None) -> int:

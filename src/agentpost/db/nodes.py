@@ -60,7 +60,7 @@ def list_all(tx: Tx) -> list[NodeRecord]:
 
 
 def any_before_versions(tx: Tx) -> bool:
-    """Whether a node may run a release that wrote no version, as those up to 0.2.0."""
+    """Whether a node may run a release that wrote no version, as those up to 0.1."""
     return tx.one("SELECT 1 FROM nodes WHERE version IS NULL LIMIT 1") is not None
 
 

@@ -81,8 +81,9 @@ async def send(
 
     Raises what POST /v1/messages refuses: ``empty_message``, ``too_long``, ``too_many``,
     ``invalid_request``, ``upload_not_ready``, ``too_large``, ``idempotency_conflict``,
-    ``rate_limited``.
+    ``rate_limited``, ``unavailable``.
     """
+    ctx.intake.check(caller.account_id)
     _check(draft)
     files = list(draft.files)
     new = await asyncio.to_thread(_new, ctx, draft) if files else _new(ctx, draft)

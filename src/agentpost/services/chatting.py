@@ -41,9 +41,10 @@ class NewText:
 async def say(ctx: AppContext, account_id: str, new: NewText) -> str:
     """Send it; the id of its conversation. Does not wait for the answer.
 
-    Raises `RateLimited` and `Refusal`: ``empty_message``, ``too_long``, ``too_many``,
+    Raises `RateLimited`, `Overloaded` and `Refusal`: ``empty_message``, ``too_long``, ``too_many``,
     ``not_found``, ``upload_not_ready``, ``too_large``.
     """
+    ctx.intake.check(account_id)
     text = new.text.strip()
     if not text and new.answer is None and not new.upload_ids and not new.files:
         raise Refusal(ErrorCode.EMPTY_MESSAGE, "Write something, or add a file.")

@@ -18,6 +18,7 @@ from agentpost.services.encryption import SecretCipher
 from agentpost.services.handover import Handover
 from agentpost.services.health_state import Health
 from agentpost.services.held_calls import HeldCalls
+from agentpost.services.intake import Intake
 from agentpost.services.lease import Lease
 from agentpost.services.open_streams import OpenStreams
 from agentpost.services.passwords import Passwords
@@ -78,8 +79,9 @@ class AppContext:
     microseconds this one has seen no beat of it (`cluster.heartbeat`). ``unavailable``: the API is
     switched off (see `services.maintenance`). ``handover``: messages from commits to the POST
     calls that wait. ``put_off``: sweep -> id -> (tries, not before, by `Clock.passed`) of what it
-    failed on (`services.sweeping`). ``streams``: the open event streams. ``counters``: totals for
-    `/metrics`. ``scanner``: of files that clients bring; None: they are not scanned.
+    failed on (`services.sweeping`). ``streams``: the open event streams. ``intake``: the messages
+    that wait to be stored. ``counters``: totals for `/metrics`. ``scanner``: of files that clients
+    bring; None: they are not scanned.
     """
 
     settings: Settings
@@ -118,3 +120,7 @@ class AppContext:
     provider: ProviderCache = field(default_factory=ProviderCache)
     scanner: Scanner | None = None
     counters: Counters = field(default_factory=Counters)
+    intake: Intake = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.intake = Intake(self.clock, self.settings.messages_arriving_max)

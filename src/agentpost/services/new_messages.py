@@ -35,6 +35,8 @@ class NewMessage:
     held: bool = True
     """Whether a call waits for the answer. Else the message waits for its turn as long as the turn
     before it may take."""
+    scheduled: bool = False
+    """Its time has come: it is not refused because many others arrive."""
     wait_seconds: int | None = None
     """For how long the call waits at most, None: as long as the server lets it. It is about the
     call, not about the message: a call that repeats the message may have another."""

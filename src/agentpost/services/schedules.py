@@ -282,6 +282,7 @@ async def _send(ctx: AppContext, caller: Caller, schedule: ScheduleRecord, plann
         metadata=given.get("metadata"),
         webhook_endpoint_id=given.get("webhook_endpoint_id"),
         held=False,
+        scheduled=True,
         when_busy=WhenBusy(given.get("busy", WhenBusy.QUEUE)),
         max_credits=None if max_credits is None else to_millionths(max_credits),
         response_schema=given.get("response_schema"),

@@ -17,7 +17,7 @@ from agentpost.domain.endpoints import DeliveryStatus
 from agentpost.domain.errors import not_found
 from agentpost.domain.journal import name_of
 from agentpost.domain.message import OPEN_TURNS
-from agentpost.domain.records import AttachmentRecord, FileRecord, JobRecord, MessageRecord
+from agentpost.domain.records import AttachmentRecord, FileRecord, JobLink, JobRecord, MessageRecord
 from agentpost.domain.times import iso
 from agentpost.services.context import AppContext
 from agentpost.services.implied_signals import implied_signals
@@ -152,7 +152,21 @@ def build(
     lines = sorted(lines + webhooks, key=lambda line: line.at)
     if part_lines is not None and total:
         lines = lines[-((total - 1) % part_lines + 1) :]
-    summary = {
+    return Timeline(
+        message,
+        jobs,
+        _summary(message, links),
+        lines,
+        total,
+        spans,
+        history.attachments(tx, message_id) if message.attachments else [],
+        message_rows.files(tx, message_id) if message.jobs or message.reply_files else [],
+        sent,
+    )
+
+
+def _summary(message: MessageRecord, links: Sequence[JobLink]) -> dict[str, Any]:
+    return {
         "id": message.id,
         "account_id": message.account_id,
         "key_id": message.key_id,
@@ -166,30 +180,21 @@ def build(
         "traceparent": message.traceparent,
         "created_at": iso(message.created_at),
         "expires_at": iso(message.expires_at),
-        "jobs": {
-            link.job.id: {
-                "role": link.role.value,
-                "state": link.job.state.value,
-                "node": link.job.node,
-                "calls": link.job.calls,
-                "takeovers": link.job.takeovers,
-                "watch_by": iso(link.job.watch_by) if link.job.watch_by else None,
-                "queue_by": iso(link.job.queue_by) if link.job.queue_by else None,
-            }
-            for link in links
-        },
+        "jobs": {link.job.id: _job_summary(link) for link in links},
     }
-    return Timeline(
-        message,
-        jobs,
-        summary,
-        lines,
-        total,
-        spans,
-        history.attachments(tx, message_id) if message.attachments else [],
-        message_rows.files(tx, message_id) if message.jobs or message.reply_files else [],
-        sent,
-    )
+
+
+def _job_summary(link: JobLink) -> dict[str, Any]:
+    job = link.job
+    return {
+        "role": link.role.value,
+        "state": job.state.value,
+        "node": job.node,
+        "calls": job.calls,
+        "takeovers": job.takeovers,
+        "watch_by": iso(job.watch_by) if job.watch_by else None,
+        "queue_by": iso(job.queue_by) if job.queue_by else None,
+    }
 
 
 def _for_account(body: str) -> str:

@@ -81,6 +81,8 @@ def visiting(browser: Browser, **options: Any) -> Iterator[tuple[BrowserContext,
     try:
         yield context, problems
     finally:
+        for page in context.pages:
+            page.unroute_all(behavior="ignoreErrors")  # one that waits could hold the page open
         context.close()
 
 

@@ -194,8 +194,8 @@ class Internal(ApiError):
 
 
 class Unavailable(ApiError):
-    """The API is switched off, too many large bodies are on their way, or nothing can be stored
-    at the moment."""
+    """The API is switched off, more messages or large bodies arrive than can be taken, or
+    nothing can be stored at the moment."""
 
     hint: ClassVar[str] = (
         "Send again later, with growing pauses; not before `Retry-After`, when it is there."
