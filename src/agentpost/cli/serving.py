@@ -83,10 +83,16 @@ class _Uvicorn(uvicorn.Server):
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(min(1.0, until - time.monotonic())):
                     await self._hurried.wait()
-        self.config.timeout_graceful_shutdown = round(grace) + _STOP_SECONDS
-        finishing = asyncio.create_task(self._agentpost.finish_drain(grace, self._hurried))
-        await super().shutdown(sockets)
-        await finishing
+        self.config.timeout_graceful_shutdown = None  # the time begins when the drain has ended
+        closing = asyncio.create_task(super().shutdown(sockets))
+        await self._agentpost.finish_drain(grace, self._hurried)
+        await asyncio.wait({closing}, timeout=_STOP_SECONDS)
+        if not closing.done():
+            for task in self.server_state.tasks:
+                task.cancel()
+            self.force_exit = True
+            await asyncio.wait({closing}, timeout=_LEAVE_SECONDS)
+            closing.cancel()
 
     async def _close_after_answers(self) -> None:
         """From now on each answer ends its connection, so that clients come back to another
@@ -122,10 +128,10 @@ class _Uvicorn(uvicorn.Server):
             self._asked_at = now
             self._drains = sig == signal.SIGTERM
             super().handle_exit(sig, frame)
-        elif now - self._asked_at > _ECHO_SECONDS:
-            if sig == signal.SIGINT:
-                os._exit(128 + sig)
+        elif sig == signal.SIGTERM:
             self._loop.call_soon_threadsafe(self._hurried.set)
+        elif now - self._asked_at > _ECHO_SECONDS:
+            os._exit(128 + sig)
 
 
 class Companion(Protocol):
