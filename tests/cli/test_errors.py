@@ -37,7 +37,7 @@ def test_help_has_a_short_name(words: tuple[str, ...]) -> None:
 @pytest.mark.parametrize(
     ("arguments", "reported"),
     [
-        (("nonsense",), "No such command 'nonsense'. See: agentpost --help"),
+        (("zzz",), "No such command 'zzz'. See: agentpost --help"),
         (("keys", "lst"), "No such command 'lst'. Did you mean 'list'? See: agentpost keys --help"),
         (("serve", "--zzzz"), "No such option: --zzzz. See: agentpost serve --help"),
         (("keys", "create"), "Missing option '--account'. See: agentpost keys create --help"),
