@@ -23,7 +23,7 @@ EXAMPLES: Final = {
     "keys create": """
         agentpost keys create --account team@example.com --name ci --expires 30d
         agentpost keys create --account team@example.com --name ro --scopes read
-        agentpost keys create --account team@example.com --name office --allow-ip 203.0.113.0/24
+        agentpost keys create --account a@acme.org --name hq --allow-ip 10.0.0.0/8
     """,
     "keys list": """
         agentpost keys list --json
