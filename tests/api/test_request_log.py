@@ -3,10 +3,13 @@
 import base64
 import json
 from collections.abc import Callable
+from dataclasses import asdict
 from typing import Any
 
 import pytest
 
+from agentpost.db.packed_bodies import unpacked
+from agentpost.domain.records import RequestRecord
 from tests.e2e.caller import Caller
 from tests.e2e.fixtures import ServerMaker
 from tests.e2e.server import KEY, AgentServer
@@ -21,11 +24,10 @@ def server(start_server: ServerMaker) -> AgentServer:
 
 
 def logged(server: AgentServer, request_id: str) -> dict[str, Any]:
-    """The line of a request, once it is written."""
-
+    """The line of a request with its bodies, once it is written."""
     sql = f"SELECT * FROM requests WHERE id = '{request_id}'"
     [found] = eventually(lambda: server.rows(sql), what=f"the line of {request_id}")
-    return found
+    return asdict(unpacked(RequestRecord(**found)))
 
 
 def test_a_request_is_kept_with_what_came_of_it(caller: Caller, server: AgentServer) -> None:

@@ -34,6 +34,7 @@ class Recorded:
         monkeypatch.setattr(turns, "reclaim", reclaim)
         parts = SimpleNamespace(
             ctx=SimpleNamespace(node="node_1"),
+            background=None,
             turns=SimpleNamespace(agent="old", runs=self._runs("turn")),
             jobs=SimpleNamespace(
                 runs=self._runs("job"),

@@ -122,6 +122,7 @@ def test_a_newer_database_is_said(folder: Path, template: bytes, arguments: list
     (folder / "agentpost.db").write_bytes(template)
     with closing(sqlite3.connect(folder / "agentpost.db")) as connection:
         connection.execute("UPDATE alembic_version SET version_num = '9999'")
+        connection.execute("UPDATE schema_support SET serves_from = '9998'")
         connection.commit()
     line = run(folder, *arguments)
     assert "made by a newer version of agentpost (its schema is 9999" in line
@@ -134,6 +135,7 @@ def test_a_newer_postgresql_database_is_said(
     url = fresh_postgres(postgres.schema())
     with psycopg.connect(url) as connection:
         connection.execute("UPDATE alembic_version SET version_num = '9999'")
+        connection.execute("UPDATE schema_support SET serves_from = '9998'")
     assert "made by a newer version of agentpost" in run(folder, "db", "upgrade", url=url)
 
 

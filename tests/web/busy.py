@@ -58,6 +58,7 @@ class Busy:
     """The ids of what the pages are about."""
 
     account: str
+    key: str
     message: str
     work: WorkRecord
     request: str
@@ -89,7 +90,7 @@ def fill(site: Site) -> Busy:
     site.write(lambda tx: mails.insert(tx, _mail(site, owner)))
     site.write(lambda tx: nodes.beat(tx, "node_a", site.clock.now() - HOUR))
     schedule = _schedules(site, owner, used, newest)
-    return Busy(owner, newest, works[0], request, endpoint, delivery, schedule)
+    return Busy(owner, key.record.id, newest, works[0], request, endpoint, delivery, schedule)
 
 
 def _schedules(site: Site, owner: str, key_id: str, message_id: str) -> str:

@@ -81,6 +81,7 @@ def addresses(made: Busy, token: str) -> dict[str, str]:
         "request_id": made.request,
         "schedule_id": made.schedule,
         "account_id": made.account,
+        "key_id": made.key,
         "token": token,
     }
     paths = [each.path for each in PAGES if each.get and each.path not in NO_PAGES]
