@@ -82,15 +82,25 @@ def test_a_script_that_arrives_late_costs_no_update(page: Page) -> None:
         page.reload()
 
 
-def test_an_update_that_could_not_be_shown_is_sent_again(page: Page) -> None:
-    page.evaluate(
-        """() => {
-          const swap = htmx.swap;
-          htmx.swap = async () => { htmx.swap = swap; throw new Error("not shown"); };
-        }"""
-    )
-    say(page, "seen all the same")
-    expect(page.get_by_text("You said: seen all the same")).to_be_visible()
+def test_an_update_that_could_not_be_shown_is_sent_again(
+    browser: Browser, server: AgentServer
+) -> None:
+    with visiting(browser) as (context, problems):
+        sign_in(context, server.command("login-link")["url"])
+        page = context.new_page()
+        page.goto(f"{server.url}/chat")
+        say(page, "in a chat")
+        expect(page.get_by_text("You said: in a chat")).to_be_visible()
+        page.evaluate(
+            """() => {
+              const swap = htmx.swap;
+              htmx.swap = async () => { htmx.swap = swap; throw new Error("not shown"); };
+            }"""
+        )
+        say(page, "seen all the same")
+        expect(page.get_by_text("You said: seen all the same")).to_be_visible()
+        expect(page.get_by_role("status").get_by_text("Reconnecting")).to_have_count(0)
+    assert [each for each in problems if "not shown" not in each] == []
 
 
 @pytest.mark.rule("Transitions 9", "listWork.order")

@@ -95,6 +95,20 @@ def test_an_upload_is_cancelled_while_the_message_waits_for_it(
         route.abort()
 
 
+def test_a_file_that_moves_under_the_pointer_is_removed_all_the_same(page: Page) -> None:
+    """Its neighbour's progress grows between press and release."""
+    page.evaluate(DROP, ["moving.txt", 8, 1])
+    expect(page.locator(".chips li.ready")).to_have_count(1)
+    button = page.get_by_role("button", name="Remove moving.txt")
+    box = button.bounding_box()
+    assert box is not None
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    page.mouse.down()
+    button.evaluate("button => { button.closest('li').style.marginInlineStart = '20rem'; }")
+    page.mouse.up()
+    expect(button).to_have_count(0)
+
+
 def test_a_broken_upload_says_so_and_keeps_the_text(page: Page) -> None:
     problems: list[str] = []
     page.on("console", lambda message: problems.append(message.text))

@@ -23,6 +23,8 @@ class Upload {
     remove.className = "quiet small";
     remove.textContent = "✕";
     remove.setAttribute("aria-label", `Remove ${file.name}`);
+    // The files move while their progress is written: what was pressed stays what is clicked.
+    remove.addEventListener("pointerdown", (event) => remove.setPointerCapture(event.pointerId));
     remove.addEventListener("click", () => { this.removed = true; this.request?.abort(); this.forget(); composer.remove(this); });
     this.chip.append(name, this.note, this.bar, remove);
     this.done = Promise.race([this.send(composer.form.dataset.uploads), new Promise((done) => { this.forget = done; })]);
