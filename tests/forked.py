@@ -87,7 +87,8 @@ class Forked:
     def send_signal(self, sig: int) -> None:
         """Signal it; nothing when it has ended."""
         if self.poll() is None:
-            os.kill(self.pid, sig)
+            with suppress(ProcessLookupError):  # it was reaped; its exit code comes in a moment
+                os.kill(self.pid, sig)
 
     def kill(self) -> None:
         """End it at once."""
