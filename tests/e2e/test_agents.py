@@ -146,7 +146,8 @@ def test_some_fail_and_some_do_not(caller: Caller) -> None:
     assert done["final"] is True
 
 
-def test_a_stopped_job_ends_within_a_second(caller: Caller, server: AgentServer) -> None:
+def test_a_stopped_job_does_not_wait_for_its_step(caller: Caller, server: AgentServer) -> None:
+    """The step's gate stays shut."""
     message = caller.send([["start", "Slow", [["step_gate", "slow", "slow"]]]])
     server.await_gate("slow")
     began = time.monotonic()
