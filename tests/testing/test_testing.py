@@ -170,8 +170,10 @@ def test_a_job_is_told_something_while_it_runs() -> None:
 
 
 async def flaky(turn: Turn) -> None:
-    """Its job's step fails twice."""
+    """Its job's step fails twice, the first time while the turn still runs."""
     await turn.start(flaky_work, title="Try")
+    for _ in range(10):
+        await asyncio.sleep(0.01)  # in which the job must not move the clock
 
 
 async def flaky_work(job: Job) -> str:
@@ -195,6 +197,7 @@ def test_retries_wait_on_the_clock_of_the_test() -> None:
         before = talk.clock.now()
         done = talk.send("go")
         assert (done.text, done.jobs[0].calls) == ("there", ("step Ask again",))
+        assert (done.status, done.reason) == ("completed", None)
         assert talk.clock.now() - before == 121_000_000
 
 

@@ -235,6 +235,11 @@ class Journal:
         )
         self.stop(StopCause.DIVERGED)
 
+    @property
+    def owner(self) -> str:
+        """The id of its job or message."""
+        return self._run.owner
+
     def go_on(self) -> None:
         """Asked before anything that has an effect: raises `RunStopped` when the run is over. It
         may have ended since the call was made."""

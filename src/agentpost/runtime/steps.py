@@ -44,6 +44,11 @@ INFRASTRUCTURE_ERRORS: Final = (InfrastructureError, NoWorker)
 class Run(Protocol):
     """The run whose bodies these are (see `runtime.journal.Journal`)."""
 
+    @property
+    def owner(self) -> str:
+        """The id of its job or message."""
+        ...
+
     def go_on(self) -> None:
         """Raises when the run is over."""
         ...
@@ -66,6 +71,10 @@ async def unless_killed(call: Callable[[], Awaitable[T]], run: Run, key: str) ->
             return await call()
         except WorkerKilled as killed:
             await run.interrupted(killed, key)
+
+
+async def _sleep(run: Run, seconds: float) -> None:
+    await asyncio.sleep(seconds)
 
 
 class Blobs:
@@ -154,7 +163,7 @@ class Steps:
 
     All of them raise what the body raises, `TimeoutError`, one of `INFRASTRUCTURE_ERRORS`, and what
     the run raises. A ``timeout`` is in seconds, for a run of the body that nobody interrupted,
-    without the wait for a worker. ``pause`` waits that many seconds before another try.
+    without the wait for a worker. ``pause`` lets a run wait that many seconds before another try.
     """
 
     pool: WorkerPool
@@ -162,7 +171,7 @@ class Steps:
     account: str | None = None
     rebuild: Rebuild = values.rebuild_error
     """Makes the exception of a recorded error."""
-    pause: Callable[[float], Awaitable[object]] = asyncio.sleep
+    pause: Callable[[Run, float], Awaitable[object]] = _sleep
 
     def for_account(self, account: str) -> Steps:
         """The same, on that account's share of the worker pool."""
@@ -208,7 +217,7 @@ class Steps:
             run.go_on()
             pause = retry.backoff.seconds(tried)
             _log_retry(call, tried + 1, retry.most, pause, failed)
-            await self.pause(pause)
+            await self.pause(run, pause)
             tried += 1
 
     @asynccontextmanager

@@ -24,7 +24,7 @@ from agentpost.domain import ids
 from agentpost.domain.idempotency import fingerprint
 from agentpost.domain.records import FileRecord
 from agentpost.runtime.job_runner import JobRunner
-from agentpost.runtime.steps import Blobs, Steps
+from agentpost.runtime.steps import Blobs, Run, Steps
 from agentpost.runtime.turn_runner import TurnRunner
 from agentpost.services import accounts, credits, sending, turns
 from agentpost.services.attachments import InlineFile
@@ -199,10 +199,22 @@ class Conversation:
         await self._ctx.egress.aclose()
         await close(self._adapters)
 
-    async def _pause(self, seconds: float) -> None:
-        """Between two tries of a step: the clock moves, and nobody waits."""
+    async def _pause(self, run: Run, seconds: float) -> None:
+        """Between two tries of a step: the clock moves, and nobody waits.
+
+        A turn that still runs ends first: for its message that time would have passed as well, and
+        a turn that takes minutes is failed as abandoned.
+        """
+        while True:
+            if not set(self._turns_left()) - {run.owner}:
+                break
+            await asyncio.sleep(_LOOK_SECONDS)
         self.clock.advance(seconds)
-        await asyncio.sleep(0)
+
+    def _turns_left(self) -> list[str]:
+        """The messages whose turns run, or are to be run again."""
+        lost = [owner for owner in self._db.lost if owner.startswith(ids.MESSAGE)]
+        return [run.owner for run in self._turns.runs.open()] + lost
 
     async def _post(self, new: NewMessage, files: list[InlineFile]) -> str:
         admitted = await sending.admit(self._ctx, self._caller, new, files)
@@ -230,11 +242,11 @@ class Conversation:
         opened = {run.owner for each in self._db.runs for run in each.open()}
         gone = [owner for owner in self._db.lost if owner not in opened]
         for owner in gone:
-            self._db.lost.remove(owner)
             if owner.startswith(ids.MESSAGE):
                 await turns.reclaim(self._ctx, owner, self._ctx.node)
             else:
                 self._jobs.reclaim(owner, self._ctx.node)
+            self._db.lost.remove(owner)  # now it runs: at no time is it neither lost nor running
         return not (opened or gone)
 
     async def _turns_only(self) -> bool:
