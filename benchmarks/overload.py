@@ -10,11 +10,9 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import contextlib
 import json
 import sys
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
@@ -24,7 +22,8 @@ import uvloop
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks.arrivals import Answers, arrive, message
-from benchmarks.load import ECHO, Load, LoadError, for_seconds, percentile
+from benchmarks.beside import Beside, Calls
+from benchmarks.load import ECHO, Load, decode, for_seconds, percentile
 from benchmarks.servers import PRODUCT, Cores, Server, raise_open_files, running
 
 CLIENTS = 16
@@ -37,23 +36,22 @@ PROBE_SECONDS = 0.25
 REFUSAL_BAR_SECONDS = 2.0
 GROWTH_BAR = 1.25
 MEGABYTE = 2**20
-FAILURES = (LoadError, aiohttp.ClientError, OSError, TimeoutError)
+_SHARES = (0.5, 0.99)
 
 
 @dataclass(slots=True)
 class Figures:
     """Rates in messages a second, memory in MB by second, latencies in seconds.
 
-    ``beside``: those of the account on the open connection and of `/readyz`, before and under the
-    load; a call that failed took `PATIENCE_SECONDS`. ``cpu``: seconds of server and client.
+    ``beside``: the account on the open connection, and `/readyz`. ``cpu``: seconds of server and
+    client.
     """
 
     sustainable: float = 0.0
     offered: float = 0.0
     memory: list[float] = field(default_factory=list)
     answers: Answers = field(default_factory=Answers)
-    quiet: dict[str, list[float]] = field(default_factory=dict)
-    beside: dict[str, list[float]] = field(default_factory=dict)
+    beside: Beside = field(default_factory=Beside)
     seconds: float = 0.0
     cpu: tuple[float, float] = (0.0, 0.0)
 
@@ -91,10 +89,11 @@ async def measure(seconds: float, times: float) -> Figures:
         print(f"a closed loop gets {sample.rate:.0f} done in a second", file=sys.stderr)
         figures.offered = sample.rate * times
         async with Load(other) as kept:
-            async with beside(server, kept, figures.quiet):
+            calls, beside = _calls(server, kept), figures.beside
+            async with beside.asking(calls, PROBE_SECONDS, beside.quiet):
                 await asyncio.sleep(CALIBRATION_SECONDS)
             watching = asyncio.create_task(_watch(server, figures))
-            async with beside(server, kept, figures.beside):
+            async with beside.asking(calls, PROBE_SECONDS, beside.loaded):
                 began, ours, theirs = time.perf_counter(), time.process_time(), server.usage().cpu
                 figures.answers = await arrive(
                     server,
@@ -116,45 +115,16 @@ async def _watch(server: Server, figures: Figures) -> None:
         await asyncio.sleep(SAMPLE_SECONDS)
 
 
-@contextlib.asynccontextmanager
-async def beside(server: Server, kept: Load, taken: dict[str, list[float]]) -> AsyncIterator[None]:
-    """Measures meanwhile what else is asked of the server."""
-
+def _calls(server: Server, kept: Load) -> Calls:
     async def ready() -> None:
         async with aiohttp.ClientSession(server.url) as session, session.get("/readyz") as answer:
-            await answer.read()
-            if answer.status != 200:
-                raise LoadError(f"/readyz: {answer.status}")
+            await decode(answer, 200)
 
-    async def me() -> None:
-        await kept.read("/v1/me")
-
-    async def echo() -> None:
-        await kept.run(ECHO, "kept")
-
-    asking = [
-        asyncio.create_task(_again(call, taken.setdefault(name, [])))
-        for name, call in (("/v1/me", me), ("echo", echo), ("/readyz", ready))
-    ]
-    try:
-        yield
-    finally:
-        for task in asking:
-            task.cancel()
-        await asyncio.gather(*asking, return_exceptions=True)
-
-
-async def _again(call: Callable[[], Awaitable[None]], taken: list[float]) -> None:
-    while True:
-        began = time.perf_counter()
-        try:
-            await call()
-        except FAILURES as error:
-            print(repr(error)[:200], file=sys.stderr)
-            taken.append(PATIENCE_SECONDS)
-        else:
-            taken.append(time.perf_counter() - began)
-        await asyncio.sleep(PROBE_SECONDS)
+    return {
+        "/v1/me": lambda: kept.read("/v1/me"),
+        "echo": lambda: kept.run(ECHO, "kept"),
+        "/readyz": ready,
+    }
 
 
 def table(figures: Figures) -> str:
@@ -174,11 +144,12 @@ def table(figures: Figures) -> str:
         number = f"{len(taken):>10}{len(taken) / took:>11.0f}"
         rows.append(f"{code:<8}{number}{p50:>9.2f}{p99:>9.2f}{max(taken):>9.2f}")
     rows.append("beside it     quiet p50, p99 ms    p50, p99 ms    p99 ratio")
-    for name, taken in figures.beside.items():
-        before = figures.quiet[name]
-        ms = [percentile(t, share) * 1000 for t in (before, taken) for share in (0.5, 0.99)]
+    beside = figures.beside
+    for name, taken in beside.loaded.items():
+        ms = [percentile(t, share) * 1000 for t in (beside.quiet[name], taken) for share in _SHARES]
         rows.append(
-            f"{name:<8}{ms[0]:>17.0f}{ms[1]:>8.0f}{ms[2]:>9.0f}{ms[3]:>7.0f}{ms[3] / ms[1]:>12.1f}"
+            f"{name:<8}{ms[0]:>17.0f}{ms[1]:>8.0f}{ms[2]:>9.0f}{ms[3]:>7.0f}"
+            f"{beside.ratio(name):>12.1f}"
         )
     rows.append("pass" if figures.passed else "MISSED")
     return "\n".join(rows)

@@ -253,7 +253,7 @@ def _protocols(
     arrivals = Arrivals(
         listening,
         server.ctx.settings.connections_waiting_max,
-        is_full=lambda: server.ctx.intake.is_full,
+        is_full=lambda: server.ctx.intake.is_full or connections.are_busy,
         no_room=server.app.no_room,
         count=partial(counters.connections_refused.add, ""),
         clock=clock,
@@ -262,7 +262,7 @@ def _protocols(
     def made(*args: Any, **named: Any) -> asyncio.Protocol:
         admit = partial(Connection, *args, **named, connections=connections)
         if arrivals.refuses():
-            return TurnedAway(arrivals, connections, admit)
+            return TurnedAway(arrivals, admit)
         return admit()
 
     return made

@@ -22,7 +22,6 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE
 from agentpost.clock import Clock, new_id
 from agentpost.domain import ids
 from agentpost.domain.times import MINUTE
-from agentpost.http.connections import Connections
 
 if TYPE_CHECKING:
     from agentpost.http.connection import Connection
@@ -31,6 +30,8 @@ log = structlog.get_logger(__name__)
 
 PATIENCE_SECONDS: Final = 5.0
 """For the first bytes of a connection that is turned away."""
+OPEN_MAX: Final = 64
+"""Open at once, besides all other connections: each is an open file."""
 LINGER_SECONDS: Final = 1.0
 """How long the rest of its request is thrown away: closing at once could cost it the answer."""
 _PROBES: Final = (b"GET /healthz ", b"GET /readyz ", b"HEAD /healthz ", b"HEAD /readyz ")
@@ -62,7 +63,8 @@ class Arrivals:
     Args:
         listening: where they come from.
         most: how many may wait there.
-        is_full: whether nothing more can be taken in, whoever it is from.
+        is_full: whether nothing more can be taken in, whoever it is from; asked
+            for each connection.
         no_room: the answer to one that is turned away, given the seconds after which its client may
             come back, and the id of the request.
         count: called for each that is turned away.
@@ -86,6 +88,7 @@ class Arrivals:
         self._any_id = new_id(ids.REQUEST, clock.now())  # in these answers; all are as long
         self._count = count
         self._clock = clock
+        self._open: dict[TurnedAway, None] = {}  # longest first
         self._refused = 0
         self._reported_at: int | None = None
 
@@ -95,6 +98,18 @@ class Arrivals:
             return True
         queue = waiting(self._listening)
         return queue is not None and queue[0] > min(self._most, queue[1] * _FULL_SHARE)
+
+    def opened(self, connection: TurnedAway) -> None:
+        """One that is turned away; one too many closes the one that is open longest."""
+        self._open[connection] = None
+        if len(self._open) > OPEN_MAX:
+            oldest = next(iter(self._open))
+            self.closed(oldest)
+            oldest.end()
+
+    def closed(self, connection: TurnedAway) -> None:
+        """It is gone, or let in after all."""
+        self._open.pop(connection, None)
 
     def turn_away(self) -> bytes:
         """The answer for one that is. It says after how many seconds its client may come back; they
@@ -118,14 +133,8 @@ class TurnedAway(asyncio.Protocol):
     """A connection whose first request is answered with 503 and not read. One that asks whether the
     server lives is given to the protocol that ``admit`` makes."""
 
-    def __init__(
-        self,
-        arrivals: Arrivals,
-        connections: Connections,
-        admit: Callable[[], Connection],
-    ) -> None:
+    def __init__(self, arrivals: Arrivals, admit: Callable[[], Connection]) -> None:
         self._arrivals = arrivals
-        self._all = connections
         self._admit = admit
         self._answered = False
         self._transport: asyncio.Transport
@@ -133,17 +142,16 @@ class TurnedAway(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast("asyncio.Transport", transport)
-        address = transport.get_extra_info("peername")
         loop = asyncio.get_running_loop()
         self._ending = loop.call_later(PATIENCE_SECONDS, transport.close)
-        self._all.opened(self, address[0] if address else "")
+        self._arrivals.opened(self)
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._ending.cancel()
-        self._all.closed(self)
+        self._arrivals.closed(self)
 
-    def make_room(self) -> None:
-        """See `Closable`."""
+    def end(self) -> None:
+        """Close it: others need its place."""
         self._transport.close()
 
     def data_received(self, data: bytes) -> None:
@@ -151,7 +159,7 @@ class TurnedAway(asyncio.Protocol):
             return
         self._ending.cancel()
         if data.startswith(_PROBES):
-            self._all.closed(self)
+            self._arrivals.closed(self)
             admitted = self._admit()
             self._transport.set_protocol(admitted)
             admitted.connection_made(self._transport)
