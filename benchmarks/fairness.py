@@ -13,15 +13,16 @@ import contextlib
 import json
 import sys
 import time
-from collections.abc import AsyncIterator, Awaitable
+from collections.abc import Awaitable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from benchmarks.attacks import ATTACKS, FAILURES, FILES, Attack, everything, prepare
+from benchmarks.attacks import ATTACKS, FAILURES
 from benchmarks.beside import Beside, Calls
+from benchmarks.hostile import prepared
 from benchmarks.load import ECHO, Load, LoadError, percentile
 from benchmarks.servers import PRODUCT, Cores, Server, ServerFailed, raise_open_files, running
 
@@ -101,49 +102,33 @@ class Figures:
         return all(value is not None and value <= bar for value, bar in self.bars)
 
 
-async def measure(attack: Attack | None) -> Figures:
+async def measure(name: str) -> Figures:
     """A fresh server, an attack on it, and another account beside it."""
-    async with running(PRODUCT, Cores(None, None), LIMITS) as server:
-        hostile = await server.another("hostile@example.com", granted=HOSTILE_CREDITS)
+    async with contextlib.AsyncExitStack() as held:
+        hostile = await held.enter_async_context(prepared(name)) if name != QUIET else None
+        server = await held.enter_async_context(running(PRODUCT, Cores(None, None), LIMITS))
+        account = await server.another("hostile@example.com", granted=HOSTILE_CREDITS)
         await server.lift_limits(ACCOUNT)
-        async with Load(server) as load:
-            await _chart(load)  # what the first use of anything costs is not what is measured
-            figures = Figures()
-            calls: Calls = {
-                ME: lambda: load.read("/v1/me"),
-                ECHOED: lambda: load.run(ECHO, "echo"),
-            }
-            beside = figures.beside
-            await server.settle()
-            for call in list(calls.values()) * WARM_UPS:
-                await call()
-            async with beside.asking(calls, PROBE_SECONDS, beside.quiet):
-                await _measured(server, load, Figures())
-            async with (
-                _beside(attack, hostile) as problems,
-                beside.asking(calls, PROBE_SECONDS, beside.loaded),
-            ):
-                await _measured(server, load, figures)
-        figures.problems += [*problems, *beside.problems]
+        load = await held.enter_async_context(Load(server))
+        await _chart(load)  # what the first use of anything costs is not what is measured
+        calls: Calls = {
+            ME: lambda: load.read("/v1/me"),
+            ECHOED: lambda: load.run(ECHO, "echo"),
+        }
+        for call in list(calls.values()) * WARM_UPS:
+            await call()
+        await server.settle()
+        figures = Figures()
+        beside = figures.beside
+        async with beside.asking(calls, PROBE_SECONDS, beside.quiet):
+            await _measured(server, load, Figures())
+        if hostile is not None:
+            hostile.begin(account)
+            await asyncio.sleep(LEAD_SECONDS)
+        async with beside.asking(calls, PROBE_SECONDS, beside.loaded):
+            await _measured(server, load, figures)
+        figures.problems += [*(hostile.problems() if hostile else []), *beside.problems]
         return figures
-
-
-@contextlib.asynccontextmanager
-async def _beside(attack: Attack | None, hostile: Server) -> AsyncIterator[list[str]]:
-    """The attack goes on inside; what ended it early."""
-    problems: list[str] = []
-    if attack is None:
-        yield problems
-        return
-    going_on = asyncio.ensure_future(attack(hostile))
-    await asyncio.wait([going_on], timeout=LEAD_SECONDS)
-    try:
-        yield problems
-    finally:
-        if going_on.done():
-            problems.append(f"the attack ended: {going_on.exception()!r}")
-        going_on.cancel()
-        await asyncio.gather(going_on, return_exceptions=True)
 
 
 async def _measured(server: Server, load: Load, figures: Figures) -> None:
@@ -226,15 +211,12 @@ def _shown(value: float | None, most: float, digits: int) -> str:
 
 async def run(names: list[str]) -> tuple[dict[str, Figures], list[str]]:
     """Figures by attack, and what could not be measured."""
-    attacks: dict[str, Attack | None] = {QUIET: None, **ATTACKS, ALL: everything}
     measured: dict[str, Figures] = {}
     failures: list[str] = []
     for name in names:
         began = time.monotonic()
-        if name == ALL or name in FILES:
-            await asyncio.to_thread(prepare, name)
         try:
-            measured[name] = await measure(attacks[name])
+            measured[name] = await measure(name)
         except (ServerFailed, *FAILURES) as error:
             failures.append(f"{name}: {error!r}")
             print(failures[-1], *getattr(error, "__notes__", ()), sep="\n", file=sys.stderr)
