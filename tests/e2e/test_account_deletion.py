@@ -45,7 +45,7 @@ def used(caller: Caller) -> tuple[list[str], set[str]]:
     links, ids = [], set()
     for n in range(MESSAGES):
         sent = {"name": "sent.txt", "base64": base64.b64encode(b"sent").decode()}
-        script: list[object] = [["start", "Work", [["write", "made.txt", f"made {n}"]]]]
+        script = [["start", "Work", [["write", "made.txt", f"made {n}"]]]]
         message = caller.final(caller.send(script, files=[sent])["id"])
         links += [file["url"] for file in message["files"]]
         ids |= {message["id"], message["jobs"][0]["job_id"], message["jobs"][0]["work_id"]}
