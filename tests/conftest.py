@@ -9,10 +9,12 @@ from functools import cache
 from pathlib import Path
 
 import httpcore2
+import httpx2
 import pytest
 import structlog
 
 from tests import servers
+from tests.waiting import PATIENCE
 
 # Set by the process that runs the tests, inherited by its xdist workers.
 RUN_OWNER = "TEST_RUN_OWNER"
@@ -28,6 +30,9 @@ def pytest_configure(config: pytest.Config) -> None:
     os.environ.pop("SSL_CERT_DIR", None)
     # Clients with trust_env=False do not look at the variable.
     httpcore2.default_ssl_context = cache(httpcore2.default_ssl_context)
+    # Five seconds, which a call has that names no timeout, are too few on a busy machine.
+    for phase in ("connect", "read", "write", "pool"):
+        setattr(httpx2._config.DEFAULT_TIMEOUT_CONFIG, phase, PATIENCE)
     # A shell starts background jobs with Ctrl-C ignored, and programs inherit that: those that the
     # tests interrupt would not hear it.
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
